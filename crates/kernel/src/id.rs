@@ -1,0 +1,37 @@
+//! Ids, each of its own type so that they cannot be swapped.
+
+use std::fmt;
+
+use uuid::Uuid;
+
+macro_rules! id {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
+        #[serde(transparent)]
+        pub struct $name(pub Uuid);
+
+        impl $name {
+            /// A new id that sorts after those made before it.
+            pub fn generate() -> Self {
+                Self(Uuid::now_v7())
+            }
+        }
+
+        /// Lower-case and hyphenated, as clients compare it.
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                fmt::Display::fmt(&self.0.as_hyphenated(), f)
+            }
+        }
+    };
+}
+
+id!(
+    /// A person with an account.
+    UserId
+);
+id!(
+    /// One sign-in, and the family of refresh tokens that continue it.
+    SessionId
+);

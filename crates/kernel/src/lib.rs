@@ -1,0 +1,18 @@
+//! The vocabulary every domain shares: ids, time, secrets, what goes with a
+//! change, and the one error that any port may answer with.
+
+mod clock;
+mod effects;
+mod error;
+mod id;
+mod live;
+mod secret;
+mod timestamp;
+
+pub use clock::{Clock, SystemClock};
+pub use effects::{AuditEntry, Effects};
+pub use error::Unavailable;
+pub use id::{SessionId, UserId};
+pub use live::Live;
+pub use secret::Secret;
+pub use timestamp::Timestamp;

@@ -1,0 +1,42 @@
+//! Values that must not reach a log.
+
+use std::fmt;
+
+use serde::{Deserialize, Deserializer};
+use subtle::ConstantTimeEq;
+
+/// A value that prints as `***`.
+#[derive(Clone)]
+pub struct Secret<T>(T);
+
+impl<T> Secret<T> {
+    /// Hides `value`.
+    pub fn new(value: T) -> Self {
+        Self(value)
+    }
+
+    /// The value itself. Whoever asks answers for where it goes.
+    pub fn expose(&self) -> &T {
+        &self.0
+    }
+}
+
+impl Secret<String> {
+    /// Whether `candidate` is the same text. How long it takes tells nothing
+    /// but whether the lengths differ.
+    pub fn is(&self, candidate: &str) -> bool {
+        self.0.as_bytes().ct_eq(candidate.as_bytes()).into()
+    }
+}
+
+impl<T> fmt::Debug for Secret<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("***")
+    }
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Secret<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        T::deserialize(deserializer).map(Self)
+    }
+}

@@ -1,0 +1,58 @@
+//! Clocks that do as they are told.
+
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::Duration;
+
+use pia_kernel::{Clock, Timestamp};
+
+/// A clock that stands still.
+#[derive(Debug, Clone, Copy)]
+pub struct FixedClock(pub Timestamp);
+
+impl Clock for FixedClock {
+    fn now(&self) -> Timestamp {
+        self.0
+    }
+}
+
+/// A clock that moves when a test says so. Share it in an `Arc`.
+#[derive(Debug)]
+pub struct ManualClock(AtomicI64);
+
+impl ManualClock {
+    /// A clock that stands at `now`.
+    pub fn new(now: Timestamp) -> Self {
+        Self(AtomicI64::new(now.micros()))
+    }
+
+    /// Lets so much time pass.
+    pub fn advance(&self, by: Duration) {
+        self.set(self.now() + by);
+    }
+
+    /// Moves it to `now`, which may lie before.
+    pub fn set(&self, now: Timestamp) {
+        self.0.store(now.micros(), Ordering::Release);
+    }
+}
+
+impl Clock for ManualClock {
+    fn now(&self) -> Timestamp {
+        Timestamp::from_micros(self.0.load(Ordering::Acquire))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_manual_clock_moves_only_when_told() {
+        let clock = ManualClock::new(Timestamp::UNIX_EPOCH);
+
+        clock.advance(Duration::from_secs(3));
+
+        assert_eq!(clock.now(), Timestamp::UNIX_EPOCH + Duration::from_secs(3));
+        assert_eq!(clock.now(), Timestamp::UNIX_EPOCH + Duration::from_secs(3));
+    }
+}
