@@ -1,0 +1,116 @@
+//! The text form of a licence: its parts, and whether they are whole.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+
+use crate::licence::LicenceFault;
+use crate::verifying_key::VerifyingKey;
+
+/// The longest file that is looked at, in bytes.
+pub const LONGEST_LICENCE: usize = 64 * 1024;
+
+const FORM: &str = "pia-license-v1";
+
+/// A licence taken apart. Nothing in it is to be believed before [`Self::verify`].
+///
+/// The signature covers the text before the last dot as it stands, so there
+/// is no second way to write what was signed, and no parser runs before the
+/// signature was found good.
+pub(crate) struct Envelope {
+    signed: String,
+    key_id: String,
+    payload: String,
+    signature: [u8; 64],
+}
+
+impl Envelope {
+    /// Finds the parts of a licence in what a file holds or a person pasted.
+    pub(crate) fn open(bytes: &[u8]) -> Result<Self, LicenceFault> {
+        let text = squeezed(bytes)?;
+        let mut parts = text.split('.');
+        check_form(parts.next().unwrap_or_default())?;
+        let (Some(key_id), Some(payload), Some(signature)) =
+            (parts.next(), parts.next(), parts.next())
+        else {
+            return Err(LicenceFault::Truncated("a part of it is missing"));
+        };
+        if parts.next().is_some() {
+            return Err(LicenceFault::Truncated("it has more parts than a licence"));
+        }
+        if !is_key_id(key_id) {
+            return Err(LicenceFault::Truncated("the id of its key is not whole"));
+        }
+        Ok(Self {
+            signed: format!("{FORM}.{key_id}.{payload}"),
+            key_id: key_id.to_owned(),
+            payload: payload.to_owned(),
+            signature: whole_signature(signature)?,
+        })
+    }
+
+    /// What was signed with `key`, or why this is not it.
+    pub(crate) fn verify(&self, key: &VerifyingKey) -> Result<Vec<u8>, LicenceFault> {
+        if self.key_id != key.id() {
+            return Err(LicenceFault::Foreign(self.key_id.clone()));
+        }
+        if !key.verify(self.signed.as_bytes(), &self.signature) {
+            return Err(LicenceFault::Forged);
+        }
+        URL_SAFE_NO_PAD
+            .decode(&self.payload)
+            .map_err(|err| LicenceFault::Unreadable(format!("its payload is not base64url: {err}")))
+    }
+
+    /// The licence on one line, without what copying put between.
+    pub(crate) fn text(&self) -> String {
+        format!("{}.{}", self.signed, URL_SAFE_NO_PAD.encode(self.signature))
+    }
+}
+
+/// Puts a licence together; the counterpart of [`Envelope`].
+pub(crate) fn seal(payload: &[u8], key_id: &str, sign: impl FnOnce(&[u8]) -> Vec<u8>) -> String {
+    let signed = format!("{FORM}.{key_id}.{}", URL_SAFE_NO_PAD.encode(payload));
+    let signature = URL_SAFE_NO_PAD.encode(sign(signed.as_bytes()));
+    format!("{signed}.{signature}")
+}
+
+/// Mail programs and terminals wrap long lines, and editors mark the
+/// beginning of a file: neither is a part of the licence.
+fn squeezed(bytes: &[u8]) -> Result<String, LicenceFault> {
+    if bytes.len() > LONGEST_LICENCE {
+        return Err(LicenceFault::Truncated("it is longer than 64 KiB"));
+    }
+    let Ok(text) = std::str::from_utf8(bytes) else {
+        return Err(LicenceFault::Truncated("it is not text"));
+    };
+    let text: String = text.chars().filter(|it| !is_blank(*it)).collect();
+    if text.is_empty() {
+        return Err(LicenceFault::Truncated("it is empty"));
+    }
+    Ok(text)
+}
+
+fn is_blank(character: char) -> bool {
+    character.is_whitespace() || matches!(character, '\u{feff}' | '\u{200b}')
+}
+
+fn check_form(form: &str) -> Result<(), LicenceFault> {
+    if form == FORM {
+        return Ok(());
+    }
+    match form.strip_prefix("pia-license-v").and_then(|it| it.parse::<u16>().ok()) {
+        Some(version) => Err(LicenceFault::Unreadable(format!(
+            "it is written in form {version}, and this server reads form 1"
+        ))),
+        None => Err(LicenceFault::Truncated("it does not begin with `pia-license-v1.`")),
+    }
+}
+
+fn is_key_id(text: &str) -> bool {
+    text.len() == 16 && text.bytes().all(|it| matches!(it, b'0'..=b'9' | b'a'..=b'f'))
+}
+
+fn whole_signature(text: &str) -> Result<[u8; 64], LicenceFault> {
+    let decoded = URL_SAFE_NO_PAD.decode(text).unwrap_or_default();
+    decoded.try_into().map_err(|_other| LicenceFault::Truncated("its signature is not whole"))
+}

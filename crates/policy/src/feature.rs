@@ -1,0 +1,51 @@
+//! What a licence can include.
+
+/// Something that a licence includes or does not. Local accounts are always in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Feature {
+    /// Sign-in through identity providers.
+    OAuth,
+    /// Devices that stay in step, and stored chats.
+    Sync,
+    /// The proxy to upstream models, and the task plane.
+    AiProxy,
+    /// Knowledge bases.
+    Knowledge,
+    /// End-to-end encryption.
+    E2ee,
+    /// Groups, client policies and managed personas.
+    GroupManagement,
+    /// What only the managed service does.
+    ManagedCloud,
+}
+
+impl Feature {
+    /// Every feature.
+    pub const ALL: [Self; 7] = [
+        Self::OAuth,
+        Self::Sync,
+        Self::AiProxy,
+        Self::Knowledge,
+        Self::E2ee,
+        Self::GroupManagement,
+        Self::ManagedCloud,
+    ];
+
+    /// Its name in a licence and on the wire.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::OAuth => "OAuth",
+            Self::Sync => "Sync",
+            Self::AiProxy => "AiProxy",
+            Self::Knowledge => "Knowledge",
+            Self::E2ee => "E2EE",
+            Self::GroupManagement => "GroupManagement",
+            Self::ManagedCloud => "ManagedCloud",
+        }
+    }
+
+    /// The feature of this name, spelled exactly so.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|it| it.name() == name)
+    }
+}

@@ -1,0 +1,128 @@
+//! What the operator has licensed.
+
+use std::collections::BTreeSet;
+
+use pia_kernel::Timestamp;
+use uuid::Uuid;
+
+use crate::feature::Feature;
+
+/// A licence whose signature was found good.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Licence {
+    /// Which one it is.
+    pub id: Uuid,
+    /// What it was sold as.
+    pub edition: String,
+    /// To whom.
+    pub licensee: String,
+    /// What it includes.
+    pub features: BTreeSet<Feature>,
+    /// The most accounts that may be active; nothing if there is no limit.
+    pub max_users: Option<u32>,
+    /// The most of them that may be administrators; nothing if there is no limit.
+    pub max_admins: Option<u32>,
+    /// When it was made.
+    pub issued_at: Timestamp,
+    /// When it ends; nothing if it does not.
+    pub expires_at: Option<Timestamp>,
+}
+
+/// Why a licence file is not accepted.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum LicenceFault {
+    /// It is no licence, or a part of one is missing.
+    #[error("the licence file is truncated or is no licence: {0}")]
+    Truncated(&'static str),
+    /// It names another issuer's key.
+    #[error("the licence was issued with another key ({0}) than this build accepts")]
+    Foreign(String),
+    /// Its signature does not fit what it says.
+    #[error("the licence's signature is wrong: it was changed or forged")]
+    Forged,
+    /// What it says cannot be read, though the signature is good; or it is
+    /// written in a later form, whose signature is not known here.
+    #[error("the licence cannot be read: {0}")]
+    Unreadable(String),
+}
+
+/// What was found where the licence is kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum LicenceState {
+    /// There is no file.
+    Missing,
+    /// There is one that is not accepted.
+    Refused(LicenceFault),
+    /// There is a licence; it may have ended.
+    Loaded(Licence),
+}
+
+/// What a licence allows at one moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Licensed<'a> {
+    /// Nothing but setting the server up.
+    Not,
+    /// Reading, leaving and staying signed in: the licence has ended.
+    Expired(&'a Licence),
+    /// What it includes.
+    Valid(&'a Licence),
+}
+
+impl LicenceState {
+    /// What is allowed at `now`.
+    pub fn at(&self, now: Timestamp) -> Licensed<'_> {
+        match self {
+            Self::Missing | Self::Refused(_) => Licensed::Not,
+            Self::Loaded(it) if it.expires_at.is_some_and(|end| end <= now) => {
+                Licensed::Expired(it)
+            }
+            Self::Loaded(it) => Licensed::Valid(it),
+        }
+    }
+}
+
+impl LicenceFault {
+    /// Its name on the wire.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Truncated(_) => "license_truncated",
+            Self::Foreign(_) => "license_foreign",
+            Self::Forged => "license_forged",
+            Self::Unreadable(_) => "license_unreadable",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use pia_kernel::Timestamp;
+
+    use super::*;
+    use crate::edition::Edition;
+    use crate::signing_key::SigningKey;
+    use crate::terms::Terms;
+
+    #[test]
+    fn a_licence_ends_at_its_end_and_not_before() {
+        let (second, end) = (1_000_000, Timestamp::from_micros(2_000_000_000_000_000));
+        let key = SigningKey::generate().unwrap();
+        let terms = Terms {
+            expires_at: Some(end),
+            ..Terms::new("A Company", Edition::Community, Timestamp::UNIX_EPOCH)
+        };
+        let licence = Licence::read(key.issue(&terms).unwrap(), &key.verifying_key()).unwrap();
+
+        let state = LicenceState::Loaded(licence.clone());
+
+        let before = Timestamp::from_micros(end.micros() - second);
+        assert_eq!(state.at(before), Licensed::Valid(&licence));
+        assert_eq!(state.at(end), Licensed::Expired(&licence));
+    }
+
+    #[test]
+    fn without_an_accepted_licence_nothing_is_licensed() {
+        for state in [LicenceState::Missing, LicenceState::Refused(LicenceFault::Forged)] {
+            assert_eq!(state.at(Timestamp::UNIX_EPOCH), Licensed::Not);
+        }
+    }
+}

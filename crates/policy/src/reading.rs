@@ -1,0 +1,40 @@
+//! From the text of a licence to what it says.
+
+use crate::envelope::Envelope;
+use crate::licence::{Licence, LicenceFault};
+use crate::terms::from_payload;
+use crate::verifying_key::VerifyingKey;
+
+/// A licence, and what else was seen while reading it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LicenceReading {
+    /// What it says.
+    pub licence: Licence,
+    /// Features it names that this version does not know; they are not in.
+    pub unknown_features: Vec<String>,
+    /// Its text on one line.
+    pub text: String,
+}
+
+impl LicenceReading {
+    /// Reads what a file holds or a person pasted, if it was signed with the
+    /// other half of `key`. Blanks and line breaks do not matter.
+    ///
+    /// Whether the licence has ended is not asked here: that changes with time.
+    pub fn of(text: impl AsRef<[u8]>, key: &VerifyingKey) -> Result<Self, LicenceFault> {
+        let envelope = Envelope::open(text.as_ref())?;
+        let (licence, unknown_features) = from_payload(&envelope.verify(key)?)?;
+        Ok(Self { licence, unknown_features, text: envelope.text() })
+    }
+}
+
+impl Licence {
+    /// What a licence says, if it was signed with the other half of `key`;
+    /// [`LicenceReading`] tells more.
+    pub fn read(text: impl AsRef<[u8]>, key: &VerifyingKey) -> Result<Self, LicenceFault> {
+        LicenceReading::of(text, key).map(|it| it.licence)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,327 @@
+//! What is told apart when a licence is read.
+
+use std::collections::BTreeSet;
+
+use pia_kernel::Timestamp;
+use serde_json::{Value, json};
+
+use super::*;
+use crate::edition::Edition;
+use crate::envelope::{LONGEST_LICENCE, seal};
+use crate::feature::Feature;
+use crate::signing_key::SigningKey;
+use crate::terms::Terms;
+
+fn key() -> SigningKey {
+    SigningKey::generate().unwrap()
+}
+
+fn terms() -> Terms {
+    Terms {
+        max_users: Some(25),
+        expires_at: Some(Timestamp::from_micros(2_000_000_000_000_000)),
+        ..Terms::new("Müller & Söhne", Edition::Enterprise, Timestamp::UNIX_EPOCH)
+    }
+}
+
+/// A licence of a payload that [`Terms`] would not make.
+fn signed(key: &SigningKey, payload: &Value) -> String {
+    signed_bytes(key, payload.to_string().as_bytes())
+}
+
+fn signed_bytes(key: &SigningKey, payload: &[u8]) -> String {
+    let id = key.verifying_key().id();
+    seal(payload, &id, |it| key.sign_for_tests(it))
+}
+
+fn payload() -> Value {
+    json!({
+        "id": "0197c0de-0000-7000-8000-000000000001",
+        "edition": "Enterprise",
+        "licensee": "A Company",
+        "issuedAt": "2026-01-01T00:00:00Z",
+    })
+}
+
+fn with(field: &str, value: Value) -> Value {
+    let mut payload = payload();
+    payload[field] = value;
+    payload
+}
+
+fn unreadable(text: &str, key: &SigningKey) -> String {
+    match Licence::read(text, &key.verifying_key()) {
+        Err(LicenceFault::Unreadable(why)) => why,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_licence_says_what_was_issued() {
+    let (key, terms) = (key(), terms());
+
+    let licence = Licence::read(key.issue(&terms).unwrap(), &key.verifying_key()).unwrap();
+
+    assert_eq!(licence.id, terms.id);
+    assert_eq!(licence.licensee, "Müller & Söhne");
+    assert_eq!(licence.edition, "Enterprise");
+    assert_eq!(licence.features, Edition::Enterprise.features());
+    assert_eq!((licence.max_users, licence.max_admins), (Some(25), None));
+    assert_eq!((licence.issued_at, licence.expires_at), (terms.issued_at, terms.expires_at));
+}
+
+#[test]
+fn blanks_that_copying_puts_in_do_not_matter() {
+    let key = key();
+    let text = key.issue(&terms()).unwrap();
+
+    let wrapped: String = text
+        .chars()
+        .enumerate()
+        .flat_map(|(at, it)| [Some(it), (at % 60 == 59).then_some('\n')])
+        .flatten()
+        .collect();
+    let pasted = format!("\u{feff}  {}\t\r\n\n", wrapped.replace('\n', "\r\n\u{a0}"));
+
+    let reading = LicenceReading::of(pasted, &key.verifying_key()).unwrap();
+    assert_eq!(reading.text, text);
+}
+
+#[test]
+fn a_licence_that_was_cut_anywhere_is_truncated() {
+    let key = key();
+    let text = key.issue(&terms()).unwrap();
+
+    for end in 0..text.len() {
+        let outcome = Licence::read(&text.as_bytes()[..end], &key.verifying_key());
+
+        assert!(matches!(outcome, Err(LicenceFault::Truncated(_))), "{end}: {outcome:?}");
+    }
+}
+
+#[test]
+fn no_changed_byte_goes_unnoticed() {
+    let key = key();
+    let (verifying, text) = (key.verifying_key(), key.issue(&terms()).unwrap());
+    let good = Licence::read(&text, &verifying).unwrap();
+
+    for (at, byte) in text.bytes().enumerate() {
+        let flipped = (0..8).map(|bit| byte ^ (1 << bit));
+        for other in flipped.chain(*b"\0 \n.=-_A0") {
+            let mut changed = text.clone().into_bytes();
+            changed[at] = other;
+
+            let outcome = Licence::read(&changed, &verifying);
+
+            assert!(outcome.is_err() || (other == byte && outcome.as_ref() == Ok(&good)), "{at}");
+        }
+    }
+}
+
+#[test]
+fn no_byte_put_in_or_taken_out_changes_what_is_read() {
+    let key = key();
+    let (verifying, text) = (key.verifying_key(), key.issue(&terms()).unwrap());
+    let good = Licence::read(&text, &verifying).unwrap();
+
+    for at in 0..text.len() {
+        let (mut longer, mut shorter) = (text.clone(), text.clone());
+        longer.insert(at, 'A');
+        shorter.remove(at);
+
+        for changed in [longer, shorter] {
+            assert_ne!(Licence::read(&changed, &verifying).as_ref(), Ok(&good), "{at}");
+        }
+    }
+}
+
+#[test]
+fn a_licence_of_another_issuer_is_foreign() {
+    let (ours, theirs) = (key(), key());
+
+    let outcome = Licence::read(theirs.issue(&terms()).unwrap(), &ours.verifying_key());
+
+    assert_eq!(outcome, Err(LicenceFault::Foreign(theirs.verifying_key().id())));
+}
+
+#[test]
+fn a_licence_that_claims_our_key_is_forged() {
+    let (ours, theirs) = (key(), key());
+    let text = theirs.issue(&terms()).unwrap();
+
+    let claims = text.replace(&theirs.verifying_key().id(), &ours.verifying_key().id());
+
+    assert_eq!(Licence::read(claims, &ours.verifying_key()), Err(LicenceFault::Forged));
+}
+
+#[test]
+fn a_payload_under_another_signature_is_forged() {
+    let key = key();
+    let (small, large) =
+        (key.issue(&terms()).unwrap(), signed(&key, &with("maxUsers", 1000.into())));
+
+    let (_, signature) = small.rsplit_once('.').unwrap();
+    let (content, _) = large.rsplit_once('.').unwrap();
+    let outcome = Licence::read(format!("{content}.{signature}"), &key.verifying_key());
+
+    assert_eq!(outcome, Err(LicenceFault::Forged));
+}
+
+#[test]
+fn what_is_no_licence_is_told_so() {
+    let key = key();
+    let text = key.issue(&terms()).unwrap();
+
+    for (what, why) in [
+        (Vec::new(), "it is empty"),
+        (b" \r\n".to_vec(), "it is empty"),
+        (vec![0xff, 0xfe, 0x00], "it is not text"),
+        (b"{\"edition\":\"Cloud\"}".to_vec(), "it does not begin with `pia-license-v1.`"),
+        (format!("{text}.more").into_bytes(), "it has more parts than a licence"),
+        (format!("{text}A").into_bytes(), "its signature is not whole"),
+        (vec![b'A'; LONGEST_LICENCE + 1], "it is longer than 64 KiB"),
+    ] {
+        let outcome = Licence::read(&what, &key.verifying_key());
+
+        assert_eq!(outcome, Err(LicenceFault::Truncated(why)));
+    }
+}
+
+#[test]
+fn a_later_form_is_unreadable_and_says_why() {
+    let key = key();
+
+    let later = key.issue(&terms()).unwrap().replace("-v1.", "-v2.");
+
+    assert_eq!(unreadable(&later, &key), "it is written in form 2, and this server reads form 1");
+}
+
+#[test]
+fn features_in_the_file_decide() {
+    let key = key();
+    let text = signed(&key, &with("features", json!(["Knowledge", "E2EE"])));
+
+    let licence = Licence::read(text, &key.verifying_key()).unwrap();
+
+    assert_eq!(licence.features, BTreeSet::from([Feature::Knowledge, Feature::E2ee]));
+}
+
+#[test]
+fn an_empty_list_of_features_includes_none() {
+    let key = key();
+    let text = signed(&key, &with("features", json!([])));
+
+    assert_eq!(Licence::read(text, &key.verifying_key()).unwrap().features, BTreeSet::new());
+}
+
+#[test]
+fn without_features_the_edition_decides() {
+    use Feature::{AiProxy, E2ee, ManagedCloud, Sync};
+    let key = key();
+    let all = BTreeSet::from(Feature::ALL);
+    let but_managed = all.iter().copied().filter(|it| *it != ManagedCloud).collect();
+
+    for (edition, features) in [
+        ("Community", BTreeSet::from([Sync, AiProxy, E2ee])),
+        ("Enterprise", but_managed),
+        ("Cloud", all),
+    ] {
+        let text = signed(&key, &with("edition", edition.into()));
+
+        let licence = Licence::read(text, &key.verifying_key()).unwrap();
+
+        assert_eq!(licence.features, features, "{edition}");
+    }
+}
+
+#[test]
+fn an_unknown_edition_needs_features() {
+    let key = key();
+    let (mut bare, mut full) = (payload(), with("features", json!(["Sync"])));
+    bare["edition"] = "Platinum".into();
+    full["edition"] = "Platinum".into();
+
+    assert!(unreadable(&signed(&key, &bare), &key).contains("\"Platinum\" is unknown"));
+    let licence = Licence::read(signed(&key, &full), &key.verifying_key()).unwrap();
+    assert_eq!(licence.features, BTreeSet::from([Feature::Sync]));
+}
+
+#[test]
+fn features_of_a_later_version_are_passed_over_and_noted() {
+    let key = key();
+    let mut payload = with("features", json!(["Sync", "Telepathy", "sync"]));
+    payload["somethingNew"] = json!({ "nested": true });
+
+    let reading = LicenceReading::of(signed(&key, &payload), &key.verifying_key()).unwrap();
+
+    assert_eq!(reading.licence.features, BTreeSet::from([Feature::Sync]));
+    assert_eq!(reading.unknown_features, ["Telepathy", "sync"]);
+}
+
+#[test]
+fn nulls_are_absent() {
+    let key = key();
+    let mut payload = payload();
+    for field in ["features", "maxUsers", "maxAdmins", "expiresAt"] {
+        payload[field] = Value::Null;
+    }
+
+    let licence = Licence::read(signed(&key, &payload), &key.verifying_key()).unwrap();
+
+    assert_eq!((licence.max_users, licence.max_admins, licence.expires_at), (None, None, None));
+    assert_eq!(licence.features, Edition::Enterprise.features());
+}
+
+#[test]
+fn a_signed_payload_that_makes_no_sense_is_unreadable() {
+    let key = key();
+    let without_id = {
+        let mut payload = payload();
+        payload.as_object_mut().unwrap().remove("id");
+        payload
+    };
+
+    for (payload, why) in [
+        (without_id, "missing field `id`"),
+        (json!([]), "invalid length"),
+        (with("id", "1".into()), "UUID"),
+        (with("licensee", " ".into()), "its licensee is empty"),
+        (with("licensee", "a\nb".into()), "its licensee has control characters"),
+        (with("licensee", "a".repeat(201).into()), "its licensee is longer"),
+        (with("edition", "".into()), "its edition is empty"),
+        (with("maxUsers", 0.into()), "its maxUsers is 0"),
+        (with("maxAdmins", 0.into()), "its maxAdmins is 0"),
+        (with("maxUsers", (-1).into()), "invalid value"),
+        (with("maxUsers", json!(4_294_967_296_u64)), "invalid value"),
+        (with("maxUsers", json!(1.5)), "invalid type"),
+        (with("expiresAt", "soon".into()), "not an ISO 8601 time"),
+        (with("features", "Sync".into()), "invalid type"),
+    ] {
+        let told = unreadable(&signed(&key, &payload), &key);
+
+        assert!(told.contains(why), "{told}");
+    }
+}
+
+#[test]
+fn a_signed_payload_that_is_no_json_is_unreadable() {
+    let key = key();
+
+    for payload in [&b""[..], b"{", b"\xff\xfe", br#"{"id":1}{"id":2}"#] {
+        unreadable(&signed_bytes(&key, payload), &key);
+    }
+}
+
+#[test]
+fn no_licence_is_issued_that_a_server_would_refuse() {
+    let key = key();
+
+    for terms in [
+        Terms { max_users: Some(0), ..terms() },
+        Terms { licensee: String::new(), ..terms() },
+        Terms { edition: "Platinum".to_owned(), ..terms() },
+        Terms { licensee: "a".repeat(LONGEST_LICENCE), ..terms() },
+    ] {
+        assert!(key.issue(&terms).is_err());
+    }
+}

@@ -1,0 +1,143 @@
+//! The other half of the key: with it licences are made.
+
+use std::fmt;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use pia_kernel::Secret;
+use ring::rand::{SecureRandom, SystemRandom};
+use ring::signature::{Ed25519KeyPair, KeyPair as _};
+
+use crate::envelope::seal;
+use crate::licence::LicenceFault;
+use crate::reading::LicenceReading;
+use crate::terms::Terms;
+use crate::verifying_key::VerifyingKey;
+
+const FORM: &str = "pia-license-key-v1.";
+
+/// An Ed25519 key that licences are signed with.
+pub struct SigningKey {
+    seed: Secret<[u8; 32]>,
+    pair: Ed25519KeyPair,
+}
+
+/// Why a text is no signing key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum KeyFault {
+    /// It is something else, or more than one.
+    #[error("there must be one line of the form `{FORM}…`")]
+    Form,
+    /// What follows the form is not 32 bytes.
+    #[error("the key is not 32 bytes in base64url")]
+    Length,
+    /// The machine gave no random bytes.
+    #[error("the machine has no random bytes to give")]
+    Random,
+}
+
+impl SigningKey {
+    /// A new key.
+    pub fn generate() -> Result<Self, KeyFault> {
+        let mut seed = [0; 32];
+        SystemRandom::new().fill(&mut seed).map_err(|_unspecified| KeyFault::Random)?;
+        Self::from_seed(seed)
+    }
+
+    /// The key in a file as [`Self::to_text`] makes it; lines that begin with
+    /// `#` are remarks.
+    pub fn read(text: &str) -> Result<Self, KeyFault> {
+        let mut lines =
+            text.lines().map(str::trim).filter(|it| !it.is_empty() && !it.starts_with('#'));
+        let (Some(line), None) = (lines.next(), lines.next()) else {
+            return Err(KeyFault::Form);
+        };
+        let encoded = line.strip_prefix(FORM).ok_or(KeyFault::Form)?;
+        let seed = URL_SAFE_NO_PAD.decode(encoded).map_err(|_not_base64| KeyFault::Length)?;
+        Self::from_seed(seed.try_into().map_err(|_other| KeyFault::Length)?)
+    }
+
+    /// The key as a file keeps it.
+    pub fn to_text(&self) -> Secret<String> {
+        Secret::new(format!("{FORM}{}\n", URL_SAFE_NO_PAD.encode(self.seed.expose())))
+    }
+
+    /// What the licences of this key are checked with.
+    pub fn verifying_key(&self) -> VerifyingKey {
+        let mut bytes = [0; 32];
+        for (to, from) in bytes.iter_mut().zip(self.pair.public_key().as_ref()) {
+            *to = *from;
+        }
+        VerifyingKey::from_bytes(bytes)
+    }
+
+    /// Makes the licence of these terms.
+    ///
+    /// It is read back before it is given out, so that none is issued which a
+    /// server would refuse.
+    pub fn issue(&self, terms: &Terms) -> Result<String, LicenceFault> {
+        let verifying = self.verifying_key();
+        let payload = terms.to_payload()?;
+        let text = seal(&payload, &verifying.id(), |it| self.pair.sign(it).as_ref().to_vec());
+        LicenceReading::of(&text, &verifying)?;
+        Ok(text)
+    }
+
+    /// Signs what no licence should say.
+    #[cfg(test)]
+    pub(crate) fn sign_for_tests(&self, message: &[u8]) -> Vec<u8> {
+        self.pair.sign(message).as_ref().to_vec()
+    }
+
+    fn from_seed(seed: [u8; 32]) -> Result<Self, KeyFault> {
+        let pair =
+            Ed25519KeyPair::from_seed_unchecked(&seed).map_err(|_rejected| KeyFault::Length)?;
+        Ok(Self { seed: Secret::new(seed), pair })
+    }
+}
+
+impl fmt::Debug for SigningKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "SigningKey(of {})", self.verifying_key().id())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_survives_its_file() {
+        let key = SigningKey::generate().unwrap();
+
+        let text = format!("# a remark\n\n{}", key.to_text().expose());
+        let again = SigningKey::read(&text).unwrap();
+
+        assert_eq!(again.verifying_key(), key.verifying_key());
+    }
+
+    #[test]
+    fn what_is_no_key_is_refused() {
+        let key = SigningKey::generate().unwrap().to_text();
+
+        for (text, why) in [
+            (String::new(), KeyFault::Form),
+            ("# nothing but a remark".to_owned(), KeyFault::Form),
+            (key.expose().replace("v1", "v2"), KeyFault::Form),
+            (key.expose().repeat(2), KeyFault::Form),
+            (key.expose().trim().to_owned() + "A", KeyFault::Length),
+            (format!("{FORM}AAAA"), KeyFault::Length),
+        ] {
+            assert_eq!(SigningKey::read(&text).unwrap_err(), why, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_key_does_not_show_itself() {
+        let key = SigningKey::generate().unwrap();
+
+        let shown = format!("{key:?}");
+
+        assert_eq!(shown, format!("SigningKey(of {})", key.verifying_key().id()));
+    }
+}

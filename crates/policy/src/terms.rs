@@ -1,0 +1,148 @@
+//! What a licence says, and how it is written down.
+
+use std::collections::BTreeSet;
+
+use pia_kernel::Timestamp;
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use crate::edition::Edition;
+use crate::feature::Feature;
+use crate::licence::{Licence, LicenceFault};
+
+const LONGEST_NAME: usize = 200;
+
+/// What a licence is to say when it is issued.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Terms {
+    /// Which one it is.
+    pub id: Uuid,
+    /// What it is sold as.
+    pub edition: String,
+    /// To whom.
+    pub licensee: String,
+    /// What it includes; nothing for what its edition does.
+    pub features: Option<BTreeSet<Feature>>,
+    /// The most accounts that may be active; nothing for no limit.
+    pub max_users: Option<u32>,
+    /// The most of them that may be administrators; nothing for no limit.
+    pub max_admins: Option<u32>,
+    /// When it is made.
+    pub issued_at: Timestamp,
+    /// When it ends; nothing for never.
+    pub expires_at: Option<Timestamp>,
+}
+
+impl Terms {
+    /// A new licence of an edition, without limits and without an end.
+    pub fn new(licensee: impl Into<String>, edition: Edition, issued_at: Timestamp) -> Self {
+        Self {
+            id: Uuid::now_v7(),
+            edition: edition.name().to_owned(),
+            licensee: licensee.into(),
+            features: None,
+            max_users: None,
+            max_admins: None,
+            issued_at,
+            expires_at: None,
+        }
+    }
+
+    pub(crate) fn to_payload(&self) -> Result<Vec<u8>, LicenceFault> {
+        let names = |it: &BTreeSet<Feature>| it.iter().map(|it| it.name().to_owned()).collect();
+        let payload = Payload {
+            id: self.id,
+            edition: self.edition.clone(),
+            licensee: self.licensee.clone(),
+            features: self.features.as_ref().map(names),
+            max_users: self.max_users,
+            max_admins: self.max_admins,
+            issued_at: self.issued_at,
+            expires_at: self.expires_at,
+        };
+        serde_json::to_vec(&payload).map_err(|err| LicenceFault::Unreadable(err.to_string()))
+    }
+}
+
+/// The JSON inside a licence. Keys it does not know are passed over, as are
+/// features: an older server takes a newer licence for what it understands.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Payload {
+    id: Uuid,
+    edition: String,
+    licensee: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    features: Option<Vec<String>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_users: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_admins: Option<u32>,
+    issued_at: Timestamp,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    expires_at: Option<Timestamp>,
+}
+
+/// What a signed payload says, and the features in it that are unknown here.
+pub(crate) fn from_payload(json: &[u8]) -> Result<(Licence, Vec<String>), LicenceFault> {
+    let payload: Payload =
+        serde_json::from_slice(json).map_err(|err| LicenceFault::Unreadable(err.to_string()))?;
+    check_name("licensee", &payload.licensee)?;
+    check_name("edition", &payload.edition)?;
+    check_limit("maxUsers", payload.max_users)?;
+    check_limit("maxAdmins", payload.max_admins)?;
+    let (features, unknown) = included(payload.features, &payload.edition)?;
+    let licence = Licence {
+        id: payload.id,
+        edition: payload.edition,
+        licensee: payload.licensee,
+        features,
+        max_users: payload.max_users,
+        max_admins: payload.max_admins,
+        issued_at: payload.issued_at,
+        expires_at: payload.expires_at,
+    };
+    Ok((licence, unknown))
+}
+
+fn included(
+    named: Option<Vec<String>>,
+    edition: &str,
+) -> Result<(BTreeSet<Feature>, Vec<String>), LicenceFault> {
+    let Some(named) = named else {
+        let edition = Edition::named(edition).ok_or_else(|| {
+            LicenceFault::Unreadable(format!(
+                "it names no features, and its edition {edition:?} is unknown here"
+            ))
+        })?;
+        return Ok((edition.features(), Vec::new()));
+    };
+    let (known, unknown): (Vec<_>, Vec<_>) =
+        named.into_iter().partition(|it| Feature::named(it).is_some());
+    Ok((known.iter().filter_map(|it| Feature::named(it)).collect(), unknown))
+}
+
+/// Names go into logs and onto pages, so they are short and on one line.
+fn check_name(what: &str, name: &str) -> Result<(), LicenceFault> {
+    let wrong = if name.trim().is_empty() {
+        "is empty"
+    } else if name.chars().count() > LONGEST_NAME {
+        "is longer than 200 characters"
+    } else if name.chars().any(char::is_control) {
+        "has control characters"
+    } else {
+        return Ok(());
+    };
+    Err(LicenceFault::Unreadable(format!("its {what} {wrong}")))
+}
+
+/// No limit is said by leaving it out. A nought could be meant either way, and
+/// neither "nobody" nor "everybody" is a good guess.
+fn check_limit(what: &str, limit: Option<u32>) -> Result<(), LicenceFault> {
+    match limit {
+        Some(0) => Err(LicenceFault::Unreadable(format!(
+            "its {what} is 0; it must be at least 1, or left out for no limit"
+        ))),
+        _ => Ok(()),
+    }
+}

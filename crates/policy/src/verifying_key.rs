@@ -1,0 +1,210 @@
+//! The key that licences are checked with, fixed when the binary is built.
+
+use std::fmt::Write as _;
+
+use ring::{digest, signature};
+
+/// The public half of the key in `xtask/dev-license-key`. That key is known to
+/// everybody: whoever builds from source can issue licences for it.
+const DEVELOPMENT: &str = "zVu35G9R9RWRxASTngMDAcklbL6VpMwPbCRvZTRrK1c";
+
+/// What this build accepts. A build for distribution with no key of its own
+/// does not compile, so that it cannot be forgotten.
+const BUILT_IN: [u8; 32] =
+    match choose(option_env!("PIA_DISTRIBUTION"), option_env!("PIA_LICENSE_PUBLIC_KEY")) {
+        Ok(key) => key,
+        Err(why) => panic!("{}", why),
+    };
+
+/// An Ed25519 public key of an issuer of licences.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct VerifyingKey([u8; 32]);
+
+impl VerifyingKey {
+    /// The key of this build: `PIA_LICENSE_PUBLIC_KEY` as it was set for the
+    /// compiler, or else the development key.
+    pub const fn built_in() -> Self {
+        Self(BUILT_IN)
+    }
+
+    /// The key of its 32 bytes in base64, of either alphabet.
+    pub const fn from_base64(text: &str) -> Option<Self> {
+        match decoded(text) {
+            Some(bytes) => Some(Self(bytes)),
+            None => None,
+        }
+    }
+
+    /// The key of these bytes.
+    pub(crate) const fn from_bytes(bytes: [u8; 32]) -> Self {
+        Self(bytes)
+    }
+
+    /// Whether anybody can issue licences that this key accepts.
+    pub fn is_development_key(&self) -> bool {
+        Some(self.0) == decoded(DEVELOPMENT)
+    }
+
+    /// What a licence names it by: the beginning of its SHA-256 in hexadecimal.
+    pub fn id(&self) -> String {
+        let hash = digest::digest(&digest::SHA256, &self.0);
+        hash.as_ref().iter().take(8).fold(String::new(), |mut id, byte| {
+            // Writing to a string does not fail.
+            write!(id, "{byte:02x}").unwrap_or_default();
+            id
+        })
+    }
+
+    /// The key as `PIA_LICENSE_PUBLIC_KEY` takes it.
+    pub fn to_base64(&self) -> String {
+        use base64::Engine as _;
+        base64::engine::general_purpose::URL_SAFE_NO_PAD.encode(self.0)
+    }
+
+    /// Whether the signature of `message` was made with this key's other half.
+    pub(crate) fn verify(&self, message: &[u8], signature: &[u8; 64]) -> bool {
+        let key = signature::UnparsedPublicKey::new(&signature::ED25519, &self.0);
+        key.verify(message, signature).is_ok()
+    }
+}
+
+/// Which key a build gets that was told these two variables. Empty is unset:
+/// that is how a pipeline passes on a variable it does not have.
+const fn choose(
+    distribution: Option<&str>,
+    configured: Option<&str>,
+) -> Result<[u8; 32], &'static str> {
+    let for_distribution = matches!(distribution, Some(it) if !it.is_empty());
+    let (Some(development), configured) = (decoded(DEVELOPMENT), configured) else {
+        return Err("the development key is not 32 bytes in base64");
+    };
+    match configured {
+        Some(text) if !text.is_empty() => match decoded(text) {
+            None => Err("PIA_LICENSE_PUBLIC_KEY is not 32 bytes in base64"),
+            Some(key) if for_distribution && same(&key, &development) => {
+                Err("a build for distribution must not accept the development key: set \
+                 PIA_LICENSE_PUBLIC_KEY to a key of your own")
+            }
+            Some(key) => Ok(key),
+        },
+        _ if for_distribution => {
+            Err("a build for distribution needs a key for licences: set PIA_LICENSE_PUBLIC_KEY")
+        }
+        _ => Ok(development),
+    }
+}
+
+const fn same(one: &[u8], other: &[u8]) -> bool {
+    match (one, other) {
+        ([], []) => true,
+        ([first, one @ ..], [second, other @ ..]) => *first == *second && same(one, other),
+        _ => false,
+    }
+}
+
+/// Base64 at compile time, which no crate at hand does. One `=` may follow.
+const fn decoded(text: &str) -> Option<[u8; 32]> {
+    let mut symbols = text.as_bytes();
+    if let [before @ .., b'='] = symbols {
+        symbols = before;
+    }
+    let mut key = [0; 32];
+    let mut room: &mut [u8] = &mut key;
+    let (mut bits, mut held) = (0_u32, 0_u32);
+    while let [symbol, others @ ..] = symbols {
+        symbols = others;
+        let Some(value) = sextet(*symbol) else { return None };
+        bits = (bits << 6) | value as u32;
+        held += 6;
+        if held >= 8 {
+            held -= 8;
+            let Some((byte, others)) = room.split_first_mut() else { return None };
+            *byte = ((bits >> held) & 0xff) as u8;
+            room = others;
+        }
+    }
+    // What is left over must be nothing, or one key had several spellings.
+    let whole = room.is_empty() && held < 6 && bits & ((1 << held) - 1) == 0;
+    if whole { Some(key) } else { None }
+}
+
+const fn sextet(symbol: u8) -> Option<u8> {
+    match symbol {
+        b'A'..=b'Z' => Some(symbol - b'A'),
+        b'a'..=b'z' => Some(symbol - b'a' + 26),
+        b'0'..=b'9' => Some(symbol - b'0' + 52),
+        b'-' | b'+' => Some(62),
+        b'_' | b'/' => Some(63),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use base64::Engine as _;
+    use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
+    use ring::rand::{SecureRandom as _, SystemRandom};
+
+    use super::*;
+
+    const OURS: &str = "AQIDBAUGBwgJCgsMDQ4PEBESExQVFhcYGRobHB0eHyA";
+
+    #[test]
+    fn a_plain_build_has_the_development_key() {
+        assert_eq!(choose(None, None), decoded(DEVELOPMENT).ok_or(""));
+        assert_eq!(choose(Some(""), Some("")), decoded(DEVELOPMENT).ok_or(""));
+    }
+
+    #[test]
+    fn a_build_has_the_key_it_is_given() {
+        let given = decoded(OURS).ok_or("");
+
+        assert_eq!(choose(None, Some(OURS)), given);
+        assert_eq!(choose(Some("1"), Some(OURS)), given);
+    }
+
+    #[test]
+    fn a_build_for_distribution_without_a_key_of_its_own_is_refused() {
+        for key in [None, Some(""), Some(DEVELOPMENT)] {
+            let why = choose(Some("1"), key).unwrap_err();
+
+            assert!(why.contains("PIA_LICENSE_PUBLIC_KEY"), "{why}");
+        }
+    }
+
+    #[test]
+    fn a_key_that_is_none_is_refused_in_every_build() {
+        for distribution in [None, Some("1")] {
+            for key in ["AAAA", "not base64!", &format!("{OURS}A"), &format!("{OURS}==")] {
+                assert!(choose(distribution, Some(key)).is_err(), "{key}");
+            }
+        }
+    }
+
+    #[test]
+    fn keys_of_either_alphabet_are_read_as_a_library_reads_them() {
+        for _ in 0..1000 {
+            let mut key = [0; 32];
+            SystemRandom::new().fill(&mut key).unwrap();
+
+            assert_eq!(decoded(&URL_SAFE_NO_PAD.encode(key)), Some(key));
+            assert_eq!(decoded(&STANDARD.encode(key)), Some(key));
+        }
+    }
+
+    #[test]
+    fn a_key_has_one_spelling() {
+        let with_a_bit_too_many = OURS.replace("eHyA", "eHyB");
+
+        assert_eq!(decoded(&with_a_bit_too_many), None);
+    }
+
+    #[test]
+    fn a_key_survives_a_round_trip() {
+        let key = VerifyingKey::from_base64(OURS).unwrap();
+
+        assert_eq!(key.to_base64(), OURS);
+        assert_eq!(key.id(), "ae216c2ef5247a37");
+        assert!(!key.is_development_key());
+    }
+}
