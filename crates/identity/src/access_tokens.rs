@@ -1,0 +1,376 @@
+//! Access tokens: signed, short-lived, and proof of nothing but who it is.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use jsonwebtoken::{Algorithm, DecodingKey, EncodingKey, Header, Validation};
+use pia_kernel::{Clock, Live, Secret, SessionId, Timestamp, Unavailable, UserId};
+use ring::hmac;
+use serde::{Deserialize, Serialize};
+
+use crate::sessions::SessionSettings;
+use crate::signing_keys::SigningKeys;
+
+/// Longer texts are no tokens of ours, and are not worth a look.
+const MOST_BYTES: usize = 4096;
+
+/// How far the clocks of two instances may differ, in seconds.
+const CLOCK_SKEW: i64 = 60;
+
+/// In whose name tokens are issued, and for whom.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TokenNames {
+    /// `pia-server` unless the operator says otherwise.
+    pub issuer: String,
+    /// `pia-client` unless the operator says otherwise.
+    pub audience: String,
+}
+
+/// What an access token says: who calls, and with which sign-in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Claim {
+    /// Whose account it is.
+    pub user: UserId,
+    /// The sign-in it continues.
+    pub session: SessionId,
+}
+
+/// A token that was just signed.
+#[derive(Debug, Clone)]
+pub struct Issued {
+    /// What the device shows with each request.
+    pub token: Secret<String>,
+    /// How long it is good.
+    pub expires_in: Duration,
+}
+
+/// Issues access tokens and tells whose they are.
+#[derive(Clone)]
+pub struct AccessTokens {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    header: Header,
+    sign: EncodingKey,
+    checks: Vec<Check>,
+    names: TokenNames,
+    rules: Validation,
+    settings: Live<SessionSettings>,
+    clock: Arc<dyn Clock>,
+}
+
+/// A key that tokens are checked with, and the name they call it by.
+struct Check {
+    kid: String,
+    key: DecodingKey,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Claims<'a> {
+    sub: UserId,
+    sid: SessionId,
+    iss: &'a str,
+    aud: &'a str,
+    iat: i64,
+    exp: i64,
+}
+
+/// What is read back. A list of issuers or audiences does not fit in.
+#[derive(Deserialize)]
+struct Read {
+    sub: UserId,
+    sid: SessionId,
+    #[serde(rename = "iss")]
+    _iss: String,
+    #[serde(rename = "aud")]
+    _aud: String,
+    iat: i64,
+    exp: i64,
+}
+
+impl AccessTokens {
+    /// Tokens signed with the current key, and taken if signed with either.
+    pub fn new(
+        keys: &SigningKeys,
+        names: TokenNames,
+        settings: Live<SessionSettings>,
+        clock: Arc<dyn Clock>,
+    ) -> Self {
+        let mut header = Header::new(Algorithm::HS256);
+        header.kid = Some(kid(&keys.current));
+        let sign = EncodingKey::from_secret(keys.current.expose().as_bytes());
+        let check = |key: &Secret<String>| Check {
+            kid: kid(key),
+            key: DecodingKey::from_secret(key.expose().as_bytes()),
+        };
+        let checks = keys.each().map(check).collect();
+        let mut rules = Validation::new(Algorithm::HS256);
+        rules.set_issuer(&[&names.issuer]);
+        rules.set_audience(&[&names.audience]);
+        rules.set_required_spec_claims(&["exp", "iss", "aud", "sub"]);
+        // The library would ask the machine for the time; the clock decides below.
+        rules.validate_exp = false;
+        let inner = Inner { header, sign, checks, names, rules, settings, clock };
+        Self { inner: Arc::new(inner) }
+    }
+
+    /// A token for a user and the session it belongs to.
+    pub fn issue(&self, user: UserId, session: SessionId) -> Result<Issued, Unavailable> {
+        let Inner { header, sign, names, settings, clock, .. } = &*self.inner;
+        let lifetime = settings.get().access_lifetime.as_secs();
+        let iat = seconds(clock.now());
+        let exp = iat.saturating_add_unsigned(lifetime);
+        let claims =
+            Claims { sub: user, sid: session, iss: &names.issuer, aud: &names.audience, iat, exp };
+        let token = jsonwebtoken::encode(header, &claims, sign)
+            .map_err(|err| Unavailable::new("token signing", err))?;
+        Ok(Issued { token: Secret::new(token), expires_in: Duration::from_secs(lifetime) })
+    }
+
+    /// Whose token this is, if it is good now.
+    ///
+    /// A token from the future is refused too: its lifetime was counted on a
+    /// clock that has been set back since, so nobody knows when it ends.
+    pub fn read(&self, token: &str) -> Option<Claim> {
+        if token.len() > MOST_BYTES {
+            return None;
+        }
+        let Inner { checks, rules, clock, .. } = &*self.inner;
+        let kid = jsonwebtoken::decode_header(token).ok()?.kid?;
+        let check = checks.iter().find(|it| it.kid == kid)?;
+        let read = jsonwebtoken::decode::<Read>(token, &check.key, rules).ok()?.claims;
+        let now = seconds(clock.now());
+        let good = read.iat <= now.saturating_add(CLOCK_SKEW) && now < read.exp;
+        good.then_some(Claim { user: read.sub, session: read.sid })
+    }
+}
+
+/// The name of a key: the same wherever the key is, and of no help in finding it.
+fn kid(key: &Secret<String>) -> String {
+    let key = hmac::Key::new(hmac::HMAC_SHA256, key.expose().as_bytes());
+    let tag = hmac::sign(&key, b"access-token-key-id");
+    let short: Vec<u8> = tag.as_ref().iter().copied().take(8).collect();
+    URL_SAFE_NO_PAD.encode(short)
+}
+
+fn seconds(at: Timestamp) -> i64 {
+    at.micros().div_euclid(1_000_000)
+}
+
+#[cfg(test)]
+mod tests {
+    use pia_testkit::FixedClock;
+
+    use super::*;
+
+    const FIRST: &str = "an example of thirty-two letters";
+    const SECOND: &str = "another example of so many signs";
+
+    fn keys(current: &str, previous: Option<&str>) -> SigningKeys {
+        let secret = |text: &str| Secret::new(text.to_owned());
+        SigningKeys { current: secret(current), previous: previous.map(secret) }
+    }
+
+    fn names(issuer: &str, audience: &str) -> TokenNames {
+        TokenNames { issuer: issuer.to_owned(), audience: audience.to_owned() }
+    }
+
+    fn tokens(keys: &SigningKeys, names: TokenNames, now: Timestamp) -> AccessTokens {
+        AccessTokens::new(
+            keys,
+            names,
+            Live::new(SessionSettings::default()),
+            Arc::new(FixedClock(now)),
+        )
+    }
+
+    fn tokens_at(now: Timestamp) -> AccessTokens {
+        tokens(&keys(FIRST, None), names("pia-server", "pia-client"), now)
+    }
+
+    fn start() -> Timestamp {
+        Timestamp::from_micros(1_800_000_000_000_000)
+    }
+
+    fn issued() -> (Claim, Secret<String>) {
+        let (user, session) = (UserId::generate(), SessionId::generate());
+        (Claim { user, session }, tokens_at(start()).issue(user, session).unwrap().token)
+    }
+
+    /// A token with a good signature that says whatever it likes.
+    fn signed(header: &Header, claims: &impl Serialize) -> String {
+        jsonwebtoken::encode(header, claims, &EncodingKey::from_secret(FIRST.as_bytes())).unwrap()
+    }
+
+    fn our_header() -> Header {
+        let mut header = Header::new(Algorithm::HS256);
+        header.kid = Some(kid(&Secret::new(FIRST.to_owned())));
+        header
+    }
+
+    #[derive(Clone, Serialize)]
+    struct Forged {
+        sub: UserId,
+        sid: SessionId,
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        iss: Vec<&'static str>,
+        aud: &'static str,
+        iat: i64,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        exp: Option<i64>,
+    }
+
+    #[test]
+    fn a_token_says_who_calls_and_with_which_session() {
+        let (claim, token) = issued();
+
+        assert_eq!(tokens_at(start()).read(token.expose()), Some(claim));
+    }
+
+    #[test]
+    fn a_token_is_good_until_its_lifetime_has_passed() {
+        let (claim, token) = issued();
+
+        let after =
+            |seconds| tokens_at(start() + Duration::from_secs(seconds)).read(token.expose());
+
+        assert_eq!((after(899), after(900)), (Some(claim), None));
+    }
+
+    #[test]
+    fn the_lifetime_is_told_and_may_change_while_the_server_runs() {
+        let settings = Live::new(SessionSettings::default());
+        let clock = Arc::new(FixedClock(start()));
+        let names = names("pia-server", "pia-client");
+        let tokens = AccessTokens::new(&keys(FIRST, None), names, settings.clone(), clock);
+        let lifetime =
+            || tokens.issue(UserId::generate(), SessionId::generate()).unwrap().expires_in;
+
+        let before = lifetime();
+        let access_lifetime = Duration::from_mins(5);
+        settings.set(SessionSettings { access_lifetime, ..SessionSettings::default() });
+
+        assert_eq!((before.as_secs(), lifetime().as_secs()), (900, 300));
+    }
+
+    #[test]
+    fn a_token_from_the_future_is_refused_beyond_what_clocks_may_differ() {
+        let (claim, token) = issued();
+
+        let before =
+            |seconds| tokens_at(start() - Duration::from_secs(seconds)).read(token.expose());
+
+        assert_eq!((before(60), before(61)), (Some(claim), None));
+    }
+
+    #[test]
+    fn a_token_of_the_previous_key_is_taken_only_while_that_key_is_named() {
+        let (claim, token) = issued();
+        let read = |keys: SigningKeys| {
+            tokens(&keys, names("pia-server", "pia-client"), start()).read(token.expose())
+        };
+
+        assert_eq!(read(keys(SECOND, Some(FIRST))), Some(claim));
+        assert_eq!(read(keys(SECOND, None)), None);
+    }
+
+    #[test]
+    fn a_token_of_another_issuer_or_for_another_audience_is_refused() {
+        let (_, token) = issued();
+
+        for other in [names("pia-servers", "pia-client"), names("pia-server", "pia")] {
+            let other = tokens(&keys(FIRST, None), other, start());
+
+            assert_eq!(other.read(token.expose()), None);
+        }
+    }
+
+    #[test]
+    fn a_token_that_does_not_name_its_key_is_refused() {
+        let (claim, _) = issued();
+        let claims = Claims {
+            sub: claim.user,
+            sid: claim.session,
+            iss: "pia-server",
+            aud: "pia-client",
+            iat: seconds(start()),
+            exp: seconds(start()) + 900,
+        };
+        let mut nameless = our_header();
+        nameless.kid = None;
+        let mut stranger = our_header();
+        stranger.kid = Some("another".to_owned());
+
+        let read = |header: &Header| tokens_at(start()).read(&signed(header, &claims));
+
+        assert_eq!(read(&our_header()), Some(claim));
+        assert_eq!((read(&nameless), read(&stranger)), (None, None));
+    }
+
+    #[test]
+    fn a_token_of_another_algorithm_is_refused_though_the_key_is_right() {
+        let (claim, _) = issued();
+        let claims = Claims {
+            sub: claim.user,
+            sid: claim.session,
+            iss: "pia-server",
+            aud: "pia-client",
+            iat: seconds(start()),
+            exp: seconds(start()) + 900,
+        };
+        for algorithm in [Algorithm::HS384, Algorithm::HS512] {
+            let header = Header { alg: algorithm, ..our_header() };
+
+            assert_eq!(tokens_at(start()).read(&signed(&header, &claims)), None);
+        }
+    }
+
+    #[test]
+    fn a_token_without_algorithm_and_signature_is_refused() {
+        let (_, token) = issued();
+        let (_, rest) = token.expose().split_once('.').unwrap();
+        let (claims, _) = rest.split_once('.').unwrap();
+        let kid = kid(&Secret::new(FIRST.to_owned()));
+        let none = URL_SAFE_NO_PAD.encode(format!(r#"{{"typ":"JWT","alg":"none","kid":"{kid}"}}"#));
+
+        assert_eq!(tokens_at(start()).read(&format!("{none}.{claims}.")), None);
+    }
+
+    #[test]
+    fn a_token_must_say_all_it_has_to_and_once() {
+        let (claim, _) = issued();
+        let now = seconds(start());
+        let (sub, sid) = (claim.user, claim.session);
+        let forged =
+            Forged { sub, sid, iss: vec![], aud: "pia-client", iat: now, exp: Some(now + 900) };
+        let several = Forged { iss: vec!["pia-server", "another"], ..forged.clone() };
+        let endless = Forged { exp: None, ..forged.clone() };
+
+        for wrong in [forged, several, endless] {
+            assert_eq!(tokens_at(start()).read(&signed(&our_header(), &wrong)), None);
+        }
+    }
+
+    #[test]
+    fn what_is_no_token_is_refused() {
+        let (_, token) = issued();
+        let mut changed = token.expose().clone();
+        changed.pop();
+        let endless = format!("{}{}", token.expose(), "A".repeat(100_000));
+
+        for text in ["", ".", "..", "...", "a.b.c", "\u{fffd}.\u{0}.", &changed, &endless] {
+            assert_eq!(tokens_at(start()).read(text), None, "{text:.40}");
+        }
+    }
+
+    #[test]
+    fn the_name_of_a_key_is_short_and_its_own() {
+        let name = |key: &str| kid(&Secret::new(key.to_owned()));
+
+        assert_eq!(name(FIRST).len(), 11);
+        assert_ne!(name(FIRST), name(SECOND));
+    }
+}

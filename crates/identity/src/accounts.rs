@@ -1,0 +1,176 @@
+//! What people see and say of their own accounts.
+
+use std::sync::Arc;
+
+use pia_kernel::{Clock, Effects, Unavailable, UserId};
+
+use crate::account::{Account, CustomerType};
+use crate::ports::AccountStore;
+use crate::standings::Standings;
+use crate::violation::{Violation, name};
+
+/// Why an account cannot be shown.
+#[derive(Debug, thiserror::Error)]
+pub enum AccountError {
+    /// It was deleted since the gates let its owner pass.
+    #[error("there is no such account")]
+    Gone,
+    /// The store did not answer.
+    #[error(transparent)]
+    Unavailable(#[from] Unavailable),
+}
+
+/// That a person uses the service as a trader.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TraderDeclaration {
+    /// Their company.
+    pub company_name: Option<String>,
+    /// Whether they say that they act for it.
+    pub acting_as_business: bool,
+}
+
+/// Why a declaration was not recorded.
+#[derive(Debug, thiserror::Error)]
+pub enum DeclareError {
+    /// It declares nothing, or no company.
+    #[error("the declaration is not filled in correctly")]
+    Invalid(Vec<Violation>),
+    /// The account was deleted since the gates let its owner pass.
+    #[error("there is no such account")]
+    Gone,
+    /// The store did not answer.
+    #[error(transparent)]
+    Unavailable(#[from] Unavailable),
+}
+
+/// People's own accounts.
+#[derive(Clone)]
+pub struct Accounts {
+    store: Arc<dyn AccountStore>,
+    standings: Standings,
+    clock: Arc<dyn Clock>,
+}
+
+impl Accounts {
+    /// Accounts in the given store; `standings` is told of those that change.
+    pub fn new(store: Arc<dyn AccountStore>, standings: Standings, clock: Arc<dyn Clock>) -> Self {
+        Self { store, standings, clock }
+    }
+
+    /// The account of a caller.
+    pub async fn me(&self, user: UserId) -> Result<Account, AccountError> {
+        self.store.find(user).await?.ok_or(AccountError::Gone)
+    }
+
+    /// Records that a caller is a trader. Said again, it replaces the company.
+    pub async fn declare_business(
+        &self,
+        user: UserId,
+        declaration: TraderDeclaration,
+    ) -> Result<(), DeclareError> {
+        let company = check(&declaration).map_err(DeclareError::Invalid)?;
+        let declared = Effects::audit(self.clock.now(), user, "account.declared");
+        let found = self.store.declare(user, CustomerType::Business, &company, declared).await?;
+        self.standings.forget_user(user);
+        if found { Ok(()) } else { Err(DeclareError::Gone) }
+    }
+}
+
+fn check(declaration: &TraderDeclaration) -> Result<String, Vec<Violation>> {
+    let company = name("companyName", "The company's name", declaration.company_name.as_deref());
+    let company = company.and_then(|it| {
+        it.ok_or_else(|| Violation::new("companyName", "required", "A company name is required."))
+    });
+    let acting = declaration.acting_as_business;
+    let silent = (!acting).then(|| {
+        let message = "Confirm that you use the service for this company.";
+        Violation::new("actingAsBusiness", "required", message)
+    });
+    match (company, silent) {
+        (Ok(company), None) => Ok(company),
+        (company, silent) => Err(company.err().into_iter().chain(silent).collect()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use pia_kernel::{SessionId, Timestamp};
+    use pia_testkit::FixedClock;
+
+    use super::*;
+    use crate::access_tokens::Claim;
+    use crate::account::Standing;
+    use crate::ports::MockAccountStore;
+
+    fn accounts(mut store: MockAccountStore) -> Accounts {
+        store.expect_standing().returning(|user, session, _| {
+            Ok(Some(Standing { user, session, customer: CustomerType::NotDeclared }))
+        });
+        let (store, clock) = (Arc::new(store), Arc::new(FixedClock(Timestamp::UNIX_EPOCH)));
+        let standings = Standings::new(
+            Arc::<MockAccountStore>::clone(&store),
+            Arc::<FixedClock>::clone(&clock),
+        );
+        Accounts::new(store, standings, clock)
+    }
+
+    fn declaration(company: &str) -> TraderDeclaration {
+        TraderDeclaration { company_name: Some(company.to_owned()), acting_as_business: true }
+    }
+
+    async fn faults(declaration: TraderDeclaration) -> Vec<(&'static str, &'static str)> {
+        let accounts = accounts(MockAccountStore::new());
+        match accounts.declare_business(UserId::generate(), declaration).await {
+            Err(DeclareError::Invalid(faults)) => {
+                faults.iter().map(|it| (it.field, it.code)).collect()
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[tokio::test]
+    async fn a_declaration_is_recorded_with_its_audit_entry_and_seen_by_the_gates_at_once() {
+        let claim = Claim { user: UserId::generate(), session: SessionId::generate() };
+        let mut store = MockAccountStore::new();
+        store
+            .expect_declare()
+            .withf(move |user, customer, company, effects| {
+                let at = Timestamp::UNIX_EPOCH;
+                (*user, *customer, company) == (claim.user, CustomerType::Business, "Engines Ltd")
+                    && *effects == Effects::audit(at, claim.user, "account.declared")
+            })
+            .once()
+            .returning(|_, _, _, _| Ok(true));
+        let accounts = accounts(store);
+        accounts.standings.fresh(claim).await.unwrap();
+
+        accounts.declare_business(claim.user, declaration(" Engines Ltd ")).await.unwrap();
+
+        assert_eq!(accounts.standings.cached(claim), None);
+    }
+
+    #[tokio::test]
+    async fn a_declaration_needs_a_company_and_a_word() {
+        let silent = TraderDeclaration { company_name: None, acting_as_business: false };
+
+        let both = [("companyName", "required"), ("actingAsBusiness", "required")];
+        assert_eq!(faults(silent).await, both);
+        assert_eq!(faults(declaration("  ")).await, [("companyName", "required")]);
+        assert_eq!(faults(declaration(&"x".repeat(201))).await, [("companyName", "too_long")]);
+    }
+
+    #[tokio::test]
+    async fn an_account_that_is_no_more_is_told_as_gone() {
+        let mut store = MockAccountStore::new();
+        store.expect_find().returning(|_| Ok(None));
+        store.expect_declare().returning(|_, _, _, _| Ok(false));
+        let accounts = accounts(store);
+        let user = UserId::generate();
+
+        let shown = accounts.me(user).await;
+        let declared = accounts.declare_business(user, declaration("Engines Ltd")).await;
+
+        assert!(matches!(shown, Err(AccountError::Gone)));
+        assert!(matches!(declared, Err(DeclareError::Gone)));
+    }
+}

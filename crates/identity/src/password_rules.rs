@@ -1,0 +1,236 @@
+//! Which passwords are taken: long ones that nobody would guess first. What
+//! they are made of is left to those who have to remember them.
+
+use std::collections::HashSet;
+use std::fmt;
+
+use crate::violation::Violation;
+
+/// The longest password, in characters. It bounds what hashing takes in.
+pub const MOST_PASSWORD_CHARS: usize = 128;
+
+/// No password of so many characters has more bytes.
+pub(crate) const MOST_BYTES: usize = MOST_PASSWORD_CHARS * 4;
+
+/// As many as the built-in lists are long: what is guessed sooner is on one of
+/// them, or on one with a sign or a digit put to it. Nothing else is demanded:
+/// guesses are slowed down by the attempts that an address takes.
+const FEWEST_GUESSES: u64 = 50_000;
+
+/// What is looked at of a password: the estimate's time grows with the square
+/// of the length, and no longer one is on any list.
+const MOST_JUDGED: usize = 40;
+
+/// The same where many signs could stand for letters (`$` for `s`): each way
+/// to read them is tried.
+const MOST_JUDGED_OF_SIGNS: usize = 16;
+const MANY_SIGNS: usize = 3;
+
+/// Why a password is not taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Weakness {
+    Missing,
+    TooShort { fewest: usize },
+    TooLong,
+    Common,
+    Personal,
+}
+
+/// Looks for a weakness in a password as it was typed: nothing is trimmed,
+/// cut or folded before it is hashed, so nothing is here.
+///
+/// `about` is what is publicly known of its owner: the address and the name.
+pub(crate) fn weakness(password: &str, fewest: usize, about: &[&str]) -> Option<Weakness> {
+    let length = password.chars().count();
+    if length == 0 {
+        return Some(Weakness::Missing);
+    }
+    if length < fewest {
+        return Some(Weakness::TooShort { fewest });
+    }
+    if length > MOST_PASSWORD_CHARS {
+        return Some(Weakness::TooLong);
+    }
+    let known = known_words(about);
+    if is_personal(password, &known) {
+        return Some(Weakness::Personal);
+    }
+    is_common(password, &known).then_some(Weakness::Common)
+}
+
+impl Weakness {
+    pub(crate) fn violation(self, field: &'static str) -> Violation {
+        let code = match self {
+            Self::Missing => "required",
+            Self::TooShort { .. } => "too_short",
+            Self::TooLong => "too_long",
+            Self::Common => "common",
+            Self::Personal => "personal",
+        };
+        Violation::new(field, code, self.to_string())
+    }
+}
+
+impl fmt::Display for Weakness {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Missing => f.write_str("A password is required."),
+            Self::TooShort { fewest } => {
+                write!(f, "The password must have at least {fewest} characters.")
+            }
+            Self::TooLong => {
+                write!(f, "The password may have {MOST_PASSWORD_CHARS} characters.")
+            }
+            Self::Common => f.write_str(
+                "This password is among the first that are guessed: take a longer or less \
+                 usual one, several words for example.",
+            ),
+            Self::Personal => {
+                f.write_str("The password must not be your name, your address or ours.")
+            }
+        }
+    }
+}
+
+/// What is known of the owner, and the local part of an address by itself.
+fn known_words(about: &[&str]) -> Vec<String> {
+    let mut words = vec!["pia".to_owned(), "pia-server".to_owned()];
+    for text in about {
+        let text = text.trim().to_lowercase();
+        words.extend(text.split_once('@').map(|(local, _)| local.to_owned()));
+        words.push(text);
+    }
+    words.retain(|it| !it.is_empty());
+    words
+}
+
+/// Whether a password is a known word and nothing else but digits.
+fn is_personal(password: &str, known: &[String]) -> bool {
+    let password = password.trim().to_lowercase();
+    known.iter().any(|word| {
+        let rest = password.strip_prefix(word.as_str());
+        rest.is_some_and(|it| it.chars().all(|char| char.is_ascii_digit()))
+    })
+}
+
+/// Whether lists of passwords, words and keyboard patterns lead to it soon.
+fn is_common(password: &str, known: &[String]) -> bool {
+    let chars: Vec<char> = password.chars().collect();
+    let judged = if chars.len() > MOST_JUDGED { repeated(&chars) } else { &chars };
+    let signs: HashSet<&char> = judged.iter().filter(|it| it.is_ascii_punctuation()).collect();
+    let most = if signs.len() > MANY_SIGNS { MOST_JUDGED_OF_SIGNS } else { MOST_JUDGED };
+    if judged.len() > most {
+        return false;
+    }
+    let judged: String = judged.iter().collect();
+    let known: Vec<&str> = known.iter().map(String::as_str).collect();
+    zxcvbn::zxcvbn(&judged, &known).guesses() < FEWEST_GUESSES
+}
+
+/// The shortest part whose repetition the whole is, its end perhaps cut.
+fn repeated(whole: &[char]) -> &[char] {
+    let repeats =
+        |length: &usize| whole.iter().zip(whole.iter().skip(*length)).all(|(a, b)| a == b);
+    let shortest = (1..=whole.len() / 2).find(repeats);
+    shortest.and_then(|length| whole.get(..length)).unwrap_or(whole)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ABOUT: &[&str] = &["Ada.Lovelace@example.org", "Ada Lovelace"];
+
+    fn of(password: &str) -> Option<Weakness> {
+        weakness(password, 8, ABOUT)
+    }
+
+    #[test]
+    fn ordinary_strong_passwords_are_taken() {
+        for password in [
+            "correct horse battery staple",
+            "Str0ng-enough!42",
+            "a perfectly fine passphrase",
+            "Tr0ub4dor&3",
+            "k3Jx9_qZ",
+            "test-password",
+            "sesam öffne dich jetzt",
+            "密码是一个很长的句子吗",
+            "    leading and trailing    ",
+            "!Q-(z[>/|%$+8{@]<)=",
+            &"seven words that nobody says in this order, ".repeat(2),
+        ] {
+            assert_eq!(of(password), None, "{password}");
+        }
+    }
+
+    #[test]
+    fn common_passwords_are_refused() {
+        for password in [
+            "password",
+            "Password1!",
+            "P@ssw0rd",
+            "12345678",
+            "1234567890",
+            "qwertyuiop",
+            "iloveyou",
+            "letmein123",
+            "drowssap",
+            "aaaaaaaa",
+            "abcdefgh",
+            "!@#$%^&*",
+            "understanding",
+            "summer2025",
+            &"a".repeat(128),
+            &"password".repeat(16),
+            "12345678901234567890123456789012345678901234567",
+        ] {
+            assert_eq!(of(password), Some(Weakness::Common), "{password}");
+        }
+    }
+
+    #[test]
+    fn what_is_known_of_the_owner_or_of_us_is_no_password() {
+        for password in [
+            "ada.lovelace@example.org",
+            "ADA.LOVELACE@EXAMPLE.ORG",
+            "Ada.Lovelace",
+            "ada.lovelace2024",
+            "Ada Lovelace",
+            "pia12345",
+            "Pia-Server",
+            " pia-server1 ",
+        ] {
+            assert_eq!(of(password), Some(Weakness::Personal), "{password}");
+        }
+    }
+
+    #[test]
+    fn a_password_that_merely_holds_a_known_word_is_taken() {
+        assert_eq!(of("Ada writes programs at night"), None);
+    }
+
+    #[test]
+    fn length_is_counted_in_characters() {
+        assert_eq!(of(""), Some(Weakness::Missing));
+        assert_eq!(of("k3Jx9_q"), Some(Weakness::TooShort { fewest: 8 }));
+        assert_eq!(of("äöüßéèêë"), None);
+        let long: String = ('!'..='~').chain('Ā'..='ń').take(129).collect();
+        assert_eq!(of(&long), Some(Weakness::TooLong));
+        assert_eq!(of(long.strip_suffix(|_| true).unwrap()), None);
+    }
+
+    #[test]
+    fn the_fewest_characters_are_the_operators_choice() {
+        assert_eq!(weakness("k3Jx9_qZ", 12, ABOUT), Some(Weakness::TooShort { fewest: 12 }));
+    }
+
+    #[test]
+    fn the_shortest_part_that_is_repeated_is_found() {
+        let of = |text: &str| -> String {
+            repeated(&text.chars().collect::<Vec<char>>()).iter().collect()
+        };
+
+        assert_eq!(["aaaa", "abcabca", "abcabd", ""].map(of), ["a", "abc", "abcabd", ""]);
+    }
+}

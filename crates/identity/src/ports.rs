@@ -1,0 +1,269 @@
+//! What this domain asks of the outside world.
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+use pia_kernel::{Effects, Secret, SessionId, Timestamp, Unavailable, UserId};
+
+use crate::account::{Account, CustomerType, Standing};
+
+/// An account that is about to be made.
+#[derive(Debug, Clone)]
+pub struct NewAccount {
+    /// The account; its address is the only one spelled so, whatever its case.
+    pub account: Account,
+    /// What is kept of its password, as [`PasswordHasher`] made it.
+    pub password_hash: Secret<String>,
+}
+
+/// What came of making an account.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Registered {
+    /// It is stored.
+    Stored,
+    /// An account with this address was there before.
+    EmailTaken,
+    /// As many accounts as the licence allows are there already.
+    SeatsTaken,
+}
+
+/// An account as sign-in reads it.
+#[derive(Debug, Clone)]
+pub struct Credentials {
+    /// The account.
+    pub account: Account,
+    /// What is kept of its password; nothing if it has none.
+    pub password_hash: Option<Secret<String>>,
+}
+
+/// Where accounts are kept.
+#[cfg_attr(any(test, feature = "mock"), mockall::automock)]
+#[async_trait]
+pub trait AccountStore: Send + Sync {
+    /// Stores a new account and its effects, atomically.
+    ///
+    /// However many register at once, no address is stored twice (compared
+    /// without regard to case) and no more than `seats` accounts are active.
+    async fn register(
+        &self,
+        new: NewAccount,
+        seats: Option<u32>,
+        effects: Effects,
+    ) -> Result<Registered, Unavailable>;
+
+    /// The account with this address, in any case; nothing if there is none or
+    /// it is deactivated.
+    async fn by_email(&self, email: &str) -> Result<Option<Credentials>, Unavailable>;
+
+    /// The account as it is now.
+    async fn find(&self, user: UserId) -> Result<Option<Account>, Unavailable>;
+
+    /// What the gates ask of a caller who shows a token of this session: the
+    /// account and the session as they are now, never as remembered; nothing
+    /// if either is gone, the account is deactivated or the session is over.
+    async fn standing(
+        &self,
+        user: UserId,
+        session: SessionId,
+        now: Timestamp,
+    ) -> Result<Option<Standing>, Unavailable>;
+
+    /// Replaces what is kept of a password, if it is still `old`.
+    async fn rehash(
+        &self,
+        user: UserId,
+        old: &Secret<String>,
+        new: &Secret<String>,
+    ) -> Result<(), Unavailable>;
+
+    /// Records the declaration of a trader, with its effects. Answers whether
+    /// there was such an account.
+    async fn declare(
+        &self,
+        user: UserId,
+        customer: CustomerType,
+        company: &str,
+        effects: Effects,
+    ) -> Result<bool, Unavailable>;
+}
+
+/// What is kept of a refresh token: its SHA-256 under a key of the server's.
+/// The token itself is never stored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct TokenHash(pub [u8; 32]);
+
+/// The first refresh token of a session, as sign-in stores it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewSession {
+    /// The sign-in it begins.
+    pub session: SessionId,
+    /// Whose it is.
+    pub user: UserId,
+    /// What is kept of its first refresh token.
+    pub hash: TokenHash,
+    /// When it began.
+    pub at: Timestamp,
+    /// When it ends unless it is continued before.
+    pub expires_at: Timestamp,
+}
+
+/// A refresh token that a device presents to have it replaced.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Presented {
+    /// What it is known by.
+    pub hash: TokenHash,
+    /// The one token that can follow it.
+    pub successor: TokenHash,
+    /// When it was presented.
+    pub at: Timestamp,
+    /// How long a lost answer may be asked for again.
+    pub grace: Duration,
+    /// How long the session lives from now on unless it is continued again.
+    pub lifetime: Duration,
+}
+
+/// What came of presenting a refresh token.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Rotation {
+    /// Its successor is stored, now or within the grace before.
+    Rotated {
+        /// Whose session goes on.
+        user: UserId,
+        /// Which one.
+        session: SessionId,
+    },
+    /// It was used before; its whole session is over.
+    Reused,
+    /// It is unknown, expired, of an ended session or of a deactivated account.
+    Refused,
+}
+
+/// What is written with the end of a session, once the store knows whose it is.
+pub type EndEffects = fn(UserId, Timestamp) -> Effects;
+
+/// Where sessions and their refresh tokens are kept.
+#[cfg_attr(any(test, feature = "mock"), mockall::automock)]
+#[async_trait]
+pub trait SessionStore: Send + Sync {
+    /// Stores a new session and its effects, atomically.
+    ///
+    /// Of a user's live sessions at most `most` stay, however many begin at
+    /// once: those that began first end, each with what `if_ended` says.
+    async fn begin(
+        &self,
+        session: NewSession,
+        most: usize,
+        effects: Effects,
+        if_ended: EndEffects,
+    ) -> Result<(), Unavailable>;
+
+    /// Spends a token and stores its successor, atomically.
+    ///
+    /// However many present a token at once, one successor is stored. Within
+    /// the grace, and while that successor is unused, a spent token is
+    /// answered as it was at first; any other spent token ends its session,
+    /// and what `if_reused` says of the owner is written with that end.
+    async fn rotate(
+        &self,
+        token: Presented,
+        if_reused: EndEffects,
+    ) -> Result<Rotation, Unavailable>;
+
+    /// The session that a refresh token belongs to, spent or not.
+    async fn session_of(&self, token: TokenHash) -> Result<Option<SessionId>, Unavailable>;
+
+    /// Ends the session of a refresh token, with its effects. Answers which
+    /// one that was.
+    async fn end(
+        &self,
+        token: TokenHash,
+        at: Timestamp,
+        effects: EndEffects,
+    ) -> Result<Option<(UserId, SessionId)>, Unavailable>;
+
+    /// Forgets sessions that expired before `now`. Answers how many they were.
+    async fn sweep(&self, now: Timestamp) -> Result<u64, Unavailable>;
+}
+
+/// So many attempts at once, and that many again evenly over `window`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Quota {
+    /// How many fit in a full bucket.
+    pub burst: u32,
+    /// How long an empty bucket takes to fill.
+    pub window: Duration,
+}
+
+impl Quota {
+    /// How long the bucket takes to hold one more.
+    pub fn interval(self) -> Duration {
+        self.window / self.burst.max(1)
+    }
+}
+
+/// Whether one more attempt is let through.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Attempt {
+    /// It is, and was counted.
+    Allowed,
+    /// Not before so much time has passed.
+    Wait(Duration),
+}
+
+/// Where attempts at signing in are counted, for all instances together.
+#[cfg_attr(any(test, feature = "mock"), mockall::automock)]
+#[async_trait]
+pub trait AttemptStore: Send + Sync {
+    /// Counts an attempt of `who`, unless their bucket is empty.
+    ///
+    /// Of any number at once, no more are allowed than the bucket holds.
+    async fn attempt(
+        &self,
+        who: &str,
+        quota: Quota,
+        now: Timestamp,
+    ) -> Result<Attempt, Unavailable>;
+
+    /// Puts one attempt back that turned out not to count; a full bucket
+    /// stays as it is.
+    async fn give_back(&self, who: &str, quota: Quota, now: Timestamp) -> Result<(), Unavailable>;
+
+    /// Forgets buckets that are full again. Answers how many they were.
+    async fn sweep(&self, now: Timestamp) -> Result<u64, Unavailable>;
+}
+
+/// Whether a password is the one that was kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    /// It is.
+    Right,
+    /// It is, and what is kept should be made anew with today's parameters.
+    RightButOutdated,
+    /// It is not, or there is nothing to compare it with.
+    Wrong,
+}
+
+/// Turns passwords into what is kept of them, off the request workers.
+#[cfg_attr(any(test, feature = "mock"), mockall::automock)]
+#[async_trait]
+pub trait PasswordHasher: Send + Sync {
+    /// What is kept of a password: a PHC string with its own salt.
+    async fn hash(&self, password: Secret<String>) -> Result<Secret<String>, Unavailable>;
+
+    /// Compares a password with what was kept of one.
+    ///
+    /// Takes as long where nothing was kept, so that the time tells nobody
+    /// which addresses have accounts.
+    async fn verify(
+        &self,
+        password: Secret<String>,
+        kept: Option<Secret<String>>,
+    ) -> Result<Verdict, Unavailable>;
+}
+
+/// How many accounts there may be.
+#[cfg_attr(any(test, feature = "mock"), mockall::automock)]
+pub trait Seats: Send + Sync {
+    /// The most accounts that may be active; nothing if there is no limit.
+    fn limit(&self) -> Option<u32>;
+}

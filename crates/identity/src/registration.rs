@@ -1,0 +1,426 @@
+//! Making an account of one's own, with a password.
+
+use std::sync::Arc;
+
+use pia_kernel::{Clock, Effects, Live, Secret, Unavailable, UserId};
+
+use crate::account::{Account, CustomerType};
+use crate::email;
+use crate::password_rules;
+use crate::ports::{AccountStore, NewAccount, PasswordHasher, Registered, Seats};
+use crate::violation::{Violation, name};
+
+/// Who may make an account of their own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum RegistrationPolicy {
+    /// Everyone who reaches the server.
+    #[default]
+    Open,
+    /// Those who show an invitation.
+    Invitation,
+    /// Nobody.
+    Closed,
+}
+
+/// What the operator asks of those who register.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RegistrationRules {
+    /// Who may.
+    pub policy: RegistrationPolicy,
+    /// The domains their addresses must have; any if there are none.
+    pub allowed_domains: Vec<String>,
+    /// Whether they must say if they are traders.
+    pub require_declaration: bool,
+    /// How many characters a password must have.
+    pub fewest_password_chars: usize,
+}
+
+impl Default for RegistrationRules {
+    fn default() -> Self {
+        Self {
+            policy: RegistrationPolicy::default(),
+            allowed_domains: Vec::new(),
+            require_declaration: false,
+            fewest_password_chars: 8,
+        }
+    }
+}
+
+impl RegistrationRules {
+    /// Nobody has shown an invitation who comes this way.
+    fn admit(&self, email: &str) -> bool {
+        let domain = email::domain(email);
+        let allowed = |it: &String| it.trim().trim_start_matches('@').to_lowercase() == domain;
+        self.policy == RegistrationPolicy::Open
+            && (self.allowed_domains.is_empty() || self.allowed_domains.iter().any(allowed))
+    }
+}
+
+/// What a person fills in.
+#[derive(Debug, Clone)]
+pub struct NewPerson {
+    /// Their address.
+    pub email: String,
+    /// The password they choose, as they typed it.
+    pub password: Secret<String>,
+    /// What they want to be called.
+    pub display_name: Option<String>,
+    /// In which capacity they use the service.
+    pub customer: CustomerType,
+    /// The company of a trader; of others it is not kept.
+    pub company_name: Option<String>,
+}
+
+/// Why no account was made.
+#[derive(Debug, thiserror::Error)]
+pub enum RegisterError {
+    /// Something is filled in wrongly; all that is wrong is told at once.
+    #[error("the registration is not filled in correctly")]
+    Invalid(Vec<Violation>),
+    /// The operator does not let this person make an account.
+    #[error("registration is closed")]
+    Closed,
+    /// There is an account with this address.
+    #[error("the address has an account already")]
+    EmailTaken,
+    /// There are as many accounts as the licence allows.
+    #[error("all {limit} accounts of the licence are taken")]
+    SeatsTaken {
+        /// How many that is.
+        limit: u32,
+    },
+    /// Something that is needed did not answer.
+    #[error(transparent)]
+    Unavailable(#[from] Unavailable),
+}
+
+/// What registration is built on.
+#[derive(Clone)]
+pub struct RegistrationPorts {
+    /// Where the account is kept.
+    pub accounts: Arc<dyn AccountStore>,
+    /// What makes of the password what is kept.
+    pub hasher: Arc<dyn PasswordHasher>,
+    /// How many accounts there may be.
+    pub seats: Arc<dyn Seats>,
+}
+
+/// Makes accounts for those who ask.
+#[derive(Clone)]
+pub struct Registration {
+    ports: RegistrationPorts,
+    rules: Live<RegistrationRules>,
+    clock: Arc<dyn Clock>,
+}
+
+/// What was filled in, found to be in order.
+struct Checked {
+    email: String,
+    display_name: Option<String>,
+    company_name: Option<String>,
+}
+
+impl Registration {
+    /// Registration under rules that may change while the server runs.
+    pub fn new(
+        ports: RegistrationPorts,
+        rules: Live<RegistrationRules>,
+        clock: Arc<dyn Clock>,
+    ) -> Self {
+        Self { ports, rules, clock }
+    }
+
+    /// Makes an account, unless it is filled in wrongly, not allowed or there.
+    ///
+    /// A hash is made only for those who may have an account, and before it
+    /// is known whether the address has one: that is for the store to say,
+    /// which alone sees all who ask at once.
+    pub async fn register(&self, person: NewPerson) -> Result<Account, RegisterError> {
+        let rules = self.rules.get();
+        let checked = check(&person, &rules).map_err(RegisterError::Invalid)?;
+        if !rules.admit(&checked.email) {
+            return Err(RegisterError::Closed);
+        }
+        let password_hash = self.ports.hasher.hash(person.password).await?;
+        let account = Account {
+            user: UserId::generate(),
+            email: checked.email,
+            display_name: checked.display_name,
+            provider: "local".to_owned(),
+            customer: person.customer,
+            company_name: checked.company_name,
+            created_at: self.clock.now(),
+        };
+        self.store(NewAccount { account, password_hash }).await
+    }
+
+    async fn store(&self, new: NewAccount) -> Result<Account, RegisterError> {
+        let account = new.account.clone();
+        let effects = Effects::audit(account.created_at, account.user, "account.registered");
+        let limit = self.ports.seats.limit();
+        match self.ports.accounts.register(new, limit, effects).await? {
+            Registered::Stored => Ok(account),
+            Registered::EmailTaken => Err(RegisterError::EmailTaken),
+            Registered::SeatsTaken => {
+                Err(RegisterError::SeatsTaken { limit: limit.unwrap_or_default() })
+            }
+        }
+    }
+}
+
+fn check(person: &NewPerson, rules: &RegistrationRules) -> Result<Checked, Vec<Violation>> {
+    let mut faults = Vec::new();
+    let email = email::read(&person.email).unwrap_or_else(|fault| {
+        faults.push(fault);
+        String::new()
+    });
+    let display_name = person.display_name.as_deref();
+    let about = [email.as_str(), display_name.unwrap_or_default()];
+    let fewest = rules.fewest_password_chars;
+    let weakness = password_rules::weakness(person.password.expose(), fewest, &about);
+    faults.extend(weakness.map(|it| it.violation("password")));
+    let display_name = name("displayName", "The name", display_name).unwrap_or_else(|fault| {
+        faults.push(fault);
+        None
+    });
+    let company_name = declared(person, rules).unwrap_or_else(|fault| {
+        faults.push(fault);
+        None
+    });
+    if faults.is_empty() { Ok(Checked { email, display_name, company_name }) } else { Err(faults) }
+}
+
+/// The company of a trader, if the declaration is in order.
+fn declared(person: &NewPerson, rules: &RegistrationRules) -> Result<Option<String>, Violation> {
+    match person.customer {
+        CustomerType::NotDeclared if rules.require_declaration => {
+            let message = "Say whether you use the service as a trader or as a consumer.";
+            Err(Violation::new("customerType", "required", message))
+        }
+        CustomerType::NotDeclared | CustomerType::Consumer => Ok(None),
+        CustomerType::Business => {
+            let company =
+                name("companyName", "The company's name", person.company_name.as_deref())?;
+            if company.is_none() && rules.require_declaration {
+                let message = "A trader's company name is required.";
+                return Err(Violation::new("companyName", "required", message));
+            }
+            Ok(company)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use pia_kernel::Timestamp;
+    use pia_testkit::FixedClock;
+
+    use super::*;
+    use crate::ports::{MockAccountStore, MockPasswordHasher, MockSeats};
+
+    fn person() -> NewPerson {
+        NewPerson {
+            email: " Ada@Example.org ".to_owned(),
+            password: Secret::new("a perfectly fine passphrase".to_owned()),
+            display_name: Some(" Ada ".to_owned()),
+            customer: CustomerType::Consumer,
+            company_name: None,
+        }
+    }
+
+    /// What is not expected to be called: neither hash nor store.
+    fn idle() -> (MockAccountStore, MockPasswordHasher) {
+        (MockAccountStore::new(), MockPasswordHasher::new())
+    }
+
+    fn storing(outcome: Registered) -> (MockAccountStore, MockPasswordHasher) {
+        let (mut accounts, mut hasher) = idle();
+        accounts.expect_register().once().returning(move |_, _, _| Ok(outcome));
+        hasher.expect_hash().once().returning(|_| Ok(Secret::new("$kept$".to_owned())));
+        (accounts, hasher)
+    }
+
+    fn registration(
+        (accounts, hasher): (MockAccountStore, MockPasswordHasher),
+        rules: RegistrationRules,
+    ) -> Registration {
+        let mut seats = MockSeats::new();
+        seats.expect_limit().return_const(Some(25));
+        let ports = RegistrationPorts {
+            accounts: Arc::new(accounts),
+            hasher: Arc::new(hasher),
+            seats: Arc::new(seats),
+        };
+        let clock = Arc::new(FixedClock(Timestamp::UNIX_EPOCH));
+        Registration::new(ports, Live::new(rules), clock)
+    }
+
+    async fn faults(
+        person: NewPerson,
+        rules: RegistrationRules,
+    ) -> Vec<(&'static str, &'static str)> {
+        match registration(idle(), rules).register(person).await {
+            Err(RegisterError::Invalid(faults)) => {
+                faults.iter().map(|it| (it.field, it.code)).collect()
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn declared_only() -> RegistrationRules {
+        RegistrationRules { require_declaration: true, ..RegistrationRules::default() }
+    }
+
+    #[tokio::test]
+    async fn an_account_is_stored_with_its_hash_its_limit_and_its_audit_entry() {
+        let (mut accounts, mut hasher) = idle();
+        hasher
+            .expect_hash()
+            .withf(|password| password.expose() == "a perfectly fine passphrase")
+            .returning(|_| Ok(Secret::new("$kept$".to_owned())));
+        accounts
+            .expect_register()
+            .withf(|new, seats, effects| {
+                let (at, user) = (Timestamp::UNIX_EPOCH, new.account.user);
+                new.password_hash.expose() == "$kept$"
+                    && *seats == Some(25)
+                    && *effects == Effects::audit(at, user, "account.registered")
+            })
+            .once()
+            .returning(|_, _, _| Ok(Registered::Stored));
+
+        let account = registration((accounts, hasher), RegistrationRules::default())
+            .register(person())
+            .await
+            .unwrap();
+
+        assert_eq!(
+            (account.email.as_str(), account.provider.as_str()),
+            ("Ada@Example.org", "local")
+        );
+        assert_eq!(account.display_name.as_deref(), Some("Ada"));
+    }
+
+    #[tokio::test]
+    async fn all_that_is_wrong_is_told_at_once() {
+        let person = NewPerson {
+            email: "nobody".to_owned(),
+            password: Secret::new("short".to_owned()),
+            display_name: Some("x".repeat(201)),
+            customer: CustomerType::Business,
+            company_name: Some(" ".to_owned()),
+        };
+
+        let faults = faults(person, declared_only()).await;
+
+        assert_eq!(
+            faults,
+            [
+                ("email", "invalid"),
+                ("password", "too_short"),
+                ("displayName", "too_long"),
+                ("companyName", "required")
+            ]
+        );
+    }
+
+    #[tokio::test]
+    async fn a_password_is_weak_that_is_the_address_or_the_name() {
+        for password in ["ada@example.org", "Ada Augusta"] {
+            let person = NewPerson {
+                password: Secret::new(password.to_owned()),
+                display_name: Some("Ada Augusta".to_owned()),
+                ..person()
+            };
+
+            let faults = faults(person, RegistrationRules::default()).await;
+
+            assert_eq!(faults, [("password", "personal")]);
+        }
+    }
+
+    #[tokio::test]
+    async fn a_declaration_is_owed_only_where_the_operator_requires_it() {
+        let undeclared = NewPerson { customer: CustomerType::NotDeclared, ..person() };
+        let lax = registration(storing(Registered::Stored), RegistrationRules::default());
+
+        let taken = lax.register(undeclared.clone()).await;
+
+        assert!(taken.is_ok());
+        assert_eq!(faults(undeclared, declared_only()).await, [("customerType", "required")]);
+    }
+
+    #[tokio::test]
+    async fn the_company_of_a_trader_is_kept_and_of_no_one_else() {
+        let company = |customer| NewPerson {
+            customer,
+            company_name: Some(" Engines Ltd ".to_owned()),
+            ..person()
+        };
+        let kept = async |customer| {
+            let registration = registration(storing(Registered::Stored), declared_only());
+            registration.register(company(customer)).await.unwrap().company_name
+        };
+
+        assert_eq!(kept(CustomerType::Business).await.as_deref(), Some("Engines Ltd"));
+        assert_eq!(kept(CustomerType::Consumer).await, None);
+    }
+
+    #[tokio::test]
+    async fn nobody_comes_in_uninvited_and_no_hash_is_made_for_them() {
+        for policy in [RegistrationPolicy::Invitation, RegistrationPolicy::Closed] {
+            let rules = RegistrationRules { policy, ..RegistrationRules::default() };
+
+            let outcome = registration(idle(), rules).register(person()).await;
+
+            assert!(matches!(outcome, Err(RegisterError::Closed)));
+        }
+    }
+
+    #[tokio::test]
+    async fn only_addresses_of_allowed_domains_come_in() {
+        let rules = |domain: &str| RegistrationRules {
+            allowed_domains: vec!["other.example".to_owned(), domain.to_owned()],
+            ..RegistrationRules::default()
+        };
+        let register =
+            async |domain: &str, ports| registration(ports, rules(domain)).register(person()).await;
+
+        assert!(register("@EXAMPLE.org", storing(Registered::Stored)).await.is_ok());
+        for domain in ["sub.example.org", "org", "ample.org"] {
+            let outcome = register(domain, idle()).await;
+
+            assert!(matches!(outcome, Err(RegisterError::Closed)), "{domain}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_taken_address_and_taken_seats_are_told_apart() {
+        let register = async |outcome| {
+            let registration = registration(storing(outcome), RegistrationRules::default());
+            registration.register(person()).await
+        };
+
+        let taken = register(Registered::EmailTaken).await;
+        let full = register(Registered::SeatsTaken).await;
+
+        assert!(matches!(taken, Err(RegisterError::EmailTaken)));
+        assert!(matches!(full, Err(RegisterError::SeatsTaken { limit: 25 })));
+    }
+
+    #[tokio::test]
+    async fn a_full_hashing_queue_is_an_outage() {
+        let (accounts, mut hasher) = idle();
+        hasher.expect_hash().returning(|_| Err(Unavailable::new("password hashing", "full")));
+
+        let outcome =
+            registration((accounts, hasher), RegistrationRules::default()).register(person()).await;
+
+        assert!(matches!(outcome, Err(RegisterError::Unavailable(_))));
+    }
+
+    #[test]
+    fn what_a_person_fills_in_shows_no_password_when_it_is_printed() {
+        assert!(!format!("{:?}", person()).contains("passphrase"));
+    }
+}

@@ -1,0 +1,437 @@
+//! Signing in with an address and a password.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use pia_kernel::{Clock, Live, Secret, Unavailable};
+use ring::digest;
+
+use crate::account::Account;
+use crate::email::{self, fold_email};
+use crate::password_rules;
+use crate::ports::{
+    AccountStore, Attempt, AttemptStore, Credentials, PasswordHasher, Quota, Verdict,
+};
+use crate::sessions::{Grant, Sessions};
+
+/// How often one may be wrong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SignInSettings {
+    /// Wrong passwords for one address, from wherever they come.
+    ///
+    /// Whoever wants to can use this up and so keep the owner from signing in
+    /// with their password: the price of bounding what many machines together
+    /// can guess. The bucket fills evenly, so the wait is one interval; live
+    /// sessions go on.
+    pub wrong_passwords: Quota,
+}
+
+impl Default for SignInSettings {
+    fn default() -> Self {
+        Self { wrong_passwords: Quota { burst: 20, window: Duration::from_hours(1) } }
+    }
+}
+
+/// Someone who has proved who they are.
+#[derive(Debug, Clone)]
+pub struct SignedIn {
+    /// Their account.
+    pub account: Account,
+    /// What their device goes on with.
+    pub grant: Grant,
+}
+
+/// Why someone was not signed in.
+#[derive(Debug, thiserror::Error)]
+pub enum SignInError {
+    /// The password is wrong, or there is no account that it could be of.
+    #[error("address or password is wrong")]
+    WrongCredentials,
+    /// There were too many wrong passwords for this address.
+    #[error("too many wrong passwords for this address")]
+    TooMany {
+        /// When the next may be tried.
+        wait: Duration,
+    },
+    /// Something that is needed did not answer.
+    #[error(transparent)]
+    Unavailable(#[from] Unavailable),
+}
+
+/// What sign-in is built on.
+#[derive(Clone)]
+pub struct SignInPorts {
+    /// Where accounts are kept.
+    pub accounts: Arc<dyn AccountStore>,
+    /// Where wrong passwords are counted.
+    pub attempts: Arc<dyn AttemptStore>,
+    /// What compares passwords.
+    pub hasher: Arc<dyn PasswordHasher>,
+}
+
+/// Signs people in.
+#[derive(Clone)]
+pub struct SignIn {
+    ports: SignInPorts,
+    sessions: Sessions,
+    settings: Live<SignInSettings>,
+    clock: Arc<dyn Clock>,
+}
+
+impl SignIn {
+    /// Sign-in that begins its sessions with `sessions`.
+    pub fn new(
+        ports: SignInPorts,
+        sessions: Sessions,
+        settings: Live<SignInSettings>,
+        clock: Arc<dyn Clock>,
+    ) -> Self {
+        Self { ports, sessions, settings, clock }
+    }
+
+    /// Signs in with a password.
+    ///
+    /// An unknown address, an account without a password, a deactivated one
+    /// and a wrong password take the same steps to the same answer: one
+    /// attempt, one look, one hash.
+    pub async fn local(
+        &self,
+        email: &str,
+        password: Secret<String>,
+    ) -> Result<SignedIn, SignInError> {
+        if !plausible(email, &password) {
+            return Err(SignInError::WrongCredentials);
+        }
+        let who = attempts_of(email);
+        let quota = self.settings.get().wrong_passwords;
+        // Counted before it is tried, or all that are tried at once would be
+        // free; put back unless it turns out wrong.
+        match self.ports.attempts.attempt(&who, quota, self.clock.now()).await? {
+            Attempt::Allowed => {}
+            Attempt::Wait(wait) => return Err(SignInError::TooMany { wait }),
+        }
+        let proved = self.prove(email, password).await;
+        if !matches!(proved, Err(SignInError::WrongCredentials)) {
+            self.put_back(&who, quota).await;
+        }
+        let account = proved?;
+        let grant = self.sessions.start(account.user).await?;
+        Ok(SignedIn { account, grant })
+    }
+
+    async fn prove(&self, email: &str, password: Secret<String>) -> Result<Account, SignInError> {
+        let (account, kept) = match self.ports.accounts.by_email(&fold_email(email)).await? {
+            Some(Credentials { account, password_hash }) => (Some(account), password_hash),
+            None => (None, None),
+        };
+        let verdict = self.ports.hasher.verify(password.clone(), kept.clone()).await?;
+        match (verdict, account, kept) {
+            (Verdict::Right, Some(account), Some(_)) => Ok(account),
+            (Verdict::RightButOutdated, Some(account), Some(kept)) => {
+                self.rehash(&account, password, &kept).await;
+                Ok(account)
+            }
+            _ => Err(SignInError::WrongCredentials),
+        }
+    }
+
+    /// Keeps the password at today's cost. What fails here fails nobody's
+    /// sign-in: the old hash is still right, and the next sign-in tries again.
+    async fn rehash(&self, account: &Account, password: Secret<String>, old: &Secret<String>) {
+        let rehashed = async {
+            let new = self.ports.hasher.hash(password).await?;
+            self.ports.accounts.rehash(account.user, old, &new).await
+        };
+        if let Err(err) = rehashed.await {
+            tracing::warn!(
+                user.id = %account.user,
+                error = &err as &dyn std::error::Error,
+                "a password could not be hashed anew"
+            );
+        }
+    }
+
+    async fn put_back(&self, who: &str, quota: Quota) {
+        let put_back = self.ports.attempts.give_back(who, quota, self.clock.now()).await;
+        if let Err(err) = put_back {
+            tracing::warn!(
+                error = &err as &dyn std::error::Error,
+                "an attempt to sign in was counted that was not wrong"
+            );
+        }
+    }
+}
+
+/// Whether there could be such an account. What is refused here is no
+/// account's address or password, so how soon it is refused tells nothing.
+fn plausible(email: &str, password: &Secret<String>) -> bool {
+    let length = password.expose().len();
+    email.len() <= email::MOST_CHARS * 4
+        && email.contains('@')
+        && !email.trim().chars().any(char::is_control)
+        && (1..=password_rules::MOST_BYTES).contains(&length)
+}
+
+/// The name of an address's bucket, from which it cannot be read.
+fn attempts_of(email: &str) -> String {
+    let hash = digest::digest(&digest::SHA256, fold_email(email).as_bytes());
+    format!("sign-in:{}", URL_SAFE_NO_PAD.encode(hash))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use pia_kernel::{SessionId, Timestamp, UserId};
+    use pia_testkit::FixedClock;
+
+    use super::*;
+    use crate::access_tokens::{AccessTokens, TokenNames};
+    use crate::account::CustomerType;
+    use crate::ports::{MockAccountStore, MockAttemptStore, MockPasswordHasher, MockSessionStore};
+    use crate::refresh_tokens::RefreshKeys;
+    use crate::sessions::SessionSettings;
+    use crate::signing_keys::SigningKeys;
+    use crate::standings::Standings;
+
+    const ADDRESS: &str = "Ada@example.org";
+
+    /// What was asked of the outside world, in order.
+    type Steps = Arc<Mutex<Vec<String>>>;
+
+    /// Whom a store knows by the address.
+    #[derive(Debug, Clone, Copy)]
+    enum Found {
+        Nobody,
+        WithoutPassword,
+        With(&'static str),
+    }
+
+    /// What a sign-in finds.
+    struct World {
+        found: Found,
+        verdict: fn() -> Result<Verdict, Unavailable>,
+        attempt: Attempt,
+        rehash: fn() -> Result<(), Unavailable>,
+    }
+
+    impl World {
+        /// Someone or nobody with that address, and a verdict on what is typed.
+        fn with(found: Found, verdict: fn() -> Result<Verdict, Unavailable>) -> Self {
+            Self { found, verdict, attempt: Attempt::Allowed, rehash: || Ok(()) }
+        }
+
+        async fn sign_in(self, email: &str) -> (Result<SignedIn, SignInError>, Vec<String>) {
+            self.sign_in_with(email, "a perfectly fine passphrase").await
+        }
+
+        async fn sign_in_with(
+            self,
+            email: &str,
+            password: &str,
+        ) -> (Result<SignedIn, SignInError>, Vec<String>) {
+            let steps = Steps::default();
+            let sign_in = self.build(&steps);
+            let outcome = sign_in.local(email, Secret::new(password.to_owned())).await;
+            let steps = steps.lock().unwrap().clone();
+            (outcome, steps)
+        }
+
+        fn build(self, steps: &Steps) -> SignIn {
+            let step = {
+                let steps = Arc::clone(steps);
+                move |step: &str| steps.lock().unwrap().push(step.to_owned())
+            };
+            let World { found, verdict, attempt, rehash } = self;
+            let (mut accounts, mut attempts, mut hasher) =
+                (MockAccountStore::new(), MockAttemptStore::new(), MockPasswordHasher::new());
+            let log = step.clone();
+            attempts.expect_attempt().returning(move |_, _, _| {
+                log("attempt");
+                Ok(attempt)
+            });
+            let log = step.clone();
+            attempts.expect_give_back().returning(move |_, _, _| {
+                log("give back");
+                Ok(())
+            });
+            let log = step.clone();
+            accounts.expect_by_email().returning(move |email| {
+                log(&format!("look for {email}"));
+                Ok(match found {
+                    Found::Nobody => None,
+                    Found::WithoutPassword => Some(credentials(None)),
+                    Found::With(kept) => Some(credentials(Some(kept))),
+                })
+            });
+            let log = step.clone();
+            accounts.expect_rehash().returning(move |_, old, new| {
+                log(&format!("rehash {} {}", old.expose(), new.expose()));
+                rehash()
+            });
+            let log = step.clone();
+            hasher.expect_verify().returning(move |_, _| {
+                log("verify");
+                verdict()
+            });
+            let log = step;
+            hasher.expect_hash().returning(move |_| {
+                log("hash");
+                Ok(Secret::new("new".to_owned()))
+            });
+            let ports = SignInPorts {
+                accounts: Arc::new(accounts),
+                attempts: Arc::new(attempts),
+                hasher: Arc::new(hasher),
+            };
+            let clock: Arc<dyn Clock> = Arc::new(FixedClock(Timestamp::UNIX_EPOCH));
+            SignIn::new(ports, sessions(&clock), Live::new(SignInSettings::default()), clock)
+        }
+    }
+
+    fn credentials(kept: Option<&str>) -> Credentials {
+        let account = Account {
+            user: UserId::generate(),
+            email: ADDRESS.to_owned(),
+            display_name: None,
+            provider: "local".to_owned(),
+            customer: CustomerType::Consumer,
+            company_name: None,
+            created_at: Timestamp::UNIX_EPOCH,
+        };
+        Credentials { account, password_hash: kept.map(|it| Secret::new(it.to_owned())) }
+    }
+
+    fn sessions(clock: &Arc<dyn Clock>) -> Sessions {
+        let mut store = MockSessionStore::new();
+        store.expect_begin().returning(|_, _, _, _| Ok(()));
+        let current = Secret::new("an example of thirty-two letters".to_owned());
+        let keys = SigningKeys { current, previous: None };
+        let names = TokenNames { issuer: "issuer".to_owned(), audience: "audience".to_owned() };
+        let settings = Live::new(SessionSettings::default());
+        let access = AccessTokens::new(&keys, names, settings.clone(), Arc::clone(clock));
+        let standings = Standings::new(Arc::new(MockAccountStore::new()), Arc::clone(clock));
+        let tokens = (access, RefreshKeys::derive(&keys));
+        Sessions::new(Arc::new(store), standings, tokens, settings, Arc::clone(clock))
+    }
+
+    #[tokio::test]
+    async fn the_right_password_begins_a_session_and_counts_as_no_attempt() {
+        let world = World::with(Found::With("kept"), || Ok(Verdict::Right));
+
+        let (outcome, steps) = world.sign_in(ADDRESS).await;
+
+        let signed_in = outcome.unwrap();
+        assert_eq!(signed_in.account.email, ADDRESS);
+        assert_ne!(signed_in.grant.session, SessionId::generate());
+        assert_eq!(steps, ["attempt", "look for ada@example.org", "verify", "give back"]);
+    }
+
+    #[tokio::test]
+    async fn whoever_does_not_come_in_takes_the_same_steps_to_the_same_answer() {
+        // A store finds nobody for a deactivated account too.
+        for found in [Found::With("kept"), Found::WithoutPassword, Found::Nobody] {
+            let world = World::with(found, || Ok(Verdict::Wrong));
+
+            let (outcome, steps) = world.sign_in(ADDRESS).await;
+
+            assert!(matches!(outcome, Err(SignInError::WrongCredentials)), "{found:?}");
+            assert_eq!(steps, ["attempt", "look for ada@example.org", "verify"], "{found:?}");
+        }
+    }
+
+    #[tokio::test]
+    async fn nobody_comes_in_without_a_password_that_was_kept() {
+        for found in [Found::WithoutPassword, Found::Nobody] {
+            let world = World::with(found, || Ok(Verdict::Right));
+
+            let (outcome, _) = world.sign_in(ADDRESS).await;
+
+            assert!(matches!(outcome, Err(SignInError::WrongCredentials)), "{found:?}");
+        }
+    }
+
+    #[tokio::test]
+    async fn too_many_wrong_passwords_are_answered_before_anyone_is_looked_for() {
+        let wait = Duration::from_mins(3);
+        let world = World {
+            attempt: Attempt::Wait(wait),
+            ..World::with(Found::With("kept"), || Ok(Verdict::Right))
+        };
+
+        let (outcome, steps) = world.sign_in(ADDRESS).await;
+
+        assert!(matches!(outcome, Err(SignInError::TooMany { wait: told }) if told == wait));
+        assert_eq!(steps, ["attempt"]);
+    }
+
+    #[tokio::test]
+    async fn an_attempt_that_was_not_judged_is_put_back() {
+        let world = World::with(Found::With("kept"), || {
+            Err(Unavailable::new("password hashing", "too many passwords are waiting"))
+        });
+
+        let (outcome, steps) = world.sign_in(ADDRESS).await;
+
+        assert!(matches!(outcome, Err(SignInError::Unavailable(_))));
+        assert_eq!(steps.last().map(String::as_str), Some("give back"));
+    }
+
+    #[tokio::test]
+    async fn a_hash_of_another_cost_is_made_anew() {
+        let world = World::with(Found::With("old"), || Ok(Verdict::RightButOutdated));
+
+        let (outcome, steps) = world.sign_in(ADDRESS).await;
+
+        assert!(outcome.is_ok());
+        assert!(steps.contains(&"rehash old new".to_owned()), "{steps:?}");
+    }
+
+    #[tokio::test]
+    async fn a_sign_in_does_not_fail_because_its_hash_cannot_be_made_anew() {
+        let world = World {
+            rehash: || Err(Unavailable::new("storage", "down")),
+            ..World::with(Found::With("old"), || Ok(Verdict::RightButOutdated))
+        };
+
+        let (outcome, _) = world.sign_in(ADDRESS).await;
+
+        assert!(outcome.is_ok());
+    }
+
+    #[tokio::test]
+    async fn what_no_account_can_have_is_wrong_without_a_hash() {
+        let long = "x".repeat(2_000);
+        for (email, password) in [
+            ("", "a perfectly fine passphrase"),
+            ("no address", "a perfectly fine passphrase"),
+            ("ada\0@example.org", "a perfectly fine passphrase"),
+            (&*format!("{long}@example.org"), "a perfectly fine passphrase"),
+            (ADDRESS, ""),
+            (ADDRESS, &*long),
+        ] {
+            let world = World::with(Found::With("kept"), || Ok(Verdict::Right));
+
+            let (outcome, steps) = world.sign_in_with(email, password).await;
+
+            assert!(matches!(outcome, Err(SignInError::WrongCredentials)));
+            assert_eq!(steps, Vec::<String>::new());
+        }
+    }
+
+    #[test]
+    fn an_address_has_one_bucket_however_it_is_spelled_and_is_not_named_by_it() {
+        assert_eq!(attempts_of(" Ada@Example.org"), attempts_of("ada@example.org"));
+        assert_ne!(attempts_of("ada@example.org"), attempts_of("eve@example.org"));
+        assert!(!attempts_of("ada@example.org").contains("ada"));
+    }
+
+    #[test]
+    fn the_wait_after_too_many_wrong_passwords_is_three_minutes() {
+        let quota = SignInSettings::default().wrong_passwords;
+
+        assert_eq!(quota.interval(), Duration::from_mins(3));
+    }
+}

@@ -1,0 +1,68 @@
+//! What is wrong with what a person filled in.
+
+/// One fault, told so that a person can mend it and a program can find it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Violation {
+    /// The field of the request, as it is spelled on the wire.
+    pub field: &'static str,
+    /// What kind of fault it is: `required`, `invalid`, `too_long` …
+    pub code: &'static str,
+    /// A sentence for people.
+    pub message: String,
+}
+
+impl Violation {
+    pub(crate) fn new(field: &'static str, code: &'static str, message: impl Into<String>) -> Self {
+        Self { field, code, message: message.into() }
+    }
+}
+
+/// How long a name may be.
+const MOST_NAME_CHARS: usize = 200;
+
+/// A name of a person or a company: one line of text, trimmed. Blank is none.
+pub(crate) fn name(
+    field: &'static str,
+    what: &str,
+    given: Option<&str>,
+) -> Result<Option<String>, Violation> {
+    let Some(name) = given.map(str::trim).filter(|it| !it.is_empty()) else { return Ok(None) };
+    if name.chars().count() > MOST_NAME_CHARS {
+        let message = format!("{what} may have {MOST_NAME_CHARS} characters.");
+        return Err(Violation::new(field, "too_long", message));
+    }
+    if name.chars().any(char::is_control) {
+        let message = format!("{what} must be a single line of text.");
+        return Err(Violation::new(field, "invalid", message));
+    }
+    Ok(Some(name.to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(given: &str) -> Result<Option<String>, &'static str> {
+        name("displayName", "The name", Some(given)).map_err(|fault| fault.code)
+    }
+
+    #[test]
+    fn a_name_is_trimmed_and_a_blank_one_is_none() {
+        assert_eq!(read("  Ada Lovelace "), Ok(Some("Ada Lovelace".to_owned())));
+        assert_eq!(read(" \t "), Ok(None));
+        assert_eq!(name("displayName", "The name", None), Ok(None));
+    }
+
+    #[test]
+    fn a_name_has_bounds_that_count_characters() {
+        assert!(read(&"ß".repeat(200)).is_ok());
+        assert_eq!(read(&"ß".repeat(201)), Err("too_long"));
+    }
+
+    #[test]
+    fn a_name_is_a_single_line() {
+        for text in ["Ada\nLovelace", "Ada\u{0}", "Ada\u{1b}[31m"] {
+            assert_eq!(read(text), Err("invalid"), "{text:?}");
+        }
+    }
+}

@@ -1,0 +1,242 @@
+//! Making and comparing hashes: pure computation, as long as it takes.
+
+use std::fmt;
+
+use argon2::password_hash::phc::{Output, ParamsString, PasswordHash, Salt};
+use argon2::password_hash::try_generate_salt;
+use argon2::{Algorithm, Argon2, Params, Version};
+use pia_identity::Verdict;
+use pia_kernel::{Secret, Unavailable};
+
+use crate::cost::HashCost;
+use crate::memory::HashMemory;
+
+/// The length of what is kept: 256 bits.
+const TAG_LENGTH: usize = 32;
+
+/// What is kept of a password, as a PHC string.
+pub(crate) fn hash(
+    password: &str,
+    cost: HashCost,
+    memory: &mut HashMemory,
+) -> Result<Secret<String>, Unavailable> {
+    let salt = try_generate_salt().map_err(failed)?;
+    let salt = Salt::new(&salt).map_err(failed)?;
+    let way = Way::of_today(cost)?;
+    let tag = way.tag(password, &salt, memory)?;
+    let made = PasswordHash {
+        algorithm: way.algorithm.ident(),
+        version: Some(way.version.into()),
+        params: ParamsString::try_from(&way.params).map_err(failed)?,
+        salt: Some(salt),
+        hash: Some(tag),
+    };
+    Ok(Secret::new(made.to_string()))
+}
+
+/// Compares a password with what was kept of one; with nothing kept, a hash
+/// of today's cost is made all the same.
+///
+/// What was kept at another cost takes that other time, right or wrong, until
+/// its owner signs in and it is made anew.
+pub(crate) fn verify(
+    password: &str,
+    kept: Option<&str>,
+    cost: HashCost,
+    memory: &mut HashMemory,
+) -> Result<Verdict, Unavailable> {
+    let today = Way::of_today(cost)?;
+    let Some(kept) = kept else {
+        let salt = Salt::new(&[0; Salt::RECOMMENDED_LENGTH]).map_err(failed)?;
+        std::hint::black_box(today.tag(password, &salt, memory)?);
+        return Ok(Verdict::Wrong);
+    };
+    let Kept { way, salt, tag } = Kept::read(kept)?;
+    // `Output` compares in constant time.
+    let right = way.tag(password, &salt, memory)? == tag;
+    let up_to_date = way == today && salt.len() >= Salt::RECOMMENDED_LENGTH;
+    Ok(match (right, up_to_date) {
+        (true, true) => Verdict::Right,
+        (true, false) => Verdict::RightButOutdated,
+        (false, _) => Verdict::Wrong,
+    })
+}
+
+/// The way from a password to its tag.
+#[derive(PartialEq)]
+struct Way {
+    algorithm: Algorithm,
+    version: Version,
+    params: Params,
+}
+
+impl Way {
+    fn of_today(cost: HashCost) -> Result<Self, Unavailable> {
+        let params = cost.params(TAG_LENGTH).map_err(failed)?;
+        Ok(Self { algorithm: Algorithm::Argon2id, version: Version::V0x13, params })
+    }
+
+    fn tag(
+        &self,
+        password: &str,
+        salt: &Salt,
+        memory: &mut HashMemory,
+    ) -> Result<Output, Unavailable> {
+        let mut tag = [0; Output::MAX_LENGTH];
+        let length = self.params.output_len().unwrap_or(TAG_LENGTH);
+        let tag = tag.get_mut(..length).ok_or_else(|| failed("the tag is too long"))?;
+        let blocks = memory.blocks(self.params.block_count())?;
+        Argon2::new(self.algorithm, self.version, self.params.clone())
+            .hash_password_into_with_memory(password.as_bytes(), salt, tag, blocks)
+            .map_err(failed)?;
+        Output::new(tag).map_err(failed)
+    }
+}
+
+/// A PHC string, taken apart.
+struct Kept {
+    way: Way,
+    salt: Salt,
+    tag: Output,
+}
+
+impl Kept {
+    fn read(phc: &str) -> Result<Self, Unavailable> {
+        let parsed = PasswordHash::new(phc).map_err(unreadable)?;
+        let (Some(salt), Some(tag)) = (parsed.salt, parsed.hash) else {
+            return Err(unreadable("it has no salt or no tag"));
+        };
+        let algorithm = Algorithm::new(parsed.algorithm).map_err(unreadable)?;
+        // Before it had versions, the algorithm was what is now called 0x10.
+        let version = parsed.version.map_or(Ok(Version::V0x10), Version::try_from);
+        let version = version.map_err(unreadable)?;
+        let told = Params::try_from(&parsed).map_err(unreadable)?;
+        // Our own bounds: what is kept must not make the server take all memory.
+        let params = HashCost::new(told.m_cost(), told.t_cost(), told.p_cost())
+            .map_err(unreadable)?
+            .params(tag.len())
+            .map_err(unreadable)?;
+        Ok(Self { way: Way { algorithm, version, params }, salt, tag })
+    }
+}
+
+fn failed(cause: impl fmt::Display) -> Unavailable {
+    Unavailable::new("password hashing", cause.to_string())
+}
+
+fn unreadable(cause: impl fmt::Display) -> Unavailable {
+    Unavailable::new("what was kept of a password", cause.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PASSWORD: &str = "correct horse battery staple";
+
+    fn cheap() -> HashCost {
+        HashCost::new(64, 1, 1).unwrap()
+    }
+
+    fn kept() -> Secret<String> {
+        hash(PASSWORD, cheap(), &mut HashMemory::default()).unwrap()
+    }
+
+    fn verdict(password: &str, kept: &str) -> Verdict {
+        verify(password, Some(kept), cheap(), &mut HashMemory::default()).unwrap()
+    }
+
+    #[test]
+    fn a_hash_says_how_it_was_made() {
+        let kept = kept();
+
+        assert!(kept.expose().starts_with("$argon2id$v=19$m=64,t=1,p=1$"), "{}", kept.expose());
+    }
+
+    #[test]
+    fn the_same_password_is_kept_differently_each_time() {
+        assert_ne!(kept().expose(), kept().expose());
+    }
+
+    #[test]
+    fn only_the_very_same_password_is_right() {
+        let kept = kept();
+
+        assert_eq!(verdict(PASSWORD, kept.expose()), Verdict::Right);
+        for other in ["", "Correct horse battery staple", "correct horse battery staple "] {
+            assert_eq!(verdict(other, kept.expose()), Verdict::Wrong, "{other:?}");
+        }
+    }
+
+    #[test]
+    fn a_tag_of_the_reference_implementation_is_understood() {
+        // From the test vectors of the reference implementation in C.
+        let kept = "$argon2id$v=19$m=256,t=2,p=1$c29tZXNhbHQ\
+                    $nf65EOgLrQMR/uIPnA4rEsF5h7TKyQwu9U1bMCHGi/4";
+
+        assert_eq!(verdict("password", kept), Verdict::RightButOutdated);
+        assert_eq!(verdict("Password", kept), Verdict::Wrong);
+    }
+
+    #[test]
+    fn what_was_kept_at_another_cost_is_right_but_outdated() {
+        let others = [HashCost::new(128, 1, 1), HashCost::new(64, 2, 1), HashCost::new(64, 1, 2)];
+        for other in others {
+            let kept = hash(PASSWORD, other.unwrap(), &mut HashMemory::default()).unwrap();
+
+            assert_eq!(verdict(PASSWORD, kept.expose()), Verdict::RightButOutdated, "{other:?}");
+            assert_eq!(verdict("wrong", kept.expose()), Verdict::Wrong, "{other:?}");
+        }
+    }
+
+    #[test]
+    fn memory_that_was_used_before_changes_no_hash() {
+        let mut memory = HashMemory::default();
+        let first = hash(PASSWORD, HashCost::new(256, 3, 4).unwrap(), &mut memory).unwrap();
+        let second = hash(PASSWORD, cheap(), &mut memory).unwrap();
+
+        assert_eq!(verdict(PASSWORD, first.expose()), Verdict::RightButOutdated);
+        assert_eq!(verdict(PASSWORD, second.expose()), Verdict::Right);
+    }
+
+    #[test]
+    fn an_unknown_address_costs_as_many_hashes_as_a_known_one() {
+        let kept = kept();
+        for (password, kept) in [
+            (PASSWORD, Some(kept.expose().as_str())),
+            ("wrong", Some(kept.expose().as_str())),
+            (PASSWORD, None),
+        ] {
+            let mut memory = HashMemory::default();
+
+            verify(password, kept, cheap(), &mut memory).unwrap();
+
+            assert_eq!(memory.hashes, 1, "{password} {kept:?}");
+        }
+    }
+
+    #[test]
+    fn nothing_is_right_where_nothing_was_kept() {
+        let verdict = verify("", None, cheap(), &mut HashMemory::default());
+
+        assert_eq!(verdict.unwrap(), Verdict::Wrong);
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_an_outage_and_no_wrong_password() {
+        for kept in [
+            "",
+            "plain text",
+            "$2b$12$abcdefghijklmnopqrstuv",
+            "$argon2id$v=19$m=64,t=1,p=1",
+            "$argon2id$v=19$m=64,t=1,p=1$c29tZXNhbHQ",
+            "$argon2id$v=20$m=64,t=1,p=1$c29tZXNhbHQ$nf65EOgLrQMR/uIPnA4rEsF5h7TKyQwu9U1bMCHGi/4",
+            "$argon2id$v=19$m=4294967295,t=1,p=1$c29tZXNhbHQ$nf65EOgLrQMR/uIPnA4rEsF5h7TKyQwu9U1bMCHGi/4",
+            "$argon2id$v=19$m=64,t=4294967295,p=1$c29tZXNhbHQ$nf65EOgLrQMR/uIPnA4rEsF5h7TKyQwu9U1bMCHGi/4",
+        ] {
+            let outcome = verify(PASSWORD, Some(kept), cheap(), &mut HashMemory::default());
+
+            assert!(outcome.is_err(), "{kept}");
+        }
+    }
+}

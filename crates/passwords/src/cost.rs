@@ -1,0 +1,84 @@
+//! What one hash costs, and so what one guess does.
+
+use argon2::Params;
+
+/// The cost of an Argon2id hash.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct HashCost {
+    memory_kib: u32,
+    iterations: u32,
+    parallelism: u32,
+}
+
+/// Why a cost is not one that hashes can be made with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum HashCostError {
+    /// Each lane needs its eight blocks, and one hash must not take all memory.
+    #[error(
+        "a hash takes at least 8 KiB of memory for each lane, and at most {} KiB",
+        HashCost::MOST_MEMORY_KIB
+    )]
+    Memory,
+    /// One pass at least; beyond the most, a single sign-in takes minutes.
+    #[error("a hash takes from 1 to {} iterations", HashCost::MOST_ITERATIONS)]
+    Iterations,
+    /// One lane at least.
+    #[error("a hash takes from 1 to {} lanes", HashCost::MOST_PARALLELISM)]
+    Parallelism,
+}
+
+impl HashCost {
+    /// The most memory of one hash: 1 GiB.
+    pub const MOST_MEMORY_KIB: u32 = 1024 * 1024;
+    /// The most passes over the memory.
+    pub const MOST_ITERATIONS: u32 = 100;
+    /// The most lanes.
+    pub const MOST_PARALLELISM: u32 = 64;
+
+    /// A cost within the bounds of the algorithm and of good sense.
+    pub fn new(memory_kib: u32, iterations: u32, parallelism: u32) -> Result<Self, HashCostError> {
+        if !(1..=Self::MOST_PARALLELISM).contains(&parallelism) {
+            return Err(HashCostError::Parallelism);
+        }
+        if !(8 * parallelism..=Self::MOST_MEMORY_KIB).contains(&memory_kib) {
+            return Err(HashCostError::Memory);
+        }
+        if !(1..=Self::MOST_ITERATIONS).contains(&iterations) {
+            return Err(HashCostError::Iterations);
+        }
+        Ok(Self { memory_kib, iterations, parallelism })
+    }
+
+    /// The same for the algorithm, with tags of this length.
+    pub(crate) fn params(self, tag_length: usize) -> argon2::Result<Params> {
+        Params::new(self.memory_kib, self.iterations, self.parallelism, Some(tag_length))
+    }
+}
+
+/// What OWASP recommends: 19 MiB, two passes, one lane.
+impl Default for HashCost {
+    fn default() -> Self {
+        Self { memory_kib: 19 * 1024, iterations: 2, parallelism: 1 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cost_out_of_bounds_is_told_by_what_is_wrong_with_it() {
+        assert_eq!(HashCost::new(7, 1, 1), Err(HashCostError::Memory));
+        assert_eq!(HashCost::new(31, 1, 4), Err(HashCostError::Memory));
+        assert_eq!(HashCost::new(u32::MAX, 1, 1), Err(HashCostError::Memory));
+        assert_eq!(HashCost::new(64, 0, 1), Err(HashCostError::Iterations));
+        assert_eq!(HashCost::new(64, u32::MAX, 1), Err(HashCostError::Iterations));
+        assert_eq!(HashCost::new(64, 1, 0), Err(HashCostError::Parallelism));
+        assert_eq!(HashCost::new(u32::MAX, 1, u32::MAX), Err(HashCostError::Parallelism));
+    }
+
+    #[test]
+    fn the_default_is_what_owasp_recommends() {
+        assert_eq!(HashCost::new(19_456, 2, 1), Ok(HashCost::default()));
+    }
+}

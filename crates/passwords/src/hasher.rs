@@ -1,0 +1,98 @@
+//! The port's adapter: each password to the pool, with today's cost.
+
+use std::io;
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use pia_identity::{PasswordHasher, Verdict};
+use pia_kernel::{Live, Secret, Unavailable};
+
+use crate::argon2id;
+use crate::cost::HashCost;
+use crate::pool::Pool;
+
+/// How much of the machine passwords may take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PoolSize {
+    /// How many are hashed at the same time, each on a thread with memory of
+    /// its own.
+    pub threads: NonZeroUsize,
+    /// How many may wait; one more is refused, so that a crowd is told to come
+    /// again instead of being answered when it has left.
+    pub waiting: NonZeroUsize,
+}
+
+/// Hashes passwords with Argon2id, on threads of its own.
+#[derive(Clone)]
+pub struct Argon2Hasher {
+    cost: Live<HashCost>,
+    pool: Arc<Pool>,
+}
+
+impl Argon2Hasher {
+    /// A hasher whose threads are started; they end with its last clone.
+    pub fn new(cost: Live<HashCost>, size: PoolSize) -> io::Result<Self> {
+        let pool = Arc::new(Pool::start(size.threads, size.waiting.get())?);
+        Ok(Self { cost, pool })
+    }
+}
+
+#[async_trait]
+impl PasswordHasher for Argon2Hasher {
+    async fn hash(&self, password: Secret<String>) -> Result<Secret<String>, Unavailable> {
+        let cost = *self.cost.get();
+        self.pool.run(move |memory| argon2id::hash(password.expose(), cost, memory)).await?
+    }
+
+    async fn verify(
+        &self,
+        password: Secret<String>,
+        kept: Option<Secret<String>>,
+    ) -> Result<Verdict, Unavailable> {
+        let cost = *self.cost.get();
+        let verify = move |memory: &mut _| {
+            let kept = kept.as_ref().map(|it| it.expose().as_str());
+            argon2id::verify(password.expose(), kept, cost, memory)
+        };
+        self.pool.run(verify).await?
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn hasher(cost: &Live<HashCost>) -> Argon2Hasher {
+        let (threads, waiting) = (NonZeroUsize::MIN, NonZeroUsize::new(8).unwrap());
+        Argon2Hasher::new(cost.clone(), PoolSize { threads, waiting }).unwrap()
+    }
+
+    fn secret(text: &str) -> Secret<String> {
+        Secret::new(text.to_owned())
+    }
+
+    #[tokio::test]
+    async fn a_password_is_right_until_the_cost_changes_and_then_outdated() {
+        let cost = Live::new(HashCost::new(64, 1, 1).unwrap());
+        let hasher = hasher(&cost);
+        let kept = hasher.hash(secret("a fine password")).await.unwrap();
+
+        let before = hasher.verify(secret("a fine password"), Some(kept.clone())).await.unwrap();
+        cost.set(HashCost::new(128, 1, 1).unwrap());
+        let after = hasher.verify(secret("a fine password"), Some(kept)).await.unwrap();
+
+        assert_eq!((before, after), (Verdict::Right, Verdict::RightButOutdated));
+    }
+
+    #[tokio::test]
+    async fn a_wrong_password_and_no_password_are_both_wrong() {
+        let hasher = hasher(&Live::new(HashCost::new(64, 1, 1).unwrap()));
+        let kept = hasher.hash(secret("a fine password")).await.unwrap();
+
+        let wrong = hasher.verify(secret("another password"), Some(kept)).await.unwrap();
+        let unknown = hasher.verify(secret("another password"), None).await.unwrap();
+
+        assert_eq!((wrong, unknown), (Verdict::Wrong, Verdict::Wrong));
+    }
+}

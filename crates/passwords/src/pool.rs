@@ -1,0 +1,194 @@
+//! A few threads that do long computations, and the short queue before them.
+
+use std::collections::VecDeque;
+use std::num::NonZeroUsize;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::{io, thread};
+
+use pia_kernel::Unavailable;
+use tokio::sync::oneshot;
+
+use crate::memory::HashMemory;
+
+type Work = Box<dyn FnOnce(&mut HashMemory) + Send>;
+
+/// Threads of our own rather than the runtime's: those are hundreds, each
+/// would need its memory, and file access waits for them too.
+pub(crate) struct Pool {
+    queue: Arc<Queue>,
+    most_waiting: usize,
+}
+
+#[derive(Default)]
+struct Queue {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    waiting: VecDeque<Work>,
+    closed: bool,
+}
+
+impl Pool {
+    /// Starts the threads. They end with the pool, each after its work in hand.
+    pub(crate) fn start(threads: NonZeroUsize, most_waiting: usize) -> io::Result<Self> {
+        let pool = Self { queue: Arc::default(), most_waiting };
+        for number in 1..=threads.get() {
+            let queue = Arc::clone(&pool.queue);
+            let name = format!("passwords-{number}");
+            thread::Builder::new().name(name).spawn(move || queue.serve())?;
+        }
+        Ok(pool)
+    }
+
+    /// What `work` answers once its turn has come. With a full queue it is
+    /// refused at once, and dropped unbegun when its caller has gone.
+    pub(crate) async fn run<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut HashMemory) -> T + Send + 'static,
+    ) -> Result<T, Unavailable> {
+        let (reply, answer) = oneshot::channel();
+        let work = Box::new(move |memory: &mut HashMemory| {
+            if !reply.is_closed() {
+                // A caller who leaves now is not there to be answered.
+                drop(reply.send(work(memory)));
+            }
+        });
+        self.queue.put(work, self.most_waiting)?;
+        answer.await.map_err(|err| Unavailable::new("password hashing", err))
+    }
+}
+
+impl Drop for Pool {
+    fn drop(&mut self) {
+        self.queue.lock().closed = true;
+        self.queue.changed.notify_all();
+    }
+}
+
+impl Queue {
+    fn put(&self, work: Work, most_waiting: usize) -> Result<(), Unavailable> {
+        let mut state = self.lock();
+        if state.waiting.len() >= most_waiting {
+            return Err(Unavailable::new("password hashing", "too many passwords are waiting"));
+        }
+        state.waiting.push_back(work);
+        drop(state);
+        self.changed.notify_one();
+        Ok(())
+    }
+
+    fn serve(&self) {
+        let mut memory = HashMemory::default();
+        while let Some(work) = self.next(&mut memory) {
+            // One that panics must not cost the pool a thread.
+            if catch_unwind(AssertUnwindSafe(|| work(&mut memory))).is_err() {
+                memory = HashMemory::default();
+            }
+        }
+    }
+
+    /// The next work; before it waits, the thread gives its memory back.
+    fn next(&self, memory: &mut HashMemory) -> Option<Work> {
+        let mut state = self.lock();
+        loop {
+            if state.closed {
+                return None;
+            }
+            if let Some(work) = state.waiting.pop_front() {
+                return Some(work);
+            }
+            if memory.is_held() {
+                drop(state);
+                memory.give_back();
+                state = self.lock();
+            } else {
+                state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+            }
+        }
+    }
+
+    /// Nothing panics while it holds the lock, so what a poisoned one guards is whole.
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::sync::mpsc;
+
+    use super::*;
+
+    /// A pool of one thread, which is busy until the answered end is dropped.
+    async fn busy(most_waiting: usize) -> (Arc<Pool>, mpsc::Sender<()>) {
+        let pool = Arc::new(Pool::start(NonZeroUsize::MIN, most_waiting.max(1)).unwrap());
+        let (hold, held) = mpsc::channel::<()>();
+        let (begun, begins) = oneshot::channel();
+        let occupied = Arc::clone(&pool);
+        #[expect(clippy::disallowed_methods, reason = "a test waits for it by what it does")]
+        tokio::spawn(async move {
+            let work = move |_: &mut HashMemory| {
+                begun.send(()).unwrap();
+                held.recv().is_err()
+            };
+            occupied.run(work).await
+        });
+        begins.await.unwrap();
+        (pool, hold)
+    }
+
+    #[tokio::test]
+    async fn what_finds_the_queue_full_is_refused_at_once() {
+        let (pool, hold) = busy(2).await;
+        let mut first = Box::pin(pool.run(|_| 1));
+        let mut second = Box::pin(pool.run(|_| 2));
+        assert!(waits(&mut first).await && waits(&mut second).await);
+
+        let third = pool.run(|_| 3).await;
+
+        assert!(third.is_err());
+        drop(hold);
+        assert_eq!((first.await.unwrap(), second.await.unwrap()), (1, 2));
+    }
+
+    #[tokio::test]
+    async fn work_whose_caller_has_gone_is_not_begun() {
+        let (pool, hold) = busy(8).await;
+        let begun = Arc::new(AtomicUsize::new(0));
+        let counted = || {
+            let begun = Arc::clone(&begun);
+            move |_: &mut HashMemory| begun.fetch_add(1, Ordering::SeqCst)
+        };
+        let mut left = Box::pin(pool.run(counted()));
+        assert!(waits(&mut left).await);
+
+        drop(left);
+        let stayed = pool.run(counted());
+        drop(hold);
+
+        assert_eq!(stayed.await.unwrap(), 0);
+    }
+
+    #[tokio::test]
+    async fn work_that_panics_costs_its_own_answer_only() {
+        let pool = Pool::start(NonZeroUsize::MIN, 8).unwrap();
+
+        let panicked = pool.run(|_| panic!("on purpose")).await;
+
+        assert!(panicked.is_err());
+        assert_eq!(pool.run(|_| 1).await.unwrap(), 1);
+    }
+
+    /// Begins a future. Answers whether it waits.
+    async fn waits<F: Future + Unpin>(future: &mut F) -> bool {
+        std::future::poll_fn(|context| {
+            std::task::Poll::Ready(std::pin::Pin::new(&mut *future).poll(context).is_pending())
+        })
+        .await
+    }
+}
