@@ -1,0 +1,155 @@
+//! A request for a chat completion: checked, and cut down to what goes on.
+
+use std::fmt;
+
+use bytes::Bytes;
+use serde::Deserialize;
+use serde::de::{Deserializer, IgnoredAny, MapAccess, Visitor};
+use serde_json::error::Category;
+use serde_json::value::RawValue;
+
+use crate::answer::UsageChunks;
+use crate::error::{AssistantError, Violation};
+use crate::gateway::{Prompt, estimate};
+use crate::json::Key;
+use crate::messages;
+use crate::parameters;
+use crate::pieces::Pieces;
+use crate::refusal::Tools;
+
+/// What may go upstream, in the order in which it does. Everything else, such
+/// as `model`, `user`, `store` and `metadata`, stays here.
+const FORWARDED: [&str; 17] = [
+    "messages",
+    "tools",
+    "tool_choice",
+    "parallel_tool_calls",
+    "temperature",
+    "top_p",
+    "max_tokens",
+    "max_completion_tokens",
+    "stop",
+    "seed",
+    "response_format",
+    "presence_penalty",
+    "frequency_penalty",
+    "logit_bias",
+    "logprobs",
+    "top_logprobs",
+    "reasoning_effort",
+];
+
+/// Of these, what makes no sense without tools, and is refused upstream.
+const FOR_TOOLS: [&str; 3] = ["tools", "tool_choice", "parallel_tool_calls"];
+
+/// What is read but never forwarded.
+const READ: [&str; 3] = ["stream", "stream_options", "n"];
+
+/// A request, by the form of its answer.
+pub(crate) enum Asked {
+    Whole(Prompt),
+    Stream(Prompt, UsageChunks),
+}
+
+/// Reads the body of a request. Only its surface is parsed, in place: large
+/// contents are neither copied nor unescaped.
+pub(crate) fn read(body: &Bytes) -> Result<Asked, AssistantError> {
+    let request: Surface<'_> = serde_json::from_slice(body).map_err(|err| malformed(&err))?;
+    let mut wrong = Vec::new();
+    let spoken = messages::check(request.get("messages"), &mut wrong);
+    let tools = parameters::check_tools(request.get("tools"), &mut wrong);
+    parameters::check(&|key| request.get(key), &mut wrong);
+    if !wrong.is_empty() {
+        return Err(AssistantError::Invalid(wrong));
+    }
+    let usage = match request.get("stream_options").map(RawValue::get) {
+        Some(options) if parameters::include_usage(options) => UsageChunks::Told,
+        _ => UsageChunks::Kept,
+    };
+    let prompt = Prompt {
+        body: forwarded(body, &request, tools),
+        tokens: spoken + request.get("tools").map_or(0, |it| estimate(it.get().len())),
+        tools,
+    };
+    match request.get("stream").map(RawValue::get) {
+        Some("true") => Ok(Asked::Stream(prompt, usage)),
+        _ => Ok(Asked::Whole(prompt)),
+    }
+}
+
+fn forwarded(body: &Bytes, request: &Surface<'_>, tools: Tools) -> Pieces {
+    let mut pieces = Pieces::default();
+    let mut before = '{';
+    for key in FORWARDED {
+        if let Some(value) = request.get(key)
+            && (tools == Tools::Sent || !FOR_TOOLS.contains(&key))
+        {
+            pieces.text(&format!("{before}\"{key}\":"));
+            pieces.part(body, value.get());
+            before = ',';
+        }
+    }
+    pieces
+}
+
+/// Tells broken JSON from JSON that is no object, and repeats none of it.
+fn malformed(err: &serde_json::Error) -> AssistantError {
+    match err.classify() {
+        Category::Data => AssistantError::Invalid(vec![Violation::new(
+            "",
+            "invalid_type",
+            "The request body must be a JSON object.",
+        )]),
+        Category::Io | Category::Syntax | Category::Eof => {
+            AssistantError::Malformed(err.to_string())
+        }
+    }
+}
+
+/// The members of a request that count for something; of two with the same
+/// key the last, and none that is null.
+struct Surface<'a>(Vec<(&'static str, &'a RawValue)>);
+
+impl<'a> Surface<'a> {
+    fn get(&self, key: &str) -> Option<&'a RawValue> {
+        let (_, value) = self.0.iter().find(|(it, _)| *it == key)?;
+        (value.get() != "null").then_some(*value)
+    }
+
+    fn set(&mut self, key: &'static str, value: &'a RawValue) {
+        self.0.retain(|(it, _)| *it != key);
+        self.0.push((key, value));
+    }
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Surface<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Reader;
+
+        impl<'de> Visitor<'de> for Reader {
+            type Value = Surface<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+                let mut surface = Surface(Vec::new());
+                while let Some(Key(key)) = map.next_key()? {
+                    let known = FORWARDED.into_iter().chain(READ).find(|it| *it == key);
+                    match known {
+                        Some(known) => surface.set(known, map.next_value()?),
+                        None => drop(map.next_value::<IgnoredAny>()?),
+                    }
+                }
+                Ok(surface)
+            }
+        }
+
+        deserializer.deserialize_map(Reader)
+    }
+}
+
+#[cfg(test)]
+#[path = "chat_request_tests.rs"]
+mod tests;

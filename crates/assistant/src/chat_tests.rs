@@ -1,0 +1,123 @@
+//! Whole answers, and what is written down of them.
+
+use futures_util::FutureExt;
+
+use super::*;
+use crate::fakes::{Script, Surroundings, asker, not_ready};
+use crate::gateway::Status;
+use crate::ports::UpstreamError;
+use crate::targets::Targets;
+use crate::usage::{Outcome, Usage};
+
+const REQUEST: Bytes =
+    Bytes::from_static(br#"{"messages":[{"role":"user","content":"12345678"}],"model":"other"}"#);
+const ANSWER: &str = r#"{"id":"x", "choices":[{"message":{"content":"Hi"},"finish_reason":"stop"}],"usage":{"prompt_tokens":3,"completion_tokens":1}}"#;
+
+async fn whole(around: &Surroundings, asker: Asker) -> Result<Bytes, AssistantError> {
+    match Chat::new(around.gateway()).answer(asker, REQUEST).await? {
+        ChatAnswer::Whole(body) => Ok(body),
+        ChatAnswer::Stream(_) => panic!("not whole"),
+    }
+}
+
+#[tokio::test]
+async fn a_whole_answer_goes_on_byte_by_byte() {
+    let around = Surroundings::new(Script::Whole(ANSWER));
+
+    let body = whole(&around, asker()).await.unwrap();
+
+    assert_eq!(body, ANSWER);
+    assert_eq!(around.sent(), r#"{"messages":[{"role":"user","content":"12345678"}],"model":"m"}"#);
+}
+
+#[tokio::test]
+async fn its_usage_is_written_down_with_mode_and_model() {
+    let around = Surroundings::new(Script::Whole(ANSWER));
+    let asker = Asker { mode: Some(Mode::Research), ..asker() };
+
+    whole(&around, asker).await.unwrap();
+
+    let [record] = around.noted().try_into().unwrap();
+    assert_eq!((record.user, record.mode), (asker.user, Mode::Research));
+    assert_eq!((record.provider, record.model.as_str()), ("OpenAI", "m"));
+    assert_eq!(record.tokens, Usage { input: 3, cached_input: 0, output: 1 });
+    assert_eq!((record.estimated, record.outcome), (false, Outcome::Completed));
+}
+
+#[tokio::test]
+async fn a_call_without_a_mode_is_written_down_as_talking() {
+    let around = Surroundings::new(Script::Whole(ANSWER));
+
+    whole(&around, asker()).await.unwrap();
+
+    assert_eq!(around.noted()[0].mode, Mode::Assistant);
+}
+
+#[tokio::test]
+async fn an_answer_without_a_message_is_a_failure_that_may_have_cost() {
+    for body in ["<html>", "{}", r#"{"error":{"message":"x"}}"#] {
+        let around = Surroundings::new(Script::Whole(body));
+
+        assert_eq!(whole(&around, asker()).await, Err(AssistantError::UpstreamFailed), "{body}");
+        assert_eq!(around.noted()[0].outcome, Outcome::Failed);
+    }
+}
+
+#[tokio::test]
+async fn a_refusal_costs_nothing() {
+    for err in [
+        UpstreamError::Refused { status: 401, retry_after: None, body: Bytes::new() },
+        UpstreamError::Unreachable("refused".to_owned()),
+    ] {
+        let around = Surroundings::new(Script::Fails(err));
+
+        assert_eq!(whole(&around, asker()).await, Err(AssistantError::UpstreamFailed));
+        assert_eq!(around.noted(), []);
+    }
+}
+
+#[tokio::test]
+async fn a_caller_who_leaves_while_waiting_is_written_down() {
+    let around = Surroundings::new(Script::Silence);
+    let mut waiting = Box::pin(whole(&around, asker()));
+    not_ready(&mut waiting).await;
+
+    drop(waiting);
+
+    let [record] = around.noted().try_into().unwrap();
+    assert_eq!((record.outcome, record.estimated), (Outcome::Abandoned, true));
+    assert_eq!(record.tokens, Usage { input: 6, cached_input: 0, output: 0 });
+}
+
+#[tokio::test]
+async fn a_stop_ends_the_waiting() {
+    let around = Surroundings::new(Script::Silence);
+    let mut waiting = Box::pin(whole(&around, asker()));
+    not_ready(&mut waiting).await;
+
+    around.stop_now();
+
+    assert_eq!(waiting.now_or_never().unwrap(), Err(AssistantError::Stopping));
+}
+
+#[tokio::test]
+async fn without_a_model_there_is_no_call() {
+    let around = Surroundings::new(Script::Silence);
+    let gateway = around.gateway();
+    gateway.targets.set(Targets::default());
+
+    let outcome = Chat::new(gateway.clone()).answer(asker(), REQUEST).await;
+
+    assert_eq!(outcome.err(), Some(AssistantError::NotConfigured));
+    assert_eq!(gateway.status(), Status { available: false, modes: vec![] });
+    assert_eq!(around.noted(), []);
+}
+
+#[test]
+fn the_status_names_the_modes_that_are_served() {
+    let around = Surroundings::new(Script::Silence);
+
+    let status = around.gateway().status();
+
+    assert_eq!(status, Status { available: true, modes: Mode::ALL.to_vec() });
+}

@@ -1,0 +1,292 @@
+//! One event of a stream that says something to us.
+
+use crate::json::{Members, quoted};
+use crate::told;
+use crate::usage::Usage;
+
+/// What to do with an event.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    /// It goes on as it came.
+    Untouched,
+    /// It goes on like this, in one event or two.
+    Rewritten(Vec<String>),
+    /// It was for us alone.
+    Kept,
+    /// The upstream reports an error.
+    Error(String),
+    /// It makes no sense.
+    Broken,
+}
+
+/// What an event told of usage.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct UsageChunk {
+    pub(crate) usage: Usage,
+    /// The same as a chunk for the caller, with what the upstream says on
+    /// every chunk.
+    pub(crate) json: String,
+}
+
+/// An event, read.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Reading {
+    pub(crate) verdict: Verdict,
+    pub(crate) usage: Option<UsageChunk>,
+    /// Why the answer ends, if this event says that it does.
+    pub(crate) ends: bool,
+    /// Whether it holds a part of a tool call.
+    pub(crate) calls: bool,
+    /// What the upstream says on every chunk, for chunks of ours.
+    pub(crate) head: Option<Head>,
+}
+
+/// What every chunk of an answer says: members of an object, without braces.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Head(String);
+
+impl Head {
+    /// Of an answer whose upstream has said nothing of the kind.
+    pub(crate) fn new(id: &str, created: i64, model: &str) -> Self {
+        let (id, model) = (quoted(id), quoted(model));
+        Self(format!(
+            r#""id":{id},"object":"chat.completion.chunk","created":{created},"model":{model}"#
+        ))
+    }
+
+    fn of(chunk: &Members<'_>) -> Option<Self> {
+        let head = chunk.only(&HEAD).to_json();
+        let members = head.strip_prefix('{')?.strip_suffix('}')?;
+        (!members.is_empty()).then(|| Self(members.to_owned()))
+    }
+
+    /// The chunk that an upstream owes which is done without saying why.
+    pub(crate) fn end(&self, reason: &str) -> String {
+        let (Self(head), reason) = (self, quoted(reason));
+        format!(r#"{{{head},"choices":[{{"index":0,"delta":{{}},"finish_reason":{reason}}}]}}"#)
+    }
+
+    /// The chunk that tells usage of which the upstream has told none.
+    pub(crate) fn usage(&self, usage: &str) -> String {
+        let Self(head) = self;
+        format!(r#"{{{head},"choices":[],"usage":{usage}}}"#)
+    }
+}
+
+const HEAD: [&str; 5] = ["id", "object", "created", "model", "system_fingerprint"];
+
+impl Reading {
+    fn only(verdict: Verdict) -> Self {
+        Self { verdict, usage: None, ends: false, calls: false, head: None }
+    }
+}
+
+/// Reads an event: an error, usage to take out, an end to put right.
+///
+/// Callers skip a chunk without `delta`, the reason for the end included, and
+/// count on an end that says nothing else; so an end gets an empty one, and
+/// what else it said goes before it.
+pub(crate) fn read(json: &[u8]) -> Reading {
+    let Ok(mut chunk) = serde_json::from_slice::<Members<'_>>(json) else {
+        return Reading::only(Verdict::Broken);
+    };
+    if let Some(error) = chunk.get("error") {
+        return Reading::only(Verdict::Error(error.to_owned()));
+    }
+    let usage = take_usage(&mut chunk);
+    let choices = chunk.get("choices").unwrap_or("[]");
+    let calls = choices.contains(r#""tool_calls""#);
+    let Ok(mut choices) = serde_json::from_str::<Vec<Members<'_>>>(choices) else {
+        return Reading { usage, ..Reading::only(Verdict::Broken) };
+    };
+    let ends = choices.iter().any(|it| it.get("finish_reason").is_some());
+    let before = choices.clone();
+    let mended = mend(&mut choices);
+    let verdict = match (&mended, usage.is_some()) {
+        _ if choices.is_empty() && usage.is_some() => Verdict::Kept,
+        (Mended::Fine, false) => Verdict::Untouched,
+        (Mended::Fine, true) => Verdict::Rewritten(vec![chunk.to_json()]),
+        (Mended::Emptied, _) => Verdict::Rewritten(vec![with(&chunk, &choices)]),
+        (Mended::Split, _) => {
+            Verdict::Rewritten(vec![with(&chunk, &unended(before)), with(&chunk, &choices)])
+        }
+    };
+    Reading { verdict, usage, ends, calls, head: Head::of(&chunk) }
+}
+
+enum Mended {
+    Fine,
+    /// Ends have empty deltas now, and nothing was lost by that.
+    Emptied,
+    /// They have, and what was in them must be said before.
+    Split,
+}
+
+/// Gives each choice that ends an empty delta, whatever it had.
+fn mend(choices: &mut [Members<'_>]) -> Mended {
+    let mut mended = Mended::Fine;
+    for choice in choices.iter_mut().filter(|it| it.get("finish_reason").is_some()) {
+        let delta = choice.get("delta").unwrap_or_default().trim();
+        if delta == "{}" {
+            continue;
+        }
+        match (&mended, says_something(delta)) {
+            (_, true) => mended = Mended::Split,
+            (Mended::Fine, false) => mended = Mended::Emptied,
+            _ => {}
+        }
+        choice.set("delta", "{}".to_owned());
+    }
+    mended
+}
+
+/// Whether a delta holds more than a role and empty texts.
+fn says_something(delta: &str) -> bool {
+    let Ok(delta) = serde_json::from_str::<Members<'_>>(delta) else { return false };
+    delta.iter().any(|(key, value)| key != "role" && !["null", r#""""#, "[]"].contains(&value))
+}
+
+/// The same choices as if they went on.
+fn unended(mut choices: Vec<Members<'_>>) -> Vec<Members<'_>> {
+    for choice in &mut choices {
+        choice.remove("finish_reason");
+    }
+    choices
+}
+
+fn with(chunk: &Members<'_>, choices: &[Members<'_>]) -> String {
+    let written: Vec<String> = choices.iter().map(Members::to_json).collect();
+    let mut chunk = chunk.clone();
+    chunk.set("choices", format!("[{}]", written.join(",")));
+    chunk.to_json()
+}
+
+/// A chunk of our own that tells usage.
+pub(crate) fn usage_json(usage: &Usage) -> String {
+    format!(
+        concat!(
+            r#"{{"prompt_tokens":{},"completion_tokens":{},"total_tokens":{},"#,
+            r#""prompt_tokens_details":{{"cached_tokens":{}}}}}"#
+        ),
+        usage.input,
+        usage.output,
+        usage.input.saturating_add(usage.output),
+        usage.cached_input
+    )
+}
+
+fn take_usage(chunk: &mut Members<'_>) -> Option<UsageChunk> {
+    let told = chunk.get("usage")?.to_owned();
+    let usage = told::usage(&told)?;
+    chunk.remove("usage");
+    let json = if told::is_common(&told) { told } else { usage_json(&usage) };
+    Some(UsageChunk { usage, json: usage_chunk(chunk, json) })
+}
+
+fn usage_chunk(chunk: &Members<'_>, usage: String) -> String {
+    let mut head = chunk.only(&HEAD);
+    head.set("choices", "[]".to_owned());
+    head.set("usage", usage);
+    head.to_json()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rewritten(json: &str) -> String {
+        match read(json.as_bytes()).verdict {
+            Verdict::Rewritten(events) => events.join(" "),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn an_end_without_a_delta_gets_an_empty_one() {
+        assert_eq!(
+            rewritten(r#"{"id":"c","choices":[{"index":0,"finish_reason":"stop"}]}"#),
+            r#"{"id":"c","choices":[{"index":0,"finish_reason":"stop","delta":{}}]}"#
+        );
+        assert_eq!(
+            rewritten(r#"{"choices":[{"delta":null,"finish_reason":"stop"}]}"#),
+            r#"{"choices":[{"finish_reason":"stop","delta":{}}]}"#
+        );
+        let fine = br#"{"choices":[{"delta":{},"finish_reason":"stop"}]}"#;
+        assert_eq!((read(fine).verdict, read(fine).ends), (Verdict::Untouched, true));
+    }
+
+    #[test]
+    fn what_an_end_says_besides_goes_before_it() {
+        assert_eq!(
+            rewritten(r#"{"id":"c","choices":[{"delta":{"content":"x"},"finish_reason":"stop"}]}"#),
+            r#"{"id":"c","choices":[{"delta":{"content":"x"}}]} {"id":"c","choices":[{"finish_reason":"stop","delta":{}}]}"#
+        );
+        assert_eq!(
+            rewritten(
+                r#"{"choices":[{"delta":{"role":"assistant","content":""},"finish_reason":"stop"}]}"#
+            ),
+            r#"{"choices":[{"finish_reason":"stop","delta":{}}]}"#
+        );
+    }
+
+    #[test]
+    fn usage_is_taken_out_of_a_chunk_that_says_more() {
+        let json = r#"{"id":"c","choices":[{"delta":{"content":"x"}}],"usage":{"prompt_tokens":3,"completion_tokens":1}}"#;
+
+        let Reading { verdict, usage, .. } = read(json.as_bytes());
+
+        let left = r#"{"id":"c","choices":[{"delta":{"content":"x"}}]}"#;
+        assert_eq!(verdict, Verdict::Rewritten(vec![left.to_owned()]));
+        assert_eq!(
+            usage.unwrap(),
+            UsageChunk {
+                usage: Usage { input: 3, cached_input: 0, output: 1 },
+                json:
+                    r#"{"id":"c","choices":[],"usage":{"prompt_tokens":3,"completion_tokens":1}}"#
+                        .to_owned(),
+            }
+        );
+    }
+
+    #[test]
+    fn a_chunk_of_usage_alone_is_kept() {
+        let both =
+            [r#"{"choices":[],"usage":{"input_tokens":3}}"#, r#"{"usage":{"input_tokens":3}}"#];
+        for json in both {
+            let Reading { verdict, usage, .. } = read(json.as_bytes());
+
+            assert_eq!((verdict, usage.unwrap().usage.input), (Verdict::Kept, 3));
+        }
+    }
+
+    #[test]
+    fn usage_that_tells_nothing_is_none() {
+        let json = br#"{"choices":[{"delta":{}}],"usage":{}}"#;
+
+        assert_eq!((read(json).verdict, read(json).usage), (Verdict::Untouched, None));
+    }
+
+    #[test]
+    fn an_error_is_told_from_one_that_is_null() {
+        assert_eq!(
+            read(br#"{"error":{"message":"x"}}"#).verdict,
+            Verdict::Error(r#"{"message":"x"}"#.to_owned())
+        );
+        assert_eq!(read(br#"{"error":null,"choices":[]}"#).verdict, Verdict::Untouched);
+    }
+
+    #[test]
+    fn what_is_no_chunk_is_broken() {
+        for json in ["{", "[]", "1", r#"{"choices":7}"#, r#"{"choices":[1]}"#] {
+            assert_eq!(read(json.as_bytes()).verdict, Verdict::Broken, "{json}");
+        }
+    }
+
+    #[test]
+    fn our_own_usage_has_the_keys_that_clients_read() {
+        assert_eq!(
+            usage_json(&Usage { input: 5, cached_input: 2, output: 3 }),
+            r#"{"prompt_tokens":5,"completion_tokens":3,"total_tokens":8,"prompt_tokens_details":{"cached_tokens":2}}"#
+        );
+    }
+}

@@ -1,0 +1,168 @@
+//! A whole answer of a chat completion, of which only what counts is read.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::Deserialize;
+use serde::de::{Deserializer, SeqAccess, Visitor};
+use serde_json::value::RawValue;
+
+use crate::told;
+use crate::usage::Usage;
+
+/// An answer that has a message.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Completion {
+    /// What the message says, its parts joined; empty where it is a call.
+    pub(crate) text: String,
+    pub(crate) finish_reason: Option<String>,
+    pub(crate) usage: Option<Usage>,
+}
+
+#[derive(Deserialize)]
+struct Envelope<'a> {
+    #[serde(borrow)]
+    choices: First<'a>,
+}
+
+#[derive(Deserialize)]
+struct Told<'a> {
+    #[serde(borrow)]
+    usage: Option<&'a RawValue>,
+    #[serde(borrow)]
+    error: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+struct Choice<'a> {
+    #[serde(borrow)]
+    message: &'a RawValue,
+    #[serde(borrow)]
+    finish_reason: Option<Cow<'a, str>>,
+}
+
+#[derive(Deserialize)]
+struct Message<'a> {
+    #[serde(borrow)]
+    content: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+struct Part<'a> {
+    #[serde(borrow)]
+    r#type: Option<Cow<'a, str>>,
+    text: Option<String>,
+}
+
+/// What an answer says of usage, though it be none otherwise.
+pub(crate) fn usage(body: &[u8]) -> Option<Usage> {
+    let told: Told<'_> = serde_json::from_slice(body).ok()?;
+    told::usage(told.usage?.get())
+}
+
+/// Checks that this is an answer with a message, its content unread; gives
+/// the message's JSON and the reason for its end.
+fn message(body: &[u8]) -> Option<(&str, Option<String>)> {
+    let told: Told<'_> = serde_json::from_slice(body).ok()?;
+    if told.error.is_some() {
+        return None;
+    }
+    let answer: Envelope<'_> = serde_json::from_slice(body).ok()?;
+    let choice = answer.choices.0?;
+    let message = choice.message.get();
+    message.starts_with('{').then(|| (message, choice.finish_reason.map(Cow::into_owned)))
+}
+
+/// Whether this is an answer with a message.
+pub(crate) fn has_message(body: &[u8]) -> bool {
+    message(body).is_some()
+}
+
+/// Reads an answer and its text; nothing if it is none.
+pub(crate) fn read(body: &[u8]) -> Option<Completion> {
+    let (message, finish_reason) = message(body)?;
+    let message: Message<'_> = serde_json::from_str(message).ok()?;
+    let text = message.content.map_or_else(String::new, text_of);
+    Some(Completion { text, finish_reason, usage: usage(body) })
+}
+
+/// The text of a content that is a string or an array of parts.
+fn text_of(content: &RawValue) -> String {
+    let parts = |json| serde_json::from_str::<Vec<Part<'_>>>(json).unwrap_or_default();
+    serde_json::from_str(content.get()).unwrap_or_else(|_not_a_string| {
+        let is_text = |it: &Part<'_>| it.r#type.as_deref().is_none_or(|it| it == "text");
+        parts(content.get()).into_iter().filter(is_text).filter_map(|it| it.text).collect()
+    })
+}
+
+/// The first element of an array; the rest is skipped.
+struct First<'a>(Option<Choice<'a>>);
+
+impl<'de: 'a, 'a> Deserialize<'de> for First<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Reader;
+
+        impl<'de> Visitor<'de> for Reader {
+            type Value = First<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an array")
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
+                let first = seq.next_element()?;
+                while seq.next_element::<serde::de::IgnoredAny>()?.is_some() {}
+                Ok(First(first))
+            }
+        }
+
+        deserializer.deserialize_seq(Reader)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_may_come_whole_or_in_parts() {
+        let read = |content: &str| {
+            let body = format!(r#"{{"choices":[{{"message":{{"content":{content}}}}},7]}}"#);
+            read(body.as_bytes()).unwrap().text
+        };
+
+        assert_eq!(read(r#""a\nb""#), "a\nb");
+        assert_eq!(read(r#"[{"type":"text","text":"a"},{"type":"x"},{"text":"b"}]"#), "ab");
+        assert_eq!(read("null"), "");
+        assert_eq!(read("7"), "");
+    }
+
+    #[test]
+    fn usage_and_the_reason_for_the_end_are_read() {
+        let body = br#"{"choices":[{"message":{},"finish_reason":"length"}],
+            "usage":{"prompt_tokens":4,"completion_tokens":2}}"#;
+
+        let answer = read(body).unwrap();
+
+        assert_eq!(answer.finish_reason.as_deref(), Some("length"));
+        assert_eq!(answer.usage, Some(Usage { input: 4, cached_input: 0, output: 2 }));
+    }
+
+    #[test]
+    fn what_has_no_message_is_no_answer() {
+        let bodies = [
+            "<html>",
+            "{}",
+            "[]",
+            r#"{"choices":[]}"#,
+            r#"{"choices":[{}]}"#,
+            r#"{"choices":[{"message":null}]}"#,
+            r#"{"choices":[{"message":"x"}]}"#,
+            r#"{"error":{"message":"no"},"choices":[{"message":{}}]}"#,
+        ];
+        for body in bodies {
+            assert!(!has_message(body.as_bytes()), "{body}");
+        }
+        assert!(has_message(br#"{"error":null,"choices":[{"message":{}}]}"#));
+    }
+}

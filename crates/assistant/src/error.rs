@@ -1,0 +1,115 @@
+//! Why the assistant did not answer.
+
+use std::borrow::Cow;
+use std::time::Duration;
+
+/// One thing that is wrong with a request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Violation {
+    /// Where: `messages[2].role`.
+    pub field: String,
+    /// What, for programs: `required`, `invalid_type`, `out_of_range`, …
+    pub code: &'static str,
+    /// What, for people: a sentence.
+    pub message: String,
+}
+
+impl Violation {
+    pub(crate) fn new(
+        field: impl Into<String>,
+        code: &'static str,
+        message: impl Into<String>,
+    ) -> Self {
+        Self { field: field.into(), code, message: message.into() }
+    }
+}
+
+/// Why there is no answer, or no more of it.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum AssistantError {
+    /// The request's body is no JSON. Carries where and why, never content.
+    #[error("the body is not valid JSON: {0}")]
+    Malformed(String),
+    /// The request asks for what cannot be.
+    #[error("the request is invalid")]
+    Invalid(Vec<Violation>),
+    /// The text to optimise is longer than it may be.
+    #[error("the text is longer than {limit} characters")]
+    TextTooLong {
+        /// How long it may be, in UTF-16 code units.
+        limit: usize,
+    },
+    /// No model is configured for this.
+    #[error("no upstream model is configured")]
+    NotConfigured,
+    /// The model takes no tools, and the request had some: the caller can
+    /// mend that.
+    #[error("the upstream refused the tools")]
+    ToolsRefused,
+    /// The conversation is too long for the model.
+    #[error("the upstream found the context too long")]
+    ContextTooLong,
+    /// The upstream has too much to do.
+    #[error("the upstream is busy")]
+    UpstreamBusy {
+        /// When to come again, as the upstream said, or our guess.
+        retry_after: Duration,
+    },
+    /// The upstream failed, refused us, or said nothing that makes sense.
+    #[error("the upstream failed")]
+    UpstreamFailed,
+    /// The upstream took too long.
+    #[error("the upstream took too long")]
+    UpstreamTimeout,
+    /// The server is about to stop.
+    #[error("the server is stopping")]
+    Stopping,
+}
+
+impl AssistantError {
+    /// What people are told: a sentence that gives nothing of the upstream
+    /// away.
+    pub fn message(&self) -> Cow<'static, str> {
+        Cow::Borrowed(match self {
+            Self::Malformed(why) => {
+                return Cow::Owned(format!("The request body is not valid JSON: {why}."));
+            }
+            Self::Invalid(violations) => {
+                let first = violations.first().map(|it| it.message.as_str());
+                return Cow::Owned(first.unwrap_or("The request is not valid.").to_owned());
+            }
+            Self::TextTooLong { limit } => {
+                return Cow::Owned(format!("The text is longer than {limit} characters."));
+            }
+            Self::NotConfigured => "The AI proxy is not configured on this server.",
+            Self::ToolsRefused => {
+                "The upstream AI model does not accept the tools of this request."
+            }
+            Self::ContextTooLong => {
+                "The conversation is longer than the context length of the upstream AI model."
+            }
+            Self::UpstreamBusy { .. } => "The upstream AI provider is busy. Try again later.",
+            Self::UpstreamFailed => "The upstream AI provider could not answer the request.",
+            // This sentence is fixed: clients compare it.
+            Self::UpstreamTimeout => "Request to upstream AI provider timed out.",
+            Self::Stopping => "The server is stopping. Send the request again.",
+        })
+    }
+
+    /// The `error` of the chunk that ends a stream: the reason phrase of the
+    /// status that it would have had. Clients expect the one of a gateway's
+    /// failure for a timeout, too.
+    pub(crate) fn title(&self) -> &'static str {
+        match self {
+            Self::Malformed(_)
+            | Self::Invalid(_)
+            | Self::TextTooLong { .. }
+            | Self::ToolsRefused => "Bad Request",
+            Self::NotConfigured | Self::Stopping => "Service Unavailable",
+            Self::ContextTooLong
+            | Self::UpstreamBusy { .. }
+            | Self::UpstreamFailed
+            | Self::UpstreamTimeout => "Bad Gateway",
+        }
+    }
+}

@@ -1,0 +1,202 @@
+//! An upstream by script, a clock by hand, and a log that is read back.
+
+use std::future::{Future, pending, poll_fn};
+use std::sync::{Arc, Mutex};
+use std::task::{Poll, Waker};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use futures_util::StreamExt;
+use futures_util::stream;
+use pia_kernel::{Live, Secret, Timestamp, UserId};
+use pia_testkit::FixedClock;
+
+use crate::gateway::{Asker, Gateway};
+use crate::ports::{ChatCall, ChatUpstream, Frame, Frames, UpstreamError, UsageLog, Wait, Waits};
+use crate::settings::Settings;
+use crate::target::{ProviderType, Target};
+use crate::targets::Targets;
+use crate::usage::UsageRecord;
+
+pub(crate) fn target(model: &str) -> Arc<Target> {
+    Arc::new(Target {
+        provider: ProviderType::OpenAi,
+        endpoint: "https://models.example/v1".to_owned(),
+        api_key: Secret::new("sk-1".to_owned()),
+        model: model.to_owned(),
+    })
+}
+
+pub(crate) fn asker() -> Asker {
+    Asker { user: UserId::generate(), mode: None }
+}
+
+pub(crate) fn pass(text: &str) -> Frame {
+    Frame::Pass { bytes: Bytes::copy_from_slice(text.as_bytes()), events: 1 }
+}
+
+pub(crate) fn look(text: &str) -> Frame {
+    Frame::Look(Bytes::copy_from_slice(text.as_bytes()))
+}
+
+/// What the upstream does next.
+pub(crate) enum Script {
+    /// Streams these, and then ends.
+    Frames(Vec<Result<Frame, UpstreamError>>),
+    /// Streams these, and then is silent.
+    FramesAndSilence(Vec<Result<Frame, UpstreamError>>),
+    /// Answers with this.
+    Whole(&'static str),
+    /// Does not answer so.
+    Fails(UpstreamError),
+    /// Says nothing at all.
+    Silence,
+    /// Says nothing until it is woken, and then fails so.
+    FailsLater(UpstreamError),
+}
+
+/// Everything around a gateway, to be looked at from outside.
+#[derive(Clone)]
+pub(crate) struct Surroundings(Arc<Inner>);
+
+struct Inner {
+    script: Mutex<Option<Script>>,
+    calls: Mutex<Vec<ChatCall>>,
+    noted: Mutex<Vec<UsageRecord>>,
+    time: Mutex<Time>,
+}
+
+#[derive(Default)]
+struct Time {
+    now: Duration,
+    stopping: bool,
+    wakers: Vec<Waker>,
+}
+
+impl Surroundings {
+    pub(crate) fn new(script: Script) -> Self {
+        Self(Arc::new(Inner {
+            script: Mutex::new(Some(script)),
+            calls: Mutex::default(),
+            noted: Mutex::default(),
+            time: Mutex::default(),
+        }))
+    }
+
+    pub(crate) fn gateway(&self) -> Gateway {
+        Gateway {
+            upstream: Arc::new(self.clone()),
+            usage: Arc::new(self.clone()),
+            waits: Arc::new(self.clone()),
+            clock: Arc::new(FixedClock(Timestamp::UNIX_EPOCH)),
+            targets: Live::new(Targets { default: Some(target("m")), ..Targets::default() }),
+            settings: Live::new(Settings::default()),
+        }
+    }
+
+    /// What was sent upstream, in pieces.
+    pub(crate) fn pieces(&self) -> Vec<Bytes> {
+        let calls = self.0.calls.lock().unwrap();
+        let [call] = calls.as_slice() else { panic!("{} calls", calls.len()) };
+        call.body.clone()
+    }
+
+    /// What was sent upstream.
+    pub(crate) fn sent(&self) -> String {
+        String::from_utf8(self.pieces().concat()).unwrap()
+    }
+
+    pub(crate) fn noted(&self) -> Vec<UsageRecord> {
+        self.0.noted.lock().unwrap().clone()
+    }
+
+    pub(crate) fn advance(&self, by: Duration) {
+        self.change(|time| time.now += by);
+    }
+
+    pub(crate) fn stop_now(&self) {
+        self.change(|time| time.stopping = true);
+    }
+
+    fn change(&self, change: impl FnOnce(&mut Time)) {
+        let mut time = self.0.time.lock().unwrap();
+        change(&mut time);
+        time.wakers.drain(..).for_each(Waker::wake);
+    }
+
+    fn until(&self, reached: impl Fn(&Time) -> bool + Send + 'static) -> Wait {
+        let this = self.clone();
+        Box::pin(poll_fn(move |cx| {
+            let mut time = this.0.time.lock().unwrap();
+            if reached(&time) {
+                return Poll::Ready(());
+            }
+            time.wakers.push(cx.waker().clone());
+            Poll::Pending
+        }))
+    }
+
+    fn next(&self, call: ChatCall) -> Script {
+        self.0.calls.lock().unwrap().push(call);
+        self.0.script.lock().unwrap().take().unwrap()
+    }
+}
+
+impl Waits for Surroundings {
+    fn elapsed(&self) -> Duration {
+        self.0.time.lock().unwrap().now
+    }
+
+    fn pause(&self, delay: Duration) -> Wait {
+        let due = self.elapsed() + delay;
+        self.until(move |time| time.now >= due)
+    }
+
+    fn stop(&self) -> Wait {
+        self.until(|time| time.stopping)
+    }
+}
+
+impl UsageLog for Surroundings {
+    fn note(&self, usage: UsageRecord) {
+        self.0.noted.lock().unwrap().push(usage);
+    }
+}
+
+#[async_trait]
+impl ChatUpstream for Surroundings {
+    async fn open(&self, call: ChatCall) -> Result<Frames, UpstreamError> {
+        match self.next(call) {
+            Script::Frames(frames) => Ok(Box::pin(stream::iter(frames))),
+            Script::FramesAndSilence(frames) => {
+                Ok(Box::pin(stream::iter(frames).chain(stream::pending())))
+            }
+            Script::Fails(err) => Err(err),
+            Script::FailsLater(err) => {
+                self.pause(Duration::from_mins(1)).await;
+                Err(err)
+            }
+            Script::Silence => pending().await,
+            Script::Whole(_) => panic!("a stream was asked for"),
+        }
+    }
+
+    async fn whole(&self, call: ChatCall) -> Result<Bytes, UpstreamError> {
+        match self.next(call) {
+            Script::Whole(body) => Ok(Bytes::from_static(body.as_bytes())),
+            Script::Fails(err) => Err(err),
+            Script::Silence => pending().await,
+            _ => panic!("a whole answer was asked for"),
+        }
+    }
+}
+
+/// Polls a future once and expects that it is not ready.
+pub(crate) async fn not_ready<F: Future + Unpin>(future: &mut F) {
+    poll_fn(|cx| {
+        assert!(std::pin::Pin::new(&mut *future).poll(cx).is_pending());
+        Poll::Ready(())
+    })
+    .await;
+}

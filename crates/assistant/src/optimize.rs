@@ -1,0 +1,169 @@
+//! Improving a text.
+
+use uuid::Uuid;
+
+use crate::answer::{Answer, UsageChunks};
+use crate::completion;
+use crate::error::{AssistantError, Violation};
+use crate::gateway::{Asker, Gateway, Prompt, Whole, estimate};
+use crate::languages;
+use crate::prompt::{Origin, Task, prompt};
+use crate::sanitise::{clean, unfenced};
+use crate::target::Mode;
+use crate::templates::{DEFAULT, templates};
+use crate::ticket::{Cost, End};
+use crate::usage::Usage;
+
+/// How long a user's own instructions may be, in UTF-16 code units.
+const MOST_OF_A_PROMPT: usize = 20_000;
+/// How long their name may be.
+const MOST_OF_A_NAME: usize = 255;
+
+/// What is to be done to a text.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct OptimizeRequest {
+    /// The text.
+    pub text: String,
+    /// The id or name of a template of ours, or the id of the user's own; the
+    /// default one where there is none.
+    pub template: Option<String>,
+    /// The language to write in, as a tag such as `DE`; that of the text where
+    /// there is none, or one we do not know.
+    pub language: Option<String>,
+    /// Whether the text was dictated.
+    pub is_voice_input: bool,
+    /// The user's own instructions. Those of a template of ours come first.
+    pub custom_prompt: Option<String>,
+    /// What the user calls them.
+    pub custom_template_name: Option<String>,
+}
+
+/// A text that was improved.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Optimized {
+    /// The text.
+    pub text: String,
+    /// What it took, as the upstream told or as we estimate.
+    pub usage: Usage,
+}
+
+/// Improves texts.
+#[derive(Clone)]
+pub struct Optimize {
+    gateway: Gateway,
+}
+
+impl Optimize {
+    /// Improves texts through this gateway.
+    pub fn new(gateway: Gateway) -> Self {
+        Self { gateway }
+    }
+
+    /// Improves a text and gives it whole. An answer that is empty, or was cut
+    /// off for its length, would lose what the user wrote: it is a failure.
+    pub async fn run(
+        &self,
+        asker: Asker,
+        request: OptimizeRequest,
+    ) -> Result<Optimized, AssistantError> {
+        let prompt = self.prompt(&request)?;
+        let Whole { body, mut ticket } = self.gateway.whole(asker, Mode::Optimize, prompt).await?;
+        ticket.meter.told = completion::usage(&body);
+        let answer = completion::read(&body)
+            .filter(|it| it.finish_reason.as_deref() != Some("length"))
+            .map(|it| unfenced(&it.text).to_owned())
+            .filter(|it| !it.is_empty());
+        let Some(text) = answer else {
+            tracing::warn!(
+                upstream.model = ticket.target.model,
+                "an upstream model gave no text, or not all of it"
+            );
+            ticket.fail(Cost::Something);
+            return Err(AssistantError::UpstreamFailed);
+        };
+        ticket.end = End::Completed;
+        ticket.meter.answer = estimate(text.chars().count());
+        Ok(Optimized { text, usage: ticket.meter.tokens() })
+    }
+
+    /// Improves a text and gives it as it comes, in chunks of OpenAI's shape;
+    /// the last one tells usage.
+    pub async fn stream(
+        &self,
+        asker: Asker,
+        request: OptimizeRequest,
+    ) -> Result<Answer, AssistantError> {
+        let prompt = self.prompt(&request)?;
+        self.gateway.stream(asker, Mode::Optimize, prompt, UsageChunks::Told).await
+    }
+
+    fn prompt(&self, request: &OptimizeRequest) -> Result<Prompt, AssistantError> {
+        let limit = self.gateway.settings.get().max_optimize_text;
+        if units(&request.text) > limit {
+            return Err(AssistantError::TextTooLong { limit });
+        }
+        let mut wrong = Vec::new();
+        let text = clean(&request.text);
+        if text.trim().is_empty() {
+            wrong.push(Violation::new("text", "required", "The text is missing."));
+        }
+        let task = task(request, &mut wrong);
+        if !wrong.is_empty() {
+            return Err(AssistantError::Invalid(wrong));
+        }
+        let origin = if request.is_voice_input { Origin::Spoken } else { Origin::Typed };
+        let language = request.language.as_deref().and_then(languages::named);
+        Ok(prompt(&text, &task, origin, language))
+    }
+}
+
+/// A template of ours, or else the user's own instructions. The id of a
+/// template that is neither is an error, not the default: the user would get
+/// another text than they asked for, and not know why.
+fn task(request: &OptimizeRequest, wrong: &mut Vec<Violation>) -> Task {
+    let named = given(request.template.as_ref());
+    if let Some(prompt) = named.and_then(built_in) {
+        return Task::BuiltIn(prompt);
+    }
+    let wishes = request.custom_prompt.as_deref().map(clean).unwrap_or_default();
+    if wishes.trim().is_empty() {
+        if named.is_some() {
+            let message = "There is no such template, and no instructions are given.";
+            wrong.push(Violation::new("templateId", "unknown_template", message));
+        }
+        return Task::BuiltIn(DEFAULT.prompt);
+    }
+    let name = request.custom_template_name.as_deref().map(clean).unwrap_or_default();
+    check_length("customPrompt", &wishes, MOST_OF_A_PROMPT, wrong);
+    check_length("customTemplateName", &name, MOST_OF_A_NAME, wrong);
+    // A name is one line, and cannot end its quotation.
+    let name = name.replace('"', " ").split_whitespace().collect::<Vec<_>>().join(" ");
+    Task::Custom { name, wishes }
+}
+
+fn given(value: Option<&String>) -> Option<&str> {
+    value.map(|it| it.trim()).filter(|it| !it.is_empty())
+}
+
+fn built_in(named: &str) -> Option<&'static str> {
+    let id = Uuid::try_parse(named).ok();
+    let found =
+        templates().iter().find(|it| id == Some(it.id) || it.name.eq_ignore_ascii_case(named))?;
+    Some(found.prompt)
+}
+
+fn check_length(field: &str, value: &str, most: usize, wrong: &mut Vec<Violation>) {
+    if units(value) > most {
+        let message = format!("{field} must not be longer than {most} characters.");
+        wrong.push(Violation::new(field, "too_long", message));
+    }
+}
+
+/// Characters as clients count them.
+fn units(text: &str) -> usize {
+    text.encode_utf16().count()
+}
+
+#[cfg(test)]
+#[path = "optimize_tests.rs"]
+mod tests;

@@ -1,0 +1,103 @@
+//! What a request says besides its messages.
+
+use std::ops::RangeInclusive;
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use crate::error::Violation;
+use crate::json::Elements;
+use crate::refusal::Tools;
+
+const RANGES: [(&str, RangeInclusive<f64>); 4] = [
+    ("temperature", 0.0..=2.0),
+    ("top_p", 0.0..=1.0),
+    ("presence_penalty", -2.0..=2.0),
+    ("frequency_penalty", -2.0..=2.0),
+];
+const COUNTS: [&str; 2] = ["max_tokens", "max_completion_tokens"];
+
+/// Checks what has a type and a range; what an upstream alone understands is
+/// left to it.
+pub(crate) fn check<'a>(get: &dyn Fn(&str) -> Option<&'a RawValue>, wrong: &mut Vec<Violation>) {
+    for (key, range) in RANGES {
+        if let Some(value) = get(key) {
+            check_range(key, value, &range, wrong);
+        }
+    }
+    for key in COUNTS {
+        if let Some(value) = get(key)
+            && !serde_json::from_str::<i64>(value.get()).is_ok_and(|it| it > 0)
+        {
+            let message = format!("{key} must be a whole number above 0.");
+            wrong.push(Violation::new(key, "out_of_range", message));
+        }
+    }
+    if let Some(value) = get("n")
+        && !serde_json::from_str::<i64>(value.get()).is_ok_and(|it| it == 1)
+    {
+        wrong.push(Violation::new("n", "out_of_range", "n must be 1."));
+    }
+    if let Some(value) = get("stream")
+        && serde_json::from_str::<bool>(value.get()).is_err()
+    {
+        wrong.push(Violation::new("stream", "invalid_type", "stream must be true or false."));
+    }
+    if let Some(value) = get("stream_options")
+        && options(value.get()).is_none()
+    {
+        let message = "stream_options must be an object whose include_usage is true or false.";
+        wrong.push(Violation::new("stream_options", "invalid_type", message));
+    }
+}
+
+/// Checks the tools; an array without any counts as none.
+pub(crate) fn check_tools(tools: Option<&RawValue>, wrong: &mut Vec<Violation>) -> Tools {
+    let Some(tools) = tools else { return Tools::None };
+    let Ok(Elements { first, count }) = serde_json::from_str(tools.get()) else {
+        wrong.push(Violation::new("tools", "invalid_type", "The tools must be an array."));
+        return Tools::None;
+    };
+    if count > Elements::MOST {
+        let message = format!("There must not be more than {} tools.", Elements::MOST);
+        wrong.push(Violation::new("tools", "too_many", message));
+    }
+    if let Some(at) = first.iter().position(|it| !it.get().starts_with('{')) {
+        let field = format!("tools[{at}]");
+        wrong.push(Violation::new(field, "invalid_type", "A tool must be an object."));
+    }
+    if count == 0 { Tools::None } else { Tools::Sent }
+}
+
+/// Whether the options of a stream ask for usage.
+pub(crate) fn include_usage(json: &str) -> bool {
+    options(json).is_some_and(|it| it.include_usage == Some(true))
+}
+
+#[derive(Deserialize)]
+struct Options {
+    include_usage: Option<bool>,
+}
+
+fn options(json: &str) -> Option<Options> {
+    json.starts_with('{').then(|| serde_json::from_str(json).ok())?
+}
+
+fn check_range(
+    key: &str,
+    value: &RawValue,
+    range: &RangeInclusive<f64>,
+    wrong: &mut Vec<Violation>,
+) {
+    match serde_json::from_str::<f64>(value.get()) {
+        Ok(number) if range.contains(&number) => {}
+        Ok(_) => {
+            let message = format!("{key} must be from {} to {}.", range.start(), range.end());
+            wrong.push(Violation::new(key, "out_of_range", message));
+        }
+        Err(_) => {
+            let message = format!("{key} must be a number.");
+            wrong.push(Violation::new(key, "invalid_type", message));
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! What this domain asks of the outside world.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use futures_core::Stream;
+
+use crate::target::Target;
+use crate::usage::UsageRecord;
+
+/// One call of an upstream model.
+#[derive(Debug, Clone)]
+pub struct ChatCall {
+    /// Which model, where, and with which key.
+    pub target: Arc<Target>,
+    /// The JSON body, in pieces that follow one another. Large parts are
+    /// slices of the request they came in, so that nothing is held twice.
+    pub body: Vec<Bytes>,
+}
+
+/// What one piece of an upstream's event stream means to us.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Frame {
+    /// Whole `data: …\n\n` frames that can go on untouched.
+    Pass {
+        /// The frames.
+        bytes: Bytes,
+        /// How many they are.
+        events: u32,
+    },
+    /// The JSON of one event that says something about usage, an error, the
+    /// end or a tool call.
+    Look(Bytes),
+    /// A comment: the upstream is still there.
+    Alive,
+    /// `[DONE]`. The stream itself ends soon after; who reads so far lets its
+    /// connection serve the next call.
+    Done,
+}
+
+/// Why an upstream gave no answer, or no more of it.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum UpstreamError {
+    /// It answered with a status that is no success.
+    #[error("the upstream answered {status}")]
+    Refused {
+        /// The status.
+        status: u16,
+        /// What its `Retry-After` said, where it was a number of seconds.
+        retry_after: Option<Duration>,
+        /// The first bytes of its body. May hold anything; no client sees it.
+        body: Bytes,
+    },
+    /// It could not be reached.
+    #[error("the upstream could not be reached: {0}")]
+    Unreachable(String),
+    /// It took longer than it may, for the first byte or between two.
+    #[error("the upstream was silent for too long")]
+    Silent,
+    /// Its answer ended in the middle.
+    #[error("the upstream's answer was cut off")]
+    Cut,
+    /// Its answer, or one event of it, is longer than is read.
+    #[error("the upstream's answer is too long")]
+    TooLong,
+}
+
+/// The frames of a stream that the upstream has agreed to send.
+pub type Frames = Pin<Box<dyn Stream<Item = Result<Frame, UpstreamError>> + Send>>;
+
+/// Where models answer.
+///
+/// Dropping what a method answers, or its future, ends the call upstream.
+#[cfg_attr(any(test, feature = "mock"), mockall::automock)]
+#[async_trait]
+pub trait ChatUpstream: Send + Sync {
+    /// Begins a streamed answer: resolves once the upstream has agreed to
+    /// stream, that is with its status and headers.
+    async fn open(&self, call: ChatCall) -> Result<Frames, UpstreamError>;
+
+    /// Waits for a whole answer and gives its body as it came.
+    async fn whole(&self, call: ChatCall) -> Result<Bytes, UpstreamError>;
+}
+
+/// Where usage is written down.
+#[cfg_attr(any(test, feature = "mock"), mockall::automock)]
+pub trait UsageLog: Send + Sync {
+    /// Notes what a call used. Never waits; the adapter writes it soon after,
+    /// and tries again while the database is away.
+    fn note(&self, usage: UsageRecord);
+}
+
+/// Something to wait for.
+pub type Wait = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+/// What a streamed answer waits for besides its upstream.
+pub trait Waits: Send + Sync {
+    /// How long it is since some moment before the first call; it only grows.
+    fn elapsed(&self) -> Duration;
+
+    /// Ready once `delay` is over.
+    fn pause(&self, delay: Duration) -> Wait;
+
+    /// Ready once the process is to stop, and from then on.
+    fn stop(&self) -> Wait;
+}

@@ -1,0 +1,207 @@
+//! What an upstream's failure means for the caller.
+
+use std::time::Duration;
+
+use serde::Deserialize;
+
+use crate::error::AssistantError;
+use crate::ports::UpstreamError;
+use crate::target::Target;
+
+/// What a busy upstream that names no time is given.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// No caller is told to wait longer than this.
+const LONGEST: Duration = Duration::from_hours(1);
+
+/// How upstreams say that a conversation is too long.
+const CONTEXT: [&str; 9] = [
+    "context_length_exceeded",
+    "context length",
+    "context window",
+    "context size",
+    "maximum context",
+    "prompt is too long",
+    "too many tokens",
+    "input token count",
+    "reduce the length of the messages",
+];
+
+/// How they speak of tools.
+const TOOLS: [&str; 2] = ["tool", "function"];
+
+/// Whether a request had tools, so that they can be what was refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Tools {
+    Sent,
+    None,
+}
+
+/// Turns an upstream's failure into ours, and tells the operator of it.
+pub(crate) fn explained(err: &UpstreamError, tools: Tools, target: &Target) -> AssistantError {
+    let (status, code) = match err {
+        UpstreamError::Refused { status, body, .. } => (Some(*status), code(body)),
+        _ => (None, None),
+    };
+    tracing::warn!(
+        upstream.provider = target.provider.name(),
+        upstream.model = target.model,
+        upstream.status = status,
+        upstream.code = code,
+        error = %err,
+        "an upstream model did not answer"
+    );
+    match err {
+        UpstreamError::Refused { status, retry_after, body } => {
+            refused(*status, *retry_after, body, tools)
+        }
+        UpstreamError::Silent => AssistantError::UpstreamTimeout,
+        UpstreamError::Unreachable(_) | UpstreamError::Cut | UpstreamError::TooLong => {
+            AssistantError::UpstreamFailed
+        }
+    }
+}
+
+/// Turns an error that came as an event of a stream into ours.
+pub(crate) fn reported(error: &[u8], tools: Tools, target: &Target) -> AssistantError {
+    tracing::warn!(
+        upstream.provider = target.provider.name(),
+        upstream.model = target.model,
+        upstream.code = code(error),
+        "an upstream model failed in mid-answer"
+    );
+    complaint(error, tools).unwrap_or(AssistantError::UpstreamFailed)
+}
+
+fn refused(
+    status: u16,
+    retry_after: Option<Duration>,
+    body: &[u8],
+    tools: Tools,
+) -> AssistantError {
+    let complaint = match status {
+        429 => {
+            let retry_after = retry_after.unwrap_or(PATIENCE).min(LONGEST);
+            Some(AssistantError::UpstreamBusy { retry_after })
+        }
+        400 | 422 => complaint(body, tools),
+        413 => complaint(body, Tools::None),
+        _ => None,
+    };
+    complaint.unwrap_or(AssistantError::UpstreamFailed)
+}
+
+/// What the caller can do something about.
+fn complaint(body: &[u8], tools: Tools) -> Option<AssistantError> {
+    let body = String::from_utf8_lossy(body).to_ascii_lowercase();
+    let says = |words: &[&str]| words.iter().any(|it| body.contains(it));
+    if says(&CONTEXT) {
+        Some(AssistantError::ContextTooLong)
+    } else if tools == Tools::Sent && says(&TOOLS) {
+        Some(AssistantError::ToolsRefused)
+    } else {
+        None
+    }
+}
+
+/// The machine-readable code of an error, for the log: unlike the rest of it,
+/// it cannot hold what a user wrote.
+fn code(body: &[u8]) -> Option<String> {
+    #[derive(Deserialize)]
+    struct Body {
+        error: Option<Error>,
+        #[serde(flatten)]
+        bare: Error,
+    }
+    #[derive(Deserialize)]
+    struct Error {
+        code: Option<serde_json::Value>,
+        r#type: Option<serde_json::Value>,
+    }
+    let body: Body = serde_json::from_slice(body).ok()?;
+    let error = body.error.unwrap_or(body.bare);
+    let code = error.code.filter(serde_json::Value::is_string).or(error.r#type)?;
+    let code = code.as_str()?;
+    let plain = |it: char| it.is_ascii_alphanumeric() || matches!(it, '_' | '-' | '.');
+    (code.len() <= 64 && code.chars().all(plain)).then(|| code.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+
+    use super::*;
+    use crate::fakes;
+
+    fn explain(status: u16, body: &'static str, tools: Tools) -> AssistantError {
+        let err = UpstreamError::Refused {
+            status,
+            retry_after: None,
+            body: Bytes::from_static(body.as_bytes()),
+        };
+        explained(&err, tools, &fakes::target("m"))
+    }
+
+    #[test]
+    fn only_a_refusal_of_tools_that_were_sent_is_the_callers_to_mend() {
+        let body = r#"{"error":{"message":"This model does not support Tools."}}"#;
+
+        assert_eq!(explain(400, body, Tools::Sent), AssistantError::ToolsRefused);
+        assert_eq!(explain(422, body, Tools::Sent), AssistantError::ToolsRefused);
+        assert_eq!(explain(400, body, Tools::None), AssistantError::UpstreamFailed);
+        assert_eq!(explain(404, body, Tools::Sent), AssistantError::UpstreamFailed);
+        assert_eq!(explain(400, "no", Tools::Sent), AssistantError::UpstreamFailed);
+    }
+
+    #[test]
+    fn too_long_a_conversation_is_named_and_our_words_say_context_length() {
+        for body in ["context_length_exceeded", "the Context Window", "Prompt is too long: 3 > 2"] {
+            assert_eq!(explain(400, body, Tools::Sent), AssistantError::ContextTooLong, "{body}");
+            assert_eq!(explain(413, body, Tools::None), AssistantError::ContextTooLong, "{body}");
+        }
+        assert!(AssistantError::ContextTooLong.message().contains("context length"));
+    }
+
+    #[test]
+    fn everything_else_is_a_failure_of_the_upstream() {
+        for status in [200, 301, 401, 402, 403, 404, 413, 500, 502, 503, 504] {
+            let err = explain(status, "<html>tools</html>", Tools::Sent);
+
+            assert_eq!(err, AssistantError::UpstreamFailed, "{status}");
+        }
+    }
+
+    #[test]
+    fn a_busy_upstream_says_when_to_come_again() {
+        let busy = |retry_after| {
+            let err = UpstreamError::Refused { status: 429, retry_after, body: Bytes::new() };
+            explained(&err, Tools::None, &fakes::target("m"))
+        };
+        let after =
+            |seconds| AssistantError::UpstreamBusy { retry_after: Duration::from_secs(seconds) };
+
+        assert_eq!(busy(Some(Duration::from_secs(7))), after(7));
+        assert_eq!(busy(None), after(10));
+        assert_eq!(busy(Some(Duration::MAX)), after(3600));
+    }
+
+    #[test]
+    fn silence_is_a_timeout_and_a_cut_is_a_failure() {
+        let target = fakes::target("m");
+        let explain = |err| explained(&err, Tools::None, &target);
+
+        assert_eq!(explain(UpstreamError::Silent), AssistantError::UpstreamTimeout);
+        assert_eq!(explain(UpstreamError::Cut), AssistantError::UpstreamFailed);
+        assert_eq!(explain(UpstreamError::TooLong), AssistantError::UpstreamFailed);
+    }
+
+    #[test]
+    fn only_a_plain_code_reaches_the_log() {
+        let code = |body: &str| code(body.as_bytes());
+
+        assert_eq!(code(r#"{"error":{"code":"invalid_api_key"}}"#).unwrap(), "invalid_api_key");
+        assert_eq!(code(r#"{"error":{"code":7,"type":"server_error"}}"#).unwrap(), "server_error");
+        assert_eq!(code(r#"{"type":"overloaded"}"#).unwrap(), "overloaded");
+        assert_eq!(code(r#"{"error":{"code":"you wrote: secret"}}"#), None);
+        assert_eq!(code("<html>"), None);
+    }
+}

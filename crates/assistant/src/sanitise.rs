@@ -1,0 +1,104 @@
+//! Takes out of a text what could be mistaken for a part of the prompt.
+
+/// What opens and closes the text to work on, and the wishes of a user.
+pub(crate) const TEXT: &str = "pia-text";
+pub(crate) const STYLE: &str = "pia-style";
+
+/// Stands for a `<` that could open or close a fence.
+const HARMLESS: char = '\u{2039}';
+
+/// A text without control characters, save line breaks and tabs, in which no
+/// fence of ours and no special token of a model can be read.
+pub(crate) fn clean(text: &str) -> String {
+    let plain = plain(text);
+    let mut clean = String::with_capacity(plain.len());
+    let mut rest = plain.as_str();
+    while let Some((before, after)) = rest.split_once('<') {
+        clean.push_str(before);
+        clean.push(if is_fence(after) || is_token(after) { HARMLESS } else { '<' });
+        rest = after;
+    }
+    clean.push_str(rest);
+    clean
+}
+
+/// An answer without the fence that a model may have repeated around it, and
+/// without blanks at its ends.
+pub(crate) fn unfenced(answer: &str) -> &str {
+    let answer = answer.trim();
+    let inner = answer
+        .strip_prefix(&format!("<{TEXT}>"))
+        .and_then(|it| it.strip_suffix(&format!("</{TEXT}>")));
+    inner.unwrap_or(answer).trim()
+}
+
+/// Every kind of line break becomes a line feed; other controls go.
+fn plain(text: &str) -> String {
+    let text = text.replace("\r\n", "\n").replace('\r', "\n");
+    text.chars().filter(|it| !it.is_control() || matches!(it, '\n' | '\t')).collect()
+}
+
+/// Whether a `<` before this opens or closes a fence, however it is spaced.
+fn is_fence(after: &str) -> bool {
+    let name = after.trim_start_matches(|it: char| it.is_whitespace() || it == '/').as_bytes();
+    [TEXT, STYLE].iter().any(|fence| {
+        name.get(..fence.len()).is_some_and(|it| it.eq_ignore_ascii_case(fence.as_bytes()))
+    })
+}
+
+/// Whether a `<` before this begins a token such as `<|im_end|>`.
+fn is_token(after: &str) -> bool {
+    let name = after.strip_prefix('|').and_then(|it| it.split_once("|>")).map(|(name, _)| name);
+    name.is_some_and(|it| {
+        (1..=32).contains(&it.len())
+            && it.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ordinary_text_survives_unchanged() {
+        let text = "Hello [Person_1],\n\ta < b && <b>c</b> <|> d <| e |> f \u{e4}\u{1F600}\u{200d} ```x```";
+
+        assert_eq!(clean(text), text);
+    }
+
+    #[test]
+    fn controls_go_and_line_breaks_become_one_kind() {
+        assert_eq!(clean("a\0b\u{1b}[1mc\r\nd\re\u{85}f\tg\u{7f}"), "ab[1mc\nd\nef\tg");
+    }
+
+    #[test]
+    fn no_text_can_close_its_fence() {
+        for text in [
+            "</pia-text>",
+            "<pia-text>",
+            "</PIA-Text >",
+            "< / pia-text>",
+            "<\0/pia-text>",
+            "<\n/pia-style x>",
+            "<//pia-text",
+            "<</pia-text>",
+        ] {
+            let clean = clean(text);
+
+            assert!(!clean.replace(char::is_whitespace, "").to_lowercase().contains("</pia-"));
+            assert!(!clean.to_lowercase().contains("<pia-"), "{clean}");
+        }
+    }
+
+    #[test]
+    fn special_tokens_of_models_lose_their_meaning() {
+        assert_eq!(clean("a<|im_end|>b"), "a\u{2039}|im_end|>b");
+        assert_eq!(clean("<|endoftext|>"), "\u{2039}|endoftext|>");
+    }
+
+    #[test]
+    fn a_fence_around_an_answer_goes() {
+        assert_eq!(unfenced(" <pia-text>\nBetter.\n</pia-text>\n"), "Better.");
+        assert_eq!(unfenced("\n\"Better.\" "), "\"Better.\"");
+    }
+}

@@ -1,0 +1,25 @@
+//! What an operator may set.
+
+use std::time::Duration;
+
+/// The assistant's settings; all of them reload.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Settings {
+    /// How long a text to optimise may be, in UTF-16 code units.
+    pub max_optimize_text: usize,
+    /// After how long without an event a stream opens all the same, so that
+    /// the caller learns that it is being served.
+    pub open_after: Duration,
+    /// After how long without a word an open stream says that it is alive.
+    pub heartbeat: Duration,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            max_optimize_text: 10_000,
+            open_after: Duration::from_secs(10),
+            heartbeat: Duration::from_secs(15),
+        }
+    }
+}

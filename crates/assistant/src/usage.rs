@@ -1,0 +1,62 @@
+//! What a call used, as it is written down.
+
+use pia_kernel::{Timestamp, UserId};
+use uuid::Uuid;
+
+use crate::target::Mode;
+
+/// Tokens that a call used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Usage {
+    /// Of what was sent, those read from a cache included.
+    pub input: i64,
+    /// Of `input`, those read from a cache.
+    pub cached_input: i64,
+    /// Of what came back, reasoning included.
+    pub output: i64,
+}
+
+/// How a call ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// With a whole answer.
+    Completed,
+    /// The caller left before the end.
+    Abandoned,
+    /// The upstream failed after it had begun to answer.
+    Failed,
+}
+
+impl Outcome {
+    /// Its name in the database.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Completed => "completed",
+            Self::Abandoned => "abandoned",
+            Self::Failed => "failed",
+        }
+    }
+}
+
+/// One call's usage.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UsageRecord {
+    /// Its own id, so that writing it twice is noticed.
+    pub id: Uuid,
+    /// When the call ended.
+    pub at: Timestamp,
+    /// Who called.
+    pub user: UserId,
+    /// What for.
+    pub mode: Mode,
+    /// Which provider type answered: `OpenAI`.
+    pub provider: &'static str,
+    /// Which model was asked.
+    pub model: String,
+    /// The tokens.
+    pub tokens: Usage,
+    /// Whether the tokens are our estimate, the upstream having told none.
+    pub estimated: bool,
+    /// How it ended.
+    pub outcome: Outcome,
+}

@@ -1,0 +1,161 @@
+//! The client for upstream models.
+
+use std::sync::Arc;
+
+use async_openai::config::Config;
+use async_trait::async_trait;
+use bytes::Bytes;
+use http::{HeaderMap, header};
+use http_body_util::{BodyExt, LengthLimitError, Limited};
+use pia_assistant::{ChatCall, ChatUpstream, Frames, ProviderType, Target, UpstreamError};
+use pia_kernel::Live;
+use reqwest::redirect::Policy;
+use reqwest::{Client, Response};
+use tokio::time::timeout;
+
+use crate::limits::Limits;
+use crate::look::Look;
+use crate::openai::OpenAi;
+use crate::pieces::Pieces;
+use crate::reading::Reading;
+use crate::refusal::{refused, unreachable};
+use crate::single;
+use crate::splitter::Splitter;
+use crate::tls::Tls;
+
+const EVENTS: &str = "text/event-stream";
+const JSON: &str = "application/json";
+
+/// Why the client could not be made.
+#[derive(Debug, thiserror::Error)]
+#[error("the client for upstream models could not be made")]
+pub struct SetupError(#[from] reqwest::Error);
+
+/// Calls upstream models over HTTP.
+///
+/// A connection is driven by the runtime that opened it, so each worker of the
+/// server makes a client of its own, and background work one more: through a
+/// shared one, a busy worker would hold up the calls of all others.
+///
+/// async-openai gives the form of the configuration, while requests are sent
+/// by this client itself, whole answers too. Its `create_byot` would write the
+/// request into one more buffer, so that a conversation with images was held
+/// twice, and its errors lose the status and headers of refusals that are not
+/// in OpenAI's shape.
+#[derive(Debug, Clone)]
+pub struct Upstream {
+    http: Client,
+    limits: Live<Limits>,
+    look: Arc<Look>,
+}
+
+impl Upstream {
+    /// A client with connections of its own.
+    ///
+    /// It follows no redirects, since a key would go where nobody configured
+    /// it to go, and asks the environment for no proxy. It speaks HTTP/1.1: a
+    /// call that is dropped closes its own connection, and one that stalls
+    /// holds up no other.
+    pub fn new(limits: Live<Limits>, tls: &Tls) -> Result<Self, SetupError> {
+        let now = limits.get();
+        let http = Client::builder()
+            .tls_backend_preconfigured(tls.config())
+            .http1_only()
+            .tcp_nodelay(true)
+            .no_proxy()
+            .redirect(Policy::none())
+            .retry(reqwest::retry::never())
+            .referer(false)
+            .connect_timeout(now.connect)
+            .pool_idle_timeout(now.idle)
+            .user_agent(concat!("pia-server/", env!("CARGO_PKG_VERSION")))
+            .build()?;
+        Ok(Self { http, limits, look: Arc::default() })
+    }
+
+    /// Sends a call and waits for the headers of a success.
+    async fn ask(
+        &self,
+        call: ChatCall,
+        accept: &'static str,
+        limits: &Limits,
+    ) -> Result<Response, UpstreamError> {
+        let config = config(&call.target)?;
+        let response = self
+            .http
+            .post(config.url("/chat/completions"))
+            .query(&config.query())
+            .headers(config.headers())
+            .header(header::CONTENT_TYPE, JSON)
+            .header(header::ACCEPT, accept)
+            .body(reqwest::Body::wrap(Pieces::new(call.body)))
+            .send()
+            .await
+            .map_err(unreachable)?;
+        if !response.status().is_success() {
+            return Err(refused(response, limits.max_refusal).await);
+        }
+        Ok(response)
+    }
+}
+
+#[async_trait]
+impl ChatUpstream for Upstream {
+    async fn open(&self, call: ChatCall) -> Result<Frames, UpstreamError> {
+        let limits = self.limits.get();
+        let response = timeout(limits.first_byte, self.ask(call, EVENTS, &limits))
+            .await
+            .map_err(|_elapsed| UpstreamError::Silent)??;
+        match media_type(response.headers()).as_deref() {
+            None | Some(EVENTS) => {
+                let splitter = Splitter::new(Arc::clone(&self.look), limits.max_event);
+                Ok(Box::pin(Reading::new(response.into(), splitter, limits.silence)))
+            }
+            Some(JSON) => {
+                let answer = timeout(limits.answer, whole(response, limits.max_answer))
+                    .await
+                    .map_err(|_elapsed| UpstreamError::Silent)??;
+                let frames = single::frames(&answer)?;
+                Ok(Box::pin(futures_util::stream::iter(frames.map(Ok))))
+            }
+            Some(_) => Err(refused(response, 0).await),
+        }
+    }
+
+    async fn whole(&self, call: ChatCall) -> Result<Bytes, UpstreamError> {
+        let limits = self.limits.get();
+        let answer = async {
+            let response = self.ask(call, JSON, &limits).await?;
+            whole(response, limits.max_answer).await
+        };
+        timeout(limits.answer, answer).await.map_err(|_elapsed| UpstreamError::Silent)?
+    }
+}
+
+fn config(target: &Target) -> Result<impl Config, UpstreamError> {
+    match target.provider {
+        ProviderType::OpenAi => OpenAi::new(target),
+    }
+}
+
+fn media_type(headers: &HeaderMap) -> Option<String> {
+    let value = headers.get(header::CONTENT_TYPE)?.to_str().unwrap_or("unreadable");
+    Some(value.split(';').next().unwrap_or_default().trim().to_ascii_lowercase())
+}
+
+async fn whole(response: Response, limit: usize) -> Result<Bytes, UpstreamError> {
+    let body = Limited::new(reqwest::Body::from(response), limit);
+    match body.collect().await {
+        Ok(collected) => Ok(collected.to_bytes()),
+        Err(err) if err.is::<LengthLimitError>() => Err(UpstreamError::TooLong),
+        Err(_) => Err(UpstreamError::Cut),
+    }
+}
+
+#[cfg(test)]
+#[path = "client_tests.rs"]
+mod tests;
+
+#[cfg(test)]
+#[path = "stream_tests.rs"]
+mod stream_tests;

@@ -1,0 +1,223 @@
+//! Whole answers and refusals.
+
+use std::time::Duration;
+
+use async_openai::types::chat::CreateChatCompletionRequest;
+use pia_assistant::{
+    Asker, Frame, Gateway, Optimize, OptimizeRequest, Settings, Targets, UsageLog, UsageRecord,
+};
+use pia_kernel::{SystemClock, UserId};
+use tokio_util::sync::CancellationToken;
+use wiremock::matchers::{body_string, header, method, path};
+use wiremock::{Mock, MockServer, ResponseTemplate};
+
+use super::*;
+use crate::TokioWaits;
+use crate::peer::{Peer, brief, call, upstream};
+
+const ANSWER: &str = r#"{"choices":[{"message":{"content":"Hi"}}]}"#;
+
+async fn server(template: ResponseTemplate) -> (MockServer, String) {
+    let server = MockServer::start().await;
+    Mock::given(method("POST")).respond_with(template).mount(&server).await;
+    let endpoint = format!("{}/v1", server.uri());
+    (server, endpoint)
+}
+
+async fn refused(template: ResponseTemplate) -> UpstreamError {
+    let (_server, endpoint) = server(template).await;
+    let upstream = upstream(Limits::default());
+
+    let whole = upstream.whole(call(&endpoint, &["{}"])).await.unwrap_err();
+    let streamed = upstream.open(call(&endpoint, &["{}"])).await.err().unwrap();
+
+    assert_eq!(whole, streamed);
+    whole
+}
+
+fn refusal(status: u16, retry_after: Option<u64>, body: &'static str) -> UpstreamError {
+    let retry_after = retry_after.map(Duration::from_secs);
+    UpstreamError::Refused { status, retry_after, body: Bytes::from_static(body.as_bytes()) }
+}
+
+#[tokio::test]
+async fn a_whole_answer_comes_as_it_is() {
+    let server = MockServer::start().await;
+    Mock::given(method("POST"))
+        .and(path("/v1/chat/completions"))
+        .and(header("content-type", "application/json"))
+        .and(header("accept", "application/json"))
+        .and(body_string("{\"messages\":[]}"))
+        .respond_with(ResponseTemplate::new(200).set_body_string(ANSWER))
+        .mount(&server)
+        .await;
+    let endpoint = format!("{}/v1", server.uri());
+
+    let pieces = ["{\"messages\":", "[]", "}"];
+    let answer = upstream(Limits::default()).whole(call(&endpoint, &pieces)).await.unwrap();
+
+    assert_eq!(answer, ANSWER);
+}
+
+#[tokio::test]
+async fn a_body_in_pieces_has_its_length_and_the_key_is_in_one_header_alone() {
+    let (server, endpoint) = server(ResponseTemplate::new(200)).await;
+
+    upstream(Limits::default()).whole(call(&endpoint, &["{", "}"])).await.unwrap();
+
+    let [request] = server.received_requests().await.unwrap().try_into().unwrap();
+    assert_eq!(request.headers["content-length"], "2");
+    assert!(!request.headers.contains_key("transfer-encoding"));
+    assert_eq!(request.headers["authorization"], "Bearer sk-1");
+    let with_key: Vec<_> =
+        request.headers.iter().filter(|(_, it)| it.to_str().unwrap().contains("sk-1")).collect();
+    assert_eq!(with_key.len(), 1);
+    assert!(!request.url.as_str().contains("sk-1"));
+}
+
+#[tokio::test]
+async fn a_refusal_keeps_its_status_headers_and_body() {
+    let busy = ResponseTemplate::new(429).insert_header("retry-after", "2").set_body_string("{}");
+    assert_eq!(refused(busy).await, refusal(429, Some(2), "{}"));
+
+    let broken = ResponseTemplate::new(500).set_body_string("oops");
+    assert_eq!(refused(broken).await, refusal(500, None, "oops"));
+
+    let page = ResponseTemplate::new(404).set_body_raw("<html>", "text/html");
+    assert_eq!(refused(page).await, refusal(404, None, "<html>"));
+}
+
+#[tokio::test]
+async fn only_the_beginning_of_a_long_refusal_is_read() {
+    let page = ResponseTemplate::new(502).set_body_string("x".repeat(100_000));
+
+    let UpstreamError::Refused { body, .. } = refused(page).await else { panic!("no refusal") };
+
+    assert_eq!(body.len(), 16 * 1024);
+}
+
+#[tokio::test]
+async fn a_redirect_is_not_followed() {
+    let (server, endpoint) =
+        server(ResponseTemplate::new(307).insert_header("location", "/elsewhere")).await;
+
+    let err = upstream(Limits::default()).whole(call(&endpoint, &["{}"])).await.unwrap_err();
+
+    assert_eq!(err, refusal(307, None, ""));
+    assert_eq!(server.received_requests().await.unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn an_answer_longer_than_its_limit_is_not_read() {
+    let (_server, endpoint) = server(ResponseTemplate::new(200).set_body_string(ANSWER)).await;
+    let ask = async |max_answer| {
+        upstream(Limits { max_answer, ..Limits::default() }).whole(call(&endpoint, &["{}"])).await
+    };
+
+    assert_eq!(ask(ANSWER.len()).await.unwrap(), ANSWER);
+    assert_eq!(ask(ANSWER.len() - 1).await, Err(UpstreamError::TooLong));
+}
+
+#[tokio::test]
+async fn an_answer_that_breaks_off_is_cut() {
+    let peer = Peer::start().await;
+
+    let upstream = upstream(Limits::default());
+
+    let (answer, ()) = tokio::join!(
+        upstream.whole(call(&peer.endpoint, &["{}"])),
+        peer.answer("HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nhalf"),
+    );
+
+    assert_eq!(answer, Err(UpstreamError::Cut));
+}
+
+#[tokio::test]
+async fn an_upstream_that_never_answers_is_silent() {
+    let peer = Peer::start().await;
+    let upstream = upstream(brief());
+
+    let (whole, _socket) =
+        tokio::join!(upstream.whole(call(&peer.endpoint, &["{}"])), peer.request());
+    let (streamed, _socket) =
+        tokio::join!(upstream.open(call(&peer.endpoint, &["{}"])), peer.request());
+
+    assert_eq!(whole, Err(UpstreamError::Silent));
+    assert_eq!(streamed.err(), Some(UpstreamError::Silent));
+}
+
+#[tokio::test]
+async fn an_upstream_that_is_not_there_is_unreachable_and_no_secret_is_told() {
+    let peer = Peer::start().await;
+    let endpoint = peer.endpoint.replace("http://", "http://user:secret@");
+    drop(peer);
+
+    let err = upstream(Limits::default()).whole(call(&endpoint, &["{}"])).await.unwrap_err();
+
+    let UpstreamError::Unreachable(why) = err else { panic!("{err:?}") };
+    assert!(why.contains("refused"), "{why}");
+    assert!(!why.contains("secret") && !why.contains("/v1"), "{why}");
+}
+
+#[tokio::test]
+async fn an_endpoint_that_is_no_url_is_unreachable() {
+    let err = upstream(Limits::default()).whole(call("nowhere", &["{}"])).await.unwrap_err();
+
+    assert!(matches!(err, UpstreamError::Unreachable(_)), "{err:?}");
+}
+
+#[tokio::test]
+async fn a_whole_answer_to_a_call_for_a_stream_becomes_one_chunk() {
+    let body = r#"{"choices":[{"message":{"content":"Hi"},"finish_reason":"stop"}]}"#;
+    let (_server, endpoint) =
+        server(ResponseTemplate::new(200).set_body_raw(body, "application/json; charset=utf-8"))
+            .await;
+
+    let frames = upstream(Limits::default()).open(call(&endpoint, &["{}"])).await.unwrap();
+
+    let frames: Vec<_> = futures_util::StreamExt::collect(frames).await;
+    let [Ok(Frame::Look(chunk)), Ok(Frame::Done)] = frames.as_slice() else { panic!("{frames:?}") };
+    let chunk: serde_json::Value = serde_json::from_slice(chunk).unwrap();
+    assert_eq!(chunk["choices"][0]["delta"]["content"], "Hi");
+}
+
+#[tokio::test]
+async fn a_page_in_the_place_of_a_stream_is_a_refusal() {
+    let (_server, endpoint) =
+        server(ResponseTemplate::new(200).set_body_raw("<html>", "text/html")).await;
+
+    let err = upstream(Limits::default()).open(call(&endpoint, &["{}"])).await.err();
+
+    assert_eq!(err, Some(refusal(200, None, "")));
+}
+
+struct NoLog;
+
+impl UsageLog for NoLog {
+    fn note(&self, _usage: UsageRecord) {}
+}
+
+#[tokio::test]
+async fn what_optimising_sends_is_a_request_as_openai_defines_it() {
+    let (server, endpoint) = server(ResponseTemplate::new(200).set_body_string(ANSWER)).await;
+    let gateway = Gateway {
+        upstream: Arc::new(upstream(Limits::default())),
+        usage: Arc::new(NoLog),
+        waits: Arc::new(TokioWaits::new(CancellationToken::new())),
+        clock: Arc::new(SystemClock),
+        targets: Live::new(Targets {
+            default: Some(call(&endpoint, &[]).target),
+            ..Targets::default()
+        }),
+        settings: Live::new(Settings::default()),
+    };
+    let asker = Asker { user: UserId::generate(), mode: None };
+    let request = OptimizeRequest { text: "bad".to_owned(), ..OptimizeRequest::default() };
+
+    let optimized = Optimize::new(gateway).run(asker, request).await.unwrap();
+
+    assert_eq!(optimized.text, "Hi");
+    let [request] = server.received_requests().await.unwrap().try_into().unwrap();
+    let request: CreateChatCompletionRequest = request.body_json().unwrap();
+    assert_eq!((request.model.as_str(), request.messages.len()), ("m", 2));
+}

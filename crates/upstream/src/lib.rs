@@ -1,0 +1,22 @@
+//! The upstream models over HTTP: one bounded client for whole answers and
+//! for streams, which are cut into frames without copying them.
+
+mod client;
+mod limits;
+mod look;
+mod openai;
+mod pieces;
+mod reading;
+mod refusal;
+mod single;
+mod splitter;
+mod tls;
+mod waits;
+
+pub use client::{SetupError, Upstream};
+pub use limits::Limits;
+pub use tls::{Tls, TlsError};
+pub use waits::TokioWaits;
+
+#[cfg(test)]
+mod peer;

@@ -1,0 +1,95 @@
+//! Provider type OpenAI: chat completions below the endpoint, with a bearer.
+
+use async_openai::config::Config;
+use http::{HeaderMap, HeaderValue, header};
+use pia_assistant::{Target, UpstreamError};
+use secrecy::SecretString;
+
+/// Where and as whom a target is called.
+///
+/// Not async-openai's own `OpenAIConfig`: that one takes what it is not given
+/// from the environment, and panics at a key that no header may carry.
+pub(crate) struct OpenAi {
+    base: String,
+    key: SecretString,
+    headers: HeaderMap,
+}
+
+impl OpenAi {
+    pub(crate) fn new(target: &Target) -> Result<Self, UpstreamError> {
+        let key = target.api_key.expose();
+        let mut headers = HeaderMap::new();
+        if !key.is_empty() {
+            let mut bearer =
+                HeaderValue::try_from(format!("Bearer {key}")).map_err(|_invalid| {
+                    UpstreamError::Unreachable("its key cannot be sent in a header".to_owned())
+                })?;
+            bearer.set_sensitive(true);
+            headers.insert(header::AUTHORIZATION, bearer);
+        }
+        let base = target.endpoint.trim_end_matches('/').to_owned();
+        Ok(Self { base, key: key.clone().into(), headers })
+    }
+}
+
+impl Config for OpenAi {
+    fn headers(&self) -> HeaderMap {
+        self.headers.clone()
+    }
+
+    fn url(&self, path: &str) -> String {
+        format!("{}{path}", self.base)
+    }
+
+    fn query(&self) -> Vec<(&str, &str)> {
+        Vec::new()
+    }
+
+    fn api_base(&self) -> &str {
+        &self.base
+    }
+
+    fn api_key(&self) -> &SecretString {
+        &self.key
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use pia_assistant::ProviderType;
+    use pia_kernel::Secret;
+
+    use super::*;
+
+    fn target(key: &str) -> Target {
+        Target {
+            provider: ProviderType::OpenAi,
+            endpoint: "https://models.example/v1/".to_owned(),
+            api_key: Secret::new(key.to_owned()),
+            model: "m".to_owned(),
+        }
+    }
+
+    #[test]
+    fn the_key_is_in_the_authorization_header_and_hidden_from_debug() {
+        let config = OpenAi::new(&target("sk-1")).unwrap();
+
+        let headers = config.headers();
+
+        assert_eq!(headers[header::AUTHORIZATION], "Bearer sk-1");
+        assert!(!format!("{headers:?}").contains("sk-1"));
+        assert_eq!(config.url("/chat/completions"), "https://models.example/v1/chat/completions");
+    }
+
+    #[test]
+    fn an_upstream_that_wants_no_key_gets_none() {
+        assert!(OpenAi::new(&target("")).unwrap().headers().is_empty());
+    }
+
+    #[test]
+    fn a_key_that_no_header_may_carry_is_an_error_that_does_not_tell_it() {
+        let err = OpenAi::new(&target("sk\n1")).err().unwrap();
+
+        assert!(!err.to_string().contains("sk"), "{err}");
+    }
+}

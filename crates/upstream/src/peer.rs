@@ -1,0 +1,76 @@
+//! An upstream on a plain socket, which does exactly what a test says.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use pia_assistant::{ChatCall, ProviderType, Target};
+use pia_kernel::{Live, Secret};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+
+use crate::{Limits, Tls, Upstream};
+
+/// The head of an event stream that ends with its connection.
+pub(crate) const EVENTS: &str = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n";
+/// The head of an event stream in chunks.
+pub(crate) const CHUNKED: &str = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream; charset=utf-8\r\ntransfer-encoding: chunked\r\n\r\n";
+
+pub(crate) fn upstream(limits: Limits) -> Upstream {
+    Upstream::new(Live::new(limits), &Tls::native().unwrap()).unwrap()
+}
+
+/// Limits under which a test does not wait long.
+pub(crate) fn brief() -> Limits {
+    let brief = Duration::from_millis(80);
+    Limits { first_byte: brief, silence: brief, answer: brief, ..Limits::default() }
+}
+
+pub(crate) fn call(endpoint: &str, body: &[&'static str]) -> ChatCall {
+    let target = Target {
+        provider: ProviderType::OpenAi,
+        endpoint: endpoint.to_owned(),
+        api_key: Secret::new("sk-1".to_owned()),
+        model: "m".to_owned(),
+    };
+    let body = body.iter().map(|it| Bytes::from_static(it.as_bytes())).collect();
+    ChatCall { target: Arc::new(target), body }
+}
+
+pub(crate) struct Peer {
+    listener: TcpListener,
+    pub(crate) endpoint: String,
+}
+
+impl Peer {
+    pub(crate) async fn start() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let endpoint = format!("http://{}/v1", listener.local_addr().unwrap());
+        Self { listener, endpoint }
+    }
+
+    /// Accepts a connection and reads one request.
+    pub(crate) async fn request(&self) -> TcpStream {
+        let (mut socket, _) = self.listener.accept().await.unwrap();
+        read_request(&mut socket).await;
+        socket
+    }
+
+    /// Accepts a connection, reads one request, writes this, and hangs up.
+    pub(crate) async fn answer(&self, answer: &str) {
+        let mut socket = self.request().await;
+        socket.write_all(answer.as_bytes()).await.unwrap();
+        socket.shutdown().await.unwrap();
+        // Hanging up on unread bytes would reset the connection.
+        while socket.read(&mut [0; 64]).await.is_ok_and(|read| read > 0) {}
+    }
+}
+
+/// Reads one request with a body of two bytes.
+pub(crate) async fn read_request(socket: &mut TcpStream) {
+    let mut request = Vec::new();
+    while !request.ends_with(b"\r\n\r\n{}") {
+        let read = socket.read_buf(&mut request).await.unwrap();
+        assert!(read > 0, "the client hung up: {}", String::from_utf8_lossy(&request));
+    }
+}

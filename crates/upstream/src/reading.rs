@@ -1,0 +1,144 @@
+//! A streamed answer that is being read.
+
+use std::collections::VecDeque;
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures_core::Stream;
+use http_body::Body;
+use pia_assistant::{Frame, UpstreamError};
+use tokio::time::{Instant, Sleep, sleep_until};
+
+use crate::splitter::Splitter;
+
+/// How long the end of a body may take after `[DONE]`. Without it the
+/// connection is closed, which costs the next call a new one.
+const FOR_THE_END: Duration = Duration::from_millis(50);
+
+/// The frames of a body. It is read only when they are asked for, and dropping
+/// this closes its connection.
+pub(crate) struct Reading {
+    body: reqwest::Body,
+    splitter: Splitter,
+    ready: VecDeque<Frame>,
+    silence: Silence,
+    state: State,
+}
+
+enum State {
+    Open,
+    /// `[DONE]` was given out, and the end of the body is to follow.
+    Closing,
+    /// What comes when the frames that are ready have been taken.
+    Failing(UpstreamError),
+    Over,
+}
+
+impl Reading {
+    pub(crate) fn new(body: reqwest::Body, splitter: Splitter, silence: Duration) -> Self {
+        let ready = VecDeque::new();
+        Self { body, splitter, ready, silence: Silence::new(silence), state: State::Open }
+    }
+
+    fn take(&mut self, piece: &Bytes) {
+        let ready = &mut self.ready;
+        if let Err(err) = self.splitter.push(piece, &mut |frame| ready.push_back(frame)) {
+            self.state = State::Failing(err);
+        }
+    }
+
+    fn finish(&mut self) {
+        let ready = &mut self.ready;
+        self.state = match self.splitter.finish(&mut |frame| ready.push_back(frame)) {
+            Ok(()) => State::Over,
+            Err(err) => State::Failing(err),
+        };
+    }
+
+    /// Waits a moment for the end of the body. Many servers send it apart from
+    /// `[DONE]`, and a connection serves the next call only if it was read.
+    fn poll_close(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        match Pin::new(&mut self.body).poll_frame(cx) {
+            Poll::Ready(_) => Poll::Ready(()),
+            Poll::Pending => self.silence.poll(cx),
+        }
+    }
+}
+
+impl Stream for Reading {
+    type Item = Result<Frame, UpstreamError>;
+
+    fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let this = self.get_mut();
+        loop {
+            if let Some(frame) = this.ready.pop_front() {
+                if frame == Frame::Done && matches!(this.state, State::Open) {
+                    this.state = State::Closing;
+                    this.silence = Silence::new(FOR_THE_END);
+                }
+                return Poll::Ready(Some(Ok(frame)));
+            }
+            match std::mem::replace(&mut this.state, State::Over) {
+                State::Open => this.state = State::Open,
+                State::Closing => {
+                    this.state = State::Closing;
+                    ready!(this.poll_close(cx));
+                    this.state = State::Over;
+                    return Poll::Ready(None);
+                }
+                State::Failing(err) => return Poll::Ready(Some(Err(err))),
+                State::Over => return Poll::Ready(None),
+            }
+            match Pin::new(&mut this.body).poll_frame(cx) {
+                Poll::Ready(Some(Ok(frame))) => {
+                    this.silence.broken();
+                    if let Ok(piece) = frame.into_data() {
+                        this.take(&piece);
+                    }
+                }
+                // A connection that breaks after the reason for the end has
+                // taken nothing with it: the splitter knows.
+                Poll::Ready(Some(Err(_)) | None) => this.finish(),
+                Poll::Pending if this.silence.poll(cx).is_ready() => {
+                    this.state = State::Failing(UpstreamError::Silent);
+                }
+                Poll::Pending => return Poll::Pending,
+            }
+        }
+    }
+}
+
+/// Counts only the time in which somebody waits: a caller that reads slowly
+/// does not make its upstream silent.
+struct Silence {
+    limit: Duration,
+    since: Option<Instant>,
+    timer: Option<Pin<Box<Sleep>>>,
+}
+
+impl Silence {
+    fn new(limit: Duration) -> Self {
+        Self { limit, since: None, timer: None }
+    }
+
+    fn broken(&mut self) {
+        self.since = None;
+    }
+
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        let due = *self.since.get_or_insert_with(Instant::now) + self.limit;
+        let timer = self.timer.get_or_insert_with(|| Box::pin(sleep_until(due)));
+        // The timer is set anew only when it has run out: setting it at every
+        // piece would cost more than reading the piece.
+        while timer.as_mut().poll(cx).is_ready() {
+            if timer.deadline() >= due {
+                return Poll::Ready(());
+            }
+            timer.as_mut().reset(due);
+        }
+        Poll::Pending
+    }
+}

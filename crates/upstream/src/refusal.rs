@@ -1,0 +1,79 @@
+//! What an upstream says when it does not answer.
+
+use std::error::Error as _;
+use std::time::Duration;
+
+use bytes::{Bytes, BytesMut};
+use http::{HeaderMap, header};
+use http_body::Body;
+use http_body_util::BodyExt;
+use pia_assistant::UpstreamError;
+
+/// Reads a refusal: its status, when to come again, and so much of its body.
+/// A body that breaks off is kept as far as it came.
+pub(crate) async fn refused(response: reqwest::Response, limit: usize) -> UpstreamError {
+    let (parts, body) = http::Response::from(response).into_parts();
+    UpstreamError::Refused {
+        status: parts.status.as_u16(),
+        retry_after: retry_after(&parts.headers),
+        body: beginning(body, limit).await,
+    }
+}
+
+/// Says why a call never reached its upstream: the whole chain of causes,
+/// without the URL, which may carry a password.
+pub(crate) fn unreachable(err: reqwest::Error) -> UpstreamError {
+    let err = err.without_url();
+    let mut said = err.to_string();
+    let mut cause = err.source();
+    while let Some(err) = cause {
+        said = format!("{said}: {err}");
+        cause = err.source();
+    }
+    UpstreamError::Unreachable(said)
+}
+
+fn retry_after(headers: &HeaderMap) -> Option<Duration> {
+    let seconds = headers.get(header::RETRY_AFTER)?.to_str().ok()?.trim().parse().ok()?;
+    Some(Duration::from_secs(seconds))
+}
+
+async fn beginning<B: Body<Data = Bytes> + Unpin>(mut body: B, limit: usize) -> Bytes {
+    let mut read = BytesMut::new();
+    while read.len() < limit
+        && let Some(Ok(frame)) = body.frame().await
+    {
+        if let Ok(data) = frame.into_data() {
+            let wanted = data.len().min(limit - read.len());
+            read.extend_from_slice(&data.slice(..wanted));
+        }
+    }
+    read.freeze()
+}
+
+#[cfg(test)]
+mod tests {
+    use http::HeaderValue;
+    use http_body_util::Full;
+
+    use super::*;
+
+    fn headers(retry_after: &'static str) -> HeaderMap {
+        HeaderMap::from_iter([(header::RETRY_AFTER, HeaderValue::from_static(retry_after))])
+    }
+
+    #[test]
+    fn only_a_number_of_seconds_is_read() {
+        assert_eq!(retry_after(&headers(" 12 ")), Some(Duration::from_secs(12)));
+        assert_eq!(retry_after(&headers("-1")), None);
+        assert_eq!(retry_after(&headers("Sun, 06 Nov 1994 08:49:37 GMT")), None);
+        assert_eq!(retry_after(&HeaderMap::new()), None);
+    }
+
+    #[tokio::test]
+    async fn only_the_beginning_of_a_long_body_is_read() {
+        let read = beginning(Full::new(Bytes::from_static(b"too much")), 3).await;
+
+        assert_eq!(read, "too");
+    }
+}

@@ -1,0 +1,85 @@
+//! A whole answer from an upstream that was asked for a stream.
+
+use bytes::Bytes;
+use pia_assistant::{Frame, UpstreamError};
+use serde_json::Value;
+
+/// The one chunk that says what a whole answer says, and the end.
+///
+/// Some servers do not stream with some models and answer in one piece; to the
+/// caller that is a stream with a single chunk.
+pub(crate) fn frames(answer: &[u8]) -> Result<[Frame; 2], UpstreamError> {
+    let mut answer: Value = serde_json::from_slice(answer).map_err(|_invalid| broken())?;
+    let members = answer.as_object_mut().ok_or_else(broken)?;
+    members.insert("object".to_owned(), "chat.completion.chunk".into());
+    if let Some(Value::Array(choices)) = members.get_mut("choices") {
+        choices.iter_mut().filter_map(Value::as_object_mut).for_each(|choice| {
+            if let Some(mut message) = choice.remove("message") {
+                number_tool_calls(&mut message);
+                choice.insert("delta".to_owned(), message);
+            }
+        });
+    }
+    let chunk = serde_json::to_vec(&answer).map_err(|_unwritable| broken())?;
+    Ok([Frame::Look(chunk.into()), Frame::Done])
+}
+
+/// In a stream each call of a tool has its number.
+fn number_tool_calls(message: &mut Value) {
+    let calls = message.get_mut("tool_calls").and_then(Value::as_array_mut);
+    for (number, call) in calls.into_iter().flatten().enumerate() {
+        if let Some(call) = call.as_object_mut() {
+            call.insert("index".to_owned(), number.into());
+        }
+    }
+}
+
+/// An answer with a good status that is none.
+fn broken() -> UpstreamError {
+    UpstreamError::Refused { status: 200, retry_after: None, body: Bytes::new() }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn the_message_becomes_the_delta() {
+        let answer = json!({
+            "object": "chat.completion",
+            "choices": [{
+                "message": { "content": null, "tool_calls": [{ "id": "a" }, { "id": "b" }] },
+                "finish_reason": "tool_calls",
+            }],
+            "usage": { "prompt_tokens": 1 },
+        });
+
+        let [Frame::Look(chunk), Frame::Done] = frames(answer.to_string().as_bytes()).unwrap()
+        else {
+            panic!("no chunk and end");
+        };
+
+        assert_eq!(
+            serde_json::from_slice::<Value>(&chunk).unwrap(),
+            json!({
+                "object": "chat.completion.chunk",
+                "choices": [{
+                    "delta": {
+                        "content": null,
+                        "tool_calls": [{ "id": "a", "index": 0 }, { "id": "b", "index": 1 }],
+                    },
+                    "finish_reason": "tool_calls",
+                }],
+                "usage": { "prompt_tokens": 1 },
+            })
+        );
+    }
+
+    #[test]
+    fn what_is_no_object_is_no_answer() {
+        assert_eq!(frames(b"[]"), Err(broken()));
+        assert_eq!(frames(b"{"), Err(broken()));
+    }
+}

@@ -1,0 +1,207 @@
+//! What the splitter promises, wherever the body is cut.
+
+use proptest::collection::vec;
+use proptest::prelude::*;
+use proptest::sample::Index;
+
+use super::*;
+
+const ALL_KINDS: &str = concat!(
+    ": hello\n\n",
+    "data: {\"choices\":[{\"delta\":{\"content\":\"a\"},\"finish_reason\":null}]}\n\n",
+    "data: {\"choices\":[{\"delta\":{\"content\":\"b\"}}]}\n\n",
+    "data:{\"c\":1}\n\n",
+    "event: x\r\ndata: {\"d\":\r\ndata: 2}\r\n\r\n",
+    "\n",
+    "data: {\"e\":3}\n\ndata: {\"f\":4}\n\n",
+    "event: nothing\n\n",
+    "data: \n\n",
+    "data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}]}\n\n",
+    "data: {\"choices\":[],\"usage\":{\"prompt_tokens\":1}}\n\n",
+    "data: [DONE]\n\n",
+    "data: after\n\n",
+);
+
+type Outcome = Result<(), UpstreamError>;
+
+fn split(pieces: &[&[u8]], limit: usize) -> (Vec<Frame>, Outcome) {
+    let mut splitter = Splitter::new(Arc::default(), limit);
+    let mut frames = Vec::new();
+    let mut sink = |frame| frames.push(frame);
+    let mut outcome = pieces
+        .iter()
+        .try_for_each(|piece| splitter.push(&Bytes::copy_from_slice(piece), &mut sink));
+    if outcome.is_ok() {
+        outcome = splitter.finish(&mut sink);
+    }
+    (frames, outcome)
+}
+
+/// Frames with neighbouring passes joined, so that only what they say counts.
+fn joined(frames: Vec<Frame>) -> Vec<Frame> {
+    frames.into_iter().fold(Vec::new(), |mut all, frame| {
+        match (all.last_mut(), frame) {
+            (
+                Some(Frame::Pass { bytes, events }),
+                Frame::Pass { bytes: more, events: more_events },
+            ) => {
+                *bytes = Bytes::from([bytes.as_ref(), more.as_ref()].concat());
+                *events += more_events;
+            }
+            (_, frame) => all.push(frame),
+        }
+        all
+    })
+}
+
+fn pass(text: &str, events: u32) -> Frame {
+    Frame::Pass { bytes: Bytes::copy_from_slice(text.as_bytes()), events }
+}
+
+fn look(text: &str) -> Frame {
+    Frame::Look(Bytes::copy_from_slice(text.as_bytes()))
+}
+
+#[test]
+fn every_kind_of_event_is_told_apart() {
+    let (frames, outcome) = split(&[ALL_KINDS.as_bytes()], 1024);
+
+    assert_eq!(outcome, Ok(()));
+    assert_eq!(
+        joined(frames),
+        [
+            Frame::Alive,
+            pass(
+                concat!(
+                    "data: {\"choices\":[{\"delta\":{\"content\":\"a\"},\"finish_reason\":null}]}\n\n",
+                    "data: {\"choices\":[{\"delta\":{\"content\":\"b\"}}]}\n\n",
+                    "data: {\"c\":1}\n\n",
+                    "data: {\"d\": 2}\n\n",
+                ),
+                4
+            ),
+            Frame::Alive,
+            pass("data: {\"e\":3}\n\ndata: {\"f\":4}\n\n", 2),
+            Frame::Alive,
+            Frame::Alive,
+            look("{\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}]}"),
+            look("{\"choices\":[],\"usage\":{\"prompt_tokens\":1}}"),
+            Frame::Done,
+        ]
+    );
+}
+
+#[test]
+fn any_step_size_gives_the_same_frames() {
+    let (whole, _) = split(&[ALL_KINDS.as_bytes()], 1024);
+    let whole = joined(whole);
+
+    for step in 1..=ALL_KINDS.len() {
+        let pieces: Vec<&[u8]> = ALL_KINDS.as_bytes().chunks(step).collect();
+
+        let (frames, outcome) = split(&pieces, 1024);
+
+        assert_eq!((joined(frames), outcome), (whole.clone(), Ok(())), "in steps of {step}");
+    }
+}
+
+#[test]
+fn a_cut_at_any_place_gives_the_same_frames() {
+    let (whole, _) = split(&[ALL_KINDS.as_bytes()], 1024);
+    let whole = joined(whole);
+
+    for at in 0..=ALL_KINDS.len() {
+        let (before, after) = ALL_KINDS.as_bytes().split_at(at);
+
+        let (frames, outcome) = split(&[before, after], 1024);
+
+        assert_eq!((joined(frames), outcome), (whole.clone(), Ok(())), "cut at {at}");
+    }
+}
+
+#[test]
+fn a_run_of_events_goes_on_as_one_slice_of_its_piece() {
+    let piece = Bytes::from_static(b"data: {\"a\":1}\n\ndata: {\"b\":2}\n\n");
+    let mut splitter = Splitter::new(Arc::default(), 64);
+    let mut frames = Vec::new();
+
+    splitter.push(&piece, &mut |frame| frames.push(frame)).unwrap();
+
+    let [Frame::Pass { bytes, events: 2 }] = frames.as_slice() else { panic!("{frames:?}") };
+    assert_eq!(bytes.as_ptr(), piece.as_ptr());
+    assert_eq!(bytes.len(), piece.len());
+}
+
+#[test]
+fn an_event_at_the_limit_is_taken_and_a_longer_one_is_not() {
+    let event = b"data: {\"a\":1}\n\n";
+
+    for step in 1..=event.len() {
+        let pieces: Vec<&[u8]> = event.chunks(step).collect();
+
+        assert_eq!(split(&pieces, event.len()), (split(&[event], 64).0, Err(UpstreamError::Cut)));
+        assert_eq!(split(&pieces, event.len() - 1), (vec![], Err(UpstreamError::TooLong)));
+    }
+}
+
+#[test]
+fn what_came_before_an_event_that_is_too_long_still_goes_on() {
+    let (frames, outcome) = split(&[b"data: {}\n\ndata: {\"long\":\"text\"}\n\n"], 12);
+
+    assert_eq!((frames, outcome), (vec![pass("data: {}\n\n", 1)], Err(UpstreamError::TooLong)));
+}
+
+#[test]
+fn an_end_without_done_or_finish_is_a_cut() {
+    assert_eq!(split(&[b""], 64).1, Err(UpstreamError::Cut));
+    assert_eq!(split(&[b"data: {}\n\n"], 64).1, Err(UpstreamError::Cut));
+    assert_eq!(split(&[b"data: {\"finish_reason\":\"sto"], 64).1, Err(UpstreamError::Cut));
+}
+
+#[test]
+fn an_end_after_a_finish_is_a_proper_one() {
+    let (frames, outcome) = split(&[b"data: {\"finish_reason\":\"stop\"}\n\n"], 64);
+
+    assert_eq!((frames.len(), outcome), (1, Ok(())));
+}
+
+#[test]
+fn the_last_event_may_lack_its_blank_line() {
+    let (frames, outcome) = split(&[b"data: {\"finish_reason\":\"stop\"}\n\ndata: [DONE]"], 64);
+    assert_eq!((frames.last(), outcome), (Some(&Frame::Done), Ok(())));
+
+    let (frames, outcome) = split(&[b"data: {\"finish_reason\":\"stop\"}\r\n"], 64);
+    assert_eq!((frames, outcome), (vec![look("{\"finish_reason\":\"stop\"}")], Ok(())));
+}
+
+proptest! {
+    #[test]
+    fn whatever_comes_cuts_do_not_matter(
+        lines in vec(
+            prop_oneof![
+                Just("\n"), Just("\r\n"), Just("data: {\"a\":1}\n"), Just("data:{\n"),
+                Just("data: {\"error\":1}\n"), Just(":\r\n"), Just("data: [DONE]\n"),
+                Just("\r"), Just("x: y\n"), Just("data: {\"finish_reason\":\"stop\"}\r\n"),
+            ],
+            0..24,
+        ),
+        cuts in vec(any::<Index>(), 0..6),
+        limit in 1_usize..80,
+    ) {
+        let body = lines.concat().into_bytes();
+        let mut places: Vec<usize> = cuts.iter().map(|it| it.index(body.len() + 1)).collect();
+        places.sort_unstable();
+        let mut pieces = Vec::new();
+        let mut from = 0;
+        for at in places.into_iter().chain([body.len()]) {
+            pieces.push(&body[from..at]);
+            from = at;
+        }
+
+        let (whole, outcome) = split(&[&body], limit);
+        let (cut, cut_outcome) = split(&pieces, limit);
+
+        prop_assert_eq!(joined(cut), joined(whole));
+        prop_assert_eq!(cut_outcome, outcome);
+    }
+}

@@ -1,0 +1,220 @@
+//! Streams, and what can go wrong with them.
+
+use std::time::Duration;
+
+use futures_util::StreamExt;
+use pia_assistant::{Frame, Waits};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
+
+use super::*;
+use crate::TokioWaits;
+use crate::peer::{CHUNKED, EVENTS, Peer, brief, call, read_request, upstream};
+
+type Item = Result<Frame, UpstreamError>;
+
+const HELLO: &str = "data: {\"choices\":[{\"delta\":{\"content\":\"Hello\"}}]}\n\n";
+const STOP: &str = "data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}]}\n\n";
+
+#[expect(clippy::unnecessary_wraps, reason = "it is compared with what a stream gives")]
+fn pass(text: &str) -> Item {
+    Ok(Frame::Pass { bytes: Bytes::copy_from_slice(text.as_bytes()), events: 1 })
+}
+
+#[expect(clippy::unnecessary_wraps, reason = "it is compared with what a stream gives")]
+fn look(event: &str) -> Item {
+    let json = event.trim().trim_start_matches("data: ");
+    Ok(Frame::Look(Bytes::copy_from_slice(json.as_bytes())))
+}
+
+/// All frames of a stream whose upstream writes this and hangs up.
+async fn frames(answer: &str, limits: Limits) -> Vec<Item> {
+    let peer = Peer::start().await;
+    let upstream = upstream(limits);
+    let read = async {
+        upstream.open(call(&peer.endpoint, &["{}"])).await.unwrap().collect::<Vec<_>>().await
+    };
+    tokio::join!(read, peer.answer(answer)).0
+}
+
+fn chunked(parts: &[&str]) -> String {
+    let chunks: Vec<String> =
+        parts.iter().map(|it| format!("{:x}\r\n{it}\r\n", it.len())).collect();
+    format!("{CHUNKED}{}", chunks.concat())
+}
+
+#[tokio::test]
+async fn a_stream_gives_its_frames_and_ends() {
+    let events = format!("{EVENTS}: hi\n\n{HELLO}{STOP}data: [DONE]\n\n");
+
+    let frames = frames(&events, Limits::default()).await;
+
+    assert_eq!(frames, [Ok(Frame::Alive), pass(HELLO), look(STOP), Ok(Frame::Done)]);
+}
+
+#[tokio::test]
+async fn a_stream_that_comes_byte_by_byte_is_the_same() {
+    let events = format!("{HELLO}{STOP}data: [DONE]\n\n");
+    let bytes: Vec<String> = events.chars().map(|it| it.to_string()).collect();
+    let bytes: Vec<&str> = bytes.iter().map(String::as_str).collect();
+
+    let frames = frames(&format!("{}0\r\n\r\n", chunked(&bytes)), Limits::default()).await;
+
+    assert_eq!(frames, [pass(HELLO), look(STOP), Ok(Frame::Done)]);
+}
+
+#[tokio::test]
+async fn an_end_in_mid_event_or_without_a_reason_is_a_cut() {
+    for end in ["", "data: {\"choices\"", "data: {\"choices\":[]}\n"] {
+        let frames = frames(&format!("{EVENTS}{HELLO}{end}"), Limits::default()).await;
+
+        assert_eq!(frames.first(), Some(&pass(HELLO)), "{end}");
+        assert_eq!(frames.last(), Some(&Err(UpstreamError::Cut)), "{end}");
+    }
+}
+
+#[tokio::test]
+async fn a_connection_that_breaks_is_a_cut_unless_the_answer_was_finished() {
+    let broken = frames(&chunked(&[HELLO]), Limits::default()).await;
+    let finished = frames(&chunked(&[HELLO, STOP]), Limits::default()).await;
+
+    assert_eq!(broken, [pass(HELLO), Err(UpstreamError::Cut)]);
+    assert_eq!(finished, [pass(HELLO), look(STOP)]);
+}
+
+#[tokio::test]
+async fn an_end_after_the_reason_for_it_is_a_proper_one() {
+    let frames = frames(&format!("{EVENTS}{HELLO}{STOP}"), Limits::default()).await;
+
+    assert_eq!(frames, [pass(HELLO), look(STOP)]);
+}
+
+#[tokio::test]
+async fn an_event_longer_than_its_limit_ends_the_stream() {
+    let limits = Limits { max_event: 1024, ..Limits::default() };
+    let events = format!("{EVENTS}{HELLO}data: {}", "x".repeat(100_000));
+
+    let frames = frames(&events, limits).await;
+
+    assert_eq!(frames, [pass(HELLO), Err(UpstreamError::TooLong)]);
+}
+
+#[tokio::test]
+async fn an_upstream_that_falls_silent_is_given_up() {
+    let peer = Peer::start().await;
+    let upstream = upstream(brief());
+    let read = async {
+        upstream.open(call(&peer.endpoint, &["{}"])).await.unwrap().collect::<Vec<_>>().await
+    };
+    let write = async {
+        let mut socket = peer.request().await;
+        socket.write_all(format!("{EVENTS}{HELLO}").as_bytes()).await.unwrap();
+        socket
+    };
+
+    let (frames, _socket) = tokio::join!(read, write);
+
+    assert_eq!(frames, [pass(HELLO), Err(UpstreamError::Silent)]);
+}
+
+#[tokio::test]
+async fn a_caller_who_reads_slowly_does_not_make_its_upstream_silent() {
+    let peer = Peer::start().await;
+    let limits = brief();
+    let upstream = upstream(limits.clone());
+    let (frames, mut socket) = tokio::join!(upstream.open(call(&peer.endpoint, &["{}"])), async {
+        let mut socket = peer.request().await;
+        socket.write_all(EVENTS.as_bytes()).await.unwrap();
+        socket
+    });
+    let mut frames = frames.unwrap();
+    let (hello, _) = tokio::join!(frames.next(), socket.write_all(HELLO.as_bytes()));
+    assert_eq!(hello, Some(pass(HELLO)));
+
+    TokioWaits::new(CancellationToken::new()).pause(limits.silence * 2).await;
+    let (stop, _) = tokio::join!(frames.next(), socket.write_all(STOP.as_bytes()));
+
+    assert_eq!(stop, Some(look(STOP)));
+}
+
+#[tokio::test]
+async fn dropping_a_stream_closes_its_connection() {
+    let peer = Peer::start().await;
+    let upstream = upstream(Limits::default());
+    let (frames, mut socket) = tokio::join!(upstream.open(call(&peer.endpoint, &["{}"])), async {
+        let mut socket = peer.request().await;
+        socket.write_all(EVENTS.as_bytes()).await.unwrap();
+        socket
+    });
+
+    drop(frames.unwrap());
+
+    let end = timeout(Duration::from_secs(1), socket.read(&mut [0; 16])).await;
+    assert!(matches!(end, Ok(Ok(0) | Err(_))), "{end:?}");
+}
+
+#[tokio::test]
+async fn dropping_a_call_that_waits_closes_its_connection() {
+    let peer = Peer::start().await;
+    let upstream = upstream(Limits::default());
+    let mut waiting = Box::pin(upstream.whole(call(&peer.endpoint, &["{}"])));
+    let mut socket = tokio::select! {
+        _ = &mut waiting => panic!("nothing was answered"),
+        socket = peer.request() => socket,
+    };
+
+    drop(waiting);
+
+    let end = timeout(Duration::from_secs(1), socket.read(&mut [0; 16])).await;
+    assert!(matches!(end, Ok(Ok(0) | Err(_))), "{end:?}");
+}
+
+#[tokio::test]
+async fn a_connection_serves_the_next_stream_though_its_end_came_after_done() {
+    let peer = Peer::start().await;
+    let upstream = upstream(Limits::default());
+    let done = Notify::new();
+    let read = async {
+        for _ in 0..2 {
+            let mut frames = upstream.open(call(&peer.endpoint, &["{}"])).await.unwrap();
+            while frames.next().await != Some(Ok(Frame::Done)) {}
+            done.notify_one();
+            assert_eq!(frames.next().await, None);
+        }
+    };
+    let write = async {
+        let mut socket = peer.request().await;
+        for again in [true, false] {
+            let stream = chunked(&[STOP, "data: [DONE]\n\n"]);
+            socket.write_all(stream.as_bytes()).await.unwrap();
+            done.notified().await;
+            socket.write_all(b"0\r\n\r\n").await.unwrap();
+            if again {
+                read_request(&mut socket).await;
+            }
+        }
+    };
+
+    let both = async { tokio::join!(read, write) };
+
+    assert!(timeout(Duration::from_secs(5), both).await.is_ok());
+}
+
+#[tokio::test]
+async fn a_body_that_does_not_end_after_done_is_left() {
+    let peer = Peer::start().await;
+    let upstream = upstream(Limits::default());
+    let read = async {
+        upstream.open(call(&peer.endpoint, &["{}"])).await.unwrap().collect::<Vec<_>>().await
+    };
+    let write = async {
+        let mut socket = peer.request().await;
+        socket.write_all(format!("{EVENTS}data: [DONE]\n\n").as_bytes()).await.unwrap();
+        socket
+    };
+
+    let both = timeout(Duration::from_secs(5), async { tokio::join!(read, write) }).await;
+
+    assert_eq!(both.unwrap().0, [Ok(Frame::Done)]);
+}

@@ -1,0 +1,44 @@
+//! TLS towards upstreams, set up once for all clients.
+
+use std::sync::Arc;
+
+use rustls::crypto::ring;
+use rustls::{ClientConfig, RootCertStore};
+
+/// Why TLS could not be set up.
+#[derive(Debug, thiserror::Error)]
+#[error("TLS towards the upstreams could not be set up")]
+pub struct TlsError(#[from] rustls::Error);
+
+/// What a client trusts. Reading the machine's certificates takes a while, so
+/// it is done once and shared by the clients of all workers.
+#[derive(Debug, Clone)]
+pub struct Tls(ClientConfig);
+
+impl Tls {
+    /// Trusts what the machine trusts, or the file named by `SSL_CERT_FILE`.
+    ///
+    /// A machine that trusts nobody is no error: its upstream may be a plain
+    /// one on the same machine. It is logged, since any other will fail.
+    pub fn native() -> Result<Self, TlsError> {
+        let found = rustls_native_certs::load_native_certs();
+        let mut roots = RootCertStore::empty();
+        let (trusted, unreadable) = roots.add_parsable_certificates(found.certs);
+        if trusted == 0 {
+            tracing::warn!(
+                tls.unreadable = unreadable,
+                tls.errors = found.errors.len(),
+                "this machine has no root certificates, so upstreams over TLS cannot be reached"
+            );
+        }
+        let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
+            .with_safe_default_protocol_versions()?
+            .with_root_certificates(roots)
+            .with_no_client_auth();
+        Ok(Self(config))
+    }
+
+    pub(crate) fn config(&self) -> ClientConfig {
+        self.0.clone()
+    }
+}
