@@ -1,0 +1,168 @@
+//! Writing usage down.
+
+use std::time::Duration;
+
+use diesel::prelude::*;
+use diesel_async::{RunQueryDsl, SimpleAsyncConnection};
+use pia_assistant::{Mode, Outcome, Usage, UsageLog, UsageRecord};
+use pia_kernel::{Timestamp, UserId};
+use pia_storage::schema::ai_usage;
+use pia_storage::{Database, DbError, DbUid, Provider, on_conn};
+use pia_storage_assistant::SqlUsageLog;
+use tokio::runtime::Handle;
+use tokio_util::task::TaskTracker;
+use uuid::Uuid;
+
+pia_testkit::contract! {
+    what_is_noted_on_any_thread_is_written,
+    every_part_of_a_record_is_kept,
+    a_record_that_is_noted_twice_is_written_once,
+    the_name_of_a_model_may_be_anything,
+    what_is_noted_while_the_database_is_away_is_written_later,
+    a_record_that_the_database_refuses_holds_up_no_other,
+    draining_gives_up_after_its_limit_and_ends_the_task,
+}
+
+/// Names, tokens, and whether they are an estimate.
+type Row = ((String, String, String, String), (i64, i64, i64), bool);
+
+const LIMIT: Duration = Duration::from_secs(30);
+
+fn record(model: &str) -> UsageRecord {
+    UsageRecord {
+        id: Uuid::now_v7(),
+        at: Timestamp::from_micros(1_234_567),
+        user: UserId::generate(),
+        mode: Mode::Assistant,
+        provider: "OpenAI",
+        model: model.to_owned(),
+        tokens: Usage { input: 30, cached_input: 20, output: 10 },
+        estimated: true,
+        outcome: Outcome::Abandoned,
+    }
+}
+
+fn start(db: &Database) -> SqlUsageLog {
+    SqlUsageLog::start(db.clone(), &TaskTracker::new(), &Handle::current())
+}
+
+async fn rows(db: &Database) -> i64 {
+    let rows = ai_usage::table.count();
+    let found: Result<i64, DbError> =
+        async { on_conn!(db.reader(), |conn| Ok(rows.get_result(conn).await?)) }.await;
+    found.unwrap()
+}
+
+async fn execute(db: &Database, sql: &str) {
+    let done: Result<(), DbError> =
+        async { on_conn!(db.writer(), |conn| Ok(conn.batch_execute(sql).await?)) }.await;
+    done.unwrap();
+}
+
+/// Lets others run until it is so.
+async fn until(so: impl Fn() -> bool) {
+    while !so() {
+        tokio::task::yield_now().await;
+    }
+}
+
+async fn what_is_noted_on_any_thread_is_written(db: Database) {
+    let log = start(&db);
+
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| (0..500).for_each(|_| log.note(record("gpt"))));
+        }
+    });
+    let left = log.drain(LIMIT).await;
+
+    assert_eq!((left, log.written(), log.dropped()), (0, 2000, 0));
+    assert_eq!(rows(&db).await, 2000);
+}
+
+async fn every_part_of_a_record_is_kept(db: Database) {
+    let (log, record) = (start(&db), record("gpt"));
+
+    log.note(record.clone());
+    log.drain(LIMIT).await;
+
+    let names = (ai_usage::mode, ai_usage::provider, ai_usage::model, ai_usage::outcome);
+    let tokens = (ai_usage::input_tokens, ai_usage::cached_input_tokens, ai_usage::output_tokens);
+    let about = ai_usage::id.eq(DbUid(record.id)).and(ai_usage::user_id.eq(DbUid(record.user.0)));
+    let row = ai_usage::table
+        .filter(about.and(ai_usage::at.eq(pia_storage::DbInstant(record.at))))
+        .select((names, tokens, ai_usage::estimated));
+    let kept: Result<Row, DbError> =
+        async { on_conn!(db.reader(), |conn| Ok(row.first(conn).await?)) }.await;
+    let names = ["Assistant", "OpenAI", "gpt", "abandoned"].map(str::to_owned).into();
+    assert_eq!(kept.unwrap(), (names, (30, 20, 10), true));
+}
+
+async fn a_record_that_is_noted_twice_is_written_once(db: Database) {
+    let (log, record) = (start(&db), record("gpt"));
+
+    log.note(record.clone());
+    until(|| log.waiting() == 0).await;
+    log.note(record.clone());
+    log.note(record);
+    let left = log.drain(LIMIT).await;
+
+    assert_eq!((left, rows(&db).await), (0, 1));
+}
+
+async fn the_name_of_a_model_may_be_anything(db: Database) {
+    let log = start(&db);
+
+    log.note(record("a\0b"));
+    log.note(record(&"ü".repeat(10_000)));
+    log.note(record(""));
+    let left = log.drain(LIMIT).await;
+
+    assert_eq!((left, log.failures(), rows(&db).await), (0, 0, 3));
+}
+
+async fn what_is_noted_while_the_database_is_away_is_written_later(db: Database) {
+    let log = start(&db);
+    execute(&db, "ALTER TABLE ai_usage RENAME TO away").await;
+
+    (0..600).for_each(|_| log.note(record("gpt")));
+    until(|| log.failures() > 0).await;
+    let meanwhile = (log.waiting(), log.written());
+    execute(&db, "ALTER TABLE away RENAME TO ai_usage").await;
+    let left = log.drain(LIMIT).await;
+
+    assert_eq!(meanwhile, (600, 0));
+    assert_eq!((left, rows(&db).await), (0, 600));
+}
+
+async fn a_record_that_the_database_refuses_holds_up_no_other(db: Database) {
+    let log = start(&db);
+    let refuse = match db.provider() {
+        Provider::Postgres => "ALTER TABLE ai_usage ADD CHECK (model <> 'bad')",
+        Provider::Sqlite => {
+            "CREATE TRIGGER refuse BEFORE INSERT ON ai_usage WHEN NEW.model = 'bad'
+             BEGIN SELECT RAISE(ABORT, 'bad'); END"
+        }
+    };
+    execute(&db, refuse).await;
+
+    log.note(record("bad"));
+    (0..299).for_each(|_| log.note(record("good")));
+    until(|| log.written() == 299).await;
+
+    assert_eq!((log.waiting(), log.dropped(), rows(&db).await), (1, 0, 299));
+}
+
+async fn draining_gives_up_after_its_limit_and_ends_the_task(db: Database) {
+    let tasks = TaskTracker::new();
+    let log = SqlUsageLog::start(db.clone(), &tasks, &Handle::current());
+    execute(&db, "ALTER TABLE ai_usage RENAME TO away").await;
+    (0..3).for_each(|_| log.note(record("gpt")));
+    until(|| log.failures() > 0).await;
+
+    let left = log.drain(Duration::from_millis(50)).await;
+    tasks.close();
+    tasks.wait().await;
+
+    assert_eq!((left, log.written()), (3, 0));
+}

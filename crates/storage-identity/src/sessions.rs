@@ -1,0 +1,229 @@
+//! Sessions and their refresh tokens in SQL.
+
+use async_trait::async_trait;
+use diesel::dsl::exists;
+use diesel::prelude::*;
+use diesel_async::RunQueryDsl;
+use pia_identity::{EndEffects, NewSession, Presented, Rotation, SessionStore, TokenHash};
+use pia_kernel::{Effects, SessionId, Timestamp, Unavailable, UserId};
+use pia_storage::schema::{accounts, refresh_tokens as tokens, sessions};
+use pia_storage::{Database, DbError, DbInstant, DbUid, WriteEffects, in_tx, on_conn};
+
+/// How many sessions one statement forgets, so that none holds its locks for
+/// long.
+const SWEPT_AT_ONCE: i64 = 500;
+
+/// Sessions in SQL.
+///
+/// Of a session's tokens the spent ones stay for as long as a session lives
+/// without being used, so that a replay is told from a token nobody knows;
+/// older ones go with a rotation, or a session used every quarter of an hour
+/// would leave 35,000 of them a year.
+#[derive(Debug, Clone)]
+pub struct SqlSessions {
+    db: Database,
+}
+
+impl SqlSessions {
+    /// The sessions kept in `db`.
+    pub fn new(db: Database) -> Self {
+        Self { db }
+    }
+
+    async fn add(
+        &self,
+        new: NewSession,
+        most: usize,
+        effects: Effects,
+        if_ended: EndEffects,
+    ) -> Result<(), DbError> {
+        let (session, user) = (DbUid(new.session.0), DbUid(new.user.0));
+        let most = i64::try_from(most.max(1)).unwrap_or(i64::MAX);
+        in_tx!(self.db, async |conn| -> Result<(), DbError> {
+            // The account's row is locked by the first statement, so that
+            // sessions of one user begin one after another: otherwise each
+            // would count without the others.
+            let account = diesel::update(accounts::table.find(user));
+            if account.set(accounts::provider.eq(accounts::provider)).execute(conn).await? == 0 {
+                return Err(diesel::result::Error::NotFound.into());
+            }
+
+            let row = (
+                sessions::id.eq(session),
+                sessions::user_id.eq(user),
+                sessions::began_at.eq(DbInstant(new.at)),
+                sessions::used_at.eq(DbInstant(new.at)),
+                sessions::expires_at.eq(DbInstant(new.expires_at)),
+            );
+            diesel::insert_into(sessions::table).values(row).execute(conn).await?;
+            let row = TokenRow::unspent(new.hash, session);
+            diesel::insert_into(tokens::table).values(row).execute(conn).await?;
+            conn.write_effects(&effects).await?;
+
+            let live = sessions::user_id.eq(user).and(sessions::expires_at.gt(DbInstant(new.at)));
+            let surplus: Vec<DbUid> = sessions::table
+                .filter(live)
+                .order((sessions::began_at.desc(), sessions::id.desc()))
+                .offset(most)
+                .select(sessions::id)
+                .load(conn)
+                .await?;
+            for ended in surplus {
+                diesel::delete(sessions::table.find(ended)).execute(conn).await?;
+                conn.write_effects(&if_ended(new.user, new.at)).await?;
+            }
+            Ok(())
+        })
+    }
+
+    async fn spend(&self, token: Presented, if_reused: EndEffects) -> Result<Rotation, DbError> {
+        let (presented, now) = (token.hash.0.to_vec(), DbInstant(token.at));
+        in_tx!(self.db, async |conn| -> Result<Rotation, DbError> {
+            // The session's row is locked by the first statement, so that what
+            // follows is serial for the session: on PostgreSQL a replay that
+            // deletes it deadlocks with a rotation inserting a successor.
+            let whose = tokens::table.find(&presented).select(tokens::session_id);
+            let active = accounts::table.filter(accounts::deactivated_at.is_null());
+            let continued = (
+                sessions::used_at.eq(now),
+                sessions::expires_at.eq(DbInstant(token.at + token.lifetime)),
+            );
+            let session = diesel::update(sessions::table)
+                .filter(sessions::id.eq_any(whose).and(sessions::expires_at.gt(now)))
+                .filter(sessions::user_id.eq_any(active.select(accounts::id)))
+                .set(continued)
+                .returning((sessions::id, sessions::user_id))
+                .get_result::<(DbUid, DbUid)>(conn)
+                .await
+                .optional()?;
+            let Some((session, user)) = session else {
+                return Ok(Rotation::Refused);
+            };
+            let rotated = Rotation::Rotated { user: UserId(user.0), session: SessionId(session.0) };
+
+            let unspent = tokens::table.find(&presented).filter(tokens::spent_at.is_null());
+            let spent = diesel::update(unspent).set(tokens::spent_at.eq(now));
+            if spent.execute(conn).await? == 1 {
+                let row = TokenRow::unspent(token.successor, session);
+                diesel::insert_into(tokens::table).values(row).execute(conn).await?;
+                let old = DbInstant(token.at - token.lifetime);
+                let old = tokens::session_id.eq(session).and(tokens::spent_at.lt(old));
+                diesel::delete(tokens::table.filter(old)).execute(conn).await?;
+                return Ok(rotated);
+            }
+
+            let since = DbInstant(token.at - token.grace);
+            let lately = tokens::table.find(&presented).filter(tokens::spent_at.ge(since));
+            let successor = tokens::table
+                .find(token.successor.0.to_vec())
+                .filter(tokens::spent_at.is_null().and(tokens::session_id.eq(session)));
+            let lost_its_answer = diesel::select(exists(lately).and(exists(successor)));
+            if lost_its_answer.get_result::<bool>(conn).await? {
+                return Ok(rotated);
+            }
+
+            diesel::delete(sessions::table.find(session)).execute(conn).await?;
+            conn.write_effects(&if_reused(UserId(user.0), token.at)).await?;
+            Ok(Rotation::Reused)
+        })
+    }
+
+    async fn find(&self, token: TokenHash) -> Result<Option<SessionId>, DbError> {
+        let session = tokens::table.find(token.0.to_vec()).select(tokens::session_id);
+        let found: Option<DbUid> =
+            on_conn!(self.db.reader(), |conn| session.first(conn).await.optional()?);
+        Ok(found.map(|it| SessionId(it.0)))
+    }
+
+    async fn remove(
+        &self,
+        token: TokenHash,
+        at: Timestamp,
+        effects: EndEffects,
+    ) -> Result<Option<(UserId, SessionId)>, DbError> {
+        let hash = token.0.to_vec();
+        in_tx!(self.db, async |conn| -> Result<Option<(UserId, SessionId)>, DbError> {
+            let whose = tokens::table.find(&hash).select(tokens::session_id);
+            let ended = diesel::delete(sessions::table.filter(sessions::id.eq_any(whose)))
+                .returning((sessions::user_id, sessions::id))
+                .get_result::<(DbUid, DbUid)>(conn)
+                .await
+                .optional()?;
+            let Some((user, session)) = ended.map(|it| (UserId(it.0.0), SessionId(it.1.0))) else {
+                return Ok(None);
+            };
+            conn.write_effects(&effects(user, at)).await?;
+            Ok(Some((user, session)))
+        })
+    }
+
+    async fn forget(&self, now: Timestamp) -> Result<usize, DbError> {
+        let expired = sessions::expires_at.le(DbInstant(now));
+        let some = sessions::table.filter(expired).select(sessions::id).limit(SWEPT_AT_ONCE);
+        on_conn!(self.db.writer(), |conn| {
+            // Chosen first and deleted by key, since one that is continued
+            // between the two must stay.
+            let chosen: Vec<DbUid> = some.load(conn).await?;
+            let gone = sessions::table.filter(sessions::id.eq_any(chosen).and(expired));
+            Ok(diesel::delete(gone).execute(conn).await?)
+        })
+    }
+}
+
+#[async_trait]
+impl SessionStore for SqlSessions {
+    async fn begin(
+        &self,
+        session: NewSession,
+        most: usize,
+        effects: Effects,
+        if_ended: EndEffects,
+    ) -> Result<(), Unavailable> {
+        Ok(self.add(session, most, effects, if_ended).await?)
+    }
+
+    async fn rotate(
+        &self,
+        token: Presented,
+        if_reused: EndEffects,
+    ) -> Result<Rotation, Unavailable> {
+        Ok(self.spend(token, if_reused).await?)
+    }
+
+    async fn session_of(&self, token: TokenHash) -> Result<Option<SessionId>, Unavailable> {
+        Ok(self.find(token).await?)
+    }
+
+    async fn end(
+        &self,
+        token: TokenHash,
+        at: Timestamp,
+        effects: EndEffects,
+    ) -> Result<Option<(UserId, SessionId)>, Unavailable> {
+        Ok(self.remove(token, at, effects).await?)
+    }
+
+    async fn sweep(&self, now: Timestamp) -> Result<u64, Unavailable> {
+        let mut forgotten = 0;
+        loop {
+            let some = self.forget(now).await?;
+            if some == 0 {
+                return Ok(forgotten);
+            }
+            forgotten += some as u64;
+        }
+    }
+}
+
+#[derive(Insertable)]
+#[diesel(table_name = tokens)]
+struct TokenRow {
+    hash: Vec<u8>,
+    session_id: DbUid,
+}
+
+impl TokenRow {
+    fn unspent(hash: TokenHash, session_id: DbUid) -> Self {
+        Self { hash: hash.0.to_vec(), session_id }
+    }
+}

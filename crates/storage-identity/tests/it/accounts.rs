@@ -1,0 +1,127 @@
+//! Finding and changing accounts.
+
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use pia_identity::{AccountStore, CustomerType, NewSession, SessionStore, Standing, TokenHash};
+use pia_kernel::{Effects, Secret, SessionId, UserId};
+use pia_storage::Database;
+use pia_storage_identity::{SqlAccounts, SqlSessions};
+
+use crate::people::{START, audited, deactivate, person, remove};
+
+pia_testkit::contract! {
+    an_address_is_found_however_it_is_spelled,
+    nobody_signs_in_to_a_deactivated_account,
+    of_concurrent_rehashes_of_one_hash_one_holds,
+    a_declaration_is_kept_with_its_effects,
+    a_declaration_of_nobody_is_told_and_leaves_no_effects,
+    a_caller_stands_while_session_and_account_do,
+    a_session_stands_for_nobody_else,
+}
+
+const HOUR: Duration = Duration::from_hours(1);
+
+async fn an_address_is_found_however_it_is_spelled(db: Database) {
+    let accounts = SqlAccounts::new(db.clone());
+    let user = person(&db, "Jürgen@Example.org").await;
+
+    let found = accounts.by_email(" JÜRGEN@example.ORG ").await.unwrap().unwrap();
+
+    assert_eq!(found.account.user, user);
+    assert_eq!(found.account.email, "Jürgen@Example.org");
+    assert_eq!(found.password_hash.unwrap().expose(), "first");
+    assert!(accounts.by_email("j_rgen@example.org").await.unwrap().is_none());
+}
+
+async fn nobody_signs_in_to_a_deactivated_account(db: Database) {
+    let accounts = SqlAccounts::new(db.clone());
+    let user = person(&db, "ada@example.org").await;
+
+    deactivate(&db, user).await;
+
+    assert!(accounts.by_email("ada@example.org").await.unwrap().is_none());
+}
+
+async fn of_concurrent_rehashes_of_one_hash_one_holds(db: Database) {
+    let accounts = SqlAccounts::new(db.clone());
+    let user = person(&db, "ada@example.org").await;
+    let old = Secret::new("first".to_owned());
+    let new: Vec<_> = (0..16).map(|n| Secret::new(format!("second {n}"))).collect();
+
+    let all = join_all(new.iter().map(|new| accounts.rehash(user, &old, new))).await;
+    let held = accounts.by_email("ada@example.org").await.unwrap().unwrap().password_hash.unwrap();
+    accounts.rehash(user, &old, &Secret::new("third".to_owned())).await.unwrap();
+
+    assert!(all.iter().all(Result::is_ok));
+    assert!(held.expose().starts_with("second "));
+    let later = accounts.by_email("ada@example.org").await.unwrap().unwrap().password_hash.unwrap();
+    assert_eq!(later.expose(), held.expose());
+}
+
+async fn a_declaration_is_kept_with_its_effects(db: Database) {
+    let accounts = SqlAccounts::new(db.clone());
+    let user = person(&db, "ada@example.org").await;
+
+    let effects = Effects::audit(START, user, "declared");
+    let there = accounts.declare(user, CustomerType::Business, "Engines", effects).await.unwrap();
+
+    let account = accounts.find(user).await.unwrap().unwrap();
+    assert!(there);
+    assert_eq!(account.customer, CustomerType::Business);
+    assert_eq!(account.company_name.as_deref(), Some("Engines"));
+    assert_eq!(audited(&db, user, "declared").await, 1);
+}
+
+async fn a_declaration_of_nobody_is_told_and_leaves_no_effects(db: Database) {
+    let accounts = SqlAccounts::new(db.clone());
+    let nobody = UserId::generate();
+
+    let effects = Effects::audit(START, nobody, "declared");
+    let there = accounts.declare(nobody, CustomerType::Business, "", effects).await.unwrap();
+
+    assert!(!there);
+    assert_eq!(audited(&db, nobody, "declared").await, 0);
+}
+
+/// A session of the user that lasts an hour.
+async fn session(db: &Database, user: UserId, token: u8) -> SessionId {
+    let session = SessionId::generate();
+    let (hash, expires_at) = (TokenHash([token; 32]), START + HOUR);
+    let new = NewSession { session, user, hash, at: START, expires_at };
+    let sessions = SqlSessions::new(db.clone());
+    sessions.begin(new, 10, Effects::default(), |_, _| Effects::default()).await.unwrap();
+    session
+}
+
+async fn a_caller_stands_while_session_and_account_do(db: Database) {
+    let accounts = SqlAccounts::new(db.clone());
+    let users = [person(&db, "a@b.org").await, person(&db, "c@d.org").await];
+    let [gone, inactive] = users;
+    let sessions = [session(&db, gone, 1).await, session(&db, inactive, 2).await];
+
+    for (user, session) in users.into_iter().zip(sessions) {
+        let last = START + HOUR - Duration::from_micros(1);
+        let during = accounts.standing(user, session, last).await.unwrap();
+        let after = accounts.standing(user, session, START + HOUR).await.unwrap();
+
+        let customer = CustomerType::NotDeclared;
+        assert_eq!(during, Some(Standing { user, session, customer }));
+        assert_eq!(after, None);
+    }
+    remove(&db, gone).await;
+    deactivate(&db, inactive).await;
+    for (user, session) in users.into_iter().zip(sessions) {
+        assert_eq!(accounts.standing(user, session, START).await.unwrap(), None);
+    }
+}
+
+async fn a_session_stands_for_nobody_else(db: Database) {
+    let accounts = SqlAccounts::new(db.clone());
+    let (one, other) = (person(&db, "a@b.org").await, person(&db, "c@d.org").await);
+    let session = session(&db, one, 1).await;
+
+    let standing = accounts.standing(other, session, START).await.unwrap();
+
+    assert_eq!(standing, None);
+}

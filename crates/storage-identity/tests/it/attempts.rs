@@ -1,0 +1,92 @@
+//! Budgets of sign-in attempts.
+
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use pia_identity::{Attempt, AttemptStore, Quota};
+use pia_storage::Database;
+use pia_storage_identity::SqlAttempts;
+
+use crate::people::START;
+
+pia_testkit::contract! {
+    of_concurrent_attempts_no_more_than_the_bucket_holds_are_allowed,
+    an_empty_bucket_says_when_it_holds_one_again,
+    an_attempt_that_is_given_back_can_be_made_again,
+    giving_back_to_a_full_bucket_does_not_make_it_larger,
+    only_buckets_that_are_full_again_are_swept,
+    bounds_of_time_and_quota_are_borne,
+}
+
+const TEN_A_MINUTE: Quota = Quota { burst: 10, window: Duration::from_mins(1) };
+
+/// How many attempts at once are allowed.
+async fn allowed(attempts: &SqlAttempts) -> usize {
+    let all = join_all((0..64).map(|_| attempts.attempt("ip:1", TEN_A_MINUTE, START))).await;
+    all.into_iter().filter(|it| matches!(it, Ok(Attempt::Allowed))).count()
+}
+
+async fn of_concurrent_attempts_no_more_than_the_bucket_holds_are_allowed(db: Database) {
+    let attempts = SqlAttempts::new(db);
+
+    assert_eq!(allowed(&attempts).await, 10);
+}
+
+async fn an_empty_bucket_says_when_it_holds_one_again(db: Database) {
+    let attempts = SqlAttempts::new(db);
+    for _ in 0..10 {
+        attempts.attempt("ip:1", TEN_A_MINUTE, START).await.unwrap();
+    }
+
+    let wait = Duration::from_secs(6);
+    let refused = attempts.attempt("ip:1", TEN_A_MINUTE, START).await.unwrap();
+    let later = attempts.attempt("ip:1", TEN_A_MINUTE, START + wait).await.unwrap();
+
+    assert_eq!((refused, later), (Attempt::Wait(wait), Attempt::Allowed));
+}
+
+async fn an_attempt_that_is_given_back_can_be_made_again(db: Database) {
+    let attempts = SqlAttempts::new(db);
+    allowed(&attempts).await;
+
+    join_all((0..3).map(|_| attempts.give_back("ip:1", TEN_A_MINUTE, START))).await;
+
+    assert_eq!(allowed(&attempts).await, 3);
+}
+
+async fn giving_back_to_a_full_bucket_does_not_make_it_larger(db: Database) {
+    let attempts = SqlAttempts::new(db);
+    attempts.attempt("ip:1", TEN_A_MINUTE, START).await.unwrap();
+
+    for _ in 0..5 {
+        attempts.give_back("ip:1", TEN_A_MINUTE, START).await.unwrap();
+        attempts.give_back("ip:2", TEN_A_MINUTE, START).await.unwrap();
+    }
+
+    assert_eq!(allowed(&attempts).await, 10);
+}
+
+async fn only_buckets_that_are_full_again_are_swept(db: Database) {
+    let attempts = SqlAttempts::new(db);
+    attempts.attempt("full", TEN_A_MINUTE, START).await.unwrap();
+    let later = START + Duration::from_secs(6);
+    for _ in 0..10 {
+        attempts.attempt("empty", TEN_A_MINUTE, later).await.unwrap();
+    }
+
+    let swept = attempts.sweep(later).await.unwrap();
+
+    let refused = attempts.attempt("empty", TEN_A_MINUTE, later).await.unwrap();
+    assert_eq!((swept, refused), (1, Attempt::Wait(Duration::from_secs(6))));
+}
+
+async fn bounds_of_time_and_quota_are_borne(db: Database) {
+    let attempts = SqlAttempts::new(db);
+    let endless = Quota { burst: 0, window: Duration::MAX };
+
+    let first = attempts.attempt("ip:1", endless, START).await.unwrap();
+    let second = attempts.attempt("ip:1", endless, START).await.unwrap();
+
+    assert_eq!(first, Attempt::Allowed);
+    assert!(matches!(second, Attempt::Wait(_)), "{second:?}");
+}

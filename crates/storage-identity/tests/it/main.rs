@@ -1,0 +1,10 @@
+//! What identity's storage must do on every backend.
+
+#![expect(clippy::unwrap_used, reason = "tests")]
+
+mod accounts;
+mod attempts;
+mod people;
+mod registration;
+mod rotation;
+mod sessions;

@@ -1,0 +1,80 @@
+//! Making accounts.
+
+use futures_util::future::join_all;
+use pia_identity::{AccountStore, Registered};
+use pia_kernel::Effects;
+use pia_storage::Database;
+use pia_storage_identity::SqlAccounts;
+
+use crate::people::{START, audited, deactivate, newcomer, person};
+
+pia_testkit::contract! {
+    of_concurrent_registrations_of_one_address_one_is_stored,
+    of_concurrent_registrations_no_more_are_stored_than_there_are_seats,
+    a_deactivated_account_takes_no_seat_but_keeps_its_address,
+    an_account_is_stored_with_its_effects,
+    a_registration_that_is_refused_leaves_no_effects,
+}
+
+async fn of_concurrent_registrations_of_one_address_one_is_stored(db: Database) {
+    let accounts = SqlAccounts::new(db);
+    let spellings = ["jürgen@example.org", "JÜRGEN@example.org", " Jürgen@EXAMPLE.org "];
+
+    let all = spellings.into_iter().cycle().take(64);
+    let all = all.map(|it| accounts.register(newcomer(it), Some(1000), Effects::default()));
+    let outcomes: Vec<_> = join_all(all).await.into_iter().map(Result::unwrap).collect();
+
+    let stored = outcomes.iter().filter(|it| **it == Registered::Stored).count();
+    let taken = outcomes.iter().filter(|it| **it == Registered::EmailTaken).count();
+    assert_eq!((stored, taken), (1, 63));
+}
+
+async fn of_concurrent_registrations_no_more_are_stored_than_there_are_seats(db: Database) {
+    let accounts = SqlAccounts::new(db);
+
+    let all = (0..64).map(|n| {
+        accounts.register(newcomer(&format!("{n}@example.org")), Some(10), Effects::default())
+    });
+    let outcomes: Vec<_> = join_all(all).await.into_iter().map(Result::unwrap).collect();
+
+    let stored = outcomes.iter().filter(|it| **it == Registered::Stored).count();
+    let full = outcomes.iter().filter(|it| **it == Registered::SeatsTaken).count();
+    assert_eq!((stored, full), (10, 54));
+}
+
+async fn a_deactivated_account_takes_no_seat_but_keeps_its_address(db: Database) {
+    let accounts = SqlAccounts::new(db.clone());
+    let gone = person(&db, "gone@example.org").await;
+    deactivate(&db, gone).await;
+
+    let same = accounts.register(newcomer("gone@example.org"), Some(1), Effects::default()).await;
+    let other = accounts.register(newcomer("new@example.org"), Some(1), Effects::default()).await;
+
+    assert_eq!((same.unwrap(), other.unwrap()), (Registered::EmailTaken, Registered::Stored));
+}
+
+async fn an_account_is_stored_with_its_effects(db: Database) {
+    let accounts = SqlAccounts::new(db.clone());
+    let new = newcomer("Ada@Example.org");
+    let (account, user) = (new.account.clone(), new.account.user);
+
+    accounts.register(new, None, Effects::audit(START, user, "made")).await.unwrap();
+
+    assert_eq!(accounts.find(user).await.unwrap(), Some(account));
+    assert_eq!(audited(&db, user, "made").await, 1);
+}
+
+async fn a_registration_that_is_refused_leaves_no_effects(db: Database) {
+    let accounts = SqlAccounts::new(db.clone());
+    person(&db, "ada@example.org").await;
+    let (same, late) = (newcomer("ADA@example.org"), newcomer("late@example.org"));
+    let (other, latecomer) = (same.account.user, late.account.user);
+
+    let taken = accounts.register(same, None, Effects::audit(START, other, "made")).await;
+    let full = accounts.register(late, Some(1), Effects::audit(START, latecomer, "made")).await;
+
+    assert_eq!((taken.unwrap(), full.unwrap()), (Registered::EmailTaken, Registered::SeatsTaken));
+    assert_eq!(audited(&db, other, "made").await, 0);
+    assert_eq!(audited(&db, latecomer, "made").await, 0);
+    assert_eq!(accounts.find(latecomer).await.unwrap(), None);
+}

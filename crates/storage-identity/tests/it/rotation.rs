@@ -1,0 +1,173 @@
+//! Rotation of refresh tokens.
+
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use pia_identity::{AccountStore, NewSession, Presented, Rotation, SessionStore, TokenHash};
+use pia_kernel::{Effects, SessionId, Timestamp, UserId};
+use pia_storage::Database;
+use pia_storage_identity::{SqlAccounts, SqlSessions};
+
+use crate::people::{START, audited, deactivate, person};
+
+pia_testkit::contract! {
+    concurrent_presentations_of_one_token_have_one_successor,
+    a_lost_answer_is_given_again_within_the_grace,
+    a_replay_after_the_grace_ends_the_session,
+    a_replay_after_the_successor_was_used_ends_the_session,
+    however_rotations_and_replays_interleave_an_ended_session_stays_ended,
+    a_rotation_puts_the_end_of_the_session_off,
+    an_expired_session_is_not_continued,
+    a_deactivated_account_is_refused,
+    tokens_that_were_spent_long_ago_are_forgotten,
+}
+
+const GRACE: Duration = Duration::from_secs(30);
+const LIFETIME: Duration = Duration::from_hours(1);
+
+/// A session whose token 1 is followed by 2, 2 by 3, and so on.
+struct Chain {
+    db: Database,
+    user: UserId,
+    session: SessionId,
+    salt: u8,
+}
+
+impl Chain {
+    async fn start(db: &Database, salt: u8) -> Self {
+        let user = person(db, &format!("{salt}@example.org")).await;
+        let chain = Self { db: db.clone(), user, session: SessionId::generate(), salt };
+        let (session, hash) = (chain.session, chain.hash(1));
+        let new = NewSession { session, user, hash, at: START, expires_at: START + LIFETIME };
+        chain.sessions().begin(new, 10, Effects::default(), reused).await.unwrap();
+        chain
+    }
+
+    async fn present(&self, token: u8, after: Duration) -> Rotation {
+        let presented = Presented {
+            hash: self.hash(token),
+            successor: self.hash(token + 1),
+            at: START + after,
+            grace: GRACE,
+            lifetime: LIFETIME,
+        };
+        self.sessions().rotate(presented, reused).await.unwrap()
+    }
+
+    fn sessions(&self) -> SqlSessions {
+        SqlSessions::new(self.db.clone())
+    }
+
+    fn hash(&self, token: u8) -> TokenHash {
+        let mut hash = [token; 32];
+        hash[0] = self.salt;
+        TokenHash(hash)
+    }
+
+    fn rotated(&self) -> Rotation {
+        Rotation::Rotated { user: self.user, session: self.session }
+    }
+}
+
+fn reused(subject: UserId, at: Timestamp) -> Effects {
+    Effects::audit(at, subject, "reused")
+}
+
+async fn concurrent_presentations_of_one_token_have_one_successor(db: Database) {
+    let chain = Chain::start(&db, 0).await;
+
+    let outcomes = join_all((0..64).map(|_| chain.present(1, Duration::ZERO))).await;
+
+    assert_eq!(outcomes, vec![chain.rotated(); 64]);
+    assert_eq!(chain.present(2, Duration::ZERO).await, chain.rotated());
+}
+
+async fn a_lost_answer_is_given_again_within_the_grace(db: Database) {
+    let chain = Chain::start(&db, 0).await;
+    chain.present(1, Duration::ZERO).await;
+
+    let again = chain.present(1, GRACE).await;
+
+    assert_eq!(again, chain.rotated());
+    assert_eq!(chain.present(2, GRACE).await, chain.rotated());
+}
+
+async fn a_replay_after_the_grace_ends_the_session(db: Database) {
+    let chain = Chain::start(&db, 0).await;
+    chain.present(1, Duration::ZERO).await;
+
+    let replay = chain.present(1, GRACE + Duration::from_micros(1)).await;
+
+    assert_eq!(replay, Rotation::Reused);
+    assert_eq!(chain.present(2, GRACE).await, Rotation::Refused);
+    assert_eq!(audited(&db, chain.user, "reused").await, 1);
+}
+
+async fn a_replay_after_the_successor_was_used_ends_the_session(db: Database) {
+    let chain = Chain::start(&db, 0).await;
+    chain.present(1, Duration::ZERO).await;
+    chain.present(2, Duration::ZERO).await;
+
+    let replay = chain.present(1, Duration::ZERO).await;
+
+    assert_eq!(replay, Rotation::Reused);
+    assert_eq!(chain.present(3, Duration::ZERO).await, Rotation::Refused);
+}
+
+async fn however_rotations_and_replays_interleave_an_ended_session_stays_ended(db: Database) {
+    let late = GRACE * 2;
+    for salt in 0..16 {
+        let chain = Chain::start(&db, salt).await;
+        chain.present(1, Duration::ZERO).await;
+
+        let outcomes = join_all((0..16).map(|n| chain.present(2 - n % 2, late))).await;
+
+        assert!(outcomes.contains(&Rotation::Reused), "{outcomes:?}");
+        for token in 1..4 {
+            assert_eq!(chain.present(token, late).await, Rotation::Refused, "token {token}");
+        }
+        assert_eq!(audited(&db, chain.user, "reused").await, 1);
+    }
+}
+
+async fn a_rotation_puts_the_end_of_the_session_off(db: Database) {
+    let chain = Chain::start(&db, 0).await;
+    let (half, accounts) = (LIFETIME / 2, SqlAccounts::new(db));
+
+    chain.present(1, half).await;
+
+    let standing = async |after| accounts.standing(chain.user, chain.session, START + after).await;
+    assert!(standing(LIFETIME).await.unwrap().is_some());
+    assert!(standing(half + LIFETIME).await.unwrap().is_none());
+}
+
+async fn an_expired_session_is_not_continued(db: Database) {
+    let chain = Chain::start(&db, 0).await;
+
+    let late = chain.present(1, LIFETIME).await;
+
+    assert_eq!(late, Rotation::Refused);
+}
+
+async fn a_deactivated_account_is_refused(db: Database) {
+    let chain = Chain::start(&db, 0).await;
+    deactivate(&db, chain.user).await;
+
+    let refused = chain.present(1, Duration::ZERO).await;
+
+    assert_eq!(refused, Rotation::Refused);
+}
+
+async fn tokens_that_were_spent_long_ago_are_forgotten(db: Database) {
+    let chain = Chain::start(&db, 0).await;
+    let step = LIFETIME * 3 / 4;
+    let early = Duration::ZERO;
+
+    for (token, after) in [(1, early), (2, step), (3, step * 2)] {
+        assert_eq!(chain.present(token, after).await, chain.rotated());
+    }
+
+    assert_eq!(chain.present(1, step * 2).await, Rotation::Refused);
+    assert_eq!(chain.present(4, step * 2).await, chain.rotated());
+    assert_eq!(chain.present(2, step * 2).await, Rotation::Reused);
+}

@@ -1,0 +1,129 @@
+//! Beginning and ending sessions.
+
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use pia_identity::{NewSession, SessionStore, TokenHash};
+use pia_kernel::{Effects, SessionId, Timestamp, UserId};
+use pia_storage::Database;
+use pia_storage_identity::SqlSessions;
+
+use crate::people::{START, audited, person, remove};
+
+pia_testkit::contract! {
+    however_many_begin_at_once_the_ten_that_began_last_stay,
+    an_expired_session_does_not_count,
+    sessions_of_others_do_not_count,
+    a_session_of_nobody_does_not_begin,
+    a_session_ends_by_any_of_its_tokens_once,
+    expired_sessions_are_swept,
+    sessions_go_with_their_account,
+}
+
+const HOUR: Duration = Duration::from_hours(1);
+
+fn begun(subject: UserId, at: Timestamp) -> Effects {
+    Effects::audit(at, subject, "begun")
+}
+
+fn ended(subject: UserId, at: Timestamp) -> Effects {
+    Effects::audit(at, subject, "ended")
+}
+
+/// Begins a session that lasts an hour, known by `token`.
+async fn begin(db: &Database, user: UserId, token: u8, at: Timestamp) -> Result<(), ()> {
+    let (session, hash) = (SessionId::generate(), TokenHash([token; 32]));
+    let new = NewSession { session, user, hash, at, expires_at: at + HOUR };
+    let sessions = SqlSessions::new(db.clone());
+    sessions.begin(new, 10, begun(user, at), ended).await.or(Err(()))
+}
+
+/// Those tokens whose sessions are there.
+async fn alive(db: &Database, tokens: std::ops::Range<u8>) -> Vec<u8> {
+    let sessions = SqlSessions::new(db.clone());
+    let mut alive = Vec::new();
+    for token in tokens {
+        let session = sessions.session_of(TokenHash([token; 32])).await.unwrap();
+        alive.extend(session.map(|_| token));
+    }
+    alive
+}
+
+async fn however_many_begin_at_once_the_ten_that_began_last_stay(db: Database) {
+    let user = person(&db, "ada@example.org").await;
+
+    let all = (0..64).map(|n| begin(&db, user, n, START + Duration::from_secs(n.into())));
+    let all = join_all(all).await;
+
+    assert!(all.iter().all(Result::is_ok));
+    assert_eq!(alive(&db, 0..64).await, (54..64).collect::<Vec<_>>());
+    assert_eq!(audited(&db, user, "begun").await, 64);
+    assert_eq!(audited(&db, user, "ended").await, 54);
+}
+
+async fn an_expired_session_does_not_count(db: Database) {
+    let user = person(&db, "ada@example.org").await;
+    begin(&db, user, 0, START).await.unwrap();
+
+    for token in 1..11 {
+        begin(&db, user, token, START + HOUR).await.unwrap();
+    }
+
+    assert_eq!(alive(&db, 0..11).await, (0..11).collect::<Vec<_>>());
+    assert_eq!(audited(&db, user, "ended").await, 0);
+}
+
+async fn sessions_of_others_do_not_count(db: Database) {
+    let (one, other) = (person(&db, "a@b.org").await, person(&db, "c@d.org").await);
+
+    for token in 0..10 {
+        begin(&db, one, token, START).await.unwrap();
+        begin(&db, other, token + 10, START).await.unwrap();
+    }
+
+    assert_eq!(alive(&db, 0..20).await.len(), 20);
+}
+
+async fn a_session_of_nobody_does_not_begin(db: Database) {
+    let nobody = UserId::generate();
+
+    let refused = begin(&db, nobody, 1, START).await;
+
+    assert_eq!(refused, Err(()));
+    assert_eq!(audited(&db, nobody, "begun").await, 0);
+}
+
+async fn a_session_ends_by_any_of_its_tokens_once(db: Database) {
+    let (user, sessions) = (person(&db, "ada@example.org").await, SqlSessions::new(db.clone()));
+    begin(&db, user, 1, START).await.unwrap();
+    let (token, later) = (TokenHash([1; 32]), START + HOUR / 2);
+    let session = sessions.session_of(token).await.unwrap().unwrap();
+
+    let all = join_all((0..16).map(|_| sessions.end(token, later, ended))).await;
+
+    let told: Vec<_> = all.into_iter().filter_map(Result::unwrap).collect();
+    assert_eq!(told, [(user, session)]);
+    assert_eq!(audited(&db, user, "ended").await, 1);
+    assert_eq!(sessions.session_of(token).await.unwrap(), None);
+}
+
+async fn expired_sessions_are_swept(db: Database) {
+    let (user, sessions) = (person(&db, "ada@example.org").await, SqlSessions::new(db.clone()));
+    for token in 0..5 {
+        begin(&db, user, token, START + Duration::from_secs(token.into())).await.unwrap();
+    }
+
+    let swept = sessions.sweep(START + HOUR + Duration::from_secs(2)).await.unwrap();
+
+    assert_eq!(swept, 3);
+    assert_eq!(alive(&db, 0..5).await, [3, 4]);
+}
+
+async fn sessions_go_with_their_account(db: Database) {
+    let user = person(&db, "ada@example.org").await;
+    begin(&db, user, 1, START).await.unwrap();
+
+    remove(&db, user).await;
+
+    assert_eq!(alive(&db, 0..2).await, Vec::<u8>::new());
+}

@@ -1,0 +1,48 @@
+//! Inserting many rows at once, which the two backends do differently.
+
+use diesel::QueryResult;
+
+/// A connection that can insert many rows of one kind at once.
+pub trait InsertAll<R> {
+    /// Inserts the rows whose key is not there yet, and leaves the others as
+    /// they are. Answers how many it inserted. All or nothing, inside
+    /// [`in_tx!`](crate::in_tx) and without.
+    ///
+    /// PostgreSQL takes at most 65,535 values in one statement, so there may
+    /// be that many divided by the columns of a row.
+    fn insert_all(&mut self, rows: Vec<R>) -> impl Future<Output = QueryResult<usize>> + Send;
+}
+
+/// Makes [`InsertAll`] for rows of the caller's own.
+///
+/// diesel-async has no batch insert for SQLite, so there the sync diesel does
+/// it row by row, on the thread that owns the connection.
+#[macro_export]
+macro_rules! insert_all {
+    ($($row:ty => $table:ident),* $(,)?) => {$(
+        impl $crate::InsertAll<$row> for $crate::AsyncPostgres {
+            async fn insert_all(&mut self, rows: Vec<$row>) -> diesel::QueryResult<usize> {
+                if rows.is_empty() {
+                    return Ok(0);
+                }
+                let insert = diesel::insert_into($table::table).values(rows);
+                $crate::diesel_async::RunQueryDsl::execute(insert.on_conflict_do_nothing(), self).await
+            }
+        }
+
+        impl $crate::InsertAll<$row> for $crate::AsyncSqlite {
+            async fn insert_all(&mut self, rows: Vec<$row>) -> diesel::QueryResult<usize> {
+                self.spawn_blocking(move |conn| {
+                    diesel::Connection::transaction(conn, |conn| {
+                        rows.into_iter().try_fold(0, |inserted, row| {
+                            let insert = diesel::insert_into($table::table).values(row);
+                            let insert = insert.on_conflict_do_nothing();
+                            Ok(inserted + diesel::RunQueryDsl::execute(insert, conn)?)
+                        })
+                    })
+                })
+                .await
+            }
+        }
+    )*};
+}

@@ -1,0 +1,150 @@
+//! Opening the pools.
+
+use std::fmt::Display;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use diesel::{ConnectionError, ConnectionResult};
+use diesel_async::AsyncPgConnection;
+use diesel_async::pooled_connection::deadpool::Pool;
+use diesel_async::pooled_connection::{
+    AsyncDieselConnectionManager, ManagerConfig, PoolableConnection, RecyclingMethod, SetupCallback,
+};
+use futures_util::FutureExt;
+use tokio::runtime::Handle;
+
+use crate::db::{AsyncSqlite, Pools};
+use crate::postgres::Connector;
+use crate::postgres_target::PostgresTarget;
+use crate::sqlite;
+use crate::sqlite_target::SqliteTarget;
+
+/// `secure_delete`, because a deleted account's text would stay in free pages.
+pub(crate) const SQLITE_WRITES: &str = "
+    PRAGMA busy_timeout = 5000;
+    PRAGMA journal_mode = WAL;
+    PRAGMA foreign_keys = ON;
+    PRAGMA secure_delete = ON;";
+const SQLITE_READS: &str = "PRAGMA busy_timeout = 5000; PRAGMA query_only = ON;";
+
+const SQLITE_READERS: usize = 4;
+const LONGEST_WAIT: Duration = Duration::from_secs(5);
+
+/// Whether a commit to SQLite waits for the disk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Synchronous {
+    /// It does. Without, answered commits are lost with the power, a refresh
+    /// token's rotation among them.
+    #[default]
+    Full,
+    /// Only checkpoints do.
+    Normal,
+}
+
+/// What an operator may choose about a database besides where it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Options {
+    /// For SQLite.
+    pub synchronous: Synchronous,
+    /// The most connections to PostgreSQL; fewer if the connection string
+    /// says so, never less than one.
+    pub max_connections: usize,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { synchronous: Synchronous::Full, max_connections: 16 }
+    }
+}
+
+/// Why a database cannot be opened.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// The file's folder is not there; it is never made.
+    #[error("the folder `{}` does not exist", .0.display())]
+    NoFolder(PathBuf),
+    /// The file cannot be written or made, or is something else.
+    #[error("the file `{}` cannot be used: {}", .0.display(), .1)]
+    File(PathBuf, String),
+    /// The file named by `sslrootcert` is of no use.
+    #[error("the root certificates in `{}` cannot be used: {}", .0.display(), .1)]
+    Roots(PathBuf, String),
+    /// This machine trusts nobody.
+    #[error("the root certificates of this machine cannot be used: {0}")]
+    SystemRoots(String),
+    /// TLS could not be set up.
+    #[error("TLS cannot be set up: {0}")]
+    Tls(String),
+    /// No connection came about, or it did not do as asked.
+    #[error("{0}")]
+    Connection(String),
+}
+
+impl OpenError {
+    pub(crate) fn connection(err: impl Display) -> Self {
+        Self::Connection(err.to_string())
+    }
+}
+
+/// Opens no connection yet.
+pub(crate) fn sqlite(target: &SqliteTarget, options: Options) -> Result<Pools, OpenError> {
+    let path = sqlite::prepare(&target.path)?;
+    let synchronous = match options.synchronous {
+        Synchronous::Full => "PRAGMA synchronous = FULL;",
+        Synchronous::Normal => "PRAGMA synchronous = NORMAL;",
+    };
+    let writer = pool(1, sqlite_setup(&path, format!("{SQLITE_WRITES}{synchronous}")))?;
+    let readers = pool(SQLITE_READERS, sqlite_setup(&path, SQLITE_READS.to_owned()))?;
+    Ok(Pools::Sqlite { writer, readers })
+}
+
+/// Opens no connection yet.
+pub(crate) fn postgres(target: &PostgresTarget, options: Options) -> Result<Pools, OpenError> {
+    let most = target.most.map_or(usize::MAX, usize::from).min(options.max_connections).max(1);
+    Ok(Pools::Postgres(pool(most, postgres_setup(Connector::new(target)?))?))
+}
+
+fn sqlite_setup(path: &str, pragmas: String) -> SetupCallback<AsyncSqlite> {
+    let path = path.to_owned();
+    Box::new(move |_| {
+        let (path, pragmas) = (path.clone(), pragmas.clone());
+        let open = move || -> ConnectionResult<AsyncSqlite> {
+            Ok(AsyncSqlite::new(sqlite::open(&path, &pragmas)?))
+        };
+        async { tokio::task::spawn_blocking(open).await.map_err(lost)? }.boxed()
+    })
+}
+
+/// actix-web workers each run a current-thread runtime. The task which drives
+/// a connection must not wait for the worker that asked for it, so it is
+/// spawned on the runtime that built the pool.
+fn postgres_setup(connector: Connector) -> SetupCallback<AsyncPgConnection> {
+    let main = Handle::current();
+    Box::new(move |_| {
+        let (main, connector) = (main.clone(), connector.clone());
+        async move { main.spawn(async move { connector.connect().await }).await.map_err(lost)? }
+            .boxed()
+    })
+}
+
+fn pool<C>(size: usize, setup: SetupCallback<C>) -> Result<Pool<C>, OpenError>
+where
+    C: PoolableConnection + 'static,
+    AsyncDieselConnectionManager<C>: deadpool::managed::Manager,
+{
+    let mut config = ManagerConfig::<C>::default();
+    config.custom_setup = setup;
+    // The default asks `SELECT 1` at every checkout: a round trip each time.
+    config.recycling_method = RecyclingMethod::Fast;
+    // The set-up knows by itself what to connect to.
+    Pool::builder(AsyncDieselConnectionManager::new_with_config("", config))
+        .max_size(size)
+        .wait_timeout(Some(LONGEST_WAIT))
+        .runtime(deadpool::Runtime::Tokio1)
+        .build()
+        .map_err(OpenError::connection)
+}
+
+fn lost(err: impl Display) -> ConnectionError {
+    ConnectionError::BadConnection(err.to_string())
+}

@@ -1,0 +1,195 @@
+//! The pools, and who gets which connection.
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use diesel::result::DatabaseErrorKind;
+use diesel::sql_types::Integer;
+use diesel::sqlite::SqliteConnection;
+use diesel_async::pooled_connection::deadpool::{Object, Pool, PoolError};
+use diesel_async::sync_connection_wrapper::SyncConnectionWrapper;
+use diesel_async::{AsyncPgConnection, RunQueryDsl};
+use pia_kernel::Unavailable;
+use tokio::runtime::Handle;
+
+use crate::connect::{self, OpenError, Options};
+use crate::target::{Kind, Provider, Target};
+use crate::{migrations, on_conn};
+
+/// A connection to SQLite, which works on threads that may block.
+pub type AsyncSqlite = SyncConnectionWrapper<SqliteConnection>;
+
+/// A connection to PostgreSQL.
+pub type AsyncPostgres = AsyncPgConnection;
+
+/// Pools of connections to one database of either kind.
+#[derive(Clone)]
+pub struct Database {
+    pools: Pools,
+    main: Handle,
+    migrated: Arc<AtomicBool>,
+}
+
+#[derive(Clone)]
+pub(crate) enum Pools {
+    /// One writer with a queue before it: SQLite lets one write at a time, and
+    /// whoever else tries sleeps in its busy handler, holding a thread.
+    Sqlite {
+        writer: Pool<AsyncSqlite>,
+        readers: Pool<AsyncSqlite>,
+    },
+    Postgres(Pool<AsyncPgConnection>),
+}
+
+/// A connection that was taken from a pool.
+#[expect(clippy::large_enum_variant, reason = "lives on the stack for one statement")]
+pub enum Conn {
+    /// To a file.
+    Sqlite(Object<AsyncSqlite>),
+    /// To a server.
+    Postgres(Object<AsyncPgConnection>),
+}
+
+/// Why the database did not answer.
+#[derive(Debug, thiserror::Error)]
+pub enum DbError {
+    /// The pool had no connection to give.
+    #[error("no connection could be had")]
+    Pool(#[from] PoolError),
+    /// A statement failed.
+    #[error("query failed")]
+    Query(#[from] diesel::result::Error),
+    /// A column holds what this version cannot make sense of.
+    #[error("`{0}` holds a value that is not known")]
+    Unreadable(&'static str),
+}
+
+impl DbError {
+    /// Whether a transaction on PostgreSQL was rolled back for something that
+    /// may not happen again: a deadlock, or a conflict with another one.
+    ///
+    /// A deadlock is not told apart by diesel, nor by a message that does not
+    /// depend on the server's language, so it is sought among all that diesel
+    /// has no name for. Each of them was rolled back; that another is tried
+    /// once more in vain does no harm.
+    pub fn is_conflict(&self) -> bool {
+        use DatabaseErrorKind::{SerializationFailure, Unknown};
+        use diesel::result::Error::DatabaseError;
+        matches!(self, Self::Query(DatabaseError(SerializationFailure | Unknown, _)))
+    }
+}
+
+impl From<DbError> for Unavailable {
+    fn from(err: DbError) -> Self {
+        Self::new("storage", err)
+    }
+}
+
+/// Why nobody should be sent here now.
+#[derive(Debug, thiserror::Error)]
+pub enum NotReady {
+    /// There was no answer in time.
+    #[error("the database did not answer within {} ms", .0.as_millis())]
+    Silent(Duration),
+    /// It cannot be reached, or does not do as asked.
+    #[error("the database is away")]
+    Away(#[source] DbError),
+    /// Its tables are older than this version needs.
+    #[error("migrations are pending: {}", .0.join(", "))]
+    Pending(Vec<String>),
+}
+
+impl Database {
+    /// The pools of a database whose tables are taken as they are. Opens no
+    /// connection yet.
+    ///
+    /// Call it on the runtime that outlives all others: connections to
+    /// PostgreSQL are driven there.
+    pub fn open(target: &Target, options: Options) -> Result<Self, OpenError> {
+        let pools = match &target.0 {
+            Kind::Sqlite(target) => connect::sqlite(target, options)?,
+            Kind::Postgres(target) => connect::postgres(target, options)?,
+        };
+        Ok(Self { pools, main: Handle::current(), migrated: Arc::default() })
+    }
+
+    /// Of which kind it is.
+    pub fn provider(&self) -> Provider {
+        match self.pools {
+            Pools::Sqlite { .. } => Provider::Sqlite,
+            Pools::Postgres(_) => Provider::Postgres,
+        }
+    }
+
+    /// A connection that only reads.
+    pub async fn reader(&self) -> Result<Conn, DbError> {
+        Ok(match &self.pools {
+            Pools::Sqlite { readers, .. } => Conn::Sqlite(readers.get().await?),
+            Pools::Postgres(pool) => Conn::Postgres(pool.get().await?),
+        })
+    }
+
+    /// A connection that may write.
+    pub async fn writer(&self) -> Result<Conn, DbError> {
+        Ok(match &self.pools {
+            Pools::Sqlite { writer, .. } => Conn::Sqlite(writer.get().await?),
+            Pools::Postgres(pool) => Conn::Postgres(pool.get().await?),
+        })
+    }
+
+    /// Asks whether the database answers, for at most so long. May be called
+    /// and dropped on any runtime.
+    pub async fn ping(&self, limit: Duration) -> Result<(), NotReady> {
+        let db = self.clone();
+        self.within(limit, async move { db.answers().await }).await
+    }
+
+    /// The names of the migrations that this version needs and that were not
+    /// applied yet.
+    pub async fn pending(&self) -> Result<Vec<String>, DbError> {
+        Ok(migrations::state(self).await?.pending)
+    }
+
+    /// Asks whether the database answers and has the tables that this version
+    /// needs, for at most so long. That it has them is asked until it is so.
+    pub async fn ready(&self, limit: Duration) -> Result<(), NotReady> {
+        if AtomicBool::load(&self.migrated, Ordering::Relaxed) {
+            return self.ping(limit).await;
+        }
+        let db = self.clone();
+        let pending = self.within(limit, async move { db.pending().await }).await?;
+        if !pending.is_empty() {
+            return Err(NotReady::Pending(pending));
+        }
+        self.migrated.store(true, Ordering::Relaxed);
+        Ok(())
+    }
+
+    async fn answers(&self) -> Result<(), DbError> {
+        on_conn!(self.reader(), |conn| {
+            diesel::select(diesel::dsl::sql::<Integer>("1")).execute(conn).await?;
+        });
+        Ok(())
+    }
+
+    /// Runs `work` on the main runtime, where it goes on if it takes longer:
+    /// diesel-async cannot bear that its futures are dropped on a worker.
+    async fn within<T: Send + 'static>(
+        &self,
+        limit: Duration,
+        work: impl Future<Output = Result<T, DbError>> + Send + 'static,
+    ) -> Result<T, NotReady> {
+        match tokio::time::timeout(limit, self.main.spawn(work)).await {
+            Ok(Ok(done)) => done.map_err(NotReady::Away),
+            Ok(Err(_)) | Err(_) => Err(NotReady::Silent(limit)),
+        }
+    }
+}
+
+impl fmt::Debug for Database {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Database").field(&self.provider()).finish()
+    }
+}

@@ -1,0 +1,43 @@
+//! Letting the role of the requests use tables that another role made.
+
+use diesel::connection::SimpleConnection;
+use diesel::prelude::*;
+use diesel::sql_types::Text;
+use diesel_async::AsyncPgConnection;
+use diesel_async::async_connection_wrapper::AsyncConnectionWrapper;
+
+/// The statements that are needed, made by the server so that it quotes every
+/// name itself. What was applied is only read, and audit entries only added.
+const GRANTS: &str = "
+    SELECT format('GRANT USAGE ON SCHEMA %I TO %I', current_schema(), $1) AS statement
+    WHERE NOT has_schema_privilege($1, current_schema(), 'USAGE')
+    UNION ALL
+    SELECT format(
+        'GRANT %s ON TABLE %I.%I TO %I',
+        CASE tablename
+            WHEN '__diesel_schema_migrations' THEN 'SELECT'
+            WHEN 'audit_entries' THEN 'SELECT, INSERT'
+            ELSE 'SELECT, INSERT, UPDATE, DELETE'
+        END,
+        schemaname, tablename, $1)
+    FROM pg_tables
+    WHERE schemaname = current_schema() AND tableowner = current_user";
+
+#[derive(QueryableByName)]
+struct Grant {
+    #[diesel(sql_type = Text)]
+    statement: String,
+}
+
+/// Grants `role` what requests need. That it fails is only said: who set the
+/// roles up may have granted it in another way, and if not, the role finds out
+/// as soon as it looks for pending migrations.
+pub(crate) fn let_use(conn: &mut AsyncConnectionWrapper<AsyncPgConnection>, role: &str) {
+    let granted = diesel::sql_query(GRANTS)
+        .bind::<Text, _>(role)
+        .load::<Grant>(conn)
+        .and_then(|all| all.iter().try_for_each(|it| conn.batch_execute(&it.statement)));
+    if let Err(err) = granted {
+        tracing::warn!(error = %err, "Could not let the requests' role use the tables");
+    }
+}

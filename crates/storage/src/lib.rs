@@ -1,0 +1,40 @@
+//! What every storage adapter stands on: connection strings, the pools, the
+//! macros, SQL types, tables and migrations, over SQLite or PostgreSQL.
+
+mod target;
+
+mod pairs;
+mod postgres_target;
+mod sqlite_target;
+
+mod start;
+
+mod grants;
+mod migrations;
+
+mod db;
+
+mod connect;
+mod postgres;
+mod sqlite;
+mod tls;
+mod verifier;
+
+mod bulk;
+mod effects;
+mod macros;
+pub mod schema;
+mod sql_types;
+
+pub use bulk::InsertAll;
+pub use connect::{OpenError, Options, Synchronous};
+pub use db::{AsyncPostgres, AsyncSqlite, Conn, Database, DbError, NotReady};
+pub use effects::WriteEffects;
+pub use migrations::migrate;
+pub use sql_types::{DbInstant, DbUid};
+pub use start::{StartError, Startup, migrate_only, start};
+pub use target::{Provider, Target, TargetError};
+
+// The macros name it where they are used.
+#[doc(hidden)]
+pub use diesel_async;

@@ -1,0 +1,53 @@
+//! The macros that every query goes through.
+
+/// Runs one body against a connection of either backend.
+///
+/// The body is compiled once per backend, so every query in it is checked
+/// against both dialects.
+#[macro_export]
+macro_rules! on_conn {
+    ($conn:expr, |$name:ident| $body:expr) => {
+        match $conn.await? {
+            $crate::Conn::Sqlite(mut object) => {
+                let $name = &mut *object;
+                $body
+            }
+            $crate::Conn::Postgres(mut object) => {
+                let $name = &mut *object;
+                $body
+            }
+        }
+    };
+}
+
+/// Runs one body in a write transaction of either backend.
+///
+/// SQLite takes its write lock up front (`BEGIN IMMEDIATE`); a transaction
+/// which reads first and then upgrades would fail with `SQLITE_BUSY`. On
+/// PostgreSQL the body runs a second time if the first was rolled back for a
+/// deadlock or a conflict, so it must not use up what it takes from outside.
+#[macro_export]
+macro_rules! in_tx {
+    ($db:expr, async |$name:ident| -> $ret:ty $body:block) => {
+        match $db.writer().await? {
+            $crate::Conn::Sqlite(mut object) => {
+                let object = &mut *object;
+                object.immediate_transaction(async |$name| -> $ret { $body }).await
+            }
+            $crate::Conn::Postgres(mut object) => {
+                let object = &mut *object;
+                let mut again = true;
+                loop {
+                    let done = $crate::diesel_async::AsyncConnection::transaction(
+                        object,
+                        async |$name| -> $ret { $body },
+                    );
+                    match done.await {
+                        Err(err) if again && $crate::DbError::is_conflict(&err) => again = false,
+                        done => break done,
+                    }
+                }
+            }
+        }
+    };
+}

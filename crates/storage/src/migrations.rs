@@ -1,0 +1,173 @@
+//! Bringing the tables up to date, and telling whether they are.
+
+use std::collections::BTreeSet;
+use std::error::Error;
+
+use diesel::backend::Backend;
+use diesel::connection::SimpleConnection;
+use diesel::dsl::sql;
+use diesel::migration::MigrationSource;
+use diesel::pg::Pg;
+use diesel::prelude::*;
+use diesel::sql_types::{BigInt, Bool};
+use diesel::sqlite::Sqlite;
+use diesel_async::AsyncPgConnection;
+use diesel_async::async_connection_wrapper::AsyncConnectionWrapper;
+use diesel_migrations::{EmbeddedMigrations, MigrationHarness, embed_migrations};
+
+use crate::connect::{OpenError, SQLITE_WRITES};
+use crate::db::{Conn, Database, DbError};
+use crate::postgres::Connector;
+use crate::start::StartError;
+use crate::target::{Kind, Target};
+use crate::{grants, sqlite};
+
+const SQLITE_MIGRATIONS: EmbeddedMigrations = embed_migrations!("../../migrations/sqlite");
+const POSTGRES_MIGRATIONS: EmbeddedMigrations = embed_migrations!("../../migrations/postgres");
+
+/// Off, because a migration that makes a table anew drops the old one, with
+/// which SQLite would delete every row that refers to it.
+const SQLITE_MIGRATES: &str = "PRAGMA foreign_keys = OFF;";
+
+/// One migrates, the others wait. The number is `pia-mig` in ASCII.
+const POSTGRES_LOCK: &str = "
+    SET lock_timeout = '300s';
+    SELECT pg_advisory_lock(31641063486482791);";
+
+use __diesel_schema_migrations as journal;
+
+type Failure = Box<dyn Error + Send + Sync>;
+
+diesel::table! {
+    __diesel_schema_migrations (version) {
+        version -> Text,
+    }
+}
+
+/// What a database and this version know of one another.
+pub(crate) struct State {
+    /// The names of those that this version has and the database has not.
+    pub(crate) pending: Vec<String>,
+    /// The versions of those that are known to the database alone.
+    pub(crate) unknown: Vec<String>,
+}
+
+/// Applies every migration that was not applied yet, and answers their names.
+///
+/// However many do so at once, each migration is applied once. A connection
+/// string to PostgreSQL must name a role that may create tables.
+pub async fn migrate(target: &Target) -> Result<Vec<String>, StartError> {
+    migrate_for(target, None).await
+}
+
+/// Applies migrations as [`migrate`] does, and lets `role` use the tables.
+pub(crate) async fn migrate_for(
+    target: &Target,
+    role: Option<&str>,
+) -> Result<Vec<String>, StartError> {
+    let applied = match &target.0 {
+        Kind::Sqlite(target) => {
+            let path = sqlite::prepare(&target.path)?;
+            tokio::task::spawn_blocking(move || migrate_sqlite(&path)).await
+        }
+        Kind::Postgres(target) => {
+            let conn = Connector::new(target)?.connect().await.map_err(OpenError::connection)?;
+            let role = role.filter(|it| target.user() != Some(*it)).map(str::to_owned);
+            tokio::task::spawn_blocking(move || migrate_postgres(conn, role.as_deref())).await
+        }
+    };
+    applied.unwrap_or_else(|err| Err(StartError::migration(err)))
+}
+
+/// In one transaction: a database is never left half-way.
+fn migrate_sqlite(path: &str) -> Result<Vec<String>, StartError> {
+    let pragmas = format!("{SQLITE_WRITES}{SQLITE_MIGRATES}");
+    let mut conn = sqlite::open(path, &pragmas)
+        .map_err(|err| OpenError::File(path.into(), err.to_string()))?;
+    conn.immediate_transaction(|conn| {
+        let applied = run(conn, SQLITE_MIGRATIONS)?;
+        let dangling = sql::<BigInt>("(SELECT count(*) FROM pragma_foreign_key_check)");
+        match diesel::select(dangling).get_result::<i64>(conn)? {
+            0 => Ok(applied),
+            rows => Err(Failure::from(format!("{rows} rows would refer to nothing"))),
+        }
+    })
+    .map_err(StartError::migration)
+}
+
+fn migrate_postgres(
+    conn: AsyncPgConnection,
+    role: Option<&str>,
+) -> Result<Vec<String>, StartError> {
+    let mut conn = AsyncConnectionWrapper::<_>::from(conn);
+    // The lock goes with the connection.
+    conn.batch_execute(POSTGRES_LOCK).map_err(StartError::migration)?;
+    let applied = run(&mut conn, POSTGRES_MIGRATIONS).map_err(StartError::migration)?;
+    if let Some(role) = role {
+        grants::let_use(&mut conn, role);
+    }
+    Ok(applied)
+}
+
+fn run<DB: Backend>(
+    conn: &mut impl MigrationHarness<DB>,
+    all: EmbeddedMigrations,
+) -> Result<Vec<String>, Failure> {
+    let mut applied = Vec::new();
+    for migration in conn.pending_migrations(all)? {
+        let name = migration.name().to_string();
+        conn.run_migration(migration.as_ref()).map_err(|err| format!("{name}: {err}"))?;
+        tracing::info!(migration = name, "Migrated the database");
+        applied.push(name);
+    }
+    Ok(applied)
+}
+
+/// Compares what was applied with what this version knows. Needs no more than
+/// the right to read.
+pub(crate) async fn state(db: &Database) -> Result<State, DbError> {
+    Ok(match db.reader().await? {
+        Conn::Sqlite(mut conn) => {
+            let exists = "EXISTS (SELECT 1 FROM sqlite_master \
+                          WHERE name = '__diesel_schema_migrations')";
+            let applied = conn.spawn_blocking(|conn| applied(conn, exists)).await?;
+            compare(embedded::<Sqlite>(&SQLITE_MIGRATIONS)?, applied)
+        }
+        Conn::Postgres(mut conn) => {
+            let exists = sql::<Bool>("to_regclass('__diesel_schema_migrations') IS NOT NULL");
+            let exists = diesel::select(exists);
+            let applied = if diesel_async::RunQueryDsl::get_result(exists, &mut conn).await? {
+                let versions = journal::table.select(journal::version);
+                diesel_async::RunQueryDsl::load(versions, &mut conn).await?
+            } else {
+                Vec::new()
+            };
+            compare(embedded::<Pg>(&POSTGRES_MIGRATIONS)?, applied)
+        }
+    })
+}
+
+fn applied(conn: &mut SqliteConnection, exists: &str) -> QueryResult<Vec<String>> {
+    if diesel::select(sql::<Bool>(exists)).get_result(conn)? {
+        journal::table.select(journal::version).load(conn)
+    } else {
+        Ok(Vec::new())
+    }
+}
+
+/// The versions and names of what is built in.
+fn embedded<DB: Backend>(all: &EmbeddedMigrations) -> Result<Vec<(String, String)>, DbError> {
+    let all =
+        MigrationSource::<DB>::migrations(all).map_err(diesel::result::Error::QueryBuilderError)?;
+    Ok(all.iter().map(|it| (it.name().version().to_string(), it.name().to_string())).collect())
+}
+
+fn compare(embedded: Vec<(String, String)>, applied: Vec<String>) -> State {
+    let mut unknown: BTreeSet<String> = applied.into_iter().collect();
+    let mut pending: Vec<String> = embedded
+        .into_iter()
+        .filter_map(|(version, name)| (!unknown.remove(&version)).then_some(name))
+        .collect();
+    pending.sort_unstable();
+    State { pending, unknown: unknown.into_iter().collect() }
+}

@@ -1,0 +1,257 @@
+//! Which server is meant, as whom, and how safely.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::num::NonZeroUsize;
+use std::time::Duration;
+
+use tokio_postgres::Config;
+use tokio_postgres::config::{Host, SslMode};
+
+use crate::pairs::{self, Pair, decoded, folded};
+use crate::target::TargetError;
+use crate::tls::{Roots, TlsMode, TlsSettings};
+
+/// How the server sees us unless the string says otherwise.
+const APPLICATION: &str = "pia-server";
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+/// A peer that is gone without a word is noticed after about this long.
+const SILENCE: Duration = Duration::from_secs(30);
+
+/// Names that one setting has in the three forms, as [`folded`].
+const NAMES: [(&str, &[&str]); 19] = [
+    ("host", &["host", "server"]),
+    ("hostaddr", &["hostaddr"]),
+    ("port", &["port"]),
+    ("dbname", &["dbname", "database", "db"]),
+    ("user", &["user", "username", "userid", "uid"]),
+    ("password", &["password", "pwd", "psw"]),
+    ("application_name", &["applicationname"]),
+    ("connect_timeout", &["connecttimeout", "timeout"]),
+    ("options", &["options"]),
+    ("sslmode", &["sslmode"]),
+    ("sslrootcert", &["sslrootcert", "rootcertificate"]),
+    ("target_session_attrs", &["targetsessionattrs", "targetsessionattributes"]),
+    ("channel_binding", &["channelbinding"]),
+    ("tcp_user_timeout", &["tcpusertimeout"]),
+    ("keepalives", &["keepalives"]),
+    ("keepalives_idle", &["keepalivesidle"]),
+    ("keepalives_interval", &["keepalivesinterval"]),
+    ("search_path", &["searchpath"]),
+    ("max_pool_size", &["maximumpoolsize", "maxpoolsize"]),
+];
+
+/// What .NET's operators and libpq's may have in their strings and what has no
+/// meaning here. `Trust Server Certificate` is among them: the mode alone says
+/// what is verified.
+const IGNORED: [&str; 22] = [
+    "autoprepareminusages",
+    "cancellationtimeout",
+    "commandtimeout",
+    "connectionidlelifetime",
+    "connectionlifetime",
+    "connectionpruninginterval",
+    "enlist",
+    "gssencmode",
+    "gssencryptionmode",
+    "includeerrordetail",
+    "keepalive",
+    "logparameters",
+    "maxautoprepare",
+    "minimumpoolsize",
+    "minpoolsize",
+    "multiplexing",
+    "noresetonclose",
+    "persistsecurityinfo",
+    "pooling",
+    "sslsni",
+    "tcpkeepalive",
+    "trustservercertificate",
+];
+
+/// A database on a server.
+#[derive(Clone, PartialEq)]
+pub(crate) struct PostgresTarget {
+    /// Everything but what concerns TLS.
+    pub(crate) config: Config,
+    pub(crate) tls: TlsSettings,
+    /// How long opening a connection may take as a whole.
+    pub(crate) connect_timeout: Duration,
+    /// The most connections that the string allows.
+    pub(crate) most: Option<NonZeroUsize>,
+}
+
+impl PostgresTarget {
+    /// Understands a URL, libpq's pairs and .NET's.
+    pub(crate) fn parse(text: &str) -> Result<Self, TargetError> {
+        let scheme = text.split_once("://").map(|(scheme, rest)| (folded(scheme), rest));
+        let pairs = match scheme {
+            Some((scheme, rest)) if ["postgres", "postgresql"].contains(&scheme.as_str()) => {
+                url(rest)?
+            }
+            Some((scheme, _)) if !scheme.contains('=') => {
+                return Err(TargetError::OtherProvider("postgresql"));
+            }
+            _ => pairs::read(text)?,
+        };
+        Self::new(settings(pairs)?)
+    }
+
+    /// As whom it is reached, if the string says so.
+    pub(crate) fn user(&self) -> Option<&str> {
+        self.config.get_user()
+    }
+
+    fn new(mut settings: BTreeMap<&'static str, String>) -> Result<Self, TargetError> {
+        let (mode, roots) = (settings.remove("sslmode"), settings.remove("sslrootcert"));
+        let tls = tls(mode.as_deref(), roots.as_deref())?;
+        let most = settings.remove("max_pool_size").map(|it| it.parse());
+        let most = most.transpose().or(Err(TargetError::Value("Maximum Pool Size")))?;
+        if let Some(path) = settings.remove("search_path") {
+            let path = path.replace('\\', r"\\").replace(' ', r"\ ");
+            let options = settings.remove("options").unwrap_or_default();
+            settings
+                .insert("options", format!("{options} -c search_path={path}").trim().to_owned());
+        }
+        if !settings.contains_key("host") {
+            // What is connected to is what the certificate is compared with.
+            let address = settings.get("hostaddr").ok_or(TargetError::Missing("host"))?;
+            settings.insert("host", address.clone());
+        }
+        let mut config = config(&settings)?;
+        if config.get_application_name().is_none() {
+            config.application_name(APPLICATION);
+        }
+        if config.get_tcp_user_timeout().is_none() {
+            config.tcp_user_timeout(SILENCE);
+        }
+        if !settings.contains_key("keepalives_idle") {
+            config.keepalives_idle(SILENCE);
+        }
+        let connect_timeout = config.get_connect_timeout().copied().unwrap_or(CONNECT_TIMEOUT);
+        config.ssl_mode(SslMode::Disable);
+        Ok(Self { config, tls, connect_timeout, most })
+    }
+}
+
+/// The settings by the names that libpq has for them; the last of a name holds.
+fn settings(pairs: Vec<Pair>) -> Result<BTreeMap<&'static str, String>, TargetError> {
+    let mut settings = BTreeMap::new();
+    for Pair { number, name, value } in pairs {
+        let known = NAMES.iter().find(|(_, names)| names.contains(&name.as_str()));
+        match known {
+            Some(("host", _)) if !value.split(',').all(is_host) => {
+                return Err(TargetError::Value("host"));
+            }
+            Some((name, _)) => drop(settings.insert(*name, value)),
+            None if IGNORED.contains(&name.as_str()) => {}
+            None => return Err(TargetError::Unknown(number)),
+        }
+    }
+    Ok(settings)
+}
+
+/// Whether this can be a host's name, an address or the folder of a socket. A
+/// string that was taken apart wrongly must not end up here with a password.
+fn is_host(text: &str) -> bool {
+    let name = |it: char| it.is_alphanumeric() || "-._".contains(it);
+    let folder = text.starts_with('/') && !text.contains([';', '=', '@']);
+    folder
+        || (!text.is_empty() && text.chars().all(name))
+        || text.parse::<std::net::IpAddr>().is_ok()
+}
+
+/// What tokio-postgres makes of the settings, each of which it has to accept.
+fn config(settings: &BTreeMap<&'static str, String>) -> Result<Config, TargetError> {
+    let mut text = String::new();
+    for (name, value) in settings {
+        let pair = format!("{name}='{}' ", value.replace('\\', r"\\").replace('\'', r"\'"));
+        if value.contains('\0') || pair.parse::<Config>().is_err() {
+            return Err(TargetError::Value(name));
+        }
+        text.push_str(&pair);
+    }
+    text.parse().or(Err(TargetError::Form))
+}
+
+fn tls(mode: Option<&str>, roots: Option<&str>) -> Result<TlsSettings, TargetError> {
+    let mode = match mode.map(folded).as_deref() {
+        None => None,
+        Some("disable") => Some(TlsMode::Disable),
+        // libpq's `allow` ends the same way, it only begins without TLS.
+        Some("prefer" | "allow") => Some(TlsMode::Prefer),
+        Some("require") => Some(TlsMode::Require),
+        Some("verifyca") => Some(TlsMode::VerifyCa),
+        Some("verifyfull") => Some(TlsMode::VerifyFull),
+        Some(_) => return Err(TargetError::Value("sslmode")),
+    };
+    match (mode, roots) {
+        (_, Some("")) => Err(TargetError::Value("sslrootcert")),
+        (None | Some(TlsMode::VerifyFull), Some("system")) => {
+            Ok(TlsSettings { mode: TlsMode::VerifyFull, roots: Roots::System })
+        }
+        (_, Some("system")) => Err(TargetError::SystemRootsUnnamed),
+        (Some(TlsMode::Require), Some(file)) => {
+            Ok(TlsSettings { mode: TlsMode::VerifyCa, roots: Roots::File(file.into()) })
+        }
+        (mode, Some(file)) => {
+            Ok(TlsSettings { mode: mode.unwrap_or_default(), roots: Roots::File(file.into()) })
+        }
+        (mode, None) => Ok(TlsSettings { mode: mode.unwrap_or_default(), roots: Roots::System }),
+    }
+}
+
+/// The settings of what follows `postgres://`.
+fn url(rest: &str) -> Result<Vec<Pair>, TargetError> {
+    let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
+    let (authority, database) = rest.split_once('/').unwrap_or((rest, ""));
+    let (who, hosts) = authority.rsplit_once('@').unwrap_or(("", authority));
+    let (user, password) = who.split_once(':').unwrap_or((who, ""));
+
+    let mut names = Vec::new();
+    let mut ports = Vec::new();
+    for host in hosts.split(',').filter(|_| !hosts.is_empty()) {
+        let (name, port) = match host.strip_prefix('[') {
+            Some(rest) => rest.split_once(']').ok_or(TargetError::Form)?,
+            None => host.split_at(host.find(':').unwrap_or(host.len())),
+        };
+        names.push(decoded(name)?);
+        ports.push(match port.strip_prefix(':') {
+            Some(port) => port,
+            None if port.is_empty() => "5432",
+            None => return Err(TargetError::Form),
+        });
+    }
+
+    let parts = [
+        ("user", decoded(user)?),
+        ("password", decoded(password)?),
+        ("host", names.join(",")),
+        ("port", ports.join(",")),
+        ("dbname", decoded(database)?),
+    ];
+    let given = parts.into_iter().filter(|(_, value)| !value.is_empty());
+    let mut pairs: Vec<_> = given.map(|(name, value)| Pair::new(0, name, value)).collect();
+    pairs.extend(pairs::query(query)?);
+    Ok(pairs)
+}
+
+/// Without the password and what may hold one.
+impl fmt::Debug for PostgresTarget {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = |host: &Host| match host {
+            Host::Tcp(name) => name.clone(),
+            Host::Unix(path) => path.display().to_string(),
+        };
+        f.debug_struct("PostgresTarget")
+            .field("hosts", &self.config.get_hosts().iter().map(name).collect::<Vec<_>>())
+            .field("ports", &self.config.get_ports())
+            .field("database", &self.config.get_dbname())
+            .field("user", &self.config.get_user())
+            .field("tls", &self.tls)
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,92 @@
+//! The tables. One description serves both backends.
+
+#![expect(missing_docs, reason = "columns are explained where they are used")]
+
+diesel::table! {
+    use diesel::sql_types::{Integer, Nullable, Text};
+    use crate::sql_types::{Instant, Uid};
+
+    accounts (id) {
+        id -> Uid,
+        email -> Text,
+        email_folded -> Text,
+        display_name -> Nullable<Text>,
+        provider -> Text,
+        password_hash -> Nullable<Text>,
+        customer_type -> Integer,
+        company_name -> Nullable<Text>,
+        created_at -> Instant,
+        deactivated_at -> Nullable<Instant>,
+    }
+}
+
+diesel::table! {
+    locks (name) {
+        name -> Text,
+        turn -> BigInt,
+    }
+}
+
+diesel::table! {
+    use crate::sql_types::{Instant, Uid};
+
+    sessions (id) {
+        id -> Uid,
+        user_id -> Uid,
+        began_at -> Instant,
+        used_at -> Instant,
+        expires_at -> Instant,
+    }
+}
+
+diesel::table! {
+    use diesel::sql_types::{Binary, Nullable};
+    use crate::sql_types::{Instant, Uid};
+
+    refresh_tokens (hash) {
+        hash -> Binary,
+        session_id -> Uid,
+        spent_at -> Nullable<Instant>,
+    }
+}
+
+diesel::table! {
+    attempts (who) {
+        who -> Text,
+        tat_micros -> BigInt,
+    }
+}
+
+diesel::table! {
+    use diesel::sql_types::Text;
+    use crate::sql_types::{Instant, Uid};
+
+    audit_entries (id) {
+        id -> Uid,
+        at -> Instant,
+        subject -> Uid,
+        action -> Text,
+    }
+}
+
+diesel::table! {
+    use diesel::sql_types::{BigInt, Bool, Text};
+    use crate::sql_types::{Instant, Uid};
+
+    ai_usage (id) {
+        id -> Uid,
+        at -> Instant,
+        user_id -> Uid,
+        mode -> Text,
+        provider -> Text,
+        model -> Text,
+        input_tokens -> BigInt,
+        cached_input_tokens -> BigInt,
+        output_tokens -> BigInt,
+        estimated -> Bool,
+        outcome -> Text,
+    }
+}
+
+diesel::joinable!(sessions -> accounts (user_id));
+diesel::allow_tables_to_appear_in_same_query!(accounts, sessions, refresh_tokens);

@@ -1,0 +1,69 @@
+//! Opening one connection to a file.
+
+use std::fs::{OpenOptions, Permissions};
+use std::io;
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use diesel::connection::SimpleConnection;
+use diesel::result::Error::DatabaseError;
+use diesel::sqlite::SqliteConnection;
+use diesel::{Connection, ConnectionError, ConnectionResult};
+
+use crate::connect::OpenError;
+
+/// Nobody but us reads what is in the file. SQLite gives the files beside it
+/// the same mode.
+const OURS_ALONE: u32 = 0o600;
+
+/// How often, and how long apart, a file that is busy is tried.
+const ATTEMPTS: u32 = 250;
+const APART: Duration = Duration::from_millis(20);
+
+/// Makes the file if it is missing, and tells what stands in the way of that.
+/// Answers its absolute path, which SQLite cannot take for anything else.
+pub(crate) fn prepare(path: &Path) -> Result<String, OpenError> {
+    let failed = |err: io::Error| OpenError::File(path.to_owned(), err.to_string());
+    let absolute: PathBuf = std::path::absolute(path).map_err(failed)?;
+    if let Some(folder) = absolute.parent().filter(|it| !it.is_dir()) {
+        return Err(OpenError::NoFolder(folder.to_owned()));
+    }
+    let mut new = OpenOptions::new();
+    match new.write(true).create_new(true).mode(OURS_ALONE).open(&absolute) {
+        Ok(file) => {
+            // The process's umask may have taken bits that the owner needs.
+            file.set_permissions(Permissions::from_mode(OURS_ALONE)).map_err(failed)?;
+            // Never closed: that would drop the locks which any connection of
+            // this process has on the file by then.
+            std::mem::forget(file);
+        }
+        // Not opened, for the same reason.
+        Err(err) if err.kind() == io::ErrorKind::AlreadyExists => {}
+        Err(err) => return Err(failed(err)),
+    }
+    absolute
+        .into_os_string()
+        .into_string()
+        .map_err(|_path| OpenError::File(path.to_owned(), "its path is not valid UTF-8".to_owned()))
+}
+
+/// A new connection, set up by `pragmas`. Blocks.
+pub(crate) fn open(path: &str, pragmas: &str) -> ConnectionResult<SqliteConnection> {
+    let mut conn = SqliteConnection::establish(path)?;
+    let mut attempts = 1;
+    loop {
+        match conn.batch_execute(pragmas) {
+            // Unlike statements, the change to WAL does not wait until others
+            // are done with the file: two that open a new one at once meet.
+            Err(err) if is_busy(&err) && attempts < ATTEMPTS => std::thread::sleep(APART),
+            done => break done.map_err(ConnectionError::CouldntSetupConfiguration)?,
+        }
+        attempts += 1;
+    }
+    Ok(conn)
+}
+
+fn is_busy(err: &diesel::result::Error) -> bool {
+    matches!(err, DatabaseError(_, said) if said.message() == "database is locked")
+}

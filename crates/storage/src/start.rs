@@ -1,0 +1,109 @@
+//! What happens to the database when the server starts.
+
+use std::fmt::Display;
+
+use crate::connect::{OpenError, Options};
+use crate::db::Database;
+use crate::migrations::{self, migrate_for};
+use crate::target::{Kind, Provider, Target};
+
+/// What the server knows of its database when it starts.
+#[derive(Debug, Clone)]
+pub struct Startup {
+    /// What every request uses.
+    pub target: Target,
+    /// The same database as a role that may create tables; for PostgreSQL.
+    pub migration_target: Option<Target>,
+    /// What the operator chose besides.
+    pub options: Options,
+}
+
+/// Why the server cannot start with its database. Printed with the code by
+/// which operators look it up.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// The tables are older than this version needs, and nobody said as whom
+    /// they may be changed.
+    #[error(
+        "SVC-DB-001: migrations are pending ({}); run with --migrate-only, or set \
+         Database:MigrationConnectionString",
+        .0.join(", ")
+    )]
+    Pending(Vec<String>),
+    /// The database cannot be opened.
+    #[error("SVC-DB-002: the database cannot be opened: {0}")]
+    Open(#[from] OpenError),
+    /// A migration failed. What was applied before it stays applied on
+    /// PostgreSQL; on SQLite nothing was.
+    #[error("SVC-DB-003: the database cannot be migrated: {0}")]
+    Migration(String),
+}
+
+impl StartError {
+    pub(crate) fn migration(err: impl Display) -> Self {
+        Self::Migration(err.to_string())
+    }
+}
+
+/// Opens the database and sees to it that it has the tables this version
+/// needs.
+///
+/// A file is always migrated; a server only as the role of the migration
+/// target, without which nothing may be pending. A database that knows more
+/// migrations than this version is taken: they only ever add what the version
+/// before them does without, so that instances of two versions can run beside
+/// each other while one replaces the other.
+///
+/// Call it on the runtime that outlives all others.
+pub async fn start(startup: Startup) -> Result<Database, StartError> {
+    let Startup { target, migration_target, options } = startup;
+    match (target.provider(), &migration_target) {
+        (Provider::Sqlite, _) => drop(migrate_for(&target, None).await?),
+        (Provider::Postgres, Some(migrator)) => {
+            drop(migrate_for(migrator, role_of(&target)).await?);
+        }
+        (Provider::Postgres, None) => {}
+    }
+    let db = Database::open(&target, options)?;
+    let state = migrations::state(&db).await.map_err(opening)?;
+    if !state.pending.is_empty() {
+        return Err(StartError::Pending(state.pending));
+    }
+    if !state.unknown.is_empty() {
+        let versions = state.unknown.join(", ");
+        tracing::warn!(versions, "The database was migrated by a later version");
+    }
+    Ok(db)
+}
+
+/// Brings the tables up to date and does nothing else, as the migration
+/// target's role if there is one. Answers the names of what was applied.
+pub async fn migrate_only(
+    target: &Target,
+    migration_target: Option<&Target>,
+) -> Result<Vec<String>, StartError> {
+    match (target.provider(), migration_target) {
+        (Provider::Postgres, Some(migrator)) => migrate_for(migrator, role_of(target)).await,
+        (Provider::Postgres, None) | (Provider::Sqlite, _) => migrate_for(target, None).await,
+    }
+}
+
+fn role_of(target: &Target) -> Option<&str> {
+    match &target.0 {
+        Kind::Sqlite(_) => None,
+        Kind::Postgres(target) => target.user(),
+    }
+}
+
+/// The reason alone: that the pool failed is no news to an operator.
+fn opening(err: crate::DbError) -> StartError {
+    use crate::DbError::{Pool, Query, Unreadable};
+    use deadpool::managed::PoolError::Backend;
+    use diesel_async::pooled_connection::PoolError::{ConnectionError, QueryError};
+    StartError::Open(match err {
+        Pool(Backend(ConnectionError(err))) => OpenError::connection(err),
+        Pool(Backend(QueryError(err))) | Query(err) => OpenError::connection(err),
+        Pool(err) => OpenError::connection(err),
+        err @ Unreadable(_) => OpenError::connection(err),
+    })
+}

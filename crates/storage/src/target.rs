@@ -1,0 +1,142 @@
+//! Which database is meant, as a connection string says it.
+
+use std::fmt;
+
+use crate::postgres_target::PostgresTarget;
+use crate::sqlite_target::SqliteTarget;
+
+/// Longer than any connection string that is meant.
+const LONGEST: usize = 8 * 1024;
+
+/// The kinds of database that are built in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Provider {
+    /// A file beside the server.
+    Sqlite,
+    /// A server of its own.
+    Postgres,
+}
+
+impl Provider {
+    /// Its name in settings.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Sqlite => "sqlite",
+            Self::Postgres => "postgresql",
+        }
+    }
+
+    /// The provider of this name, in any case; `postgres` is one too.
+    pub fn named(name: &str) -> Option<Self> {
+        match name.trim().to_ascii_lowercase().as_str() {
+            "sqlite" => Some(Self::Sqlite),
+            "postgresql" | "postgres" => Some(Self::Postgres),
+            _ => None,
+        }
+    }
+}
+
+/// One database, and how it is reached.
+#[derive(Clone, PartialEq)]
+pub struct Target(pub(crate) Kind);
+
+#[derive(Clone, PartialEq)]
+pub(crate) enum Kind {
+    Sqlite(SqliteTarget),
+    Postgres(Box<PostgresTarget>),
+}
+
+/// What is wrong with a connection string. Quotes nothing of it but the names
+/// of settings that are known, since any other part may be a password.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum TargetError {
+    /// There is nothing in it.
+    #[error("the connection string is empty")]
+    Empty,
+    /// It has more than 8 KiB.
+    #[error("the connection string is too long")]
+    TooLong,
+    /// It cannot be taken apart.
+    #[error(
+        "the connection string is neither a URL nor `key=value` pairs between spaces or semicolons"
+    )]
+    Form,
+    /// It is for the other provider, or for one that is not built in.
+    #[error("the connection string is not one for the provider `{0}`")]
+    OtherProvider(&'static str),
+    /// A setting in it has no meaning here; counted from one, without what
+    /// stands before a URL's question mark.
+    #[error("the connection string's setting number {0} is not known")]
+    Unknown(usize),
+    /// A setting has a value that it cannot have.
+    #[error("the connection string's `{0}` has a value that is not understood")]
+    Value(&'static str),
+    /// A setting is missing that has no default.
+    #[error("the connection string has no `{0}`")]
+    Missing(&'static str),
+    /// Every connection would have a database of its own.
+    #[error("a database in memory cannot be used; name a file")]
+    Memory,
+    /// The public authorities vouch for names, so that names must be checked.
+    #[error("`sslrootcert=system` needs `sslmode=verify-full`")]
+    SystemRootsUnnamed,
+}
+
+impl Target {
+    /// Understands a URL, libpq's `key=value` pairs, and the `Key=value;`
+    /// pairs of .NET, for either provider.
+    pub fn parse(provider: Provider, text: &str) -> Result<Self, TargetError> {
+        let text = text.trim();
+        if text.is_empty() {
+            return Err(TargetError::Empty);
+        }
+        if text.len() > LONGEST {
+            return Err(TargetError::TooLong);
+        }
+        Ok(Self(match provider {
+            Provider::Sqlite => Kind::Sqlite(SqliteTarget::parse(text)?),
+            Provider::Postgres => Kind::Postgres(Box::new(PostgresTarget::parse(text)?)),
+        }))
+    }
+
+    /// Of which kind it is.
+    pub fn provider(&self) -> Provider {
+        match self.0 {
+            Kind::Sqlite(_) => Provider::Sqlite,
+            Kind::Postgres(_) => Provider::Postgres,
+        }
+    }
+}
+
+/// Without the password.
+impl fmt::Debug for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0 {
+            Kind::Sqlite(it) => fmt::Debug::fmt(it, f),
+            Kind::Postgres(it) => fmt::Debug::fmt(it, f),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_provider_is_known_by_either_of_its_names_in_any_case() {
+        assert_eq!(Provider::named(" SQLite "), Some(Provider::Sqlite));
+        assert_eq!(Provider::named("PostgreSQL"), Some(Provider::Postgres));
+        assert_eq!(Provider::named("postgres"), Some(Provider::Postgres));
+        assert_eq!(Provider::named("mysql"), None);
+    }
+
+    #[test]
+    fn nothing_and_too_much_are_refused() {
+        let long = format!("Host=db;Password={}", "x".repeat(LONGEST));
+
+        for provider in [Provider::Sqlite, Provider::Postgres] {
+            assert_eq!(Target::parse(provider, " \n"), Err(TargetError::Empty));
+            assert_eq!(Target::parse(provider, &long), Err(TargetError::TooLong));
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! TLS to PostgreSQL, as libpq's `sslmode` and `sslrootcert` describe it.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject;
+use rustls::{ClientConfig, RootCertStore};
+
+use crate::connect::OpenError;
+use crate::verifier::{Trust, Verifier};
+
+/// How safe a connection has to be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum TlsMode {
+    /// Never encrypted.
+    Disable,
+    /// Encrypted if the server can.
+    #[default]
+    Prefer,
+    /// Encrypted, to whomever.
+    Require,
+    /// Encrypted, to somebody whom the root certificates vouch for.
+    VerifyCa,
+    /// Encrypted, to the host that was named.
+    VerifyFull,
+}
+
+/// Who may vouch for a server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Roots {
+    /// Whom this machine trusts.
+    System,
+    /// The certificates in a PEM file, and nobody else.
+    File(PathBuf),
+}
+
+/// What a connection string says about TLS.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct TlsSettings {
+    pub(crate) mode: TlsMode,
+    pub(crate) roots: Roots,
+}
+
+impl TlsSettings {
+    /// What rustls needs; nothing if TLS is not wanted.
+    pub(crate) fn client(&self) -> Result<Option<ClientConfig>, OpenError> {
+        let trust = match self.mode {
+            TlsMode::Disable => return Ok(None),
+            TlsMode::Prefer | TlsMode::Require => Trust::Anybody,
+            TlsMode::VerifyCa => Trust::Chain(self.roots.load()?),
+            TlsMode::VerifyFull => Trust::ChainAndName(self.roots.load()?),
+        };
+        // Named, because a process-wide default could be set by any crate.
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let verifier = Verifier::new(trust, provider.signature_verification_algorithms);
+        let client = ClientConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .map_err(|err| OpenError::Tls(err.to_string()))?
+            .dangerous()
+            .with_custom_certificate_verifier(Arc::new(verifier))
+            .with_no_client_auth();
+        Ok(Some(client))
+    }
+}
+
+/// Certificates that are trusted.
+#[derive(Debug)]
+pub(crate) struct Trusted {
+    pub(crate) store: RootCertStore,
+    /// Those that were named one by one. OpenSSL takes one of them for a
+    /// server's own too, which is how a server with a self-signed certificate
+    /// is usually set up; webpki by itself would not.
+    pub(crate) named: Vec<CertificateDer<'static>>,
+}
+
+impl Roots {
+    fn load(&self) -> Result<Trusted, OpenError> {
+        match self {
+            Self::System => system(),
+            Self::File(path) => file(path),
+        }
+    }
+}
+
+fn system() -> Result<Trusted, OpenError> {
+    let found = rustls_native_certs::load_native_certs();
+    let mut store = RootCertStore::empty();
+    let (added, _) = store.add_parsable_certificates(found.certs);
+    if added == 0 {
+        let why = found.errors.first().map_or_else(|| "there are none".into(), ToString::to_string);
+        return Err(OpenError::SystemRoots(why));
+    }
+    Ok(Trusted { store, named: Vec::new() })
+}
+
+fn file(path: &Path) -> Result<Trusted, OpenError> {
+    let failed = |why: String| OpenError::Roots(path.to_owned(), why);
+    let pem = std::fs::read(path).map_err(|err| failed(err.to_string()))?;
+    let named: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&pem).collect();
+    let named = named.map_err(|err| failed(err.to_string()))?;
+    if named.is_empty() {
+        return Err(failed("it holds no certificate in PEM form".to_owned()));
+    }
+    let mut store = RootCertStore::empty();
+    for certificate in &named {
+        store.add(certificate.clone()).map_err(|err| failed(err.to_string()))?;
+    }
+    Ok(Trusted { store, named })
+}

@@ -1,0 +1,92 @@
+//! Whether a server's certificate is good enough for the mode.
+
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::client::{verify_server_cert_signed_by_trust_anchor, verify_server_name};
+use rustls::crypto::{WebPkiSupportedAlgorithms, verify_tls12_signature, verify_tls13_signature};
+use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::server::ParsedCertificate;
+use rustls::{DigitallySignedStruct, Error, SignatureScheme};
+
+use crate::tls::Trusted;
+
+/// Whom to take for the server.
+#[derive(Debug)]
+pub(crate) enum Trust {
+    /// Whoever answers: encryption alone was asked for.
+    Anybody,
+    /// Whoever the trusted certificates vouch for.
+    Chain(Trusted),
+    /// Who they say is the host that was named.
+    ChainAndName(Trusted),
+}
+
+/// Verifies as much of a certificate as the mode asks.
+#[derive(Debug)]
+pub(crate) struct Verifier {
+    trust: Trust,
+    algorithms: WebPkiSupportedAlgorithms,
+}
+
+impl Verifier {
+    pub(crate) fn new(trust: Trust, algorithms: WebPkiSupportedAlgorithms) -> Self {
+        Self { trust, algorithms }
+    }
+
+    fn chain(
+        &self,
+        trusted: &Trusted,
+        end: &CertificateDer<'_>,
+        between: &[CertificateDer<'_>],
+        now: UnixTime,
+    ) -> Result<(), Error> {
+        if trusted.named.iter().any(|it| it == end) {
+            return Ok(());
+        }
+        let parsed = ParsedCertificate::try_from(end)?;
+        let algorithms = self.algorithms.all;
+        verify_server_cert_signed_by_trust_anchor(&parsed, &trusted.store, between, now, algorithms)
+    }
+}
+
+impl ServerCertVerifier for Verifier {
+    fn verify_server_cert(
+        &self,
+        end: &CertificateDer<'_>,
+        between: &[CertificateDer<'_>],
+        name: &ServerName<'_>,
+        _: &[u8],
+        now: UnixTime,
+    ) -> Result<ServerCertVerified, Error> {
+        match &self.trust {
+            Trust::Anybody => {}
+            Trust::Chain(trusted) => self.chain(trusted, end, between, now)?,
+            Trust::ChainAndName(trusted) => {
+                self.chain(trusted, end, between, now)?;
+                verify_server_name(&ParsedCertificate::try_from(end)?, name)?;
+            }
+        }
+        Ok(ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        verify_tls12_signature(message, certificate, signed, &self.algorithms)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        verify_tls13_signature(message, certificate, signed, &self.algorithms)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.algorithms.supported_schemes()
+    }
+}

@@ -1,0 +1,139 @@
+//! A PostgreSQL of a test's own, which speaks TLS.
+
+use std::fs;
+use std::net::TcpListener;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
+use tempfile::TempDir;
+
+/// Where Debian's packages put the programs, a folder a version.
+const DEBIAN: &str = "/usr/lib/postgresql";
+
+/// Who may connect how.
+const ACCESS: &str = "
+local     all all                trust
+hostssl   all safe  127.0.0.1/32 trust
+hostnossl all plain 127.0.0.1/32 trust
+";
+
+/// A running server; stopped and removed when dropped. Its certificate is for
+/// `localhost` and not for its address.
+pub(crate) struct Cluster {
+    /// On which port of `localhost` it listens.
+    pub(crate) port: u16,
+    dir: TempDir,
+}
+
+impl Cluster {
+    pub(crate) fn start() -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o755)).unwrap();
+        if root() {
+            run(Command::new("chown").arg("postgres").arg(dir.path()));
+        }
+        // Free now; that nobody takes it meanwhile is good enough for tests.
+        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let cluster = Self { port, dir };
+        let data = cluster.path("data");
+        run(program("initdb").args(["-A", "trust", "-U", "owner", "--no-sync", "-D"]).arg(&data));
+        fs::write(data.join("pg_hba.conf"), ACCESS).unwrap();
+        cluster.certify();
+
+        let options = format!(
+            "-p {port} -k {} -c listen_addresses=127.0.0.1 -c fsync=off -c ssl=on",
+            cluster.dir.path().display()
+        );
+        let log = cluster.path("log");
+        let mut start = program("pg_ctl");
+        run(start.args(["-w", "-o", &options, "-l"]).arg(log).arg("-D").arg(&data).arg("start"));
+        let mut roles = program("psql");
+        roles.args(["-U", "owner", "-p", &port.to_string(), "-h"]).arg(cluster.dir.path());
+        run(roles.args(["-c", "CREATE ROLE safe LOGIN; CREATE ROLE plain LOGIN", "postgres"]));
+        cluster
+    }
+
+    /// A file with the certificate of who vouches for the server.
+    pub(crate) fn authority(&self) -> String {
+        self.path("authority.pem").display().to_string()
+    }
+
+    /// A file with the certificate of somebody else who is called the same.
+    pub(crate) fn stranger(&self) -> String {
+        self.path("stranger.pem").display().to_string()
+    }
+
+    /// A file with the server's own certificate.
+    pub(crate) fn itself(&self) -> String {
+        self.path("data/server.crt").display().to_string()
+    }
+
+    fn certify(&self) {
+        let authority = issuer();
+        fs::write(self.path("authority.pem"), authority.as_ref().pem()).unwrap();
+        fs::write(self.path("stranger.pem"), issuer().as_ref().pem()).unwrap();
+        let key = KeyPair::generate().unwrap();
+        let params = CertificateParams::new(vec!["localhost".to_owned()]).unwrap();
+        let certificate = params.signed_by(&key, &authority).unwrap();
+        self.hand_over("data/server.crt", &certificate.pem());
+        self.hand_over("data/server.key", &key.serialize_pem());
+    }
+
+    /// Writes a file that the server accepts as its own.
+    fn hand_over(&self, name: &str, text: &str) {
+        let path = self.path(name);
+        fs::write(&path, text).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
+        if root() {
+            run(Command::new("chown").arg("postgres").arg(&path));
+        }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.dir.path().join(name)
+    }
+}
+
+impl Drop for Cluster {
+    fn drop(&mut self) {
+        let mut stop = program("pg_ctl");
+        stop.args(["-m", "immediate", "-D"]).arg(self.path("data")).arg("stop");
+        // Whatever it says, the folder goes next.
+        drop(stop.output());
+    }
+}
+
+fn issuer() -> CertifiedIssuer<'static, KeyPair> {
+    let mut params = CertificateParams::new(Vec::new()).unwrap();
+    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap()
+}
+
+/// One of PostgreSQL's programs, as a user it agrees to run as.
+fn program(name: &str) -> Command {
+    let mut versions: Vec<PathBuf> =
+        Path::new(DEBIAN).read_dir().into_iter().flatten().flatten().map(|it| it.path()).collect();
+    versions.sort();
+    let installed = versions.pop().map(|version| version.join("bin").join(name));
+    let path = installed.unwrap_or_else(|| name.into());
+    if !root() {
+        return Command::new(path);
+    }
+    let mut command = Command::new("setpriv");
+    command.args(["--reuid=postgres", "--regid=postgres", "--clear-groups"]).arg(path);
+    command.current_dir("/");
+    command
+}
+
+/// Whether this runs as root, whom `initdb` refuses.
+fn root() -> bool {
+    tempfile::tempfile().unwrap().metadata().unwrap().uid() == 0
+}
+
+fn run(command: &mut Command) {
+    let output = command.output().expect("PostgreSQL's programs: install `postgresql`");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{command:?}: {said}");
+}

@@ -1,0 +1,11 @@
+//! What storage must do on every backend.
+
+#![expect(clippy::expect_used, clippy::unwrap_used, reason = "tests")]
+
+mod cluster;
+mod readiness;
+mod roles;
+mod sqlite_files;
+mod start_up;
+mod tls;
+mod transactions;

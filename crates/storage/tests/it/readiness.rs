@@ -1,0 +1,68 @@
+//! Whether requests should be sent here.
+
+use std::future::poll_fn;
+use std::task::Poll;
+use std::time::Duration;
+
+use pia_storage::{Database, NotReady, Options, migrate};
+use pia_testkit::databases::Fresh;
+
+pia_testkit::contract! {
+    a_database_with_its_tables_is_ready,
+    a_ping_that_is_given_up_harms_no_worker,
+}
+
+const LIMIT: Duration = Duration::from_secs(5);
+
+async fn a_database_with_its_tables_is_ready(db: Database) {
+    for _ in 0..2 {
+        let (ping, ready) = (db.ping(LIMIT).await, db.ready(LIMIT).await);
+
+        assert!(ping.is_ok() && ready.is_ok(), "{ping:?} {ready:?}");
+    }
+}
+
+/// A worker has a runtime of one thread, on which dropping a query would panic.
+async fn a_ping_that_is_given_up_harms_no_worker(db: Database) {
+    let worker = move || {
+        let worker = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        worker.block_on(async {
+            let mut given_up = Box::pin(db.ping(LIMIT));
+            let begun = poll_fn(|cx| Poll::Ready(given_up.as_mut().poll(cx))).await;
+            drop(begun);
+            drop(given_up);
+            db.ping(LIMIT).await
+        })
+    };
+
+    let later = tokio::task::spawn_blocking(worker).await.unwrap();
+
+    assert!(later.is_ok(), "{later:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_database_is_not_ready_before_its_migrations_are_applied() {
+    for fresh in [Fresh::sqlite(), Fresh::empty_postgres().await] {
+        let db = Database::open(&fresh.target(), Options::default()).unwrap();
+
+        let before = db.ready(LIMIT).await;
+        migrate(&fresh.target()).await.unwrap();
+        let after = db.ready(LIMIT).await;
+
+        assert!(matches!(before, Err(NotReady::Pending(_))), "{before:?}");
+        assert!(after.is_ok(), "{after:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_database_whose_connections_are_all_taken_is_silent() {
+    let fresh = Fresh::postgres().await;
+    let options = Options { max_connections: 1, ..Options::default() };
+    let db = Database::open(&fresh.target(), options).unwrap();
+    let taken = db.reader().await.unwrap();
+
+    let ping = db.ping(Duration::from_millis(50)).await;
+
+    assert!(matches!(ping, Err(NotReady::Silent(_))), "{ping:?}");
+    drop(taken);
+}

@@ -1,0 +1,31 @@
+//! A role for requests beside the one that owns the tables.
+
+use diesel_async::{AsyncConnection, AsyncPgConnection, SimpleAsyncConnection};
+use pia_storage::{Options, Provider, Startup, Target, start};
+use pia_testkit::databases::Fresh;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_requests_role_may_use_the_tables_that_another_role_made() {
+    let fresh = Fresh::empty_postgres().await;
+    let role = format!("Req {}", fresh.url.rsplit('_').next().unwrap());
+    let mut owner = AsyncPgConnection::establish(&fresh.url).await.unwrap();
+    owner.batch_execute(&format!("CREATE ROLE \"{role}\" LOGIN")).await.unwrap();
+    let url = fresh.url.replace("postgres@", &format!("{}@", role.replace(' ', "%20")));
+    let startup = Startup {
+        target: Target::parse(Provider::Postgres, &url).unwrap(),
+        migration_target: Some(fresh.target()),
+        options: Options::default(),
+    };
+
+    let started = start(startup).await;
+
+    assert!(started.is_ok(), "{started:?}");
+    let mut requests = AsyncPgConnection::establish(&url).await.unwrap();
+    let mut may = async |sql| requests.batch_execute(sql).await.is_ok();
+    assert!(may("DELETE FROM accounts").await);
+    assert!(may("UPDATE locks SET turn = turn + 1").await);
+    assert!(may("SELECT count(*) FROM audit_entries").await);
+    assert!(!may("DELETE FROM audit_entries").await);
+    assert!(!may("DELETE FROM __diesel_schema_migrations").await);
+    assert!(!may("CREATE TABLE mine (id INTEGER)").await);
+}

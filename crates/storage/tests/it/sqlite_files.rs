@@ -1,0 +1,83 @@
+//! The files of an embedded database.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use diesel_async::SimpleAsyncConnection;
+use pia_storage::{
+    Database, DbError, OpenError, Options, Provider, StartError, Startup, Target, on_conn, start,
+};
+
+async fn start_at(path: &Path) -> Result<Database, StartError> {
+    let text = format!("Data Source={}", path.display());
+    let target = Target::parse(Provider::Sqlite, &text).unwrap();
+    start(Startup { target, migration_target: None, options: Options::default() }).await
+}
+
+async fn execute(db: &Database, sql: &str) -> Result<(), DbError> {
+    on_conn!(db.writer(), |conn| Ok(conn.batch_execute(sql).await?))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn only_its_owner_reads_the_file_and_those_beside_it() {
+    let dir = tempfile::tempdir().unwrap();
+
+    let db = start_at(&dir.path().join("pia.db")).await.unwrap();
+    execute(&db, "UPDATE locks SET turn = 1").await.unwrap();
+
+    let mut modes: Vec<_> = fs::read_dir(dir.path())
+        .unwrap()
+        .map(|it| it.unwrap())
+        .map(|it| (it.file_name(), it.metadata().unwrap().permissions().mode() & 0o777))
+        .collect();
+    modes.sort();
+    let ours = ["pia.db", "pia.db-shm", "pia.db-wal"].map(|name| (name.into(), 0o600));
+    assert_eq!(modes, ours);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_missing_folder_is_named_and_not_made() {
+    let dir = tempfile::tempdir().unwrap();
+    let folder = dir.path().join("missing");
+
+    let refused = start_at(&folder.join("pia.db")).await.unwrap_err();
+
+    assert!(matches!(refused, StartError::Open(OpenError::NoFolder(_))), "{refused}");
+    assert!(refused.to_string().contains("/missing`"), "{refused}");
+    assert!(!folder.exists());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_folder_that_takes_no_file_is_told() {
+    let refused = start_at(Path::new("/proc/pia.db")).await.unwrap_err();
+
+    assert!(matches!(refused, StartError::Open(OpenError::File(..))), "{refused}");
+    assert!(refused.to_string().starts_with("SVC-DB-002: "), "{refused}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_no_database_is_left_as_it_is() {
+    let dir = tempfile::tempdir().unwrap();
+    let letter = dir.path().join("letter.txt");
+    fs::write(&letter, "Dear Ada, ".repeat(1000)).unwrap();
+
+    let folder = start_at(dir.path()).await.unwrap_err().to_string();
+    let text = start_at(&letter).await.unwrap_err().to_string();
+
+    assert!(folder.starts_with("SVC-DB-002: "), "{folder}");
+    assert!(text.starts_with("SVC-DB-002: ") && text.contains("not a database"), "{text}");
+    assert_eq!(fs::read_to_string(&letter).unwrap(), "Dear Ada, ".repeat(1000));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_write_through_a_reader_fails() {
+    let dir = tempfile::tempdir().unwrap();
+    let db = start_at(&dir.path().join("pia.db")).await.unwrap();
+
+    let written: Result<(), DbError> =
+        async { on_conn!(db.reader(), |conn| Ok(conn.batch_execute("DELETE FROM locks").await?)) }
+            .await;
+
+    assert!(written.is_err());
+}

@@ -1,0 +1,144 @@
+//! When the database is migrated, and when a start is refused.
+
+use std::net::TcpListener;
+
+use diesel_async::{AsyncConnection, AsyncPgConnection, SimpleAsyncConnection};
+use futures_util::future::join;
+use pia_storage::{
+    Database, Options, Provider, StartError, Startup, Target, migrate, migrate_only, on_conn, start,
+};
+use pia_testkit::databases::Fresh;
+
+const NEWEST: &str = "2026-11-21-000400_ai_usage";
+
+fn startup(fresh: &Fresh, migration_target: Option<Target>) -> Startup {
+    Startup { target: fresh.target(), migration_target, options: Options::default() }
+}
+
+async fn execute(url: &str, sql: &str) {
+    let mut conn = AsyncPgConnection::establish(url).await.unwrap();
+    conn.batch_execute(sql).await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_with_pending_migrations_is_refused_without_a_role_to_migrate_as() {
+    let fresh = Fresh::empty_postgres().await;
+
+    let refused = start(startup(&fresh, None)).await.unwrap_err().to_string();
+
+    assert!(refused.starts_with("SVC-DB-001: "), "{refused}");
+    assert!(refused.contains(NEWEST), "{refused}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_is_migrated_as_the_migration_role() {
+    let fresh = Fresh::empty_postgres().await;
+
+    let db = start(startup(&fresh, Some(fresh.target()))).await.unwrap();
+
+    assert_eq!(db.pending().await.unwrap(), Vec::<String>::new());
+    start(startup(&fresh, None)).await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_file_is_always_migrated() {
+    let fresh = Fresh::sqlite();
+
+    let db = start(startup(&fresh, None)).await.unwrap();
+
+    assert_eq!(db.pending().await.unwrap(), Vec::<String>::new());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn two_that_start_at_once_migrate_once() {
+    for fresh in [Fresh::sqlite(), Fresh::empty_postgres().await] {
+        let one = start(startup(&fresh, Some(fresh.target())));
+        let other = start(startup(&fresh, Some(fresh.target())));
+
+        let (one, other) = join(one, other).await;
+
+        assert!(one.is_ok() && other.is_ok(), "{one:?} {other:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn migrating_alone_tells_what_it_did() {
+    for fresh in [Fresh::sqlite(), Fresh::empty_postgres().await] {
+        let applied = migrate_only(&fresh.target(), None).await.unwrap();
+        let again = migrate_only(&fresh.target(), Some(&fresh.target())).await.unwrap();
+
+        assert_eq!(applied.last().map(String::as_str), Some(NEWEST));
+        assert_eq!(again, Vec::<String>::new());
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_database_that_a_later_version_migrated_is_taken() {
+    for fresh in [Fresh::sqlite(), Fresh::postgres().await] {
+        let db = fresh.connect().await;
+        let later = "INSERT INTO __diesel_schema_migrations (version) VALUES ('99991231000000')";
+        let noted = execute_on(&db, later).await;
+        assert!(noted.is_ok());
+
+        let again = start(startup(&fresh, None)).await;
+
+        assert!(again.is_ok(), "{again:?}");
+    }
+}
+
+async fn execute_on(db: &Database, sql: &str) -> Result<(), pia_storage::DbError> {
+    on_conn!(db.writer(), |conn| Ok(conn.batch_execute(sql).await?))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_migration_that_fails_is_told_with_its_name() {
+    let fresh = Fresh::empty_postgres().await;
+    execute(&fresh.url, "CREATE TABLE ai_usage (id INTEGER)").await;
+
+    let failed = migrate(&fresh.target()).await.unwrap_err().to_string();
+
+    assert!(failed.starts_with("SVC-DB-003: "), "{failed}");
+    assert!(failed.contains(NEWEST), "{failed}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn of_a_file_whose_migration_fails_nothing_is_changed() {
+    let fresh = Fresh::sqlite();
+    let db = Database::open(&fresh.target(), Options::default()).unwrap();
+    execute_on(&db, "CREATE TABLE ai_usage (id INTEGER)").await.unwrap();
+
+    let failed = start(startup(&fresh, None)).await.unwrap_err();
+
+    assert!(matches!(failed, StartError::Migration(_)), "{failed}");
+    assert_eq!(db.pending().await.unwrap().len(), 5);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_is_not_there_is_told_without_the_password() {
+    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let text = format!("Host=127.0.0.1;Port={port};Username=pia;Password=hunter2");
+    let target = Target::parse(Provider::Postgres, &text).unwrap();
+    let startup = Startup { target, migration_target: None, options: Options::default() };
+
+    let refused = start(startup.clone()).await.unwrap_err();
+    let unmigrated = migrate(&startup.target).await.unwrap_err();
+
+    for told in [refused.to_string(), unmigrated.to_string(), format!("{refused:?}{startup:?}")] {
+        assert!(!told.contains("hunter2"), "{told}");
+    }
+    assert!(refused.to_string().starts_with("SVC-DB-002: "), "{refused}");
+    assert!(refused.to_string().contains("refused"), "{refused}");
+    assert!(unmigrated.to_string().starts_with("SVC-DB-002: "), "{unmigrated}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_says_nothing_is_given_up() {
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = silent.local_addr().unwrap().port();
+    let text = format!("host=127.0.0.1 port={port} user=pia connect_timeout=1");
+    let target = Target::parse(Provider::Postgres, &text).unwrap();
+
+    let refused = migrate(&target).await.unwrap_err().to_string();
+
+    assert!(refused.contains("no answer within 1 s"), "{refused}");
+}

@@ -1,0 +1,83 @@
+//! Transactions that are rolled back and tried again.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use diesel::prelude::*;
+use diesel_async::{RunQueryDsl, SimpleAsyncConnection};
+use futures_util::future::join;
+use pia_storage::schema::locks;
+use pia_storage::{Database, DbError, Options, Provider, Target, in_tx, on_conn};
+use pia_testkit::databases::Fresh;
+use tokio::sync::Barrier;
+
+/// A function could not take connections of both kinds.
+macro_rules! take_turn {
+    ($conn:ident, $name:expr) => {
+        diesel::update(locks::table.find($name))
+            .set(locks::turn.eq(locks::turn + 1))
+            .execute($conn)
+            .await?
+    };
+}
+
+pia_testkit::contract! {
+    a_transaction_that_fails_leaves_nothing,
+}
+
+async fn a_transaction_that_fails_leaves_nothing(db: Database) {
+    let failed: Result<(), DbError> = async {
+        in_tx!(db, async |conn| -> Result<(), DbError> {
+            take_turn!(conn, "accounts");
+            Err(DbError::Unreadable("test"))
+        })
+    }
+    .await;
+
+    assert!(matches!(failed, Err(DbError::Unreadable("test"))), "{failed:?}");
+    assert_eq!(turns(&db, "accounts").await.unwrap(), 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn of_two_that_deadlock_both_end_well() {
+    let fresh = Fresh::postgres().await;
+    let text = format!("{}?options=-c%20deadlock_timeout%3D10ms", fresh.url);
+    let target = Target::parse(Provider::Postgres, &text).unwrap();
+    let db = Database::open(&target, Options::default()).unwrap();
+    execute(&db, "INSERT INTO locks (name, turn) VALUES ('a', 0), ('b', 0)").await.unwrap();
+    let (both, runs) = (Barrier::new(2), AtomicU32::new(0));
+
+    let (one, other) =
+        join(crossing(&db, ["a", "b"], &both, &runs), crossing(&db, ["b", "a"], &both, &runs))
+            .await;
+
+    assert!(one.is_ok() && other.is_ok(), "{one:?} {other:?}");
+    assert_eq!(runs.into_inner(), 3);
+    assert_eq!(turns(&db, "a").await.unwrap(), 2);
+    assert_eq!(turns(&db, "b").await.unwrap(), 2);
+}
+
+/// Locks one row, waits until the other has locked one, and locks the second.
+async fn crossing(
+    db: &Database,
+    [first, second]: [&str; 2],
+    both: &Barrier,
+    runs: &AtomicU32,
+) -> Result<(), DbError> {
+    in_tx!(db, async |conn| -> Result<(), DbError> {
+        take_turn!(conn, first);
+        if runs.fetch_add(1, Ordering::SeqCst) < 2 {
+            both.wait().await;
+        }
+        take_turn!(conn, second);
+        Ok(())
+    })
+}
+
+async fn turns(db: &Database, name: &str) -> Result<i64, DbError> {
+    let turn = locks::table.find(name).select(locks::turn);
+    on_conn!(db.reader(), |conn| Ok(turn.first(conn).await?))
+}
+
+async fn execute(db: &Database, sql: &str) -> Result<(), DbError> {
+    on_conn!(db.writer(), |conn| Ok(conn.batch_execute(sql).await?))
+}

@@ -1,0 +1,102 @@
+//! A fresh database of each kind, and tests that run on both.
+
+#![expect(clippy::expect_used, reason = "only tests come here")]
+
+use diesel_async::{AsyncConnection, AsyncPgConnection, SimpleAsyncConnection};
+use pia_storage::{Database, Options, Provider, Startup, Synchronous, Target, migrate, start};
+use tempfile::TempDir;
+use tokio::sync::OnceCell;
+use uuid::Uuid;
+
+/// Makes a test of each case for each backend.
+#[macro_export]
+macro_rules! contract {
+    ($($case:ident),* $(,)?) => {
+        mod sqlite {$(
+            #[tokio::test(flavor = "multi_thread")]
+            async fn $case() {
+                let fresh = $crate::databases::Fresh::sqlite();
+                super::$case(fresh.connect().await).await;
+            }
+        )*}
+        mod postgres {$(
+            #[tokio::test(flavor = "multi_thread")]
+            async fn $case() {
+                let fresh = $crate::databases::Fresh::postgres().await;
+                super::$case(fresh.connect().await).await;
+            }
+        )*}
+    };
+}
+
+/// The database that the others of this process are copied from: copying one
+/// is faster than migrating it.
+static TEMPLATE: OnceCell<String> = OnceCell::const_new();
+
+/// A database of one test's own. SQLite's is removed when this is dropped,
+/// PostgreSQL's with the throw-away cluster.
+pub struct Fresh {
+    /// How to reach it, as a connection string.
+    pub url: String,
+    provider: Provider,
+    _dir: Option<TempDir>,
+}
+
+impl Fresh {
+    /// A file in a folder of its own, which does not exist yet.
+    pub fn sqlite() -> Self {
+        let dir = tempfile::tempdir().expect("a temporary folder");
+        let url = format!("sqlite://{}/test.db", dir.path().display());
+        Self { url, provider: Provider::Sqlite, _dir: Some(dir) }
+    }
+
+    /// A database with every table in the cluster that `TEST_POSTGRES_URL`
+    /// names.
+    pub async fn postgres() -> Self {
+        let template = TEMPLATE.get_or_init(|| async {
+            let empty = Self::empty_postgres().await;
+            migrate(&empty.target()).await.expect("a migrated database");
+            empty.url.rsplit('/').next().unwrap_or_default().to_owned()
+        });
+        Self::create(&format!("TEMPLATE {}", template.await)).await
+    }
+
+    /// A database without any table in that cluster.
+    pub async fn empty_postgres() -> Self {
+        Self::create("TEMPLATE template0").await
+    }
+
+    /// What the connection string says.
+    pub fn target(&self) -> Target {
+        Target::parse(self.provider, &self.url).expect("a connection string")
+    }
+
+    /// Of which kind it is.
+    pub fn provider(&self) -> Provider {
+        self.provider
+    }
+
+    /// Opens it, with its tables in place.
+    pub async fn connect(&self) -> Database {
+        // The power will not fail, and waiting for the disk takes long.
+        let options = Options { synchronous: Synchronous::Normal, ..Options::default() };
+        let startup = Startup { target: self.target(), migration_target: None, options };
+        start(startup).await.expect("a database")
+    }
+
+    async fn create(how: &str) -> Self {
+        let cluster = cluster();
+        let name = format!("t_{}", Uuid::now_v7().simple());
+        let mut admin = AsyncPgConnection::establish(&format!("{cluster}/postgres"))
+            .await
+            .expect("the cluster that TEST_POSTGRES_URL names");
+        admin.batch_execute(&format!("CREATE DATABASE {name} {how}")).await.expect("a database");
+        Self { url: format!("{cluster}/{name}"), provider: Provider::Postgres, _dir: None }
+    }
+}
+
+fn cluster() -> String {
+    #[expect(clippy::disallowed_methods, reason = "a test asks the environment itself")]
+    let cluster = std::env::var("TEST_POSTGRES_URL");
+    cluster.expect("TEST_POSTGRES_URL is not set: run `cargo xtask test`, which starts PostgreSQL")
+}
