@@ -1,0 +1,31 @@
+//! What the pages call.
+
+use std::sync::Arc;
+
+use pia_kernel::Secret;
+use pia_policy::{InstallError, Licence, LicenceDesk};
+use pia_web::{ApiError, Runner};
+
+/// What the pages call. The app holds it as its data.
+#[derive(Clone)]
+pub struct Console {
+    /// Where a licence is put in.
+    pub desk: Arc<dyn LicenceDesk>,
+    /// Where use cases run.
+    pub runner: Runner,
+}
+
+impl Console {
+    /// Puts a licence in. The outer failure is that of the server itself.
+    pub(crate) async fn install(
+        &self,
+        token: &str,
+        text: impl Into<Vec<u8>>,
+    ) -> Result<Result<Licence, InstallError>, ApiError> {
+        let (desk, token, text) =
+            (Arc::clone(&self.desk), Secret::new(token.to_owned()), text.into());
+        // Run to its end: half-way the licence would be in and the token not gone.
+        let install = async move { Ok::<_, ApiError>(desk.install(&token, &text).await) };
+        self.runner.run(install).await
+    }
+}

@@ -1,0 +1,10 @@
+//! Pages for operators: so far the one that sets the server up.
+
+mod console;
+mod page;
+mod refusal;
+mod routes;
+mod setup;
+
+pub use console::Console;
+pub use routes::routes;

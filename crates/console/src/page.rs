@@ -1,0 +1,37 @@
+//! How a page leaves the server: not stored, not framed, and able to load
+//! nothing but its own style.
+
+use actix_web::http::StatusCode;
+use actix_web::http::header::{
+    CACHE_CONTROL, CONTENT_SECURITY_POLICY, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS,
+};
+use actix_web::{HttpResponse, ResponseError as _};
+use askama::Template;
+use pia_web::ApiError;
+
+const POLICY: &str = "default-src 'none'; style-src 'self'; form-action 'self'; base-uri 'none'; \
+                      frame-ancestors 'none'";
+
+/// A template as an answer.
+pub(crate) fn page(status: StatusCode, template: &impl Template) -> HttpResponse {
+    let html = match template.render() {
+        Ok(html) => html,
+        Err(err) => return ApiError::internal(err).error_response(),
+    };
+    HttpResponse::build(status)
+        .content_type("text/html; charset=utf-8")
+        .insert_header((CACHE_CONTROL, "no-store"))
+        .insert_header((CONTENT_SECURITY_POLICY, POLICY))
+        .insert_header((REFERRER_POLICY, "no-referrer"))
+        .insert_header((X_CONTENT_TYPE_OPTIONS, "nosniff"))
+        .body(html)
+}
+
+/// The style of every page, a part of the binary.
+pub(crate) async fn style() -> HttpResponse {
+    HttpResponse::Ok()
+        .content_type("text/css; charset=utf-8")
+        .insert_header((CACHE_CONTROL, "max-age=300"))
+        .insert_header((X_CONTENT_TYPE_OPTIONS, "nosniff"))
+        .body(include_str!("../assets/style.css"))
+}

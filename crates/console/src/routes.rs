@@ -1,0 +1,84 @@
+//! Which pages there are, and who may open them.
+
+use actix_web::http::Method;
+use pia_web::{Access, Answer, Budget, Charge, Docs, Licensing, Route};
+
+use crate::{page, setup};
+
+const KIB: usize = 1024;
+
+/// The console's routes. Whoever can reach the server may open them: the
+/// operator has no account before it is set up, but knows the setup token.
+pub fn routes() -> Vec<Route> {
+    vec![show(), style(), submit(), upload()]
+}
+
+fn show() -> Route {
+    let summary = "The page that sets the server up.";
+    open(Method::GET, "/admin/setup", |route| route.to(setup::show), docs(summary, "text/html"))
+}
+
+fn style() -> Route {
+    let docs = docs("The style of that page.", "text/css");
+    open(Method::GET, "/admin/setup/style.css", |route| route.to(page::style), docs)
+}
+
+fn submit() -> Route {
+    Route {
+        charge: Charge::AtGate(Budget::Auth),
+        body_limit: 128 * KIB,
+        ..open(
+            Method::POST,
+            "/admin/setup",
+            |route| route.to(setup::submit),
+            docs("Takes the form of that page.", "text/html"),
+        )
+    }
+}
+
+fn upload() -> Route {
+    Route {
+        charge: Charge::AtGate(Budget::Auth),
+        body_limit: 64 * KIB,
+        ..open(
+            Method::POST,
+            "/admin/setup/license",
+            |route| route.to(setup::upload),
+            Docs {
+                refusals: &[
+                    (
+                        400,
+                        "The licence is not accepted: `license_truncated`, `license_foreign`, \
+                           `license_forged`, `license_unreadable` or `license_expired`.",
+                    ),
+                    (403, "The setup token is missing or wrong: `invalid_setup_token`."),
+                    (409, "A licence is in force: `already_licensed`."),
+                ],
+                ..docs("Takes a licence file as it is.", "application/json")
+            },
+        )
+    }
+}
+
+fn open(
+    method: Method,
+    path: &'static str,
+    handler: fn(actix_web::Route) -> actix_web::Route,
+    docs: Docs,
+) -> Route {
+    Route {
+        method,
+        path,
+        access: Access::Anonymous,
+        licensing: Licensing::NotNeeded,
+        feature: None,
+        charge: Charge::AtGate(Budget::Global),
+        body_limit: 0,
+        handler,
+        docs,
+    }
+}
+
+fn docs(summary: &'static str, answer: &'static str) -> Docs {
+    Docs { tag: "setup", summary, request: None, answer: Answer::Other(answer), refusals: &[] }
+}

@@ -1,0 +1,306 @@
+//! What the set-up page shows and what it makes of what it is sent.
+
+use std::sync::{Arc, Mutex};
+
+use actix_web::ResponseError as _;
+use actix_web::body::to_bytes;
+use actix_web::test::TestRequest;
+use async_trait::async_trait;
+use pia_kernel::{Secret, Timestamp, Unavailable};
+use pia_policy::{Edition, LicenceDesk, LicenceFault, SetupStanding, SigningKey, Terms};
+use pia_web::Runner;
+use serde_json::{Value, json};
+
+use super::*;
+
+const END: Timestamp = Timestamp::UNIX_EPOCH;
+
+type Taken = Result<Licence, InstallError>;
+
+/// A desk that stands as it is told and answers once.
+struct Desk {
+    standing: SetupStanding,
+    answer: Mutex<Option<Taken>>,
+    asked: Mutex<Vec<(String, String)>>,
+}
+
+#[async_trait]
+impl LicenceDesk for Desk {
+    fn standing(&self) -> SetupStanding {
+        self.standing.clone()
+    }
+
+    async fn install(&self, token: &Secret<String>, text: &[u8]) -> Taken {
+        let text = String::from_utf8(text.to_vec()).unwrap();
+        self.asked.lock().unwrap().push((token.expose().clone(), text));
+        self.answer.lock().unwrap().take().unwrap()
+    }
+}
+
+fn desk(standing: SetupStanding, answer: Option<Taken>) -> (Arc<Desk>, Console) {
+    let desk = Arc::new(Desk { standing, answer: Mutex::new(answer), asked: Mutex::default() });
+    let console = Console { desk: Arc::clone(&desk) as Arc<_>, runner: Runner::here() };
+    (desk, console)
+}
+
+fn licence() -> Licence {
+    let key = SigningKey::generate().unwrap();
+    let terms = Terms {
+        max_users: Some(25),
+        ..Terms::new("Tom & <b>Jerry</b>", Edition::Community, Timestamp::UNIX_EPOCH)
+    };
+    Licence::read(key.issue(&terms).unwrap(), &key.verifying_key()).unwrap()
+}
+
+fn unavailable() -> InstallError {
+    Unavailable::new("the licence file", std::io::Error::other("disk /secret/path is full")).into()
+}
+
+struct Shown {
+    status: u16,
+    headers: Vec<(String, String)>,
+    text: String,
+}
+
+impl Shown {
+    async fn of(answer: Result<HttpResponse, ApiError>) -> Self {
+        let answer = answer.unwrap_or_else(|err| err.error_response());
+        let headers = answer.headers().iter();
+        let headers = headers
+            .map(|(name, value)| (name.as_str().to_owned(), value.to_str().unwrap().to_owned()));
+        let (status, headers) = (answer.status().as_u16(), headers.collect());
+        let body = to_bytes(answer.into_body()).await.unwrap();
+        Self { status, headers, text: String::from_utf8(body.to_vec()).unwrap() }
+    }
+
+    fn header(&self, name: &str) -> &str {
+        self.headers.iter().find(|it| it.0 == name).map_or("", |it| it.1.as_str())
+    }
+
+    fn has(&self, text: &str) -> bool {
+        self.text.contains(text)
+    }
+}
+
+async fn shown(standing: SetupStanding) -> Shown {
+    let (_, console) = desk(standing, None);
+    Shown::of(Ok(show(Data::new(console)).await)).await
+}
+
+async fn submitted(answer: Taken) -> Shown {
+    let (_, console) = desk(SetupStanding::NoLicence, Some(answer));
+    let form = "token=the-token&license=%3Cscript%3E%0D%0Atext";
+    Shown::of(answer_form(&console, form.as_bytes()).await).await
+}
+
+async fn uploaded(answer: Taken) -> (u16, Value) {
+    let (_, console) = desk(SetupStanding::NoLicence, Some(answer));
+    match answer_upload(&console, "the-token", b"text").await {
+        Ok(told) => (200, serde_json::to_value(&told.0).unwrap()),
+        Err(err) => {
+            let shown = Shown::of(Err(err)).await;
+            (shown.status, serde_json::from_str(&shown.text).unwrap())
+        }
+    }
+}
+
+#[actix_web::test]
+async fn a_server_without_a_licence_shows_the_form() {
+    let page = shown(SetupStanding::NoLicence).await;
+
+    assert_eq!(page.status, 200);
+    assert!(page.has("no licence yet"));
+    assert!(page.has("<form method=\"post\" action=\"setup\">"));
+    assert!(page.has("<label for=\"token\">") && page.has("<label for=\"license\">"));
+    assert!(page.has("<html lang=\"en\">"));
+}
+
+#[actix_web::test]
+async fn the_page_says_why_a_licence_is_not_accepted() {
+    let foreign = LicenceFault::Foreign("0123456789abcdef".to_owned());
+
+    for (standing, why) in [
+        (SetupStanding::Refused(foreign), "with another key (0123456789abcdef)"),
+        (SetupStanding::Refused(LicenceFault::Forged), "it was changed or forged."),
+        (SetupStanding::Ended(END), "ended at 1970-01-01T00:00:00Z"),
+    ] {
+        let page = shown(standing).await;
+
+        assert!(page.has(why), "{}", page.text);
+        assert!(page.has("<form"));
+    }
+}
+
+#[actix_web::test]
+async fn a_server_that_is_set_up_offers_no_form() {
+    let page = shown(SetupStanding::Done).await;
+
+    assert!(page.has("This server is set up"));
+    assert!(!page.has("<form"));
+}
+
+#[actix_web::test]
+async fn a_page_loads_nothing_from_elsewhere_and_is_neither_stored_nor_framed() {
+    let page = shown(SetupStanding::NoLicence).await;
+
+    let policy = page.header("content-security-policy");
+    for part in ["default-src 'none'", "style-src 'self'", "frame-ancestors 'none'"] {
+        assert!(policy.contains(part), "{policy}");
+    }
+    assert_eq!(page.header("cache-control"), "no-store");
+    assert_eq!(page.header("x-content-type-options"), "nosniff");
+    assert_eq!(page.header("referrer-policy"), "no-referrer");
+    assert_eq!(page.header("content-type"), "text/html; charset=utf-8");
+    assert!(!page.has("<script") && !page.has("style=") && !page.has("://"));
+}
+
+#[actix_web::test]
+async fn every_link_of_the_page_is_relative_and_so_follows_the_base_path() {
+    let page = shown(SetupStanding::NoLicence).await;
+
+    for attribute in ["href=\"", "action=\"", "src=\""] {
+        for rest in page.text.split(attribute).skip(1) {
+            assert!(rest.starts_with("setup"), "{attribute}{rest}");
+        }
+    }
+}
+
+#[actix_web::test]
+async fn the_style_is_served_as_one() {
+    let style = Shown::of(Ok(crate::page::style().await)).await;
+
+    assert_eq!(style.header("content-type"), "text/css; charset=utf-8");
+    assert!(style.has(".alert"));
+}
+
+#[actix_web::test]
+async fn what_the_form_holds_reaches_the_desk() {
+    let (desk, console) = desk(SetupStanding::NoLicence, Some(Ok(licence())));
+
+    answer_form(&console, b"token=a%2Bb&license=one%0D%0Atwo").await.unwrap();
+
+    let asked = desk.asked.lock().unwrap();
+    assert_eq!(*asked, [("a+b".to_owned(), "one\r\ntwo".to_owned())]);
+}
+
+#[actix_web::test]
+async fn a_licence_that_was_taken_is_described() {
+    let page = submitted(Ok(licence())).await;
+
+    assert_eq!(page.status, 200);
+    assert!(page.has("The licence is in force"));
+    assert!(page.has("Tom &#38; &#60;b&#62;Jerry"), "{}", page.text);
+    assert!(page.has("Sync, AiProxy, E2EE") && page.has("<dd>25</dd>") && page.has("never"));
+    assert!(!page.has("<form"));
+}
+
+#[actix_web::test]
+async fn a_refusal_is_shown_with_what_was_sent_but_for_the_token() {
+    for (err, status, why) in [
+        (InstallError::WrongToken, 403, "The setup token is wrong"),
+        (InstallError::Refused(LicenceFault::Truncated("it is empty")), 400, "it is empty."),
+        (InstallError::Ended(END), 400, "The licence ended at 1970-01-01T00:00:00Z."),
+        (InstallError::AlreadyLicensed, 409, "has a licence in force"),
+        (unavailable(), 503, "could not store the licence"),
+    ] {
+        let page = submitted(Err(err)).await;
+
+        assert_eq!(page.status, status);
+        assert!(page.has("role=\"alert\"") && page.has(why), "{}", page.text);
+        assert!(page.has("&#60;script&#62;\r\ntext</textarea>"), "{}", page.text);
+        assert!(!page.has("the-token") && !page.has("/secret/path"));
+    }
+}
+
+#[actix_web::test]
+async fn a_form_without_its_fields_is_asked_of_the_desk_all_the_same() {
+    let (desk, console) = desk(SetupStanding::NoLicence, Some(Err(InstallError::WrongToken)));
+
+    let page = Shown::of(answer_form(&console, b"").await).await;
+
+    assert_eq!(page.status, 403);
+    assert_eq!(*desk.asked.lock().unwrap(), [(String::new(), String::new())]);
+}
+
+#[actix_web::test]
+async fn a_form_that_makes_no_sense_is_refused() {
+    let (_, console) = desk(SetupStanding::NoLicence, None);
+
+    for form in [&b"token=a&token=b"[..], b"license=1&license=2"] {
+        assert_eq!(Shown::of(answer_form(&console, form).await).await.status, 400);
+    }
+}
+
+#[actix_web::test]
+async fn only_a_form_is_taken_by_the_page() {
+    for (kind, taken) in [
+        ("application/x-www-form-urlencoded", true),
+        ("Application/X-WWW-Form-Urlencoded; charset=UTF-8", true),
+        ("text/plain", false),
+        ("multipart/form-data; boundary=x", false),
+        ("", false),
+    ] {
+        let request = TestRequest::post().insert_header((CONTENT_TYPE, kind)).to_http_request();
+
+        assert_eq!(is_form(&request), taken, "{kind}");
+    }
+}
+
+#[actix_web::test]
+async fn an_uploaded_licence_is_described() {
+    let (status, told) = uploaded(Ok(licence())).await;
+
+    assert_eq!(status, 200);
+    assert_eq!(
+        told,
+        json!({
+            "licensee": "Tom & <b>Jerry</b>",
+            "edition": "Community",
+            "features": ["Sync", "AiProxy", "E2EE"],
+        })
+    );
+}
+
+#[actix_web::test]
+async fn an_uploaded_licence_tells_its_end() {
+    let (_, told) = uploaded(Ok(Licence { expires_at: Some(END), ..licence() })).await;
+
+    assert_eq!(told["expiresAt"], "1970-01-01T00:00:00Z");
+}
+
+#[actix_web::test]
+async fn each_refusal_of_an_upload_has_its_code() {
+    let fault = InstallError::Refused;
+
+    for (err, status, code) in [
+        (InstallError::WrongToken, 403, "invalid_setup_token"),
+        (InstallError::AlreadyLicensed, 409, "already_licensed"),
+        (InstallError::Ended(END), 400, "license_expired"),
+        (fault(LicenceFault::Truncated("it is empty")), 400, "license_truncated"),
+        (fault(LicenceFault::Foreign("key".to_owned())), 400, "license_foreign"),
+        (fault(LicenceFault::Forged), 400, "license_forged"),
+        (fault(LicenceFault::Unreadable("why".to_owned())), 400, "license_unreadable"),
+        (unavailable(), 503, "unavailable"),
+    ] {
+        let (told_status, told) = uploaded(Err(err)).await;
+
+        assert_eq!((told_status, told["error"].as_str()), (status, Some(code)));
+        let message = told["message"].as_str().unwrap();
+        assert!(message.starts_with(char::is_uppercase) && message.ends_with('.'), "{message}");
+        assert!(!message.contains("/secret/path"), "{message}");
+    }
+}
+
+#[test]
+fn every_route_can_be_reached_without_a_licence_and_reads_no_more_than_it_must() {
+    use pia_web::{Budget, Charge, Licensing};
+
+    for route in crate::routes() {
+        assert_eq!(route.licensing, Licensing::NotNeeded, "{}", route.path);
+        assert!(route.body_limit <= 128 * 1024, "{}", route.path);
+        if route.body_limit > 0 {
+            // Whoever guesses at the token is slowed down.
+            assert_eq!(route.charge, Charge::AtGate(Budget::Auth), "{}", route.path);
+        }
+    }
+}

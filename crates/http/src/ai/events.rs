@@ -1,0 +1,20 @@
+//! An answer that is sent as it comes.
+
+use std::convert::Infallible;
+
+use actix_web::HttpResponse;
+use actix_web::http::header::{CACHE_CONTROL, ContentType, HeaderName};
+use futures_util::StreamExt;
+use pia_assistant::Answer;
+
+/// nginx would hold events back to fill a buffer.
+const UNBUFFERED: (HeaderName, &str) = (HeaderName::from_static("x-accel-buffering"), "no");
+
+pub(super) fn events(answer: Answer) -> HttpResponse {
+    let kind = "text/event-stream".parse().map_or_else(|_| ContentType::plaintext(), ContentType);
+    HttpResponse::Ok()
+        .insert_header(kind)
+        .insert_header((CACHE_CONTROL, "no-cache"))
+        .insert_header(UNBUFFERED)
+        .streaming(answer.map(Ok::<_, Infallible>))
+}

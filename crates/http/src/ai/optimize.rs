@@ -1,0 +1,92 @@
+//! `POST /api/ai/optimize`: a better version of a text.
+
+use actix_web::http::header::ACCEPT;
+use actix_web::web::Data;
+use actix_web::{HttpRequest, HttpResponse};
+use pia_assistant::{OptimizeRequest, Optimized};
+use pia_web::{ApiError, Body, Caller};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use crate::AiApi;
+use crate::ai::asker::asker;
+use crate::ai::events::events;
+
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct OptimizeBody {
+    /// At most `Ai:MaxOptimizeTextLength` UTF-16 code units.
+    text: Option<String>,
+    /// A built-in template, or one that comes along as `customPrompt`.
+    template_id: Option<String>,
+    /// The language of the answer: `EN`, `DE`, `FR`.
+    language: Option<String>,
+    /// Whether the text was spoken.
+    is_voice_input: Option<bool>,
+    custom_prompt: Option<String>,
+    custom_template_name: Option<String>,
+    /// Whether the answer is an event stream.
+    stream: Option<bool>,
+}
+
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct OptimizeResponse {
+    result: String,
+    /// The same text: clients of two generations look in two places.
+    optimized_text: String,
+    input_tokens: i64,
+    output_tokens: i64,
+}
+
+pub(crate) async fn optimize(
+    caller: Caller,
+    request: HttpRequest,
+    api: Data<AiApi>,
+    Body(body): Body<OptimizeBody>,
+) -> Result<HttpResponse, ApiError> {
+    let asker = asker(&caller, &request);
+    if body.stream.unwrap_or_default() || accepts_only_events(&request) {
+        return Ok(events(api.optimize.stream(asker, body.into()).await?));
+    }
+    let optimized = api.optimize.run(asker, body.into()).await?;
+    Ok(HttpResponse::Ok().json(OptimizeResponse::from(optimized)))
+}
+
+fn accepts_only_events(request: &HttpRequest) -> bool {
+    let accepted = request.headers().get(ACCEPT).and_then(|it| it.to_str().ok());
+    accepted.is_some_and(|it| {
+        it.split(',').all(|kind| {
+            kind.split(';')
+                .next()
+                .unwrap_or_default()
+                .trim()
+                .eq_ignore_ascii_case("text/event-stream")
+        })
+    })
+}
+
+impl From<OptimizeBody> for OptimizeRequest {
+    fn from(body: OptimizeBody) -> Self {
+        Self {
+            text: body.text.unwrap_or_default(),
+            template: body.template_id,
+            language: body.language,
+            is_voice_input: body.is_voice_input.unwrap_or_default(),
+            custom_prompt: body.custom_prompt,
+            custom_template_name: body.custom_template_name,
+        }
+    }
+}
+
+impl From<Optimized> for OptimizeResponse {
+    fn from(optimized: Optimized) -> Self {
+        let Optimized { text, usage } = optimized;
+        Self {
+            result: text.clone(),
+            optimized_text: text,
+            input_tokens: usage.input,
+            output_tokens: usage.output,
+        }
+    }
+}

@@ -1,0 +1,40 @@
+//! The use cases that handlers call.
+
+use std::sync::Arc;
+
+use pia_identity::{Accounts, Registration, Sessions, SignIn};
+use pia_kernel::{Live, Secret, SessionId};
+use pia_web::{ApiError, Runner};
+
+use crate::Readiness;
+
+/// The use cases that handlers call.
+#[derive(Clone)]
+pub struct Api {
+    /// Making accounts.
+    pub registration: Registration,
+    /// Signing in.
+    pub sign_in: SignIn,
+    /// Staying signed in.
+    pub sessions: Sessions,
+    /// Looking at and changing one's account.
+    pub accounts: Accounts,
+    /// What `/ready` asks.
+    pub readiness: Arc<dyn Readiness>,
+    /// Whether `/openapi/v1.json` is published.
+    pub openapi: Live<bool>,
+    /// Where use cases run.
+    pub runner: Runner,
+}
+
+impl Api {
+    /// The session that a refresh token belongs to.
+    pub(crate) async fn session_of(
+        &self,
+        token: &Secret<String>,
+    ) -> Result<Option<SessionId>, ApiError> {
+        let (sessions, token) = (self.sessions.clone(), token.clone());
+        let find = async move { sessions.session_of(&token).await };
+        self.runner.run(find).await
+    }
+}

@@ -1,0 +1,19 @@
+//! `/auth`: accounts, signing in, and staying so.
+
+mod business_profile;
+mod done;
+mod envelope;
+mod login;
+mod logout;
+mod me;
+mod refresh;
+mod register;
+
+pub(crate) use business_profile::{BusinessProfileRequest, declare};
+pub(crate) use done::Done;
+pub(crate) use envelope::TokenEnvelope;
+pub(crate) use login::{LoginRequest, login};
+pub(crate) use logout::{LogoutRequest, logout};
+pub(crate) use me::{MeResponse, me};
+pub(crate) use refresh::{RefreshRequest, RefreshResponse, refresh};
+pub(crate) use register::{RegisterRequest, RegisterResponse, register};

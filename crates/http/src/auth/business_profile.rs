@@ -1,0 +1,33 @@
+//! `POST /auth/business-profile`: declaring that one is a trader.
+
+use actix_web::web::{Data, Json};
+use pia_identity::TraderDeclaration;
+use pia_web::{ApiError, Body, Caller};
+use serde::Deserialize;
+use utoipa::ToSchema;
+
+use crate::Api;
+use crate::auth::Done;
+
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct BusinessProfileRequest {
+    company_name: Option<String>,
+    /// Must be true.
+    acting_as_business: Option<bool>,
+}
+
+pub(crate) async fn declare(
+    caller: Caller,
+    api: Data<Api>,
+    Body(request): Body<BusinessProfileRequest>,
+) -> Result<Json<Done>, ApiError> {
+    let (accounts, user) = (api.accounts.clone(), caller.0.user);
+    let declaration = TraderDeclaration {
+        company_name: request.company_name,
+        acting_as_business: request.acting_as_business.unwrap_or_default(),
+    };
+    let declare = async move { accounts.declare_business(user, declaration).await };
+    api.runner.run(declare).await?;
+    Ok(Json(Done::success()))
+}

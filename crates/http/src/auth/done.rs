@@ -1,0 +1,15 @@
+//! What is answered where there is nothing to tell.
+
+use serde::Serialize;
+use utoipa::ToSchema;
+
+#[derive(Serialize, ToSchema)]
+pub(crate) struct Done {
+    success: bool,
+}
+
+impl Done {
+    pub(crate) fn success() -> Self {
+        Self { success: true }
+    }
+}

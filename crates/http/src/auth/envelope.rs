@@ -1,0 +1,55 @@
+//! What every sign-in answers.
+
+use pia_identity::{Account, SignedIn};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct TokenEnvelope {
+    /// A JWT.
+    access_token: String,
+    /// Good for one refresh.
+    refresh_token: String,
+    /// Seconds that the access token is good for.
+    expires_in: u64,
+    user: EnvelopeUser,
+}
+
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct EnvelopeUser {
+    /// A GUID that never changes.
+    id: String,
+    email: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    display_name: Option<String>,
+    /// Who vouches for them: `local` for a password.
+    provider: String,
+    /// Whether all but `/auth/` is closed until the declaration as a trader.
+    requires_business_profile: bool,
+}
+
+impl TokenEnvelope {
+    pub(crate) fn new(signed_in: SignedIn, requires_business_profile: bool) -> Self {
+        let SignedIn { account, grant } = signed_in;
+        Self {
+            access_token: grant.access.expose().clone(),
+            refresh_token: grant.refresh.expose().clone(),
+            expires_in: grant.expires_in.as_secs(),
+            user: EnvelopeUser::new(account, requires_business_profile),
+        }
+    }
+}
+
+impl EnvelopeUser {
+    fn new(account: Account, requires_business_profile: bool) -> Self {
+        Self {
+            id: account.user.to_string(),
+            email: account.email,
+            display_name: account.display_name,
+            provider: account.provider,
+            requires_business_profile,
+        }
+    }
+}

@@ -1,0 +1,32 @@
+//! `POST /auth/logout`: ending a session.
+
+use actix_web::web::{Data, Json};
+use pia_kernel::Secret;
+use pia_web::{ApiError, Body, Toll};
+use serde::Deserialize;
+use utoipa::ToSchema;
+
+use crate::Api;
+use crate::auth::Done;
+use crate::auth::refresh::missing_refresh_token;
+
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct LogoutRequest {
+    #[schema(value_type = Option<String>)]
+    refresh_token: Option<Secret<String>>,
+}
+
+/// Says yes whatever the token is: who signs out twice is signed out.
+pub(crate) async fn logout(
+    api: Data<Api>,
+    toll: Toll,
+    Body(request): Body<LogoutRequest>,
+) -> Result<Json<Done>, ApiError> {
+    let token = request.refresh_token.ok_or_else(missing_refresh_token)?;
+    toll.pay(api.session_of(&token).await?).await?;
+    let sessions = api.sessions.clone();
+    let end = async move { sessions.end(&token).await };
+    api.runner.run(end).await?;
+    Ok(Json(Done::success()))
+}

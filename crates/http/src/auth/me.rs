@@ -1,0 +1,57 @@
+//! `GET /auth/me`: the caller's account.
+
+use actix_web::web::{Data, Json};
+use pia_identity::Account;
+use pia_kernel::Timestamp;
+use pia_web::{ApiError, Caller, Gates};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::Api;
+
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct MeResponse {
+    /// A GUID that never changes.
+    id: String,
+    email: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    display_name: Option<String>,
+    /// Who vouches for them: `local` for a password.
+    provider: String,
+    /// 0 not declared, 1 business, 2 consumer.
+    customer_type: i32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    company_name: Option<String>,
+    /// Whether all but `/auth/` is closed until the declaration as a trader.
+    requires_business_profile: bool,
+    #[schema(value_type = String, format = DateTime)]
+    created_at: Timestamp,
+}
+
+pub(crate) async fn me(
+    caller: Caller,
+    api: Data<Api>,
+    gates: Data<Gates>,
+) -> Result<Json<MeResponse>, ApiError> {
+    let (accounts, user) = (api.accounts.clone(), caller.0.user);
+    let me = async move { accounts.me(user).await };
+    let account = api.runner.run(me).await?;
+    let owes = gates.rules.get().owes_declaration(account.customer);
+    Ok(Json(MeResponse::new(account, owes)))
+}
+
+impl MeResponse {
+    fn new(account: Account, requires_business_profile: bool) -> Self {
+        Self {
+            id: account.user.to_string(),
+            email: account.email,
+            display_name: account.display_name,
+            provider: account.provider,
+            customer_type: account.customer.number(),
+            company_name: account.company_name,
+            requires_business_profile,
+            created_at: account.created_at,
+        }
+    }
+}

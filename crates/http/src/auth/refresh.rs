@@ -1,0 +1,59 @@
+//! `POST /auth/refresh`: the next pair of tokens.
+
+use actix_web::web::{Data, Json};
+use pia_kernel::Secret;
+use pia_web::{ApiError, Body, FieldError, Toll};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use crate::Api;
+
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct RefreshRequest {
+    #[schema(value_type = Option<String>)]
+    refresh_token: Option<Secret<String>>,
+}
+
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct RefreshResponse {
+    /// A JWT.
+    access_token: String,
+    /// Good for one refresh; the one that was sent is spent.
+    refresh_token: String,
+    /// Seconds that the access token is good for.
+    expires_in: u64,
+}
+
+impl RefreshRequest {
+    fn token(self) -> Result<Secret<String>, ApiError> {
+        self.refresh_token.ok_or_else(missing_refresh_token)
+    }
+}
+
+pub(crate) fn missing_refresh_token() -> ApiError {
+    ApiError::invalid(vec![FieldError {
+        field: "refreshToken".to_owned(),
+        code: "required",
+        message: "`refreshToken` is needed.".to_owned(),
+    }])
+}
+
+/// Spends a refresh token for the next one.
+pub(crate) async fn refresh(
+    api: Data<Api>,
+    toll: Toll,
+    Body(request): Body<RefreshRequest>,
+) -> Result<Json<RefreshResponse>, ApiError> {
+    let token = request.token()?;
+    toll.pay(api.session_of(&token).await?).await?;
+    let sessions = api.sessions.clone();
+    let refresh = async move { sessions.refresh(&token).await };
+    let grant = api.runner.run(refresh).await?;
+    Ok(Json(RefreshResponse {
+        access_token: grant.access.expose().clone(),
+        refresh_token: grant.refresh.expose().clone(),
+        expires_in: grant.expires_in.as_secs(),
+    }))
+}

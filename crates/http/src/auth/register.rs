@@ -1,0 +1,69 @@
+//! `POST /auth/register`: making an account.
+
+use actix_web::web::{Data, Json};
+use pia_identity::{CustomerType, NewPerson};
+use pia_kernel::Secret;
+use pia_web::{ApiError, Body, FieldError};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use crate::Api;
+
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct RegisterRequest {
+    email: Option<String>,
+    #[schema(value_type = Option<String>)]
+    password: Option<Secret<String>>,
+    display_name: Option<String>,
+    /// 0 not declared, 1 business, 2 consumer.
+    customer_type: Option<i64>,
+    /// Wanted of a business where the operator requires a declaration.
+    company_name: Option<String>,
+}
+
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct RegisterResponse {
+    success: bool,
+    message: &'static str,
+    requires_email_verification: bool,
+}
+
+pub(crate) async fn register(
+    api: Data<Api>,
+    Body(request): Body<RegisterRequest>,
+) -> Result<Json<RegisterResponse>, ApiError> {
+    let registration = api.registration.clone();
+    let person = request.person()?;
+    let register = async move { registration.register(person).await };
+    api.runner.run(register).await?;
+    Ok(Json(RegisterResponse {
+        success: true,
+        message: "The account is made: sign in.",
+        requires_email_verification: false,
+    }))
+}
+
+impl RegisterRequest {
+    /// A key that is missing is for the domain to miss, which tells all that
+    /// is wrong at once.
+    fn person(self) -> Result<NewPerson, ApiError> {
+        let customer = CustomerType::from_number(self.customer_type.unwrap_or_default());
+        Ok(NewPerson {
+            email: self.email.unwrap_or_default(),
+            password: self.password.unwrap_or_else(|| Secret::new(String::new())),
+            display_name: self.display_name,
+            customer: customer.ok_or_else(unknown_customer_type)?,
+            company_name: self.company_name,
+        })
+    }
+}
+
+fn unknown_customer_type() -> ApiError {
+    ApiError::invalid(vec![FieldError {
+        field: "customerType".to_owned(),
+        code: "invalid",
+        message: "`customerType` is 0, 1 or 2.".to_owned(),
+    }])
+}

@@ -1,0 +1,16 @@
+//! The JSON API. Knows the domains, and no adapter.
+
+mod ai;
+mod api;
+mod auth;
+mod capabilities;
+mod health;
+mod metrics;
+mod openapi;
+mod ready;
+mod routes;
+
+pub use ai::AiApi;
+pub use api::Api;
+pub use ready::{Readiness, Ready};
+pub use routes::routes;

@@ -1,0 +1,27 @@
+//! `/openapi/v1.json`: the API's own description.
+
+use actix_web::http::StatusCode;
+use actix_web::web::{Data, Json};
+use pia_policy::{Feature, Licensed};
+use pia_web::{ApiError, Gates};
+use serde_json::Value;
+
+use crate::Api;
+
+/// Off, it answers as an unknown path does. The managed service never
+/// publishes it.
+pub(crate) async fn description(
+    api: Data<Api>,
+    gates: Data<Gates>,
+) -> Result<Json<Value>, ApiError> {
+    let state = gates.licence.get();
+    let managed = match state.at(gates.clock.now()) {
+        Licensed::Not => false,
+        Licensed::Expired(it) | Licensed::Valid(it) => it.features.contains(&Feature::ManagedCloud),
+    };
+    if managed || !*api.openapi.get() {
+        let message = "There is no such path.";
+        return Err(ApiError::refused(StatusCode::NOT_FOUND, "not_found", message));
+    }
+    Ok(Json(pia_web::openapi(&gates.table, env!("CARGO_PKG_VERSION"))))
+}

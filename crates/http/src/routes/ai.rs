@@ -1,0 +1,97 @@
+//! The proxy to upstream models.
+
+use actix_web::http::Method;
+use pia_policy::Feature;
+use pia_web::{Access, Answer, Budget, Charge, Docs, Licensing, Route, wire};
+
+use super::{KIB, MIB};
+use crate::ai;
+
+/// What the upstream may make of a call.
+const UPSTREAM: &[(u16, &str)] = &[
+    (502, "The upstream failed, is busy (`Retry-After`), or finds the conversation too long."),
+    (503, "No upstream is configured, or the server is busy (`Retry-After`)."),
+    (504, "The upstream took too long."),
+];
+
+pub(super) fn routes() -> Vec<Route> {
+    vec![
+        status(),
+        templates(),
+        optimize(),
+        chat("/api/ai/chat", "Answers a turn of a conversation, whole or streamed."),
+        chat("/api/ai/chat/completions", "The same, under the name that OpenAI's clients call."),
+    ]
+}
+
+fn status() -> Route {
+    Route {
+        method: Method::GET,
+        path: "/api/ai/status",
+        access: Access::Bearer,
+        licensing: Licensing::MayHaveEnded,
+        feature: Some(Feature::AiProxy),
+        charge: Charge::AtGate(Budget::Global),
+        body_limit: 0,
+        handler: |route| route.to(ai::status),
+        docs: Docs {
+            tag: "ai",
+            summary: "Says whether upstream models are configured, and for what.",
+            request: None,
+            answer: Answer::Json(wire::<ai::StatusResponse>),
+            refusals: &[],
+        },
+    }
+}
+
+fn templates() -> Route {
+    Route {
+        path: "/api/ai/templates",
+        handler: |route| route.to(ai::templates),
+        docs: Docs {
+            tag: "ai",
+            summary: "Lists the built-in templates.",
+            request: None,
+            answer: Answer::Json(wire::<Vec<ai::TemplateItem>>),
+            refusals: &[],
+        },
+        ..status()
+    }
+}
+
+fn optimize() -> Route {
+    Route {
+        method: Method::POST,
+        path: "/api/ai/optimize",
+        access: Access::Bearer,
+        licensing: Licensing::InForce,
+        feature: Some(Feature::AiProxy),
+        charge: Charge::AtGate(Budget::Ai),
+        // The text and a template's prompt, each character six bytes (`\u1234`).
+        body_limit: 512 * KIB,
+        handler: |route| route.to(ai::optimize),
+        docs: Docs {
+            tag: "ai",
+            summary: "Improves a text, as a template says.",
+            request: Some(wire::<ai::OptimizeBody>),
+            answer: Answer::JsonOrEvents(wire::<ai::OptimizeResponse>),
+            refusals: UPSTREAM,
+        },
+    }
+}
+
+fn chat(path: &'static str, summary: &'static str) -> Route {
+    Route {
+        path,
+        body_limit: 32 * MIB,
+        handler: |route| route.to(ai::chat),
+        docs: Docs {
+            tag: "ai",
+            summary,
+            request: Some(wire::<ai::ChatRequest>),
+            answer: Answer::JsonOrEvents(wire::<ai::ChatResponse>),
+            refusals: UPSTREAM,
+        },
+        ..optimize()
+    }
+}

@@ -1,0 +1,110 @@
+//! Probes, and what clients ask before anything else.
+
+use actix_web::http::Method;
+use pia_web::{Access, Answer, Budget, Charge, Docs, Licensing, Route, wire};
+
+use crate::{capabilities, health, metrics, openapi, ready};
+
+pub(super) fn routes() -> Vec<Route> {
+    vec![health(), ready(), metrics(), capabilities(), description()]
+}
+
+fn health() -> Route {
+    Route {
+        method: Method::GET,
+        path: "/health",
+        access: Access::Anonymous,
+        licensing: Licensing::NotNeeded,
+        feature: None,
+        charge: Charge::AtGate(Budget::Health),
+        body_limit: 0,
+        handler: |route| route.to(health::health),
+        docs: Docs {
+            tag: "utility",
+            summary: "Says that the process answers.",
+            request: None,
+            answer: Answer::Json(wire::<health::HealthResponse>),
+            refusals: &[],
+        },
+    }
+}
+
+fn ready() -> Route {
+    Route {
+        method: Method::GET,
+        path: "/ready",
+        access: Access::Anonymous,
+        licensing: Licensing::NotNeeded,
+        feature: None,
+        charge: Charge::Free,
+        body_limit: 0,
+        handler: |route| route.to(ready::ready),
+        docs: Docs {
+            tag: "utility",
+            summary: "Says whether requests can be served, and why not.",
+            request: None,
+            answer: Answer::Json(wire::<ready::ReadyResponse>),
+            refusals: &[(503, "The database is away or its schema is not the right one.")],
+        },
+    }
+}
+
+fn metrics() -> Route {
+    Route {
+        method: Method::GET,
+        path: "/metrics",
+        access: Access::Operator,
+        licensing: Licensing::NotNeeded,
+        feature: None,
+        charge: Charge::Free,
+        body_limit: 0,
+        handler: |route| route.to(metrics::metrics),
+        docs: Docs {
+            tag: "utility",
+            summary: "Counters for Prometheus; to loopback or with the metrics token.",
+            request: None,
+            answer: Answer::Other("application/openmetrics-text"),
+            refusals: &[],
+        },
+    }
+}
+
+fn capabilities() -> Route {
+    Route {
+        method: Method::GET,
+        path: "/api/capabilities",
+        access: Access::Anonymous,
+        licensing: Licensing::MayHaveEnded,
+        feature: None,
+        charge: Charge::AtGate(Budget::Global),
+        body_limit: 0,
+        handler: |route| route.to(capabilities::capabilities),
+        docs: Docs {
+            tag: "utility",
+            summary: "Says what a client may count on.",
+            request: None,
+            answer: Answer::Json(wire::<capabilities::CapabilitiesResponse>),
+            refusals: &[],
+        },
+    }
+}
+
+fn description() -> Route {
+    Route {
+        method: Method::GET,
+        path: "/openapi/v1.json",
+        access: Access::Anonymous,
+        licensing: Licensing::MayHaveEnded,
+        feature: None,
+        charge: Charge::AtGate(Budget::Global),
+        body_limit: 0,
+        handler: |route| route.to(openapi::description),
+        docs: Docs {
+            tag: "utility",
+            summary: "This description; off unless `OpenApi:Enabled`.",
+            request: None,
+            answer: Answer::Other("application/json"),
+            refusals: &[(404, "It is switched off.")],
+        },
+    }
+}

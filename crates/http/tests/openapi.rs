@@ -1,0 +1,48 @@
+//! The description that is published, against its snapshot and its own rules.
+
+use pia_web::{RouteTable, openapi};
+use serde_json::Value;
+
+fn document() -> Value {
+    openapi(&RouteTable::new(pia_http::routes()), env!("CARGO_PKG_VERSION"))
+}
+
+#[test]
+fn the_snapshot_is_what_the_route_table_says() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/openapi.json");
+    let snapshot: Value = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
+
+    assert!(snapshot == document(), "run `cargo xtask codegen` and look at the difference");
+}
+
+#[test]
+fn no_schema_that_is_referred_to_is_missing() {
+    let document = document();
+
+    let text = document.to_string();
+    let references = text.split("#/components/schemas/").skip(1);
+    for name in references.filter_map(|it| it.split('"').next()) {
+        assert!(document["components"]["schemas"][name].is_object(), "{name}");
+    }
+}
+
+#[test]
+fn the_description_says_what_the_gates_do() {
+    let document = document();
+
+    let chat = &document["paths"]["/api/ai/chat"]["post"];
+    assert_eq!(chat["security"][0]["bearer"], serde_json::json!([]));
+    assert_eq!(chat["x-feature"], "AiProxy");
+    assert_eq!(chat["x-rate-budget"], "ai");
+    assert!(document["paths"]["/health"]["get"]["security"].is_null());
+    for status in ["200", "400", "401", "403", "413", "415", "429"] {
+        assert!(chat["responses"][status].is_object(), "{status}");
+    }
+}
+
+#[test]
+fn the_admin_plane_is_left_out() {
+    let paths = document()["paths"].as_object().unwrap().clone();
+
+    assert!(paths.keys().all(|it| !it.contains("/admin")));
+}

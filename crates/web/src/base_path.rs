@@ -1,0 +1,62 @@
+//! Living under a path: `https://corp.example/pia/auth/me`.
+
+use actix_web::Error;
+use actix_web::body::MessageBody;
+use actix_web::dev::{ServiceRequest, ServiceResponse};
+use actix_web::http::Uri;
+use actix_web::http::uri::PathAndQuery;
+use actix_web::middleware::Next;
+use actix_web::web::Data;
+
+/// The path before every route: empty, or `/pia`.
+#[derive(Debug, Clone, Default)]
+pub struct BasePath(pub String);
+
+impl BasePath {
+    /// What is left of `path` behind the base, if it begins with that.
+    fn strip<'a>(&self, path: &'a str) -> Option<&'a str> {
+        let rest = path.strip_prefix(self.0.as_str())?;
+        match rest.as_bytes().first() {
+            None => Some("/"),
+            Some(b'/' | b'?') => Some(rest),
+            Some(_) => None,
+        }
+    }
+}
+
+/// Middleware that takes the base path off, before anything is matched.
+///
+/// A request without it is served too: some proxies strip it themselves.
+pub async fn strip_base_path<B: MessageBody + 'static>(
+    mut request: ServiceRequest,
+    next: Next<B>,
+) -> Result<ServiceResponse<B>, Error> {
+    let stripped = request.app_data::<Data<BasePath>>().and_then(|base| {
+        let whole = request.uri().path_and_query()?.as_str();
+        let rest = (!base.0.is_empty()).then(|| base.strip(whole)).flatten()?;
+        let rest = if rest.starts_with('?') { format!("/{rest}") } else { rest.to_owned() };
+        let mut parts = request.uri().clone().into_parts();
+        parts.path_and_query = Some(PathAndQuery::try_from(rest).ok()?);
+        Uri::from_parts(parts).ok()
+    });
+    if let Some(uri) = stripped {
+        request.match_info_mut().get_mut().update(&uri);
+        request.head_mut().uri = uri;
+    }
+    next.call(request).await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_whole_segments_are_stripped() {
+        let base = BasePath("/pia".to_owned());
+
+        assert_eq!(base.strip("/pia/auth/me?a=b"), Some("/auth/me?a=b"));
+        assert_eq!(base.strip("/pia"), Some("/"));
+        assert_eq!(base.strip("/piano"), None);
+        assert_eq!(base.strip("/auth/me"), None);
+    }
+}

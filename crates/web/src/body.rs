@@ -1,0 +1,222 @@
+//! Reading bodies: bounded, decompressed, and JSON with the place of a fault.
+
+use std::ops::Deref;
+use std::time::Duration;
+
+use actix_web::HttpMessage;
+use actix_web::dev::{Decompress, Payload};
+use actix_web::error::PayloadError;
+use actix_web::http::StatusCode;
+use actix_web::http::header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderName};
+use actix_web::web::{Bytes, BytesMut, Data};
+use actix_web::{FromRequest, HttpRequest};
+use futures_util::future::LocalBoxFuture;
+use futures_util::{FutureExt, StreamExt};
+use serde::de::DeserializeOwned;
+
+use crate::body_memory::Held;
+use crate::extract::BodyLimit;
+use crate::{ApiError, BodyMemory, FieldError};
+
+/// How long a sender may be silent in the middle of a body.
+const SILENCE: Duration = Duration::from_secs(30);
+
+/// A JSON body, no longer than the route table allows.
+#[derive(Debug)]
+pub struct Body<T>(pub T);
+
+/// A body as it was sent, decompressed, no longer than the route table allows.
+pub struct RawBody {
+    bytes: Bytes,
+    _room: Option<Held>,
+}
+
+impl Deref for RawBody {
+    type Target = Bytes;
+
+    fn deref(&self) -> &Bytes {
+        &self.bytes
+    }
+}
+
+impl RawBody {
+    /// Refuses any other media type than JSON; none at all is taken as JSON.
+    pub fn expect_json(request: &HttpRequest) -> Result<(), ApiError> {
+        let given = text(request, CONTENT_TYPE).unwrap_or("application/json");
+        let essence = given.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+        let subtype = essence.strip_prefix("application/").unwrap_or_default();
+        if subtype == "json" || subtype.ends_with("+json") {
+            return Ok(());
+        }
+        let message = "Send JSON, with `Content-Type: application/json`.";
+        Err(ApiError::refused(
+            StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            "unsupported_media_type",
+            message,
+        ))
+    }
+}
+
+impl<T: DeserializeOwned + 'static> FromRequest for Body<T> {
+    type Error = ApiError;
+    type Future = LocalBoxFuture<'static, Result<Self, ApiError>>;
+
+    fn from_request(request: &HttpRequest, payload: &mut Payload) -> Self::Future {
+        let expected = RawBody::expect_json(request);
+        let raw = RawBody::from_request(request, payload);
+        async move {
+            expected?;
+            parse(&raw.await?).map(Self)
+        }
+        .boxed_local()
+    }
+}
+
+impl FromRequest for RawBody {
+    type Error = ApiError;
+    type Future = LocalBoxFuture<'static, Result<Self, ApiError>>;
+
+    fn from_request(request: &HttpRequest, payload: &mut Payload) -> Self::Future {
+        let limit = request.extensions().get::<BodyLimit>().map_or(0, |it| it.0);
+        let room = request.app_data::<Data<BodyMemory>>().map(|it| it.hold());
+        let coding = known_coding(request);
+        let body = Decompress::from_headers(payload.take(), request.headers());
+        async move {
+            coding?;
+            read(body, limit, room).await
+        }
+        .boxed_local()
+    }
+}
+
+async fn read(
+    mut body: Decompress<Payload>,
+    limit: usize,
+    mut room: Option<Held>,
+) -> Result<RawBody, ApiError> {
+    let mut whole = BytesMut::new();
+    let mut only = None;
+    loop {
+        let next = tokio::time::timeout(SILENCE, body.next()).await;
+        let Some(piece) = next.map_err(|_elapsed| too_slow())? else { break };
+        let piece = piece.map_err(|err| broken(&err))?;
+        let length = whole.len() + only.as_ref().map_or(0, Bytes::len) + piece.len();
+        if length > limit {
+            return Err(ApiError::too_large(limit));
+        }
+        if let Some(room) = &mut room {
+            room.grow_to(length)?;
+        }
+        // A body that came in one piece is not copied.
+        match (only.take(), whole.is_empty()) {
+            (None, true) => only = Some(piece),
+            (first, _) => {
+                whole.extend_from_slice(first.as_deref().unwrap_or_default());
+                whole.extend_from_slice(&piece);
+            }
+        }
+    }
+    Ok(RawBody { bytes: only.unwrap_or_else(|| whole.freeze()), _room: room })
+}
+
+fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ApiError> {
+    let mut json = serde_json::Deserializer::from_slice(bytes);
+    let parsed = serde_path_to_error::deserialize(&mut json).map_err(|err| {
+        let field = err.path().to_string();
+        let fault = err.into_inner();
+        if fault.is_data() {
+            let field = if field == "." { String::new() } else { field };
+            let reason = without_place(&fault);
+            let message = if field.is_empty() { reason } else { format!("`{field}`: {reason}") };
+            return ApiError::invalid(vec![FieldError { field, code: "invalid", message }]);
+        }
+        malformed(&fault)
+    })?;
+    json.end().map_err(|fault| malformed(&fault))?;
+    Ok(parsed)
+}
+
+/// What serde says, without line and column: the field says where.
+fn without_place(fault: &serde_json::Error) -> String {
+    let told = fault.to_string();
+    told.rsplit_once(" at line ").map_or(told.as_str(), |(reason, _)| reason).to_owned()
+}
+
+fn malformed(fault: &serde_json::Error) -> ApiError {
+    let message = format!(
+        "The body is not well-formed JSON (line {}, column {}).",
+        fault.line(),
+        fault.column()
+    );
+    ApiError::refused(StatusCode::BAD_REQUEST, "malformed_json", message)
+}
+
+fn known_coding(request: &HttpRequest) -> Result<(), ApiError> {
+    let coding = text(request, CONTENT_ENCODING).unwrap_or("identity").trim();
+    let known = ["gzip", "x-gzip", "deflate", "identity", ""];
+    if known.iter().any(|it| it.eq_ignore_ascii_case(coding)) {
+        return Ok(());
+    }
+    let message = "Send the body plain, or compressed with gzip or deflate.";
+    Err(ApiError::refused(StatusCode::UNSUPPORTED_MEDIA_TYPE, "unsupported_encoding", message))
+}
+
+fn too_slow() -> ApiError {
+    let message = "The rest of the body did not arrive in time.";
+    ApiError::refused(StatusCode::REQUEST_TIMEOUT, "body_timeout", message)
+}
+
+fn broken(err: &PayloadError) -> ApiError {
+    let message = format!("The body could not be read: {err}.");
+    ApiError::refused(StatusCode::BAD_REQUEST, "unreadable_body", message)
+}
+
+fn text(request: &HttpRequest, name: HeaderName) -> Option<&str> {
+    request.headers().get(name)?.to_str().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde::Deserialize;
+
+    use super::*;
+
+    #[derive(Debug, Deserialize)]
+    #[expect(dead_code, reason = "only its parsing is looked at")]
+    struct Outer {
+        inner: Vec<Inner>,
+    }
+
+    #[derive(Debug, Deserialize)]
+    #[expect(dead_code, reason = "only its parsing is looked at")]
+    struct Inner {
+        age: u8,
+    }
+
+    #[test]
+    fn a_value_of_the_wrong_type_is_told_with_its_place() {
+        let refused = parse::<Outer>(br#"{"inner":[{"age":1},{"age":"two"}]}"#).unwrap_err();
+
+        let told = refused.to_string();
+        assert!(told.starts_with("validation_failed: `inner[1].age`: invalid type"), "{told}");
+        assert!(!told.contains(" at line "), "{told}");
+    }
+
+    #[test]
+    fn what_is_no_json_is_malformed() {
+        for body in ["", "{", "nonsense", "{\"inner\":[]} {}", "{\"inner\":[}"] {
+            let refused = parse::<Outer>(body.as_bytes()).unwrap_err();
+
+            assert!(refused.to_string().starts_with("malformed_json"), "{body}: {refused}");
+        }
+    }
+
+    #[test]
+    fn json_that_is_too_deep_is_refused() {
+        let deep = "[".repeat(100_000);
+
+        let refused = parse::<serde_json::Value>(deep.as_bytes()).unwrap_err();
+
+        assert!(refused.to_string().starts_with("malformed_json"), "{refused}");
+    }
+}

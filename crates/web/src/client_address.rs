@@ -1,0 +1,109 @@
+//! From where a request comes, behind proxies that are trusted to say so.
+
+use std::net::IpAddr;
+
+use actix_web::dev::ServiceRequest;
+use actix_web::http::header::{FORWARDED, X_FORWARDED_FOR};
+use ipnet::IpNet;
+
+/// Proxies whose `X-Forwarded-For` is believed.
+#[derive(Debug, Clone, Default)]
+pub struct TrustedProxies(Vec<IpNet>);
+
+/// From where a request comes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ClientAddress {
+    /// The address; nothing where the connection has none.
+    pub ip: Option<IpAddr>,
+    /// Whether somebody passed the request on.
+    forwarded: bool,
+}
+
+impl ClientAddress {
+    /// Whether a program on this machine calls, and no proxy on it for others.
+    pub(crate) fn is_here(&self) -> bool {
+        !self.forwarded && self.ip.is_some_and(|it| it.to_canonical().is_loopback())
+    }
+}
+
+impl TrustedProxies {
+    /// These proxies.
+    pub fn new(proxies: Vec<IpNet>) -> Self {
+        Self(proxies)
+    }
+
+    /// Goes back from the connection's other end through every trusted proxy
+    /// to the first address that is not one. What that one claims is not read.
+    pub(crate) fn client_of(&self, request: &ServiceRequest) -> ClientAddress {
+        let headers = request.headers();
+        let forwarded = headers.contains_key(X_FORWARDED_FOR) || headers.contains_key(FORWARDED);
+        let Some(mut ip) = request.peer_addr().map(|it| it.ip().to_canonical()) else {
+            return ClientAddress { ip: None, forwarded };
+        };
+        let hops: Vec<&str> = headers
+            .get_all(X_FORWARDED_FOR)
+            .filter_map(|it| it.to_str().ok())
+            .flat_map(|it| it.split(','))
+            .collect();
+        for hop in hops.into_iter().rev() {
+            let (true, Some(before)) = (self.contains(ip), parse(hop)) else { break };
+            ip = before;
+        }
+        ClientAddress { ip: Some(ip), forwarded }
+    }
+
+    fn contains(&self, ip: IpAddr) -> bool {
+        self.0.iter().any(|it| it.contains(&ip))
+    }
+}
+
+/// An address, with or without a port, as proxies write it.
+fn parse(hop: &str) -> Option<IpAddr> {
+    let hop = hop.trim().trim_matches('"');
+    let bare = hop.parse::<IpAddr>().ok();
+    let with_port = || hop.parse::<std::net::SocketAddr>().ok().map(|it| it.ip());
+    let bracketed = || hop.strip_prefix('[')?.strip_suffix(']')?.parse::<IpAddr>().ok();
+    bare.or_else(with_port).or_else(bracketed).map(|it| it.to_canonical())
+}
+
+#[cfg(test)]
+mod tests {
+    use actix_web::test::TestRequest;
+
+    use super::*;
+
+    fn client(trusted: &[&str], peer: &str, header: &str) -> String {
+        let trusted = TrustedProxies::new(trusted.iter().map(|it| it.parse().unwrap()).collect());
+        let request = TestRequest::default()
+            .peer_addr(format!("{peer}:1").parse().unwrap())
+            .insert_header((X_FORWARDED_FOR, header))
+            .to_srv_request();
+        trusted.client_of(&request).ip.unwrap().to_string()
+    }
+
+    #[test]
+    fn a_stranger_cannot_say_who_they_are() {
+        assert_eq!(client(&[], "192.0.2.1", "198.51.100.7"), "192.0.2.1");
+        assert_eq!(client(&["10.0.0.0/8"], "192.0.2.1", "198.51.100.7"), "192.0.2.1");
+    }
+
+    #[test]
+    fn trusted_proxies_are_believed_up_to_the_first_stranger() {
+        let trusted = ["10.0.0.0/8"];
+
+        assert_eq!(client(&trusted, "10.0.0.1", "1.1.1.1, 198.51.100.7, 10.0.0.2"), "198.51.100.7");
+        assert_eq!(client(&trusted, "10.0.0.1", "198.51.100.7:4711"), "198.51.100.7");
+        assert_eq!(client(&trusted, "10.0.0.1", "[2001:db8::1]:4711"), "2001:db8::1");
+        assert_eq!(client(&trusted, "10.0.0.1", "unknown"), "10.0.0.1");
+    }
+
+    #[test]
+    fn a_request_that_was_passed_on_is_not_from_here() {
+        let request = TestRequest::default()
+            .peer_addr("127.0.0.1:1".parse().unwrap())
+            .insert_header((X_FORWARDED_FOR, "198.51.100.7"))
+            .to_srv_request();
+
+        assert!(!TrustedProxies::default().client_of(&request).is_here());
+    }
+}

@@ -1,0 +1,42 @@
+//! What is not worth compressing, and what must not be.
+//!
+//! `Compress` leaves alone what says `Content-Encoding: identity`; that header
+//! is our mark, set behind it and taken off before it.
+
+use actix_web::Error;
+use actix_web::body::{BodySize, MessageBody};
+use actix_web::dev::{ServiceRequest, ServiceResponse};
+use actix_web::http::header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderValue};
+use actix_web::middleware::Next;
+
+/// Below this a body fits a packet either way.
+const WORTH_IT: u64 = 1024;
+const IDENTITY: HeaderValue = HeaderValue::from_static("identity");
+
+/// Middleware behind `Compress`: marks short answers, and event streams, whose
+/// events would wait in the compressor for more.
+pub async fn keep_uncompressed<B: MessageBody + 'static>(
+    request: ServiceRequest,
+    next: Next<B>,
+) -> Result<ServiceResponse<B>, Error> {
+    let mut answer = next.call(request).await?;
+    let short = matches!(answer.response().body().size(), BodySize::Sized(n) if n < WORTH_IT);
+    let kind = answer.headers().get(CONTENT_TYPE).and_then(|it| it.to_str().ok());
+    let stream = kind.is_some_and(|it| it.starts_with("text/event-stream"));
+    if short || stream {
+        answer.headers_mut().insert(CONTENT_ENCODING, IDENTITY);
+    }
+    Ok(answer)
+}
+
+/// Middleware before `Compress`: takes the mark off again.
+pub async fn hide_identity_encoding<B: MessageBody + 'static>(
+    request: ServiceRequest,
+    next: Next<B>,
+) -> Result<ServiceResponse<B>, Error> {
+    let mut answer = next.call(request).await?;
+    if answer.headers().get(CONTENT_ENCODING) == Some(&IDENTITY) {
+        answer.headers_mut().remove(CONTENT_ENCODING);
+    }
+    Ok(answer)
+}

@@ -1,0 +1,196 @@
+//! How failures look on the wire: `{ "error": code, "message": text }`.
+
+use std::error::Error;
+use std::fmt;
+use std::time::Duration;
+
+use actix_web::http::StatusCode;
+use actix_web::http::header::{ALLOW, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
+use actix_web::{HttpResponse, ResponseError};
+use pia_kernel::Unavailable;
+use pia_policy::Feature;
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+type Cause = Box<dyn Error + Send + Sync>;
+
+/// How soon a caller may try again whom an outage or overload refused.
+pub(crate) const SOON: Duration = Duration::from_secs(1);
+
+/// One thing that is wrong with a request.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct FieldError {
+    /// Where: `messages[0].role`; empty for the body as a whole.
+    pub field: String,
+    /// What is wrong, for programs: `required`.
+    pub code: &'static str,
+    /// The same for people.
+    pub message: String,
+}
+
+/// A failed request: what the client is told, and what only the log is.
+#[derive(Debug)]
+pub struct ApiError(Box<Told>);
+
+#[derive(Debug)]
+struct Told {
+    status: StatusCode,
+    code: &'static str,
+    message: String,
+    /// What the body holds beside code and message.
+    fields: Map<String, Value>,
+    retry_after: Option<Duration>,
+    allow: Option<HeaderValue>,
+    cause: Option<Cause>,
+}
+
+impl ApiError {
+    /// The client asked for what it is not given.
+    pub fn refused(status: StatusCode, code: &'static str, message: impl fmt::Display) -> Self {
+        Self(Box::new(Told {
+            status,
+            code,
+            message: message.to_string(),
+            fields: Map::new(),
+            retry_after: None,
+            allow: None,
+            cause: None,
+        }))
+    }
+
+    /// The request says what it must not; each fault is told.
+    pub fn invalid(faults: Vec<FieldError>) -> Self {
+        let message = faults.first().map_or_else(String::new, |it| it.message.clone());
+        let faults: Vec<Value> = faults.into_iter().map(|it| {
+            serde_json::json!({ "field": it.field, "code": it.code, "message": it.message })
+        }).collect();
+        Self::refused(StatusCode::BAD_REQUEST, "validation_failed", message)
+            .with("errors", Value::Array(faults))
+    }
+
+    /// A failure the client can do nothing about.
+    pub fn internal(cause: impl Into<Cause>) -> Self {
+        let message = "The server failed; its log says why.";
+        Self::refused(StatusCode::INTERNAL_SERVER_ERROR, "internal_error", message).because(cause)
+    }
+
+    /// Adds a field to the body.
+    #[must_use]
+    pub fn with(mut self, field: &str, value: impl Into<Value>) -> Self {
+        self.0.fields.insert(field.to_owned(), value.into());
+        self
+    }
+
+    /// Says how soon the client may try again.
+    #[must_use]
+    pub fn retry_after(mut self, wait: Duration) -> Self {
+        self.0.retry_after = Some(wait);
+        self
+    }
+
+    /// Keeps for the log what the client is not told.
+    #[must_use]
+    pub fn because(mut self, cause: impl Into<Cause>) -> Self {
+        self.0.cause = Some(cause.into());
+        self
+    }
+
+    /// The caller is not signed in, or no longer.
+    pub fn unauthenticated() -> Self {
+        let message = "The access token is missing, invalid or expired: sign in.";
+        Self::refused(StatusCode::UNAUTHORIZED, "unauthorized", message)
+    }
+
+    pub(crate) fn not_licensed(feature: Feature) -> Self {
+        let message = format!("The server's licence does not include {}.", feature.name());
+        Self::refused(StatusCode::FORBIDDEN, "feature_not_licensed", message)
+            .with("feature", feature.name())
+    }
+
+    pub(crate) fn over_budget(wait: Duration) -> Self {
+        let message = "Too many requests: try again after the time that Retry-After tells.";
+        Self::refused(StatusCode::TOO_MANY_REQUESTS, "rate_limited", message).retry_after(wait)
+    }
+
+    pub(crate) fn too_large(limit: usize) -> Self {
+        let message = format!("The body may have {limit} bytes.");
+        Self::refused(StatusCode::PAYLOAD_TOO_LARGE, "body_too_large", message).with("limit", limit)
+    }
+
+    pub(crate) fn overloaded(cause: &'static str) -> Self {
+        let message = "The server is busy: try again in a moment.";
+        Self::refused(StatusCode::SERVICE_UNAVAILABLE, "overloaded", message)
+            .retry_after(SOON)
+            .because(cause)
+    }
+
+    pub(crate) fn other_methods(allowed: &str) -> Self {
+        let message = format!("This path takes {allowed}.");
+        let mut told = Self::refused(StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", message);
+        told.0.allow = HeaderValue::from_str(allowed).ok();
+        told
+    }
+
+    pub(crate) fn no_such_path() -> Self {
+        Self::refused(StatusCode::NOT_FOUND, "not_found", "There is no such path.")
+    }
+}
+
+impl From<Unavailable> for ApiError {
+    fn from(err: Unavailable) -> Self {
+        let message = "A part of the server does not answer: try again in a moment.";
+        Self::refused(StatusCode::SERVICE_UNAVAILABLE, "unavailable", message)
+            .retry_after(SOON)
+            .because(err)
+    }
+}
+
+impl fmt::Display for ApiError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.0.code, self.0.message)
+    }
+}
+
+impl ResponseError for ApiError {
+    fn status_code(&self) -> StatusCode {
+        self.0.status
+    }
+
+    fn error_response(&self) -> HttpResponse {
+        if let Some(cause) = &self.0.cause {
+            tracing::error!(error = %Chain(&**cause), "request failed: {}", self.0.code);
+        }
+        let mut response = HttpResponse::build(self.0.status);
+        if let Some(wait) = self.0.retry_after {
+            // Rounded up: a client that came back sooner would be refused again.
+            let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
+            response.insert_header((RETRY_AFTER, seconds.max(1)));
+        }
+        if let Some(allow) = &self.0.allow {
+            response.insert_header((ALLOW, allow.clone()));
+        }
+        if self.0.status == StatusCode::UNAUTHORIZED {
+            response.insert_header((WWW_AUTHENTICATE, HeaderValue::from_static("Bearer")));
+        }
+        let mut body = Map::new();
+        body.insert("error".to_owned(), self.0.code.into());
+        body.insert("message".to_owned(), self.0.message.as_str().into());
+        body.extend(self.0.fields.clone());
+        response.json(body)
+    }
+}
+
+/// An error and what caused it, on one line.
+struct Chain<'a>(&'a (dyn Error + 'static));
+
+impl fmt::Display for Chain<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.0)?;
+        let mut next = self.0.source();
+        while let Some(err) = next {
+            write!(f, ": {err}")?;
+            next = err.source();
+        }
+        Ok(())
+    }
+}

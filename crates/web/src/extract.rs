@@ -1,0 +1,53 @@
+//! What handlers may ask of the gates. Extractors only read what the gates
+//! left: actix-web polls all of a handler's together, so one that decided
+//! would let the body be read before the answer is no.
+
+use std::future::{Ready, ready};
+
+use actix_web::dev::Payload;
+use actix_web::{FromRequest, HttpMessage, HttpRequest};
+use pia_identity::{Claim, Standing};
+
+use crate::ApiError;
+use crate::budgets::{Budget, Payer};
+
+/// A caller whom the gates let in. A handler that takes one cannot be reached
+/// without.
+#[derive(Debug, Clone, Copy)]
+pub struct Caller(pub Standing);
+
+/// Whose token came with the request, if any did; nobody has looked whether
+/// the account or the session is still there.
+#[derive(Debug, Clone, Copy)]
+pub struct Claimed(pub Option<Claim>);
+
+/// The longest body that the route reads.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct BodyLimit(pub(crate) usize);
+
+/// What the handler is to count the call against.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Pays {
+    pub(crate) budget: Budget,
+    pub(crate) otherwise: Payer,
+}
+
+impl FromRequest for Caller {
+    type Error = ApiError;
+    type Future = Ready<Result<Self, ApiError>>;
+
+    fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
+        let caller = request.extensions().get::<Self>().copied();
+        ready(caller.ok_or_else(|| ApiError::internal("the route's access lets anyone in")))
+    }
+}
+
+impl FromRequest for Claimed {
+    type Error = ApiError;
+    type Future = Ready<Result<Self, ApiError>>;
+
+    fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
+        let claimed = request.extensions().get::<Self>().copied();
+        ready(Ok(claimed.unwrap_or(Self(None))))
+    }
+}

@@ -1,0 +1,232 @@
+//! The gates before every route, in their one order: licence, identity (the
+//! token's signature alone), rate budget, account, feature, length of the body.
+
+use std::sync::Arc;
+
+use actix_web::body::{EitherBody, MessageBody};
+use actix_web::dev::{ServiceRequest, ServiceResponse};
+use actix_web::http::StatusCode;
+use actix_web::http::header::{AUTHORIZATION, CONTENT_LENGTH, HeaderName};
+use actix_web::middleware::Next;
+use actix_web::{Error, HttpMessage, ResponseError, web};
+use pia_identity::{AccessTokens, Attempt, Claim, CustomerType, Standing, Standings};
+use pia_kernel::{Clock, Live, Secret};
+use pia_policy::{LicenceState, Licensed};
+
+use crate::budgets::{Budget, Budgets, Payer};
+use crate::client_address::ClientAddress;
+use crate::extract::{BodyLimit, Pays};
+use crate::routes::{Access, Charge, Found, Licensing, Route, RouteTable};
+use crate::{ApiError, Caller, Claimed, Runner};
+
+/// What accounts owe before they may use the service.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct AccountRules {
+    /// Whether each must have declared whether it is a trader.
+    pub require_declaration: bool,
+}
+
+impl AccountRules {
+    /// Whether an account of this type owes its declaration.
+    pub fn owes_declaration(&self, customer: CustomerType) -> bool {
+        self.require_declaration && customer == CustomerType::NotDeclared
+    }
+}
+
+/// What the gates decide with.
+pub struct Gates {
+    /// Which routes there are.
+    pub table: RouteTable,
+    /// Whose an access token is.
+    pub tokens: AccessTokens,
+    /// Whether they still have an account and a session.
+    pub standings: Standings,
+    /// How often they may call.
+    pub budgets: Arc<Budgets>,
+    /// What they may call.
+    pub licence: Live<LicenceState>,
+    /// Where the server can be set up: `https://…/admin/setup`.
+    pub setup_url: String,
+    /// What they owe first.
+    pub rules: Live<AccountRules>,
+    /// What opens [`Access::Operator`] from elsewhere.
+    pub metrics_token: Live<Option<Secret<String>>>,
+    /// The time that licences end by.
+    pub clock: Arc<dyn Clock>,
+    /// Where the database is asked.
+    pub runner: Runner,
+}
+
+/// Middleware that lets a request through to its handler, or does not.
+///
+/// What is registered beside the table is refused: it states no access.
+pub async fn admit<B: MessageBody + 'static>(
+    request: ServiceRequest,
+    next: Next<B>,
+) -> Result<ServiceResponse<EitherBody<B>>, Error> {
+    let gates = request.app_data::<web::Data<Gates>>().cloned();
+    let gates = gates.ok_or_else(|| ApiError::internal("no gates are configured"))?;
+    match gates.decide(&request).await {
+        Ok(()) => Ok(next.call(request).await?.map_into_left_body()),
+        Err(refusal) => Ok(request.into_response(refusal.error_response()).map_into_right_body()),
+    }
+}
+
+impl Gates {
+    async fn decide(&self, request: &ServiceRequest) -> Result<(), ApiError> {
+        let pattern = request.match_pattern().unwrap_or_default();
+        let found = self.table.find(request.method(), &pattern);
+        let licensing = match &found {
+            Found::Route(route) => route.licensing,
+            // An unlicensed server says so wherever it is asked.
+            Found::OtherMethods(_) | Found::Nothing => Licensing::MayHaveEnded,
+        };
+        self.licensed(licensing)?;
+        match found {
+            Found::Route(route) => self.pass(request, route).await,
+            Found::OtherMethods(allowed) => Err(ApiError::other_methods(&allowed)),
+            Found::Nothing => Err(ApiError::no_such_path()),
+        }
+    }
+
+    fn licensed(&self, needed: Licensing) -> Result<(), ApiError> {
+        if needed == Licensing::NotNeeded {
+            return Ok(());
+        }
+        let state = self.licence.get();
+        match (state.at(self.clock.now()), needed) {
+            (Licensed::Not, _) => {
+                let message = "The server has no licence yet: its operator must install one.";
+                Err(ApiError::refused(StatusCode::FORBIDDEN, "no_license", message)
+                    .with("setupUrl", self.setup_url.as_str()))
+            }
+            (Licensed::Expired(_), Licensing::InForce) => {
+                let message = "The server's licence has ended: until it is renewed, data can be \
+                               read but not changed.";
+                Err(ApiError::refused(StatusCode::FORBIDDEN, "license_expired", message))
+            }
+            (Licensed::Expired(_) | Licensed::Valid(_), _) => Ok(()),
+        }
+    }
+
+    /// A caller is counted before they are refused, so that guessing a token
+    /// costs the guesser; and refused before anything of the body is read.
+    async fn pass(&self, request: &ServiceRequest, route: &Route) -> Result<(), ApiError> {
+        let claim = bearer(request).and_then(|token| self.tokens.read(token));
+        let payer = payer(request, claim);
+        if let (Charge::AtGate(budget), Some(payer)) = (route.charge, payer) {
+            self.charge(budget, payer).await?;
+        }
+        match route.access {
+            Access::Anonymous => {}
+            Access::Bearer => {
+                let standing = self.standing(claim, route).await?;
+                request.extensions_mut().insert(Caller(standing));
+            }
+            Access::Operator => self.operator(request)?,
+        }
+        self.includes(route)?;
+        fits(request, route)?;
+        let mut left = request.extensions_mut();
+        left.insert(BodyLimit(route.body_limit));
+        left.insert(Claimed(claim));
+        if let (Charge::InHandler(budget), Some(payer)) = (route.charge, payer) {
+            left.insert(Pays { budget, otherwise: payer });
+        }
+        Ok(())
+    }
+
+    pub(crate) async fn charge(&self, budget: Budget, payer: Payer) -> Result<(), ApiError> {
+        let attempt = if let Some(attempt) = self.budgets.take_here(budget, payer) {
+            attempt
+        } else {
+            let budgets = Arc::clone(&self.budgets);
+            self.runner.run(async move { budgets.take_shared(budget, payer).await }).await?
+        };
+        match attempt {
+            Attempt::Allowed => Ok(()),
+            Attempt::Wait(wait) => Err(ApiError::over_budget(wait)),
+        }
+    }
+
+    /// The account and the session are looked at on every request: a token
+    /// says who its holder was when it was issued, not that they may still
+    /// come in. What is remembered of them may only let pass.
+    async fn standing(&self, claim: Option<Claim>, route: &Route) -> Result<Standing, ApiError> {
+        let claim = claim.ok_or_else(ApiError::unauthenticated)?;
+        if let Some(standing) = self.standings.cached(claim)
+            && self.refusal(standing, route).is_none()
+        {
+            return Ok(standing);
+        }
+        let standings = self.standings.clone();
+        let fresh = self.runner.run(async move { standings.fresh(claim).await }).await?;
+        let standing = fresh.ok_or_else(ApiError::unauthenticated)?;
+        match self.refusal(standing, route) {
+            Some(refusal) => Err(refusal),
+            None => Ok(standing),
+        }
+    }
+
+    fn refusal(&self, standing: Standing, route: &Route) -> Option<ApiError> {
+        let owes = self.rules.get().owes_declaration(standing.customer)
+            && !route.open_before_declaration();
+        let message = "Declare first whether you use the service as a trader.";
+        owes.then(|| {
+            ApiError::refused(StatusCode::FORBIDDEN, "business_profile_incomplete", message)
+        })
+    }
+
+    fn operator(&self, request: &ServiceRequest) -> Result<(), ApiError> {
+        let on_the_machine =
+            request.extensions().get::<ClientAddress>().is_some_and(ClientAddress::is_here);
+        let token = self.metrics_token.get();
+        let knows_it = match (&*token, bearer(request)) {
+            (Some(token), Some(shown)) => token.is(shown),
+            _ => false,
+        };
+        if on_the_machine || knows_it { Ok(()) } else { Err(ApiError::unauthenticated()) }
+    }
+
+    fn includes(&self, route: &Route) -> Result<(), ApiError> {
+        let Some(feature) = route.feature else { return Ok(()) };
+        let state = self.licence.get();
+        match state.at(self.clock.now()) {
+            Licensed::Valid(licence) | Licensed::Expired(licence)
+                if licence.features.contains(&feature) =>
+            {
+                Ok(())
+            }
+            _ => Err(ApiError::not_licensed(feature)),
+        }
+    }
+}
+
+fn payer(request: &ServiceRequest, claim: Option<Claim>) -> Option<Payer> {
+    let address = || {
+        let address = request.extensions().get::<ClientAddress>().map(|it| it.ip);
+        address.flatten().map(Payer::address)
+    };
+    claim.map(|it| Payer::User(it.user)).or_else(address)
+}
+
+/// The one place that reads an access token from a request.
+fn bearer(request: &ServiceRequest) -> Option<&str> {
+    let (scheme, token) = text(request, AUTHORIZATION)?.split_once(' ')?;
+    scheme.eq_ignore_ascii_case("Bearer").then_some(token.trim())
+}
+
+fn fits(request: &ServiceRequest, route: &Route) -> Result<(), ApiError> {
+    let length = text(request, CONTENT_LENGTH).and_then(|it| it.parse::<usize>().ok());
+    match length {
+        Some(length) if length > route.body_limit => Err(ApiError::too_large(route.body_limit)),
+        _ => Ok(()),
+    }
+}
+
+fn text(request: &ServiceRequest, name: HeaderName) -> Option<&str> {
+    request.headers().get(name)?.to_str().ok()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,206 @@
+//! What gets past the gates, and what a panic behind them answers.
+
+use std::time::Duration;
+
+use actix_web::http::Method;
+use actix_web::middleware::from_fn;
+use actix_web::web::Data;
+use actix_web::{App, HttpResponse, test};
+use pia_identity::{
+    MockAccountStore, MockAttemptStore, Quota, SessionSettings, SigningKeys, TokenNames,
+};
+use pia_kernel::Timestamp;
+use pia_policy::{Feature, Licence};
+use pia_testkit::FixedClock;
+use serde_json::Value;
+
+use super::*;
+use crate::{Answer, Docs, Quotas, surface, wire};
+
+const NOW: Timestamp = Timestamp::UNIX_EPOCH;
+
+fn licence(expires_at: Option<Timestamp>) -> LicenceState {
+    LicenceState::Loaded(Licence {
+        id: uuid::Uuid::nil(),
+        edition: "Community".to_owned(),
+        licensee: "A test".to_owned(),
+        features: [Feature::Sync].into(),
+        max_users: None,
+        max_admins: None,
+        issued_at: NOW,
+        expires_at,
+    })
+}
+
+fn gates(table: Vec<Route>, state: LicenceState) -> Data<Gates> {
+    let clock: Arc<dyn Clock> = Arc::new(FixedClock(NOW));
+    let quota = Quota { burst: 2, window: Duration::from_mins(1) };
+    let quotas = Quotas {
+        global: quota,
+        auth: quota,
+        local_auth: quota,
+        sync: quota,
+        ai: quota,
+        feedback: quota,
+        pod_uplink: quota,
+    };
+    let attempts = Arc::new(MockAttemptStore::new());
+    Data::new(Gates {
+        table: RouteTable::new(table),
+        tokens: tokens(Arc::clone(&clock)),
+        standings: Standings::new(Arc::new(MockAccountStore::new()), Arc::clone(&clock)),
+        budgets: Arc::new(Budgets::new(quotas, attempts, Arc::clone(&clock))),
+        licence: Live::new(state),
+        setup_url: "http://here/admin/setup".to_owned(),
+        rules: Live::new(AccountRules::default()),
+        metrics_token: Live::new(Some(Secret::new("open sesame".to_owned()))),
+        clock,
+        runner: Runner::here(),
+    })
+}
+
+fn tokens(clock: Arc<dyn Clock>) -> AccessTokens {
+    let current = Secret::new("an example of thirty-two letters".to_owned());
+    let names = TokenNames { issuer: "i".to_owned(), audience: "a".to_owned() };
+    let settings = Live::new(SessionSettings::default());
+    AccessTokens::new(&SigningKeys { current, previous: None }, names, settings, clock)
+}
+
+fn route(path: &'static str) -> Route {
+    Route {
+        method: Method::GET,
+        path,
+        access: Access::Anonymous,
+        licensing: Licensing::MayHaveEnded,
+        feature: None,
+        charge: Charge::Free,
+        body_limit: 0,
+        handler: |route| route.to(HttpResponse::Ok),
+        docs: Docs {
+            tag: "test",
+            summary: "",
+            request: None,
+            answer: Answer::Json(wire::<String>),
+            refusals: &[],
+        },
+    }
+}
+
+struct Told {
+    status: u16,
+    body: Value,
+    request_id: Option<String>,
+}
+
+async fn get(rows: fn() -> Vec<Route>, state: LicenceState, path: &str) -> Told {
+    ask(rows, state, test::TestRequest::get().uri(path)).await
+}
+
+async fn ask(rows: fn() -> Vec<Route>, state: LicenceState, ask: test::TestRequest) -> Told {
+    let app = App::new()
+        .app_data(gates(rows(), state))
+        .wrap(from_fn(admit))
+        .wrap(from_fn(surface))
+        .configure(|config| RouteTable::new(rows()).register(config))
+        .route("/beside", web::get().to(HttpResponse::Ok));
+    let service = test::init_service(app).await;
+    let answer = match test::try_call_service(&service, ask.to_request()).await {
+        Ok(answer) => answer.map_into_boxed_body().into_parts().1,
+        Err(err) => err.error_response(),
+    };
+    let status = answer.status().as_u16();
+    let request_id = answer.headers().get("x-request-id");
+    let request_id = request_id.and_then(|it| it.to_str().ok()).map(str::to_owned);
+    let body = actix_web::body::to_bytes(answer.into_body()).await.unwrap_or_default();
+    Told { status, body: serde_json::from_slice(&body).unwrap_or_default(), request_id }
+}
+
+fn error(told: &Told) -> (u16, &str) {
+    (told.status, told.body["error"].as_str().unwrap_or_default())
+}
+
+#[actix_web::test]
+async fn a_route_beside_the_table_states_no_access_and_is_not_reached() {
+    let told = get(|| vec![route("/in")], licence(None), "/beside").await;
+
+    assert_eq!(error(&told), (404, "not_found"));
+}
+
+#[actix_web::test]
+async fn a_panic_answers_500_with_the_requests_id() {
+    let rows = || {
+        vec![Route {
+            handler: |route| route.to(|| async { panic!("on purpose") as HttpResponse }),
+            ..route("/panics")
+        }]
+    };
+
+    let told = get(rows, licence(None), "/panics").await;
+
+    assert_eq!(error(&told), (500, "internal_error"));
+    assert!(told.request_id.is_some());
+}
+
+#[actix_web::test]
+async fn another_method_is_told_which_there_are() {
+    let request = test::TestRequest::post().uri("/in");
+
+    let told = ask(|| vec![route("/in")], licence(None), request).await;
+
+    assert_eq!(error(&told), (405, "method_not_allowed"));
+}
+
+#[actix_web::test]
+async fn an_unlicensed_server_answers_nothing_but_what_sets_it_up() {
+    let rows = || vec![route("/in"), Route { licensing: Licensing::NotNeeded, ..route("/setup") }];
+
+    for path in ["/in", "/nowhere"] {
+        let told = get(rows, LicenceState::Missing, path).await;
+
+        assert_eq!(error(&told), (403, "no_license"), "{path}");
+        assert_eq!(told.body["setupUrl"], "http://here/admin/setup");
+    }
+    assert_eq!(get(rows, LicenceState::Missing, "/setup").await.status, 200);
+}
+
+#[actix_web::test]
+async fn a_licence_that_has_ended_lets_read_but_not_write() {
+    let rows = || vec![route("/read"), Route { licensing: Licensing::InForce, ..route("/write") }];
+
+    let read = get(rows, licence(Some(NOW)), "/read").await;
+    let write = get(rows, licence(Some(NOW)), "/write").await;
+
+    assert_eq!(read.status, 200);
+    assert_eq!(error(&write), (403, "license_expired"));
+}
+
+#[actix_web::test]
+async fn a_feature_that_is_not_licensed_is_named() {
+    let rows = || vec![Route { feature: Some(Feature::AiProxy), ..route("/ai") }];
+
+    let told = get(rows, licence(None), "/ai").await;
+
+    assert_eq!(error(&told), (403, "feature_not_licensed"));
+    assert_eq!(told.body["feature"], "AiProxy");
+}
+
+#[actix_web::test]
+async fn a_stranger_needs_the_metrics_token() {
+    let rows = || vec![Route { access: Access::Operator, ..route("/metrics") }];
+    let with = |token: &str| {
+        test::TestRequest::get().uri("/metrics").insert_header(("authorization", token))
+    };
+
+    let right = ask(rows, licence(None), with("Bearer open sesame")).await;
+    let wrong = ask(rows, licence(None), with("Bearer open barley")).await;
+
+    assert_eq!((right.status, wrong.status), (200, 401));
+}
+
+#[actix_web::test]
+async fn a_bearer_that_is_no_token_does_not_close_an_anonymous_route() {
+    let request =
+        test::TestRequest::get().uri("/in").insert_header(("authorization", "Bearer anonymous"));
+
+    assert_eq!(ask(|| vec![route("/in")], licence(None), request).await.status, 200);
+}

@@ -1,0 +1,38 @@
+//! What every surface shares: the route table, the gates before its routes,
+//! what extractors may ask for, and how failures look.
+
+mod access_log;
+mod base_path;
+mod body;
+mod body_memory;
+mod budgets;
+mod client_address;
+mod compression;
+mod error;
+mod extract;
+mod gates;
+mod metrics;
+mod openapi;
+mod refusals;
+mod request_id;
+mod routes;
+mod runner;
+mod surface;
+mod toll;
+
+pub use base_path::{BasePath, strip_base_path};
+pub use body::{Body, RawBody};
+pub use body_memory::BodyMemory;
+pub use budgets::{Budget, Budgets, Quotas};
+pub use client_address::{ClientAddress, TrustedProxies};
+pub use compression::{hide_identity_encoding, keep_uncompressed};
+pub use error::{ApiError, FieldError};
+pub use extract::{Caller, Claimed};
+pub use gates::{AccountRules, Gates, admit};
+pub use metrics::{Metrics, Read};
+pub use openapi::openapi;
+pub use request_id::RequestId;
+pub use routes::{Access, Answer, Charge, Docs, Licensing, Route, RouteTable, WireType, wire};
+pub use runner::Runner;
+pub use surface::surface;
+pub use toll::Toll;

@@ -1,0 +1,148 @@
+//! The OpenAPI document, made of the route table.
+
+use serde_json::{Map, Value, json};
+
+use crate::routes::{Access, Answer, Charge, Licensing, Route, RouteTable};
+
+/// What the gates do is said from the same rows that they read, so it cannot
+/// be said wrongly; only summaries and wire structs come from elsewhere. The
+/// admin plane is left out.
+pub fn openapi(table: &RouteTable, version: &str) -> Value {
+    let mut schemas = Vec::new();
+    let mut paths = Map::new();
+    for route in table.iter().filter(|it| is_public(it.path)) {
+        let path = paths.entry(route.path).or_insert_with(|| json!({}));
+        if let Some(methods) = path.as_object_mut() {
+            let method = route.method.as_str().to_ascii_lowercase();
+            methods.insert(method, operation(route, &mut schemas));
+        }
+    }
+    let mut schemas: Map<String, Value> =
+        schemas.into_iter().map(|(name, it)| (name, json!(it))).collect();
+    schemas.insert("Error".to_owned(), error_schema());
+    schemas.sort_keys();
+    json!({
+        "openapi": "3.1.0",
+        "info": {
+            "title": "pia-server",
+            "version": version,
+            "description": "Absent values are omitted, never null; enums are integers.",
+        },
+        "paths": paths,
+        "components": {
+            "schemas": schemas,
+            "securitySchemes": {
+                "bearer": { "type": "http", "scheme": "bearer", "bearerFormat": "JWT" },
+            },
+        },
+    })
+}
+
+type Schemas = Vec<(String, utoipa::openapi::RefOr<utoipa::openapi::Schema>)>;
+
+fn is_public(path: &str) -> bool {
+    !path.starts_with("/admin") && !path.starts_with("/api/admin")
+}
+
+fn operation(route: &Route, schemas: &mut Schemas) -> Value {
+    let mut operation = Map::from_iter([
+        ("tags".to_owned(), json!([route.docs.tag])),
+        ("summary".to_owned(), route.docs.summary.into()),
+    ]);
+    if let Some(request) = route.docs.request {
+        operation.insert("requestBody".to_owned(), request_body(&request(schemas)));
+        operation.insert("x-body-limit".to_owned(), route.body_limit.into());
+    }
+    if route.access != Access::Anonymous {
+        operation.insert("security".to_owned(), json!([{ "bearer": [] }]));
+    }
+    if let Some(feature) = route.feature {
+        operation.insert("x-feature".to_owned(), feature.name().into());
+    }
+    if let Charge::AtGate(budget) | Charge::InHandler(budget) = route.charge {
+        operation.insert("x-rate-budget".to_owned(), budget.name().into());
+    }
+    operation.insert("responses".to_owned(), responses(route, schemas).into());
+    operation.into()
+}
+
+fn request_body(name: &str) -> Value {
+    json!({ "required": true, "content": { "application/json": reference(name) } })
+}
+
+fn responses(route: &Route, schemas: &mut Schemas) -> Map<String, Value> {
+    let mut responses = Map::new();
+    let (status, answer) = match route.docs.answer {
+        Answer::Json(it) => ("200", json!({ "application/json": reference(&it(schemas)) })),
+        Answer::JsonOrEvents(it) => (
+            "200",
+            json!({
+                "application/json": reference(&it(schemas)),
+                "text/event-stream": { "schema": { "type": "string" } },
+            }),
+        ),
+        Answer::Other(kind) => ("200", json!({ kind: { "schema": { "type": "string" } } })),
+        Answer::Nothing => ("204", Value::Null),
+    };
+    let mut told = Map::from_iter([("description".to_owned(), "All is well.".into())]);
+    if !answer.is_null() {
+        told.insert("content".to_owned(), answer);
+    }
+    responses.insert(status.to_owned(), told.into());
+    for (status, when) in refusals(route) {
+        let told = json!({
+            "description": when,
+            "content": { "application/json": reference("Error") },
+        });
+        responses.entry(status.to_string()).or_insert(told);
+    }
+    responses.sort_keys();
+    responses
+}
+
+/// What the gates refuse with, and after that the handler.
+fn refusals(route: &Route) -> Vec<(u16, &'static str)> {
+    let mut refusals = route.docs.refusals.to_vec();
+    if route.docs.request.is_some() {
+        refusals.push((400, "The body is malformed or says what it must not; see `errors`."));
+        refusals.push((413, "The body is longer than `x-body-limit`."));
+        refusals.push((415, "The body is no JSON."));
+    }
+    if route.access != Access::Anonymous {
+        refusals.push((401, "There is no access token, or none that is good."));
+    }
+    if route.feature.is_some() || route.licensing != Licensing::NotNeeded {
+        refusals.push((403, "The licence or the account does not allow it."));
+    }
+    if route.charge != Charge::Free {
+        refusals.push((429, "Too many requests; `Retry-After` tells when to come back."));
+    }
+    refusals
+}
+
+fn reference(name: &str) -> Value {
+    json!({ "schema": { "$ref": format!("#/components/schemas/{name}") } })
+}
+
+fn error_schema() -> Value {
+    json!({
+        "type": "object",
+        "required": ["error", "message"],
+        "properties": {
+            "error": { "type": "string", "description": "What it is, for programs." },
+            "message": { "type": "string", "description": "The same for people." },
+            "errors": {
+                "type": "array",
+                "items": {
+                    "type": "object",
+                    "required": ["field", "code", "message"],
+                    "properties": {
+                        "field": { "type": "string" },
+                        "code": { "type": "string" },
+                        "message": { "type": "string" },
+                    },
+                },
+            },
+        },
+    })
+}

@@ -1,0 +1,86 @@
+//! Accounts, signing in, and staying so.
+
+use actix_web::http::StatusCode;
+use pia_identity::{
+    AccountError, DeclareError, RefreshError, RegisterError, SignInError, Violation,
+};
+
+use crate::{ApiError, FieldError};
+
+impl From<Violation> for FieldError {
+    fn from(violation: Violation) -> Self {
+        let Violation { field, code, message } = violation;
+        Self { field: field.to_owned(), code, message }
+    }
+}
+
+fn invalid(violations: Vec<Violation>) -> ApiError {
+    ApiError::invalid(violations.into_iter().map(Into::into).collect())
+}
+
+impl From<RegisterError> for ApiError {
+    fn from(err: RegisterError) -> Self {
+        match err {
+            RegisterError::Invalid(violations) => invalid(violations),
+            RegisterError::Closed => {
+                let message = "This server does not let you make an account.";
+                Self::refused(StatusCode::FORBIDDEN, "registration_closed", message)
+            }
+            RegisterError::EmailTaken => {
+                let message = "There is an account with this address: sign in.";
+                Self::refused(StatusCode::CONFLICT, "email_exists", message)
+            }
+            RegisterError::SeatsTaken { limit } => {
+                let message = "All accounts that the server's licence allows are taken.";
+                Self::refused(StatusCode::FORBIDDEN, "user_limit_reached", message)
+                    .with("limit", limit)
+            }
+            RegisterError::Unavailable(err) => err.into(),
+        }
+    }
+}
+
+impl From<SignInError> for ApiError {
+    fn from(err: SignInError) -> Self {
+        match err {
+            SignInError::WrongCredentials => {
+                let message = "The e-mail address or the password is wrong.";
+                Self::refused(StatusCode::UNAUTHORIZED, "invalid_credentials", message)
+            }
+            SignInError::TooMany { wait } => Self::over_budget(wait),
+            SignInError::Unavailable(err) => err.into(),
+        }
+    }
+}
+
+impl From<RefreshError> for ApiError {
+    fn from(err: RefreshError) -> Self {
+        match err {
+            // Not told apart: a thief need not know that they were noticed.
+            RefreshError::Invalid | RefreshError::Reused => {
+                let message = "The session has ended: sign in again.";
+                Self::refused(StatusCode::UNAUTHORIZED, "invalid_refresh_token", message)
+            }
+            RefreshError::Unavailable(err) => err.into(),
+        }
+    }
+}
+
+impl From<AccountError> for ApiError {
+    fn from(err: AccountError) -> Self {
+        match err {
+            AccountError::Gone => Self::unauthenticated(),
+            AccountError::Unavailable(err) => err.into(),
+        }
+    }
+}
+
+impl From<DeclareError> for ApiError {
+    fn from(err: DeclareError) -> Self {
+        match err {
+            DeclareError::Invalid(violations) => invalid(violations),
+            DeclareError::Gone => Self::unauthenticated(),
+            DeclareError::Unavailable(err) => err.into(),
+        }
+    }
+}

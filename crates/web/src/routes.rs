@@ -1,0 +1,160 @@
+//! The route table: all that is known of each route, in one place.
+
+use actix_web::http::Method;
+use actix_web::web::{self, ServiceConfig};
+use pia_policy::Feature;
+use utoipa::ToSchema;
+use utoipa::openapi::{RefOr, Schema};
+
+use crate::budgets::Budget;
+
+/// One route. Nothing has a default, so nothing is left unsaid.
+pub struct Route {
+    /// `GET`, `POST`, …; `HEAD` comes with `GET`.
+    pub method: Method,
+    /// As actix-web matches it: `/api/ai/chat`.
+    pub path: &'static str,
+    /// Who may call it.
+    pub access: Access,
+    /// Which licence it needs at all.
+    pub licensing: Licensing,
+    /// What the licence must include.
+    pub feature: Option<Feature>,
+    /// What its callers share with those of other routes.
+    pub charge: Charge,
+    /// The longest body it reads, in bytes after decompression.
+    pub body_limit: usize,
+    /// Puts the handler in its place.
+    pub handler: fn(actix_web::Route) -> actix_web::Route,
+    /// What OpenAPI says of it beyond all this.
+    pub docs: Docs,
+}
+
+/// Who may call a route.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    /// Whoever can reach the server. A bearer token that comes along is read,
+    /// but never refused.
+    Anonymous,
+    /// Whoever has an access token and still has an account and a session.
+    Bearer,
+    /// Whoever calls from the machine itself, or with the metrics token.
+    Operator,
+}
+
+/// Which licence a route needs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Licensing {
+    /// None: probes, and what sets the server up.
+    NotNeeded,
+    /// One that may have ended: staying signed in, reading, leaving.
+    MayHaveEnded,
+    /// One that is in force: writing, and what costs.
+    InForce,
+}
+
+/// What a call of a route is counted against, and where.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Charge {
+    /// It is not counted.
+    Free,
+    /// The gates count it.
+    AtGate(Budget),
+    /// The handler counts it through [`Toll`](crate::Toll), once it has read
+    /// from the body who pays.
+    InHandler(Budget),
+}
+
+/// What OpenAPI says of a route beyond what the gates do.
+#[derive(Clone, Copy)]
+pub struct Docs {
+    /// The group that it is listed under.
+    pub tag: &'static str,
+    /// What it is for, in one sentence.
+    pub summary: &'static str,
+    /// What is sent to it.
+    pub request: Option<WireType>,
+    /// What it answers when all is well.
+    pub answer: Answer,
+    /// What else its handler refuses with: status and when.
+    pub refusals: &'static [(u16, &'static str)],
+}
+
+/// What a route answers when all is well.
+#[derive(Clone, Copy)]
+pub enum Answer {
+    /// JSON with status 200.
+    Json(WireType),
+    /// JSON with status 200, or an event stream where the request asks for it.
+    JsonOrEvents(WireType),
+    /// Another media type with status 200.
+    Other(&'static str),
+    /// Status 204 and nothing else.
+    Nothing,
+}
+
+/// Adds a wire struct, and those in it, to a document; answers its name there.
+pub type WireType = fn(&mut Vec<(String, RefOr<Schema>)>) -> String;
+
+/// The [`WireType`] of `T`.
+pub fn wire<T: ToSchema>(schemas: &mut Vec<(String, RefOr<Schema>)>) -> String {
+    T::schemas(schemas);
+    schemas.push((T::name().into_owned(), T::schema()));
+    T::name().into_owned()
+}
+
+/// Every route of the server. What is not in it does not exist.
+pub struct RouteTable(Vec<Route>);
+
+pub(crate) enum Found<'a> {
+    Route(&'a Route),
+    /// The path takes these methods only.
+    OtherMethods(String),
+    Nothing,
+}
+
+impl Route {
+    /// Whether an account that owes its declaration as a trader may call it.
+    pub(crate) fn open_before_declaration(&self) -> bool {
+        self.path.starts_with("/auth/")
+    }
+}
+
+impl RouteTable {
+    /// A table of these routes.
+    pub fn new(routes: Vec<Route>) -> Self {
+        Self(routes)
+    }
+
+    /// The routes, in the order they were written.
+    pub fn iter(&self) -> impl Iterator<Item = &Route> {
+        self.0.iter()
+    }
+
+    /// Registers every route.
+    pub fn register(&self, config: &mut ServiceConfig) {
+        for route in &self.0 {
+            // `route`, which guards the resource by its method: of two plain
+            // resources with one path the second is never asked.
+            config.route(route.path, (route.handler)(web::method(route.method.clone())));
+            if route.method == Method::GET {
+                config.route(route.path, (route.handler)(web::method(Method::HEAD)));
+            }
+        }
+    }
+
+    pub(crate) fn find(&self, method: &Method, path: &str) -> Found<'_> {
+        let method = if method == Method::HEAD { &Method::GET } else { method };
+        let mut others = Vec::new();
+        for route in self.0.iter().filter(|it| it.path == path) {
+            if route.method == method {
+                return Found::Route(route);
+            }
+            others.push(route.method.as_str());
+            if route.method == Method::GET {
+                others.push(Method::HEAD.as_str());
+            }
+        }
+        if others.is_empty() { Found::Nothing } else { Found::OtherMethods(others.join(", ")) }
+    }
+}

@@ -1,0 +1,77 @@
+//! The outermost layer: a request's id, what is logged and counted of it, and
+//! a panic that becomes an answer.
+
+use std::panic::AssertUnwindSafe;
+use std::time::Instant;
+
+use actix_web::Error;
+use actix_web::body::MessageBody;
+use actix_web::dev::{ServiceRequest, ServiceResponse};
+use actix_web::error::InternalError;
+use actix_web::middleware::Next;
+use actix_web::web::Data;
+use actix_web::{HttpMessage, ResponseError};
+use futures_util::FutureExt;
+use pia_identity::Claim;
+use tracing::Instrument;
+
+use crate::access_log::{Entry, Logged};
+use crate::{ApiError, Claimed, Metrics, RequestId, TrustedProxies};
+
+/// Middleware; wrap it last, so that it runs first.
+pub async fn surface<B: MessageBody + 'static>(
+    request: ServiceRequest,
+    next: Next<B>,
+) -> Result<ServiceResponse<Logged<B>>, Error> {
+    let started = Instant::now();
+    let id = RequestId::of(request.headers());
+    let client =
+        request.app_data::<Data<TrustedProxies>>().map(|proxies| proxies.client_of(&request));
+    let metrics = request.app_data::<Data<Metrics>>().cloned();
+    let in_flight = metrics.as_ref().map(|it| it.begin());
+    let method = request.method().clone();
+    {
+        let mut extensions = request.extensions_mut();
+        extensions.insert(id.clone());
+        if let Some(client) = client {
+            extensions.insert(client);
+        }
+    }
+    let span = tracing::info_span!("request", request.id = id.as_str());
+    let answered = AssertUnwindSafe(next.call(request).instrument(span)).catch_unwind().await;
+    let mut entry = Entry {
+        id: id.clone(),
+        method,
+        route: "-".to_owned(),
+        status: 500,
+        client: client.and_then(|it| it.ip),
+        user: None,
+        started,
+        metrics,
+        _in_flight: in_flight,
+    };
+    // Nothing outlives a request here that could be seen half changed.
+    let Ok(answer) = answered else {
+        return Err(after_panic(&id, &entry));
+    };
+    let mut answer = answer?;
+    answer.headers_mut().insert(RequestId::HEADER, id.header_value());
+    entry.status = answer.status().as_u16();
+    entry.route = answer.request().match_pattern().unwrap_or(entry.route);
+    entry.user = claim(&answer).map(|it| it.user);
+    Ok(answer.map_body(|_, body| Logged::new(body, entry)))
+}
+
+fn claim<B>(answer: &ServiceResponse<B>) -> Option<Claim> {
+    answer.request().extensions().get::<Claimed>().and_then(|it| it.0)
+}
+
+/// Left alone, a panic would close the connection, and with it what else the
+/// client had under way there.
+fn after_panic(id: &RequestId, entry: &Entry) -> Error {
+    let told = ApiError::internal("a handler panicked");
+    let mut response = told.error_response();
+    response.headers_mut().insert(RequestId::HEADER, id.header_value());
+    entry.write(0);
+    InternalError::from_response(told, response).into()
+}
