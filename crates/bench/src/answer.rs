@@ -1,0 +1,244 @@
+//! Reading answers of HTTP/1.1 as their bytes arrive.
+
+use std::fmt;
+
+use memchr::memmem;
+
+/// Longer than anything that a contender may answer.
+const LONGEST_HEAD: usize = 64 * 1024;
+const LONGEST_BODY: usize = 16 * 1024 * 1024;
+
+/// A whole answer, its body without the framing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    pub(crate) body: Vec<u8>,
+}
+
+/// The bytes are no answer that this reader knows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Malformed(&'static str);
+
+/// Takes the bytes of one connection, in pieces of any size.
+#[derive(Debug, Default)]
+pub(crate) struct AnswerReader {
+    held: Vec<u8>,
+    next: Next,
+    status: u16,
+    body: Vec<u8>,
+}
+
+/// What the next bytes are.
+#[derive(Debug, Default, Clone, Copy)]
+enum Next {
+    #[default]
+    Head,
+    /// So many bytes of a body of known length.
+    Sized(usize),
+    ChunkSize,
+    /// So many bytes of a chunk, and the line end after it.
+    Chunk(usize),
+    /// Lines up to an empty one, after the last chunk.
+    Trailer,
+    Done,
+}
+
+impl AnswerReader {
+    /// Takes what arrived; gives the answer once it is whole.
+    pub(crate) fn push(&mut self, piece: &[u8]) -> Result<Option<Answer>, Malformed> {
+        self.held.extend_from_slice(piece);
+        while self.step()? {}
+        if !matches!(self.next, Next::Done) {
+            return Ok(None);
+        }
+        self.next = Next::Head;
+        Ok(Some(Answer { status: self.status, body: std::mem::take(&mut self.body) }))
+    }
+
+    /// Whether nothing is held of an answer that has begun.
+    pub(crate) fn is_between_answers(&self) -> bool {
+        matches!(self.next, Next::Head) && self.held.is_empty()
+    }
+
+    /// Goes one part further, if that part is held whole.
+    fn step(&mut self) -> Result<bool, Malformed> {
+        let next = match self.next {
+            Next::Done => return Ok(false),
+            Next::Head => self.head()?,
+            Next::Sized(0) => Some(Next::Done),
+            Next::Sized(left) => self.sized(left)?,
+            Next::ChunkSize => self.chunk_size()?,
+            Next::Chunk(size) => self.chunk(size)?,
+            Next::Trailer => {
+                self.line()?.map(|line| if line.is_empty() { Next::Done } else { Next::Trailer })
+            }
+        };
+        self.next = next.unwrap_or(self.next);
+        Ok(next.is_some())
+    }
+
+    fn head(&mut self) -> Result<Option<Next>, Malformed> {
+        let Some(end) = memmem::find(&self.held, b"\r\n\r\n") else {
+            let within = self.held.len() <= LONGEST_HEAD;
+            return if within { Ok(None) } else { Err(Malformed("the head is too long")) };
+        };
+        let bytes: Vec<u8> = self.held.drain(..end + 4).collect();
+        let text = String::from_utf8(bytes).map_err(|_binary| Malformed("the head is no text"))?;
+        let mut lines = text.lines();
+        self.status = status(lines.next().unwrap_or_default())?;
+        let mut next = None;
+        for (name, value) in lines.filter_map(|line| line.split_once(':')) {
+            let value = value.trim();
+            if name.eq_ignore_ascii_case("transfer-encoding")
+                && value.eq_ignore_ascii_case("chunked")
+            {
+                next = Some(Next::ChunkSize);
+            } else if name.eq_ignore_ascii_case("content-length") && next.is_none() {
+                let length =
+                    value.parse().map_err(|_other| Malformed("the length is no number"))?;
+                next = Some(Next::Sized(length));
+            }
+        }
+        match next {
+            Some(Next::Sized(length)) if length > LONGEST_BODY => Err(TOO_LONG),
+            None if [204, 304].contains(&self.status) => Ok(Some(Next::Done)),
+            None => Err(Malformed("the body has neither a length nor chunks")),
+            some => Ok(some),
+        }
+    }
+
+    fn sized(&mut self, left: usize) -> Result<Option<Next>, Malformed> {
+        if self.held.is_empty() {
+            return Ok(None);
+        }
+        let taken = left.min(self.held.len());
+        self.keep(taken)?;
+        Ok(Some(Next::Sized(left - taken)))
+    }
+
+    fn chunk_size(&mut self) -> Result<Option<Next>, Malformed> {
+        let Some(line) = self.line()? else { return Ok(None) };
+        let digits = line.split(';').next().unwrap_or_default().trim();
+        let size =
+            usize::from_str_radix(digits, 16).map_err(|_other| Malformed("a chunk has no size"))?;
+        if size > LONGEST_BODY {
+            return Err(TOO_LONG);
+        }
+        Ok(Some(if size == 0 { Next::Trailer } else { Next::Chunk(size) }))
+    }
+
+    fn chunk(&mut self, size: usize) -> Result<Option<Next>, Malformed> {
+        if self.held.len() < size + 2 {
+            return Ok(None);
+        }
+        self.keep(size)?;
+        let end: Vec<u8> = self.held.drain(..2).collect();
+        if end == b"\r\n" { Ok(Some(Next::ChunkSize)) } else { Err(Malformed("a chunk overran")) }
+    }
+
+    /// The next line without its end, if it is held whole.
+    fn line(&mut self) -> Result<Option<String>, Malformed> {
+        let Some(end) = memmem::find(&self.held, b"\r\n") else {
+            let within = self.held.len() <= LONGEST_HEAD;
+            return if within { Ok(None) } else { Err(Malformed("a line is too long")) };
+        };
+        let mut line: Vec<u8> = self.held.drain(..end + 2).collect();
+        line.truncate(end);
+        String::from_utf8(line).map(Some).map_err(|_binary| Malformed("a line is no text"))
+    }
+
+    fn keep(&mut self, bytes: usize) -> Result<(), Malformed> {
+        if self.body.len() + bytes > LONGEST_BODY {
+            return Err(TOO_LONG);
+        }
+        self.body.extend(self.held.drain(..bytes));
+        Ok(())
+    }
+}
+
+const TOO_LONG: Malformed = Malformed("the body is too long");
+
+fn status(line: &str) -> Result<u16, Malformed> {
+    let rest = line.strip_prefix("HTTP/1.1 ").ok_or(Malformed("it is no answer of HTTP/1.1"))?;
+    let code = rest.split(' ').next().unwrap_or_default();
+    code.parse().map_err(|_other| Malformed("the status is no number"))
+}
+
+impl fmt::Display for Malformed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the answer cannot be read: {}", self.0)
+    }
+}
+
+impl std::error::Error for Malformed {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SIZED: &[u8] = b"HTTP/1.1 200 OK\r\ncontent-Length: 5\r\nx: y\r\n\r\nhello";
+    const CHUNKED: &[u8] = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n\
+        3\r\nhel\r\n2;note=1\r\nlo\r\n0\r\nx-after: 1\r\n\r\n";
+
+    fn hello() -> Answer {
+        Answer { status: 200, body: b"hello".to_vec() }
+    }
+
+    #[test]
+    fn an_answer_is_the_same_wherever_it_is_cut() {
+        for whole in [SIZED, CHUNKED] {
+            for step in 1..=whole.len() {
+                let mut reader = AnswerReader::default();
+
+                let answers: Vec<Answer> =
+                    whole.chunks(step).filter_map(|it| reader.push(it).unwrap()).collect();
+
+                assert_eq!(answers, [hello()], "in steps of {step}");
+                assert!(reader.is_between_answers());
+            }
+        }
+    }
+
+    #[test]
+    fn answers_follow_one_another_on_a_connection() {
+        let mut reader = AnswerReader::default();
+
+        let answers = [CHUNKED, SIZED, CHUNKED].map(|whole| reader.push(whole).unwrap());
+
+        assert_eq!(answers, [Some(hello()), Some(hello()), Some(hello())]);
+    }
+
+    #[test]
+    fn an_answer_without_a_body_ends_with_its_head() {
+        let answer = AnswerReader::default().push(b"HTTP/1.1 204 No Content\r\n\r\n").unwrap();
+
+        assert_eq!(answer, Some(Answer { status: 204, body: vec![] }));
+    }
+
+    #[test]
+    fn what_is_no_answer_is_refused() {
+        let wrong: [&[u8]; 6] = [
+            b"SSH-2.0\r\n\r\n",
+            b"HTTP/1.1 OK\r\n\r\n",
+            b"HTTP/1.1 200 OK\r\n\r\n",
+            b"HTTP/1.1 200 OK\r\ncontent-length: many\r\n\r\n",
+            b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nzz\r\n",
+            b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n1\r\nabc",
+        ];
+
+        for bytes in wrong {
+            let result = AnswerReader::default().push(bytes);
+
+            assert!(result.is_err(), "{}", String::from_utf8_lossy(bytes));
+        }
+    }
+
+    #[test]
+    fn an_endless_answer_is_refused() {
+        let mut reader = AnswerReader::default();
+        let announced = format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n", usize::MAX);
+
+        assert_eq!(reader.push(announced.as_bytes()), Err(TOO_LONG));
+        assert!(AnswerReader::default().push(&vec![b'a'; LONGEST_HEAD + 1]).is_err());
+    }
+}

@@ -1,0 +1,25 @@
+//! Runs the bare proxy: `pia-bench-bare-proxy LISTEN UPSTREAM`, an address each.
+
+use std::io::Write;
+use std::net::SocketAddr;
+use std::process::ExitCode;
+
+use pia_bench::{Outcome, serve};
+
+fn main() -> ExitCode {
+    match run(&std::env::args().skip(1).collect::<Vec<_>>()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(err) => {
+            // There is nobody left to tell where this fails.
+            drop(writeln!(std::io::stderr(), "pia-bench-bare-proxy: {err}"));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(arguments: &[String]) -> Outcome<()> {
+    let [listen, upstream] = arguments else {
+        return Err("usage: pia-bench-bare-proxy LISTEN UPSTREAM".into());
+    };
+    serve(listen.parse::<SocketAddr>()?, upstream.parse::<SocketAddr>()?)
+}

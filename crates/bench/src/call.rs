@@ -1,0 +1,138 @@
+//! Requests that are sent over and over, and how a right answer looks.
+
+use std::net::SocketAddr;
+
+use memchr::memmem;
+use serde_json::Value;
+
+use crate::answer::Answer;
+use crate::failure::Outcome;
+
+/// One request, ready to be written, and what must come back.
+#[derive(Debug, Clone)]
+pub(crate) struct Call {
+    pub(crate) request: Vec<u8>,
+    proof: Proof,
+}
+
+/// What makes an answer right, besides its status.
+#[derive(Debug, Clone)]
+pub(crate) enum Proof {
+    /// These bytes are in it.
+    Holds(Vec<u8>),
+    /// It is a whole event stream of at least so many chunks.
+    Stream(usize),
+}
+
+impl Call {
+    pub(crate) fn get(to: SocketAddr, path: &str, proof: Proof) -> Self {
+        let request = format!("GET {path} HTTP/1.1\r\nhost: {to}\r\n\r\n").into_bytes();
+        Self { request, proof }
+    }
+
+    pub(crate) fn post(post: &Post<'_>, proof: Proof) -> Self {
+        Self { request: post.bytes(), proof }
+    }
+
+    /// Whether the answer is what this call must bring.
+    pub(crate) fn check(&self, answer: &Answer) -> Outcome<()> {
+        let right = match &self.proof {
+            _ if answer.status != 200 => false,
+            Proof::Holds(bytes) => memmem::find(&answer.body, bytes).is_some(),
+            Proof::Stream(chunks) => is_whole_stream(&answer.body, *chunks),
+        };
+        if right {
+            return Ok(());
+        }
+        let body = String::from_utf8_lossy(&answer.body);
+        let begin: String = body.chars().take(300).collect();
+        Err(format!("a wrong answer, status {}: {begin}", answer.status).into())
+    }
+}
+
+/// A JSON body on its way.
+pub(crate) struct Post<'a> {
+    pub(crate) to: SocketAddr,
+    pub(crate) path: &'a str,
+    pub(crate) token: Option<&'a str>,
+    pub(crate) body: &'a Value,
+}
+
+impl Post<'_> {
+    pub(crate) fn bytes(&self) -> Vec<u8> {
+        let Self { to, path, token, body } = self;
+        let body = body.to_string();
+        let bearer = token.map(|it| format!("authorization: Bearer {it}\r\n")).unwrap_or_default();
+        format!(
+            "POST {path} HTTP/1.1\r\nhost: {to}\r\n{bearer}content-type: application/json\r\n\
+             content-length: {}\r\n\r\n{body}",
+            body.len()
+        )
+        .into_bytes()
+    }
+}
+
+/// Nothing failed on the way, and the end is there.
+fn is_whole_stream(body: &[u8], chunks: usize) -> bool {
+    let events = memmem::find_iter(body, b"data: ").count();
+    // The end is an event too.
+    events > chunks
+        && body.ends_with(b"data: [DONE]\n\n")
+        && memmem::find(body, b"data: {\"error\"").is_none()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn call(proof: Proof) -> Call {
+        Call::get(SocketAddr::from(([127, 0, 0, 1], 80)), "/", proof)
+    }
+
+    fn answer(status: u16, body: &str) -> Answer {
+        Answer { status, body: body.as_bytes().to_vec() }
+    }
+
+    #[test]
+    fn an_answer_must_hold_what_is_expected() {
+        let call = call(Proof::Holds(b"hello".to_vec()));
+
+        assert!(call.check(&answer(200, "<hello>")).is_ok());
+        assert!(call.check(&answer(200, "good day")).is_err());
+        assert!(call.check(&answer(429, "hello")).is_err());
+    }
+
+    #[test]
+    fn a_stream_must_come_whole() {
+        let call = call(Proof::Stream(2));
+
+        assert!(call.check(&answer(200, "data: 1\n\ndata: 2\n\ndata: [DONE]\n\n")).is_ok());
+        assert!(call.check(&answer(200, "data: 1\n\ndata: [DONE]\n\n")).is_err());
+        assert!(call.check(&answer(200, "data: 1\n\ndata: 2\n\ndata: 3\n\n")).is_err());
+        let broken = "data: 1\n\ndata: {\"error\":\"cut\"}\n\ndata: [DONE]\n\n";
+        assert!(call.check(&answer(200, broken)).is_err());
+    }
+
+    #[test]
+    fn a_wrong_answer_is_shown_by_its_beginning() {
+        let wrong = answer(502, &"x".repeat(1000));
+
+        let said = call(Proof::Stream(2)).check(&wrong).unwrap_err().to_string();
+
+        assert!(said.starts_with("a wrong answer, status 502: xxx"));
+        assert!(said.len() < 400);
+    }
+
+    #[test]
+    fn a_post_carries_its_length_and_the_token() {
+        let body = serde_json::json!({ "a": "ä" });
+        let to = SocketAddr::from(([127, 0, 0, 1], 80));
+
+        let bytes = Post { to, path: "/x", token: Some("t"), body: &body }.bytes();
+
+        let text = String::from_utf8(bytes).unwrap();
+        assert!(text.starts_with("POST /x HTTP/1.1\r\nhost: 127.0.0.1:80\r\n"));
+        assert!(text.contains("authorization: Bearer t\r\n"));
+        assert!(text.ends_with("content-length: 10\r\n\r\n{\"a\":\"ä\"}"));
+    }
+}

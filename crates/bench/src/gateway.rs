@@ -1,0 +1,96 @@
+//! The gateway's benchmark, from its programs to its report.
+
+use std::io::Write;
+use std::time::Duration;
+
+use crate::closed_loop::closed_loop;
+use crate::contenders::{Contenders, Programs};
+use crate::failure::Outcome;
+use crate::figures::Figures;
+use crate::floors::Floors;
+use crate::options::Options;
+use crate::plan::Plan;
+use crate::postgres::OwnDatabase;
+use crate::report::Report;
+use crate::round::Round;
+use crate::{machine, page};
+
+/// Before anything counts, each contender is kept busy for as long.
+const WARM_UP: Duration = Duration::from_millis(500);
+
+/// Runs the rounds, prints the report and writes it down where that is asked.
+///
+/// It fails where a contender answers wrongly, never because of a time.
+pub fn gateway(options: &Options) -> Outcome<()> {
+    let (plan, programs) = (Plan::of(options), Programs::of(options)?);
+    let dir = tempfile::tempdir()?;
+    // Declared before the contenders, so that they end before it is dropped.
+    let postgres = options.postgres_url.as_deref().map(OwnDatabase::create).transpose()?;
+    let url = postgres.as_ref().map(|it| it.url.clone());
+    let mut machine = machine::describe(dir.path());
+    let mut remarks = Vec::new();
+    match &postgres {
+        Some(database) => {
+            let described = database.describe()?;
+            if described.contains("fsync off") {
+                remarks.push("PostgreSQL ran with fsync off: its commits are too fast.".to_owned());
+            }
+            machine.push(("PostgreSQL", described));
+        }
+        None => {
+            remarks.push("The server on PostgreSQL was left out: no --postgres-url.".to_owned());
+        }
+    }
+    let mut floors = Floors::prepare(dir.path(), url.as_deref())?;
+    let mut contenders = Contenders::start(&programs, url.as_deref(), dir.path())?;
+    let mut figures = Figures::default();
+    let turned_away = rounds(&plan, &mut contenders, &mut floors, &mut figures)?;
+    if turned_away > 0 {
+        remarks.push(format!("{turned_away} sign-ins were told to come again (503)."));
+    }
+    let report = Report {
+        plan: &plan,
+        machine: &machine,
+        contenders: &contenders.names().collect::<Vec<_>>(),
+        figures: &figures,
+        floors: floors.found(),
+        remarks: &remarks,
+    }
+    .render();
+    std::io::stdout().lock().write_all(report.as_bytes())?;
+    options.out.as_deref().map_or(Ok(()), |file| page::write(file, &report))
+}
+
+/// All rounds; answers how many sign-ins were turned away.
+fn rounds(
+    plan: &Plan,
+    contenders: &mut Contenders,
+    floors: &mut Floors,
+    figures: &mut Figures,
+) -> Outcome<usize> {
+    warm_up(contenders)?;
+    let mut turned_away = 0;
+    for number in 0..plan.rounds as usize {
+        say(&format!("round {} of {}", number + 1, plan.rounds));
+        contenders.settle()?;
+        floors.measure()?;
+        contenders.renew_tokens()?;
+        turned_away += Round { number, plan, contenders, figures }.run()?;
+    }
+    Ok(turned_away)
+}
+
+fn warm_up(contenders: &mut Contenders) -> Outcome<()> {
+    contenders.renew_tokens()?;
+    for (_, it) in contenders.from(0) {
+        closed_loop(it.address, &it.whole, 32, WARM_UP)
+            .and_then(|_| closed_loop(it.address, &it.stream, 2, WARM_UP))
+            .map_err(|err| format!("{}: {err}", it.name))?;
+    }
+    contenders.settle()
+}
+
+/// Says where it is; that nobody reads it does no harm.
+fn say(what: &str) {
+    drop(writeln!(std::io::stderr().lock(), "pia-bench: {what}"));
+}

@@ -1,0 +1,142 @@
+//! The server, set up as an operator would: a folder, settings in the
+//! environment, a licence, and accounts made over HTTP.
+
+use std::fs;
+use std::io::Read;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+use pia_kernel::{Clock, SystemClock};
+use pia_policy::{Edition, SigningKey, Terms};
+use serde_json::{Value, json};
+
+use crate::call::{Call, Post, Proof};
+use crate::connection::Connection;
+use crate::failure::Outcome;
+
+/// Builds without a key of their own accept what this one signs.
+const DEVELOPMENT_KEY: &str = include_str!("../../../xtask/dev-license-key");
+/// Where a server on SQLite keeps everything, in its folder.
+pub(crate) const DATABASE_FILE: &str = "pia.db";
+const PASSWORD: &str = "a lantern over nine quiet harbours";
+/// So many accounts that a crowd of sign-ins ends nobody's session: an account
+/// keeps ten.
+const ACCOUNTS: usize = 20;
+/// High enough that no budget refuses; each is still counted.
+const BUDGETS: [&str; 4] = ["Global", "Auth", "LocalAuth", "Ai"];
+const BUDGET: &str = "1000000";
+
+/// Which database a server uses, and how it is reached.
+#[derive(Debug, Clone)]
+pub(crate) enum Database {
+    Sqlite,
+    Postgres(String),
+}
+
+/// Where one server lives and what it is told.
+pub(crate) struct Installation {
+    pub(crate) dir: PathBuf,
+    pub(crate) settings: Vec<(String, String)>,
+}
+
+impl Installation {
+    /// Makes the folder, with a licence in it.
+    pub(crate) fn prepare(
+        dir: &Path,
+        database: &Database,
+        listen: SocketAddr,
+        upstream: SocketAddr,
+    ) -> Outcome<Self> {
+        fs::create_dir_all(dir)?;
+        fs::write(dir.join("license.lic"), licence()?)?;
+        let mut settings = vec![
+            ("PIA_ENVIRONMENT", "Development".to_owned()),
+            ("Server__Address", listen.to_string()),
+            ("Server__Workers", "2".to_owned()),
+            ("JWT_SECRET_KEY", secret()?),
+            ("ENCRYPTION_MASTER_KEY", secret()?),
+            ("License__Path", dir.join("license.lic").display().to_string()),
+            ("Ai__Endpoint", format!("http://{upstream}/v1")),
+            ("Ai__ApiKey", "a-key-of-the-benchmark".to_owned()),
+            ("Ai__Model", "bench".to_owned()),
+            ("Logging__Level", "warn".to_owned()),
+        ];
+        settings.extend(match database {
+            Database::Sqlite => vec![
+                ("Database__Provider", "sqlite".to_owned()),
+                (
+                    "Database__ConnectionString",
+                    format!("Data Source={}", dir.join(DATABASE_FILE).display()),
+                ),
+            ],
+            Database::Postgres(url) => vec![
+                ("Database__Provider", "postgresql".to_owned()),
+                ("Database__ConnectionString", url.clone()),
+                ("Database__MigrationConnectionString", url.clone()),
+            ],
+        });
+        let mut settings: Vec<_> =
+            settings.into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
+        settings.extend(BUDGETS.map(|budget| (format!("RateLimits__{budget}"), BUDGET.to_owned())));
+        Ok(Self { dir: dir.to_owned(), settings })
+    }
+}
+
+/// People who may sign in to one server.
+pub(crate) struct Accounts {
+    server: SocketAddr,
+}
+
+impl Accounts {
+    /// Registers all of them.
+    pub(crate) fn register(server: SocketAddr) -> Outcome<Self> {
+        let mut connection = Connection::open(server)?;
+        for number in 0..ACCOUNTS {
+            let body = json!({ "email": address(number), "password": PASSWORD });
+            let post = Post { to: server, path: "/auth/register", token: None, body: &body };
+            let call = Call::post(&post, Proof::Holds(b"\"success\":true".to_vec()));
+            let answer = connection.exchange(&call.request)?;
+            call.check(&answer).map_err(|err| format!("registering: {err}"))?;
+        }
+        Ok(Self { server })
+    }
+
+    /// Signs one of them in; gives the access token.
+    pub(crate) fn token(&self) -> Outcome<String> {
+        let call = self.sign_in(0);
+        let answer = Connection::open(self.server)?.exchange(&call.request)?;
+        call.check(&answer).map_err(|err| format!("signing in: {err}"))?;
+        let body: Value = serde_json::from_slice(&answer.body)?;
+        let token = body.get("accessToken").and_then(Value::as_str);
+        Ok(token.ok_or("signing in: the answer has no accessToken")?.to_owned())
+    }
+
+    /// So many sign-ins, spread over the accounts.
+    pub(crate) fn crowd(&self, how_many: usize) -> Vec<Call> {
+        (0..how_many).map(|number| self.sign_in(number % ACCOUNTS)).collect()
+    }
+
+    fn sign_in(&self, number: usize) -> Call {
+        let body = json!({ "email": address(number), "password": PASSWORD });
+        let path = "/auth/login/local";
+        let post = Post { to: self.server, path, token: None, body: &body };
+        Call::post(&post, Proof::Holds(b"\"accessToken\":".to_vec()))
+    }
+}
+
+fn address(number: usize) -> String {
+    format!("person{number}@bench.example")
+}
+
+fn licence() -> Outcome<String> {
+    let key = SigningKey::read(DEVELOPMENT_KEY)?;
+    let terms = Terms::new("Benchmark", Edition::Community, SystemClock.now());
+    Ok(key.issue(&terms)?)
+}
+
+/// Sixty-four digits that nobody knows.
+fn secret() -> Outcome<String> {
+    let mut bytes = [0_u8; 32];
+    fs::File::open("/dev/urandom")?.read_exact(&mut bytes)?;
+    Ok(bytes.iter().fold(String::new(), |text, byte| format!("{text}{byte:02x}")))
+}

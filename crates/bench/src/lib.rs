@@ -1,0 +1,37 @@
+//! How fast the server is and how much memory it takes, beside a bare proxy
+//! and the bare upstream.
+
+mod aims;
+mod answer;
+mod bare_proxy;
+mod burst;
+mod call;
+mod closed_loop;
+mod connection;
+mod contenders;
+mod failure;
+mod figures;
+mod floors;
+mod gateway;
+mod installation;
+mod machine;
+mod metric;
+mod open_loop;
+mod options;
+mod page;
+mod plan;
+mod postgres;
+mod process;
+mod report;
+mod round;
+mod sign_ins;
+mod stats;
+#[cfg(test)]
+mod stub;
+mod table;
+mod usage_rows;
+
+pub use bare_proxy::serve;
+pub use failure::Outcome;
+pub use gateway::gateway;
+pub use options::{Options, USAGE};

@@ -1,0 +1,69 @@
+//! What is measured of each contender.
+
+/// One kind of figure; lower is better but for the two rates.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Metric {
+    P50Slow,
+    P99Slow,
+    P50Fast,
+    P99Fast,
+    PerSecond,
+    Chunk,
+    Cpu,
+    Recorded,
+    Resident,
+    SignIns,
+    Health,
+    ResidentAfterSignIns,
+}
+
+impl Metric {
+    /// In the order of the report.
+    pub(crate) const ALL: [Self; 12] = [
+        Self::P50Slow,
+        Self::P99Slow,
+        Self::P50Fast,
+        Self::P99Fast,
+        Self::PerSecond,
+        Self::Chunk,
+        Self::Cpu,
+        Self::Recorded,
+        Self::Resident,
+        Self::SignIns,
+        Self::Health,
+        Self::ResidentAfterSignIns,
+    ];
+
+    /// What it is called in the report, with its unit.
+    pub(crate) fn label(self) -> &'static str {
+        match self {
+            Self::P50Slow => "p50 at 100/s, ms",
+            Self::P99Slow => "p99 at 100/s, ms",
+            Self::P50Fast => "p50 at 1000/s, ms",
+            Self::P99Fast => "p99 at 1000/s, ms",
+            Self::PerSecond => "requests/s at 32 connections",
+            Self::Chunk => "a chunk of a 100-chunk stream, µs",
+            Self::Cpu => "CPU a request, µs",
+            Self::Recorded => "usage records a call",
+            Self::Resident => "resident after the load, MB",
+            Self::SignIns => "sign-ins/s, all at once",
+            Self::Health => "`/health` p99 while they run, ms",
+            Self::ResidentAfterSignIns => "resident after the sign-ins, MB",
+        }
+    }
+
+    /// How many digits are worth showing after the point.
+    pub(crate) fn digits(self) -> usize {
+        match self {
+            Self::P50Slow | Self::P99Slow | Self::P50Fast | Self::P99Fast | Self::Recorded => 3,
+            Self::Chunk | Self::Health => 2,
+            Self::Cpu | Self::Resident | Self::ResidentAfterSignIns | Self::SignIns => 1,
+            Self::PerSecond => 0,
+        }
+    }
+
+    /// Whether the difference to the bare proxy says more than the value.
+    pub(crate) fn is_latency(self) -> bool {
+        matches!(self, Self::P50Slow | Self::P99Slow | Self::P50Fast | Self::P99Fast | Self::Chunk)
+    }
+}

@@ -1,0 +1,63 @@
+//! The Markdown file that keeps the results.
+
+use std::fs;
+use std::io::ErrorKind;
+use std::path::Path;
+
+use crate::failure::Outcome;
+
+const BEGIN: &str = "<!-- bench gateway: begin; this part is written by the benchmark -->\n";
+const END: &str = "<!-- bench gateway: end -->\n";
+const NEW: &str = "# Benchmarks\n\n";
+
+/// Puts the results into the file, in place of the ones before. What people
+/// wrote around them stays.
+pub(crate) fn write(file: &Path, results: &str) -> Outcome<()> {
+    let before = match fs::read_to_string(file) {
+        Ok(text) => text,
+        Err(err) if err.kind() == ErrorKind::NotFound => NEW.to_owned(),
+        Err(err) => return Err(format!("{}: {err}", file.display()).into()),
+    };
+    if let Some(dir) = file.parent() {
+        fs::create_dir_all(dir)?;
+    }
+    fs::write(file, with_results(&before, results))
+        .map_err(|err| format!("{}: {err}", file.display()).into())
+}
+
+fn with_results(page: &str, results: &str) -> String {
+    let parts = page.split_once(BEGIN).and_then(|(before, rest)| {
+        rest.split_once(END).map(|(_, after)| (before.to_owned(), after))
+    });
+    let (before, after) = parts.unwrap_or_else(|| (format!("{}\n\n", page.trim_end()), ""));
+    format!("{before}{BEGIN}\n{}\n\n{END}{after}", results.trim())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn results_replace_the_ones_before_and_nothing_else() {
+        let first = with_results("# Benchmarks\n\nRead with care.\n", "old");
+        let page = format!("{first}\nWhat bounds it.\n");
+
+        let again = with_results(&page, "new");
+
+        assert!(again.starts_with("# Benchmarks\n\nRead with care.\n\n<!-- bench"), "{again}");
+        assert!(again.contains("\nnew\n") && !again.contains("old"), "{again}");
+        assert!(again.ends_with("\nWhat bounds it.\n"), "{again}");
+        assert_eq!(with_results(&again, "new"), again);
+    }
+
+    #[test]
+    fn a_file_that_is_missing_is_made_with_its_folder() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("docs/benchmarks.md");
+
+        write(&file, "results").unwrap();
+
+        let text = fs::read_to_string(file).unwrap();
+        assert!(text.starts_with("# Benchmarks\n\n") && text.contains("\nresults\n"), "{text}");
+    }
+}

@@ -1,0 +1,119 @@
+//! A database of the benchmark's own in a PostgreSQL that it is given.
+
+use std::str::FromStr;
+
+use tokio::runtime::Runtime;
+use tokio_postgres::{Client, Config, NoTls};
+
+use crate::failure::Outcome;
+
+/// A new database, dropped with this value.
+pub(crate) struct OwnDatabase {
+    /// How to reach it.
+    pub(crate) url: String,
+    name: String,
+    cluster: Session,
+}
+
+/// A connection, and the runtime that drives it.
+pub(crate) struct Session {
+    runtime: Runtime,
+    client: Client,
+}
+
+impl OwnDatabase {
+    pub(crate) fn create(cluster: &str) -> Outcome<Self> {
+        let name = format!("pia_bench_{}", std::process::id());
+        let url = with_database(cluster, &name)?;
+        let cluster = Session::open(&with_database(cluster, "postgres")?)?;
+        cluster.run(&format!("DROP DATABASE IF EXISTS {name} WITH (FORCE)"))?;
+        cluster.run(&format!("CREATE DATABASE {name}"))?;
+        Ok(Self { url, name, cluster })
+    }
+
+    /// What makes its commits fast or slow.
+    pub(crate) fn describe(&self) -> Outcome<String> {
+        let version = self.cluster.setting("server_version")?;
+        let (fsync, commit) =
+            (self.cluster.setting("fsync")?, self.cluster.setting("synchronous_commit")?);
+        Ok(format!("{version}, fsync {fsync}, synchronous_commit {commit}"))
+    }
+}
+
+impl Drop for OwnDatabase {
+    fn drop(&mut self) {
+        // The cluster may be gone already, and the database with it.
+        drop(self.cluster.run(&format!("DROP DATABASE IF EXISTS {} WITH (FORCE)", self.name)));
+    }
+}
+
+impl Session {
+    pub(crate) fn open(url: &str) -> Outcome<Self> {
+        let runtime =
+            tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
+        let config = Config::from_str(url)?;
+        let (client, connection) = runtime
+            .block_on(config.connect(NoTls))
+            .map_err(|err| format!("PostgreSQL: {}", whole(&err)))?;
+        // It ends with the client, and an error shows in the next statement.
+        drop(runtime.spawn(connection));
+        Ok(Self { runtime, client })
+    }
+
+    /// Runs statements that answer nothing of interest.
+    pub(crate) fn run(&self, sql: &str) -> Outcome<()> {
+        let run = self.client.batch_execute(sql);
+        Ok(self.runtime.block_on(run).map_err(|err| format!("PostgreSQL: {}", whole(&err)))?)
+    }
+
+    /// The one number that a query answers.
+    pub(crate) fn number(&self, sql: &str) -> Outcome<i64> {
+        let row = self.runtime.block_on(self.client.query_one(sql, &[]))?;
+        Ok(row.try_get(0)?)
+    }
+
+    fn setting(&self, name: &str) -> Outcome<String> {
+        let row = self.runtime.block_on(self.client.query_one(&format!("SHOW {name}"), &[]))?;
+        Ok(row.try_get(0)?)
+    }
+}
+
+/// The error and what it comes from: by itself it only says "db error".
+fn whole(err: &tokio_postgres::Error) -> String {
+    let cause = std::error::Error::source(err).map(|it| format!(": {it}")).unwrap_or_default();
+    format!("{err}{cause}")
+}
+
+/// The same cluster, another database.
+fn with_database(url: &str, name: &str) -> Outcome<String> {
+    let (base, query) = url.split_once('?').map_or((url, None), |(base, it)| (base, Some(it)));
+    let (scheme, rest) = base
+        .split_once("://")
+        .filter(|(scheme, _)| ["postgres", "postgresql"].contains(scheme))
+        .ok_or("--postgres-url must begin with postgres://")?;
+    let authority = rest.split('/').next().unwrap_or_default();
+    let query = query.map(|it| format!("?{it}")).unwrap_or_default();
+    Ok(format!("{scheme}://{authority}/{name}{query}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_database_changes_in_a_url() {
+        for (url, expected) in [
+            ("postgres://u:p@h:5/old", "postgres://u:p@h:5/new"),
+            ("postgresql://u@h", "postgresql://u@h/new"),
+            ("postgres://h/old?sslmode=disable", "postgres://h/new?sslmode=disable"),
+        ] {
+            assert_eq!(with_database(url, "new").unwrap(), expected);
+        }
+    }
+
+    #[test]
+    fn a_url_of_something_else_is_refused() {
+        assert!(with_database("mysql://h/x", "new").is_err());
+        assert!(with_database("host=h dbname=x", "new").is_err());
+    }
+}

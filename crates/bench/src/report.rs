@@ -1,0 +1,146 @@
+//! The results as Markdown that reads well in a terminal too.
+
+use crate::aims;
+use crate::contenders::PROXY;
+use crate::figures::{Figures, Place};
+use crate::floors::Floor;
+use crate::metric::Metric;
+use crate::plan::Plan;
+use crate::stats::{median, range};
+use crate::table::Table;
+
+/// Everything that a report tells.
+pub(crate) struct Report<'a> {
+    pub(crate) plan: &'a Plan,
+    pub(crate) machine: &'a [(&'static str, String)],
+    pub(crate) contenders: &'a [&'static str],
+    pub(crate) figures: &'a Figures,
+    pub(crate) floors: &'a [Floor],
+    /// What else a reader must know.
+    pub(crate) remarks: &'a [String],
+}
+
+const READING: &str = "\
+Everything runs on one machine over loopback: the load, the upstream, the proxy, the server and
+its database share its cores, so read the differences and the ratios. Each server has two workers,
+signs its callers in, counts them against rate budgets that do not refuse, and writes down what
+each call used. In brackets: what a figure is more than the bare proxy's, and its ratio to it;
+both are taken round by round before the median. CPU is that of the process alone, not of
+PostgreSQL's, and includes what it still writes after the last answer.
+";
+
+impl Report<'_> {
+    pub(crate) fn render(&self) -> String {
+        let Plan { rounds, quick, .. } = self.plan;
+        let quick = if *quick { " **A quick run: a trial, not a result.**" } else { "" };
+        let servers: Vec<_> = self.contenders.iter().copied().enumerate().skip(PROXY + 1).collect();
+        let remarks: Vec<String> = self.remarks.iter().map(|it| format!("- {it}")).collect();
+        [
+            format!("## Gateway\n\nMedians over {rounds} interleaved rounds.{quick}"),
+            self.figures().render(),
+            READING.to_owned(),
+            "### Aims".to_owned(),
+            aims::judged(self.figures, PROXY, &servers).render(),
+            "### Floors in the same run".to_owned(),
+            self.floors().render(),
+            "### Machine".to_owned(),
+            self.machine().render(),
+            remarks.join("\n"),
+        ]
+        .map(|part| part.trim_end().to_owned())
+        .into_iter()
+        .filter(|part| !part.is_empty())
+        .collect::<Vec<_>>()
+        .join("\n\n")
+            + "\n"
+    }
+
+    fn figures(&self) -> Table {
+        let headings = std::iter::once("Figure").chain(self.contenders.iter().copied());
+        let mut table = Table::of(headings.map(str::to_owned).collect());
+        for metric in Metric::ALL {
+            let places = 0..self.contenders.len();
+            let cells = places.map(|place| self.cell(place, metric));
+            table.row(std::iter::once(metric.label().to_owned()).chain(cells).collect());
+        }
+        table
+    }
+
+    fn cell(&self, place: Place, metric: Metric) -> String {
+        let digits = metric.digits();
+        let Some(value) = median(self.figures.of(place, metric)) else { return String::new() };
+        let ratio = self.figures.ratio(place, PROXY, metric).filter(|_| place > PROXY);
+        let Some(ratio) = ratio else { return format!("{value:.digits$}") };
+        let added = median(&self.figures.added(place, PROXY, metric));
+        match added.filter(|_| metric.is_latency()) {
+            Some(added) => format!("{value:.digits$} ({added:+.digits$}, {ratio:.2}x)"),
+            None => format!("{value:.digits$} ({ratio:.2}x)"),
+        }
+    }
+
+    fn floors(&self) -> Table {
+        let mut table = Table::new(["Floor", "Median, ms", "Lowest to highest round"]);
+        for Floor { what, rounds } in self.floors {
+            let (Some(median), Some((lowest, highest))) = (median(rounds), range(rounds)) else {
+                continue;
+            };
+            table.row(vec![
+                (*what).to_owned(),
+                format!("{median:.3}"),
+                format!("{lowest:.3} to {highest:.3}"),
+            ]);
+        }
+        table
+    }
+
+    fn machine(&self) -> Table {
+        let mut table = Table::new(["Machine", ""]);
+        for (name, value) in self.machine {
+            table.row(vec![(*name).to_owned(), value.clone()]);
+        }
+        table
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::options::Options;
+
+    fn report(figures: &Figures) -> String {
+        let floors = [Floor { what: "a floor", rounds: vec![3.0, 1.0, 2.0] }];
+        Report {
+            plan: &Plan::of(&Options { quick: true, ..Options::default() }),
+            machine: &[("CPU", "a fast one".to_owned())],
+            contenders: &["direct", "proxy", "server"],
+            figures,
+            floors: &floors,
+            remarks: &["nothing on PostgreSQL".to_owned()],
+        }
+        .render()
+    }
+
+    #[test]
+    fn a_server_is_told_beside_the_bare_proxy() {
+        let mut figures = Figures::default();
+        for (place, p50, rate) in [(0, 0.05, 9000.0), (1, 0.1, 4000.0), (2, 0.25, 3000.0)] {
+            figures.note(place, Metric::P50Fast, p50);
+            figures.note(place, Metric::PerSecond, rate);
+        }
+
+        let text = report(&figures);
+
+        assert!(text.contains("| 0.050  | 0.100 | 0.250 (+0.150, 2.50x) |"), "{text}");
+        assert!(text.contains("| 9000   | 4000  | 3000 (0.75x)          |"), "{text}");
+    }
+
+    #[test]
+    fn a_report_tells_floors_machine_and_remarks() {
+        let text = report(&Figures::default());
+
+        assert!(text.contains("A quick run"), "{text}");
+        assert!(text.contains("| a floor | 2.000      | 1.000 to 3.000"), "{text}");
+        assert!(text.contains("| CPU     | a fast one |"), "{text}");
+        assert!(text.ends_with("\n\n- nothing on PostgreSQL\n"), "{text}");
+    }
+}

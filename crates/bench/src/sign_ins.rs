@@ -1,0 +1,104 @@
+//! Many sign-ins at once, and how the server answers others meanwhile.
+
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::call::Call;
+use crate::connection::Connection;
+use crate::failure::Outcome;
+use crate::open_loop::OpenLoop;
+use crate::stats::{count, percentile};
+
+/// How often `/health` is asked meanwhile, on how many connections.
+const PER_SECOND: u32 = 200;
+const CONNECTIONS: usize = 8;
+/// Few sign-ins may be over before one sample in a hundred is worth the name.
+const AT_LEAST: Duration = Duration::from_millis(500);
+
+/// What came of it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Crowd {
+    /// Sign-ins a second that were answered with tokens.
+    pub(crate) per_second: f64,
+    /// How many were told to come again, the server having too many waiting.
+    pub(crate) turned_away: usize,
+    /// The 99th percentile of `/health`, in milliseconds.
+    pub(crate) health_p99: f64,
+}
+
+/// Sends every sign-in at the same time, and asks for `/health` until the
+/// last of them is answered.
+pub(crate) fn sign_ins(to: SocketAddr, health: &Call, crowd: &[Call]) -> Outcome<Crowd> {
+    let connections = crowd.iter().map(|_| Connection::open(to)).collect::<Result<Vec<_>, _>>()?;
+    let over = AtomicUsize::new(0);
+    let begun = Instant::now();
+    thread::scope(|scope| {
+        let over = &over;
+        let clients: Vec<_> = connections
+            .into_iter()
+            .zip(crowd)
+            .map(|(connection, call)| {
+                scope.spawn(move || {
+                    let outcome = sign_in(connection, call);
+                    over.fetch_add(1, Ordering::Relaxed);
+                    outcome.map(|signed_in| (signed_in, begun.elapsed()))
+                })
+            })
+            .collect();
+        let asked = OpenLoop { to, call: health, per_second: PER_SECOND, connections: CONNECTIONS };
+        let waits =
+            asked.run(|after| over.load(Ordering::Relaxed) < crowd.len() || after < AT_LEAST)?;
+        let ended = clients
+            .into_iter()
+            .map(|client| client.join().unwrap_or_else(|_| Err("a client panicked".into())))
+            .collect::<Outcome<Vec<_>>>()?;
+        let signed_in = ended.iter().filter(|(signed_in, _)| *signed_in).count();
+        let took = ended.iter().map(|(_, after)| *after).max().unwrap_or_default();
+        Ok(Crowd {
+            per_second: count(signed_in) / took.as_secs_f64(),
+            turned_away: ended.len() - signed_in,
+            health_p99: percentile(&waits, 0.99).ok_or("`/health` was never asked")?,
+        })
+    })
+}
+
+/// Whether it was answered with tokens; a server may also say that too many
+/// are waiting, and nothing else.
+fn sign_in(mut connection: Connection, call: &Call) -> Outcome<bool> {
+    let answer = connection.exchange(&call.request)?;
+    if answer.status == 503 {
+        return Ok(false);
+    }
+    call.check(&answer)?;
+    Ok(true)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stub::{BUSY, HELLO, answering, greeting};
+
+    fn crowd(sign_ins: &'static [u8]) -> Outcome<Crowd> {
+        // Both are asked at the server's address, so they are two servers here.
+        let (health, busy) = (answering(HELLO), answering(sign_ins));
+        let ended = super::sign_ins(health, &greeting(health), &vec![greeting(health); 5])?;
+        assert_eq!(ended.turned_away, 0);
+        let turned = sign_in(Connection::open(busy)?, &greeting(busy))?;
+        Ok(Crowd { turned_away: usize::from(!turned), ..ended })
+    }
+
+    #[test]
+    fn a_crowd_is_counted_and_health_asked_meanwhile() {
+        let came = crowd(HELLO).unwrap();
+
+        assert_eq!(came.turned_away, 0);
+        assert!(came.per_second > 0.0 && came.health_p99 > 0.0, "{came:?}");
+    }
+
+    #[test]
+    fn whoever_is_told_to_come_again_is_counted_apart() {
+        assert_eq!(crowd(BUSY).unwrap().turned_away, 1);
+    }
+}

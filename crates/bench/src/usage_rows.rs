@@ -1,0 +1,71 @@
+//! Whether each call's usage was written down, as its database tells.
+
+use std::path::PathBuf;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use diesel::connection::SimpleConnection;
+use diesel::dsl::sql;
+use diesel::sql_types::BigInt;
+use diesel::{Connection, RunQueryDsl, SqliteConnection};
+
+use crate::failure::Outcome;
+use crate::postgres::Session;
+
+const COUNT: &str = "SELECT count(*) FROM ai_usage";
+/// A server writes usage down after it has answered; not later than this.
+const PATIENCE: Duration = Duration::from_secs(15);
+
+/// A server's record of usage.
+pub(crate) enum UsageRows {
+    /// In a file.
+    Sqlite(PathBuf),
+    /// In a database of PostgreSQL.
+    Postgres(Box<Session>),
+}
+
+impl UsageRows {
+    /// How many calls are written down.
+    pub(crate) fn count(&self) -> Outcome<i64> {
+        match self {
+            Self::Sqlite(file) => {
+                let mut sqlite = SqliteConnection::establish(&file.to_string_lossy())?;
+                sqlite.batch_execute("PRAGMA busy_timeout = 5000; PRAGMA query_only = ON;")?;
+                Ok(sql::<BigInt>(COUNT).get_result(&mut sqlite)?)
+            }
+            Self::Postgres(session) => session.number(COUNT),
+        }
+    }
+
+    /// How many more there are than `before`, once that is as many as were
+    /// `expected`, or after waiting for them long enough.
+    pub(crate) fn since(&self, before: i64, expected: i64) -> Outcome<i64> {
+        let begun = Instant::now();
+        loop {
+            let more = self.count()?.saturating_sub(before);
+            if more >= expected || begun.elapsed() > PATIENCE {
+                return Ok(more);
+            }
+            thread::sleep(Duration::from_millis(50));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_of_a_file_are_counted() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("x.db");
+        let mut sqlite = SqliteConnection::establish(&file.to_string_lossy()).unwrap();
+        sqlite.batch_execute("CREATE TABLE ai_usage (id INTEGER)").unwrap();
+        let rows = UsageRows::Sqlite(file);
+        let before = rows.count().unwrap();
+
+        sqlite.batch_execute("INSERT INTO ai_usage VALUES (1), (2), (3)").unwrap();
+
+        assert_eq!((before, rows.since(before, 3).unwrap()), (0, 3));
+    }
+}

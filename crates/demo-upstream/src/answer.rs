@@ -1,0 +1,235 @@
+//! What the demo model says.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use serde_json::{Map, Value, json};
+
+use crate::request::{ChatRequest, Function};
+
+/// How much of a message is repeated in the answer.
+const REPEATED: usize = 2000;
+
+/// An answer that follows from its request alone.
+pub(crate) struct Answer {
+    id: String,
+    model: String,
+    prompt_tokens: usize,
+    said: Said,
+}
+
+enum Said {
+    /// Text, in the pieces a stream sends it in.
+    Text(Vec<String>),
+    Call {
+        id: String,
+        name: String,
+        arguments: String,
+    },
+}
+
+impl Answer {
+    pub(crate) fn to(request: &ChatRequest, chunks: Option<usize>) -> Self {
+        let id = identity(request);
+        let said = match wanted_call(request) {
+            Some((name, arguments)) => {
+                Said::Call { id: format!("call_{id}"), name, arguments: arguments.to_string() }
+            }
+            None => Said::Text(pieces(&text(request), chunks)),
+        };
+        let model = request.model.clone().unwrap_or_else(|| "demo".to_owned());
+        Self { id, model, prompt_tokens: request.prompt_tokens(), said }
+    }
+
+    /// The answer as one document.
+    pub(crate) fn whole(&self) -> Value {
+        let (message, finish) = match &self.said {
+            Said::Text(pieces) => {
+                (json!({ "role": "assistant", "content": pieces.concat() }), "stop")
+            }
+            Said::Call { id, name, arguments } => {
+                let call = json!({
+                    "id": id,
+                    "type": "function",
+                    "function": { "name": name, "arguments": arguments },
+                });
+                let calls = json!([call]);
+                (json!({ "role": "assistant", "content": null, "tool_calls": calls }), "tool_calls")
+            }
+        };
+        let choice =
+            json!({ "index": 0, "message": message, "logprobs": null, "finish_reason": finish });
+        self.document("chat.completion", &json!([choice]), Some(&self.usage()))
+    }
+
+    /// The answer as a stream's chunks, the one with the finish reason last.
+    pub(crate) fn chunks(&self) -> Vec<Value> {
+        let mut chunks = vec![self.chunk(&json!({ "role": "assistant", "content": "" }), None)];
+        match &self.said {
+            Said::Text(pieces) => {
+                chunks.extend(pieces.iter().map(|it| self.chunk(&json!({ "content": it }), None)));
+                chunks.push(self.chunk(&json!({}), Some("stop")));
+            }
+            Said::Call { id, name, arguments } => {
+                let function = json!({ "name": name, "arguments": "" });
+                let begun =
+                    json!({ "index": 0, "id": id, "type": "function", "function": function });
+                let rest = json!({ "index": 0, "function": { "arguments": arguments } });
+                for call in [begun, rest] {
+                    chunks.push(self.chunk(&json!({ "tool_calls": [call] }), None));
+                }
+                chunks.push(self.chunk(&json!({}), Some("tool_calls")));
+            }
+        }
+        chunks
+    }
+
+    /// The chunk that tells the usage, for after the last of the others.
+    pub(crate) fn usage_chunk(&self) -> Value {
+        self.document("chat.completion.chunk", &json!([]), Some(&self.usage()))
+    }
+
+    fn chunk(&self, delta: &Value, finish: Option<&str>) -> Value {
+        let choice = json!({ "index": 0, "delta": delta, "finish_reason": finish });
+        self.document("chat.completion.chunk", &json!([choice]), None)
+    }
+
+    fn document(&self, object: &str, choices: &Value, usage: Option<&Value>) -> Value {
+        json!({
+            "id": format!("chatcmpl-{}", self.id),
+            "object": object,
+            // The same for ever, so that equal requests have equal answers.
+            "created": 1_767_225_600,
+            "model": self.model,
+            "choices": choices,
+            "usage": usage,
+        })
+    }
+
+    fn usage(&self) -> Value {
+        let completion = match &self.said {
+            Said::Text(pieces) => pieces.len(),
+            Said::Call { arguments, .. } => 1 + arguments.split_whitespace().count(),
+        };
+        json!({
+            "prompt_tokens": self.prompt_tokens,
+            "completion_tokens": completion,
+            "total_tokens": self.prompt_tokens + completion,
+        })
+    }
+}
+
+/// Sixteen hexadecimal digits that are the same for the same conversation.
+fn identity(request: &ChatRequest) -> String {
+    let mut hasher = DefaultHasher::new();
+    for message in &request.messages {
+        message.text().hash(&mut hasher);
+    }
+    format!("{:016x}", hasher.finish())
+}
+
+fn text(request: &ChatRequest) -> String {
+    if let Some(result) = request.tool_result() {
+        return format!("The tool said: {}", shortened(&result));
+    }
+    let Some(message) = request.last_user_message() else {
+        return "Demo answer to nothing.".to_owned();
+    };
+    let images = match message.images() {
+        0 => String::new(),
+        1 => " (with 1 image)".to_owned(),
+        many => format!(" (with {many} images)"),
+    };
+    format!("Demo answer to: {}{images}", shortened(&message.text()))
+}
+
+/// The beginning of a text, without the lines that only mark where it begins
+/// and ends.
+fn shortened(text: &str) -> String {
+    let marks = |line: &str| {
+        line.starts_with('<') && line.ends_with('>') && !line.contains(char::is_whitespace)
+    };
+    let said: Vec<&str> = text.trim().lines().filter(|it| !marks(it.trim())).collect();
+    said.join("\n").chars().take(REPEATED).collect()
+}
+
+/// A text in one piece a word, or in exactly so many: words over again where
+/// there are too few, the rest together where there are too many.
+fn pieces(text: &str, chunks: Option<usize>) -> Vec<String> {
+    let words: Vec<&str> = text.split_inclusive(char::is_whitespace).collect();
+    let Some(chunks) = chunks.map(|it| it.max(1)) else {
+        return words.into_iter().map(str::to_owned).collect();
+    };
+    if words.len() > chunks {
+        let (first, rest) = words.split_at(chunks - 1);
+        let last = rest.concat();
+        return first.iter().map(|it| (*it).to_owned()).chain([last]).collect();
+    }
+    let again = words.iter().map(|it| format!("{} ", it.trim_end()));
+    again.cycle().take(chunks).collect()
+}
+
+/// The call that the last user message asks for, by "use the tool NAME".
+fn wanted_call(request: &ChatRequest) -> Option<(String, Value)> {
+    if request.tool_result().is_some() {
+        return None;
+    }
+    let text = request.last_user_message()?.text();
+    let (_, asked) = text.split_once("use the tool ")?;
+    let end = asked.find(|it: char| !(it.is_alphanumeric() || "_-".contains(it)));
+    let (name, rest) = asked.split_at(end.unwrap_or(asked.len()));
+    let tool = request.tools().iter().find(|it| it.function.name == name)?;
+    Some((name.to_owned(), arguments(&tool.function, rest.trim())))
+}
+
+/// A value of its type for each parameter that a function demands.
+fn arguments(function: &Function, text: &str) -> Value {
+    let schema = &function.parameters;
+    let required = schema.get("required").and_then(Value::as_array).into_iter().flatten();
+    let arguments: Map<String, Value> = required
+        .filter_map(Value::as_str)
+        .map(|name| {
+            let kind = schema.pointer(&format!("/properties/{name}/type")).and_then(Value::as_str);
+            let value = match kind {
+                Some("integer" | "number") => json!(1),
+                Some("boolean") => json!(true),
+                Some("array") => json!([]),
+                Some("object") => json!({}),
+                _ => json!(text),
+            };
+            (name.to_owned(), value)
+        })
+        .collect();
+    Value::Object(arguments)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pieces_are_as_many_as_asked_for() {
+        for chunks in [1, 2, 3, 7, 100] {
+            assert_eq!(pieces("one two three", Some(chunks)).len(), chunks);
+        }
+        assert_eq!(pieces("one two three", Some(2)), ["one ", "two three"]);
+        assert_eq!(pieces("one two", None), ["one ", "two"]);
+    }
+
+    #[test]
+    fn marks_around_a_text_are_not_repeated() {
+        assert_eq!(shortened("<text>\nOne <two>\nthree\n</text>\n"), "One <two>\nthree");
+    }
+
+    #[test]
+    fn arguments_follow_the_functions_schema() {
+        let function = Function {
+            name: "look".to_owned(),
+            parameters: json!({
+                "properties": { "city": { "type": "string" }, "days": { "type": "integer" } },
+                "required": ["city", "days"],
+            }),
+        };
+
+        assert_eq!(arguments(&function, "in Bern"), json!({ "city": "in Bern", "days": 1 }));
+    }
+}

@@ -1,0 +1,191 @@
+//! The routes: chat, models, and what was seen of the calls.
+
+use std::future::pending;
+use std::time::Duration;
+
+use actix_web::body::SizedStream;
+use actix_web::http::StatusCode;
+use actix_web::http::header::{ContentType, RETRY_AFTER};
+use actix_web::web::{Data, Json};
+use actix_web::{HttpRequest, HttpResponse};
+use bytes::Bytes;
+use serde_json::{Value, json};
+
+use crate::answer::Answer;
+use crate::journal::{Journal, Open};
+use crate::options::Options;
+use crate::request::ChatRequest;
+use crate::script::{Fault, Script};
+use crate::steps::{self, Step};
+
+const DONE: &[u8] = b"data: [DONE]\n\n";
+
+/// The header that takes magic words, beside the last user message.
+const SCRIPT: &str = "x-demo";
+
+/// `POST /v1/chat/completions`
+pub(crate) async fn complete(
+    http: HttpRequest,
+    body: Bytes,
+    journal: Data<Journal>,
+    options: Data<Options>,
+) -> HttpResponse {
+    journal.record(http.headers(), &body);
+    let request: ChatRequest = match serde_json::from_slice(&body) {
+        Ok(request) => request,
+        Err(err) => return refusal(StatusCode::BAD_REQUEST, &err.to_string(), None),
+    };
+    let script = script(&http, &request);
+    let open = journal.open(request.streamed());
+    if let Some(refused) = refused(&request, &script) {
+        return refused;
+    }
+    let answer = Answer::to(&request, script.chunks.or(options.chunks));
+    let delay = script.delay.unwrap_or(options.delay);
+    if script.fault == Some(Fault::Silent(0)) {
+        return pending().await;
+    }
+    if request.streamed() {
+        let events = events(&answer, &script, request.wants_usage());
+        let steps = streamed(events, &script, delay);
+        return HttpResponse::Ok()
+            .content_type("text/event-stream")
+            .streaming(steps::body(steps, open));
+    }
+    whole(&answer, &script, open).await
+}
+
+/// `GET /v1/models`
+pub(crate) async fn models() -> Json<Value> {
+    let model =
+        json!({ "id": "demo", "object": "model", "created": 1_767_225_600, "owned_by": "demo" });
+    Json(json!({ "object": "list", "data": [model] }))
+}
+
+/// `GET /demo/calls`
+pub(crate) async fn calls(journal: Data<Journal>) -> Json<Value> {
+    let (seen, last) = (journal.seen(), journal.last());
+    Json(json!({
+        "calls": seen.calls,
+        "open": seen.open,
+        "openStreams": seen.open_streams,
+        "last": last,
+    }))
+}
+
+/// Every other path.
+pub(crate) async fn unknown(http: HttpRequest) -> HttpResponse {
+    let message = format!("Invalid URL ({} {})", http.method(), http.path());
+    refusal(StatusCode::NOT_FOUND, &message, None)
+}
+
+fn script(http: &HttpRequest, request: &ChatRequest) -> Script {
+    let header = http.headers().get(SCRIPT).and_then(|it| it.to_str().ok()).unwrap_or_default();
+    let said = request.last_user_message().map(crate::request::Message::text).unwrap_or_default();
+    Script::read(&format!("{header} {said}"))
+}
+
+/// The refusal that the script asks for.
+fn refused(request: &ChatRequest, script: &Script) -> Option<HttpResponse> {
+    let status = script.status.and_then(|it| StatusCode::from_u16(it).ok());
+    match script.fault {
+        Some(Fault::Html) => Some(
+            HttpResponse::build(status.unwrap_or(StatusCode::OK))
+                .insert_header(ContentType::html())
+                .body("<html><body><h1>A proxy speaking</h1></body></html>"),
+        ),
+        Some(Fault::Broken) => Some(
+            HttpResponse::build(status.unwrap_or(StatusCode::OK))
+                .insert_header(ContentType::json())
+                .body("{\"choices\": [{\"message\": "),
+        ),
+        Some(Fault::ContextLength) => Some(too_long(request.prompt_tokens())),
+        Some(Fault::NoTools) if !request.tools().is_empty() => Some(refusal(
+            StatusCode::BAD_REQUEST,
+            "This model does not support tools.",
+            Some(("tools", "unsupported_parameter")),
+        )),
+        _ => status.map(|status| {
+            let mut refused = refusal(status, &format!("Asked to answer {status}."), None);
+            if let Some(seconds) = script.retry_after {
+                refused.headers_mut().insert(RETRY_AFTER, seconds.into());
+            }
+            refused
+        }),
+    }
+}
+
+fn too_long(tokens: usize) -> HttpResponse {
+    let message = format!(
+        "This model's maximum context length is 8192 tokens. However, your messages resulted in \
+         {} tokens. Please reduce the length of the messages.",
+        tokens.max(8193)
+    );
+    refusal(StatusCode::BAD_REQUEST, &message, Some(("messages", "context_length_exceeded")))
+}
+
+/// An error as OpenAI words it.
+fn refusal(status: StatusCode, message: &str, cause: Option<(&str, &str)>) -> HttpResponse {
+    let kind = match status.as_u16() {
+        429 => "rate_limit_error",
+        500.. => "server_error",
+        _ => "invalid_request_error",
+    };
+    let (param, code) = cause.unzip();
+    let error = json!({ "message": message, "type": kind, "param": param, "code": code });
+    HttpResponse::build(status).json(json!({ "error": error }))
+}
+
+/// The events of a stream, its last ones as the script has them.
+fn events(answer: &Answer, script: &Script, usage: bool) -> Vec<Bytes> {
+    let mut events: Vec<Bytes> = answer.chunks().iter().map(event).collect();
+    if usage && !script.no_usage {
+        events.push(event(&answer.usage_chunk()));
+    }
+    if !script.no_done {
+        events.push(Bytes::from_static(DONE));
+    }
+    events
+}
+
+fn event(data: &Value) -> Bytes {
+    Bytes::from(format!("data: {data}\n\n"))
+}
+
+/// What becomes of a stream's events.
+fn streamed(mut events: Vec<Bytes>, script: &Script, delay: Duration) -> Vec<Step> {
+    let half = events.len() / 2;
+    let end = match script.fault {
+        Some(Fault::Cut) => Some((half, vec![Step::Break])),
+        Some(Fault::Silent(after)) => Some((after, vec![Step::Hang])),
+        Some(Fault::Error) => {
+            let error = json!({ "message": "Asked to fail.", "type": "server_error" });
+            let told = event(&json!({ "error": error }));
+            Some((half, vec![Step::Send(told), Step::Send(Bytes::from_static(DONE))]))
+        }
+        _ => None,
+    };
+    let (kept, end) = end.unwrap_or((events.len(), Vec::new()));
+    events.truncate(kept);
+    let pause = || if delay.is_zero() { Step::Flush } else { Step::Wait(delay) };
+    let begun = events.into_iter().flat_map(|it| [pause(), Step::Send(it)]);
+    begun.chain([Step::Flush]).chain(end).collect()
+}
+
+/// A whole answer. Only `demo:slow` delays it, by as long as its stream would take.
+async fn whole(answer: &Answer, script: &Script, open: Open) -> HttpResponse {
+    let body = Bytes::from(answer.whole().to_string());
+    if let Some(delay) = script.delay {
+        let chunks = u32::try_from(answer.chunks().len()).unwrap_or(u32::MAX);
+        tokio::time::sleep(delay.saturating_mul(chunks)).await;
+    }
+    let half = body.slice(..body.len() / 2);
+    let end = match script.fault {
+        Some(Fault::Cut) => Step::Break,
+        Some(Fault::Silent(_)) => Step::Hang,
+        _ => return HttpResponse::Ok().content_type(ContentType::json()).body(body),
+    };
+    let begun = steps::body(vec![Step::Send(half), Step::Flush, end], open);
+    let begun = SizedStream::new(u64::try_from(body.len()).unwrap_or(u64::MAX), begun);
+    HttpResponse::Ok().content_type(ContentType::json()).body(begun)
+}

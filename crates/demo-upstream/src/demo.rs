@@ -1,0 +1,158 @@
+//! A demo upstream that runs.
+
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use actix_web::dev::{Server, ServerHandle};
+use actix_web::rt::System;
+use actix_web::web::{self, Data, PayloadConfig, ServiceConfig};
+use actix_web::{App, HttpServer};
+
+use crate::chat;
+use crate::journal::{Journal, Recorded, Seen};
+use crate::options::Options;
+use crate::prepared::{self, Prepared};
+
+/// More than the largest request that anything before it forwards.
+const MOST_BYTES: usize = 64 << 20;
+
+/// How long [`Demo::until`] waits.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// A demo upstream on threads of its own; stopped when dropped.
+pub struct Demo {
+    address: SocketAddr,
+    journal: Journal,
+    server: ServerHandle,
+    thread: Option<JoinHandle<io::Result<()>>>,
+}
+
+impl Demo {
+    /// Starts one on a port, 0 being any free one, with all else as usual.
+    pub fn start(port: u16) -> io::Result<Self> {
+        Self::with(Options { port, ..Options::default() })
+    }
+
+    /// Starts one as the options say.
+    pub fn with(options: Options) -> io::Result<Self> {
+        let journal = Journal::new();
+        let kept = journal.clone();
+        let (tell, told) = std::sync::mpsc::sync_channel(1);
+        let thread = thread::spawn(move || {
+            System::new().block_on(async move {
+                let (server, address) = serve(options, kept, Signals::Ignored)?;
+                // Nobody listens when the starter has given up, which then says why.
+                drop(tell.send((server.handle(), address)));
+                server.await
+            })
+        });
+        match told.recv() {
+            Ok((server, address)) => Ok(Self { address, journal, server, thread: Some(thread) }),
+            Err(_never_started) => Err(ended(thread)),
+        }
+    }
+
+    /// Runs one on this thread until the process is told to stop.
+    pub fn run(options: Options, ready: impl FnOnce(&str) -> io::Result<()>) -> io::Result<()> {
+        System::new().block_on(async {
+            let (server, address) = serve(options, Journal::new(), Signals::Heeded)?;
+            ready(&format!("http://{address}"))?;
+            server.await
+        })
+    }
+
+    /// Where it listens: scheme, address and port.
+    pub fn url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    /// What OpenAI clients call the base URL.
+    pub fn endpoint(&self) -> String {
+        format!("{}/v1", self.url())
+    }
+
+    /// How often it was asked, and what is still going on.
+    pub fn seen(&self) -> Seen {
+        self.journal.seen()
+    }
+
+    /// The last chat call.
+    pub fn last(&self) -> Recorded {
+        self.journal.last()
+    }
+
+    /// Waits until something is so, and answers whether it came to be within
+    /// five seconds.
+    pub async fn until(&self, so: impl FnMut(&Seen) -> bool) -> bool {
+        let mut watch = self.journal.watch();
+        tokio::time::timeout(PATIENCE, watch.wait_for(so)).await.is_ok_and(|it| it.is_ok())
+    }
+
+    /// Stops it, and cuts what it is still sending.
+    pub fn stop(self) {
+        drop(self);
+    }
+}
+
+impl Drop for Demo {
+    fn drop(&mut self) {
+        // The command is sent at once; the future would only tell when it is done.
+        drop(self.server.stop(false));
+        if let Some(thread) = self.thread.take() {
+            drop(thread.join());
+        }
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Signals {
+    Heeded,
+    Ignored,
+}
+
+fn serve(options: Options, journal: Journal, signals: Signals) -> io::Result<(Server, SocketAddr)> {
+    let journal = Data::new(journal);
+    let prepared = options.prepared.then(|| Data::new(Prepared::new(options.chunks)));
+    let server = HttpServer::new(move || {
+        let (journal, prepared) = (journal.clone(), prepared.clone());
+        App::new().configure(move |app| routes(app, options, journal, prepared))
+    })
+    .workers(options.workers)
+    .tcp_nodelay(true)
+    .h1_allow_half_closed(false)
+    .shutdown_timeout(1);
+    let server = if signals == Signals::Ignored { server.disable_signals() } else { server };
+    let server = server.bind((Ipv4Addr::LOCALHOST, options.port))?;
+    let address = server.addrs().first().copied();
+    Ok((server.run(), address.ok_or(io::ErrorKind::AddrNotAvailable)?))
+}
+
+fn routes(
+    app: &mut ServiceConfig,
+    options: Options,
+    journal: Data<Journal>,
+    prepared: Option<Data<Prepared>>,
+) {
+    app.app_data(PayloadConfig::new(MOST_BYTES)).app_data(journal).app_data(Data::new(options));
+    let chat = match prepared {
+        Some(prepared) => {
+            app.app_data(prepared);
+            web::post().to(prepared::complete)
+        }
+        None => web::post().to(chat::complete),
+    };
+    app.route("/v1/chat/completions", chat)
+        .route("/v1/models", web::get().to(chat::models))
+        .route("/demo/calls", web::get().to(chat::calls))
+        .default_service(web::to(chat::unknown));
+}
+
+/// Why a server's thread ended before it listened.
+fn ended(thread: JoinHandle<io::Result<()>>) -> io::Error {
+    match thread.join() {
+        Ok(Err(err)) => err,
+        _ => io::Error::other("the demo upstream ended before it listened"),
+    }
+}

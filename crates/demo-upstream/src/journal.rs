@@ -1,0 +1,95 @@
+//! What the upstream was asked, so that tests can look.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use actix_web::http::header::HeaderMap;
+use bytes::Bytes;
+use serde::Serialize;
+use serde_json::Value;
+use tokio::sync::watch;
+
+/// Headers that carry secrets, which are not kept.
+const SECRET: &[&str] = &["authorization", "proxy-authorization", "cookie", "api-key", "x-api-key"];
+
+/// How often it was asked, and what is still going on.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Seen {
+    /// Chat calls since the start.
+    pub calls: u64,
+    /// Chat calls that have neither been answered to the end nor been given up.
+    pub open: u64,
+    /// Those of them that stream.
+    pub open_streams: u64,
+}
+
+/// The last chat call as it arrived.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct Recorded {
+    /// Its headers, but those that carry secrets.
+    pub headers: BTreeMap<String, String>,
+    /// Its body; null before the first call, and where it is no JSON.
+    pub body: Value,
+}
+
+/// Keeps count. Clones count together.
+#[derive(Clone)]
+pub(crate) struct Journal {
+    seen: watch::Sender<Seen>,
+    last: Arc<Mutex<(BTreeMap<String, String>, Bytes)>>,
+}
+
+/// A call that is going on, until this is dropped.
+pub(crate) struct Open {
+    seen: watch::Sender<Seen>,
+    streamed: bool,
+}
+
+impl Journal {
+    pub(crate) fn new() -> Self {
+        Self { seen: watch::Sender::new(Seen::default()), last: Arc::default() }
+    }
+
+    pub(crate) fn record(&self, headers: &HeaderMap, body: &Bytes) {
+        let kept = headers
+            .iter()
+            .filter(|(name, _)| !SECRET.contains(&name.as_str()))
+            .map(|(name, value)| {
+                (name.to_string(), String::from_utf8_lossy(value.as_bytes()).into_owned())
+            })
+            .collect();
+        *self.last.lock().unwrap_or_else(PoisonError::into_inner) = (kept, body.clone());
+        self.seen.send_modify(|it| it.calls += 1);
+    }
+
+    pub(crate) fn open(&self, streamed: bool) -> Open {
+        self.seen.send_modify(|it| {
+            it.open += 1;
+            it.open_streams += u64::from(streamed);
+        });
+        Open { seen: self.seen.clone(), streamed }
+    }
+
+    pub(crate) fn seen(&self) -> Seen {
+        *self.seen.borrow()
+    }
+
+    pub(crate) fn watch(&self) -> watch::Receiver<Seen> {
+        self.seen.subscribe()
+    }
+
+    pub(crate) fn last(&self) -> Recorded {
+        let (headers, body) = self.last.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        Recorded { headers, body: serde_json::from_slice(&body).unwrap_or_default() }
+    }
+}
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        self.seen.send_modify(|it| {
+            it.open = it.open.saturating_sub(1);
+            it.open_streams = it.open_streams.saturating_sub(u64::from(self.streamed));
+        });
+    }
+}

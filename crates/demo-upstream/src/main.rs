@@ -1,0 +1,19 @@
+//! The demo upstream as a program of its own.
+
+use std::error::Error;
+use std::io::{Write, stdout};
+
+use pia_demo_upstream::{Demo, Options};
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    if args.iter().any(|it| it == "--help") {
+        return Ok(writeln!(stdout(), "{}", Options::USAGE)?);
+    }
+    Demo::run(Options::parse(args)?, |url| {
+        let mut out = stdout();
+        writeln!(out, "{url}")?;
+        out.flush()
+    })?;
+    Ok(())
+}

@@ -1,0 +1,87 @@
+//! How a demo upstream is set up.
+
+use std::time::Duration;
+
+/// What can be chosen when a demo upstream starts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Options {
+    /// Where it listens on 127.0.0.1; 0 takes any free port.
+    pub port: u16,
+    /// How long it waits before each chunk of a stream.
+    pub delay: Duration,
+    /// How many chunks an answer has; nothing means one a word.
+    pub chunks: Option<usize>,
+    /// How many threads answer.
+    pub workers: usize,
+    /// Whether every answer is one made beforehand, which costs next to nothing.
+    pub prepared: bool,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { port: 0, delay: Duration::ZERO, chunks: None, workers: 1, prepared: false }
+    }
+}
+
+impl Options {
+    /// What the command line of `pia-demo-upstream` takes.
+    pub const USAGE: &str = "\
+usage: pia-demo-upstream [options]
+
+  --port N       where to listen on 127.0.0.1; 0, the default, takes any free port
+  --delay-ms N   wait so long before each chunk of a stream
+  --chunks N     cut each answer into N chunks instead of one a word
+  --workers N    threads that answer (default 1)
+  --prepared     send answers made beforehand, for benchmarks
+
+The first line it prints is the URL it listens on.";
+
+    /// What arguments ask for, or what is wrong with them.
+    pub fn parse(args: impl IntoIterator<Item = String>) -> Result<Self, String> {
+        let mut options = Self::default();
+        let mut args = args.into_iter();
+        while let Some(name) = args.next() {
+            match name.as_str() {
+                "--port" => options.port = number(&name, args.next())?,
+                "--delay-ms" => {
+                    options.delay = Duration::from_millis(number(&name, args.next())?);
+                }
+                "--chunks" => options.chunks = Some(number(&name, args.next())?),
+                "--workers" => options.workers = number::<usize>(&name, args.next())?.max(1),
+                "--prepared" => options.prepared = true,
+                _ => return Err(format!("{name} is no option\n\n{}", Self::USAGE)),
+            }
+        }
+        Ok(options)
+    }
+}
+
+fn number<T: std::str::FromStr>(name: &str, value: Option<String>) -> Result<T, String> {
+    let value = value.ok_or_else(|| format!("{name} needs a number"))?;
+    value.parse().map_err(|_not_one| format!("{name} needs a number, not {value}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(line: &str) -> Result<Options, String> {
+        Options::parse(line.split_whitespace().map(str::to_owned))
+    }
+
+    #[test]
+    fn every_option_is_read() {
+        let options = parse("--port 9 --delay-ms 5 --chunks 3 --workers 2 --prepared").unwrap();
+
+        let delay = Duration::from_millis(5);
+        let expected = Options { port: 9, delay, chunks: Some(3), workers: 2, prepared: true };
+        assert_eq!(options, expected);
+    }
+
+    #[test]
+    fn what_is_no_option_or_no_number_is_refused() {
+        assert!(parse("--verbose").unwrap_err().starts_with("--verbose is no option"));
+        assert_eq!(parse("--port").unwrap_err(), "--port needs a number");
+        assert_eq!(parse("--port high").unwrap_err(), "--port needs a number, not high");
+    }
+}

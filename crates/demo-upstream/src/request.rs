@@ -1,0 +1,115 @@
+//! What of a chat request the answer depends on.
+
+use serde::Deserialize;
+use serde_json::Value;
+
+/// A request for a chat completion, as far as it is looked at.
+#[derive(Debug, Deserialize)]
+pub(crate) struct ChatRequest {
+    #[serde(default)]
+    pub(crate) model: Option<String>,
+    pub(crate) messages: Vec<Message>,
+    #[serde(default)]
+    pub(crate) stream: Option<bool>,
+    #[serde(default)]
+    stream_options: Option<StreamOptions>,
+    #[serde(default)]
+    pub(crate) tools: Option<Vec<Tool>>,
+}
+
+#[derive(Debug, Deserialize)]
+struct StreamOptions {
+    #[serde(default)]
+    include_usage: bool,
+}
+
+/// One message of the conversation.
+#[derive(Debug, Deserialize)]
+pub(crate) struct Message {
+    role: String,
+    #[serde(default)]
+    content: Option<Content>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+enum Content {
+    Text(String),
+    Parts(Vec<Part>),
+}
+
+#[derive(Debug, Deserialize)]
+struct Part {
+    r#type: String,
+    #[serde(default)]
+    text: Option<String>,
+}
+
+/// A function that the model may call.
+#[derive(Debug, Deserialize)]
+pub(crate) struct Tool {
+    pub(crate) function: Function,
+}
+
+/// Its name, and the JSON schema of what it takes.
+#[derive(Debug, Deserialize)]
+pub(crate) struct Function {
+    pub(crate) name: String,
+    #[serde(default)]
+    pub(crate) parameters: Value,
+}
+
+impl ChatRequest {
+    pub(crate) fn streamed(&self) -> bool {
+        self.stream.unwrap_or_default()
+    }
+
+    /// Whether a stream is to end with the usage. A whole answer always has it.
+    pub(crate) fn wants_usage(&self) -> bool {
+        self.stream_options.as_ref().is_some_and(|it| it.include_usage)
+    }
+
+    pub(crate) fn tools(&self) -> &[Tool] {
+        self.tools.as_deref().unwrap_or_default()
+    }
+
+    /// What a tool answered, where that is what the model is to go on with.
+    pub(crate) fn tool_result(&self) -> Option<String> {
+        self.messages.last().filter(|it| it.role == "tool").map(Message::text)
+    }
+
+    pub(crate) fn last_user_message(&self) -> Option<&Message> {
+        self.messages.iter().rfind(|it| it.role == "user")
+    }
+
+    /// A count that stands for the prompt's tokens: a word is one, an image a hundred.
+    pub(crate) fn prompt_tokens(&self) -> usize {
+        self.messages
+            .iter()
+            .map(|it| it.text().split_whitespace().count() + 100 * it.images())
+            .sum()
+    }
+}
+
+impl Message {
+    /// Its text, the parts of it put together.
+    pub(crate) fn text(&self) -> String {
+        match &self.content {
+            None => String::new(),
+            Some(Content::Text(text)) => text.clone(),
+            Some(Content::Parts(parts)) => {
+                parts.iter().filter_map(|it| it.text.as_deref()).collect()
+            }
+        }
+    }
+
+    /// How many images it carries.
+    pub(crate) fn images(&self) -> usize {
+        match &self.content {
+            Some(Content::Parts(parts)) => {
+                parts.iter().filter(|it| it.r#type == "image_url").count()
+            }
+            _ => 0,
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! Which faults a request asks for, by magic words.
+
+use std::time::Duration;
+
+/// How an answer is to go wrong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Fault {
+    /// The connection breaks half-way through the answer.
+    Cut,
+    /// An error chunk comes half-way through the stream.
+    Error,
+    /// After so many chunks nothing more comes, and the connection stays.
+    Silent(usize),
+    /// A page of a proxy comes instead of an answer.
+    Html,
+    /// The body is no JSON.
+    Broken,
+    /// The conversation is refused as too long.
+    ContextLength,
+    /// Requests with tools are refused.
+    NoTools,
+}
+
+/// What the magic words of a request say.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Script {
+    pub(crate) fault: Option<Fault>,
+    pub(crate) status: Option<u16>,
+    pub(crate) retry_after: Option<u32>,
+    pub(crate) delay: Option<Duration>,
+    pub(crate) chunks: Option<usize>,
+    /// A stream that leaves out its usage although it was asked for.
+    pub(crate) no_usage: bool,
+    /// A stream that leaves out its `[DONE]`.
+    pub(crate) no_done: bool,
+}
+
+/// More chunks than anyone needs, and few enough to hold.
+const MOST_CHUNKS: usize = 100_000;
+
+/// How long `demo:slow` waits before each chunk when it does not say.
+const SLOW: Duration = Duration::from_millis(200);
+
+impl Script {
+    /// Reads `demo:<word>` and `demo:<word>=<value>` anywhere in a text.
+    /// What it does not know it passes over.
+    pub(crate) fn read(text: &str) -> Self {
+        let mut script = Self::default();
+        for word in text.split(|it: char| !(it.is_ascii_alphanumeric() || ":=-".contains(it))) {
+            if let Some((_, directive)) = word.split_once("demo:") {
+                let (name, value) = directive.split_once('=').unwrap_or((directive, ""));
+                script.take(name, value);
+            } else if let Some(("retry-after", value)) = word.split_once('=') {
+                script.retry_after = value.parse().ok();
+            }
+        }
+        script
+    }
+
+    fn take(&mut self, name: &str, value: &str) {
+        match name {
+            "status" => self.status = value.parse().ok(),
+            "chunks" => self.chunks = value.parse().ok().map(|it: usize| it.min(MOST_CHUNKS)),
+            "slow" => self.delay = Some(value.parse().map_or(SLOW, Duration::from_millis)),
+            "cut" => self.fault = Some(Fault::Cut),
+            "error" => self.fault = Some(Fault::Error),
+            "silent" => self.fault = Some(Fault::Silent(value.parse().unwrap_or_default())),
+            "html" => self.fault = Some(Fault::Html),
+            "broken" => self.fault = Some(Fault::Broken),
+            "context-length" => self.fault = Some(Fault::ContextLength),
+            "no-tools" => self.fault = Some(Fault::NoTools),
+            "no-usage" => self.no_usage = true,
+            "no-done" => self.no_done = true,
+            _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn magic_words_are_found_anywhere_in_a_text() {
+        let script = Script::read("Mend this: <text>demo:status=429 retry-after=7</text>, please");
+
+        assert_eq!((script.status, script.retry_after), (Some(429), Some(7)));
+    }
+
+    #[test]
+    fn words_can_be_combined() {
+        let script = Script::read("demo:silent=3 demo:chunks=9 demo:no-usage demo:no-done");
+
+        let expected = Script {
+            fault: Some(Fault::Silent(3)),
+            chunks: Some(9),
+            no_usage: true,
+            no_done: true,
+            ..Script::default()
+        };
+        assert_eq!(script, expected);
+    }
+
+    #[test]
+    fn an_ordinary_text_asks_for_nothing() {
+        assert_eq!(Script::read("A demo: status=500, demo:unknown"), Script::default());
+    }
+}

@@ -1,0 +1,62 @@
+//! Asks a demo upstream.
+
+use std::io::Read;
+
+use pia_demo_upstream::Demo;
+use serde_json::{Value, json};
+use ureq::Agent;
+
+/// What came back, to the end or until the connection broke.
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    pub(crate) retry_after: Option<String>,
+    pub(crate) text: String,
+    pub(crate) whole: bool,
+}
+
+impl Answer {
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_str(&self.text).expect("JSON")
+    }
+
+    /// What the events of a stream carry, `[DONE]` left out.
+    pub(crate) fn events(&self) -> Vec<Value> {
+        let data = self.text.lines().filter_map(|it| it.strip_prefix("data: "));
+        data.filter(|it| *it != "[DONE]")
+            .map(|it| serde_json::from_str(it).expect("an event of JSON"))
+            .collect()
+    }
+
+    /// The text of a streamed answer put together.
+    pub(crate) fn streamed_text(&self) -> String {
+        let events = self.events();
+        events.iter().filter_map(|it| it["choices"][0]["delta"]["content"].as_str()).collect()
+    }
+}
+
+pub(crate) fn ask(demo: &Demo, body: &Value) -> Answer {
+    let agent: Agent = Agent::config_builder().http_status_as_error(false).build().into();
+    let mut response = agent
+        .post(format!("{}/chat/completions", demo.endpoint()))
+        .content_type("application/json")
+        .header("authorization", "Bearer secret")
+        .send(body.to_string())
+        .expect("an answer");
+    let retry_after = response.headers().get("retry-after");
+    let retry_after = retry_after.and_then(|it| it.to_str().ok()).map(str::to_owned);
+    let mut bytes = Vec::new();
+    let whole = response.body_mut().as_reader().read_to_end(&mut bytes).is_ok();
+    let text = String::from_utf8(bytes).expect("UTF-8");
+    Answer { status: response.status().as_u16(), retry_after, text, whole }
+}
+
+pub(crate) fn said(text: &str) -> Value {
+    json!({ "model": "m", "messages": [{ "role": "user", "content": text }] })
+}
+
+pub(crate) fn streamed(text: &str) -> Value {
+    let mut body = said(text);
+    body["stream"] = json!(true);
+    body["stream_options"] = json!({ "include_usage": true });
+    body
+}

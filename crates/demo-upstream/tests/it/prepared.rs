@@ -1,0 +1,17 @@
+//! Answers for benchmarks.
+
+use pia_demo_upstream::{Demo, Options};
+
+use crate::harness::{ask, said, streamed};
+
+#[test]
+fn prepared_answers_are_whole_or_streamed_as_asked() {
+    let demo =
+        Demo::with(Options { prepared: true, ..Options::default() }).expect("a demo upstream");
+
+    let (whole, stream) = (ask(&demo, &said("Hello")), ask(&demo, &streamed("Hello")));
+
+    assert_eq!(whole.text.len(), 359);
+    assert_eq!(stream.events().len(), 102);
+    assert!(stream.text.ends_with("data: [DONE]\n\n"));
+}

@@ -1,0 +1,74 @@
+//! `cargo xtask ci`
+
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use crate::command::{cargo, shown};
+use crate::interrupt::Interrupt;
+use crate::job::Job;
+use crate::outcome::Outcome;
+use crate::places;
+use crate::workshop::Workshop;
+
+/// All that must pass before a change goes in, the quick ones first.
+pub(crate) fn run(interrupt: &Interrupt) -> Outcome {
+    let mut took = Vec::new();
+    let outcome = steps(&mut took, interrupt);
+    println!("\n{:<28}{:>10}", "step", "seconds");
+    for (name, time) in &took {
+        println!("{name:<28}{:>10.1}", time.as_secs_f64());
+    }
+    let whole: Duration = took.iter().map(|(_, time)| *time).sum();
+    println!("{:<28}{:>10.1}", "all", whole.as_secs_f64());
+    outcome
+}
+
+fn steps(took: &mut Vec<(&'static str, Duration)>, interrupt: &Interrupt) -> Outcome {
+    let mut timed = |name, step: &mut dyn FnMut() -> Outcome| {
+        let begun = Instant::now();
+        let outcome = step();
+        took.push((name, begun.elapsed()));
+        outcome.map_err(|err| format!("{name}: {err}"))
+    };
+    let mut workshop = None;
+    timed("tools", &mut || {
+        workshop = Some(Workshop::ready(interrupt)?);
+        Ok(())
+    })?;
+    let workshop = workshop.ok_or("the tools are not ready")?;
+    for (name, mut command) in commands(&workshop) {
+        println!("\n==> {name}: {}", shown(&command));
+        timed(name, &mut || Job::run(command.current_dir(places::root()), interrupt))?;
+    }
+    Ok(())
+}
+
+fn commands(workshop: &Workshop) -> Vec<(&'static str, Command)> {
+    let tool = |program, args: &[&str]| {
+        let mut tool = workshop.tool(program);
+        tool.args(args);
+        tool
+    };
+    let cargo = |args: &[&str]| {
+        let mut command = cargo();
+        command.args(args);
+        command
+    };
+    let clippy = ["clippy", "--locked", "--workspace", "--all-targets", "--", "-D", "warnings"];
+    let mut docs = cargo(&["doc", "--workspace", "--no-deps", "--document-private-items"]);
+    // Not in RUSTFLAGS, where it would build the world again.
+    docs.env("RUSTDOCFLAGS", "-D warnings");
+    // `--workspace`, so that dependencies are built once, with the features
+    // that the tests need them with.
+    let shape = ["test", "--workspace", "--test", "architecture", "--test", "tidy"];
+    vec![
+        ("format", cargo(&["fmt", "--all", "--check"])),
+        ("spelling", tool("typos", &[])),
+        ("unused dependencies", tool("cargo-shear", &[])),
+        ("bans, licences, sources", tool("cargo-deny", &["check", "bans", "licenses", "sources"])),
+        ("clippy", cargo(&clippy)),
+        ("docs", docs),
+        ("architecture and tidiness", cargo(&shape)),
+        ("tests", cargo(&["xtask", "test"])),
+    ]
+}

@@ -1,0 +1,153 @@
+//! A development server that runs.
+
+use std::env;
+use std::io::{BufRead, BufReader};
+use std::net::TcpListener;
+use std::process::Stdio;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use crate::command::{cargo, command};
+use crate::dev_folder::DevFolder;
+use crate::interrupt::Interrupt;
+use crate::job::Job;
+use crate::outcome::Outcome;
+use crate::places;
+
+/// What makes an upstream of the caller's own.
+const UPSTREAM: [&str; 3] = ["Ai__Endpoint", "Ai__ApiKey", "Ai__Model"];
+
+/// How long a server may take until it is ready; its first start makes the database.
+const PATIENCE: Duration = Duration::from_mins(1);
+
+/// The server and, unless the environment names another, its demo upstream.
+/// Both are stopped when this is dropped, the server first.
+pub(crate) struct DevServer {
+    server: Job,
+    upstream: Option<Upstream>,
+    url: String,
+}
+
+/// A demo upstream that runs.
+struct Upstream {
+    job: Job,
+    url: String,
+}
+
+impl DevServer {
+    /// Starts it in a folder, on a port of 127.0.0.1, and waits until it is ready.
+    pub(crate) fn start(folder: &DevFolder, port: u16, interrupt: &Interrupt) -> Outcome<Self> {
+        Self::start_with(&[], folder, port, interrupt)
+    }
+
+    /// The same on any free port, and logging no more than it must.
+    pub(crate) fn start_quietly(folder: &DevFolder, interrupt: &Interrupt) -> Outcome<Self> {
+        Self::start_with(&[("Logging__Level", "error")], folder, 0, interrupt)
+    }
+
+    fn start_with(
+        settings: &[(&str, &str)],
+        folder: &DevFolder,
+        port: u16,
+        interrupt: &Interrupt,
+    ) -> Outcome<Self> {
+        let port = free(port)?;
+        let upstream = if is_named() { None } else { Some(Upstream::start()?) };
+        let address = format!("127.0.0.1:{port}");
+        let mut server = command(places::debug()?.join("pia-server"));
+        server
+            .current_dir(folder.path())
+            .envs(settings.iter().copied())
+            .env("PIA_ENVIRONMENT", "Development")
+            .env("Server__Address", &address);
+        if let Some(upstream) = &upstream {
+            server
+                .env("Ai__Endpoint", format!("{}/v1", upstream.url))
+                .env("Ai__ApiKey", "demo")
+                .env("Ai__Model", "demo");
+        }
+        let server = Job::start(&mut server)?;
+        let mut started = Self { server, upstream, url: format!("http://{address}") };
+        started.wait(interrupt)?;
+        Ok(started)
+    }
+
+    pub(crate) fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// The demo upstream's address, where answers come from that.
+    pub(crate) fn demo_upstream(&self) -> Option<&str> {
+        self.upstream.as_ref().map(|it| it.url.as_str())
+    }
+
+    /// Goes on until the process is told to stop, which is how this ends well.
+    pub(crate) fn serve(mut self, interrupt: &Interrupt) -> Outcome {
+        while !interrupt.came() {
+            self.server.still_runs()?;
+            if let Some(upstream) = &mut self.upstream {
+                upstream.job.still_runs()?;
+            }
+            sleep(Duration::from_millis(50));
+        }
+        Ok(())
+    }
+
+    fn wait(&mut self, interrupt: &Interrupt) -> Outcome {
+        let begun = Instant::now();
+        let ready = format!("{}/ready", self.url);
+        while begun.elapsed() < PATIENCE {
+            interrupt.check()?;
+            self.server.still_runs()?;
+            // Refused connections and 503 both mean: not yet.
+            if ureq::get(&ready).call().is_ok() {
+                return Ok(());
+            }
+            sleep(Duration::from_millis(50));
+        }
+        Err(format!("{ready} did not answer 200 within {} s", PATIENCE.as_secs()).into())
+    }
+}
+
+impl Upstream {
+    fn start() -> Outcome<Self> {
+        let mut demo = command(places::debug()?.join("pia-demo-upstream"));
+        // Slow enough that a stream is seen to be one.
+        demo.args(["--delay-ms", "30"]).stdout(Stdio::piped());
+        let mut job = Job::start(&mut demo)?;
+        let mut url = String::new();
+        let out = job.stdout().ok_or("the demo upstream has no output")?;
+        BufReader::new(out).read_line(&mut url)?;
+        if url.is_empty() {
+            job.still_runs()?;
+            return Err("the demo upstream does not say where it is".into());
+        }
+        Ok(Self { job, url: url.trim().to_owned() })
+    }
+}
+
+/// Whether the environment names an upstream. The server reads names in any case.
+fn is_named() -> bool {
+    env::vars_os()
+        .filter_map(|(name, _)| name.into_string().ok())
+        .any(|name| UPSTREAM.iter().any(|it| it.eq_ignore_ascii_case(&name)))
+}
+
+/// The port, or any free one for 0. Where another server listens, that one
+/// would be taken for ours.
+fn free(port: u16) -> Outcome<u16> {
+    if port == 0 {
+        return places::free_port();
+    }
+    TcpListener::bind(("127.0.0.1", port))
+        .map_err(|err| format!("port {port}: {err} (`--port 0` takes any free one)"))?;
+    Ok(port)
+}
+
+/// Builds what is about to be started.
+pub(crate) fn build(interrupt: &Interrupt) -> Outcome {
+    println!("Building the server; the first time this takes some minutes …");
+    let mut build = cargo();
+    build.args(["build", "-p", "pia-server", "-p", "pia-demo-upstream"]);
+    Job::run(build.current_dir(places::root()), interrupt)
+}

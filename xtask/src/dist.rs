@@ -1,0 +1,78 @@
+//! `cargo xtask dist`
+
+use std::env;
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::command::{cargo, output};
+use crate::interrupt::Interrupt;
+use crate::job::Job;
+use crate::outcome::Outcome;
+use crate::places;
+
+/// The key that licences for the released binary are verified with.
+const KEY: &str = "PIA_LICENSE_PUBLIC_KEY";
+
+/// What goes along with the binary, where it is there.
+const ALONG: &[&str] = &["README.md", "CHANGELOG.md", "LICENSE", "deploy", "docs"];
+
+/// Builds the binary for distribution and packs it.
+pub(crate) fn run(interrupt: &Interrupt) -> Outcome {
+    if env::var_os(KEY).is_none_or(|it| it.is_empty()) {
+        return Err(format!(
+            "{KEY} is not set: a release is built with the public key of whoever issues its \
+             licences (`cargo xtask license` makes one)"
+        )
+        .into());
+    }
+    let mut build = cargo();
+    build
+        .args(["build", "--release", "--locked", "-p", "pia-server"])
+        .env("PIA_DISTRIBUTION", "1")
+        .current_dir(places::root());
+    Job::run(&mut build, interrupt)?;
+    let packed = pack(&format!("pia-server-{}-{}", env!("CARGO_PKG_VERSION"), host()?))?;
+    println!("packed {}", packed.display());
+    Ok(())
+}
+
+/// The machine this builds for, as Rust names it.
+fn host() -> Outcome<String> {
+    let about = output(Command::new("rustc").arg("-vV"))?;
+    let host = about.lines().find_map(|it| it.strip_prefix("host: "));
+    Ok(host.ok_or("rustc does not name its host")?.to_owned())
+}
+
+fn pack(name: &str) -> Outcome<PathBuf> {
+    let target = places::target()?;
+    let dist = target.join("dist");
+    let staged = dist.join(name);
+    if staged.exists() {
+        fs::remove_dir_all(&staged)?;
+    }
+    fs::create_dir_all(&staged)?;
+    fs::copy(target.join("release/pia-server"), staged.join("pia-server"))?;
+    for it in ALONG {
+        copy(&places::root().join(it), &staged.join(it))?;
+    }
+    let packed = dist.join(format!("{name}.tar.gz"));
+    let mut tar = Command::new("tar");
+    output(tar.arg("-C").arg(&dist).arg("-czf").arg(&packed).arg(OsString::from(name)))?;
+    fs::remove_dir_all(&staged)?;
+    Ok(packed)
+}
+
+fn copy(from: &Path, to: &Path) -> Outcome {
+    if from.is_dir() {
+        fs::create_dir_all(to)?;
+        for entry in from.read_dir()? {
+            let entry = entry?;
+            copy(&entry.path(), &to.join(entry.file_name()))?;
+        }
+    } else if from.is_file() {
+        fs::copy(from, to)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,34 @@
+//! Being told to stop.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::flag;
+
+use crate::outcome::Outcome;
+
+/// Whether Ctrl-C was pressed or the process was told to end. It is only
+/// noted, so that whoever holds a child or a folder can clear it away.
+pub(crate) struct Interrupt(Arc<AtomicBool>);
+
+impl Interrupt {
+    pub(crate) fn listen() -> Outcome<Self> {
+        let noted = Arc::new(AtomicBool::new(false));
+        for signal in [SIGINT, SIGTERM, SIGHUP] {
+            // Told twice, it ends at once, and its children with it.
+            flag::register_conditional_shutdown(signal, 130, Arc::clone(&noted))?;
+            flag::register(signal, Arc::clone(&noted))?;
+        }
+        Ok(Self(noted))
+    }
+
+    pub(crate) fn came(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    /// Ends what is going on, if it is to end.
+    pub(crate) fn check(&self) -> Outcome {
+        if self.came() { Err("stopped as told".into()) } else { Ok(()) }
+    }
+}

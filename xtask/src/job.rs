@@ -1,0 +1,105 @@
+//! A child process that does not outlive this one.
+
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use crate::command::shown;
+use crate::interrupt::Interrupt;
+use crate::outcome::Outcome;
+
+/// How often a running child is looked after.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// How long a child may take to end when told to.
+const GRACE: Duration = Duration::from_secs(15);
+
+/// A child in a process group of its own; stopped, with all it started, when
+/// dropped.
+pub(crate) struct Job {
+    child: Child,
+    name: String,
+    stop: &'static str,
+}
+
+impl Job {
+    /// Starts a command that is told to end by SIGTERM.
+    pub(crate) fn start(command: &mut Command) -> Outcome<Self> {
+        let name = shown(command);
+        let child = command
+            .stdin(Stdio::null())
+            .process_group(0)
+            .spawn()
+            .map_err(|err| format!("cannot start `{name}`: {err}"))?;
+        Ok(Self { child, name, stop: "TERM" })
+    }
+
+    /// The same, told to end by another signal.
+    pub(crate) fn stopped_by(mut self, signal: &'static str) -> Self {
+        self.stop = signal;
+        self
+    }
+
+    /// Runs a command to its end, which must be a good one.
+    pub(crate) fn run(command: &mut Command, interrupt: &Interrupt) -> Outcome {
+        let mut job = Self::start(command)?;
+        let status = job.wait(interrupt)?;
+        if status.success() { Ok(()) } else { Err(job.failed(status)) }
+    }
+
+    /// Waits for its end; an interrupt comes out as an error.
+    pub(crate) fn wait(&mut self, interrupt: &Interrupt) -> Outcome<ExitStatus> {
+        loop {
+            if let Some(status) = self.child.try_wait()? {
+                return Ok(status);
+            }
+            interrupt.check()?;
+            sleep(LOOK);
+        }
+    }
+
+    /// Fails when it has ended, although it is to go on.
+    pub(crate) fn still_runs(&mut self) -> Outcome {
+        match self.child.try_wait()? {
+            Some(status) => Err(self.failed(status)),
+            None => Ok(()),
+        }
+    }
+
+    pub(crate) fn stdout(&mut self) -> Option<std::process::ChildStdout> {
+        self.child.stdout.take()
+    }
+
+    fn failed(&self, status: ExitStatus) -> Box<dyn std::error::Error> {
+        format!("`{}` ended with {status}", self.name).into()
+    }
+
+    /// Tells the child and all it started. The shell's own `kill` does it:
+    /// the program of that name is missing on small systems.
+    fn signal(&self, signal: &str) {
+        let mut shell = Command::new("sh");
+        let kill = shell.args(["-c", r#"kill -s "$0" -- "-$1""#, signal]);
+        // That the group is gone already is as good.
+        drop(kill.arg(self.child.id().to_string()).output());
+    }
+}
+
+impl Drop for Job {
+    fn drop(&mut self) {
+        if let Ok(Some(_ended)) = self.child.try_wait() {
+            return;
+        }
+        self.signal(self.stop);
+        let told = Instant::now();
+        while told.elapsed() < GRACE {
+            if let Ok(Some(_ended)) = self.child.try_wait() {
+                return;
+            }
+            sleep(LOOK);
+        }
+        self.signal("KILL");
+        drop(self.child.kill());
+        drop(self.child.wait());
+    }
+}

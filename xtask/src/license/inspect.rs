@@ -1,0 +1,74 @@
+//! Looking into a licence.
+
+use std::fs;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use pia_kernel::{Clock as _, SystemClock};
+use pia_policy::{LicenceFault, LicenceReading, LicenceState, Licensed, VerifyingKey};
+
+use super::Outcome;
+use super::flags::Flags;
+use super::keys;
+
+/// Says what a licence file holds, and fails if a server would refuse it.
+pub(super) fn inspect(args: impl Iterator<Item = String>) -> Outcome<String> {
+    let flags = Flags::read(args, &["public-key"])?;
+    let path = flags.one_bare()?;
+    let key = match flags.one("public-key")? {
+        Some(text) => VerifyingKey::from_base64(text.trim())
+            .ok_or("--public-key is not 32 bytes in base64")?,
+        None => VerifyingKey::built_in(),
+    };
+    let text = fs::read(path).map_err(|err| format!("{path}: {err}"))?;
+    described(&text, &key).map_err(|fault| {
+        let mut why = format!("{path}: {fault}");
+        if let LicenceFault::Foreign(_) | LicenceFault::Forged = fault {
+            why += &unverified(&text).unwrap_or_default();
+        }
+        why.into()
+    })
+}
+
+/// What a server reads in a licence.
+pub(super) fn described(
+    text: impl AsRef<[u8]>,
+    key: &VerifyingKey,
+) -> Result<String, LicenceFault> {
+    let reading = LicenceReading::of(text, key)?;
+    let licence = &reading.licence;
+    let features: Vec<_> = licence.features.iter().map(|it| it.name()).collect();
+    let count = |it: Option<u32>| it.map_or_else(|| "no limit".to_owned(), |it| it.to_string());
+    let end = licence.expires_at.map_or_else(|| "never".to_owned(), |it| it.to_string());
+    let standing = match LicenceState::Loaded(licence.clone()).at(SystemClock.now()) {
+        Licensed::Valid(_) => "in force",
+        Licensed::Expired(_) => "ended: a server takes it no more",
+        Licensed::Not => "refused",
+    };
+    let unknown = match reading.unknown_features.as_slice() {
+        [] => String::new(),
+        unknown => format!("not known:   {unknown:?}\n"),
+    };
+    Ok(format!(
+        "signature:   good\n{}licence:     {}\nlicensee:    {}\nedition:     {}\n\
+         features:    {}\n{unknown}users:       {}\nadmins:      {}\nissued at:   {}\n\
+         ends:        {end}\nstanding:    {standing}\n",
+        keys::described(key),
+        licence.id,
+        licence.licensee,
+        licence.edition,
+        features.join(" "),
+        count(licence.max_users),
+        count(licence.max_admins),
+        licence.issued_at,
+    ))
+}
+
+/// What a licence claims that was not found good, for finding out where it is
+/// from.
+fn unverified(text: &[u8]) -> Option<String> {
+    let text: String = std::str::from_utf8(text).ok()?.split_whitespace().collect();
+    let payload = URL_SAFE_NO_PAD.decode(text.split('.').nth(2)?).ok()?;
+    let claims: serde_json::Value = serde_json::from_slice(&payload).ok()?;
+    Some(format!("\nit claims, and nothing vouches for it: {claims:#}"))
+}

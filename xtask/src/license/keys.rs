@@ -1,0 +1,59 @@
+//! The keys that licences are signed with.
+
+use std::fs::{self, OpenOptions};
+use std::io::Write as _;
+
+use pia_policy::{SigningKey, VerifyingKey};
+
+use super::Outcome;
+use super::flags::Flags;
+
+const DEVELOPMENT: &str = include_str!("../../dev-license-key");
+
+/// Makes a key.
+pub(super) fn generate(args: impl Iterator<Item = String>) -> Outcome<String> {
+    let flags = Flags::read(args, &["out"])?;
+    flags.none_bare()?;
+    let key = SigningKey::generate().map_err(|err| err.to_string())?;
+    let public = described(&key.verifying_key());
+    let remarks: Vec<_> = public.lines().collect();
+    let file = format!(
+        "# A key that licences are signed with. Whoever has it can issue licences.\n# {}\n{}",
+        remarks.join("\n# "),
+        key.to_text().expose()
+    );
+    let Some(path) = flags.one("out")? else { return Ok(file) };
+    keep_secret(path, &file)?;
+    Ok(format!("The key is in {path}. Keep it secret, and keep a copy.\n{public}"))
+}
+
+/// The key in this file, or else the development key.
+pub(super) fn signing(path: Option<&str>) -> Outcome<SigningKey> {
+    let text = match path {
+        Some(path) => fs::read_to_string(path).map_err(|err| format!("{path}: {err}"))?,
+        None => DEVELOPMENT.to_owned(),
+    };
+    let whose = path.unwrap_or("the development key");
+    SigningKey::read(&text).map_err(|err| format!("{whose}: {err}").into())
+}
+
+/// A public key as people are told it.
+pub(super) fn described(key: &VerifyingKey) -> String {
+    let development = if key.is_development_key() { " (the development key)" } else { "" };
+    format!(
+        "key id:      {}{development}\npublic key:  PIA_LICENSE_PUBLIC_KEY={}\n",
+        key.id(),
+        key.to_base64()
+    )
+}
+
+/// Writes a new file that only its owner can read; never over another.
+fn keep_secret(path: &str, content: &str) -> Outcome<()> {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let mut file = options.open(path).map_err(|err| format!("{path}: {err}"))?;
+    file.write_all(content.as_bytes())?;
+    Ok(file.sync_all()?)
+}

@@ -1,0 +1,46 @@
+//! `cargo xtask migration`
+
+use std::fs;
+
+use pia_kernel::{Clock, SystemClock};
+
+use crate::outcome::Outcome;
+use crate::places;
+
+/// Makes an empty migration for each database, of the same name.
+pub(crate) fn run(args: &[String]) -> Outcome {
+    let [new, name] = args else { return Err("usage: cargo xtask migration new NAME".into()) };
+    let plain = |it: char| it.is_ascii_lowercase() || it.is_ascii_digit() || it == '_';
+    if new != "new" || name.is_empty() || !name.chars().all(plain) {
+        return Err("usage: cargo xtask migration new NAME, \
+                    where NAME is of lower-case letters, digits and underscores"
+            .into());
+    }
+    let folder = folder(&SystemClock.now().to_string(), name)?;
+    for database in ["sqlite", "postgres"] {
+        let migration = places::root().join("migrations").join(database).join(&folder);
+        fs::create_dir_all(&migration)?;
+        fs::write(migration.join("up.sql"), "")?;
+        println!("made {}", migration.join("up.sql").display());
+    }
+    Ok(())
+}
+
+/// `2026-01-02-030405_name`, of a time as RFC 3339 writes it.
+fn folder(now: &str, name: &str) -> Outcome<String> {
+    let (date, time) = now.split_once('T').ok_or("a time without a date")?;
+    let time: String = time.chars().filter(char::is_ascii_digit).take(6).collect();
+    Ok(format!("{date}-{time}_{name}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_migration_is_named_after_the_time_it_was_made() {
+        let folder = folder("2026-01-02T03:04:05.678Z", "credits").unwrap();
+
+        assert_eq!(folder, "2026-01-02-030405_credits");
+    }
+}

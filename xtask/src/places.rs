@@ -1,0 +1,29 @@
+//! Where things are.
+
+use std::env;
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+
+use crate::outcome::Outcome;
+
+/// The folder of the workspace.
+pub(crate) fn root() -> PathBuf {
+    let xtask = Path::new(env!("CARGO_MANIFEST_DIR"));
+    xtask.parent().unwrap_or(xtask).to_owned()
+}
+
+/// Where cargo puts debug builds. This program is one of them.
+pub(crate) fn debug() -> Outcome<PathBuf> {
+    Ok(env::current_exe()?.parent().ok_or("this program lies in no folder")?.to_owned())
+}
+
+/// Cargo's target folder.
+pub(crate) fn target() -> Outcome<PathBuf> {
+    Ok(debug()?.parent().ok_or("this program lies in no target folder")?.to_owned())
+}
+
+/// A port of 127.0.0.1 that is free now. That nobody takes it before it is
+/// used is good enough for a machine of one's own.
+pub(crate) fn free_port() -> Outcome<u16> {
+    Ok(TcpListener::bind("127.0.0.1:0")?.local_addr()?.port())
+}

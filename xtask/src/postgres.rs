@@ -1,0 +1,140 @@
+//! A PostgreSQL that is thrown away after use.
+
+use std::ffi::OsStr;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use tempfile::TempDir;
+
+use crate::command::{ending_with_us, found, output};
+use crate::debian;
+use crate::interrupt::Interrupt;
+use crate::job::Job;
+use crate::outcome::Outcome;
+use crate::places;
+
+/// Where Debian's packages put the programs, a folder a version.
+const DEBIAN: &str = "/usr/lib/postgresql";
+
+/// How long a new cluster may take until it answers.
+const PATIENCE: Duration = Duration::from_mins(1);
+
+/// A running cluster in a folder of its own; both are gone when it is dropped.
+pub(crate) struct Cluster {
+    // Fields are dropped in this order: first the server, then its folder.
+    server: Job,
+    dir: TempDir,
+    port: u16,
+}
+
+impl Cluster {
+    /// One for tests, which would rather be fast than survive a power failure.
+    pub(crate) fn for_tests(interrupt: &Interrupt) -> Outcome<Self> {
+        Self::start(&["-c", "fsync=off", "-c", "max_connections=500"], interrupt)
+    }
+
+    /// One for measurements, which pays for its commits.
+    pub(crate) fn for_benches(interrupt: &Interrupt) -> Outcome<Self> {
+        Self::start(&["-c", "max_connections=200"], interrupt)
+    }
+
+    fn start(settings: &[&str], interrupt: &Interrupt) -> Outcome<Self> {
+        let programs = programs()?;
+        let dir = tempfile::Builder::new().prefix("pia-postgres-").tempdir()?;
+        if debian::root()? {
+            output(Command::new("chown").arg("postgres").arg(dir.path()))?;
+        }
+        let data = dir.path().join("data");
+        let initdb = programs.join("initdb");
+        output(
+            unprivileged(&initdb)?
+                .args(["-A", "trust", "-U", "postgres", "-E", "UTF8", "--locale=C"])
+                .args(["--no-sync", "-D"])
+                .arg(&data),
+        )?;
+        let port = places::free_port()?;
+        let log = File::create(dir.path().join("log"))?;
+        let mut postgres = unprivileged(&programs.join("postgres"))?;
+        postgres
+            .arg("-D")
+            .arg(&data)
+            .args(["-p", &port.to_string(), "-c", "listen_addresses=127.0.0.1", "-k"])
+            .arg(dir.path())
+            .args(settings)
+            .stdout(log.try_clone()?)
+            .stderr(log);
+        // At once: what it holds goes with its folder.
+        let server = Job::start(&mut postgres)?.stopped_by("QUIT");
+        let mut cluster = Self { server, dir, port };
+        cluster.wait(&programs.join("pg_isready"), interrupt)?;
+        Ok(cluster)
+    }
+
+    /// Where it is, but for the name of a database.
+    pub(crate) fn url(&self) -> String {
+        format!("postgres://postgres@127.0.0.1:{}", self.port)
+    }
+
+    fn wait(&mut self, pg_isready: &Path, interrupt: &Interrupt) -> Outcome {
+        let begun = Instant::now();
+        let port = self.port.to_string();
+        while begun.elapsed() < PATIENCE {
+            interrupt.check()?;
+            self.server.still_runs().map_err(|err| {
+                let log = fs::read_to_string(self.dir.path().join("log")).unwrap_or_default();
+                format!("{err}; its log says:\n{log}")
+            })?;
+            let mut asked = Command::new(pg_isready);
+            if asked.args(["-q", "-h", "127.0.0.1", "-p", &port]).status()?.success() {
+                return Ok(());
+            }
+            sleep(Duration::from_millis(50));
+        }
+        Err(format!("PostgreSQL did not answer within {} s", PATIENCE.as_secs()).into())
+    }
+}
+
+/// The folder with PostgreSQL's programs, installed if need be.
+fn programs() -> Outcome<PathBuf> {
+    if let Some(found) = installed() {
+        return Ok(found);
+    }
+    debian::install("PostgreSQL's server", &["postgresql"])?;
+    // Debian starts a cluster of its own with the installation. Nobody asked
+    // for that one; where it was not started, there is nothing to stop.
+    drop(Command::new("service").args(["postgresql", "stop"]).output());
+    installed().ok_or_else(|| "the package postgresql brought no server".into())
+}
+
+fn installed() -> Option<PathBuf> {
+    let version = |path: &Path| -> u32 {
+        let name = path.file_name().and_then(OsStr::to_str).unwrap_or_default();
+        name.parse().unwrap_or_default()
+    };
+    let versions = Path::new(DEBIAN).read_dir().into_iter().flatten().flatten();
+    let newest = versions
+        .map(|it| it.path())
+        .filter(|it| it.join("bin/initdb").is_file())
+        .max_by_key(|it| version(it));
+    let on_path = || found("initdb")?.parent().map(Path::to_owned);
+    newest.map(|it| it.join("bin")).or_else(on_path)
+}
+
+/// One of PostgreSQL's programs, as a user it agrees to run as.
+fn unprivileged(program: &Path) -> Outcome<Command> {
+    if !debian::root()? {
+        return Ok(ending_with_us("QUIT", &[], program.as_os_str()));
+    }
+    if found("setpriv").is_none() {
+        return Err("PostgreSQL does not run as root, and util-linux's setpriv is missing: \
+                    install it, or run this as another user"
+            .into());
+    }
+    let user = ["--reuid=postgres", "--regid=postgres", "--clear-groups"];
+    let mut command = ending_with_us("QUIT", &user, program.as_os_str());
+    command.current_dir("/");
+    Ok(command)
+}

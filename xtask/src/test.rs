@@ -1,0 +1,56 @@
+//! `cargo xtask test`
+
+use crate::command::cargo;
+use crate::interrupt::Interrupt;
+use crate::job::Job;
+use crate::outcome::Outcome;
+use crate::places;
+use crate::postgres::Cluster;
+use crate::python::Venv;
+
+/// The official client that the composed server is tried with.
+const OPENAI: &str = "openai==3.54.0";
+
+/// Every test, on SQLite and on a PostgreSQL that lives as long as they run.
+pub(crate) fn run(args: Vec<String>, interrupt: &Interrupt) -> Outcome {
+    let python = Venv::with("openai-client", &[OPENAI])?;
+    let cluster = Cluster::for_tests(interrupt)?;
+    let mut tests = cargo();
+    tests
+        .arg("test")
+        .args(selection(args))
+        .current_dir(places::root())
+        .env("TEST_POSTGRES_URL", cluster.url())
+        .env("TEST_PYTHON", python.program("python"));
+    Job::run(&mut tests, interrupt)
+}
+
+/// What `cargo test` is to run: the whole workspace if nothing else is said.
+fn selection(args: Vec<String>) -> Vec<String> {
+    let mut args = args;
+    if args.first().is_some_and(|it| it == "--") {
+        args.remove(0);
+    }
+    let chosen = ["-p", "--package", "--workspace", "--manifest-path"];
+    let says = |arg: &String| chosen.iter().any(|it| arg.starts_with(it));
+    if !args.iter().take_while(|it| *it != "--").any(says) {
+        args.insert(0, "--workspace".to_owned());
+    }
+    args
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn selected(line: &str) -> String {
+        selection(line.split_whitespace().map(str::to_owned).collect()).join(" ")
+    }
+
+    #[test]
+    fn the_whole_workspace_is_tested_unless_packages_are_chosen() {
+        assert_eq!(selected(""), "--workspace");
+        assert_eq!(selected("-- -p pia-web gates"), "-p pia-web gates");
+        assert_eq!(selected("gates -- -p"), "--workspace gates -- -p");
+    }
+}

@@ -1,0 +1,190 @@
+//! A walk through the server, as a client takes it.
+
+#![expect(clippy::indexing_slicing, reason = "a JSON value lacks a key as null, not by a panic")]
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use ureq::http::Response;
+use ureq::{Agent, Body};
+
+use crate::dev_folder::random_hex;
+use crate::interrupt::Interrupt;
+use crate::outcome::Outcome;
+use crate::streamed::Streamed;
+
+/// No step takes so long, unless something is stuck.
+const PATIENCE: Duration = Duration::from_mins(2);
+
+/// How far one came: who is talked to, and the tokens in hand.
+pub(crate) struct Walk<'a> {
+    interrupt: &'a Interrupt,
+    agent: Agent,
+    url: String,
+    access: String,
+    refresh: String,
+    steps: u32,
+}
+
+impl<'a> Walk<'a> {
+    /// Every step in turn; the first that is not as it should be ends it.
+    pub(crate) fn through(url: &str, interrupt: &'a Interrupt) -> Outcome {
+        let config = Agent::config_builder().http_status_as_error(false);
+        let agent = config.timeout_global(Some(PATIENCE)).build().into();
+        let url = url.to_owned();
+        let mut walk =
+            Self { interrupt, agent, url, access: String::new(), refresh: String::new(), steps: 0 };
+        let email = format!("demo-{}@example.com", random_hex::<6>()?);
+        let account = json!({ "email": email, "password": random_hex::<12>()? });
+        walk.every_step(&account, &email)
+            .map_err(|err| format!("step {} is not as it should be: {err}", walk.steps))?;
+        println!("\nAll {} steps were as they should be.", walk.steps);
+        Ok(())
+    }
+
+    fn every_step(&mut self, account: &Value, email: &str) -> Outcome {
+        self.register(account)?;
+        self.sign_in(account)?;
+        self.me(email)?;
+        self.optimise()?;
+        self.chat()?;
+        self.renew()?;
+        self.sign_out()
+    }
+
+    fn register(&mut self, account: &Value) -> Outcome {
+        self.begin("Register", "POST /auth/register")?;
+        let answer = self.post("/auth/register", account, 200)?;
+        expect(answer["success"] == true, "success is not true", &answer)?;
+        println!("   {} has an account", account["email"]);
+        Ok(())
+    }
+
+    fn sign_in(&mut self, account: &Value) -> Outcome {
+        self.begin("Sign in", "POST /auth/login/local")?;
+        let answer = self.post("/auth/login/local", account, 200)?;
+        expect(answer["user"]["email"] == account["email"], "another user", &answer)?;
+        self.take_tokens(&answer)?;
+        println!("   an access token for {} s and a refresh token", answer["expiresIn"]);
+        Ok(())
+    }
+
+    fn me(&mut self, email: &str) -> Outcome {
+        self.begin("Who am I?", "GET /auth/me")?;
+        let url = format!("{}/auth/me", self.url);
+        let asked = self.agent.get(url).header("authorization", self.bearer());
+        let answer = read(asked.call()?, 200)?;
+        expect(answer["email"] == email, "another user", &answer)?;
+        println!("   {answer}");
+        Ok(())
+    }
+
+    fn optimise(&mut self) -> Outcome {
+        self.begin("Optimise a text", "POST /api/ai/optimize")?;
+        let text = "me and him was going too the shop";
+        let answer = self.post("/api/ai/optimize", &json!({ "text": text }), 200)?;
+        let better = answer["optimizedText"].as_str().unwrap_or_default();
+        expect(!better.is_empty(), "there is no text", &answer)?;
+        println!("   before: {text}\n   after:  {better}");
+        println!("   {} tokens in, {} out", answer["inputTokens"], answer["outputTokens"]);
+        Ok(())
+    }
+
+    fn chat(&mut self) -> Outcome {
+        self.begin("Chat, streamed", "POST /api/ai/chat")?;
+        let said = "Good morning! Tell me in one sentence what you do.";
+        let question = json!({
+            "messages": [{ "role": "user", "content": said }],
+            "stream": true,
+            "stream_options": { "include_usage": true },
+        });
+        let stream = self.send("/api/ai/chat", &question)?;
+        if stream.status() != 200 {
+            return read(stream, 200).map(drop);
+        }
+        println!("   > {said}");
+        print!("   < ");
+        let streamed = Streamed::read(stream, self.interrupt)?;
+        println!("\n   {} chunks, usage {}", streamed.chunks, streamed.usage);
+        expect(streamed.chunks > 1, "it came in one piece", &Value::Null)?;
+        expect(streamed.done, "it did not end with [DONE]", &Value::Null)?;
+        expect(streamed.usage.is_object(), "it told no usage", &Value::Null)
+    }
+
+    fn renew(&mut self) -> Outcome {
+        self.begin("Refresh", "POST /auth/refresh")?;
+        let spent = self.refresh.clone();
+        let answer = self.post("/auth/refresh", &json!({ "refreshToken": spent }), 200)?;
+        self.take_tokens(&answer)?;
+        expect(self.refresh != spent, "the refresh token is still the old one", &Value::Null)?;
+        println!("   a new access token and a new refresh token");
+        Ok(())
+    }
+
+    fn sign_out(&mut self) -> Outcome {
+        self.begin("Sign out", "POST /auth/logout")?;
+        let token = json!({ "refreshToken": self.refresh });
+        let answer = self.send("/auth/logout", &token)?;
+        expect(answer.status().is_success(), "it was refused", &json!(answer.status().as_u16()))?;
+        println!("   done");
+        self.begin("Refresh again, which must fail", "POST /auth/refresh")?;
+        let answer = self.post("/auth/refresh", &token, 401)?;
+        expect(answer["error"] == "invalid_refresh_token", "another error", &answer)?;
+        println!("   refused as it should be: {answer}");
+        Ok(())
+    }
+
+    fn begin(&mut self, what: &str, call: &str) -> Outcome {
+        self.interrupt.check()?;
+        self.steps += 1;
+        println!("\n{}. {what}  ({call})", self.steps);
+        Ok(())
+    }
+
+    fn take_tokens(&mut self, answer: &Value) -> Outcome {
+        let token = |name: &str| {
+            answer[name].as_str().map(str::to_owned).ok_or(format!("the answer has no {name}"))
+        };
+        (self.access, self.refresh) = (token("accessToken")?, token("refreshToken")?);
+        Ok(())
+    }
+
+    fn post(&self, path: &str, body: &Value, status: u16) -> Outcome<Value> {
+        read(self.send(path, body)?, status)
+    }
+
+    fn send(&self, path: &str, body: &Value) -> Outcome<Response<Body>> {
+        let mut request =
+            self.agent.post(format!("{}{path}", self.url)).content_type("application/json");
+        if path.starts_with("/api/") {
+            request = request.header("authorization", self.bearer());
+        }
+        Ok(request.send(body.to_string())?)
+    }
+
+    fn bearer(&self) -> String {
+        format!("Bearer {}", self.access)
+    }
+}
+
+/// The answer's body, its status being as it should be.
+fn read(mut response: Response<Body>, status: u16) -> Outcome<Value> {
+    let got = response.status().as_u16();
+    let text = response.body_mut().read_to_string()?;
+    if got != status {
+        return Err(format!("answered {got} instead of {status}: {text}").into());
+    }
+    if text.is_empty() {
+        return Ok(Value::Null);
+    }
+    serde_json::from_str(&text).map_err(|err| format!("no JSON ({err}): {text}").into())
+}
+
+/// Fails, with the answer, unless something is so.
+pub(crate) fn expect(so: bool, otherwise: &str, answer: &Value) -> Outcome {
+    match answer {
+        _ if so => Ok(()),
+        Value::Null => Err(otherwise.into()),
+        answer => Err(format!("{otherwise}: {answer}").into()),
+    }
+}

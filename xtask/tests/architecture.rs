@@ -1,0 +1,112 @@
+//! Dependencies point inwards. Every crate names its layer in its manifest.
+
+#![expect(clippy::expect_used, clippy::indexing_slicing, clippy::panic, reason = "a test")]
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use cargo_metadata::{DependencyKind, Metadata, MetadataCommand, Package, PackageId};
+
+/// Which layers a layer may use in shipped code.
+const MAY_USE: &[(&str, &[&str])] = &[
+    ("kernel", &[]),
+    ("domain", &["kernel"]),
+    ("adapter", &["kernel", "domain"]),
+    ("delivery", &["kernel", "domain"]),
+    ("composition", &["kernel", "domain", "adapter", "delivery"]),
+    ("tooling", &["kernel", "domain", "adapter", "delivery", "composition", "tooling"]),
+];
+
+/// What crates of one layer share: who may use it, and what.
+const SHARED: &[(&str, &str)] = &[
+    ("pia-storage-", "pia-storage"),
+    ("pia-http", "pia-web"),
+    ("pia-console", "pia-web"),
+    ("pia-uplink", "pia-web"),
+];
+
+/// What must not be linked into a domain, however indirectly.
+const NOT_IN_DOMAINS: &[&str] = &[
+    "actix-web",
+    "async-openai",
+    "diesel",
+    "figment",
+    "hyper",
+    "libsqlite3-sys",
+    "qdrant-client",
+    "reqwest",
+    "tokio",
+    "tokio-postgres",
+];
+
+#[test]
+fn dependencies_point_inwards() {
+    let metadata = metadata();
+    let layers: BTreeMap<&str, &str> =
+        metadata.workspace_packages().into_iter().map(|it| (it.name.as_str(), layer(it))).collect();
+    let rules: BTreeMap<&str, &[&str]> = MAY_USE.iter().copied().collect();
+
+    let mut wrong = Vec::new();
+    for package in metadata.workspace_packages() {
+        let layer = layers[package.name.as_str()];
+        let allowed = rules.get(layer).unwrap_or_else(|| panic!("no such layer: {layer}"));
+        for dependency in &package.dependencies {
+            let Some(used) = layers.get(dependency.name.as_str()) else { continue };
+            let shared = SHARED
+                .iter()
+                .any(|(user, what)| package.name.starts_with(user) && dependency.name == **what);
+            let shipped = dependency.kind != DependencyKind::Development;
+            if shipped && !shared && !allowed.contains(used) {
+                wrong.push(format!("{} ({layer}) -> {} ({used})", package.name, dependency.name));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "dependencies that point outwards:\n{}", wrong.join("\n"));
+}
+
+#[test]
+fn domains_stay_free_of_infrastructure() {
+    let metadata = metadata();
+    let mut wrong = Vec::new();
+    for package in metadata.workspace_packages() {
+        if ["kernel", "domain"].contains(&layer(package)) {
+            let linked = linked_into(&metadata, &package.id);
+            wrong.extend(
+                NOT_IN_DOMAINS
+                    .iter()
+                    .filter(|name| linked.contains(**name))
+                    .map(|name| format!("{} links {name}", package.name)),
+            );
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+fn metadata() -> Metadata {
+    MetadataCommand::new().exec().expect("cargo metadata")
+}
+
+fn layer(package: &Package) -> &str {
+    package.metadata["architecture"]["layer"].as_str().unwrap_or_else(|| {
+        panic!("{} names no [package.metadata.architecture] layer", package.name)
+    })
+}
+
+/// The names of everything shipped with a package, itself included.
+fn linked_into(metadata: &Metadata, root: &PackageId) -> BTreeSet<String> {
+    let nodes: BTreeMap<_, _> =
+        metadata.resolve.iter().flat_map(|it| &it.nodes).map(|node| (&node.id, node)).collect();
+    let mut todo = vec![root];
+    let mut seen = BTreeSet::new();
+    while let Some(id) = todo.pop() {
+        if seen.insert(id) {
+            todo.extend(
+                nodes[id]
+                    .deps
+                    .iter()
+                    .filter(|dep| dep.dep_kinds.iter().any(|it| it.kind == DependencyKind::Normal))
+                    .map(|dep| &dep.pkg),
+            );
+        }
+    }
+    seen.into_iter().map(|id| metadata[id].name.to_string()).collect()
+}

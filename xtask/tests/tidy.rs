@@ -1,0 +1,242 @@
+//! What every file keeps to, where no compiler looks.
+
+#![expect(clippy::expect_used, clippy::panic, reason = "a test")]
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use cargo_metadata::{Metadata, MetadataCommand};
+
+/// How many lines a source file may have, its tests not counted.
+const MOST_LINES: usize = 400;
+
+/// Files that may be longer, each for a reason: the tables are one thing.
+const LONGER: &[&str] = &["crates/storage/src/schema.rs"];
+
+#[test]
+fn every_module_says_what_it_is() {
+    let silent = rust_files().into_iter().filter(|it| {
+        let text = text(it);
+        !text.starts_with("//!") && !text.starts_with("#![doc")
+    });
+    refuse(silent.map(|it| shown(&it)), "files that do not begin with a `//!` line");
+}
+
+#[test]
+fn source_files_are_short() {
+    let shipped = rust_files().into_iter().filter(|it| {
+        let path = shown(it);
+        path.contains("/src/") && !path.contains("/tests/") && !path.ends_with("/tests.rs")
+    });
+    let long = shipped.filter_map(|it| {
+        let lines = text(&it).lines().take_while(|line| *line != "#[cfg(test)]").count();
+        (lines > MOST_LINES && !LONGER.contains(&shown(&it).as_str()))
+            .then(|| format!("{} ({lines})", shown(&it)))
+    });
+    refuse(long, "files of more than 400 lines without their tests");
+}
+
+#[test]
+fn nothing_is_left_for_later() {
+    // Put together here, or this file would be one of those it finds.
+    let marks =
+        [concat!("#[", "ignore"), concat!("TO", "DO"), concat!("FIX", "ME"), concat!("to", "do!(")];
+    let mut files = rust_files();
+    files.extend(files_below(&root().join("migrations"), "sql"));
+    let unfinished = files.into_iter().flat_map(|file| {
+        let text = text(&file);
+        let lines: Vec<String> = text
+            .lines()
+            .enumerate()
+            .filter(|(_, line)| marks.iter().any(|it| line.contains(it)))
+            .map(|(number, line)| format!("{}:{}: {}", shown(&file), number + 1, line.trim()))
+            .collect();
+        lines
+    });
+    refuse(unfinished, "marks of unfinished work, or tests that do not run");
+}
+
+#[test]
+fn both_databases_have_the_same_migrations() {
+    let names = |database: &str| -> BTreeSet<String> {
+        let folder = root().join("migrations").join(database);
+        let entries = folder.read_dir().unwrap_or_else(|err| panic!("{}: {err}", folder.display()));
+        entries.map(|it| it.expect("an entry").file_name().to_string_lossy().into_owned()).collect()
+    };
+    let (sqlite, postgres) = (names("sqlite"), names("postgres"));
+
+    let missing = sqlite.symmetric_difference(&postgres).cloned();
+
+    refuse(missing, "migrations that only one database has");
+    assert!(!sqlite.is_empty(), "there are no migrations");
+}
+
+#[test]
+fn dependencies_come_from_the_registry() {
+    let metadata = metadata();
+    let elsewhere = metadata.packages.iter().filter_map(|it| {
+        let source = it.source.as_ref()?.to_string();
+        (!source.starts_with("registry+")).then(|| format!("{} from {source}", it.name))
+    });
+    refuse(elsewhere, "dependencies from elsewhere than the registry");
+}
+
+#[test]
+fn every_crate_inherits_the_lints_and_names_its_layer() {
+    let metadata = metadata();
+    let without = metadata.workspace_packages().into_iter().filter(|it| {
+        let manifest = text(it.manifest_path.as_std_path());
+        !manifest.contains("[lints]\nworkspace = true")
+            || !it.metadata["architecture"]["layer"].is_string()
+    });
+    refuse(without.map(|it| it.name.to_string()), "crates without the lints or without a layer");
+}
+
+#[test]
+fn a_crates_root_holds_only_its_modules() {
+    let roots = rust_files().into_iter().filter(|it| it.ends_with("src/lib.rs"));
+    let fuller = roots.filter_map(|it| {
+        let more = more_than_modules(&text(&it))?;
+        Some(format!("{}: {more}", shown(&it)))
+    });
+    refuse(fuller, "lib.rs files with more than docs, modules and uses");
+}
+
+#[test]
+fn what_documents_link_to_is_there() {
+    let dead = documents().into_iter().flat_map(|file| {
+        let text = text(&file);
+        let folder = file.parent().expect("a folder").to_owned();
+        let dead: Vec<String> = links(&text)
+            .into_iter()
+            .filter(|link| !leads_somewhere(&file, &folder, link))
+            .map(|link| format!("{}: {link}", shown(&file)))
+            .collect();
+        dead
+    });
+    refuse(dead, "links that lead nowhere");
+}
+
+#[test]
+fn operators_have_a_changelog() {
+    assert!(root().join("CHANGELOG.md").is_file(), "CHANGELOG.md is missing");
+}
+
+#[test]
+fn more_than_modules_is_found_in_a_root() {
+    let good = "//! Docs.\n\n#[cfg(test)]\nmod a;\npub mod b;\n\npub use a::{B, C};\nuse b::D;\n";
+
+    assert_eq!(more_than_modules(good), None);
+    assert_eq!(more_than_modules("mod a;\n\npub fn b() {}\n").as_deref(), Some("pub fn b() {}"));
+}
+
+#[test]
+fn links_are_found_outside_of_code() {
+    let text = "See [one](a.md) and [two](b.md#c).\n\n```\n[no](link.md)\n```\n`[no](code.md)`";
+
+    assert_eq!(links(text), ["a.md", "b.md#c"]);
+}
+
+#[test]
+fn a_heading_is_linked_to_as_forges_do() {
+    assert_eq!(anchor("## What `dev` does, and why?"), "what-dev-does-and-why");
+}
+
+fn refuse(found: impl Iterator<Item = String>, what: &str) {
+    let found: Vec<String> = found.collect();
+    assert!(found.is_empty(), "{what}:\n{}", found.join("\n"));
+}
+
+fn metadata() -> Metadata {
+    MetadataCommand::new().exec().expect("cargo metadata")
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the workspace").to_owned()
+}
+
+fn shown(path: &Path) -> String {
+    path.strip_prefix(root()).unwrap_or(path).display().to_string()
+}
+
+fn text(path: &Path) -> String {
+    fs::read_to_string(path).unwrap_or_else(|err| panic!("{}: {err}", path.display()))
+}
+
+fn rust_files() -> Vec<PathBuf> {
+    ["crates", "xtask"].iter().flat_map(|it| files_below(&root().join(it), "rs")).collect()
+}
+
+fn documents() -> Vec<PathBuf> {
+    let mut documents = files_below(&root().join("docs"), "md");
+    documents.extend(["README.md", "CHANGELOG.md"].map(|it| root().join(it)));
+    documents
+}
+
+fn files_below(folder: &Path, extension: &str) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    for entry in folder.read_dir().into_iter().flatten() {
+        let path = entry.expect("an entry").path();
+        if path.is_dir() {
+            files.extend(files_below(&path, extension));
+        } else if path.extension().is_some_and(|it| it == extension) {
+            files.push(path);
+        }
+    }
+    files.sort();
+    files
+}
+
+/// The first thing in a crate's root that is neither comment, attribute,
+/// module nor use.
+fn more_than_modules(text: &str) -> Option<String> {
+    let lines = text.lines().map(str::trim);
+    let code: Vec<&str> = lines
+        .filter(|it| !it.is_empty() && !it.starts_with("//") && !it.starts_with('#'))
+        .collect();
+    let code = code.join(" ");
+    let statements = code.split_inclusive(';').map(str::trim);
+    let allowed = ["mod ", "pub mod ", "use ", "pub use ", "pub(crate) use "];
+    statements
+        .filter(|it| !allowed.iter().any(|start| it.starts_with(start)) || !it.ends_with(';'))
+        .map(str::to_owned)
+        .next()
+}
+
+/// The targets of a document's links, those in code left out.
+fn links(text: &str) -> Vec<String> {
+    let mut links = Vec::new();
+    let mut fenced = false;
+    for line in text.lines() {
+        if line.trim_start().starts_with("```") {
+            fenced = !fenced;
+        }
+        if !fenced {
+            let prose: String = line.split('`').step_by(2).collect();
+            let targets = prose.split("](").skip(1).filter_map(|it| it.split_once(')'));
+            links.extend(targets.map(|(target, _)| target.to_owned()));
+        }
+    }
+    links
+}
+
+fn leads_somewhere(file: &Path, folder: &Path, link: &str) -> bool {
+    if ["http://", "https://", "mailto:"].iter().any(|it| link.starts_with(it)) {
+        return true;
+    }
+    let (path, heading) = link.split_once('#').unwrap_or((link, ""));
+    let target = if path.is_empty() { file.to_owned() } else { folder.join(path) };
+    let anchors = || {
+        let text = text(&target);
+        text.lines().any(|it| it.starts_with('#') && anchor(it) == heading)
+    };
+    target.exists() && (heading.is_empty() || anchors())
+}
+
+/// What a heading is linked to by.
+fn anchor(heading: &str) -> String {
+    let words = heading.trim_start_matches('#').trim().to_lowercase();
+    let kept = words.chars().filter(|it| it.is_alphanumeric() || " -_".contains(*it));
+    kept.map(|it| if it == ' ' { '-' } else { it }).collect()
+}
