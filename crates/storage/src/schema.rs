@@ -88,5 +88,12 @@ diesel::table! {
     }
 }
 
+diesel::table! {
+    master_key (id) {
+        id -> Integer,
+        key_id -> Text,
+    }
+}
+
 diesel::joinable!(sessions -> accounts (user_id));
 diesel::allow_tables_to_appear_in_same_query!(accounts, sessions, refresh_tokens);

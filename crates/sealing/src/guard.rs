@@ -1,0 +1,147 @@
+//! Finding a wrong master key before it does harm.
+
+use pia_kernel::Unavailable;
+
+use crate::master_keys::{KeyId, MasterKeys};
+use crate::ports::{Installed, KeyRegister};
+
+/// Why the server must not start with its master key. Printed with the code by
+/// which operators look it up.
+#[derive(Debug, thiserror::Error)]
+pub enum KeyError {
+    /// The stored data is sealed under another key.
+    #[error(
+        "SVC-ENC-001: Encryption:MasterKey is not the key that the stored data was sealed with \
+         (key {0}): put that key back, or set Encryption:PreviousMasterKey to it; with \
+         Encryption:AcceptNewMasterKey the old data is given up"
+    )]
+    Other(KeyId),
+    /// Nobody could say.
+    #[error("SVC-ENC-002: the master key could not be checked: {0}")]
+    Unavailable(#[from] Unavailable),
+}
+
+/// What became of the check.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum KeyGuard {
+    /// The stored data is sealed under the key in use.
+    Known,
+    /// It was sealed under the previous key, and new data is under this one.
+    Succeeded,
+    /// It was sealed under a key that nobody has any more; what is left of it
+    /// cannot be read. The operator said that this is meant.
+    GivenUp,
+}
+
+impl KeyGuard {
+    /// Checks the keys against the stored data's, and takes them down where
+    /// they may follow.
+    pub async fn check(
+        keys: &MasterKeys,
+        accept_new: AcceptNew,
+        register: &dyn KeyRegister,
+    ) -> Result<Self, KeyError> {
+        let ours = keys.current_id();
+        let Installed::Other(other) = register.install(&ours).await? else {
+            return Ok(Self::Known);
+        };
+        let outcome = match accept_new {
+            _ if keys.previous_id().as_ref() == Some(&other) => Self::Succeeded,
+            AcceptNew::Yes => Self::GivenUp,
+            AcceptNew::No => return Err(KeyError::Other(other)),
+        };
+        // Another instance may have been faster; then it is the same as known.
+        if register.replace(&other, &ours).await? {
+            Ok(outcome)
+        } else {
+            Err(KeyError::Other(other))
+        }
+    }
+}
+
+/// Whether a key that does not fit the stored data is taken all the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AcceptNew {
+    /// It is, and what the old one sealed is given up.
+    Yes,
+    /// It stops the start.
+    No,
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use async_trait::async_trait;
+    use pia_kernel::Secret;
+
+    use super::*;
+
+    struct Register(Mutex<Option<String>>);
+
+    #[async_trait]
+    impl KeyRegister for Register {
+        async fn install(&self, ours: &KeyId) -> Result<Installed, Unavailable> {
+            let mut kept = self.0.lock().unwrap();
+            let kept = kept.get_or_insert_with(|| ours.as_str().to_owned()).clone();
+            let kept = KeyId::kept(kept);
+            Ok(if kept == *ours { Installed::Ours } else { Installed::Other(kept) })
+        }
+
+        async fn replace(&self, _: &KeyId, ours: &KeyId) -> Result<bool, Unavailable> {
+            *self.0.lock().unwrap() = Some(ours.as_str().to_owned());
+            Ok(true)
+        }
+    }
+
+    fn keys(current: u8, previous: Option<u8>) -> MasterKeys {
+        let key = |byte| Secret::new([byte; 32]);
+        MasterKeys { current: key(current), previous: previous.map(key) }
+    }
+
+    async fn check(register: &Register, keys: MasterKeys) -> Result<KeyGuard, KeyError> {
+        KeyGuard::check(&keys, AcceptNew::No, register).await
+    }
+
+    #[tokio::test]
+    async fn the_first_key_is_taken_and_known_from_then_on() {
+        let register = Register(Mutex::default());
+
+        for _ in 0..2 {
+            assert_eq!(check(&register, keys(1, None)).await.unwrap(), KeyGuard::Known);
+        }
+    }
+
+    #[tokio::test]
+    async fn another_key_stops_the_start_and_changes_nothing() {
+        let register = Register(Mutex::default());
+        check(&register, keys(1, None)).await.unwrap();
+
+        let refused = check(&register, keys(2, None)).await.unwrap_err().to_string();
+
+        assert!(refused.starts_with("SVC-ENC-001"), "{refused}");
+        assert_eq!(check(&register, keys(1, None)).await.unwrap(), KeyGuard::Known);
+    }
+
+    #[tokio::test]
+    async fn a_key_that_names_its_predecessor_follows_it() {
+        let register = Register(Mutex::default());
+        check(&register, keys(1, None)).await.unwrap();
+
+        let followed = check(&register, keys(2, Some(1))).await.unwrap();
+
+        assert_eq!(followed, KeyGuard::Succeeded);
+        assert_eq!(check(&register, keys(2, None)).await.unwrap(), KeyGuard::Known);
+    }
+
+    #[tokio::test]
+    async fn old_data_is_given_up_only_where_that_is_meant() {
+        let register = Register(Mutex::default());
+        check(&register, keys(1, None)).await.unwrap();
+
+        let given_up = KeyGuard::check(&keys(2, None), AcceptNew::Yes, &register).await.unwrap();
+
+        assert_eq!(given_up, KeyGuard::GivenUp);
+        assert_eq!(check(&register, keys(2, None)).await.unwrap(), KeyGuard::Known);
+    }
+}

@@ -1,0 +1,45 @@
+//! The one name of the master key.
+
+use futures_util::future::join_all;
+use pia_sealing::{Installed, KeyId, KeyRegister};
+use pia_storage::Database;
+use pia_storage_sealing::SqlKeyRegister;
+
+pia_testkit::contract! {
+    of_many_names_at_once_one_is_put_down_and_told_to_all,
+    a_name_is_replaced_only_where_the_one_before_stands,
+}
+
+fn name(number: usize) -> KeyId {
+    KeyId::kept(format!("{number:032x}"))
+}
+
+async fn of_many_names_at_once_one_is_put_down_and_told_to_all(db: Database) {
+    let register = SqlKeyRegister::new(db);
+    let names: Vec<KeyId> = (0..32).map(name).collect();
+
+    let told = join_all(names.iter().map(|it| register.install(it))).await;
+
+    let told: Vec<KeyId> = told
+        .into_iter()
+        .zip(&names)
+        .map(|(told, ours)| match told.unwrap() {
+            Installed::Ours => ours.clone(),
+            Installed::Other(other) => other,
+        })
+        .collect();
+    assert!(told.windows(2).all(|it| it[0] == it[1]), "{told:?}");
+}
+
+async fn a_name_is_replaced_only_where_the_one_before_stands(db: Database) {
+    let register = SqlKeyRegister::new(db);
+    register.install(&name(1)).await.unwrap();
+
+    let wrong = register.replace(&name(7), &name(2)).await.unwrap();
+    let (first, second) = (name(1), name(2));
+    let right = join_all((0..8).map(|_| register.replace(&first, &second))).await;
+
+    assert!(!wrong);
+    assert!(right.into_iter().all(Result::unwrap));
+    assert_eq!(register.install(&name(2)).await.unwrap(), Installed::Ours);
+}
