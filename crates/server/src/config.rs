@@ -1,0 +1,196 @@
+//! The settings: their sections, defaults and layers.
+
+mod command;
+mod environment;
+mod sources;
+
+mod ai;
+mod database;
+mod encryption;
+mod jwt;
+mod license;
+mod local_auth;
+mod logging;
+mod metrics;
+mod open_api;
+mod password_hashing;
+mod rate_limits;
+mod server;
+mod setup;
+
+mod live;
+mod watch;
+
+mod fault;
+mod notice;
+
+mod field;
+mod layers;
+mod section;
+mod snapshot;
+mod unknown;
+
+mod base_url;
+mod byte_size;
+mod known_secrets;
+mod setting;
+mod span;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use fault::Reason;
+use section::{Outcome, Section};
+use snapshot::Snapshot;
+
+pub use ai::Ai;
+pub use base_url::BaseUrl;
+pub use command::{Command, USAGE};
+pub use database::{DatabaseConfig, MigrationTargets};
+pub use encryption::Encryption;
+pub use environment::Environment;
+pub use fault::{Code, Fault, Faults};
+pub use jwt::Jwt;
+pub use license::License;
+pub use live::{Changes, LiveConfig};
+pub use local_auth::LocalAuth;
+pub use logging::{LogFormat, Logging};
+pub use metrics::MetricsConfig;
+pub use notice::Notice;
+pub use open_api::OpenApi;
+pub use password_hashing::PasswordHashing;
+pub use rate_limits::RateLimits;
+pub use server::{ServerConfig, TlsFiles};
+pub use setup::SetupConfig;
+pub use snapshot::Effect;
+pub use sources::Sources;
+pub use watch::{Watch, watch};
+
+/// The sections there are.
+const SECTIONS: [&str; 13] = [
+    "Ai",
+    "Database",
+    "Encryption",
+    "Jwt",
+    "License",
+    "LocalAuth",
+    "Logging",
+    "Metrics",
+    "OpenApi",
+    "PasswordHashing",
+    "RateLimits",
+    "Server",
+    "Setup",
+];
+
+/// What a serving process needs. Its `Debug` shows no secret.
+#[derive(Debug, Clone)]
+pub struct Config {
+    /// What kind of place the server runs in.
+    pub environment: Environment,
+    /// Where relative paths start from.
+    pub dir: PathBuf,
+    /// Where the server is reached.
+    pub server: ServerConfig,
+    /// Where things are kept.
+    pub database: DatabaseConfig,
+    /// Tokens and sessions.
+    pub jwt: Jwt,
+    /// What data keys are derived from.
+    pub encryption: Encryption,
+    /// Accounts with a password.
+    pub local_auth: LocalAuth,
+    /// What a password's hash costs.
+    pub password_hashing: PasswordHashing,
+    /// How often callers may call.
+    pub rate_limits: RateLimits,
+    /// The licence's file.
+    pub license: License,
+    /// How a server without a licence is set up.
+    pub setup: SetupConfig,
+    /// The API's description.
+    pub open_api: OpenApi,
+    /// What is measured.
+    pub metrics: MetricsConfig,
+    /// What is logged, and how.
+    pub logging: Logging,
+    /// Upstream models.
+    pub ai: Ai,
+    /// What the operator should know, each worth a warning in the log.
+    pub notices: Vec<Notice>,
+    snapshot: Arc<Snapshot>,
+}
+
+/// What it takes to bring the database up to date.
+#[derive(Debug, Clone)]
+pub struct MigrationConfig {
+    /// Which database, and as whom.
+    pub database: MigrationTargets,
+    /// What is logged, and how.
+    pub logging: Logging,
+    /// What the operator should know, each worth a warning in the log.
+    pub notices: Vec<Notice>,
+}
+
+impl Config {
+    /// Reads all sections before any is missed, so that every fault is found.
+    fn read(all: &mut Section<'_>) -> Option<Self> {
+        let server = ServerConfig::read(&mut all.section("Server"));
+        let database = DatabaseConfig::read(&mut all.section("Database"));
+        let jwt = Jwt::read(&mut all.section("Jwt"));
+        let encryption = Encryption::read(&mut all.section("Encryption"));
+        let local_auth = LocalAuth::read(&mut all.section("LocalAuth"));
+        let password_hashing = PasswordHashing::read(&mut all.section("PasswordHashing"));
+        let rate_limits = RateLimits::read(&mut all.section("RateLimits"));
+        let license = License::read(&mut all.section("License"));
+        let setup = SetupConfig::read(&mut all.section("Setup"));
+        let open_api = OpenApi::read(&mut all.section("OpenApi"));
+        let metrics = MetricsConfig::read(&mut all.section("Metrics"));
+        let logging = Logging::read(&mut all.section("Logging"));
+        let ai = Ai::read(&mut all.section("Ai"));
+        let config = Self {
+            environment: all.environment().clone(),
+            dir: all.dir().to_owned(),
+            server: server?,
+            database: database?,
+            jwt: jwt?,
+            encryption: encryption?,
+            local_auth,
+            password_hashing: password_hashing?,
+            rate_limits,
+            license,
+            setup,
+            open_api,
+            metrics,
+            logging,
+            ai,
+            notices: Vec::new(),
+            snapshot: Arc::default(),
+        };
+        config.check(all);
+        Some(config)
+    }
+
+    /// One secret for two purposes would tell of one by the other.
+    fn check(&self, all: &mut Section<'_>) {
+        if self.encryption.has_key(self.jwt.keys.current.expose()) {
+            let reason = Reason::weak("expected another secret than Encryption:MasterKey");
+            all.section("Jwt").refuse("SecretKey", reason);
+        }
+    }
+
+    fn with(self, outcome: Outcome) -> Self {
+        Self { notices: outcome.notices, snapshot: Arc::new(outcome.snapshot), ..self }
+    }
+}
+
+impl MigrationConfig {
+    fn read(all: &mut Section<'_>) -> Option<Self> {
+        let database = MigrationTargets::read(&mut all.section("Database"));
+        let logging = Logging::read(&mut all.section("Logging"));
+        Some(Self { database: database?, logging, notices: Vec::new() })
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,63 @@
+//! The beginning of many addresses.
+
+use std::fmt;
+
+use url::Url;
+
+use super::fault::Reason;
+use super::setting::Setting;
+
+/// `https://host/path`, without a slash at its end and without a password.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BaseUrl(String);
+
+impl BaseUrl {
+    pub(super) fn new(scheme: &str, host: &str, path: &str) -> Self {
+        Self(format!("{scheme}://{host}{path}"))
+    }
+
+    /// As it is put before a path that begins with a slash.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// Whether what is sent there can be read on the way.
+    pub(super) fn is_readable(&self) -> bool {
+        let Ok(url) = Url::parse(&self.0) else { return true };
+        let host = url.host_str().unwrap_or_default();
+        let address = host.trim_matches(['[', ']']).parse::<std::net::IpAddr>();
+        let here = host == "localhost" || address.is_ok_and(|it| it.is_loopback());
+        url.scheme() == "http" && !here
+    }
+
+    pub(super) fn ends_with(&self, path: &str) -> bool {
+        self.0.ends_with(path)
+    }
+}
+
+impl Setting for BaseUrl {
+    fn parse(text: &str) -> Result<Self, Reason> {
+        let form = || Reason::form("expected a URL such as https://pia.example.com");
+        let url = Url::parse(text.trim()).map_err(|_says_no_more| form())?;
+        if !matches!(url.scheme(), "http" | "https") || url.host_str().is_none() {
+            return Err(form());
+        }
+        if !url.username().is_empty() || url.password().is_some() {
+            return Err(Reason::form("expected a URL without a name or a password in it"));
+        }
+        if url.query().is_some() || url.fragment().is_some() {
+            return Err(Reason::form("expected a URL without `?` and `#`"));
+        }
+        Ok(Self(url.as_str().trim_end_matches('/').to_owned()))
+    }
+
+    fn tell(&self) -> String {
+        self.0.clone()
+    }
+}
+
+impl fmt::Display for BaseUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}

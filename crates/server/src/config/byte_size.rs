@@ -1,0 +1,63 @@
+//! Amounts of memory, as operators write them.
+
+use super::fault::Reason;
+use super::setting::Setting;
+
+const UNITS: [(&str, usize); 4] = [("b", 1), ("kib", 1 << 10), ("mib", 1 << 20), ("gib", 1 << 30)];
+
+/// A number of bytes: `1048576`, `1MiB`. `1MB` is refused, since one cannot
+/// tell which of the two megabytes is meant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd)]
+pub(super) struct ByteSize(pub(super) usize);
+
+impl ByteSize {
+    pub(super) const fn kib(count: usize) -> Self {
+        Self(count << 10)
+    }
+
+    pub(super) const fn mib(count: usize) -> Self {
+        Self(count << 20)
+    }
+}
+
+impl Setting for ByteSize {
+    fn parse(text: &str) -> Result<Self, Reason> {
+        let text = text.trim().to_ascii_lowercase();
+        let end = text.find(|it: char| !it.is_ascii_digit()).unwrap_or(text.len());
+        let (number, unit) = text.split_at_checked(end).unwrap_or_default();
+        let unit = if unit.is_empty() { "b" } else { unit.trim_start() };
+        let unit = UNITS.iter().find(|(name, _)| *name == unit);
+        let bytes = number.parse::<usize>().ok().zip(unit);
+        let bytes = bytes.and_then(|(number, (_, unit))| number.checked_mul(*unit));
+        bytes.map(Self).ok_or(Reason::form("expected a number of bytes, or a size such as 256MiB"))
+    }
+
+    fn tell(&self) -> String {
+        let units = [("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)];
+        let whole = units.iter().find(|(_, unit)| self.0 > 0 && self.0.is_multiple_of(*unit));
+        whole.map_or_else(|| self.0.to_string(), |(name, unit)| format!("{}{name}", self.0 / unit))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn plain_bytes_and_binary_units_are_understood() {
+        for (text, bytes) in
+            [("268435456", 268_435_456), ("256MiB", 268_435_456), ("1 kib", 1024), ("0b", 0)]
+        {
+            assert_eq!(ByteSize::parse(text), Ok(ByteSize(bytes)), "{text}");
+        }
+        for text in ["", "MiB", "256MB", "1.5GiB", "-1", "99999999999GiB", "1 2"] {
+            assert!(ByteSize::parse(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn the_same_amount_is_told_the_same_way() {
+        assert_eq!(ByteSize::parse("1048576").unwrap().tell(), "1MiB");
+        assert_eq!(ByteSize(1025).tell(), "1025");
+    }
+}

@@ -1,0 +1,141 @@
+//! `Database`: where things are kept.
+
+use std::path::Path;
+
+use pia_kernel::Secret;
+use pia_storage::{Options, Provider, Startup, Synchronous, Target};
+
+use super::fault::Reason;
+use super::section::Section;
+use super::setting::{Setting, choice};
+
+const FILE: &str = "pia.db";
+
+/// Where things are kept.
+#[derive(Debug, Clone)]
+pub struct DatabaseConfig {
+    /// Which database, as whom requests and migrations use it, and how.
+    pub startup: Startup,
+    /// The same database as a role that sees every user's rows.
+    pub maintenance_target: Option<Target>,
+}
+
+/// Which database is brought up to date, and as whom.
+#[derive(Debug, Clone)]
+pub struct MigrationTargets {
+    /// What every request uses; the same as the other where that alone is set.
+    pub target: Target,
+    /// The same database as a role that may create tables.
+    pub migration_target: Option<Target>,
+}
+
+struct Targets {
+    normal: Option<Target>,
+    migration: Option<Target>,
+    maintenance: Option<Target>,
+    options: Options,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Purpose {
+    Serving,
+    Migrating,
+}
+
+impl DatabaseConfig {
+    pub(super) fn read(from: &mut Section<'_>) -> Option<Self> {
+        let targets = Targets::read(from, Purpose::Serving);
+        let startup = Startup {
+            target: targets.normal?,
+            migration_target: targets.migration,
+            options: targets.options,
+        };
+        Some(Self { startup, maintenance_target: targets.maintenance })
+    }
+}
+
+impl MigrationTargets {
+    pub(super) fn read(from: &mut Section<'_>) -> Option<Self> {
+        let targets = Targets::read(from, Purpose::Migrating);
+        let target = targets.normal.or_else(|| targets.migration.clone())?;
+        Some(Self { target, migration_target: targets.migration })
+    }
+}
+
+impl Targets {
+    fn read(from: &mut Section<'_>, purpose: Purpose) -> Self {
+        let development = from.environment().is_development();
+        let default = if development { Provider::Sqlite } else { Provider::Postgres };
+        let provider = from.restart("Provider").or(default);
+        let migration = role(from, "MigrationConnectionString", provider);
+        let maintenance = role(from, "MaintenanceConnectionString", provider);
+        let file = file(&from.dir().join(FILE));
+        let field = from.restart("ConnectionString");
+        let normal = match provider {
+            Provider::Sqlite => Some(field.or(Secret::new(file))),
+            // The owner's will do where nothing else is done.
+            Provider::Postgres if purpose == Purpose::Migrating && migration.is_some() => {
+                field.optional()
+            }
+            Provider::Postgres => field.required("set how the database is reached"),
+        };
+        let options = Options {
+            max_connections: from.restart("MaxConnections").within(16, 1..=1000),
+            synchronous: from.restart("Synchronous").or(Synchronous::Full),
+        };
+        let normal = target(from, "ConnectionString", provider, normal);
+        Self { normal, migration, maintenance, options }
+    }
+}
+
+/// The database as another role, which a file has none of.
+fn role(from: &mut Section<'_>, name: &str, provider: Provider) -> Option<Target> {
+    let text = from.restart(name).optional::<Secret<String>>()?;
+    if provider == Provider::Sqlite {
+        from.note(name, "has no effect: a file has no roles");
+        return None;
+    }
+    target(from, name, provider, Some(text))
+}
+
+fn target(
+    from: &mut Section<'_>,
+    name: &str,
+    provider: Provider,
+    text: Option<Secret<String>>,
+) -> Option<Target> {
+    match Target::parse(provider, text?.expose()) {
+        Ok(target) => Some(target),
+        Err(err) => {
+            from.refuse(name, Reason::form(err.to_string()));
+            None
+        }
+    }
+}
+
+/// A URL of a file, in which some characters mean something.
+fn file(path: &Path) -> String {
+    let path = path.to_string_lossy();
+    let path = path.replace('%', "%25").replace('?', "%3F").replace('#', "%23");
+    format!("sqlite://{path}")
+}
+
+impl Setting for Provider {
+    fn parse(text: &str) -> Result<Self, Reason> {
+        Self::named(text).ok_or(Reason::form("expected one of sqlite, postgresql"))
+    }
+
+    fn tell(&self) -> String {
+        self.name().to_owned()
+    }
+}
+
+impl Setting for Synchronous {
+    fn parse(text: &str) -> Result<Self, Reason> {
+        choice(text, &[("Full", Self::Full), ("Normal", Self::Normal)])
+    }
+
+    fn tell(&self) -> String {
+        format!("{self:?}")
+    }
+}

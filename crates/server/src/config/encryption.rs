@@ -1,0 +1,71 @@
+//! `Encryption`: what every user's data keys are derived from.
+
+use pia_kernel::Secret;
+
+use super::fault::Reason;
+use super::known_secrets;
+use super::section::Section;
+use super::setting::Setting;
+
+const BYTES: usize = 32;
+
+/// What data keys are derived from.
+#[derive(Debug, Clone)]
+pub struct Encryption {
+    /// The key in use.
+    pub master_key: Secret<[u8; BYTES]>,
+    /// The one before, while what it encrypted is still about.
+    pub previous_master_key: Option<Secret<[u8; BYTES]>>,
+    /// Whether a key that does not fit the stored data is taken all the same,
+    /// and what the old one encrypted is lost.
+    pub accept_new_master_key: bool,
+}
+
+impl Encryption {
+    pub(super) fn read(from: &mut Section<'_>) -> Option<Self> {
+        let key = from.restart("MasterKey").required::<MasterKey>(
+            "set ENCRYPTION_MASTER_KEY to 64 random hexadecimal characters, and keep a copy",
+        );
+        let previous = from.restart("PreviousMasterKey").optional::<MasterKey>();
+        let accept = from.restart("AcceptNewMasterKey").or(false);
+        if accept {
+            from.note("AcceptNewMasterKey", "data under another key is given up while this is set");
+        }
+        Some(Self {
+            master_key: Secret::new(key?.0),
+            previous_master_key: previous.map(|it| Secret::new(it.0)),
+            accept_new_master_key: accept,
+        })
+    }
+
+    /// Whether this text is the master key.
+    pub(super) fn has_key(&self, text: &str) -> bool {
+        let hex = Secret::new(MasterKey(*self.master_key.expose()).tell());
+        hex.is(&text.trim().to_ascii_lowercase())
+    }
+}
+
+struct MasterKey([u8; BYTES]);
+
+impl Setting for MasterKey {
+    fn parse(text: &str) -> Result<Self, Reason> {
+        let form = || Reason::form("expected 64 hexadecimal characters");
+        let text = text.trim();
+        let digits: Vec<u8> =
+            text.chars().map_while(|it| it.to_digit(16)?.try_into().ok()).collect();
+        if digits.len() != BYTES * 2 || text.chars().count() != BYTES * 2 {
+            return Err(form());
+        }
+        let bytes: Vec<u8> =
+            digits.chunks_exact(2).map(|it| it.iter().fold(0, |byte, it| byte << 4 | it)).collect();
+        if known_secrets::repeats(&bytes) || known_secrets::repeats(text.as_bytes()) {
+            return Err(Reason::weak("is easily guessed; expected random characters"));
+        }
+        bytes.try_into().map(Self).map_err(|_is_secret: Vec<u8>| form())
+    }
+
+    fn tell(&self) -> String {
+        let digits = self.0.iter().flat_map(|it| [it >> 4, it & 0xf]);
+        digits.filter_map(|it| char::from_digit(it.into(), 16)).collect()
+    }
+}

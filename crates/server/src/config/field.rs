@@ -1,0 +1,160 @@
+//! Reading one setting: what it may be, and what it is if nobody says.
+
+use std::borrow::Cow;
+use std::ops::RangeInclusive;
+
+use figment::value::Value;
+
+use super::fault::{Code, Fault, Reason};
+use super::section::{Layered, Outcome, join};
+use super::setting::Setting;
+use super::snapshot::Effect;
+
+/// One setting. Whatever is wrong with it is written down, and reading goes on
+/// with the default, so that an operator hears of all faults at once.
+pub(super) struct Field<'a> {
+    layered: &'a Layered,
+    outcome: &'a mut Outcome,
+    key: String,
+    effect: Effect,
+}
+
+impl<'a> Field<'a> {
+    pub(super) fn new(
+        layered: &'a Layered,
+        outcome: &'a mut Outcome,
+        key: String,
+        effect: Effect,
+    ) -> Self {
+        Self { layered, outcome, key, effect }
+    }
+
+    /// The value, or else the default.
+    pub(super) fn or<T: Setting>(mut self, default: T) -> T {
+        let value = self.parse().unwrap_or(default);
+        self.keep(Some(value.tell()));
+        value
+    }
+
+    /// The value if it is in the range, or else the default.
+    pub(super) fn within<T: Setting + PartialOrd>(
+        mut self,
+        default: T,
+        range: RangeInclusive<T>,
+    ) -> T {
+        let value = match self.parse() {
+            Some(value) if !range.contains(&value) => {
+                let (start, end) = (range.start().tell(), range.end().tell());
+                self.refuse(Reason::form(format!("expected a value from {start} to {end}")));
+                default
+            }
+            value => value.unwrap_or(default),
+        };
+        self.keep(Some(value.tell()));
+        value
+    }
+
+    /// The value, if there is one; a blank text is none.
+    pub(super) fn optional<T: Setting>(mut self) -> Option<T> {
+        let text = self.text().filter(|it| !it.trim().is_empty());
+        let value = text.and_then(|it| self.understand(it));
+        self.keep(value.as_ref().map(Setting::tell));
+        value
+    }
+
+    /// The value, if there is one, though it were blank: some hide what would
+    /// be there without.
+    pub(super) fn optional_or_blank<T: Setting>(mut self) -> Option<T> {
+        let value = self.parse();
+        self.keep(value.as_ref().map(Setting::tell));
+        value
+    }
+
+    /// The value, which must be there; what to do is told where it is not.
+    pub(super) fn required<T: Setting>(mut self, advice: &'static str) -> Option<T> {
+        let text = self.text().filter(|it| !it.trim().is_empty());
+        let value = text.and_then(|it| self.understand(it));
+        if text.is_none() && self.found().is_none_or(|it| it.as_str().is_some()) {
+            self.refuse(Reason::new(Code::Missing, format!("is missing: {advice}")));
+        }
+        self.keep(value.as_ref().map(Setting::tell));
+        value
+    }
+
+    /// The items of a list, or of a text with commas between them.
+    pub(super) fn list<T: Setting>(mut self) -> Vec<T> {
+        let mut values = Vec::new();
+        match self.found() {
+            Some(Value::Dict(_, items)) => {
+                let mut numbered: Vec<(usize, &Value)> = Vec::new();
+                for (index, item) in items {
+                    match index.parse() {
+                        Ok(number) => numbered.push((number, item)),
+                        Err(_) => self.refuse_item(index, item, "expected the index of an item"),
+                    }
+                }
+                numbered.sort_by_key(|(number, _)| *number);
+                for (number, item) in numbered {
+                    values.extend(self.item(number, item));
+                }
+            }
+            Some(Value::String(_, text)) => {
+                let items = text.split(',').filter(|it| !it.trim().is_empty());
+                values.extend(items.map_while(|it| self.understand::<T>(it)));
+            }
+            _ => {}
+        }
+        let told: Vec<_> = values.iter().map(Setting::tell).collect();
+        self.keep(Some(told.join(",")));
+        values
+    }
+
+    fn item<T: Setting>(&mut self, number: usize, item: &Value) -> Option<T> {
+        let index = number.to_string();
+        let Some(text) = item.as_str() else {
+            self.refuse_item(&index, item, "expected a single value");
+            return None;
+        };
+        match T::parse(text) {
+            Ok(value) => Some(value),
+            Err(reason) => {
+                self.refuse_item(&index, item, reason.text);
+                None
+            }
+        }
+    }
+
+    fn refuse_item(&mut self, index: &str, item: &Value, text: impl Into<Cow<'static, str>>) {
+        let (key, origin) = (join(&self.key, index), self.layered.origin(item));
+        self.outcome.faults.push(Fault::of_key(key, origin, Reason::form(text)));
+    }
+
+    fn found(&self) -> Option<&'a Value> {
+        self.layered.find(&self.key)
+    }
+
+    fn text(&mut self) -> Option<&'a str> {
+        let found = self.found()?;
+        if found.as_str().is_none() {
+            self.refuse(Reason::form("expected a single value"));
+        }
+        found.as_str()
+    }
+
+    fn parse<T: Setting>(&mut self) -> Option<T> {
+        self.text().and_then(|it| self.understand(it))
+    }
+
+    fn understand<T: Setting>(&mut self, text: &str) -> Option<T> {
+        T::parse(text).map_err(|reason| self.refuse(reason)).ok()
+    }
+
+    fn refuse(&mut self, reason: Reason) {
+        let origin = self.found().and_then(|it| self.layered.origin(it));
+        self.outcome.faults.push(Fault::of_key(self.key.clone(), origin, reason));
+    }
+
+    fn keep(self, value: Option<String>) {
+        self.outcome.snapshot.keep(self.key, self.effect, value);
+    }
+}

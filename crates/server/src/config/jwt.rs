@@ -1,0 +1,83 @@
+//! `Jwt`: what tokens are signed with, and how long they are good.
+
+use std::time::Duration;
+
+use pia_identity::{SessionSettings, SigningKeys, TokenNames};
+use pia_kernel::Secret;
+
+use super::fault::Reason;
+use super::known_secrets;
+use super::section::Section;
+use super::setting::Setting;
+
+const FEWEST_CHARS: usize = 32;
+const SECOND: Duration = Duration::from_secs(1);
+const DAY: Duration = Duration::from_hours(24);
+
+/// Tokens and sessions.
+#[derive(Debug, Clone)]
+pub struct Jwt {
+    /// What access tokens are signed with, and what refresh tokens come from.
+    pub keys: SigningKeys,
+    /// In whose name tokens are issued, and for whom.
+    pub names: TokenNames,
+    /// How long tokens are good, and how many sessions a user may have.
+    pub sessions: SessionSettings,
+}
+
+impl Jwt {
+    pub(super) fn read(from: &mut Section<'_>) -> Option<Self> {
+        let current = from
+            .restart("SecretKey")
+            .required::<SigningKey>("set JWT_SECRET_KEY to at least 32 random characters");
+        let previous = from.restart("PreviousSecretKey").optional::<SigningKey>();
+        let names = TokenNames {
+            issuer: from.restart("Issuer").or("pia-server".to_owned()),
+            audience: from.restart("Audience").or("pia-client".to_owned()),
+        };
+        let sessions = SessionSettings {
+            access_lifetime: from
+                .reload("AccessTokenLifetime")
+                .within(Duration::from_mins(15), SECOND..=DAY),
+            refresh_lifetime: from
+                .reload("RefreshTokenLifetime")
+                .within(DAY * 30, SECOND..=DAY * 400),
+            grace: from
+                .reload("RefreshGrace")
+                .within(SECOND * 30, Duration::ZERO..=Duration::from_mins(5)),
+            most: from.reload("MaxSessions").within(10, 1..=100),
+        };
+        if sessions.refresh_lifetime < sessions.access_lifetime {
+            let reason = "expected no less than Jwt:AccessTokenLifetime";
+            from.refuse("RefreshTokenLifetime", Reason::combination(reason));
+        }
+        if let (Some(current), Some(previous)) = (&current, &previous)
+            && current.0.is(previous.0.expose())
+        {
+            from.note("PreviousSecretKey", "is the same as Jwt:SecretKey and has no effect");
+        }
+        let keys = SigningKeys { current: current?.0, previous: previous.map(|it| it.0) };
+        Some(Self { keys, names, sessions })
+    }
+}
+
+struct SigningKey(Secret<String>);
+
+impl Setting for SigningKey {
+    fn parse(text: &str) -> Result<Self, Reason> {
+        let key = Secret::<String>::parse(text)?;
+        if text.chars().count() < FEWEST_CHARS {
+            return Err(Reason::weak("expected at least 32 characters"));
+        }
+        if known_secrets::is_known(text) {
+            return Err(Reason::weak(
+                "is known from examples or easily guessed; expected random characters",
+            ));
+        }
+        Ok(Self(key))
+    }
+
+    fn tell(&self) -> String {
+        self.0.expose().clone()
+    }
+}

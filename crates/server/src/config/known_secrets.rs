@@ -1,0 +1,104 @@
+//! Secrets that are none, because they stand in examples or can be guessed.
+
+/// Parts of what examples put where a secret belongs, in lower-case letters
+/// and digits alone.
+const PLACEHOLDERS: &[&str] = &[
+    "0123456789abcdef",
+    "1234567890123",
+    "abcdefghijklm",
+    "atleast32char",
+    "changeit",
+    "changeme",
+    "changethis",
+    "correcthorse",
+    "deadbeef",
+    "defaultsecret",
+    "developmentkey",
+    "developmentsecret",
+    "devsecret",
+    "donotuse",
+    "examplekey",
+    "examplesecret",
+    "insertyour",
+    "jwtsecret",
+    "letmein",
+    "mysecret",
+    "mysupersecret",
+    "notsecret",
+    "passwordpassword",
+    "placeholder",
+    "putyour",
+    "qwertyuiop",
+    "replaceme",
+    "replacethis",
+    "replacewith",
+    "samplekey",
+    "samplesecret",
+    "secretkeyhere",
+    "secretsecret",
+    "supersecret",
+    "testsecret",
+    "thisisa",
+    "thisismy",
+    "usearandom",
+    "verysecret",
+    "yourjwt",
+    "yourkey",
+    "yoursecret",
+    "yoursigning",
+    "yoursuper",
+];
+
+/// Fewer different characters than any random secret of 32 has.
+const FEWEST_DIFFERENT: usize = 8;
+
+/// Whether a text is one that others know, or has next to nothing to guess.
+pub(super) fn is_known(text: &str) -> bool {
+    let plain: String =
+        text.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_ascii_lowercase();
+    let mut different: Vec<char> = text.chars().collect();
+    different.sort_unstable();
+    different.dedup();
+    different.len() < FEWEST_DIFFERENT
+        || repeats(text.as_bytes())
+        || PLACEHOLDERS.iter().any(|it| plain.contains(it))
+}
+
+/// Whether the bytes are one short run again and again, or count up or down.
+pub(super) fn repeats(bytes: &[u8]) -> bool {
+    let period = |length: usize| bytes.iter().zip(bytes.iter().skip(length)).all(|(a, b)| a == b);
+    let step =
+        |step: u8| bytes.iter().zip(bytes.iter().skip(1)).all(|(a, b)| a.wrapping_add(step) == *b);
+    (1..=bytes.len() / 2).any(period) || step(1) || step(u8::MAX) || step(0x11)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_stands_in_examples_is_known() {
+        for text in [
+            "your-secret-key-at-least-32-characters-long",
+            "CHANGE_ME_CHANGE_ME_CHANGE_ME_CHANGE_ME",
+            "ThisIsASecretKeyForDevelopmentOnly!!",
+            "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx",
+            "abcabcdeabcabcdeabcabcdeabcabcde",
+            "0123456789abcdef0123456789abcdef",
+            "k7Yp2vWqk7Yp2vWqk7Yp2vWqk7Yp2vWq",
+        ] {
+            assert!(is_known(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_random_is_not_known() {
+        for text in [
+            "vR4mZk1uXq9TtB7cY0eHs6wLpD3fGjNa",
+            "3f8a1c5e9b7d2046e1f7a3c95b8d6e02",
+            "wasser lampe treppe birke ufer sechs",
+        ] {
+            assert!(!is_known(text), "{text}");
+        }
+    }
+}

@@ -1,0 +1,160 @@
+//! The layers, all in one form: texts under lower-cased keys, and arrays as
+//! maps by index, so that whatever one of them sets another can override.
+
+use std::collections::btree_map::Entry;
+use std::io::{ErrorKind, Read};
+use std::path::Path;
+
+use figment::value::{Dict, Map, Value};
+use figment::{Error, Metadata, Profile, Provider};
+
+use super::fault::{Fault, Reason};
+
+/// Names that are spoken of without their section.
+const NAMED: &[(&str, &str)] = &[
+    ("JWT_SECRET_KEY", "Jwt:SecretKey"),
+    ("JWT_PREVIOUS_SECRET_KEY", "Jwt:PreviousSecretKey"),
+    ("ENCRYPTION_MASTER_KEY", "Encryption:MasterKey"),
+];
+
+/// Longer than any file of settings that is meant.
+const LONGEST_FILE: u64 = 1024 * 1024;
+
+/// One source of settings.
+pub(super) struct Layer {
+    origin: String,
+    settings: Dict,
+}
+
+impl Layer {
+    /// A file, which need not be there.
+    pub(super) fn json(name: &str, path: &Path) -> Result<Self, Fault> {
+        let wrong = |reason: String| Fault::of_source(name, Reason::source(reason));
+        let Some(text) = read(path).map_err(wrong)? else { return Ok(Self::empty(name)) };
+        // Editors of Windows begin a file with a mark that JSON does not know.
+        let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
+        let json: serde_json::Value =
+            serde_json::from_str(text).map_err(|err| wrong(err.to_string()))?;
+        if !json.is_object() {
+            return Err(wrong("expected an object of sections".to_owned()));
+        }
+        Ok(Self { settings: dict(json).map_err(wrong)?, ..Self::empty(name) })
+    }
+
+    /// `Section__Key=value` and `Section__0__Key=value`, in any case, of which
+    /// those of the `ours` sections must be in order.
+    pub(super) fn environment(
+        variables: &[(String, String)],
+        ours: &[&str],
+    ) -> Result<Self, Vec<Fault>> {
+        let mut layer = Self::empty("the environment");
+        let mut faults = Vec::new();
+        for (name, value) in variables {
+            let named = NAMED.iter().find(|(named, _)| named.eq_ignore_ascii_case(name));
+            let key = match named {
+                Some((_, key)) => (*key).to_owned(),
+                None => name.replace("__", ":"),
+            };
+            // Others put variables there too, and `AI` is none of a section.
+            let Some((section, _)) = key.split_once(':') else { continue };
+            let ours = ours.iter().any(|it| it.eq_ignore_ascii_case(section));
+            let clear = layer.set(&key, value);
+            let reason = if value.contains(char::REPLACEMENT_CHARACTER) {
+                Reason::source("expected UTF-8")
+            } else if !clear {
+                Reason::combination("is set twice, and not to the same")
+            } else {
+                continue;
+            };
+            if ours {
+                faults.push(Fault::of_key(key, Some(layer.origin.clone()), reason));
+            }
+        }
+        if faults.is_empty() { Ok(layer) } else { Err(faults) }
+    }
+
+    /// Settings of the command line, of which the last one counts.
+    pub(super) fn command_line(settings: &[(String, String)]) -> Self {
+        let mut layer = Self::empty("the command line");
+        for (key, value) in settings {
+            layer.set(key, value);
+        }
+        layer
+    }
+
+    fn empty(origin: &str) -> Self {
+        Self { origin: origin.to_owned(), settings: Dict::new() }
+    }
+
+    /// Answers whether the layer said nothing else of this before.
+    fn set(&mut self, key: &str, value: &str) -> bool {
+        let mut clear = true;
+        let mut path: Vec<String> = key.split(':').map(str::to_lowercase).collect();
+        let Some(last) = path.pop() else { return clear };
+        let mut section = &mut self.settings;
+        for name in path {
+            let entry = section.entry(name).or_insert_with(|| Value::from(Dict::new()));
+            if !matches!(entry, Value::Dict(..)) {
+                *entry = Value::from(Dict::new());
+                clear = false;
+            }
+            let Value::Dict(_, inner) = entry else { return clear };
+            section = inner;
+        }
+        let before = section.insert(last, value.into());
+        clear && before.is_none_or(|before| before.as_str() == Some(value))
+    }
+}
+
+/// The text of a file, if it is there.
+fn read(path: &Path) -> Result<Option<String>, String> {
+    let file = match std::fs::File::open(path) {
+        Ok(file) => file,
+        Err(err) if err.kind() == ErrorKind::NotFound => return Ok(None),
+        Err(err) => return Err(err.to_string()),
+    };
+    let mut text = String::new();
+    let length = file.take(LONGEST_FILE + 1).read_to_string(&mut text);
+    match u64::try_from(length.map_err(|err| err.to_string())?) {
+        Ok(length) if length <= LONGEST_FILE => Ok(Some(text)),
+        _ => Err("expected at most 1 MiB".to_owned()),
+    }
+}
+
+fn dict(json: serde_json::Value) -> Result<Dict, String> {
+    use serde_json::Value as Json;
+
+    let entries: Vec<(String, Json)> = match json {
+        Json::Object(fields) => fields.into_iter().collect(),
+        Json::Array(items) => {
+            (0..).zip(items).map(|(n, it): (u32, _)| (n.to_string(), it)).collect()
+        }
+        _ => Vec::new(),
+    };
+    let mut settings = Dict::new();
+    for (name, value) in entries {
+        let value = match value {
+            Json::Null => continue,
+            Json::String(text) => text.into(),
+            Json::Object(_) | Json::Array(_) => dict(value)?.into(),
+            scalar => scalar.to_string().into(),
+        };
+        match settings.entry(name.to_lowercase()) {
+            Entry::Vacant(entry) => drop(entry.insert(value)),
+            Entry::Occupied(entry) => {
+                return Err(format!("`{}` is there twice", entry.key().escape_debug()));
+            }
+        }
+    }
+    Ok(settings)
+}
+
+impl Provider for Layer {
+    fn metadata(&self) -> Metadata {
+        Metadata::named(self.origin.clone())
+    }
+
+    fn data(&self) -> Result<Map<Profile, Dict>, Error> {
+        Ok(Map::from([(Profile::Default, self.settings.clone())]))
+    }
+}

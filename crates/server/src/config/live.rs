@@ -1,0 +1,146 @@
+//! Settings that change while the server runs.
+
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use pia_kernel::Live;
+
+use super::Config;
+use super::fault::Faults;
+use super::notice::Notice;
+use super::snapshot::{Effect, Snapshot};
+use super::sources::Sources;
+
+type Follower = Box<dyn Fn(&Config) + Send>;
+
+/// Hands settings that are read again to those that use them.
+pub struct LiveConfig {
+    /// As they were when the server started, which is what serves where a
+    /// change needs a restart.
+    started: Arc<Snapshot>,
+    state: Mutex<State>,
+}
+
+struct State {
+    latest: Arc<Config>,
+    followers: Vec<Follower>,
+}
+
+/// What is different since settings were last read; keys and no values.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Changes {
+    /// What is in effect by now.
+    pub reloaded: Vec<String>,
+    /// What waits for the next start.
+    pub restart_only: Vec<String>,
+    /// What there was not to say before.
+    pub notices: Vec<Notice>,
+}
+
+impl LiveConfig {
+    /// Starts with the settings that the server starts with.
+    pub fn new(config: Config) -> Self {
+        let started = Arc::clone(&config.snapshot);
+        Self {
+            started,
+            state: Mutex::new(State { latest: Arc::new(config), followers: Vec::new() }),
+        }
+    }
+
+    /// The settings as they were last read, those included that wait for a
+    /// restart.
+    pub fn latest(&self) -> Arc<Config> {
+        Arc::clone(&self.lock().latest)
+    }
+
+    /// A handle on what `part` makes of the settings, now and at each change.
+    ///
+    /// Take only what may change: a value that needs a restart would show up
+    /// in it too.
+    pub fn follow<T: Send + Sync + 'static>(
+        &self,
+        part: impl Fn(&Config) -> T + Send + 'static,
+    ) -> Live<T> {
+        let mut state = self.lock();
+        let live = Live::new(part(&state.latest));
+        let handle = live.clone();
+        state.followers.push(Box::new(move |config| handle.set(part(config))));
+        live
+    }
+
+    /// Calls `tell` with the settings whenever some have changed.
+    pub fn on_change(&self, tell: impl Fn(&Config) + Send + 'static) {
+        self.lock().followers.push(Box::new(tell));
+    }
+
+    /// Puts other settings in the place of those before.
+    pub fn apply(&self, config: Config) -> Changes {
+        let mut state = self.lock();
+        let changes = Changes::between(&state.latest, &config, &self.started);
+        if !changes.reloaded.is_empty() {
+            for tell in &state.followers {
+                tell(&config);
+            }
+        }
+        state.latest = Arc::new(config);
+        changes
+    }
+
+    /// Reads the sources again and applies what they say, with a line in the
+    /// log for each change. With a fault in them everything stays as it was.
+    pub fn reload(&self, sources: &Sources) -> Result<Changes, Faults> {
+        let changes = match sources.read() {
+            Ok(config) => self.apply(config),
+            Err(faults) => {
+                for fault in faults.iter() {
+                    tracing::error!(%fault, "settings stay as they were");
+                }
+                return Err(faults);
+            }
+        };
+        changes.log();
+        Ok(changes)
+    }
+
+    /// Half a change does no harm: each part is replaced as a whole.
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Changes {
+    fn between(before: &Config, now: &Config, started: &Snapshot) -> Self {
+        let mut changes = Self::default();
+        let (old, new) = (&before.snapshot, &now.snapshot);
+        for key in new.keys().filter(|it| !new.agrees(old, it)) {
+            match new.effect(key) {
+                Some(Effect::Reload) => changes.reloaded.push(key.to_owned()),
+                // Back to what serves is no change that waits.
+                Some(Effect::Restart) if new.agrees(started, key) => {}
+                Some(Effect::Restart) => changes.restart_only.push(key.to_owned()),
+                None => {}
+            }
+        }
+        let told = |it: &&Notice| !before.notices.contains(it);
+        changes.notices = now.notices.iter().filter(told).cloned().collect();
+        changes
+    }
+
+    fn log(&self) {
+        for key in &self.reloaded {
+            tracing::info!(setting.key = key, "setting changed, takes effect");
+        }
+        for key in &self.restart_only {
+            tracing::warn!(setting.key = key, "setting changed, needs a restart");
+        }
+        for notice in &self.notices {
+            tracing::warn!("{notice}");
+        }
+    }
+}
+
+impl fmt::Debug for LiveConfig {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LiveConfig").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,81 @@
+//! `LocalAuth`: who may make an account, and what passwords must be.
+
+use pia_identity::{RegistrationPolicy, RegistrationRules};
+use pia_web::AccountRules;
+
+use super::fault::Reason;
+use super::section::Section;
+use super::setting::{Setting, choice};
+
+/// Accounts with a password.
+#[derive(Debug, Clone)]
+pub struct LocalAuth {
+    /// What is asked of those who register.
+    pub registration: RegistrationRules,
+    /// What accounts owe before they may use the service.
+    pub accounts: AccountRules,
+}
+
+impl LocalAuth {
+    pub(super) fn read(from: &mut Section<'_>) -> Self {
+        let policy = from.reload("Registration").or(RegistrationPolicy::Open);
+        let domains = from.reload("AllowedDomains").list::<Domain>();
+        let require_declaration = from.reload("RequireBusinessDeclaration").or(false);
+        let fewest_password_chars = from.reload("MinimumPasswordLength").within(8, 8..=64);
+        if policy == RegistrationPolicy::Open && !from.environment().is_development() {
+            let text = if domains.is_empty() {
+                "whoever reaches the server may register; `invitation` or `closed` ends that"
+            } else {
+                "whoever gives an address of an allowed domain may register; `invitation` or \
+                 `closed` ends that"
+            };
+            from.note("Registration", text);
+        }
+        let registration = RegistrationRules {
+            policy,
+            allowed_domains: domains.into_iter().map(|it| it.0).collect(),
+            require_declaration,
+            fewest_password_chars,
+        };
+        Self { registration, accounts: AccountRules { require_declaration } }
+    }
+}
+
+impl Setting for RegistrationPolicy {
+    fn parse(text: &str) -> Result<Self, Reason> {
+        let names = [Self::Open, Self::Invitation, Self::Closed].map(|it| (name(it), it));
+        choice(text, &names)
+    }
+
+    fn tell(&self) -> String {
+        name(*self).to_owned()
+    }
+}
+
+fn name(policy: RegistrationPolicy) -> &'static str {
+    match policy {
+        RegistrationPolicy::Open => "open",
+        RegistrationPolicy::Invitation => "invitation",
+        RegistrationPolicy::Closed => "closed",
+    }
+}
+
+/// What stands behind the `@` of an address.
+struct Domain(String);
+
+impl Setting for Domain {
+    fn parse(text: &str) -> Result<Self, Reason> {
+        let text = text.trim();
+        let domain = text.strip_prefix('@').unwrap_or(text).to_lowercase();
+        let label =
+            |it: &str| !it.is_empty() && it.chars().all(|it| it.is_alphanumeric() || it == '-');
+        if domain.len() > 253 || !domain.split('.').all(label) {
+            return Err(Reason::form("expected a domain such as example.com"));
+        }
+        Ok(Self(domain))
+    }
+
+    fn tell(&self) -> String {
+        self.0.clone()
+    }
+}

@@ -1,0 +1,66 @@
+//! `Logging`: what is logged, and how.
+
+use tracing_subscriber::EnvFilter;
+
+use super::fault::Reason;
+use super::section::Section;
+use super::setting::{Setting, choice};
+
+/// What is logged, and how.
+#[derive(Debug, Clone)]
+pub struct Logging {
+    /// From which level on, as `tracing` filters are written.
+    pub level: String,
+    /// In which form.
+    pub format: LogFormat,
+}
+
+/// In which form a line of the log is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LogFormat {
+    /// For people.
+    Text,
+    /// For programs: an object a line.
+    Json,
+}
+
+impl Logging {
+    pub(super) fn read(from: &mut Section<'_>) -> Self {
+        let development = from.environment().is_development();
+        let format = if development { LogFormat::Text } else { LogFormat::Json };
+        Self {
+            level: from.reload("Level").or(Level("info".to_owned())).0,
+            format: from.restart("Format").or(format),
+        }
+    }
+}
+
+struct Level(String);
+
+impl Setting for Level {
+    fn parse(text: &str) -> Result<Self, Reason> {
+        let level = String::parse(text)?;
+        EnvFilter::try_new(&level).map_err(|_may_quote| {
+            Reason::form("expected a level or a filter such as info,pia_server=debug")
+        })?;
+        Ok(Self(level))
+    }
+
+    fn tell(&self) -> String {
+        self.0.clone()
+    }
+}
+
+impl Setting for LogFormat {
+    fn parse(text: &str) -> Result<Self, Reason> {
+        choice(text, &[("text", Self::Text), ("json", Self::Json)])
+    }
+
+    fn tell(&self) -> String {
+        let name = match self {
+            Self::Text => "text",
+            Self::Json => "json",
+        };
+        name.to_owned()
+    }
+}

@@ -1,0 +1,44 @@
+//! `Metrics`: who may see what is measured.
+
+use pia_kernel::Secret;
+
+use super::fault::Reason;
+use super::known_secrets;
+use super::section::Section;
+use super::setting::Setting;
+
+const FEWEST_CHARS: usize = 16;
+
+/// What is measured.
+#[derive(Debug, Clone)]
+pub struct MetricsConfig {
+    /// What a caller from elsewhere must show; without one, only this machine
+    /// sees `/metrics`.
+    pub token: Option<Secret<String>>,
+}
+
+impl MetricsConfig {
+    pub(super) fn read(from: &mut Section<'_>) -> Self {
+        Self { token: from.reload("Token").optional::<Token>().map(|it| it.0) }
+    }
+}
+
+struct Token(Secret<String>);
+
+impl Setting for Token {
+    fn parse(text: &str) -> Result<Self, Reason> {
+        let token = Secret::<String>::parse(text)?;
+        if text.chars().count() < FEWEST_CHARS || known_secrets::is_known(text) {
+            return Err(Reason::weak("expected at least 16 random characters"));
+        }
+        // It travels in a header, whose ends are trimmed.
+        if !text.bytes().all(|it| it.is_ascii_graphic()) {
+            return Err(Reason::form("expected plain letters, digits and signs without blanks"));
+        }
+        Ok(Self(token))
+    }
+
+    fn tell(&self) -> String {
+        self.0.expose().clone()
+    }
+}

@@ -1,0 +1,47 @@
+//! `PasswordHashing`: what a password's hash costs, and how many are made.
+
+use std::num::NonZeroUsize;
+use std::thread::available_parallelism;
+
+use pia_passwords::{HashCost, PoolSize};
+
+use super::fault::Reason;
+use super::section::Section;
+
+/// The least memory times passes that OWASP calls sufficient.
+const LEAST: u64 = 7168 * 5;
+
+/// What a password's hash costs.
+#[derive(Debug, Clone)]
+pub struct PasswordHashing {
+    /// Of one hash. A password is hashed anew at sign-in where it changed.
+    pub cost: HashCost,
+    /// Of all together.
+    pub size: PoolSize,
+}
+
+impl PasswordHashing {
+    pub(super) fn read(from: &mut Section<'_>) -> Option<Self> {
+        let memory = from.reload("MemoryKib").within(19_456, 8..=HashCost::MOST_MEMORY_KIB);
+        let iterations = from.reload("Iterations").within(2, 1..=HashCost::MOST_ITERATIONS);
+        let parallelism = from.reload("Parallelism").within(1, 1..=HashCost::MOST_PARALLELISM);
+        let cores = available_parallelism().map_or(1, usize::from);
+        // One core is left to those who wait for something else.
+        let threads = from.restart("Threads").within(cores.saturating_sub(1).max(1), 1..=256);
+        let waiting = from.restart("QueueLength").within(512, 1..=100_000);
+        let cost = match HashCost::new(memory, iterations, parallelism) {
+            Ok(cost) => Some(cost),
+            Err(err) => {
+                from.refuse("MemoryKib", Reason::combination(err.to_string()));
+                None
+            }
+        };
+        let weak = u64::from(memory) * u64::from(iterations) < LEAST;
+        if weak && !from.environment().is_development() {
+            from.note("MemoryKib", "with Iterations is less than OWASP calls sufficient");
+        }
+        let size =
+            PoolSize { threads: NonZeroUsize::new(threads)?, waiting: NonZeroUsize::new(waiting)? };
+        Some(Self { cost: cost?, size })
+    }
+}

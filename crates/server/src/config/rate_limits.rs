@@ -1,0 +1,38 @@
+//! `RateLimits`: how often callers may call.
+
+use std::time::Duration;
+
+use pia_identity::Quota;
+use pia_web::Quotas;
+
+use super::section::Section;
+
+const MINUTE: Duration = Duration::from_mins(1);
+const HOUR: Duration = Duration::from_hours(1);
+
+/// How often callers may call.
+#[derive(Debug, Clone)]
+pub struct RateLimits {
+    /// The buckets: each full at first, and refilled evenly.
+    pub quotas: Quotas,
+}
+
+impl RateLimits {
+    pub(super) fn read(from: &mut Section<'_>) -> Self {
+        let mut quota = |name: &str, burst: u32, window: Duration| Quota {
+            burst: from.reload(name).within(burst, 1..=1_000_000),
+            window,
+        };
+        Self {
+            quotas: Quotas {
+                global: quota("Global", 100, MINUTE),
+                auth: quota("Auth", 10, MINUTE),
+                local_auth: quota("LocalAuth", 5, MINUTE),
+                sync: quota("Sync", 300, MINUTE),
+                ai: quota("Ai", 30, MINUTE),
+                feedback: quota("Feedback", 30, HOUR),
+                pod_uplink: quota("PodUplink", 30, MINUTE),
+            },
+        }
+    }
+}

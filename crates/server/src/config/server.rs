@@ -1,0 +1,158 @@
+//! `Server`: where the server is reached, and how much it takes on.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+use std::thread::available_parallelism;
+use std::time::Duration;
+
+use ipnet::IpNet;
+
+use super::base_url::BaseUrl;
+use super::byte_size::ByteSize;
+use super::fault::Reason;
+use super::section::Section;
+use super::setting::Setting;
+
+const PORT: u16 = 8080;
+/// The longest body that a route takes; with less, it could never be called.
+const LONGEST_BODY: ByteSize = ByteSize::mib(32);
+
+/// Where the server is reached.
+#[derive(Debug, Clone)]
+pub struct ServerConfig {
+    /// Where it listens.
+    pub address: SocketAddr,
+    /// Under which address clients and browsers know it, its path included.
+    pub public_url: BaseUrl,
+    /// The path before every route: empty, or `/pia`.
+    pub base_path: String,
+    /// Proxies whose word on the client's address is taken.
+    pub trusted_proxies: Vec<IpNet>,
+    /// How many workers answer requests.
+    pub workers: usize,
+    /// How long running requests may take once the server is told to end.
+    pub shutdown_timeout: Duration,
+    /// How many connections one worker holds.
+    pub max_connections_per_worker: usize,
+    /// How many bytes of bodies are held at once, over all requests.
+    pub max_body_memory: usize,
+    /// The certificate that it shows, if it speaks TLS itself.
+    pub tls: Option<TlsFiles>,
+}
+
+/// Where a certificate and its key are.
+#[derive(Debug, Clone)]
+pub struct TlsFiles {
+    /// The chain, the server's own certificate first, as PEM.
+    pub certificate: PathBuf,
+    /// Its private key, as PEM.
+    pub key: PathBuf,
+}
+
+impl ServerConfig {
+    pub(super) fn read(from: &mut Section<'_>) -> Option<Self> {
+        let cores = available_parallelism().map_or(1, usize::from);
+        let host = if from.environment().is_development() {
+            Ipv4Addr::LOCALHOST
+        } else {
+            Ipv4Addr::UNSPECIFIED
+        };
+        let address = from.restart("Address").or(SocketAddr::from((host, PORT)));
+        let base_path = from.restart("BasePath").optional::<BasePath>();
+        let base_path = base_path.map(|it| it.0).unwrap_or_default();
+        let tls = TlsFiles::read(&mut from.section("Tls"));
+        let public_url = public_url(from, derived(address, tls.is_some(), &base_path));
+        let workers = from.restart("Workers").within(cores, 1..=1024);
+        let shutdown = Duration::ZERO..=Duration::from_mins(10);
+        let config = Self {
+            address,
+            public_url: public_url?,
+            base_path,
+            trusted_proxies: from.restart("TrustedProxies").list(),
+            workers,
+            shutdown_timeout: from
+                .restart("ShutdownTimeout")
+                .within(Duration::from_secs(30), shutdown),
+            max_connections_per_worker: from
+                .restart("MaxConnections")
+                .within(25_000_usize, 1..=10_000_000)
+                .div_ceil(workers),
+            max_body_memory: from
+                .restart("MaxBodyMemory")
+                .within(ByteSize::mib(256), LONGEST_BODY..=ByteSize(usize::MAX))
+                .0,
+            tls,
+        };
+        config.note(from);
+        Some(config)
+    }
+
+    fn note(&self, from: &mut Section<'_>) {
+        if !from.environment().is_development() && self.public_url.is_readable() {
+            from.note("PublicUrl", "is no https address; passwords and tokens can be read");
+        }
+        if !self.public_url.ends_with(&self.base_path) {
+            from.note("PublicUrl", "does not end in Server:BasePath; links may lead nowhere");
+        }
+    }
+}
+
+impl TlsFiles {
+    fn read(from: &mut Section<'_>) -> Option<Self> {
+        let certificate = from.restart("CertificatePath").optional::<PathBuf>();
+        let key = from.restart("KeyPath").optional::<PathBuf>();
+        match (certificate, key) {
+            (Some(certificate), Some(key)) => {
+                let dir = from.dir();
+                return Some(Self { certificate: dir.join(certificate), key: dir.join(key) });
+            }
+            (Some(_), None) => from
+                .refuse("CertificatePath", Reason::combination("needs Server:Tls:KeyPath beside")),
+            (None, Some(_)) => from
+                .refuse("KeyPath", Reason::combination("needs Server:Tls:CertificatePath beside")),
+            (None, None) => {}
+        }
+        None
+    }
+}
+
+/// Never taken from a request: whoever sends one could choose where links in
+/// mails lead.
+fn public_url(from: &mut Section<'_>, derived: BaseUrl) -> Option<BaseUrl> {
+    if from.environment().is_development() {
+        return Some(from.restart("PublicUrl").or(derived));
+    }
+    from.restart("PublicUrl").required("set the address under which clients reach the server")
+}
+
+fn derived(address: SocketAddr, tls: bool, base_path: &str) -> BaseUrl {
+    let scheme = if tls { "https" } else { "http" };
+    let host = if address.ip().is_unspecified() {
+        format!("localhost:{}", address.port())
+    } else {
+        address.to_string()
+    };
+    BaseUrl::new(scheme, &host, base_path)
+}
+
+struct BasePath(String);
+
+impl Setting for BasePath {
+    fn parse(text: &str) -> Result<Self, Reason> {
+        let text = text.trim();
+        let plain = |it: char| it.is_ascii_alphanumeric() || "-_.~".contains(it);
+        let segment = |it: &str| !matches!(it, "" | "." | "..") && it.chars().all(plain);
+        let path = text.strip_prefix('/').filter(|it| it.split('/').all(segment));
+        match path {
+            Some(_) => Ok(Self(text.to_owned())),
+            None if text == "/" => Ok(Self(String::new())),
+            None => Err(Reason::form(
+                "expected a path such as /pia, with a slash before it and none behind",
+            )),
+        }
+    }
+
+    fn tell(&self) -> String {
+        self.0.clone()
+    }
+}

@@ -1,0 +1,60 @@
+//! What every setting is at one moment, to be compared with another.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use pia_kernel::Secret;
+
+/// When a changed setting takes effect.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Effect {
+    /// As soon as it is read again.
+    Reload,
+    /// When the server starts the next time.
+    Restart,
+}
+
+#[derive(Clone)]
+struct Kept {
+    effect: Effect,
+    value: Option<Secret<String>>,
+}
+
+/// The settings that there are, each with what it is now. Tells names alone.
+#[derive(Clone, Default)]
+pub(super) struct Snapshot(BTreeMap<String, Kept>);
+
+impl Snapshot {
+    pub(super) fn keep(&mut self, key: String, effect: Effect, value: Option<String>) {
+        self.0.insert(key, Kept { effect, value: value.map(Secret::new) });
+    }
+
+    pub(super) fn keys(&self) -> impl Iterator<Item = &str> {
+        self.0.keys().map(String::as_str)
+    }
+
+    pub(super) fn effect(&self, key: &str) -> Option<Effect> {
+        self.0.get(key).map(|it| it.effect)
+    }
+
+    /// Whether a setting is the same in both.
+    pub(super) fn agrees(&self, other: &Self, key: &str) -> bool {
+        let value = |of: &Self| of.0.get(key).and_then(|it| it.value.clone());
+        match (value(self), value(other)) {
+            (Some(this), Some(that)) => this.is(that.expose()),
+            (None, None) => true,
+            _ => false,
+        }
+    }
+
+    #[cfg(test)]
+    pub(super) fn told(&self, key: &str) -> Option<&str> {
+        Some(self.0.get(key)?.value.as_ref()?.expose())
+    }
+}
+
+impl fmt::Debug for Snapshot {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_set().entries(self.keys()).finish()
+    }
+}

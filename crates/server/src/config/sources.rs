@@ -1,0 +1,137 @@
+//! Where settings come from.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use figment::Figment;
+
+use super::command::{Command, CommandLine};
+use super::environment::Environment;
+use super::fault::{Fault, Faults, Reason};
+use super::layers::Layer;
+use super::section::{Layered, Outcome, Section};
+use super::{Config, MigrationConfig, SECTIONS, unknown};
+
+/// Variables that name the environment, the first that is set.
+const ENVIRONMENT: [&str; 3] = ["PIA_ENVIRONMENT", "ASPNETCORE_ENVIRONMENT", "DOTNET_ENVIRONMENT"];
+const CONTENT_ROOT: &str = "PIA_CONTENT_ROOT";
+
+/// Where settings come from, the later over the earlier: `appsettings.json`,
+/// `appsettings.{environment}.json`, the environment, the command line.
+#[derive(Clone)]
+pub struct Sources {
+    /// Where the files are, and where relative paths start from.
+    pub dir: PathBuf,
+    /// `Development`, `Production`, …
+    pub environment: Environment,
+    /// Environment variables.
+    pub variables: Vec<(String, String)>,
+    /// The command line's settings: `Section:Key` and the value.
+    pub arguments: Vec<(String, String)>,
+}
+
+impl Sources {
+    /// Those of this process, and what it is asked to do.
+    pub fn of_process() -> Result<(Command, Self), Faults> {
+        // What is not UTF-8 is seen as such later on, if it is a setting.
+        let text = |it: std::ffi::OsString| it.to_string_lossy().into_owned();
+        let variables = std::env::vars_os().map(|(name, value)| (text(name), text(value)));
+        let arguments: Vec<String> = std::env::args_os().skip(1).map(text).collect();
+        Self::of(variables.collect(), &arguments)
+    }
+
+    /// Those of a process with these variables and arguments.
+    pub fn of(
+        variables: Vec<(String, String)>,
+        arguments: &[String],
+    ) -> Result<(Command, Self), Faults> {
+        let line = CommandLine::parse(arguments)?;
+        let variable = |wanted: &str| {
+            let found = variables.iter().find(|(name, it)| name == wanted && !it.is_empty());
+            found.map(|(_, value)| value.clone())
+        };
+        let named = match line.environment {
+            Some(name) => Some(("the command line", name)),
+            None => ENVIRONMENT.into_iter().find_map(|it| Some((it, variable(it)?))),
+        };
+        let environment = match named {
+            Some((origin, name)) => {
+                Environment::named(&name).map_err(|it| Fault::of_source(origin, it))?
+            }
+            None => Environment::production(),
+        };
+        let dir = match line.content_root.or_else(|| variable(CONTENT_ROOT).map(PathBuf::from)) {
+            Some(dir) => dir,
+            None => PathBuf::from("."),
+        };
+        let dir = std::path::absolute(&dir).unwrap_or(dir);
+        if !dir.is_dir() {
+            let reason = Reason::source("expected a folder");
+            return Err(Fault::of_source("the content root", reason).into());
+        }
+        Ok((line.command, Self { dir, environment, variables, arguments: line.settings }))
+    }
+
+    /// What a serving process needs, as the sources are now.
+    pub fn read(&self) -> Result<Config, Faults> {
+        let (config, outcome) = self.read_with(Config::read)?;
+        Ok(config.with(outcome))
+    }
+
+    /// What it takes to bring the database up to date, and no more: no secret
+    /// but those of the connection strings is asked for.
+    pub fn read_for_migration(&self) -> Result<MigrationConfig, Faults> {
+        let (config, outcome) = self.read_with(MigrationConfig::read)?;
+        Ok(MigrationConfig { notices: outcome.notices, ..config })
+    }
+
+    /// The files that may be there; they can be watched for changes.
+    pub fn files(&self) -> Vec<PathBuf> {
+        self.names().iter().map(|it| self.dir.join(it)).collect()
+    }
+
+    fn names(&self) -> [String; 2] {
+        ["appsettings.json".to_owned(), format!("appsettings.{}.json", self.environment.name())]
+    }
+
+    fn read_with<T>(
+        &self,
+        read: impl FnOnce(&mut Section<'_>) -> Option<T>,
+    ) -> Result<(T, Outcome), Faults> {
+        let layered = self.layered()?;
+        let mut outcome = Outcome::default();
+        let config = read(&mut Section::all(&layered, &mut outcome));
+        unknown::look(&layered, &mut outcome);
+        match config {
+            Some(config) if outcome.faults.is_empty() => Ok((config, outcome)),
+            _ => Err(outcome.faults.into()),
+        }
+    }
+
+    fn layered(&self) -> Result<Layered, Faults> {
+        let (mut layers, mut faults) = (Figment::new(), Vec::new());
+        for name in self.names() {
+            match Layer::json(&name, &self.dir.join(&name)) {
+                Ok(layer) => layers = layers.merge(layer),
+                Err(fault) => faults.push(fault),
+            }
+        }
+        match Layer::environment(&self.variables, &SECTIONS) {
+            Ok(layer) => layers = layers.merge(layer),
+            Err(more) => faults.extend(more),
+        }
+        Faults::check(faults)?;
+        let layers = layers.merge(Layer::command_line(&self.arguments));
+        Ok(Layered::new(layers, self.environment.clone(), self.dir.clone())?)
+    }
+}
+
+/// Without the values, of which some are secrets.
+impl fmt::Debug for Sources {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Sources")
+            .field("dir", &self.dir)
+            .field("environment", &self.environment)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,119 @@
+//! Lengths of time, as operators write them.
+
+use std::time::Duration;
+
+use super::fault::Reason;
+use super::setting::Setting;
+
+const UNITS: [(&str, u64); 5] =
+    [("ms", 1), ("s", 1000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000)];
+
+/// `00:15:00`, `1.12:00:00` (a day and a half), `500ms`, `30s`, `15m`, `8h` or
+/// `30d`. A bare number is refused, since one cannot tell of what.
+impl Setting for Duration {
+    fn parse(text: &str) -> Result<Self, Reason> {
+        let text = text.trim();
+        let millis = if text.contains(':') { clock(text) } else { unit(text) };
+        millis
+            .map(Self::from_millis)
+            .ok_or(Reason::form("expected a duration such as 00:15:00, 1.12:00:00, 15m or 500ms"))
+    }
+
+    /// In the largest unit that divides it.
+    fn tell(&self) -> String {
+        let millis = self.as_millis();
+        let whole = |unit: u64| millis.is_multiple_of(u128::from(unit));
+        let unit = UNITS.iter().rev().find(|(_, unit)| millis > 0 && whole(*unit));
+        let (name, unit) = unit.unwrap_or(&("s", 1000));
+        format!("{}{name}", millis / u128::from(*unit))
+    }
+}
+
+/// `hh:mm:ss`, with days before a dot. More than 23 hours are not taken: some
+/// would read `24:00:00` as a day, and .NET reads 24 of them.
+fn clock(text: &str) -> Option<u64> {
+    let (days, time) = match text.split_once('.') {
+        Some((days, time)) => (digits(days)?, time),
+        None => (0, text),
+    };
+    let mut parts = time.split(':').map(|it| digits(it).filter(|_| it.len() <= 2));
+    let (hours, minutes, seconds) = (parts.next()??, parts.next()??, parts.next()??);
+    if parts.next().is_some() || hours > 23 || minutes > 59 || seconds > 59 {
+        return None;
+    }
+    let seconds = (hours * 60 + minutes) * 60 + seconds;
+    days.checked_mul(86_400)?.checked_add(seconds)?.checked_mul(1000)
+}
+
+fn unit(text: &str) -> Option<u64> {
+    let end = text.find(|it: char| !it.is_ascii_digit())?;
+    let (number, name) = text.split_at_checked(end)?;
+    let (_, unit) = UNITS.iter().find(|(unit, _)| *unit == name.trim_start())?;
+    digits(number)?.checked_mul(*unit)
+}
+
+fn digits(text: &str) -> Option<u64> {
+    let digits = !text.is_empty() && text.bytes().all(|it| it.is_ascii_digit());
+    digits.then(|| text.parse().ok()).flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_form_is_understood() {
+        for (text, millis) in [
+            ("00:15:00", 900_000),
+            (" 1:02:03 ", 3_723_000),
+            ("1.12:00:00", 129_600_000),
+            ("500ms", 500),
+            ("30s", 30_000),
+            ("15m", 900_000),
+            ("8 h", 28_800_000),
+            ("30d", 2_592_000_000),
+            ("0s", 0),
+        ] {
+            assert_eq!(Duration::parse(text), Ok(Duration::from_millis(millis)), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_could_mean_two_things_is_refused() {
+        for text in [
+            "",
+            "15",
+            "15:00",
+            "24:00:00",
+            "00:60:00",
+            "00:00:60",
+            "-1s",
+            "+1s",
+            "1.5h",
+            "1w",
+            "s",
+            "1M",
+            "1:2:3:4",
+            ".00:00:01",
+            "00:00:00.5",
+            "99999999999999999999d",
+            "18446744073709551615d",
+            "15m 30s",
+        ] {
+            assert!(Duration::parse(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn the_same_length_is_told_the_same_way() {
+        for (text, told) in [
+            ("00:15:00", "15m"),
+            ("90s", "90s"),
+            ("24h", "1d"),
+            ("1500ms", "1500ms"),
+            ("0ms", "0s"),
+        ] {
+            assert_eq!(Duration::parse(text).unwrap().tell(), told);
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! Settings as operators give them.
+
+mod command;
+mod layers;
+mod notices;
+mod operating;
+mod reload;
+mod secrets;
+mod sections;
+
+use tempfile::TempDir;
+
+use super::*;
+
+const SIGNING_KEY: &str = "vR4mZk1uXq9TtB7cY0eHs6wLpD3fGjNa";
+const MASTER_KEY: &str = "3f8a1c5e9b7d2046e1f7a3c95b8d6e02c4d1907f5ab36e8829f04c7d61b5ea38";
+
+/// What one operator has set up.
+struct Operator {
+    dir: TempDir,
+    sources: Sources,
+}
+
+impl Operator {
+    /// Nothing yet.
+    fn new(environment: &str) -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let sources = Sources {
+            dir: dir.path().to_owned(),
+            environment: Environment::named(environment).unwrap(),
+            variables: Vec::new(),
+            arguments: Vec::new(),
+        };
+        Self { dir, sources }
+    }
+
+    /// What development asks for.
+    fn development() -> Self {
+        Self::new("Development")
+            .variable("JWT_SECRET_KEY", SIGNING_KEY)
+            .variable("ENCRYPTION_MASTER_KEY", MASTER_KEY)
+    }
+
+    /// What production asks for.
+    fn production() -> Self {
+        Self { sources: Self::development().sources, ..Self::new("Production") }
+            .environment("Production")
+            .variable("Server__PublicUrl", "https://pia.example.com")
+            .variable("Database__ConnectionString", "postgres://pia@db/pia")
+    }
+
+    fn environment(mut self, name: &str) -> Self {
+        self.sources.environment = Environment::named(name).unwrap();
+        self.sources.dir = self.dir.path().to_owned();
+        self
+    }
+
+    fn variable(mut self, name: &str, value: &str) -> Self {
+        self.sources.variables.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    /// `Section:Key=value`
+    fn argument(mut self, setting: &str) -> Self {
+        let (key, value) = setting.split_once('=').unwrap();
+        self.sources.arguments.push((key.to_owned(), value.to_owned()));
+        self
+    }
+
+    fn file(self, name: &str, text: &str) -> Self {
+        std::fs::write(self.dir.path().join(name), text).unwrap();
+        self
+    }
+
+    fn read(&self) -> Config {
+        self.sources.read().unwrap()
+    }
+
+    /// Each fault as the log tells it.
+    fn faults(&self) -> Vec<String> {
+        self.sources.read().unwrap_err().iter().map(ToString::to_string).collect()
+    }
+
+    fn notices(&self) -> Vec<String> {
+        self.read().notices.iter().map(ToString::to_string).collect()
+    }
+}

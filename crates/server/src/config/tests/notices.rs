@@ -1,0 +1,113 @@
+//! What is taken all the same, with a word to the operator.
+
+use super::*;
+
+#[test]
+fn a_slip_of_the_pen_is_told_with_what_was_meant() {
+    let operator = Operator::development()
+        .file("appsettings.json", r#"{ "Jwt": { "Isuer": "x" }, "Databse": { "Provider": "x" } }"#)
+        .variable("Ai__Modes__Reserch__Model", "m")
+        .variable("Servr__Address", "m")
+        .argument("Server:Colour=red")
+        .argument("Server:Tls:Certificate=x");
+
+    let expected = [
+        "setting `Ai:Modes:reserch` from the environment: is not known and has no effect; did you \
+         mean `Research`?",
+        "setting `databse` from appsettings.json: is not known and has no effect; did you mean \
+         `Database`?",
+        "setting `Jwt:isuer` from appsettings.json: is not known and has no effect; did you mean \
+         `Issuer`?",
+        "setting `Server:colour` from the command line: is not known and has no effect",
+        "setting `Server:Tls:certificate` from the command line: is not known and has no effect",
+        "setting `servr` from the environment: is not known and has no effect; did you mean \
+         `Server`?",
+    ];
+    assert_eq!(operator.notices(), expected);
+}
+
+#[test]
+fn sections_of_others_are_let_alone() {
+    let text = r#"{ "AllowedHosts": "*", "Kestrel": { "Endpoints": {} }, "$schema": "x",
+        "Serilog": { "MinimumLevel": { "Microsoft.AspNetCore": "Warning" } } }"#;
+
+    let operator = Operator::development().file("appsettings.json", text);
+
+    assert!(operator.notices().is_empty());
+}
+
+#[test]
+fn names_with_dots_and_line_breaks_are_told_on_one_line() {
+    let text = r#"{ "Logging": { "LogLevel": { "Microsoft.AspNetCore": "x" }, "a\nb": "x" } }"#;
+
+    let operator = Operator::development().file("appsettings.json", text);
+
+    let expected = [
+        "setting `Logging:a\\nb` from appsettings.json: is not known and has no effect",
+        "setting `Logging:loglevel` from appsettings.json: is not known and has no effect",
+    ];
+    assert_eq!(operator.notices(), expected);
+}
+
+#[test]
+fn no_more_slips_are_told_than_anyone_reads() {
+    let operator =
+        (0..200).fold(Operator::development(), |it, n| it.argument(&format!("Ai:Unknown{n}=x")));
+
+    assert_eq!(operator.notices().len(), 50);
+}
+
+#[test]
+fn open_registration_is_told_outside_development() {
+    let open = Operator::production().notices().remove(0);
+    let closed = Operator::production().argument("LocalAuth:Registration=closed").notices();
+    let development = Operator::development().notices();
+
+    assert!(open.starts_with("setting `LocalAuth:Registration`: whoever reaches"), "{open}");
+    assert!(closed.is_empty() && development.is_empty());
+}
+
+#[test]
+fn weak_choices_are_told_outside_development() {
+    let operator = Operator::production()
+        .argument("LocalAuth:Registration=closed")
+        .argument("Server:PublicUrl=http://pia.example.com")
+        .argument("Server:BasePath=/pia")
+        .argument("PasswordHashing:MemoryKib=64")
+        .argument("Encryption:AcceptNewMasterKey=true")
+        .argument(&format!("Jwt:PreviousSecretKey={SIGNING_KEY}"));
+
+    let config = operator.read();
+
+    let keys: Vec<_> = config.notices.iter().map(Notice::key).collect();
+    let expected = [
+        "Server:PublicUrl",
+        "Server:PublicUrl",
+        "Jwt:PreviousSecretKey",
+        "Encryption:AcceptNewMasterKey",
+        "PasswordHashing:MemoryKib",
+    ];
+    assert_eq!(keys, expected);
+}
+
+#[test]
+fn a_public_url_on_this_machine_may_be_readable() {
+    for url in ["http://localhost:8080", "http://127.0.0.1", "http://[::1]:1", "https://a.example"]
+    {
+        let operator = Operator::production()
+            .argument("LocalAuth:Registration=closed")
+            .argument(&format!("Server:PublicUrl={url}"));
+
+        assert!(operator.notices().is_empty(), "{url}");
+    }
+}
+
+#[test]
+fn a_file_has_no_roles() {
+    let operator = Operator::development()
+        .argument("Database:MigrationConnectionString=postgres://owner@db/pia");
+
+    let told = operator.notices().remove(0);
+
+    assert!(told.contains("`Database:MigrationConnectionString`") && told.contains("no roles"));
+}

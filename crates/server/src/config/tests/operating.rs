@@ -1,0 +1,84 @@
+//! The handbook for operators, against the settings there are.
+
+use std::collections::BTreeMap;
+
+use super::*;
+
+const HANDBOOK: &str = include_str!("../../../../../docs/OPERATING.md");
+
+/// Rows of the form ``| `Section:Key` | environment | default | when | meaning |``.
+fn rows() -> BTreeMap<String, Vec<String>> {
+    let cells = HANDBOOK.lines().filter_map(|line| {
+        let cells: Vec<_> = line.strip_prefix("| `")?.split(" | ").map(str::to_owned).collect();
+        let key = cells.first()?.strip_suffix('`')?.to_owned();
+        (cells.len() == 5 && key.contains(':')).then_some((key, cells))
+    });
+    cells.collect()
+}
+
+#[test]
+fn the_handbook_has_every_setting_and_no_other() {
+    let config = Operator::production().read();
+
+    let known: Vec<_> = config.snapshot.keys().collect();
+    let told: Vec<_> = rows().into_keys().collect();
+
+    assert_eq!(told, known);
+}
+
+#[test]
+fn the_handbook_says_when_a_change_takes_effect() {
+    let config = Operator::production().read();
+
+    for (key, cells) in rows() {
+        let effect = match config.snapshot.effect(&key).unwrap() {
+            Effect::Reload => "reload",
+            Effect::Restart => "restart",
+        };
+        assert_eq!(cells[3], effect, "{key}");
+    }
+}
+
+#[test]
+fn the_handbook_says_how_the_variable_is_called() {
+    for (key, cells) in rows() {
+        let variable = format!("`{}`", key.replace(':', "__"));
+        assert!(cells[1].split(", ").any(|it| it == variable), "{key}");
+    }
+}
+
+/// Where the handbook says a default in so many letters, it is that.
+#[test]
+fn the_handbook_says_what_the_defaults_are() {
+    let config = Operator::production().read();
+    let given = ["Server:PublicUrl", "Database:ConnectionString", "Jwt:SecretKey"];
+
+    for (key, cells) in rows().into_iter().filter(|(key, _)| !given.contains(&&**key)) {
+        let told = config.snapshot.told(&key);
+        match cells[2].strip_prefix('`').and_then(|it| it.split_once('`')) {
+            Some((default, _)) => assert_eq!(told, Some(default), "{key}"),
+            None if cells[2] == "none" => assert!(told.is_none_or(str::is_empty), "{key}"),
+            None => {}
+        }
+    }
+}
+
+#[test]
+fn every_section_is_known_by_its_name() {
+    let config = Operator::production().read();
+
+    let mut sections: Vec<_> =
+        config.snapshot.keys().filter_map(|it| it.split(':').next()).collect();
+    sections.dedup();
+
+    assert_eq!(sections, SECTIONS);
+}
+
+#[test]
+fn the_handbook_has_every_code() {
+    let codes = [Code::Source, Code::Missing, Code::Form, Code::Weak, Code::Combination];
+
+    for code in codes {
+        assert!(HANDBOOK.contains(&format!("| `{code}` |")), "{code}");
+    }
+}

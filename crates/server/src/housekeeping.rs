@@ -1,0 +1,45 @@
+//! What is cleared away while the server runs.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use pia_identity::{AttemptStore, Sessions};
+use pia_kernel::Clock;
+use tokio_util::sync::CancellationToken;
+
+const EVERY: Duration = Duration::from_mins(10);
+
+/// Forgets expired sessions and full buckets now and then, until stopped.
+///
+/// Every instance does it; that another was faster costs nothing.
+pub(crate) struct Housekeeping {
+    pub(crate) sessions: Sessions,
+    pub(crate) attempts: Arc<dyn AttemptStore>,
+    pub(crate) clock: Arc<dyn Clock>,
+}
+
+impl Housekeeping {
+    pub(crate) async fn run(self, stop: CancellationToken) {
+        let mut tick = tokio::time::interval(EVERY);
+        tick.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        loop {
+            tokio::select! {
+                () = stop.cancelled() => return,
+                _ = tick.tick() => {}
+            }
+            // Run to the end, beside no `select!`: nothing is cut half-way.
+            self.once().await;
+        }
+    }
+
+    async fn once(&self) {
+        match self.sessions.sweep().await {
+            Ok(0) => {}
+            Ok(gone) => tracing::info!(sessions = gone, "expired sessions were cleared away"),
+            Err(err) => tracing::warn!(error = %err, "expired sessions could not be cleared away"),
+        }
+        if let Err(err) = self.attempts.sweep(self.clock.now()).await {
+            tracing::warn!(error = %err, "full rate buckets could not be cleared away");
+        }
+    }
+}

@@ -1,0 +1,26 @@
+//! The composition root: the only crate that knows every other.
+
+mod compose;
+mod config;
+mod housekeeping;
+mod licence;
+mod logging;
+mod process;
+mod readiness;
+mod serve;
+mod setup;
+mod shutdown;
+mod tls;
+
+pub use compose::{AiFactory, App, Background, ComposeError, compose};
+pub use config::{
+    Ai, BaseUrl, Changes, Code, Command, Config, DatabaseConfig, Effect, Encryption, Environment,
+    Fault, Faults, Jwt, License, LiveConfig, LocalAuth, LogFormat, Logging, MetricsConfig,
+    MigrationConfig, MigrationTargets, Notice, OpenApi, PasswordHashing, RateLimits, ServerConfig,
+    SetupConfig, Sources, TlsFiles, USAGE, Watch, watch,
+};
+pub use licence::{LicenceFile, LicenceSeats};
+pub use process::{Failure, run};
+pub use serve::{Listen, Server};
+pub use setup::Setup;
+pub use tls::TlsError;

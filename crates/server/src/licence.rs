@@ -1,0 +1,181 @@
+//! The licence file: read at the start, watched, and replaced.
+
+mod disk;
+mod seats;
+mod told;
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use pia_kernel::{Clock, Live, Unavailable};
+use pia_policy::{
+    InstallError, Licence, LicenceFault, LicenceReading, LicenceState, Licensed, SetupStanding,
+    VerifyingKey,
+};
+
+pub(crate) use disk::{Look, replace};
+pub use seats::LicenceSeats;
+
+/// The file that the operator keeps the licence in.
+///
+/// The file is the truth: what lies there is in force, as it would be after a
+/// restart, be it larger, smaller, older or none at all. Only what may be half
+/// of a replacement, a file that is gone or cut off, is looked at a second time
+/// before it is believed; and a disk that does not answer says nothing.
+pub struct LicenceFile {
+    path: PathBuf,
+    key: VerifyingKey,
+    clock: Arc<dyn Clock>,
+    state: Live<LicenceState>,
+    seen: Mutex<Seen>,
+}
+
+/// What was found, by which a change is noticed. The whole content is compared
+/// and not the time and length of the file: it is small, and these miss a
+/// change within the clock's resolution.
+struct Seen {
+    believed: Look,
+    doubted: Option<Look>,
+    end_told: bool,
+}
+
+impl LicenceFile {
+    /// Reads the file and tells the log what it found. Whatever that is, the
+    /// server may start.
+    pub fn open(path: PathBuf, key: VerifyingKey, clock: Arc<dyn Clock>) -> Self {
+        if key.is_development_key() {
+            told::development_key();
+        }
+        let state = Live::new(LicenceState::Missing);
+        let seen = Seen { believed: Look::Missing, doubted: None, end_told: false };
+        let file = Self { path, key, clock, state, seen: Mutex::new(seen) };
+        let look = Look::at(&file.path);
+        let found = file.read(&look);
+        file.believe(look, found, &mut file.seen());
+        file
+    }
+
+    /// What was last found; every clone sees it change.
+    pub fn state(&self) -> Live<LicenceState> {
+        self.state.clone()
+    }
+
+    /// What the server lacks at this moment.
+    pub fn standing(&self) -> SetupStanding {
+        let state = self.state.get();
+        match (state.at(self.clock.now()), &*state) {
+            (Licensed::Valid(_), _) => SetupStanding::Done,
+            (Licensed::Expired(it), _) => {
+                SetupStanding::Ended(it.expires_at.unwrap_or(it.issued_at))
+            }
+            (Licensed::Not, LicenceState::Refused(fault)) => SetupStanding::Refused(fault.clone()),
+            (Licensed::Not, _) => SetupStanding::NoLicence,
+        }
+    }
+
+    /// Looks whether the file was replaced or the licence has ended. It waits
+    /// for the disk.
+    pub fn check(&self) {
+        let look = Look::at(&self.path);
+        let mut seen = self.seen();
+        self.weigh(look, &mut seen);
+        self.tell_end(&mut seen);
+    }
+
+    /// Puts a licence in the file's place, if it is accepted and has not ended.
+    /// It is in force when this returns. It waits for the disk.
+    pub fn store(&self, text: &[u8]) -> Result<Licence, InstallError> {
+        let reading = LicenceReading::of(text, &self.key)?;
+        if let Some(end) = reading.licence.expires_at.filter(|it| *it <= self.clock.now()) {
+            return Err(InstallError::Ended(end));
+        }
+        let mut seen = self.seen();
+        let content = format!("{}\n", reading.text).into_bytes();
+        replace(&self.path, &content).map_err(|err| Unavailable::new("the licence file", err))?;
+        let licence = reading.licence.clone();
+        self.believe(Look::Content(content), Found::Licence(reading), &mut seen);
+        Ok(licence)
+    }
+
+    fn weigh(&self, look: Look, seen: &mut Seen) {
+        if look == seen.believed {
+            seen.doubted = None;
+            return;
+        }
+        let again = seen.doubted.as_ref() == Some(&look);
+        if let Look::Failed(why) = &look {
+            if !again {
+                told::unreachable(&self.path, why);
+            }
+            seen.doubted = Some(look);
+            return;
+        }
+        let found = self.read(&look);
+        if found.may_be_half() && !again {
+            seen.doubted = Some(look);
+        } else {
+            self.believe(look, found, seen);
+        }
+    }
+
+    fn read(&self, look: &Look) -> Found {
+        match look {
+            Look::Missing => Found::Nothing,
+            Look::Content(bytes) => {
+                LicenceReading::of(bytes, &self.key).map_or_else(Found::Fault, Found::Licence)
+            }
+            Look::Failed(why) => {
+                Found::Fault(LicenceFault::Unreadable(format!("the file cannot be opened: {why}")))
+            }
+        }
+    }
+
+    fn believe(&self, look: Look, found: Found, seen: &mut Seen) {
+        *seen = Seen { believed: look, doubted: None, end_told: false };
+        self.state.set(match found {
+            Found::Nothing => {
+                told::missing(&self.path);
+                LicenceState::Missing
+            }
+            Found::Fault(fault) => {
+                told::refused(&self.path, &fault, &self.key);
+                LicenceState::Refused(fault)
+            }
+            Found::Licence(reading) => {
+                told::loaded(&reading);
+                LicenceState::Loaded(reading.licence)
+            }
+        });
+        self.tell_end(seen);
+    }
+
+    /// Once for each licence, whether it was found so or ended meanwhile.
+    fn tell_end(&self, seen: &mut Seen) {
+        if let Licensed::Expired(licence) = self.state.get().at(self.clock.now())
+            && !seen.end_told
+        {
+            told::ended(licence);
+            seen.end_told = true;
+        }
+    }
+
+    fn seen(&self) -> MutexGuard<'_, Seen> {
+        // What a panic elsewhere left is still what was last seen.
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+enum Found {
+    Nothing,
+    Fault(LicenceFault),
+    Licence(LicenceReading),
+}
+
+impl Found {
+    fn may_be_half(&self) -> bool {
+        matches!(self, Self::Nothing | Self::Fault(LicenceFault::Truncated(_)))
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests;

@@ -1,0 +1,83 @@
+//! Small files: looked at within bounds, and replaced whole or not at all.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, ErrorKind, Read as _, Write as _};
+use std::path::{Path, PathBuf};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use pia_policy::LONGEST_LICENCE;
+use ring::rand::{SecureRandom as _, SystemRandom};
+
+/// What one look at a path found.
+#[derive(Clone, PartialEq, Eq)]
+pub(crate) enum Look {
+    Missing,
+    /// What is in it; of a file that is too long, one byte more than may be.
+    Content(Vec<u8>),
+    Failed(String),
+}
+
+impl Look {
+    /// Follows links, since that is how secrets are mounted into containers.
+    pub(crate) fn at(path: &Path) -> Self {
+        match content(path) {
+            Ok(content) => Self::Content(content),
+            Err(err) if err.kind() == ErrorKind::NotFound => Self::Missing,
+            Err(err) => Self::Failed(err.to_string()),
+        }
+    }
+}
+
+fn content(path: &Path) -> io::Result<Vec<u8>> {
+    // Asked first: to open a pipe is to wait for whoever writes into it.
+    if !fs::metadata(path)?.is_file() {
+        return Err(io::Error::other("it is not a file"));
+    }
+    let mut content = Vec::new();
+    let bound = u64::try_from(LONGEST_LICENCE).unwrap_or(u64::MAX).saturating_add(1);
+    File::open(path)?.take(bound).read_to_end(&mut content)?;
+    Ok(content)
+}
+
+/// Puts `content` in the place of the file, readable for its owner alone.
+///
+/// Whoever looks meanwhile, or after a crash, finds the old file or the new.
+pub(crate) fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
+    let folder = match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    };
+    let temporary = beside(folder, path)?;
+    let renamed = write_new(&temporary, content).and_then(|()| fs::rename(&temporary, path));
+    if let Err(err) = renamed {
+        // What failed is told, not that its remains could not be removed.
+        fs::remove_file(&temporary).unwrap_or_default();
+        return Err(err);
+    }
+    // Not every file system can do this for a folder, and the file is there.
+    File::open(folder).and_then(|it| it.sync_all()).unwrap_or_default();
+    Ok(())
+}
+
+fn beside(folder: &Path, path: &Path) -> io::Result<PathBuf> {
+    let name = path.file_name().ok_or_else(|| io::Error::other("it names no file"))?;
+    let mut random = [0; 9];
+    SystemRandom::new()
+        .fill(&mut random)
+        .map_err(|_unspecified| io::Error::other("the machine has no random bytes to give"))?;
+    let mut temporary = std::ffi::OsString::from(".");
+    temporary.push(name);
+    temporary.push(format!(".{}", URL_SAFE_NO_PAD.encode(random)));
+    Ok(folder.join(temporary))
+}
+
+fn write_new(path: &Path, content: &[u8]) -> io::Result<()> {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let mut file = options.open(path)?;
+    file.write_all(content)?;
+    file.sync_all()
+}

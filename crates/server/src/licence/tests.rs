@@ -1,0 +1,414 @@
+//! What becomes of the licence file, whatever lies there.
+
+use std::fs;
+use std::io::Write;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use pia_identity::Seats as _;
+use pia_kernel::Timestamp;
+use pia_policy::{Edition, SigningKey, Terms};
+use tempfile::TempDir;
+use tracing_subscriber::fmt::MakeWriter;
+
+use super::*;
+
+/// A folder, an issuer, and a clock that is set by hand.
+pub(crate) struct Bench {
+    pub(crate) folder: TempDir,
+    pub(crate) key: SigningKey,
+    pub(crate) clock: Hands,
+}
+
+#[derive(Clone)]
+pub(crate) struct Hands(Live<Timestamp>);
+
+impl Clock for Hands {
+    fn now(&self) -> Timestamp {
+        *self.0.get()
+    }
+}
+
+impl Hands {
+    pub(crate) fn forward(&self, by: Duration) {
+        self.0.set(self.now() + by);
+    }
+}
+
+impl Bench {
+    pub(crate) fn new() -> Self {
+        Self {
+            folder: tempfile::tempdir().unwrap(),
+            key: SigningKey::generate().unwrap(),
+            clock: Hands(Live::new(Timestamp::from_micros(1_800_000_000_000_000))),
+        }
+    }
+
+    pub(crate) fn path(&self) -> PathBuf {
+        self.folder.path().join("license.lic")
+    }
+
+    pub(crate) fn open(&self) -> LicenceFile {
+        let clock = Arc::new(self.clock.clone());
+        LicenceFile::open(self.path(), self.key.verifying_key(), clock)
+    }
+
+    /// A licence that ends in a day.
+    pub(crate) fn licence(&self, licensee: &str) -> String {
+        self.licence_ending(licensee, Some(self.clock.now() + DAY))
+    }
+
+    fn licence_ending(&self, licensee: &str, expires_at: Option<Timestamp>) -> String {
+        let terms = Terms::new(licensee, Edition::Community, Timestamp::UNIX_EPOCH);
+        self.key.issue(&Terms { expires_at, max_users: Some(7), ..terms }).unwrap()
+    }
+
+    pub(crate) fn put(&self, content: impl AsRef<[u8]>) {
+        fs::write(self.path(), content).unwrap();
+    }
+}
+
+/// A licence that another issuer signed.
+fn foreign() -> String {
+    Bench::new().licence("Somebody")
+}
+
+pub(crate) const DAY: Duration = Duration::from_hours(24);
+
+/// What the log was told meanwhile.
+pub(crate) fn logged(what: impl FnOnce()) -> String {
+    let log = Log::default();
+    let subscriber = tracing_subscriber::fmt().with_ansi(false).with_writer(log.clone()).finish();
+    tracing::subscriber::with_default(subscriber, what);
+    let bytes = log.0.lock().unwrap();
+    String::from_utf8(bytes.clone()).unwrap()
+}
+
+#[derive(Clone, Default)]
+struct Log(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Log {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().unwrap().write(bytes)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+impl<'a> MakeWriter<'a> for Log {
+    type Writer = Self;
+
+    fn make_writer(&'a self) -> Self {
+        self.clone()
+    }
+}
+
+fn licensee(file: &LicenceFile) -> String {
+    match &*file.state().get() {
+        LicenceState::Loaded(licence) => licence.licensee.clone(),
+        other => format!("{other:?}"),
+    }
+}
+
+fn refused(file: &LicenceFile) -> LicenceFault {
+    match &*file.state().get() {
+        LicenceState::Refused(fault) => fault.clone(),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_good_file_is_in_force_and_the_log_says_whose_it_is() {
+    let bench = Bench::new();
+    bench.put(bench.licence("Somebody"));
+
+    let log = logged(|| assert_eq!(bench.open().standing(), SetupStanding::Done));
+
+    for part in ["Somebody", "Community", "Sync AiProxy E2EE", "2027-01-16T08:00:00Z"] {
+        assert!(log.contains(part), "{part} in {log}");
+    }
+}
+
+#[test]
+fn each_kind_of_bad_file_is_refused_with_a_code_of_its_own() {
+    let bench = Bench::new();
+    let good = bench.licence("Somebody");
+    let forged = good.replace(".ey", ".eY");
+    let later = good.replace("-v1.", "-v2.");
+    let ended = bench.licence_ending("Somebody", Some(bench.clock.now()));
+
+    for (content, code) in [
+        (None, "SVC-LIC-001"),
+        (Some(String::new()), "SVC-LIC-002"),
+        (Some(good.chars().take(good.len() / 2).collect()), "SVC-LIC-002"),
+        (Some("no licence".repeat(100_000)), "SVC-LIC-002"),
+        (Some(foreign()), "SVC-LIC-003"),
+        (Some(forged), "SVC-LIC-004"),
+        (Some(later), "SVC-LIC-005"),
+        (Some(ended), "SVC-LIC-006"),
+    ] {
+        if let Some(content) = &content {
+            bench.put(content);
+        }
+
+        let log = logged(|| assert_ne!(bench.open().standing(), SetupStanding::Done));
+
+        let codes = ["1", "2", "3", "4", "5", "6", "9"].map(|it| format!("SVC-LIC-00{it}"));
+        let told: Vec<_> = codes.iter().filter(|it| log.contains(it.as_str())).collect();
+        assert_eq!(told, [code], "{log}");
+    }
+}
+
+#[test]
+fn a_folder_in_the_files_place_is_refused_and_does_not_stop_the_start() {
+    let bench = Bench::new();
+    fs::create_dir(bench.path()).unwrap();
+
+    let file = bench.open();
+
+    let why = refused(&file).to_string();
+    assert!(why.contains("cannot be opened: it is not a file"), "{why}");
+}
+
+#[test]
+fn a_build_with_the_development_key_says_so_at_the_start() {
+    let bench = Bench::new();
+    let clock = Arc::new(bench.clock.clone());
+
+    let log = logged(|| {
+        LicenceFile::open(bench.path(), VerifyingKey::built_in(), clock);
+    });
+
+    let development = VerifyingKey::built_in().is_development_key();
+    assert_eq!(log.contains("SVC-LIC-007"), development, "{log}");
+}
+
+#[test]
+fn a_build_with_a_key_of_its_own_does_not() {
+    let log = logged(|| drop(Bench::new().open()));
+
+    assert!(!log.contains("SVC-LIC-007"), "{log}");
+}
+
+#[test]
+fn a_replaced_file_takes_effect_at_the_next_look() {
+    let bench = Bench::new();
+    bench.put(bench.licence("Before"));
+    let file = bench.open();
+
+    bench.put(bench.licence("Behind"));
+    file.check();
+
+    assert_eq!(licensee(&file), "Behind");
+}
+
+#[test]
+fn a_file_that_appears_takes_effect_at_the_next_look() {
+    let bench = Bench::new();
+    let file = bench.open();
+
+    bench.put(bench.licence("Somebody"));
+    file.check();
+
+    assert_eq!(file.standing(), SetupStanding::Done);
+}
+
+#[test]
+fn a_forged_or_foreign_replacement_ends_the_licence_as_a_restart_would() {
+    let bench = Bench::new();
+    for bad in [foreign(), bench.licence("Somebody").replace(".ey", ".eY")] {
+        bench.put(bench.licence("Somebody"));
+        let file = bench.open();
+
+        bench.put(&bad);
+        file.check();
+
+        assert!(matches!(file.standing(), SetupStanding::Refused(_)), "{:?}", file.standing());
+        assert_eq!(file.standing(), bench.open().standing());
+    }
+}
+
+#[test]
+fn half_a_replacement_is_not_believed_before_it_stays_so() {
+    let bench = Bench::new();
+    let (before, behind) = (bench.licence("Before"), bench.licence("Behind"));
+    bench.put(&before);
+    let file = bench.open();
+
+    for length in [0, 10, 200, behind.len() - 1] {
+        bench.put(&behind.as_bytes()[..length]);
+        file.check();
+        assert_eq!(licensee(&file), "Before", "{length}");
+    }
+    bench.put(&behind);
+    file.check();
+
+    assert_eq!(licensee(&file), "Behind");
+}
+
+#[test]
+fn a_file_that_stays_cut_off_is_believed_at_the_second_look() {
+    let bench = Bench::new();
+    let good = bench.licence("Somebody");
+    bench.put(&good);
+    let file = bench.open();
+
+    bench.put(&good.as_bytes()[..100]);
+    file.check();
+    assert_eq!(file.standing(), SetupStanding::Done);
+    file.check();
+
+    assert!(matches!(refused(&file), LicenceFault::Truncated(_)));
+}
+
+#[test]
+fn a_file_that_is_gone_is_believed_at_the_second_look() {
+    let bench = Bench::new();
+    bench.put(bench.licence("Somebody"));
+    let file = bench.open();
+
+    fs::remove_file(bench.path()).unwrap();
+    file.check();
+    assert_eq!(file.standing(), SetupStanding::Done);
+    file.check();
+
+    assert_eq!(file.standing(), SetupStanding::NoLicence);
+}
+
+#[test]
+fn a_file_that_cannot_be_looked_at_changes_nothing_and_is_told_once() {
+    let bench = Bench::new();
+    let good = bench.licence("Somebody");
+    bench.put(&good);
+    let file = bench.open();
+    fs::remove_file(bench.path()).unwrap();
+    fs::create_dir(bench.path()).unwrap();
+
+    let log = logged(|| (0..3).for_each(|_| file.check()));
+
+    assert_eq!(file.standing(), SetupStanding::Done);
+    assert_eq!(log.matches("SVC-LIC-009").count(), 1, "{log}");
+}
+
+#[test]
+fn what_did_not_change_is_not_told_again() {
+    let bench = Bench::new();
+    for content in [bench.licence("Somebody"), foreign(), String::new()] {
+        bench.put(content);
+        let file = bench.open();
+
+        let log = logged(|| (0..3).for_each(|_| file.check()));
+
+        assert_eq!(log, "");
+    }
+}
+
+#[test]
+fn a_licence_ends_while_the_server_runs_and_that_is_told_once() {
+    let bench = Bench::new();
+    bench.put(bench.licence("Somebody"));
+    let file = bench.open();
+    let end = bench.clock.now() + DAY;
+
+    bench.clock.forward(DAY);
+    let log = logged(|| (0..3).for_each(|_| file.check()));
+
+    assert_eq!(file.standing(), SetupStanding::Ended(end));
+    assert_eq!(log.matches("SVC-LIC-006").count(), 1, "{log}");
+}
+
+#[test]
+fn unknown_features_are_told() {
+    let bench = Bench::new();
+    let file = bench.open();
+    let reading = LicenceReading::of(bench.licence("A"), &bench.key.verifying_key()).unwrap();
+
+    let unknown_features = vec!["Telepathy\n".to_owned()];
+    let log = logged(|| told::loaded(&LicenceReading { unknown_features, ..reading }));
+
+    assert!(log.contains("SVC-LIC-008") && log.contains(r#"["Telepathy\n"]"#), "{log}");
+    drop(file);
+}
+
+#[test]
+fn a_stored_licence_is_in_force_at_once_and_after_a_restart() {
+    let bench = Bench::new();
+    let file = bench.open();
+    let wrapped = bench.licence("Somebody").replace('.', ".\r\n ");
+
+    let stored = file.store(wrapped.as_bytes()).unwrap();
+
+    assert_eq!(stored.licensee, "Somebody");
+    assert_eq!(licensee(&file), "Somebody");
+    assert_eq!(licensee(&bench.open()), "Somebody");
+}
+
+#[test]
+fn a_stored_licence_is_the_owners_alone_and_leaves_nothing_beside() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let bench = Bench::new();
+    bench.put("something before");
+
+    bench.open().store(bench.licence("Somebody").as_bytes()).unwrap();
+
+    let mode = fs::metadata(bench.path()).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+    assert_eq!(fs::read_dir(bench.folder.path()).unwrap().count(), 1);
+}
+
+#[test]
+fn a_smaller_or_older_licence_may_be_stored() {
+    let bench = Bench::new();
+    let (larger, smaller) = (bench.licence_ending("Larger", None), bench.licence("Smaller"));
+    let file = bench.open();
+
+    file.store(larger.as_bytes()).unwrap();
+    file.store(smaller.as_bytes()).unwrap();
+
+    assert_eq!(licensee(&file), "Smaller");
+}
+
+#[test]
+fn a_licence_that_is_not_accepted_is_not_stored() {
+    let bench = Bench::new();
+    let good = bench.licence("Somebody");
+    let file = bench.open();
+    file.store(good.as_bytes()).unwrap();
+    let before = fs::read(bench.path()).unwrap();
+
+    let ended = bench.licence_ending("Somebody", Some(bench.clock.now()));
+    for bad in [foreign(), String::new(), good.replace(".ey", ".eY")] {
+        assert!(matches!(file.store(bad.as_bytes()), Err(InstallError::Refused(_))));
+    }
+    assert!(matches!(file.store(ended.as_bytes()), Err(InstallError::Ended(_))));
+
+    assert_eq!(fs::read(bench.path()).unwrap(), before);
+    assert_eq!(licensee(&file), "Somebody");
+}
+
+#[test]
+fn a_licence_that_cannot_be_kept_changes_nothing() {
+    let bench = Bench::new();
+    let missing = bench.folder.path().join("absent/license.lic");
+    let clock = Arc::new(bench.clock.clone());
+    let file = LicenceFile::open(missing, bench.key.verifying_key(), clock);
+
+    let outcome = file.store(bench.licence("Somebody").as_bytes());
+
+    assert!(matches!(outcome, Err(InstallError::Unavailable(_))));
+    assert_eq!(file.standing(), SetupStanding::NoLicence);
+}
+
+#[test]
+fn seats_are_those_of_the_licence_and_none_without_one() {
+    let bench = Bench::new();
+    let file = bench.open();
+    let seats = LicenceSeats::new(file.state(), Arc::new(bench.clock.clone()));
+
+    let before = seats.limit();
+    file.store(bench.licence("Somebody").as_bytes()).unwrap();
+
+    assert_eq!((before, seats.limit()), (Some(0), Some(7)));
+}

@@ -1,0 +1,16 @@
+//! `pia-server`: one binary, one process.
+
+use std::io::Write;
+use std::process::ExitCode;
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    match pia_server::run().await {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            // The log may not be there yet, and goes elsewhere.
+            drop(writeln!(std::io::stderr(), "{failure}"));
+            ExitCode::FAILURE
+        }
+    }
+}

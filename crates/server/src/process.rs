@@ -1,0 +1,138 @@
+//! The process, from its command line to its end.
+
+use std::fmt;
+use std::io::Write;
+use std::sync::Arc;
+use std::time::Duration;
+
+use actix_web::web::Data;
+use pia_kernel::SystemClock;
+use pia_storage::StartError;
+use pia_web::TrustedProxies;
+
+use crate::compose::{ComposeError, compose};
+use crate::config::{Command, Config, Faults, LiveConfig, Sources, USAGE, watch};
+use crate::logging::{self, LogLevel};
+use crate::serve::{Listen, Server};
+use crate::shutdown;
+use crate::tls::{self, TlsError};
+
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+
+/// Why the process ended other than asked.
+pub enum Failure {
+    /// Settings that cannot be used; each is told.
+    Settings(Faults),
+    /// The database cannot be brought up to date.
+    Database(StartError),
+    /// A part of the server cannot be made.
+    Compose(ComposeError),
+    /// The certificate cannot be shown.
+    Tls(TlsError),
+    /// The address cannot be listened on, or the system refused something.
+    System(String),
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Settings(faults) => write!(f, "{faults}"),
+            Self::Database(err) => write!(f, "{err}"),
+            Self::Compose(err) => write!(f, "{err}"),
+            Self::Tls(err) => write!(f, "{err}"),
+            Self::System(err) => f.write_str(err),
+        }
+    }
+}
+
+/// Does what the command line says.
+pub async fn run() -> Result<(), Failure> {
+    let (command, sources) = Sources::of_process().map_err(Failure::Settings)?;
+    match command {
+        Command::Help => say(USAGE),
+        Command::Version => say(concat!("pia-server ", env!("CARGO_PKG_VERSION"), "\n")),
+        Command::MigrateOnly => migrate(&sources).await,
+        Command::Serve => serve(sources).await,
+    }
+}
+
+fn say(text: &str) -> Result<(), Failure> {
+    std::io::stdout().write_all(text.as_bytes()).map_err(system("standard output"))
+}
+
+async fn migrate(sources: &Sources) -> Result<(), Failure> {
+    let config = sources.read_for_migration().map_err(Failure::Settings)?;
+    let _level = logging::start(&config.logging);
+    let targets = config.database;
+    let applied = pia_storage::migrate_only(&targets.target, targets.migration_target.as_ref())
+        .await
+        .map_err(Failure::Database)?;
+    for name in &applied {
+        tracing::info!(db.migration = name, "migration applied");
+    }
+    tracing::info!(applied = applied.len(), "the database is up to date");
+    Ok(())
+}
+
+async fn serve(sources: Sources) -> Result<(), Failure> {
+    let config = sources.read().map_err(Failure::Settings)?;
+    let level = logging::start(&config.logging);
+    for notice in &config.notices {
+        tracing::warn!("{notice}");
+    }
+    let (listen, shutdown) = (listen(&config)?, config.server.shutdown_timeout);
+    let live = Arc::new(LiveConfig::new(config));
+    let app = compose(&live, Arc::new(SystemClock)).await.map_err(Failure::Compose)?;
+    let _watching = follow(Arc::clone(&live), sources, level)?;
+
+    let server = Server::bind(listen, app).map_err(system("the server's address"))?;
+    let Server { addr, background, metrics, server } = server;
+    tracing::info!(server.address = %addr, version = env!("CARGO_PKG_VERSION"), "listening");
+    let handle = server.handle();
+    let mut serving = std::pin::pin!(server);
+    tokio::select! {
+        ended = &mut serving => return ended.map_err(system("the server")),
+        asked = shutdown::asked() => asked.map_err(system("signals"))?,
+    }
+    tracing::info!(requests = metrics.in_flight(), "asked to end; running requests go on");
+    // Not awaited: it would wait for idle connections too.
+    let stopping = handle.stop(true);
+    tokio::select! {
+        () = stopping => {}
+        () = shutdown::drained(Data::clone(&metrics), background.stop.clone(), shutdown) => {}
+    }
+    background.finish().await;
+    tracing::info!("ended");
+    Ok(())
+}
+
+fn listen(config: &Config) -> Result<Listen, Failure> {
+    let server = &config.server;
+    let tls = server.tls.as_ref().map(tls::server_config).transpose().map_err(Failure::Tls)?;
+    Ok(Listen {
+        address: server.address,
+        base_path: server.base_path.clone(),
+        proxies: TrustedProxies::new(server.trusted_proxies.clone()),
+        workers: server.workers,
+        connections: server.max_connections_per_worker,
+        body_memory: server.max_body_memory,
+        tls,
+        shutdown: server.shutdown_timeout,
+    })
+}
+
+fn follow(
+    live: Arc<LiveConfig>,
+    sources: Sources,
+    level: LogLevel,
+) -> Result<crate::config::Watch, Failure> {
+    live.on_change(move |config| level.set(&config.logging.level));
+    let files = sources.files();
+    // What is wrong with new settings is logged there.
+    let reload = move || drop(live.reload(&sources));
+    watch(files, LOOK_EVERY, reload).map_err(system("the watch over settings"))
+}
+
+fn system(what: &'static str) -> impl Fn(std::io::Error) -> Failure {
+    move |err| Failure::System(format!("SVC-RUN-004: {what}: {err}"))
+}

@@ -1,0 +1,121 @@
+//! Listening, and ending without cutting anyone off.
+
+use std::net::{SocketAddr, TcpListener};
+use std::time::Duration;
+
+use actix_web::dev::ServerHandle;
+use actix_web::http::KeepAlive;
+use actix_web::middleware::{Compress, from_fn};
+use actix_web::web::Data;
+use actix_web::{App as ActixApp, HttpServer};
+use pia_web::{
+    BasePath, BodyMemory, Metrics, TrustedProxies, admit, hide_identity_encoding,
+    keep_uncompressed, strip_base_path, surface,
+};
+
+use crate::App;
+use crate::compose::Background;
+
+/// How a server listens.
+pub struct Listen {
+    /// `127.0.0.1:8080`; port 0 lets the system choose.
+    pub address: SocketAddr,
+    /// The path before every route, or nothing.
+    pub base_path: String,
+    /// Proxies that are believed.
+    pub proxies: TrustedProxies,
+    /// How many workers there are.
+    pub workers: usize,
+    /// How many connections each may have.
+    pub connections: usize,
+    /// How much memory bodies may take together.
+    pub body_memory: usize,
+    /// The certificate it shows, if it speaks TLS itself.
+    pub tls: Option<rustls::ServerConfig>,
+    /// How long running requests may take once it is told to end.
+    pub shutdown: Duration,
+}
+
+/// How long clients may take for the head of a request.
+const HEAD: Duration = Duration::from_secs(15);
+/// Longer than the usual proxy keeps its connections: who closes first may
+/// lose a request that is on its way.
+const KEEP_ALIVE: Duration = Duration::from_secs(75);
+
+/// A server that listens.
+pub struct Server {
+    /// Where it listens.
+    pub addr: SocketAddr,
+    /// What goes on beside requests.
+    pub background: Background,
+    /// What is counted.
+    pub metrics: Data<Metrics>,
+    /// Serves while it is polled.
+    pub server: actix_web::dev::Server,
+}
+
+impl Server {
+    /// Binds the address and starts the workers.
+    pub fn bind(listen: Listen, app: App) -> std::io::Result<Self> {
+        let App { api, console, gates, metrics, ai, background } = app;
+        let listener = TcpListener::bind(listen.address)?;
+        let addr = listener.local_addr()?;
+        let base_path = Data::new(BasePath(listen.base_path));
+        let proxies = Data::new(listen.proxies);
+        let memory = Data::new(BodyMemory::new(listen.body_memory));
+        let (api, console, gates) = (Data::new(api), Data::new(console), Data::new(gates));
+        let metrics = Data::new(metrics);
+        let counted = Data::clone(&metrics);
+        // Once here, so that what cannot be made stops the start.
+        ai.on_worker().map_err(std::io::Error::other)?;
+        let factory = move || {
+            let table = Data::clone(&gates);
+            // What is wrapped last runs first.
+            let app = ActixApp::new()
+                .app_data(Data::clone(&api))
+                .app_data(Data::clone(&console))
+                .app_data(Data::clone(&gates))
+                .app_data(Data::clone(&counted))
+                .app_data(Data::clone(&base_path))
+                .app_data(Data::clone(&proxies))
+                .app_data(Data::clone(&memory))
+                .wrap(from_fn(admit))
+                .wrap(from_fn(keep_uncompressed))
+                .wrap(Compress::default())
+                .wrap(from_fn(hide_identity_encoding))
+                .wrap(from_fn(strip_base_path))
+                .wrap(from_fn(surface))
+                .configure(move |config| table.table.register(config));
+            // Made on the worker that uses it: a connection to an upstream is
+            // driven where it was opened.
+            match ai.on_worker() {
+                Ok(ai) => app.app_data(Data::new(ai)),
+                Err(err) => {
+                    tracing::error!(error = %err, "a worker has no client for upstream models");
+                    app
+                }
+            }
+        };
+        let server = HttpServer::new(factory)
+            .workers(listen.workers)
+            .max_connections(listen.connections)
+            .disable_signals()
+            .shutdown_timeout(listen.shutdown.as_secs())
+            .client_request_timeout(HEAD)
+            .keep_alive(KeepAlive::Timeout(KEEP_ALIVE))
+            // Unset, Nagle's algorithm holds back every other chunk of a stream.
+            .tcp_nodelay(true)
+            // On, a client that has gone is not noticed before a write fails.
+            .h1_allow_half_closed(false);
+        let server = match listen.tls {
+            Some(tls) => server.listen_rustls_0_23(listener, tls)?,
+            None => server.listen(listener)?,
+        };
+        Ok(Self { addr, background, metrics, server: server.run() })
+    }
+
+    /// Stops the server from elsewhere.
+    pub fn handle(&self) -> ServerHandle {
+        self.server.handle()
+    }
+}

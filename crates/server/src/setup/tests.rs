@@ -1,0 +1,265 @@
+//! Who may set the server up, and what becomes of the token.
+
+use std::fs;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::path::PathBuf;
+
+use pia_policy::LicenceFault;
+
+use super::*;
+use crate::licence::tests::{Bench, DAY, logged};
+
+impl Bench {
+    fn token_path(&self) -> PathBuf {
+        self.folder.path().join(".setup-token")
+    }
+
+    fn setup(&self) -> Setup {
+        Setup::open(Arc::new(self.open()), self.token_path())
+    }
+
+    fn token(&self) -> Secret<String> {
+        Secret::new(fs::read_to_string(self.token_path()).unwrap())
+    }
+
+    fn mode(&self) -> u32 {
+        fs::metadata(self.token_path()).unwrap().permissions().mode() & 0o777
+    }
+}
+
+fn wrong() -> Secret<String> {
+    Secret::new("A".repeat(43))
+}
+
+#[test]
+fn an_unlicensed_server_writes_a_token_that_its_owner_alone_can_read() {
+    let bench = Bench::new();
+
+    let log = logged(|| drop(bench.setup()));
+
+    let token = bench.token();
+    assert_eq!(token.expose().trim().len(), 43);
+    assert_eq!(bench.mode(), 0o600);
+    assert!(log.contains("SVC-SET-001") && log.contains(".setup-token"), "{log}");
+    assert!(!log.contains(token.expose().trim()), "{log}");
+}
+
+#[test]
+fn a_licensed_server_has_no_token() {
+    let bench = Bench::new();
+    bench.put(bench.licence("Somebody"));
+
+    let log = logged(|| drop(bench.setup()));
+
+    assert!(!bench.token_path().exists());
+    assert!(!log.contains("SVC-SET"), "{log}");
+}
+
+#[test]
+fn instances_that_share_the_folder_share_the_token() {
+    let bench = Bench::new();
+    let first = bench.setup();
+    let token = bench.token();
+
+    let second = bench.setup();
+
+    assert_eq!(bench.token().expose(), token.expose());
+    assert!(first.token.verify(&token).unwrap());
+    assert!(second.token.verify(&token).unwrap());
+}
+
+#[test]
+fn tokens_differ() {
+    let (one, other) = (Bench::new(), Bench::new());
+    let _kept = (one.setup(), other.setup());
+
+    assert_ne!(one.token().expose(), other.token().expose());
+}
+
+#[test]
+fn a_token_that_others_could_read_is_closed_to_them() {
+    let bench = Bench::new();
+    let setup = bench.setup();
+    fs::set_permissions(bench.token_path(), fs::Permissions::from_mode(0o644)).unwrap();
+
+    setup.look();
+
+    assert_eq!(bench.mode(), 0o600);
+}
+
+#[test]
+fn a_token_that_is_gone_or_empty_is_made_anew() {
+    let bench = Bench::new();
+    let setup = bench.setup();
+    let before = bench.token();
+
+    fs::remove_file(bench.token_path()).unwrap();
+    assert!(!setup.token.verify(&before).unwrap());
+    setup.look();
+    fs::write(bench.token_path(), "").unwrap();
+    setup.look();
+
+    assert!(!setup.token.verify(&before).unwrap());
+    assert!(setup.token.verify(&bench.token()).unwrap());
+}
+
+#[test]
+fn what_is_no_token_is_left_alone_and_opens_nothing() {
+    let bench = Bench::new();
+    for content in ["my diary", "AAAA", &"A".repeat(1000)] {
+        fs::write(bench.token_path(), content).unwrap();
+
+        let log = logged(|| {
+            let setup = bench.setup();
+            setup.look();
+            assert!(!setup.token.verify(&Secret::new(content.to_owned())).unwrap());
+            bench.put(bench.licence("Somebody"));
+            setup.look();
+        });
+
+        assert_eq!(fs::read_to_string(bench.token_path()).unwrap(), content);
+        assert_eq!(log.matches("SVC-SET-002").count(), 1, "{log}");
+        fs::remove_file(bench.path()).unwrap();
+    }
+}
+
+#[test]
+fn a_link_is_no_token_wherever_it_leads() {
+    let bench = Bench::new();
+    let elsewhere = bench.folder.path().join("elsewhere");
+    fs::write(&elsewhere, wrong().expose()).unwrap();
+    symlink(&elsewhere, bench.token_path()).unwrap();
+
+    let setup = bench.setup();
+
+    assert!(!setup.token.verify(&wrong()).unwrap());
+    assert_eq!(fs::read_to_string(&elsewhere).unwrap(), *wrong().expose());
+}
+
+#[test]
+fn a_token_that_cannot_be_written_is_told_once() {
+    let bench = Bench::new();
+    let path = bench.folder.path().join("absent/.setup-token");
+
+    let log = logged(|| {
+        let setup = Setup::open(Arc::new(bench.open()), path);
+        setup.look();
+    });
+
+    assert_eq!(log.matches("SVC-SET-003").count(), 1, "{log}");
+}
+
+#[tokio::test]
+async fn who_knows_the_token_sets_the_server_up() {
+    let bench = Bench::new();
+    let setup = bench.setup();
+
+    let licence = setup.install(&bench.token(), bench.licence("Somebody").as_bytes()).await;
+
+    assert_eq!(licence.unwrap().licensee, "Somebody");
+    assert_eq!(setup.standing(), SetupStanding::Done);
+    assert!(!bench.token_path().exists());
+}
+
+#[tokio::test]
+async fn who_does_not_know_the_token_learns_nothing_and_changes_nothing() {
+    let bench = Bench::new();
+    let setup = bench.setup();
+    let good = bench.licence("Somebody");
+    let almost = {
+        let token = bench.token().expose().trim().to_owned();
+        let last = if token.ends_with('A') { 'E' } else { 'A' };
+        token.chars().take(42).chain([last]).collect()
+    };
+
+    for token in [wrong(), Secret::new(String::new()), Secret::new(almost)] {
+        for text in [good.as_str(), "no licence"] {
+            let outcome = setup.install(&token, text.as_bytes()).await;
+
+            assert!(matches!(outcome, Err(InstallError::WrongToken)));
+        }
+    }
+    assert_eq!(setup.standing(), SetupStanding::NoLicence);
+    assert!(!bench.path().exists());
+}
+
+#[tokio::test]
+async fn a_licence_that_is_not_accepted_leaves_the_token_for_another_try() {
+    let bench = Bench::new();
+    let setup = bench.setup();
+
+    let refused = setup.install(&bench.token(), b"no licence").await;
+    let taken = setup.install(&bench.token(), bench.licence("Somebody").as_bytes()).await;
+
+    assert!(matches!(refused, Err(InstallError::Refused(LicenceFault::Truncated(_)))));
+    assert!(taken.is_ok());
+}
+
+#[tokio::test]
+async fn set_up_is_over_once_there_is_a_licence() {
+    let bench = Bench::new();
+    let setup = bench.setup();
+    let token = bench.token();
+    setup.install(&token, bench.licence("Somebody").as_bytes()).await.unwrap();
+
+    let again = setup.install(&token, bench.licence("Another").as_bytes()).await;
+
+    assert!(matches!(again, Err(InstallError::AlreadyLicensed)));
+}
+
+#[tokio::test]
+async fn of_many_who_set_up_at_once_one_does() {
+    let bench = Bench::new();
+    let setup = bench.setup();
+    let (token, text) = (bench.token(), bench.licence("Somebody"));
+
+    let all = (0..16).map(|_| setup.install(&token, text.as_bytes()));
+    let outcomes = futures_util::future::join_all(all).await;
+
+    assert_eq!(outcomes.iter().filter(|it| it.is_ok()).count(), 1);
+}
+
+#[tokio::test]
+async fn a_licence_that_has_ended_opens_set_up_again() {
+    let bench = Bench::new();
+    bench.put(bench.licence("Before"));
+    let setup = bench.setup();
+
+    bench.clock.forward(DAY);
+    setup.look();
+    let renewed = setup.install(&bench.token(), bench.licence("Behind").as_bytes()).await;
+
+    assert_eq!(renewed.unwrap().licensee, "Behind");
+    assert_eq!(setup.standing(), SetupStanding::Done);
+}
+
+#[test]
+fn a_licence_put_in_place_by_hand_ends_set_up() {
+    let bench = Bench::new();
+    let setup = bench.setup();
+
+    bench.put(bench.licence("Somebody"));
+    let log = logged(|| setup.look());
+
+    assert_eq!(setup.standing(), SetupStanding::Done);
+    assert!(!bench.token_path().exists());
+    assert!(log.contains("the setup token is gone"), "{log}");
+}
+
+#[tokio::test]
+async fn the_watch_looks_at_once_and_goes_on() {
+    let bench = Bench::new();
+    let setup = bench.setup();
+    bench.put(bench.licence("Somebody"));
+
+    let noticed = async {
+        while setup.standing() != SetupStanding::Done {
+            tokio::task::yield_now().await;
+        }
+    };
+
+    tokio::select! {
+        () = setup.clone().watch() => panic!("it ended"),
+        () = noticed => {}
+    }
+}

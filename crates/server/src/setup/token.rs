@@ -1,0 +1,174 @@
+//! The token by which the operator proves to be one who can read the server's
+//! files.
+
+use std::fs;
+use std::io::{self, ErrorKind, Read as _};
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use pia_kernel::{Secret, Unavailable};
+use ring::hmac;
+use ring::rand::{SecureRandom as _, SystemRandom};
+
+use crate::licence::replace;
+
+/// Twice a token's length: whatever is longer is something else.
+const LONGEST: u64 = 86;
+
+/// The file with the token.
+///
+/// The token is always compared with what is in the file, so that instances
+/// which share the folder agree, and removing the file ends it at once. A file
+/// that holds something else is never written to nor removed: then the setting
+/// points to the wrong place.
+pub(super) struct SetupToken {
+    path: PathBuf,
+    told: Mutex<Option<Told>>,
+}
+
+/// What the log was last told; it is told again when that changes.
+#[derive(PartialEq, Eq)]
+enum Told {
+    Waiting,
+    NotAToken,
+    Failed(String),
+}
+
+enum Existing {
+    Nothing,
+    Token(Secret<String>),
+    SomethingElse,
+}
+
+impl SetupToken {
+    pub(super) fn at(path: PathBuf) -> Self {
+        Self { path, told: Mutex::new(None) }
+    }
+
+    /// Sees to it that there is a token which only the file's owner can read.
+    pub(super) fn keep(&self) {
+        let outcome = self.existing().and_then(|existing| match existing {
+            Existing::Nothing => self.write().map(|()| Told::Waiting),
+            Existing::Token(_) => self.tighten().map(|()| Told::Waiting),
+            Existing::SomethingElse => Ok(Told::NotAToken),
+        });
+        self.tell(outcome.unwrap_or_else(|err| Told::Failed(err.to_string())));
+    }
+
+    /// Removes the token.
+    pub(super) fn end(&self) {
+        let outcome = self.existing().and_then(|existing| match existing {
+            Existing::Token(_) => remove(&self.path),
+            Existing::Nothing | Existing::SomethingElse => Ok(()),
+        });
+        match outcome {
+            Ok(()) => self.forget(),
+            Err(err) => self.tell(Told::Failed(err.to_string())),
+        }
+    }
+
+    /// Whether the candidate is the token. It takes as long for a good one as
+    /// for one that is wrong only at its end.
+    pub(super) fn verify(&self, candidate: &Secret<String>) -> Result<bool, Unavailable> {
+        let failed = |err| Unavailable::new("the setup token", err);
+        let Existing::Token(token) = self.existing().map_err(failed)? else {
+            return Ok(false);
+        };
+        self.tighten().map_err(failed)?;
+        let key = hmac::Key::generate(hmac::HMAC_SHA256, &SystemRandom::new())
+            .map_err(|_unspecified| failed(no_randomness()))?;
+        let tag = hmac::sign(&key, token.expose().as_bytes());
+        let candidate = candidate.expose().trim();
+        Ok(hmac::verify(&key, candidate.as_bytes(), tag.as_ref()).is_ok())
+    }
+
+    fn existing(&self) -> io::Result<Existing> {
+        // A link is no token of ours, wherever it leads.
+        match fs::symlink_metadata(&self.path) {
+            Ok(found) if found.is_file() => {}
+            Ok(_) => return Ok(Existing::SomethingElse),
+            Err(err) if err.kind() == ErrorKind::NotFound => return Ok(Existing::Nothing),
+            Err(err) => return Err(err),
+        }
+        let mut content = Vec::new();
+        fs::File::open(&self.path)?.take(LONGEST).read_to_end(&mut content)?;
+        let text = String::from_utf8(content).unwrap_or_else(|_binary| "?".to_owned());
+        Ok(match text.trim() {
+            "" => Existing::Nothing,
+            token if is_token(token) => Existing::Token(Secret::new(token.to_owned())),
+            _ => Existing::SomethingElse,
+        })
+    }
+
+    fn write(&self) -> io::Result<()> {
+        let mut bytes = [0; 32];
+        SystemRandom::new().fill(&mut bytes).map_err(|_unspecified| no_randomness())?;
+        replace(&self.path, format!("{}\n", URL_SAFE_NO_PAD.encode(bytes)).as_bytes())
+    }
+
+    #[cfg(unix)]
+    fn tighten(&self) -> io::Result<()> {
+        use std::os::unix::fs::PermissionsExt as _;
+        let mode = fs::metadata(&self.path)?.permissions().mode();
+        if mode & 0o777 == 0o600 {
+            return Ok(());
+        }
+        fs::set_permissions(&self.path, fs::Permissions::from_mode(0o600))
+    }
+
+    #[cfg(not(unix))]
+    #[expect(clippy::unused_self, clippy::unnecessary_wraps, reason = "as it is on unix")]
+    fn tighten(&self) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn tell(&self, now: Told) {
+        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        if told.as_ref() == Some(&now) {
+            return;
+        }
+        let path = self.path.display();
+        match &now {
+            Told::Waiting => tracing::warn!(
+                code = "SVC-SET-001", setup.token_path = %path,
+                "the server waits to be set up: give it a licence at /admin/setup, with the \
+                 token from this file"
+            ),
+            Told::NotAToken => tracing::error!(
+                code = "SVC-SET-002", setup.token_path = %path,
+                "there is something else than a setup token at Setup:TokenPath; it is left \
+                 alone, and no licence can be uploaded"
+            ),
+            Told::Failed(why) => tracing::error!(
+                code = "SVC-SET-003", setup.token_path = %path, error = why,
+                "the file of the setup token cannot be kept in order"
+            ),
+        }
+        *told = Some(now);
+    }
+
+    fn forget(&self) {
+        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        if told.take() == Some(Told::Waiting) {
+            tracing::info!("the server is set up; the setup token is gone");
+        }
+    }
+}
+
+fn is_token(text: &str) -> bool {
+    URL_SAFE_NO_PAD.decode(text).is_ok_and(|it| it.len() == 32)
+}
+
+/// Another instance may have been faster.
+fn remove(path: &std::path::Path) -> io::Result<()> {
+    match fs::remove_file(path) {
+        Err(err) if err.kind() != ErrorKind::NotFound => Err(err),
+        _ => Ok(()),
+    }
+}
+
+fn no_randomness() -> io::Error {
+    io::Error::other("the machine has no random bytes to give")
+}

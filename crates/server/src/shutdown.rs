@@ -1,0 +1,53 @@
+//! Ending without cutting anyone off.
+
+use std::future::Future;
+use std::time::Duration;
+
+use actix_web::web::Data;
+use pia_web::Metrics;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio_util::sync::CancellationToken;
+
+/// Streams that still run are ended so long before the end, in a way that
+/// their clients understand.
+const LAST_WORDS: Duration = Duration::from_secs(2);
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+
+/// Resolves when the process is asked to end.
+pub(crate) async fn asked() -> std::io::Result<()> {
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    tokio::select! {
+        _ = terminate.recv() => {}
+        _ = interrupt.recv() => {}
+    }
+    Ok(())
+}
+
+/// Resolves when every running request has been answered, or `limit` has
+/// passed; `stop` is cancelled shortly before that.
+///
+/// Connections that idle are not waited for, as actix-web would.
+pub(crate) async fn drained(metrics: Data<Metrics>, stop: CancellationToken, limit: Duration) {
+    let idle = async {
+        while metrics.in_flight() > 0 {
+            tokio::time::sleep(LOOK_EVERY).await;
+        }
+    };
+    let last_words = LAST_WORDS.min(limit / 2);
+    if within(limit.saturating_sub(last_words), idle).await {
+        return;
+    }
+    tracing::warn!(requests = metrics.in_flight(), "running requests are ended");
+    stop.cancel();
+    let idle = async {
+        while metrics.in_flight() > 0 {
+            tokio::time::sleep(LOOK_EVERY).await;
+        }
+    };
+    within(last_words, idle).await;
+}
+
+async fn within(limit: Duration, what: impl Future<Output = ()>) -> bool {
+    tokio::time::timeout(limit, what).await.is_ok()
+}

@@ -1,0 +1,36 @@
+//! The certificate that the server shows.
+
+use std::sync::Arc;
+
+use rustls::ServerConfig;
+use rustls_pki_types::pem::PemObject;
+use rustls_pki_types::{CertificateDer, PrivateKeyDer};
+
+use crate::config::TlsFiles;
+
+/// Why the certificate cannot be shown.
+#[derive(Debug, thiserror::Error)]
+pub enum TlsError {
+    /// A file cannot be read, or is no PEM.
+    #[error("SVC-TLS-001: {0} cannot be read: {1}")]
+    File(String, #[source] rustls_pki_types::pem::Error),
+    /// The certificate and the key do not fit.
+    #[error("SVC-TLS-002: certificate and key cannot be used: {0}")]
+    Pair(#[from] rustls::Error),
+}
+
+/// What a server with these files shows.
+pub(crate) fn server_config(files: &TlsFiles) -> Result<ServerConfig, TlsError> {
+    let path = files.certificate.display().to_string();
+    let unreadable = |err| TlsError::File(path.clone(), err);
+    let chain = CertificateDer::pem_file_iter(&files.certificate)
+        .and_then(Iterator::collect::<Result<Vec<_>, _>>)
+        .map_err(unreadable)?;
+    let key = PrivateKeyDer::from_pem_file(&files.key)
+        .map_err(|err| TlsError::File(files.key.display().to_string(), err))?;
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    Ok(ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()?
+        .with_no_client_auth()
+        .with_single_cert(chain, key)?)
+}
