@@ -37,7 +37,10 @@ impl Chat {
     /// body is held once: what goes upstream are slices of it. A call without
     /// a mode is written down as talking.
     pub async fn answer(&self, asker: Asker, body: Bytes) -> Result<ChatAnswer, AssistantError> {
-        match read(&body)? {
+        let asked = read(&body)?;
+        // Its slices go as the upstream takes them; this would hold them all.
+        drop(body);
+        match asked {
             Asked::Whole(prompt) => {
                 let mut whole = self.gateway.whole(asker, Mode::Assistant, prompt).await?;
                 whole.ticket.meter.told = completion::usage(&whole.body);

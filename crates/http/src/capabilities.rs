@@ -1,7 +1,7 @@
 //! `/api/capabilities`: what a client may count on.
 
 use actix_web::web::{Data, Json};
-use pia_policy::{Feature, Licensed};
+use pia_policy::Feature;
 use pia_web::Gates;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -20,11 +20,7 @@ pub(crate) struct CapabilitiesResponse {
 
 pub(crate) async fn capabilities(gates: Data<Gates>) -> Json<CapabilitiesResponse> {
     let served = gates.table.iter().any(|it| it.path == CHATS);
-    let state = gates.licence.get();
-    let licensed = match state.at(gates.clock.now()) {
-        Licensed::Not => false,
-        Licensed::Expired(it) | Licensed::Valid(it) => it.features.contains(&Feature::Sync),
-    };
+    let licensed = gates.licence.get().includes(Feature::Sync, gates.clock.now());
     Json(CapabilitiesResponse {
         chats: served && licensed,
         chats_schema_version: CHATS_SCHEMA_VERSION,

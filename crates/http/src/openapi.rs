@@ -2,7 +2,7 @@
 
 use actix_web::http::StatusCode;
 use actix_web::web::{Data, Json};
-use pia_policy::{Feature, Licensed};
+use pia_policy::Feature;
 use pia_web::{ApiError, Gates};
 use serde_json::Value;
 
@@ -14,11 +14,7 @@ pub(crate) async fn description(
     api: Data<Api>,
     gates: Data<Gates>,
 ) -> Result<Json<Value>, ApiError> {
-    let state = gates.licence.get();
-    let managed = match state.at(gates.clock.now()) {
-        Licensed::Not => false,
-        Licensed::Expired(it) | Licensed::Valid(it) => it.features.contains(&Feature::ManagedCloud),
-    };
+    let managed = gates.licence.get().includes(Feature::ManagedCloud, gates.clock.now());
     if managed || !*api.openapi.get() {
         let message = "There is no such path.";
         return Err(ApiError::refused(StatusCode::NOT_FOUND, "not_found", message));

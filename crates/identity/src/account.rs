@@ -64,3 +64,17 @@ pub struct Standing {
     /// In which capacity they use the service.
     pub customer: CustomerType,
 }
+
+/// What accounts owe before they may use the service.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct AccountRules {
+    /// Whether each must have declared whether it is a trader.
+    pub require_declaration: bool,
+}
+
+impl AccountRules {
+    /// Whether an account of this type owes its declaration.
+    pub fn owes_declaration(&self, customer: CustomerType) -> bool {
+        self.require_declaration && customer == CustomerType::NotDeclared
+    }
+}

@@ -15,7 +15,7 @@ mod standings;
 mod violation;
 
 pub use access_tokens::{AccessTokens, Claim, Issued, TokenNames};
-pub use account::{Account, CustomerType, Standing};
+pub use account::{Account, AccountRules, CustomerType, Standing};
 pub use accounts::{AccountError, Accounts, DeclareError, TraderDeclaration};
 pub use email::fold_email;
 pub use password_rules::MOST_PASSWORD_CHARS;

@@ -19,18 +19,17 @@ use crate::sessions::{Grant, Sessions};
 /// How often one may be wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SignInSettings {
-    /// Wrong passwords for one address, from wherever they come.
+    /// Wrong passwords for one account, from wherever they come.
     ///
-    /// Whoever wants to can use this up and so keep the owner from signing in
-    /// with their password: the price of bounding what many machines together
-    /// can guess. The bucket fills evenly, so the wait is one interval; live
-    /// sessions go on.
+    /// It bounds what many machines together can guess. One of them alone must
+    /// not be able to use it up, for that would keep the owner from signing
+    /// in: it is far more than the rate budget of one address.
     pub wrong_passwords: Quota,
 }
 
 impl Default for SignInSettings {
     fn default() -> Self {
-        Self { wrong_passwords: Quota { burst: 20, window: Duration::from_hours(1) } }
+        Self { wrong_passwords: Quota { burst: 1000, window: Duration::from_hours(1) } }
     }
 }
 
@@ -429,9 +428,9 @@ mod tests {
     }
 
     #[test]
-    fn the_wait_after_too_many_wrong_passwords_is_three_minutes() {
+    fn whoever_is_kept_out_by_the_guesses_of_others_waits_seconds() {
         let quota = SignInSettings::default().wrong_passwords;
 
-        assert_eq!(quota.interval(), Duration::from_mins(3));
+        assert_eq!(quota.interval(), Duration::from_millis(3600));
     }
 }

@@ -69,6 +69,14 @@ pub enum Licensed<'a> {
 }
 
 impl LicenceState {
+    /// Whether the licence includes a feature, be it in force or ended.
+    pub fn includes(&self, feature: Feature, now: Timestamp) -> bool {
+        match self.at(now) {
+            Licensed::Not => false,
+            Licensed::Expired(it) | Licensed::Valid(it) => it.features.contains(&feature),
+        }
+    }
+
     /// What is allowed at `now`.
     pub fn at(&self, now: Timestamp) -> Licensed<'_> {
         match self {

@@ -30,7 +30,7 @@ use crate::licence::{LicenceFile, LicenceSeats};
 use crate::readiness::Looks;
 use crate::setup::Setup;
 
-/// How long usage that is still to be written may take at the end.
+/// How long each of the things that are still under way at the end may take.
 const LAST_WRITES: Duration = Duration::from_secs(10);
 
 /// Everything a listening server needs.
@@ -98,7 +98,9 @@ impl Background {
     /// Waits for what was begun, once nobody asks for more.
     pub async fn finish(self) {
         self.stop.cancel();
-        self.runner.finish().await;
+        if !self.runner.finish(LAST_WRITES).await {
+            tracing::error!("use cases that did not end in time are cut off");
+        }
         // What was not written is logged there.
         let _left = self.usage.drain(LAST_WRITES).await;
         self.tasks.close();
@@ -131,7 +133,7 @@ pub async fn compose(config: &LiveConfig, clock: Arc<dyn Clock>) -> Result<App, 
     let ai = AiFactory::compose(config, &usage, stop.clone(), &clock)?;
     begin(&tasks, &stop, &setup, &identity, &clock);
 
-    let readiness = Looks { db, licence: licence.state(), clock: Arc::clone(&clock) };
+    let readiness = Looks::new(db, licence.state(), Arc::clone(&clock));
     let api = Api {
         registration: identity.registration,
         sign_in: identity.sign_in,
@@ -284,7 +286,8 @@ fn begin(
 }
 
 fn count(metrics: &Metrics, usage: &SqlUsageLog) {
-    let (written, waiting, dropped) = (usage.clone(), usage.clone(), usage.clone());
+    let (written, waiting) = (usage.clone(), usage.clone());
+    let (dropped, failures) = (usage.clone(), usage.clone());
     metrics.counter(
         "ai_usage_written",
         "AI calls whose usage is in the database",
@@ -299,5 +302,10 @@ fn count(metrics: &Metrics, usage: &SqlUsageLog) {
         "ai_usage_dropped",
         "AI calls whose usage was lost, the database being away for too long",
         Box::new(move || dropped.dropped()),
+    );
+    metrics.counter(
+        "ai_usage_write_failures",
+        "Times that usage could not be written and was tried again",
+        Box::new(move || failures.failures()),
     );
 }

@@ -85,20 +85,23 @@ async fn serve(sources: Sources) -> Result<(), Failure> {
     let app = compose(&live, Arc::new(SystemClock)).await.map_err(Failure::Compose)?;
     let _watching = follow(Arc::clone(&live), sources, level)?;
 
+    let asked = shutdown::asked().map_err(system("signals"))?;
     let server = Server::bind(listen, app).map_err(system("the server's address"))?;
-    let Server { addr, background, metrics, server } = server;
+    let Server { addr, background, metrics, draining, server } = server;
     tracing::info!(server.address = %addr, version = env!("CARGO_PKG_VERSION"), "listening");
     let handle = server.handle();
     let mut serving = std::pin::pin!(server);
     tokio::select! {
         ended = &mut serving => return ended.map_err(system("the server")),
-        asked = shutdown::asked() => asked.map_err(system("signals"))?,
+        () = asked => {}
     }
     tracing::info!(requests = metrics.in_flight(), "asked to end; running requests go on");
-    // Not awaited: it would wait for idle connections too.
-    let stopping = handle.stop(true);
+    draining.begin();
+    drop(handle.stop(true));
     tokio::select! {
-        () = stopping => {}
+        // Polled on: it is what takes no new connections. Not waited for alone,
+        // since it would wait for idle connections too.
+        ended = &mut serving => ended.map_err(system("the server"))?,
         () = shutdown::drained(Data::clone(&metrics), background.stop.clone(), shutdown) => {}
     }
     background.finish().await;

@@ -1,31 +1,56 @@
 //! Whether requests can be served.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use pia_http::{Readiness, Ready};
 use pia_kernel::{Clock, Live};
 use pia_policy::{LicenceState, Licensed};
 use pia_storage::{Database, NotReady};
+use tokio::sync::Mutex;
 
 /// A probe that waits longer than this has its answer.
 const PATIENCE: Duration = Duration::from_secs(2);
+/// How long one look serves all who ask: probes are not counted, and must not
+/// be a way to use up the database's connections.
+const SERVES: Duration = Duration::from_secs(1);
 
 pub(crate) struct Looks {
-    pub(crate) db: Database,
-    pub(crate) licence: Live<LicenceState>,
-    pub(crate) clock: Arc<dyn Clock>,
+    db: Database,
+    licence: Live<LicenceState>,
+    clock: Arc<dyn Clock>,
+    /// Whoever comes while somebody looks waits for what they find.
+    last: Mutex<Option<(Instant, (bool, bool))>>,
+}
+
+impl Looks {
+    pub(crate) fn new(db: Database, licence: Live<LicenceState>, clock: Arc<dyn Clock>) -> Self {
+        Self { db, licence, clock, last: Mutex::default() }
+    }
+
+    /// Whether the database answers, and whether its schema is the right one.
+    async fn database(&self) -> (bool, bool) {
+        let mut last = self.last.lock().await;
+        if let Some((at, found)) = *last
+            && at.elapsed() < SERVES
+        {
+            return found;
+        }
+        let found = match self.db.ready(PATIENCE).await {
+            Ok(()) => (true, true),
+            Err(NotReady::Pending(_)) => (true, false),
+            Err(NotReady::Away(_) | NotReady::Silent(_)) => (false, false),
+        };
+        *last = Some((Instant::now(), found));
+        found
+    }
 }
 
 #[async_trait]
 impl Readiness for Looks {
     async fn look(&self) -> Ready {
-        let (database, migrations) = match self.db.ready(PATIENCE).await {
-            Ok(()) => (true, true),
-            Err(NotReady::Pending(_)) => (true, false),
-            Err(NotReady::Away(_) | NotReady::Silent(_)) => (false, false),
-        };
+        let (database, migrations) = self.database().await;
         let state = self.licence.get();
         let licence = match (state.at(self.clock.now()), &*state) {
             (Licensed::Valid(_), _) => "valid",

@@ -9,7 +9,7 @@ use actix_web::middleware::{Compress, from_fn};
 use actix_web::web::Data;
 use actix_web::{App as ActixApp, HttpServer};
 use pia_web::{
-    BasePath, BodyMemory, Metrics, TrustedProxies, admit, hide_identity_encoding,
+    BasePath, BodyMemory, Draining, Metrics, TrustedProxies, admit, acceptable_encoding,
     keep_uncompressed, strip_base_path, surface,
 };
 
@@ -50,6 +50,8 @@ pub struct Server {
     pub background: Background,
     /// What is counted.
     pub metrics: Data<Metrics>,
+    /// Begun, clients are sent elsewhere.
+    pub draining: Draining,
     /// Serves while it is polled.
     pub server: actix_web::dev::Server,
 }
@@ -66,6 +68,8 @@ impl Server {
         let (api, console, gates) = (Data::new(api), Data::new(console), Data::new(gates));
         let metrics = Data::new(metrics);
         let counted = Data::clone(&metrics);
+        let draining = Draining::default();
+        let ending = Data::new(draining.clone());
         // Once here, so that what cannot be made stops the start.
         ai.on_worker().map_err(std::io::Error::other)?;
         let factory = move || {
@@ -76,13 +80,14 @@ impl Server {
                 .app_data(Data::clone(&console))
                 .app_data(Data::clone(&gates))
                 .app_data(Data::clone(&counted))
+                .app_data(Data::clone(&ending))
                 .app_data(Data::clone(&base_path))
                 .app_data(Data::clone(&proxies))
                 .app_data(Data::clone(&memory))
                 .wrap(from_fn(admit))
                 .wrap(from_fn(keep_uncompressed))
                 .wrap(Compress::default())
-                .wrap(from_fn(hide_identity_encoding))
+                .wrap(from_fn(acceptable_encoding))
                 .wrap(from_fn(strip_base_path))
                 .wrap(from_fn(surface))
                 .configure(move |config| table.table.register(config));
@@ -111,7 +116,7 @@ impl Server {
             Some(tls) => server.listen_rustls_0_23(listener, tls)?,
             None => server.listen(listener)?,
         };
-        Ok(Self { addr, background, metrics, server: server.run() })
+        Ok(Self { addr, background, metrics, draining, server: server.run() })
     }
 
     /// Stops the server from elsewhere.

@@ -12,16 +12,22 @@ use tokio_util::sync::CancellationToken;
 /// their clients understand.
 const LAST_WORDS: Duration = Duration::from_secs(2);
 const LOOK_EVERY: Duration = Duration::from_millis(20);
+/// What is answered may still be on its way to the socket.
+const LINGER: Duration = Duration::from_millis(100);
 
 /// Resolves when the process is asked to end.
-pub(crate) async fn asked() -> std::io::Result<()> {
+///
+/// Called before anybody is told that the server listens: until then a signal
+/// ends the process as it stands.
+pub(crate) fn asked() -> std::io::Result<impl Future<Output = ()>> {
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
-    tokio::select! {
-        _ = terminate.recv() => {}
-        _ = interrupt.recv() => {}
-    }
-    Ok(())
+    Ok(async move {
+        tokio::select! {
+            _ = terminate.recv() => {}
+            _ = interrupt.recv() => {}
+        }
+    })
 }
 
 /// Resolves when every running request has been answered, or `limit` has
@@ -36,6 +42,7 @@ pub(crate) async fn drained(metrics: Data<Metrics>, stop: CancellationToken, lim
     };
     let last_words = LAST_WORDS.min(limit / 2);
     if within(limit.saturating_sub(last_words), idle).await {
+        tokio::time::sleep(LINGER).await;
         return;
     }
     tracing::warn!(requests = metrics.in_flight(), "running requests are ended");

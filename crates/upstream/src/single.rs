@@ -12,13 +12,20 @@ pub(crate) fn frames(answer: &[u8]) -> Result<[Frame; 2], UpstreamError> {
     let mut answer: Value = serde_json::from_slice(answer).map_err(|_invalid| broken())?;
     let members = answer.as_object_mut().ok_or_else(broken)?;
     members.insert("object".to_owned(), "chat.completion.chunk".into());
+    let failed = members.get("error").is_some_and(|it| !it.is_null());
+    let mut answered = false;
     if let Some(Value::Array(choices)) = members.get_mut("choices") {
         choices.iter_mut().filter_map(Value::as_object_mut).for_each(|choice| {
-            if let Some(mut message) = choice.remove("message") {
+            if let Some(mut message) = choice.remove("message").filter(Value::is_object) {
                 number_tool_calls(&mut message);
                 choice.insert("delta".to_owned(), message);
+                answered = true;
             }
         });
+    }
+    // An error goes on, for who reads the chunk to explain.
+    if !(answered || failed) {
+        return Err(broken());
     }
     let chunk = serde_json::to_vec(&answer).map_err(|_unwritable| broken())?;
     Ok([Frame::Look(chunk.into()), Frame::Done])
@@ -78,8 +85,10 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_object_is_no_answer() {
-        assert_eq!(frames(b"[]"), Err(broken()));
-        assert_eq!(frames(b"{"), Err(broken()));
+    fn what_has_no_message_is_no_answer_unless_it_is_an_error() {
+        for answer in ["[]", "{", "{}", r#"{"choices":[]}"#, r#"{"choices":[{"message":null}]}"#] {
+            assert_eq!(frames(answer.as_bytes()), Err(broken()), "{answer}");
+        }
+        assert!(frames(br#"{"error":{"code":"context_length_exceeded"}}"#).is_ok());
     }
 }

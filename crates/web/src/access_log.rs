@@ -10,6 +10,7 @@ use actix_web::http::Method;
 use actix_web::web::{Bytes, Data};
 use pia_kernel::UserId;
 use pin_project_lite::pin_project;
+use tracing::Span;
 
 use crate::metrics::InFlight;
 use crate::{Metrics, RequestId};
@@ -18,6 +19,7 @@ use crate::{Metrics, RequestId};
 /// the rest may hold what is no business of a log.
 pub(crate) struct Entry {
     pub(crate) id: RequestId,
+    pub(crate) span: Span,
     pub(crate) method: Method,
     pub(crate) route: String,
     pub(crate) status: u16,
@@ -92,6 +94,8 @@ impl<B: MessageBody> MessageBody for Logged<B> {
     ) -> Poll<Option<Result<Bytes, Self::Error>>> {
         let this = self.project();
         let sized = matches!(this.body.size(), BodySize::Sized(_));
+        // What is logged while an answer streams is told of its request too.
+        let _of_the_request = this.entry.as_ref().map(|it| it.span.enter());
         let polled = this.body.poll_next(cx);
         if let (Poll::Ready(Some(Ok(bytes))), false) = (&polled, sized) {
             *this.sent += bytes.len() as u64;

@@ -11,8 +11,9 @@ use actix_web::http::header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderName};
 use actix_web::web::{Bytes, BytesMut, Data};
 use actix_web::{FromRequest, HttpRequest};
 use futures_util::future::LocalBoxFuture;
+use futures_util::stream::{self, LocalBoxStream};
 use futures_util::{FutureExt, StreamExt};
-use serde::de::DeserializeOwned;
+use serde::de::{DeserializeOwned, IgnoredAny};
 
 use crate::body_memory::Held;
 use crate::extract::BodyLimit;
@@ -20,26 +21,36 @@ use crate::{ApiError, BodyMemory, FieldError};
 
 /// How long a sender may be silent in the middle of a body.
 const SILENCE: Duration = Duration::from_secs(30);
+/// How long the whole of a body may take.
+const LONGEST: Duration = Duration::from_mins(10);
+/// So much is decompressed at once. It may become a thousand times as much,
+/// which is held before anybody can look how long it is.
+const INFLATED_AT_ONCE: usize = 256;
 
 /// A JSON body, no longer than the route table allows.
 #[derive(Debug)]
 pub struct Body<T>(pub T);
 
 /// A body as it was sent, decompressed, no longer than the route table allows.
-pub struct RawBody {
-    bytes: Bytes,
-    _room: Option<Held>,
-}
+///
+/// It takes its room as long as any part of it is held, wherever that goes.
+pub struct RawBody(Bytes);
 
 impl Deref for RawBody {
     type Target = Bytes;
 
     fn deref(&self) -> &Bytes {
-        &self.bytes
+        &self.0
     }
 }
 
 impl RawBody {
+    /// What was sent. Handlers that wait for others give it away, so that it
+    /// goes when it is no longer needed.
+    pub fn into_bytes(self) -> Bytes {
+        self.0
+    }
+
     /// Refuses any other media type than JSON; none at all is taken as JSON.
     pub fn expect_json(request: &HttpRequest) -> Result<(), ApiError> {
         let given = text(request, CONTENT_TYPE).unwrap_or("application/json");
@@ -80,20 +91,41 @@ impl FromRequest for RawBody {
         let limit = request.extensions().get::<BodyLimit>().map_or(0, |it| it.0);
         let room = request.app_data::<Data<BodyMemory>>().map(|it| it.hold());
         let coding = known_coding(request);
-        let body = Decompress::from_headers(payload.take(), request.headers());
+        let body = plain(payload.take(), request);
         async move {
             coding?;
-            read(body, limit, room).await
+            tokio::time::timeout(LONGEST, read(body, limit, room))
+                .await
+                .map_err(|_elapsed| too_slow())?
         }
         .boxed_local()
     }
 }
 
-async fn read(
-    mut body: Decompress<Payload>,
-    limit: usize,
-    mut room: Option<Held>,
-) -> Result<RawBody, ApiError> {
+type Pieces = LocalBoxStream<'static, Result<Bytes, PayloadError>>;
+
+/// The body, decompressed if it is compressed.
+fn plain(payload: Payload, request: &HttpRequest) -> Pieces {
+    if !request.headers().contains_key(CONTENT_ENCODING) {
+        return payload.boxed_local();
+    }
+    let small = payload.flat_map(|piece| stream::iter(small(piece))).boxed_local();
+    Decompress::from_headers(small, request.headers()).boxed_local()
+}
+
+fn small(piece: Result<Bytes, PayloadError>) -> impl Iterator<Item = Result<Bytes, PayloadError>> {
+    let mut rest = Some(piece);
+    std::iter::from_fn(move || match rest.take()? {
+        Ok(mut piece) if piece.len() > INFLATED_AT_ONCE => {
+            let first = piece.split_to(INFLATED_AT_ONCE);
+            rest = Some(Ok(piece));
+            Some(Ok(first))
+        }
+        last => Some(last),
+    })
+}
+
+async fn read(mut body: Pieces, limit: usize, mut room: Option<Held>) -> Result<RawBody, ApiError> {
     let mut whole = BytesMut::new();
     let mut only = None;
     loop {
@@ -116,10 +148,33 @@ async fn read(
             }
         }
     }
-    Ok(RawBody { bytes: only.unwrap_or_else(|| whole.freeze()), _room: room })
+    let bytes = only.unwrap_or_else(|| whole.freeze());
+    Ok(RawBody(match room.filter(Held::is_counted) {
+        Some(room) => Bytes::from_owner(Counted { bytes, _room: room }),
+        None => bytes,
+    }))
+}
+
+/// Bytes whose room is given back with the last slice of them.
+struct Counted {
+    bytes: Bytes,
+    _room: Held,
+}
+
+impl AsRef<[u8]> for Counted {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
+    }
 }
 
 fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ApiError> {
+    // serde would take an array for an object's values in their order.
+    if bytes.trim_ascii_start().first() != Some(&b'{') {
+        return Err(match serde_json::from_slice::<IgnoredAny>(bytes) {
+            Ok(_) => no_object(),
+            Err(fault) => malformed(&fault),
+        });
+    }
     let mut json = serde_json::Deserializer::from_slice(bytes);
     let parsed = serde_path_to_error::deserialize(&mut json).map_err(|err| {
         let field = err.path().to_string();
@@ -134,6 +189,14 @@ fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ApiError> {
     })?;
     json.end().map_err(|fault| malformed(&fault))?;
     Ok(parsed)
+}
+
+fn no_object() -> ApiError {
+    ApiError::invalid(vec![FieldError {
+        field: String::new(),
+        code: "invalid",
+        message: "The body must be a JSON object.".to_owned(),
+    }])
 }
 
 /// What serde says, without line and column: the field says where.
@@ -167,7 +230,8 @@ fn too_slow() -> ApiError {
 }
 
 fn broken(err: &PayloadError) -> ApiError {
-    let message = format!("The body could not be read: {err}.");
+    tracing::debug!(error = err as &dyn std::error::Error, "a body could not be read");
+    let message = "The body could not be read: it ended early or is not compressed as it says.";
     ApiError::refused(StatusCode::BAD_REQUEST, "unreadable_body", message)
 }
 
@@ -200,6 +264,37 @@ mod tests {
         let told = refused.to_string();
         assert!(told.starts_with("validation_failed: `inner[1].age`: invalid type"), "{told}");
         assert!(!told.contains(" at line "), "{told}");
+    }
+
+    #[test]
+    fn an_array_is_no_object() {
+        let refused = parse::<Inner>(b" [7]").unwrap_err();
+
+        assert!(refused.to_string().starts_with("validation_failed"), "{refused}");
+    }
+
+    #[test]
+    fn a_compressed_body_is_taken_in_small_steps() {
+        let whole = Bytes::from(vec![7; INFLATED_AT_ONCE * 2 + 1]);
+
+        let steps: Vec<usize> = small(Ok(whole)).map(|it| it.unwrap().len()).collect();
+
+        assert_eq!(steps, [INFLATED_AT_ONCE, INFLATED_AT_ONCE, 1]);
+    }
+
+    #[tokio::test]
+    async fn the_room_of_a_body_is_given_back_with_its_last_slice() {
+        let memory = BodyMemory::new(1024 * 1024);
+        let piece = Bytes::from(vec![7; 1024 * 1024]);
+        let body = stream::iter([Ok(piece)]).boxed_local();
+        let body = read(body, usize::MAX, Some(memory.hold())).await.unwrap().into_bytes();
+
+        let slice = body.slice(5..9);
+        drop(body);
+
+        assert!(memory.hold().grow_to(1024 * 1024).is_err());
+        drop(slice);
+        assert!(memory.hold().grow_to(1024 * 1024).is_ok());
     }
 
     #[test]

@@ -9,7 +9,7 @@ use crate::ApiError;
 const UNIT: usize = 1024;
 /// What each request may hold without being counted: more than an ordinary
 /// body, and little against what a connection costs anyway.
-const FREE: usize = 64 * UNIT;
+const FREE: usize = 16 * UNIT;
 
 /// Room for the bodies of all requests.
 #[derive(Clone)]
@@ -36,6 +36,11 @@ impl BodyMemory {
 }
 
 impl Held {
+    /// Whether any room was taken.
+    pub(crate) fn is_counted(&self) -> bool {
+        self.permit.is_some()
+    }
+
     /// Takes room until `bytes` fit.
     ///
     /// Room is taken as bytes arrive and not as they are announced: else a

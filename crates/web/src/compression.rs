@@ -6,7 +6,7 @@
 use actix_web::Error;
 use actix_web::body::{BodySize, MessageBody};
 use actix_web::dev::{ServiceRequest, ServiceResponse};
-use actix_web::http::header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderValue};
+use actix_web::http::header::{ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_TYPE, HeaderValue};
 use actix_web::middleware::Next;
 
 /// Below this a body fits a packet either way.
@@ -29,11 +29,18 @@ pub async fn keep_uncompressed<B: MessageBody + 'static>(
     Ok(answer)
 }
 
-/// Middleware before `Compress`: takes the mark off again.
-pub async fn hide_identity_encoding<B: MessageBody + 'static>(
-    request: ServiceRequest,
+/// Middleware before `Compress`: takes the mark off again, and lets no client
+/// ask for what there is not. `Compress` would refuse that in plain text; an
+/// answer in another coding than was asked for is what the client can use.
+pub async fn acceptable_encoding<B: MessageBody + 'static>(
+    mut request: ServiceRequest,
     next: Next<B>,
 ) -> Result<ServiceResponse<B>, Error> {
+    let asked = request.headers().get(ACCEPT_ENCODING).and_then(|it| it.to_str().ok());
+    let known = asked.is_some_and(|it| it.contains("gzip") || it.contains("deflate"));
+    if !known {
+        request.headers_mut().remove(ACCEPT_ENCODING);
+    }
     let mut answer = next.call(request).await?;
     if answer.headers().get(CONTENT_ENCODING) == Some(&IDENTITY) {
         answer.headers_mut().remove(CONTENT_ENCODING);

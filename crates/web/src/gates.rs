@@ -9,7 +9,7 @@ use actix_web::http::StatusCode;
 use actix_web::http::header::{AUTHORIZATION, CONTENT_LENGTH, HeaderName};
 use actix_web::middleware::Next;
 use actix_web::{Error, HttpMessage, ResponseError, web};
-use pia_identity::{AccessTokens, Attempt, Claim, CustomerType, Standing, Standings};
+use pia_identity::{AccessTokens, AccountRules, Attempt, Claim, Standing, Standings};
 use pia_kernel::{Clock, Live, Secret};
 use pia_policy::{LicenceState, Licensed};
 
@@ -18,20 +18,6 @@ use crate::client_address::ClientAddress;
 use crate::extract::{BodyLimit, Pays};
 use crate::routes::{Access, Charge, Found, Licensing, Route, RouteTable};
 use crate::{ApiError, Caller, Claimed, Runner};
-
-/// What accounts owe before they may use the service.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct AccountRules {
-    /// Whether each must have declared whether it is a trader.
-    pub require_declaration: bool,
-}
-
-impl AccountRules {
-    /// Whether an account of this type owes its declaration.
-    pub fn owes_declaration(&self, customer: CustomerType) -> bool {
-        self.require_declaration && customer == CustomerType::NotDeclared
-    }
-}
 
 /// What the gates decide with.
 pub struct Gates {
@@ -189,15 +175,11 @@ impl Gates {
     }
 
     fn includes(&self, route: &Route) -> Result<(), ApiError> {
-        let Some(feature) = route.feature else { return Ok(()) };
-        let state = self.licence.get();
-        match state.at(self.clock.now()) {
-            Licensed::Valid(licence) | Licensed::Expired(licence)
-                if licence.features.contains(&feature) =>
-            {
-                Ok(())
+        match route.feature {
+            Some(feature) if !self.licence.get().includes(feature, self.clock.now()) => {
+                Err(ApiError::not_licensed(feature))
             }
-            _ => Err(ApiError::not_licensed(feature)),
+            _ => Ok(()),
         }
     }
 }

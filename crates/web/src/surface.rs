@@ -8,6 +8,8 @@ use actix_web::Error;
 use actix_web::body::MessageBody;
 use actix_web::dev::{ServiceRequest, ServiceResponse};
 use actix_web::error::InternalError;
+use actix_web::http::ConnectionType;
+use actix_web::http::header::{CACHE_CONTROL, HeaderValue, X_CONTENT_TYPE_OPTIONS};
 use actix_web::middleware::Next;
 use actix_web::web::Data;
 use actix_web::{HttpMessage, ResponseError};
@@ -16,7 +18,7 @@ use pia_identity::Claim;
 use tracing::Instrument;
 
 use crate::access_log::{Entry, Logged};
-use crate::{ApiError, Claimed, Metrics, RequestId, TrustedProxies};
+use crate::{ApiError, Claimed, Draining, Metrics, RequestId, TrustedProxies};
 
 /// Middleware; wrap it last, so that it runs first.
 pub async fn surface<B: MessageBody + 'static>(
@@ -29,6 +31,7 @@ pub async fn surface<B: MessageBody + 'static>(
         request.app_data::<Data<TrustedProxies>>().map(|proxies| proxies.client_of(&request));
     let metrics = request.app_data::<Data<Metrics>>().cloned();
     let in_flight = metrics.as_ref().map(|it| it.begin());
+    let draining = request.app_data::<Data<Draining>>().cloned();
     let method = request.method().clone();
     {
         let mut extensions = request.extensions_mut();
@@ -38,9 +41,11 @@ pub async fn surface<B: MessageBody + 'static>(
         }
     }
     let span = tracing::info_span!("request", request.id = id.as_str());
-    let answered = AssertUnwindSafe(next.call(request).instrument(span)).catch_unwind().await;
+    let answered =
+        AssertUnwindSafe(next.call(request).instrument(span.clone())).catch_unwind().await;
     let mut entry = Entry {
         id: id.clone(),
+        span,
         method,
         route: "-".to_owned(),
         status: 500,
@@ -55,11 +60,25 @@ pub async fn surface<B: MessageBody + 'static>(
         return Err(after_panic(&id, &entry));
     };
     let mut answer = answer?;
-    answer.headers_mut().insert(RequestId::HEADER, id.header_value());
+    dress(&mut answer, &id);
+    if draining.is_some_and(|it| it.has_begun()) {
+        answer.response_mut().head_mut().set_connection_type(ConnectionType::Close);
+    }
     entry.status = answer.status().as_u16();
     entry.route = answer.request().match_pattern().unwrap_or(entry.route);
     entry.user = claim(&answer).map(|it| it.user);
     Ok(answer.map_body(|_, body| Logged::new(body, entry)))
+}
+
+/// What every answer carries. Nothing here is for caches but what says so
+/// itself: answers hold tokens and what people wrote.
+fn dress<B>(answer: &mut ServiceResponse<B>, id: &RequestId) {
+    let headers = answer.headers_mut();
+    headers.insert(RequestId::HEADER, id.header_value());
+    headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    if !headers.contains_key(CACHE_CONTROL) {
+        headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    }
 }
 
 fn claim<B>(answer: &ServiceResponse<B>) -> Option<Claim> {

@@ -43,7 +43,7 @@ pub(crate) async fn chat(
     body: RawBody,
 ) -> Result<HttpResponse, ApiError> {
     RawBody::expect_json(&request)?;
-    match api.chat.answer(asker(&caller, &request), body.clone()).await? {
+    match api.chat.answer(asker(&caller, &request), body.into_bytes()).await? {
         ChatAnswer::Whole(answer) => {
             Ok(HttpResponse::Ok().insert_header(ContentType::json()).body(answer))
         }

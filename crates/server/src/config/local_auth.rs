@@ -1,7 +1,6 @@
 //! `LocalAuth`: who may make an account, and what passwords must be.
 
-use pia_identity::{RegistrationPolicy, RegistrationRules};
-use pia_web::AccountRules;
+use pia_identity::{AccountRules, RegistrationPolicy, RegistrationRules};
 
 use super::fault::Reason;
 use super::section::Section;

@@ -1,0 +1,43 @@
+//! Accounts, signing in, and staying so.
+
+mod declaration;
+mod instances;
+mod registration;
+mod sessions;
+mod sign_in;
+mod tokens;
+
+use serde_json::{Value, json};
+
+use crate::client::{Answer, Client};
+use crate::harness::PASSWORD;
+
+async fn sign_in(caller: &Client, email: &str, password: &str) -> Answer {
+    let credentials = json!({ "email": email, "password": password });
+    caller.post("/auth/login/local", &credentials).await
+}
+
+async fn refresh(caller: &Client, token: &str) -> Answer {
+    caller.post("/auth/refresh", &json!({ "refreshToken": token })).await
+}
+
+async fn log_out(caller: &Client, token: &str) -> Answer {
+    caller.post("/auth/logout", &json!({ "refreshToken": token })).await
+}
+
+/// A new session of an account that there is.
+async fn another_session(caller: &Client, email: &str) -> Client {
+    let envelope = sign_in(caller, email, PASSWORD).await;
+    assert_eq!(envelope.status, 200, "{}", envelope.text());
+    caller.clone().with_tokens(&envelope.body)
+}
+
+fn keys(object: &Value) -> Vec<&str> {
+    let mut keys: Vec<_> = object.as_object().expect("an object").keys().collect();
+    keys.sort();
+    keys.into_iter().map(String::as_str).collect()
+}
+
+fn spent(client: &Client) -> &str {
+    client.refresh.as_deref().expect("a refresh token")
+}

@@ -1,0 +1,123 @@
+//! Signing in with a password.
+
+use std::time::{Duration, Instant};
+
+use pia_testkit::databases::Fresh;
+use serde_json::json;
+
+use super::{another_session, keys, sign_in, spent};
+use crate::both::on_both_databases;
+use crate::harness::{PASSWORD, Setting, TestApp};
+
+on_both_databases!(
+    the_envelope_has_all_that_a_client_needs,
+    an_unknown_address_and_a_wrong_password_are_told_the_same,
+    the_eleventh_session_ends_the_first,
+);
+
+async fn the_envelope_has_all_that_a_client_needs(database: Fresh) {
+    let app = Setting::on(database).start().await;
+    app.sign_up("Ada@example.org").await;
+
+    let envelope = sign_in(&app.stranger(), " ada@EXAMPLE.org ", PASSWORD).await;
+
+    assert_eq!(envelope.status, 200);
+    let body = &envelope.body;
+    assert_eq!(keys(body), ["accessToken", "expiresIn", "refreshToken", "user"]);
+    assert_eq!(body["expiresIn"], 900);
+    assert_eq!(keys(&body["user"]), ["email", "id", "provider", "requiresBusinessProfile"]);
+    let id = body["user"]["id"].as_str().expect("an id");
+    let id_is_plain = uuid::Uuid::parse_str(id).is_ok_and(|it| it.hyphenated().to_string() == id);
+    assert!(id_is_plain, "{id}");
+    assert_eq!(body["user"]["email"], "Ada@example.org");
+    assert_eq!(body["user"]["provider"], "local");
+    assert_eq!(body["user"]["requiresBusinessProfile"], false);
+}
+
+async fn an_unknown_address_and_a_wrong_password_are_told_the_same(database: Fresh) {
+    let app = Setting::on(database).start().await;
+    app.sign_up("ada@example.org").await;
+
+    let wrong = sign_in(&app.stranger(), "ada@example.org", "a wrong password").await;
+    let unknown = sign_in(&app.stranger(), "bob@example.org", "a wrong password").await;
+    let nonsense = sign_in(&app.stranger(), "no address", "a wrong password").await;
+    let empty = sign_in(&app.stranger(), "ada@example.org", "").await;
+
+    assert_eq!(wrong.refusal(), (401, "invalid_credentials"));
+    for other in [unknown, nonsense, empty] {
+        assert_eq!((other.status, &other.bytes), (wrong.status, &wrong.bytes));
+    }
+}
+
+async fn the_eleventh_session_ends_the_first(database: Fresh) {
+    let app = Setting::on(database).start().await;
+    let first = app.sign_up("ada@example.org").await;
+    let second = another_session(&app.stranger(), "ada@example.org").await;
+    for _ in 3..=10 {
+        another_session(&app.stranger(), "ada@example.org").await;
+    }
+    assert_eq!(first.get("/auth/me").await.status, 200);
+
+    let eleventh = another_session(&app.stranger(), "ada@example.org").await;
+
+    assert_eq!(first.get("/auth/me").await.refusal(), (401, "unauthorized"));
+    let refused = super::refresh(&app.stranger(), spent(&first)).await;
+    assert_eq!(refused.refusal(), (401, "invalid_refresh_token"));
+    assert_eq!(second.get("/auth/me").await.status, 200);
+    assert_eq!(eleventh.get("/auth/me").await.status, 200);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_missing_is_asked_for() {
+    let app = TestApp::spawn().await;
+
+    for body in [json!({}), json!({ "email": "a@example.org" }), json!({ "password": null })] {
+        let answer = app.stranger().post("/auth/login/local", &body).await;
+        assert_eq!(answer.refusal(), (400, "validation_failed"), "{body}");
+        assert_eq!(answer.body["errors"][0]["code"], "required", "{body}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_unknown_address_takes_as_long_as_a_wrong_password() {
+    let setting = Setting::on(Fresh::sqlite())
+        .with("PasswordHashing__MemoryKib", 19_456)
+        .with("PasswordHashing__Iterations", 2);
+    let app = setting.start().await;
+    app.sign_up("ada@example.org").await;
+    let stranger = app.stranger();
+    let time = async |email: &str| {
+        let started = Instant::now();
+        let answer = sign_in(&stranger, email, "a wrong password").await;
+        assert_eq!(answer.status, 401);
+        started.elapsed()
+    };
+
+    let (mut known, mut unknown) = (Vec::new(), Vec::new());
+    for round in 0..11 {
+        known.push(time("ada@example.org").await);
+        unknown.push(time(&format!("bob{round}@example.org")).await);
+    }
+
+    let (known, unknown) = (median(known), median(unknown));
+    assert!(known < unknown * 2 && unknown < known * 2, "{known:?} and {unknown:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_one_address_may_guess_does_not_keep_the_owner_out() {
+    let app = TestApp::spawn().await;
+    app.sign_up("ada@example.org").await;
+    for _ in 0..30 {
+        let wrong = sign_in(&app.stranger(), "ada@example.org", "a wrong password").await;
+        assert_eq!(wrong.refusal(), (401, "invalid_credentials"));
+    }
+
+    let owner = sign_in(&app.stranger(), "ada@example.org", PASSWORD).await;
+
+    assert_eq!(owner.status, 200);
+}
+
+fn median(mut times: Vec<Duration>) -> Duration {
+    times.sort();
+    times[times.len() / 2]
+}

@@ -1,0 +1,222 @@
+//! What holds for every route.
+
+use pia_testkit::databases::Fresh;
+use serde_json::{Value, json};
+
+use crate::harness::{PASSWORD, Setting, TestApp};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_server_answers_and_says_that_it_is_ready() {
+    let app = TestApp::spawn().await;
+
+    let health = app.stranger().get("/health").await;
+    let ready = app.stranger().get("/ready").await;
+
+    assert_eq!((health.status, health.text()), (200, r#"{"status":"healthy"}"#.to_owned()));
+    assert_eq!((ready.status, ready.body["license"].as_str()), (200, Some("valid")));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_person_who_signs_up_can_look_at_their_account() {
+    let app = TestApp::spawn().await;
+
+    let ada = app.sign_up("Ada@example.org").await;
+    let me = ada.get("/auth/me").await;
+
+    assert_eq!((me.status, me.body["email"].as_str()), (200, Some("Ada@example.org")));
+    assert_eq!(me.body["id"].as_str(), ada.user.as_deref());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_request_keeps_its_id_if_that_is_plain() {
+    let app = TestApp::spawn().await;
+    let longest = "x".repeat(128);
+
+    for id in ["a", "5d7c-AZ_9.:", &longest] {
+        let answer = app.stranger().send("GET", "/health", &[("x-request-id", id)], b"").await;
+        assert_eq!(answer.header("x-request-id"), Some(id));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_answer_has_an_id_of_its_own_else() {
+    let app = TestApp::spawn().await;
+    let too_long = "x".repeat(129);
+    let mut seen = std::collections::BTreeSet::new();
+
+    for (path, id) in [
+        ("/health", ""),
+        ("/health", "with space"),
+        ("/health", "{\"forged\":1}"),
+        ("/health", &too_long),
+        ("/nowhere", "ümlaut"),
+        ("/auth/me", "a,b"),
+    ] {
+        let answer = app.stranger().send("GET", path, &[("x-request-id", id)], b"").await;
+        let given = answer.header("x-request-id").expect("an id").to_owned();
+        assert_ne!(given, id);
+        assert!(uuid::Uuid::parse_str(&given).is_ok(), "{given}");
+        assert!(seen.insert(given));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_server_can_live_under_a_path_that_its_proxy_may_strip() {
+    let app = Setting::on(Fresh::sqlite()).with("Server__BasePath", "/pia").start().await;
+    let ada = app.signed_in().await;
+
+    for (path, status) in [
+        ("/pia/auth/me", 200),
+        ("/auth/me", 200),
+        ("/pia/health?probe=1", 200),
+        ("/pia/admin/setup", 200),
+        ("/pia", 404),
+        ("/pia/", 404),
+        ("/pia?x", 404),
+        ("/piano/health", 404),
+        ("/pia/pia/health", 404),
+        ("/other/health", 404),
+    ] {
+        assert_eq!(ada.get(path).await.status, status, "{path}");
+    }
+    assert_eq!(app.stranger().get("/pia/auth/me").await.refusal(), (401, "unauthorized"));
+    assert_eq!(ada.post("/pia/health", &json!({})).await.refusal().0, 405);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_token_that_is_not_good_is_no_hindrance_where_none_is_needed() {
+    let app = Setting::on(Fresh::sqlite()).with("OpenApi__Enabled", true).start().await;
+    app.sign_up("ada@example.org").await;
+    let credentials = json!({ "email": "ada@example.org", "password": PASSWORD }).to_string();
+    let json = ("content-type", "application/json");
+
+    for given in ["Bearer", "Bearer ", "Bearer x.y.z", "Basic YTpi", "Nonsense", "Bearer a b"] {
+        let bearer = ("authorization", given);
+        for path in ["/health", "/ready", "/api/capabilities", "/openapi/v1.json", "/admin/setup"] {
+            let answer = app.stranger().send("GET", path, &[bearer], b"").await;
+            assert_eq!(answer.status, 200, "{given} {path}");
+        }
+        let signed_in = app
+            .stranger()
+            .send("POST", "/auth/login/local", &[bearer, json], credentials.as_bytes())
+            .await;
+        assert_eq!(signed_in.status, 200, "{given}");
+        let refused = app.stranger().send("GET", "/auth/me", &[bearer], b"").await;
+        assert_eq!(refused.refusal(), (401, "unauthorized"), "{given}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_name_of_the_bearer_scheme_may_be_written_in_any_case() {
+    let app = TestApp::spawn().await;
+    let ada = app.signed_in().await;
+    let token = ada.access.clone().expect("a token");
+
+    for scheme in ["Bearer", "bearer", "BEARER"] {
+        let value = format!("{scheme} {token}");
+        let headers = [("authorization", value.as_str())];
+        let answer = app.stranger().send("GET", "/auth/me", &headers, b"").await;
+        assert_eq!(answer.status, 200, "{scheme}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_absent_is_left_out_of_every_answer() {
+    let app = Setting::on(Fresh::sqlite()).with("OpenApi__Enabled", true).start().await;
+    let person = json!({ "email": "ada@example.org", "password": PASSWORD });
+    let stranger = app.stranger();
+    let mut answers = vec![
+        stranger.post("/auth/register", &person).await,
+        stranger.post("/auth/register", &person).await,
+        stranger.post("/auth/register", &json!({})).await,
+        stranger.post("/auth/login/local", &json!({})).await,
+    ];
+    let envelope = stranger.post("/auth/login/local", &person).await;
+    let ada = app.stranger().with_tokens(&envelope.body);
+    answers.push(envelope);
+    for path in [
+        "/auth/me",
+        "/api/ai/status",
+        "/api/ai/templates",
+        "/api/capabilities",
+        "/openapi/v1.json",
+        "/ready",
+        "/nowhere",
+    ] {
+        answers.push(ada.get(path).await);
+    }
+    answers.push(ada.post("/auth/refresh", &json!({ "refreshToken": ada.refresh })).await);
+    answers.push(ada.post("/api/ai/optimize", &json!({ "text": "Hi" })).await);
+
+    for answer in answers {
+        assert!(!answer.body.is_null(), "no JSON: {}", answer.text());
+        assert!(!has_null(&answer.body), "{}", answer.text());
+    }
+}
+
+fn has_null(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::Array(items) => items.iter().any(has_null),
+        Value::Object(fields) => fields.values().any(has_null),
+        Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn several_requests_may_use_one_connection() {
+    let app = TestApp::spawn().await;
+    let ask = b"GET /health HTTP/1.1\r\nhost: test\r\n\r\n".repeat(3);
+    let last = b"GET /nowhere HTTP/1.1\r\nhost: test\r\nconnection: close\r\n\r\n";
+
+    let mut socket = tokio::net::TcpStream::connect(app.addr).await.expect("a connection");
+    tokio::io::AsyncWriteExt::write_all(&mut socket, &[&ask[..], last].concat())
+        .await
+        .expect("sent");
+    let mut raw = String::new();
+    tokio::io::AsyncReadExt::read_to_string(&mut socket, &mut raw).await.expect("answers");
+
+    assert_eq!(raw.matches("HTTP/1.1 200 OK").count(), 3, "{raw}");
+    assert_eq!(raw.matches("HTTP/1.1 404 Not Found").count(), 1, "{raw}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_cache_keeps_an_answer_and_no_browser_guesses_what_it_is() {
+    let app = TestApp::spawn().await;
+
+    for path in ["/health", "/auth/me", "/no/such/path"] {
+        let answer = app.stranger().get(path).await;
+
+        assert_eq!(answer.header("cache-control"), Some("no-store"), "{path}");
+        assert_eq!(answer.header("x-content-type-options"), Some("nosniff"), "{path}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_coding_that_there_is_not_is_answered_in_plain() {
+    let app = TestApp::spawn().await;
+    let coding = [("accept-encoding", "br, identity;q=0")];
+
+    let answer = app.stranger().send("GET", "/health", &coding, b"").await;
+
+    assert_eq!((answer.status, answer.header("content-encoding")), (200, None));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_array_is_not_taken_for_the_values_of_an_object() {
+    let app = TestApp::spawn().await;
+
+    let values = serde_json::json!(["ada@example.org", "correct horse battery staple"]);
+    let answer = app.stranger().post("/auth/login/local", &values).await;
+
+    assert_eq!((answer.status, answer.error()), (400, "validation_failed"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_account_is_end_to_end_encrypted_yet() {
+    let app = TestApp::spawn().await;
+
+    let status = app.signed_in().await.get("/api/e2ee/status").await;
+
+    assert_eq!((status.status, &status.body["isEnabled"]), (200, &serde_json::json!(false)));
+}

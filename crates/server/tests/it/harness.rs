@@ -1,0 +1,217 @@
+//! The application as deployed: real workers, a real socket, its own database,
+//! a folder of its own.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use actix_web::dev::ServerHandle;
+use pia_kernel::{Clock, SystemClock};
+use pia_policy::{Edition, SigningKey, Terms};
+use pia_server::{Config, Listen, LiveConfig, Server, Sources, compose};
+use pia_testkit::databases::Fresh;
+use pia_web::TrustedProxies;
+use serde_json::json;
+use tempfile::TempDir;
+use tokio_util::sync::CancellationToken;
+
+use crate::client::Client;
+
+pub(crate) const PASSWORD: &str = "correct horse battery staple";
+/// What its access tokens are signed with.
+pub(crate) const JWT_KEY: &str = "kK3vJx7Qd0w2Zr8Tn5Yb1Lm6Pc4Hs9Gf";
+pub(crate) const MASTER_KEY: &str =
+    "3f9c1e7ab25d804657e1c3d9f0b8a2641d7e5c9b3a8f60427c1e9d5b3f7a8064";
+
+/// A server of one test's own.
+pub(crate) struct TestApp {
+    pub(crate) addr: SocketAddr,
+    /// The settings; `apply` changes them as a reload would.
+    pub(crate) config: Arc<LiveConfig>,
+    /// Cancelled, it ends open streams as a shutdown does.
+    pub(crate) stop: CancellationToken,
+    pub(crate) dir: PathBuf,
+    sources: Sources,
+    server: ServerHandle,
+    _dir: TempDir,
+    database: Arc<Fresh>,
+}
+
+/// How a server is set up before it starts.
+pub(crate) struct Setting {
+    database: Arc<Fresh>,
+    variables: Vec<(String, String)>,
+    clock: Arc<dyn Clock>,
+    /// What lies in the licence's place.
+    licence: Option<Vec<u8>>,
+}
+
+/// Settings that make tests quick: cheap hashes, and budgets that do not end.
+const BASE: &[(&str, &str)] = &[
+    ("Server__Address", "127.0.0.1:0"),
+    ("Server__Workers", "2"),
+    ("Jwt__SecretKey", JWT_KEY),
+    ("Encryption__MasterKey", MASTER_KEY),
+    ("PasswordHashing__MemoryKib", "64"),
+    ("PasswordHashing__Iterations", "1"),
+    ("RateLimits__Global", "1000000"),
+    ("RateLimits__Auth", "1000000"),
+    ("RateLimits__LocalAuth", "1000000"),
+    ("RateLimits__Ai", "1000000"),
+];
+
+impl Setting {
+    /// A licensed server on this database.
+    pub(crate) fn on(database: Fresh) -> Self {
+        let owned = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
+        Self {
+            database: Arc::new(database),
+            variables: BASE.iter().map(owned).collect(),
+            clock: Arc::new(SystemClock),
+            licence: Some(licence(&terms()).into_bytes()),
+        }
+    }
+
+    /// A licensed server on the database of another.
+    pub(crate) fn beside(app: &TestApp) -> Self {
+        Self { database: Arc::clone(&app.database), ..Self::on(Fresh::sqlite()) }
+    }
+
+    /// Without a variable that these tests set, so that a file can.
+    pub(crate) fn without(mut self, name: &str) -> Self {
+        self.variables.retain(|(it, _)| it != name);
+        self
+    }
+
+    /// With this setting, named as an environment variable.
+    #[expect(clippy::needless_pass_by_value, reason = "callers write texts and numbers")]
+    pub(crate) fn with(mut self, name: &str, value: impl ToString) -> Self {
+        self.variables.retain(|(it, _)| it != name);
+        self.variables.push((name.to_owned(), value.to_string()));
+        self
+    }
+
+    /// With this upstream.
+    pub(crate) fn with_upstream(self, endpoint: &str) -> Self {
+        self.with("Ai__Endpoint", endpoint)
+            .with("Ai__ApiKey", "sk-the-upstreams-key")
+            .with("Ai__Model", "test-model")
+    }
+
+    /// With another licence, or none.
+    pub(crate) fn licensed(self, licence: Option<Terms>) -> Self {
+        Self { licence: licence.map(|it| self::licence(&it).into_bytes()), ..self }
+    }
+
+    /// With this in the licence's place, whatever it is.
+    pub(crate) fn licence_file(self, content: &[u8]) -> Self {
+        Self { licence: Some(content.to_vec()), ..self }
+    }
+
+    /// With another clock.
+    pub(crate) fn at(self, clock: Arc<dyn Clock>) -> Self {
+        Self { clock, ..self }
+    }
+
+    pub(crate) async fn start(self) -> TestApp {
+        TestApp::start(self).await
+    }
+}
+
+/// The terms of a licence that includes all but what only the managed service does.
+pub(crate) fn terms() -> Terms {
+    Terms::new("A test", Edition::Enterprise, SystemClock.now())
+}
+
+/// A licence file's text, signed with the development key.
+pub(crate) fn licence(terms: &Terms) -> String {
+    let key = include_str!("../../../../xtask/dev-license-key");
+    SigningKey::read(key).expect("the development key").issue(terms).expect("a licence")
+}
+
+impl TestApp {
+    /// A licensed server on SQLite.
+    pub(crate) async fn spawn() -> Self {
+        Setting::on(Fresh::sqlite()).start().await
+    }
+
+    async fn start(setting: Setting) -> Self {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let dir = folder.path().to_owned();
+        if let Some(content) = &setting.licence {
+            std::fs::write(dir.join("license.lic"), content).expect("a licence file");
+        }
+        let sources = sources(&dir, setting.variables, &setting.database);
+        let config = sources.read().expect("settings");
+        let listen = listen(&config);
+        let config = Arc::new(LiveConfig::new(config));
+        let app = compose(&config, setting.clock).await.expect("a server");
+        let Server { addr, background, server, .. } = Server::bind(listen, app).expect("a port");
+        let (handle, stop) = (server.handle(), background.stop.clone());
+        #[expect(clippy::disallowed_methods, reason = "stopped on drop")]
+        let _running = tokio::spawn(async move {
+            drop(server.await);
+            background.finish().await;
+        });
+        let database = setting.database;
+        Self { addr, config, stop, dir, sources, server: handle, _dir: folder, database }
+    }
+
+    /// Puts other settings into `appsettings.json` and reads it at once.
+    pub(crate) fn reload(&self, settings: &serde_json::Value) {
+        let path = self.dir.join("appsettings.json");
+        std::fs::write(path, settings.to_string()).expect("a settings file");
+        drop(self.config.reload(&self.sources));
+    }
+
+    /// Somebody without an account.
+    pub(crate) fn stranger(&self) -> Client {
+        Client::new(self.addr)
+    }
+
+    /// Somebody with a new account who has signed in.
+    pub(crate) async fn signed_in(&self) -> Client {
+        let email = format!("{}@example.org", uuid::Uuid::now_v7().simple());
+        self.sign_up(&email).await
+    }
+
+    /// Somebody with this address who has just made an account and signed in.
+    pub(crate) async fn sign_up(&self, email: &str) -> Client {
+        let client = self.stranger();
+        let person = json!({ "email": email, "password": PASSWORD });
+        let made = client.post("/auth/register", &person).await;
+        assert_eq!(made.status, 200, "{:?}", made.body);
+        let envelope = client.post("/auth/login/local", &person).await;
+        assert_eq!(envelope.status, 200, "{:?}", envelope.body);
+        client.with_tokens(&envelope.body)
+    }
+}
+
+impl Drop for TestApp {
+    fn drop(&mut self) {
+        drop(self.server.stop(false));
+    }
+}
+
+fn sources(dir: &Path, mut variables: Vec<(String, String)>, database: &Fresh) -> Sources {
+    let mut set = |name: &str, value: String| variables.push((name.to_owned(), value));
+    set("PIA_ENVIRONMENT", "Development".to_owned());
+    set("PIA_CONTENT_ROOT", dir.display().to_string());
+    set("Database__Provider", database.provider().name().to_owned());
+    set("Database__ConnectionString", database.url.clone());
+    Sources::of(variables, &[]).expect("sources").1
+}
+
+fn listen(config: &Config) -> Listen {
+    let server = &config.server;
+    Listen {
+        address: server.address,
+        base_path: server.base_path.clone(),
+        proxies: TrustedProxies::new(server.trusted_proxies.clone()),
+        workers: server.workers,
+        connections: server.max_connections_per_worker,
+        body_memory: server.max_body_memory,
+        tls: None,
+        shutdown: server.shutdown_timeout,
+    }
+}

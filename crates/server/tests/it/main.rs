@@ -1,0 +1,31 @@
+//! The composed application, seen from outside.
+
+#![expect(clippy::expect_used, clippy::indexing_slicing, reason = "tests")]
+
+mod ai_client;
+mod ai_peer;
+mod both;
+mod client;
+mod harness;
+mod patience;
+
+mod ai_chat;
+mod ai_failures;
+mod ai_memory;
+mod ai_optimize;
+mod ai_streams;
+mod ai_usage;
+mod auth;
+mod bodies;
+mod foundations;
+mod licence;
+mod limits;
+mod master_key;
+mod migrations;
+mod openai_sdk;
+mod operator;
+mod process;
+mod program;
+mod routes;
+mod settings;
+mod tls;

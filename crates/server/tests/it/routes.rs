@@ -1,0 +1,155 @@
+//! The route table, against a second list of what it must say.
+
+use pia_web::{Access, Charge, Licensing, Route};
+
+use crate::client::Client;
+use crate::harness::TestApp;
+
+/// Every route: who may call it, under which licence, and what it is counted
+/// against. Whoever adds a route says here too what is meant.
+const MEANT: &str = "
+    GET  /health                   anyone    unlicensed health
+    GET  /ready                    anyone    unlicensed free
+    GET  /metrics                  operator  unlicensed free
+    GET  /api/capabilities         anyone    ended      global
+    GET  /openapi/v1.json          anyone    ended      global
+    GET  /api/e2ee/status          signed-in ended      global
+    POST /auth/register            anyone    licensed   auth
+    POST /auth/login/local         anyone    ended      local-auth
+    POST /auth/refresh             anyone    ended      auth
+    POST /auth/logout              anyone    ended      auth
+    GET  /auth/me                  signed-in ended      auth
+    POST /auth/business-profile    signed-in licensed   auth
+    GET  /api/ai/status            signed-in ended      global   AiProxy
+    GET  /api/ai/templates         signed-in ended      global   AiProxy
+    POST /api/ai/optimize          signed-in licensed   ai       AiProxy
+    POST /api/ai/chat              signed-in licensed   ai       AiProxy
+    POST /api/ai/chat/completions  signed-in licensed   ai       AiProxy
+    GET  /admin/setup              anyone    unlicensed global
+    GET  /admin/setup/style.css    anyone    unlicensed global
+    POST /admin/setup              anyone    unlicensed auth
+    POST /admin/setup/license      anyone    unlicensed auth
+";
+
+fn table() -> Vec<Route> {
+    pia_http::routes().into_iter().chain(pia_console::routes()).collect()
+}
+
+fn told(route: &Route) -> String {
+    let access = match route.access {
+        Access::Anonymous => "anyone",
+        Access::Bearer => "signed-in",
+        Access::Operator => "operator",
+    };
+    let licensing = match route.licensing {
+        Licensing::NotNeeded => "unlicensed",
+        Licensing::MayHaveEnded => "ended",
+        Licensing::InForce => "licensed",
+    };
+    let budget = match route.charge {
+        Charge::Free => "free",
+        Charge::AtGate(budget) | Charge::InHandler(budget) => budget.name(),
+    };
+    let feature = route.feature.map_or("", |it| it.name());
+    let line = format!("{} {} {access} {licensing} {budget} {feature}", route.method, route.path);
+    line.trim_end().to_owned()
+}
+
+/// Announces so long a body and sends none: who answers has not waited for it.
+async fn announce(caller: &Client, route: &Route, length: usize) -> crate::client::Answer {
+    let (length, elsewhere) = (length.to_string(), ("x-forwarded-for", "192.0.2.1"));
+    let headers =
+        [("content-length", length.as_str()), ("content-type", "application/json"), elsewhere];
+    let here = caller.access.is_some();
+    let headers = if here { &headers[..2] } else { &headers[..] };
+    caller.send(route.method.as_str(), route.path, headers, b"").await
+}
+
+#[test]
+fn the_table_says_of_every_route_what_is_meant() {
+    let words = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
+    let mut meant: Vec<String> = MEANT.lines().map(words).filter(|line| !line.is_empty()).collect();
+    let mut table: Vec<String> = table().iter().map(told).collect();
+
+    meant.sort();
+    table.sort();
+
+    assert_eq!(table, meant);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stranger_is_turned_away_before_a_byte_of_their_body_is_read() {
+    let app = TestApp::spawn().await;
+    let closed: Vec<Route> =
+        table().into_iter().filter(|it| it.access != Access::Anonymous).collect();
+
+    for route in &closed {
+        let answer = announce(&app.stranger(), route, 5).await;
+
+        assert_eq!(answer.refusal(), (401, "unauthorized"), "{}", told(route));
+        assert_eq!(answer.header("www-authenticate"), Some("Bearer"), "{}", told(route));
+    }
+    assert_eq!(closed.len(), 9);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_body_that_is_announced_too_long_is_refused_before_it_is_read() {
+    let app = TestApp::spawn().await;
+    let ada = app.signed_in().await;
+
+    for route in &table() {
+        let answer = announce(&ada, route, route.body_limit + 1).await;
+
+        assert_eq!(answer.refusal(), (413, "body_too_large"), "{}", told(route));
+        assert_eq!(answer.body["limit"], route.body_limit, "{}", told(route));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_path_that_nobody_knows_is_not_found() {
+    let app = TestApp::spawn().await;
+
+    for path in ["/", "/nowhere", "/auth/me/", "/auth/me/x", "//auth/me", "/AUTH/ME", "/auth/%zz"] {
+        for method in ["GET", "POST", "DELETE", "HEAD"] {
+            let answer = app.stranger().send(method, path, &[], b"").await;
+
+            assert_eq!(answer.status, 404, "{method} {path}");
+            if method != "HEAD" {
+                assert_eq!(answer.refusal(), (404, "not_found"), "{method} {path}");
+            }
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn another_method_is_told_which_ones_there_are() {
+    let app = TestApp::spawn().await;
+
+    for (path, allowed) in [
+        ("/health", "GET, HEAD"),
+        ("/auth/login/local", "POST"),
+        ("/admin/setup", "GET, HEAD, POST"),
+    ] {
+        for method in ["PUT", "DELETE", "PATCH", "OPTIONS", "INVENTED"] {
+            let answer = app.stranger().send(method, path, &[], b"").await;
+
+            assert_eq!(answer.refusal(), (405, "method_not_allowed"), "{method} {path}");
+            assert_eq!(answer.header("allow"), Some(allowed), "{method} {path}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn head_answers_as_get_does_without_the_body() {
+    let app = TestApp::spawn().await;
+    let ada = app.signed_in().await;
+
+    for route in table().into_iter().filter(|it| it.method == "GET") {
+        let whole = ada.get(route.path).await;
+        let head = ada.send("HEAD", route.path, &[], b"").await;
+
+        assert_eq!(head.status, whole.status, "{}", route.path);
+        assert_eq!(head.header("content-type"), whole.header("content-type"), "{}", route.path);
+        assert!(head.bytes.is_empty() && !whole.bytes.is_empty(), "{}", route.path);
+    }
+}
