@@ -280,7 +280,7 @@ async fn an_answer_without_end_is_given_up() {
     let live = Live::ask(&ada, CHAT, &said("x")).await;
     let mut call = upstream.call().await;
     let endless = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n\r\n";
-    call.say(&format!("{endless}{}", "[".repeat(100 << 10))).await;
+    call.say(format!("{endless}{}", "[".repeat(100 << 10))).await;
     let whole = live.rest().await;
     call.gone().await;
 

@@ -12,13 +12,10 @@ const MIB: usize = 1 << 20;
 
 /// A request with an image, of exactly so many bytes.
 fn image(length: usize, mut request: Value) -> Vec<u8> {
-    let of = |data: &str| {
-        json!([
-            { "type": "text", "text": "what is this?" },
-            { "type": "image_url", "image_url": { "url": format!("data:image/jpeg;base64,{data}") } },
-        ])
-    };
-    request["messages"][0]["content"] = of("@");
+    request["messages"][0]["content"] = json!([
+        { "type": "text", "text": "what is this?" },
+        { "type": "image_url", "image_url": { "url": "data:image/jpeg;base64,@" } },
+    ]);
     let bare = request.to_string();
     bare.replacen('@', &"A".repeat(length + 1 - bare.len()), 1).into_bytes()
 }

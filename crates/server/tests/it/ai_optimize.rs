@@ -27,7 +27,7 @@ async fn the_answer_has_the_text_under_both_keys_and_the_tokens() {
     let ada = app.signed_in().await;
     // As the desktop client sends it.
     let request = json!({
-        "text": "hello wrld", "templateId": template(5), "language": "EN", "isVoiceInput": false,
+        "text": "hello there", "templateId": template(5), "language": "EN", "isVoiceInput": false,
         "customPrompt": null, "customTemplateName": null,
     });
 
@@ -36,7 +36,7 @@ async fn the_answer_has_the_text_under_both_keys_and_the_tokens() {
     let keys: Vec<_> = answer.body.as_object().unwrap().keys().collect();
     assert_eq!(answer.status, 200);
     assert_eq!(keys, ["result", "optimizedText", "inputTokens", "outputTokens"]);
-    assert_eq!(answer.body["result"], "Demo answer to: hello wrld");
+    assert_eq!(answer.body["result"], "Demo answer to: hello there");
     assert_eq!(answer.body["optimizedText"], answer.body["result"]);
     assert!(answer.body["inputTokens"].as_i64() > Some(50), "{}", answer.text());
     assert_eq!(answer.body["outputTokens"], 5);
@@ -259,7 +259,7 @@ async fn a_refusal_before_a_stream_has_its_status() {
 async fn an_answer_that_would_lose_text_is_a_failure() {
     let answer = |content: &str, reason: &str| json!({ "choices": [{ "message": { "content": content }, "finish_reason": reason }] });
     for (given, result) in [
-        (answer("Half a sen", "length"), None),
+        (answer("Half a", "length"), None),
         (answer("  \n", "stop"), None),
         (json!({ "choices": [{ "message": { "content": null } }] }), None),
         (answer("<pia-text>\nFine. \n</pia-text>\n", "stop"), Some("Fine.")),

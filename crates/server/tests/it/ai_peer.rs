@@ -20,8 +20,7 @@ const PATIENCE: Duration = Duration::from_secs(15);
 
 /// A call that was read to the end of its body.
 pub(crate) struct Call {
-    pub(crate) socket: TcpStream,
-    pub(crate) request: Request,
+    socket: TcpStream,
 }
 
 /// A call that has arrived.
@@ -79,15 +78,15 @@ impl Peer {
 impl Unread {
     pub(crate) async fn read(self) -> Call {
         let mut socket = self.0;
-        let request = read(&mut socket).await.expect("a request");
-        Call { socket, request }
+        read(&mut socket).await.expect("a request");
+        Call { socket }
     }
 }
 
 impl Call {
     /// Says something, and stays.
-    pub(crate) async fn say(&mut self, text: &str) {
-        self.socket.write_all(text.as_bytes()).await.expect("a reader");
+    pub(crate) async fn say(&mut self, text: impl AsRef<[u8]>) {
+        self.socket.write_all(text.as_ref()).await.expect("a reader");
     }
 
     /// Repeats something until so many bytes are said, or nobody has read on

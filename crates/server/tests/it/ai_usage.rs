@@ -70,7 +70,7 @@ impl Ledger {
 async fn start(database: Fresh) -> (Demo, TestApp, Client, Ledger) {
     let demo = Demo::start(0).expect("a demo upstream");
     let setting = Setting::on(database).with_upstream(&demo.endpoint());
-    let app = setting.with("Ai__SilenceTimeout", "300ms").start().await;
+    let app = setting.with("Ai__SilenceTimeout", "800ms").start().await;
     let ada = app.signed_in().await;
     let ledger = Ledger::of(&app, &ada);
     (demo, app, ada, ledger)
