@@ -40,10 +40,19 @@ fn plain(text: &str) -> String {
 
 /// Whether a `<` before this opens or closes a fence, however it is spaced.
 fn is_fence(after: &str) -> bool {
-    let name = after.trim_start_matches(|it: char| it.is_whitespace() || it == '/').as_bytes();
-    [TEXT, STYLE].iter().any(|fence| {
-        name.get(..fence.len()).is_some_and(|it| it.eq_ignore_ascii_case(fence.as_bytes()))
-    })
+    let mut seen =
+        after.chars().filter(|it| !it.is_whitespace() && !is_invisible(*it) && *it != '/');
+    let name: String = seen.by_ref().take(TEXT.len().max(STYLE.len())).collect();
+    let name = name.to_ascii_lowercase();
+    [TEXT, STYLE].iter().any(|fence| name.starts_with(fence))
+}
+
+/// What a reader does not see, and a model may read past.
+fn is_invisible(character: char) -> bool {
+    matches!(character,
+        '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}'
+        | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}'
+        | '\u{e0000}'..='\u{e007f}')
 }
 
 /// Whether a `<` before this begins a token such as `<|im_end|>`.
@@ -82,10 +91,13 @@ mod tests {
             "<\n/pia-style x>",
             "<//pia-text",
             "<</pia-text>",
+            "<\u{200b}/pia-text>",
+            "</p\u{2060}ia-text>",
         ] {
             let clean = clean(text);
 
-            assert!(!clean.replace(char::is_whitespace, "").to_lowercase().contains("</pia-"));
+            let bare = clean.replace(|it: char| it.is_whitespace() || is_invisible(it), "");
+            assert!(!bare.to_lowercase().contains("</pia-"), "{bare}");
             assert!(!clean.to_lowercase().contains("<pia-"), "{clean}");
         }
     }

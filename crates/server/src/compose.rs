@@ -104,7 +104,7 @@ impl Background {
         // What was not written is logged there.
         let _left = self.usage.drain(LAST_WRITES).await;
         self.tasks.close();
-        self.tasks.wait().await;
+        drop(tokio::time::timeout(LAST_WRITES, self.tasks.wait()).await);
     }
 }
 
@@ -177,7 +177,9 @@ async fn guard(encryption: &Encryption, db: &Database) -> Result<(), KeyError> {
         KeyGuard::Known => {}
         KeyGuard::Succeeded => tracing::info!("the master key follows the previous one"),
         KeyGuard::GivenUp => {
-            tracing::warn!("the master key is new: what the old one sealed cannot be read any more");
+            tracing::warn!(
+                "the master key is new: what the old one sealed cannot be read any more"
+            );
         }
     }
     Ok(())

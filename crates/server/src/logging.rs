@@ -34,6 +34,9 @@ pub(crate) fn start(logging: &Logging) -> LogLevel {
 }
 
 /// Settings that are read have been checked; what cannot be read says less.
+/// What clients send that is no HTTP is no error of ours, and would let anybody
+/// fill the log.
 fn filter(level: &str) -> EnvFilter {
-    EnvFilter::try_new(level).unwrap_or_else(|_| EnvFilter::new("info"))
+    let quiet = if level.contains("actix_http") { "" } else { ",actix_http=off" };
+    EnvFilter::try_new(format!("{level}{quiet}")).unwrap_or_else(|_| EnvFilter::new("info"))
 }

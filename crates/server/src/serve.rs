@@ -9,7 +9,7 @@ use actix_web::middleware::{Compress, from_fn};
 use actix_web::web::Data;
 use actix_web::{App as ActixApp, HttpServer};
 use pia_web::{
-    BasePath, BodyMemory, Draining, Metrics, TrustedProxies, admit, acceptable_encoding,
+    BasePath, BodyMemory, Draining, Metrics, TrustedProxies, acceptable_encoding, admit,
     keep_uncompressed, strip_base_path, surface,
 };
 

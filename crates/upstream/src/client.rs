@@ -17,7 +17,7 @@ use crate::limits::Limits;
 use crate::look::Look;
 use crate::openai::OpenAi;
 use crate::pieces::Pieces;
-use crate::reading::Reading;
+use crate::reading::{Patience, Reading};
 use crate::refusal::{refused, unreachable};
 use crate::single;
 use crate::splitter::Splitter;
@@ -109,7 +109,8 @@ impl ChatUpstream for Upstream {
         match media_type(response.headers()).as_deref() {
             None | Some(EVENTS) => {
                 let splitter = Splitter::new(Arc::clone(&self.look), limits.max_event);
-                Ok(Box::pin(Reading::new(response.into(), splitter, limits.silence)))
+                let patience = Patience { silence: limits.silence, events: limits.answer };
+                Ok(Box::pin(Reading::new(response.into(), splitter, patience)))
             }
             Some(JSON) => {
                 let answer = timeout(limits.answer, whole(response, limits.max_answer))

@@ -17,6 +17,9 @@ use crate::splitter::Splitter;
 /// How long the end of a body may take after `[DONE]`. Without it the
 /// connection is closed, which costs the next call a new one.
 const FOR_THE_END: Duration = Duration::from_millis(50);
+/// How long usage and `[DONE]` may take after the reason for the end; some
+/// upstreams send neither, and keep the connection.
+const FOR_LAST_WORDS: Duration = Duration::from_secs(5);
 
 /// The frames of a body. It is read only when they are asked for, and dropping
 /// this closes its connection.
@@ -25,7 +28,17 @@ pub(crate) struct Reading {
     splitter: Splitter,
     ready: VecDeque<Frame>,
     silence: Silence,
+    patience: Patience,
     state: State,
+}
+
+/// How long an upstream may be silent.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Patience {
+    /// Without a byte.
+    pub(crate) silence: Duration,
+    /// Without an event: comments are a sign of life, but not for ever.
+    pub(crate) events: Duration,
 }
 
 enum State {
@@ -38,15 +51,29 @@ enum State {
 }
 
 impl Reading {
-    pub(crate) fn new(body: reqwest::Body, splitter: Splitter, silence: Duration) -> Self {
-        let ready = VecDeque::new();
-        Self { body, splitter, ready, silence: Silence::new(silence), state: State::Open }
+    pub(crate) fn new(body: reqwest::Body, splitter: Splitter, patience: Patience) -> Self {
+        let silence = Silence::new(patience.silence);
+        Self { body, splitter, ready: VecDeque::new(), silence, patience, state: State::Open }
     }
 
     fn take(&mut self, piece: &Bytes) {
         let ready = &mut self.ready;
         if let Err(err) = self.splitter.push(piece, &mut |frame| ready.push_back(frame)) {
             self.state = State::Failing(err);
+        }
+        if self.ready.iter().any(|it| *it != Frame::Alive) {
+            self.silence.broken_by_event();
+        } else {
+            self.silence.broken_by_less(self.patience.events);
+        }
+    }
+
+    /// What silence means: the end, where the reason for it was given.
+    fn fall_silent(&mut self) {
+        if self.splitter.is_finished() {
+            self.finish();
+        } else {
+            self.state = State::Failing(UpstreamError::Silent);
         }
     }
 
@@ -94,17 +121,17 @@ impl Stream for Reading {
             }
             match Pin::new(&mut this.body).poll_frame(cx) {
                 Poll::Ready(Some(Ok(frame))) => {
-                    this.silence.broken();
                     if let Ok(piece) = frame.into_data() {
                         this.take(&piece);
+                    }
+                    if this.splitter.is_finished() {
+                        this.silence.shorten(FOR_LAST_WORDS);
                     }
                 }
                 // A connection that breaks after the reason for the end has
                 // taken nothing with it: the splitter knows.
                 Poll::Ready(Some(Err(_)) | None) => this.finish(),
-                Poll::Pending if this.silence.poll(cx).is_ready() => {
-                    this.state = State::Failing(UpstreamError::Silent);
-                }
+                Poll::Pending if this.silence.poll(cx).is_ready() => this.fall_silent(),
                 Poll::Pending => return Poll::Pending,
             }
         }
@@ -116,16 +143,33 @@ impl Stream for Reading {
 struct Silence {
     limit: Duration,
     since: Option<Instant>,
+    /// When the last event came, or the first sign of life after it.
+    event: Option<Instant>,
     timer: Option<Pin<Box<Sleep>>>,
 }
 
 impl Silence {
     fn new(limit: Duration) -> Self {
-        Self { limit, since: None, timer: None }
+        Self { limit, since: None, event: None, timer: None }
     }
 
-    fn broken(&mut self) {
-        self.since = None;
+    fn broken_by_event(&mut self) {
+        (self.since, self.event) = (None, None);
+    }
+
+    /// By a comment or a part of an event, for so long without a whole one.
+    fn broken_by_less(&mut self, at_most: Duration) {
+        if self.event.get_or_insert_with(Instant::now).elapsed() < at_most {
+            self.since = None;
+        } else {
+            self.since.get_or_insert_with(Instant::now);
+        }
+    }
+
+    fn shorten(&mut self, limit: Duration) {
+        if limit < self.limit {
+            (self.limit, self.timer) = (limit, None);
+        }
     }
 
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {

@@ -73,6 +73,12 @@ impl Splitter {
         if self.ending == Ending::Open { Err(UpstreamError::Cut) } else { Ok(()) }
     }
 
+    /// Whether the answer has given a reason for its end: what may still come
+    /// is usage and `[DONE]`.
+    pub(crate) fn is_finished(&self) -> bool {
+        self.ending != Ending::Open
+    }
+
     fn hold(&mut self, rest: &[u8]) -> Result<(), UpstreamError> {
         if self.held.len() + rest.len() > self.limit {
             return Err(UpstreamError::TooLong);
@@ -135,6 +141,10 @@ impl Splitter {
         if is_done(data) {
             self.ending = Ending::Done;
             return Meaning::Done;
+        }
+        // Every client counts on objects, and some stop at what is none.
+        if !is_object(data) {
+            return Meaning::Nothing;
         }
         let finishes = self.look.finishes(data);
         if finishes {
@@ -247,6 +257,12 @@ fn data_of(event: &[u8]) -> Option<Bytes> {
         }
     }
     (!data.is_empty()).then(|| data.freeze())
+}
+
+/// Whether this may be a JSON object, by its ends and its encoding.
+fn is_object(data: &[u8]) -> bool {
+    let data = data.trim_ascii();
+    data.starts_with(b"{") && data.ends_with(b"}") && std::str::from_utf8(data).is_ok()
 }
 
 fn is_done(data: &[u8]) -> bool {

@@ -133,6 +133,16 @@ fn a_run_of_events_goes_on_as_one_slice_of_its_piece() {
 }
 
 #[test]
+fn what_is_no_object_does_not_go_on() {
+    let events: [&[u8]; 4] =
+        [b"data: hello\n\n", b"data: [1]\n\n", b"data: {\"cut\n\n", b"data: {\"\xff\"}\n\n"];
+
+    for event in events {
+        assert_eq!(split(&[event], 64).0, [Frame::Alive], "{}", event.escape_ascii());
+    }
+}
+
+#[test]
 fn an_event_at_the_limit_is_taken_and_a_longer_one_is_not() {
     let event = b"data: {\"a\":1}\n\n";
 

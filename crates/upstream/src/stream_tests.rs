@@ -101,6 +101,48 @@ async fn an_event_longer_than_its_limit_ends_the_stream() {
 }
 
 #[tokio::test]
+async fn an_upstream_that_only_comments_is_given_up_in_the_end() {
+    let peer = Peer::start().await;
+    let limits = Limits { answer: Duration::from_millis(200), ..brief() };
+    let upstream = upstream(limits);
+    let read = async {
+        upstream.open(call(&peer.endpoint, &["{}"])).await.unwrap().collect::<Vec<_>>().await
+    };
+    let write = async {
+        let mut socket = peer.request().await;
+        socket.write_all(EVENTS.as_bytes()).await.unwrap();
+        let mut comments = tokio::time::interval(Duration::from_millis(20));
+        // Until the reader has gone.
+        while socket.write_all(b": still here\n\n").await.is_ok() {
+            comments.tick().await;
+        }
+    };
+
+    let (frames, ()) = tokio::join!(read, write);
+
+    assert_eq!(frames.last(), Some(&Err(UpstreamError::Silent)));
+    assert!(frames.len() > 3, "{frames:?}");
+}
+
+#[tokio::test]
+async fn an_upstream_that_says_nothing_after_the_reason_for_the_end_has_ended() {
+    let peer = Peer::start().await;
+    let upstream = upstream(brief());
+    let read = async {
+        upstream.open(call(&peer.endpoint, &["{}"])).await.unwrap().collect::<Vec<_>>().await
+    };
+    let write = async {
+        let mut socket = peer.request().await;
+        socket.write_all(format!("{EVENTS}{HELLO}{STOP}").as_bytes()).await.unwrap();
+        while socket.read(&mut [0; 64]).await.is_ok_and(|read| read > 0) {}
+    };
+
+    let (frames, ()) = tokio::join!(read, write);
+
+    assert_eq!(frames, [pass(HELLO), look(STOP)]);
+}
+
+#[tokio::test]
 async fn an_upstream_that_falls_silent_is_given_up() {
     let peer = Peer::start().await;
     let upstream = upstream(brief());

@@ -7,7 +7,7 @@ use actix_web::HttpMessage;
 use actix_web::dev::{Decompress, Payload};
 use actix_web::error::PayloadError;
 use actix_web::http::StatusCode;
-use actix_web::http::header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderName};
+use actix_web::http::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, HeaderName};
 use actix_web::web::{Bytes, BytesMut, Data};
 use actix_web::{FromRequest, HttpRequest};
 use futures_util::future::LocalBoxFuture;
@@ -15,14 +15,17 @@ use futures_util::stream::{self, LocalBoxStream};
 use futures_util::{FutureExt, StreamExt};
 use serde::de::{DeserializeOwned, IgnoredAny};
 
-use crate::body_memory::Held;
+use crate::body_memory::{Held, Sender};
 use crate::extract::BodyLimit;
-use crate::{ApiError, BodyMemory, FieldError};
+use crate::{ApiError, BodyMemory, Caller, FieldError};
 
 /// How long a sender may be silent in the middle of a body.
 const SILENCE: Duration = Duration::from_secs(30);
 /// How long the whole of a body may take.
 const LONGEST: Duration = Duration::from_mins(10);
+const LONGEST_OF_SMALL: Duration = Duration::from_secs(30);
+/// Up to here a body is a small one.
+const SMALL: usize = 1024 * 1024;
 /// So much is decompressed at once. It may become a thousand times as much,
 /// which is held before anybody can look how long it is.
 const INFLATED_AT_ONCE: usize = 256;
@@ -89,17 +92,28 @@ impl FromRequest for RawBody {
 
     fn from_request(request: &HttpRequest, payload: &mut Payload) -> Self::Future {
         let limit = request.extensions().get::<BodyLimit>().map_or(0, |it| it.0);
-        let room = request.app_data::<Data<BodyMemory>>().map(|it| it.hold());
+        let sender = match request.extensions().get::<Caller>() {
+            Some(_) => Sender::SignedIn,
+            None => Sender::Stranger,
+        };
+        let room = request.app_data::<Data<BodyMemory>>().map(|it| it.hold(sender));
+        let announced = announced(request).min(limit);
+        let longest = if limit > SMALL { LONGEST } else { LONGEST_OF_SMALL };
         let coding = known_coding(request);
         let body = plain(payload.take(), request);
         async move {
             coding?;
-            tokio::time::timeout(LONGEST, read(body, limit, room))
-                .await
-                .map_err(|_elapsed| too_slow())?
+            let read = read(body, Size { announced, limit }, room);
+            tokio::time::timeout(longest, read).await.map_err(|_elapsed| too_slow())?
         }
         .boxed_local()
     }
+}
+
+/// How long a body is, by what its sender says, and may be.
+struct Size {
+    announced: usize,
+    limit: usize,
 }
 
 type Pieces = LocalBoxStream<'static, Result<Bytes, PayloadError>>;
@@ -125,7 +139,8 @@ fn small(piece: Result<Bytes, PayloadError>) -> impl Iterator<Item = Result<Byte
     })
 }
 
-async fn read(mut body: Pieces, limit: usize, mut room: Option<Held>) -> Result<RawBody, ApiError> {
+async fn read(mut body: Pieces, size: Size, mut room: Option<Held>) -> Result<RawBody, ApiError> {
+    let limit = size.limit;
     let mut whole = BytesMut::new();
     let mut only = None;
     loop {
@@ -142,7 +157,12 @@ async fn read(mut body: Pieces, limit: usize, mut room: Option<Held>) -> Result<
         // A body that came in one piece is not copied.
         match (only.take(), whole.is_empty()) {
             (None, true) => only = Some(piece),
-            (first, _) => {
+            (first, begins) => {
+                if begins {
+                    // What is not written to takes no memory, and what grows
+                    // by doubling takes twice as much for a moment.
+                    whole.reserve(size.announced);
+                }
                 whole.extend_from_slice(first.as_deref().unwrap_or_default());
                 whole.extend_from_slice(&piece);
             }
@@ -216,8 +236,9 @@ fn malformed(fault: &serde_json::Error) -> ApiError {
 
 fn known_coding(request: &HttpRequest) -> Result<(), ApiError> {
     let coding = text(request, CONTENT_ENCODING).unwrap_or("identity").trim();
-    let known = ["gzip", "x-gzip", "deflate", "identity", ""];
-    if known.iter().any(|it| it.eq_ignore_ascii_case(coding)) {
+    let once = request.headers().get_all(CONTENT_ENCODING).count() <= 1;
+    let known = ["gzip", "deflate", "identity", ""];
+    if once && known.iter().any(|it| it.eq_ignore_ascii_case(coding)) {
         return Ok(());
     }
     let message = "Send the body plain, or compressed with gzip or deflate.";
@@ -233,6 +254,13 @@ fn broken(err: &PayloadError) -> ApiError {
     tracing::debug!(error = err as &dyn std::error::Error, "a body could not be read");
     let message = "The body could not be read: it ended early or is not compressed as it says.";
     ApiError::refused(StatusCode::BAD_REQUEST, "unreadable_body", message)
+}
+
+/// The length that the sender says; nothing of a compressed body.
+fn announced(request: &HttpRequest) -> usize {
+    let compressed = request.headers().contains_key(CONTENT_ENCODING);
+    let length = text(request, CONTENT_LENGTH).filter(|_| !compressed);
+    length.and_then(|it| it.parse().ok()).unwrap_or(0)
 }
 
 fn text(request: &HttpRequest, name: HeaderName) -> Option<&str> {
@@ -285,16 +313,18 @@ mod tests {
     #[tokio::test]
     async fn the_room_of_a_body_is_given_back_with_its_last_slice() {
         let memory = BodyMemory::new(1024 * 1024);
-        let piece = Bytes::from(vec![7; 1024 * 1024]);
+        let piece = Bytes::from(vec![7; 512 * 1024]);
         let body = stream::iter([Ok(piece)]).boxed_local();
-        let body = read(body, usize::MAX, Some(memory.hold())).await.unwrap().into_bytes();
+        let size = Size { announced: 0, limit: usize::MAX };
+        let body =
+            read(body, size, Some(memory.hold(Sender::SignedIn))).await.unwrap().into_bytes();
 
         let slice = body.slice(5..9);
         drop(body);
 
-        assert!(memory.hold().grow_to(1024 * 1024).is_err());
+        assert!(memory.hold(Sender::SignedIn).grow_to(512 * 1024).is_err());
         drop(slice);
-        assert!(memory.hold().grow_to(1024 * 1024).is_ok());
+        assert!(memory.hold(Sender::SignedIn).grow_to(512 * 1024).is_ok());
     }
 
     #[test]

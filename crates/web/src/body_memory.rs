@@ -11,15 +11,27 @@ const UNIT: usize = 1024;
 /// body, and little against what a connection costs anyway.
 const FREE: usize = 16 * UNIT;
 
+/// What callers who are not signed in may have of the room together: who has
+/// no account must not be able to take it from those who have.
+const OF_STRANGERS: usize = 8;
+
 /// Room for the bodies of all requests.
 #[derive(Clone)]
 pub struct BodyMemory {
     room: Arc<Semaphore>,
+    of_strangers: Arc<Semaphore>,
+}
+
+/// Whose body it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Sender {
+    SignedIn,
+    Stranger,
 }
 
 /// The room that one body takes; given back when dropped.
 pub(crate) struct Held {
-    memory: BodyMemory,
+    room: Arc<Semaphore>,
     permit: Option<OwnedSemaphorePermit>,
     bytes: usize,
 }
@@ -27,11 +39,20 @@ pub(crate) struct Held {
 impl BodyMemory {
     /// Room for so many bytes.
     pub fn new(bytes: usize) -> Self {
-        Self { room: Arc::new(Semaphore::new((bytes / UNIT).min(Semaphore::MAX_PERMITS))) }
+        let units = (bytes / UNIT).min(Semaphore::MAX_PERMITS);
+        let of_strangers = units / OF_STRANGERS;
+        Self {
+            room: Arc::new(Semaphore::new(units - of_strangers)),
+            of_strangers: Arc::new(Semaphore::new(of_strangers)),
+        }
     }
 
-    pub(crate) fn hold(&self) -> Held {
-        Held { memory: self.clone(), permit: None, bytes: FREE }
+    pub(crate) fn hold(&self, sender: Sender) -> Held {
+        let room = match sender {
+            Sender::SignedIn => &self.room,
+            Sender::Stranger => &self.of_strangers,
+        };
+        Held { room: Arc::clone(room), permit: None, bytes: FREE }
     }
 }
 
@@ -52,7 +73,7 @@ impl Held {
         }
         let more = (bytes - self.bytes).div_ceil(UNIT);
         let wanted = u32::try_from(more).map_err(|err| ApiError::internal(err.to_string()))?;
-        let permit = Arc::clone(&self.memory.room).try_acquire_many_owned(wanted);
+        let permit = Arc::clone(&self.room).try_acquire_many_owned(wanted);
         let permit =
             permit.map_err(|_none_left| ApiError::overloaded("no memory is left for bodies"))?;
         match &mut self.permit {
@@ -66,13 +87,14 @@ impl Held {
 
 #[cfg(test)]
 mod tests {
+    use super::Sender::{SignedIn, Stranger};
     use super::*;
 
     #[test]
     fn bodies_share_one_room_and_give_it_back() {
-        let memory = BodyMemory::new(100 * UNIT);
-        let (mut first, mut second) = (memory.hold(), memory.hold());
-        first.grow_to(FREE + 80 * UNIT).unwrap();
+        let memory = BodyMemory::new(160 * UNIT);
+        let (mut first, mut second) = (memory.hold(SignedIn), memory.hold(SignedIn));
+        first.grow_to(FREE + 120 * UNIT).unwrap();
 
         assert!(second.grow_to(FREE + 30 * UNIT).is_err());
         drop(first);
@@ -80,9 +102,19 @@ mod tests {
     }
 
     #[test]
+    fn strangers_cannot_take_the_room_of_those_who_are_signed_in() {
+        let memory = BodyMemory::new(160 * UNIT);
+        let mut stranger = memory.hold(Stranger);
+        stranger.grow_to(FREE + 20 * UNIT).unwrap();
+
+        assert!(stranger.grow_to(FREE + 21 * UNIT).is_err());
+        assert!(memory.hold(SignedIn).grow_to(FREE + 140 * UNIT).is_ok());
+    }
+
+    #[test]
     fn small_bodies_take_no_room() {
         let memory = BodyMemory::new(0);
 
-        assert!(memory.hold().grow_to(FREE).is_ok());
+        assert!(memory.hold(Stranger).grow_to(FREE).is_ok());
     }
 }

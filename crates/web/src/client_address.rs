@@ -40,13 +40,15 @@ impl TrustedProxies {
         let Some(mut ip) = request.peer_addr().map(|it| it.ip().to_canonical()) else {
             return ClientAddress { ip: None, forwarded };
         };
-        let hops: Vec<&str> = headers
+        // By bytes: what a client wrote into the header must not make the part
+        // unreadable that a proxy has put behind it.
+        let hops: Vec<&[u8]> = headers
             .get_all(X_FORWARDED_FOR)
-            .filter_map(|it| it.to_str().ok())
-            .flat_map(|it| it.split(','))
+            .flat_map(|it| it.as_bytes().split(|byte| *byte == b','))
             .collect();
         for hop in hops.into_iter().rev() {
-            let (true, Some(before)) = (self.contains(ip), parse(hop)) else { break };
+            let hop = std::str::from_utf8(hop).ok().and_then(parse);
+            let (true, Some(before)) = (self.contains(ip), hop) else { break };
             ip = before;
         }
         ClientAddress { ip: Some(ip), forwarded }
@@ -68,6 +70,7 @@ fn parse(hop: &str) -> Option<IpAddr> {
 
 #[cfg(test)]
 mod tests {
+    use actix_web::http::header::HeaderValue;
     use actix_web::test::TestRequest;
 
     use super::*;
@@ -95,6 +98,18 @@ mod tests {
         assert_eq!(client(&trusted, "10.0.0.1", "198.51.100.7:4711"), "198.51.100.7");
         assert_eq!(client(&trusted, "10.0.0.1", "[2001:db8::1]:4711"), "2001:db8::1");
         assert_eq!(client(&trusted, "10.0.0.1", "unknown"), "10.0.0.1");
+    }
+
+    #[test]
+    fn what_a_stranger_writes_does_not_hide_what_a_proxy_adds() {
+        let trusted = TrustedProxies::new(vec!["10.0.0.0/8".parse().unwrap()]);
+        let header = HeaderValue::from_bytes(b"\xff\xfe, 198.51.100.7").unwrap();
+        let request = TestRequest::default()
+            .peer_addr("10.0.0.1:1".parse().unwrap())
+            .insert_header((X_FORWARDED_FOR, header))
+            .to_srv_request();
+
+        assert_eq!(trusted.client_of(&request).ip, "198.51.100.7".parse().ok());
     }
 
     #[test]

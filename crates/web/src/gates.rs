@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use actix_web::body::{EitherBody, MessageBody};
 use actix_web::dev::{ServiceRequest, ServiceResponse};
-use actix_web::http::StatusCode;
-use actix_web::http::header::{AUTHORIZATION, CONTENT_LENGTH, HeaderName};
+use actix_web::http::header::{AUTHORIZATION, CONTENT_LENGTH, HeaderName, UPGRADE};
+use actix_web::http::{ConnectionType, StatusCode};
 use actix_web::middleware::Next;
-use actix_web::{Error, HttpMessage, ResponseError, web};
+use actix_web::{Error, HttpMessage, HttpResponse, ResponseError, web};
 use pia_identity::{AccessTokens, AccountRules, Attempt, Claim, Standing, Standings};
 use pia_kernel::{Clock, Live, Secret};
 use pia_policy::{LicenceState, Licensed};
@@ -52,6 +52,9 @@ pub async fn admit<B: MessageBody + 'static>(
 ) -> Result<ServiceResponse<EitherBody<B>>, Error> {
     let gates = request.app_data::<web::Data<Gates>>().cloned();
     let gates = gates.ok_or_else(|| ApiError::internal("no gates are configured"))?;
+    if asks_for_websocket(&request) {
+        return Ok(request.into_response(no_websocket()).map_into_right_body());
+    }
     match gates.decide(&request).await {
         Ok(()) => Ok(next.call(request).await?.map_into_left_body()),
         Err(refusal) => Ok(request.into_response(refusal.error_response()).map_into_right_body()),
@@ -99,7 +102,7 @@ impl Gates {
     /// costs the guesser; and refused before anything of the body is read.
     async fn pass(&self, request: &ServiceRequest, route: &Route) -> Result<(), ApiError> {
         let claim = bearer(request).and_then(|token| self.tokens.read(token));
-        let payer = payer(request, claim);
+        let payer = payer(request, pays(route, claim));
         if let (Charge::AtGate(budget), Some(payer)) = (route.charge, payer) {
             self.charge(budget, payer).await?;
         }
@@ -184,6 +187,15 @@ impl Gates {
     }
 }
 
+/// Whose bucket a valid token opens. Not on the routes by which one comes in:
+/// whoever has accounts would have as many buckets to guess from.
+fn pays(route: &Route, claim: Option<Claim>) -> Option<Claim> {
+    let (Charge::AtGate(budget) | Charge::InHandler(budget)) = route.charge else { return claim };
+    let comes_in =
+        route.access == Access::Anonymous && matches!(budget, Budget::Auth | Budget::LocalAuth);
+    claim.filter(|_| !comes_in)
+}
+
 fn payer(request: &ServiceRequest, claim: Option<Claim>) -> Option<Payer> {
     let address = || {
         let address = request.extensions().get::<ClientAddress>().map(|it| it.ip);
@@ -196,6 +208,20 @@ fn payer(request: &ServiceRequest, claim: Option<Claim>) -> Option<Payer> {
 fn bearer(request: &ServiceRequest) -> Option<&str> {
     let (scheme, token) = text(request, AUTHORIZATION)?.split_once(' ')?;
     scheme.eq_ignore_ascii_case("Bearer").then_some(token.trim())
+}
+
+/// There is none, and the HTTP parser would take all that follows on the
+/// connection, the next request too, for this one's body.
+fn asks_for_websocket(request: &ServiceRequest) -> bool {
+    text(request, UPGRADE).is_some_and(|it| it.trim().eq_ignore_ascii_case("websocket"))
+}
+
+fn no_websocket() -> HttpResponse {
+    let message = "There is no WebSocket here.";
+    let refused = ApiError::refused(StatusCode::BAD_REQUEST, "upgrade_not_supported", message);
+    let mut response = refused.error_response();
+    response.head_mut().set_connection_type(ConnectionType::Close);
+    response
 }
 
 fn fits(request: &ServiceRequest, route: &Route) -> Result<(), ApiError> {

@@ -108,11 +108,14 @@ impl Layer {
 
 /// The text of a file, if it is there.
 fn read(path: &Path) -> Result<Option<String>, String> {
-    let file = match std::fs::File::open(path) {
-        Ok(file) => file,
+    // Looked at before it is opened: a pipe would keep us waiting there.
+    match std::fs::metadata(path) {
+        Ok(it) if it.is_file() => {}
+        Ok(_) => return Err("expected a file".to_owned()),
         Err(err) if err.kind() == ErrorKind::NotFound => return Ok(None),
         Err(err) => return Err(err.to_string()),
-    };
+    }
+    let file = std::fs::File::open(path).map_err(|err| err.to_string())?;
     let mut text = String::new();
     let length = file.take(LONGEST_FILE + 1).read_to_string(&mut text);
     match u64::try_from(length.map_err(|err| err.to_string())?) {

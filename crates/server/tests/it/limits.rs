@@ -232,3 +232,18 @@ async fn raised_budgets_take_effect_at_once() {
     assert_eq!(stranger.get("/api/capabilities").await.status, 200);
     assert_eq!(register(&app, "192.0.2.1").await.status, 200);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_account_opens_no_bucket_to_guess_from() {
+    let app = behind_a_proxy(Fresh::sqlite()).with("RateLimits__LocalAuth", 2).start().await;
+    let ada = app.signed_in().await;
+    let guess = async |caller: &Client| {
+        let credentials = json!({ "email": "bob@example.org", "password": "a wrong password" });
+        post_from("192.0.2.7", caller, "/auth/login/local", credentials).await
+    };
+    for _ in 0..2 {
+        assert_eq!(guess(&app.stranger()).await.status, 401);
+    }
+
+    spent(&guess(&ada).await, 60);
+}

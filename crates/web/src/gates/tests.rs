@@ -204,3 +204,12 @@ async fn a_bearer_that_is_no_token_does_not_close_an_anonymous_route() {
 
     assert_eq!(ask(|| vec![route("/in")], licence(None), request).await.status, 200);
 }
+
+#[actix_web::test]
+async fn a_request_for_a_websocket_is_refused_before_its_body_is_looked_for() {
+    let request = test::TestRequest::get().uri("/in").insert_header(("upgrade", "WebSocket"));
+
+    let told = ask(|| vec![route("/in")], licence(None), request).await;
+
+    assert_eq!(error(&told), (400, "upgrade_not_supported"));
+}
