@@ -31,7 +31,8 @@ pub struct Gates {
     pub budgets: Arc<Budgets>,
     /// What they may call.
     pub licence: Live<LicenceState>,
-    /// Where the server can be set up: `https://…/admin/setup`.
+    /// Where the server can be set up: `https://…/admin/setup`, or the path
+    /// alone where nobody has said how the server is reached.
     pub setup_url: String,
     /// What they owe first.
     pub rules: Live<AccountRules>,

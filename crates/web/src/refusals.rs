@@ -1,5 +1,5 @@
 //! Which status each use case's errors have: here and not in `http`, since
-//! only the crate of [`ApiError`] may implement `From` for it.
+//! only the crate of `ApiError` may implement `From` for it.
 
 mod assistant;
 mod identity;

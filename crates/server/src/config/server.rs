@@ -24,6 +24,9 @@ pub struct ServerConfig {
     pub address: SocketAddr,
     /// Under which address clients and browsers know it, its path included.
     pub public_url: BaseUrl,
+    /// Where a browser sets the server up; without a host where the operator
+    /// has not said how the server is reached.
+    pub setup_url: String,
     /// The path before every route: empty, or `/pia`.
     pub base_path: String,
     /// Proxies whose word on the client's address is taken.
@@ -61,12 +64,20 @@ impl ServerConfig {
         let base_path = from.restart("BasePath").optional::<BasePath>();
         let base_path = base_path.map(|it| it.0).unwrap_or_default();
         let tls = TlsFiles::read(&mut from.section("Tls"));
-        let public_url = public_url(from, derived(address, tls.is_some(), &base_path));
+        let named = named_url(from);
+        let known_as = named.as_ref().map_or(base_path.as_str(), BaseUrl::as_str);
+        let setup_url = format!("{known_as}/admin/setup");
+        let public_url = if from.environment().is_development() {
+            named.or_else(|| Some(derived(address, tls.is_some(), &base_path)))
+        } else {
+            named
+        };
         let workers = from.restart("Workers").within(cores, 1..=1024);
         let shutdown = Duration::ZERO..=Duration::from_mins(10);
         let config = Self {
             address,
             public_url: public_url?,
+            setup_url,
             base_path,
             trusted_proxies: from.restart("TrustedProxies").list(),
             workers,
@@ -118,9 +129,9 @@ impl TlsFiles {
 
 /// Never taken from a request: whoever sends one could choose where links in
 /// mails lead.
-fn public_url(from: &mut Section<'_>, derived: BaseUrl) -> Option<BaseUrl> {
+fn named_url(from: &mut Section<'_>) -> Option<BaseUrl> {
     if from.environment().is_development() {
-        return Some(from.restart("PublicUrl").or(derived));
+        return from.restart("PublicUrl").optional();
     }
     from.restart("PublicUrl").required("set the address under which clients reach the server")
 }

@@ -316,3 +316,12 @@ async fn what_the_licence_does_not_include_is_refused_by_name() {
         assert_eq!(stranger.refusal(), (401, "unauthorized"), "{path}");
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn where_nobody_has_said_how_the_server_is_reached_a_path_is_told() {
+    let app = Setting::on(Fresh::sqlite()).licensed(None).start().await;
+
+    let refused = app.stranger().get("/auth/me").await;
+
+    assert_eq!(refused.body["setupUrl"], "/admin/setup");
+}

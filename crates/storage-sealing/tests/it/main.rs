@@ -1,5 +1,5 @@
 //! What sealing's storage must do on every backend.
 
-#![expect(clippy::unwrap_used, reason = "tests")]
+#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
 
 mod key_register;
