@@ -23,6 +23,7 @@ mod verifier;
 mod bulk;
 mod effects;
 mod macros;
+mod pauses;
 pub mod schema;
 mod sql_types;
 
@@ -31,6 +32,7 @@ pub use connect::{OpenError, Options, Synchronous};
 pub use db::{AsyncPostgres, AsyncSqlite, Conn, Database, DbError, NotReady};
 pub use effects::WriteEffects;
 pub use migrations::migrate;
+pub use pauses::Pauses;
 pub use sql_types::{DbInstant, DbUid};
 pub use start::{StartError, Startup, migrate_only, start};
 pub use target::{Provider, Target, TargetError};

