@@ -18,13 +18,17 @@ use crate::usage_row::UsageRow;
 const MOST_WAITING: usize = 100_000;
 /// How many one transaction writes.
 const LARGEST_BATCH: usize = 256;
+/// How long records are gathered before they are written. Nobody waits for
+/// them, and a commit for each few would take more of the machine than the
+/// calls they tell of.
+const GATHERED_FOR: Duration = Duration::from_millis(50);
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 
 /// Writes usage down soon after it was noted.
 ///
-/// One task writes everything that is waiting in one transaction, and while
-/// that commits, the next batch gathers. Beyond 100,000 records the oldest are
+/// One task writes everything that was gathered over a moment in one
+/// transaction. Beyond 100,000 records the oldest are
 /// dropped and counted. Every clone is a handle on the same log.
 #[derive(Debug, Clone)]
 pub struct SqlUsageLog {
@@ -99,6 +103,9 @@ impl Writer {
         let (mut batch, mut pause) = (LARGEST_BATCH, FIRST_PAUSE);
         // Nothing is cut off that runs: what is given up is only waited for.
         while stop.run_until_cancelled(self.log.queue.filled()).await.is_some() {
+            if self.log.waiting() < LARGEST_BATCH as u64 {
+                let _in_a_hurry = stop.run_until_cancelled(self.rest(GATHERED_FOR)).await;
+            }
             if self.write(batch).await {
                 (batch, pause) = ((batch * 2).min(LARGEST_BATCH), FIRST_PAUSE);
             } else {
