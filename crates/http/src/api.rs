@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use pia_identity::{Accounts, Registration, Sessions, SignIn};
+use pia_identity::{Accounts, Registration, Sessions, SignIn, SignInHistory};
 use pia_kernel::{Live, Secret, SessionId};
 use pia_web::{ApiError, Runner};
 
@@ -17,6 +17,8 @@ pub struct Api {
     pub sign_in: SignIn,
     /// Staying signed in.
     pub sessions: Sessions,
+    /// Who tried to sign in.
+    pub history: SignInHistory,
     /// Looking at and changing one's account.
     pub accounts: Accounts,
     /// What `/ready` asks.

@@ -5,14 +5,16 @@ use std::time::Duration;
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use pia_kernel::{Clock, Live, Secret, Unavailable};
+use pia_kernel::{Clock, Live, Secret, Unavailable, UserId};
 use ring::digest;
 
 use crate::account::Account;
+use crate::device::Device;
 use crate::email::{self, fold_email};
 use crate::password_rules;
 use crate::ports::{
-    AccountStore, Attempt, AttemptStore, Credentials, PasswordHasher, Quota, Verdict,
+    AccountStore, Attempt, AttemptStore, Credentials, FailedSignIn, PasswordHasher, Quota,
+    SignInLog, SignInMethod, SignInOutcome, Verdict,
 };
 use crate::sessions::{Grant, Sessions};
 
@@ -68,6 +70,8 @@ pub struct SignInPorts {
     pub attempts: Arc<dyn AttemptStore>,
     /// What compares passwords.
     pub hasher: Arc<dyn PasswordHasher>,
+    /// Where failures are remembered for the account they concern.
+    pub log: Arc<dyn SignInLog>,
 }
 
 /// Signs people in.
@@ -94,11 +98,12 @@ impl SignIn {
     ///
     /// An unknown address, an account without a password, a deactivated one
     /// and a wrong password take the same steps to the same answer: one
-    /// attempt, one look, one hash.
+    /// attempt, one look, one hash, one note.
     pub async fn local(
         &self,
         email: &str,
         password: Secret<String>,
+        device: Device,
     ) -> Result<SignedIn, SignInError> {
         if !plausible(email, &password) {
             return Err(SignInError::WrongCredentials);
@@ -111,16 +116,22 @@ impl SignIn {
             Attempt::Allowed => {}
             Attempt::Wait(wait) => return Err(SignInError::TooMany { wait }),
         }
-        let proved = self.prove(email, password).await;
+        let device = device.tidy();
+        let proved = self.prove(email, password, &device).await;
         if !matches!(proved, Err(SignInError::WrongCredentials)) {
             self.put_back(&who, quota).await;
         }
         let account = proved?;
-        let grant = self.sessions.start(account.user).await?;
+        let grant = self.sessions.start(account.user, SignInMethod::Password, device).await?;
         Ok(SignedIn { account, grant })
     }
 
-    async fn prove(&self, email: &str, password: Secret<String>) -> Result<Account, SignInError> {
+    async fn prove(
+        &self,
+        email: &str,
+        password: Secret<String>,
+        device: &Device,
+    ) -> Result<Account, SignInError> {
         let (account, kept) = match self.ports.accounts.by_email(&fold_email(email)).await? {
             Some(Credentials { account, password_hash }) => (Some(account), password_hash),
             None => (None, None),
@@ -132,7 +143,28 @@ impl SignIn {
                 self.rehash(&account, password, &kept).await;
                 Ok(account)
             }
-            _ => Err(SignInError::WrongCredentials),
+            (_, account, _) => {
+                self.note_failure(account.map(|it| it.user), device).await;
+                Err(SignInError::WrongCredentials)
+            }
+        }
+    }
+
+    /// Remembers a wrong password for whoever's account it was tried on. That
+    /// it fails changes no answer.
+    async fn note_failure(&self, user: Option<UserId>, device: &Device) {
+        let attempt = FailedSignIn {
+            user,
+            at: self.clock.now(),
+            outcome: SignInOutcome::WrongPassword,
+            method: SignInMethod::Password,
+            device: device.clone(),
+        };
+        if let Err(err) = self.ports.log.failed(attempt).await {
+            tracing::warn!(
+                error = &err as &dyn std::error::Error,
+                "a sign-in that failed could not be remembered"
+            );
         }
     }
 
@@ -189,7 +221,9 @@ mod tests {
     use super::*;
     use crate::access_tokens::{AccessTokens, TokenNames};
     use crate::account::CustomerType;
-    use crate::ports::{MockAccountStore, MockAttemptStore, MockPasswordHasher, MockSessionStore};
+    use crate::ports::{
+        MockAccountStore, MockAttemptStore, MockPasswordHasher, MockSessionStore, MockSignInLog,
+    };
     use crate::refresh_tokens::RefreshKeys;
     use crate::sessions::SessionSettings;
     use crate::signing_keys::SigningKeys;
@@ -214,12 +248,13 @@ mod tests {
         verdict: fn() -> Result<Verdict, Unavailable>,
         attempt: Attempt,
         rehash: fn() -> Result<(), Unavailable>,
+        note: fn() -> Result<(), Unavailable>,
     }
 
     impl World {
         /// Someone or nobody with that address, and a verdict on what is typed.
         fn with(found: Found, verdict: fn() -> Result<Verdict, Unavailable>) -> Self {
-            Self { found, verdict, attempt: Attempt::Allowed, rehash: || Ok(()) }
+            Self { found, verdict, attempt: Attempt::Allowed, rehash: || Ok(()), note: || Ok(()) }
         }
 
         async fn sign_in(self, email: &str) -> (Result<SignedIn, SignInError>, Vec<String>) {
@@ -233,7 +268,7 @@ mod tests {
         ) -> (Result<SignedIn, SignInError>, Vec<String>) {
             let steps = Steps::default();
             let sign_in = self.build(&steps);
-            let outcome = sign_in.local(email, Secret::new(password.to_owned())).await;
+            let outcome = sign_in.local(email, Secret::new(password.to_owned()), device()).await;
             let steps = steps.lock().unwrap().clone();
             (outcome, steps)
         }
@@ -243,9 +278,17 @@ mod tests {
                 let steps = Arc::clone(steps);
                 move |step: &str| steps.lock().unwrap().push(step.to_owned())
             };
-            let World { found, verdict, attempt, rehash } = self;
+            let World { found, verdict, attempt, rehash, note } = self;
             let (mut accounts, mut attempts, mut hasher) =
                 (MockAccountStore::new(), MockAttemptStore::new(), MockPasswordHasher::new());
+            let mut failures = MockSignInLog::new();
+            let log = step.clone();
+            failures.expect_failed().returning(move |attempt| {
+                let whose = if attempt.user.is_some() { "somebody's" } else { "nobody's" };
+                assert_eq!(attempt.device, device());
+                log(&format!("note {whose} {}", attempt.outcome.name()));
+                note()
+            });
             let log = step.clone();
             attempts.expect_attempt().returning(move |_, _, _| {
                 log("attempt");
@@ -284,10 +327,15 @@ mod tests {
                 accounts: Arc::new(accounts),
                 attempts: Arc::new(attempts),
                 hasher: Arc::new(hasher),
+                log: Arc::new(failures),
             };
             let clock: Arc<dyn Clock> = Arc::new(FixedClock(Timestamp::UNIX_EPOCH));
             SignIn::new(ports, sessions(&clock), Live::new(SignInSettings::default()), clock)
         }
+    }
+
+    fn device() -> Device {
+        Device { app_version: Some("1.4".to_owned()), ..Device::default() }
     }
 
     fn credentials(kept: Option<&str>) -> Credentials {
@@ -331,14 +379,31 @@ mod tests {
     #[tokio::test]
     async fn whoever_does_not_come_in_takes_the_same_steps_to_the_same_answer() {
         // A store finds nobody for a deactivated account too.
-        for found in [Found::With("kept"), Found::WithoutPassword, Found::Nobody] {
+        for (found, note) in [
+            (Found::With("kept"), "note somebody's wrong_password"),
+            (Found::WithoutPassword, "note somebody's wrong_password"),
+            (Found::Nobody, "note nobody's wrong_password"),
+        ] {
             let world = World::with(found, || Ok(Verdict::Wrong));
 
             let (outcome, steps) = world.sign_in(ADDRESS).await;
 
             assert!(matches!(outcome, Err(SignInError::WrongCredentials)), "{found:?}");
-            assert_eq!(steps, ["attempt", "look for ada@example.org", "verify"], "{found:?}");
+            let look = "look for ada@example.org";
+            assert_eq!(steps, ["attempt", look, "verify", note], "{found:?}");
         }
+    }
+
+    #[tokio::test]
+    async fn a_failure_that_cannot_be_remembered_is_the_same_failure() {
+        let world = World {
+            note: || Err(Unavailable::new("storage", "down")),
+            ..World::with(Found::With("kept"), || Ok(Verdict::Wrong))
+        };
+
+        let (outcome, _) = world.sign_in(ADDRESS).await;
+
+        assert!(matches!(outcome, Err(SignInError::WrongCredentials)));
     }
 
     #[tokio::test]

@@ -8,7 +8,8 @@ use pia_console::Console;
 use pia_http::{AiApi, Api};
 use pia_identity::{
     AccessTokens, AccountStore, Accounts, AttemptStore, RefreshKeys, Registration,
-    RegistrationPorts, Sessions, SignIn, SignInPorts, SignInSettings, Standings,
+    RegistrationPorts, Sessions, SignIn, SignInHistory, SignInLog, SignInPorts, SignInSettings,
+    Standings,
 };
 use pia_kernel::{Clock, Live};
 use pia_passwords::Argon2Hasher;
@@ -16,7 +17,7 @@ use pia_policy::VerifyingKey;
 use pia_sealing::{AcceptNew, KeyError, KeyGuard, MasterKeys};
 use pia_storage::{Database, StartError};
 use pia_storage_assistant::SqlUsageLog;
-use pia_storage_identity::{SqlAccounts, SqlAttempts, SqlSessions};
+use pia_storage_identity::{SqlAccounts, SqlAttempts, SqlSessions, SqlSignIns};
 use pia_storage_sealing::SqlKeyRegister;
 use pia_upstream::{Limits, SetupError, Tls, TlsError, TokioWaits, Upstream};
 use pia_web::{Budgets, Gates, Metrics, RouteTable, Runner};
@@ -138,6 +139,7 @@ pub async fn compose(config: &LiveConfig, clock: Arc<dyn Clock>) -> Result<App, 
         registration: identity.registration,
         sign_in: identity.sign_in,
         sessions: identity.sessions,
+        history: identity.history,
         accounts: identity.accounts,
         readiness: Arc::new(readiness),
         openapi: config.follow(|it| it.open_api.enabled),
@@ -177,7 +179,9 @@ async fn guard(encryption: &Encryption, db: &Database) -> Result<(), KeyError> {
         KeyGuard::Known => {}
         KeyGuard::Succeeded => tracing::info!("the master key follows the previous one"),
         KeyGuard::GivenUp => {
-            tracing::warn!("the master key is new: what the old one sealed cannot be read any more");
+            tracing::warn!(
+                "the master key is new: what the old one sealed cannot be read any more"
+            );
         }
     }
     Ok(())
@@ -189,6 +193,7 @@ struct Identity {
     standings: Standings,
     sessions: Sessions,
     sign_in: SignIn,
+    history: SignInHistory,
     registration: Registration,
     accounts: Accounts,
     attempts: Arc<dyn AttemptStore>,
@@ -205,6 +210,7 @@ impl Identity {
         let clock = || Arc::clone(clock);
         let accounts: Arc<dyn AccountStore> = Arc::new(SqlAccounts::new(db.clone()));
         let attempts: Arc<dyn AttemptStore> = Arc::new(SqlAttempts::new(db.clone()));
+        let log: Arc<dyn SignInLog> = Arc::new(SqlSignIns::new(db.clone()));
         let cost = config.follow(|it| it.password_hashing.cost);
         let hasher = Arc::new(Argon2Hasher::new(cost, start.password_hashing.size)?);
         let standings = Standings::new(Arc::clone(&accounts), clock());
@@ -222,6 +228,7 @@ impl Identity {
             accounts: Arc::clone(&accounts),
             attempts: Arc::clone(&attempts),
             hasher: Arc::clone(&hasher) as _,
+            log: Arc::clone(&log),
         };
         let registration = RegistrationPorts {
             accounts: Arc::clone(&accounts),
@@ -232,6 +239,7 @@ impl Identity {
         let guesses = Live::new(SignInSettings::default());
         Ok(Self {
             sign_in: SignIn::new(sign_in, sessions.clone(), guesses, clock()),
+            history: SignInHistory::new(log, clock()),
             registration: Registration::new(registration, rules, clock()),
             accounts: Accounts::new(accounts, standings.clone(), clock()),
             tokens,
@@ -272,6 +280,7 @@ fn begin(
 ) {
     let housekeeping = Housekeeping {
         sessions: identity.sessions.clone(),
+        history: identity.history.clone(),
         attempts: Arc::clone(&identity.attempts),
         clock: Arc::clone(clock),
     };

@@ -28,6 +28,7 @@ diesel::table! {
 }
 
 diesel::table! {
+    use diesel::sql_types::{Nullable, Text};
     use crate::sql_types::{Instant, Uid};
 
     sessions (id) {
@@ -36,6 +37,32 @@ diesel::table! {
         began_at -> Instant,
         used_at -> Instant,
         expires_at -> Instant,
+        method -> Text,
+        device_id -> Nullable<Text>,
+        app_version -> Nullable<Text>,
+        os_version -> Nullable<Text>,
+        user_agent -> Nullable<Text>,
+        signed_in_from -> Nullable<Text>,
+        used_from -> Nullable<Text>,
+    }
+}
+
+diesel::table! {
+    use diesel::sql_types::{Nullable, Text};
+    use crate::sql_types::{Instant, Uid};
+
+    sign_ins (id) {
+        id -> Uid,
+        at -> Instant,
+        user_id -> Uid,
+        outcome -> Text,
+        method -> Text,
+        address -> Nullable<Text>,
+        device_id -> Nullable<Text>,
+        app_version -> Nullable<Text>,
+        os_version -> Nullable<Text>,
+        user_agent -> Nullable<Text>,
+        session_id -> Nullable<Uid>,
     }
 }
 
@@ -96,4 +123,4 @@ diesel::table! {
 }
 
 diesel::joinable!(sessions -> accounts (user_id));
-diesel::allow_tables_to_appear_in_same_query!(accounts, sessions, refresh_tokens);
+diesel::allow_tables_to_appear_in_same_query!(accounts, sessions, refresh_tokens, sign_ins);

@@ -131,6 +131,12 @@ impl ApiError {
         told
     }
 
+    /// There is nothing with that id, or it is somebody else's: who asks is
+    /// not told which.
+    pub(crate) fn nothing_of_yours() -> Self {
+        Self::refused(StatusCode::NOT_FOUND, "not_found", "You have nothing with this id.")
+    }
+
     pub(crate) fn no_such_path() -> Self {
         Self::refused(StatusCode::NOT_FOUND, "not_found", "There is no such path.")
     }

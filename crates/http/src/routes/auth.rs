@@ -7,7 +7,19 @@ use super::KIB;
 use crate::auth;
 
 pub(super) fn routes() -> Vec<Route> {
-    vec![register(), login(), refresh(), logout(), me(), business_profile()]
+    vec![
+        register(),
+        login(),
+        refresh(),
+        logout(),
+        me(),
+        sessions(),
+        // Before the route with an id, which this is none of.
+        revoke_others(),
+        revoke_session(),
+        login_history(),
+        business_profile(),
+    ]
 }
 
 fn register() -> Route {
@@ -110,6 +122,78 @@ fn me() -> Route {
             answer: Answer::Json(wire::<auth::MeResponse>),
             refusals: &[],
         },
+    }
+}
+
+fn sessions() -> Route {
+    Route {
+        method: Method::GET,
+        path: "/auth/sessions",
+        access: Access::Bearer,
+        licensing: Licensing::MayHaveEnded,
+        feature: None,
+        charge: Charge::AtGate(Budget::Global),
+        body_limit: 0,
+        handler: |route| route.to(auth::sessions),
+        docs: Docs {
+            tag: "auth",
+            summary: "Lists where the caller is signed in.",
+            request: None,
+            answer: Answer::Page(wire::<auth::SessionsResponse>),
+            refusals: &[],
+        },
+    }
+}
+
+fn revoke_session() -> Route {
+    Route {
+        method: Method::DELETE,
+        path: "/auth/sessions/{sessionId}",
+        access: Access::Bearer,
+        licensing: Licensing::MayHaveEnded,
+        feature: None,
+        charge: Charge::AtGate(Budget::Global),
+        // Not read: some clients send an empty object with everything.
+        body_limit: KIB,
+        handler: |route| route.to(auth::revoke_session),
+        docs: Docs {
+            tag: "auth",
+            summary: "Ends one of the caller's sessions.",
+            request: None,
+            answer: Answer::Json(wire::<auth::Done>),
+            refusals: &[(404, "The caller has no such session: `not_found`.")],
+        },
+    }
+}
+
+fn revoke_others() -> Route {
+    Route {
+        method: Method::POST,
+        path: "/auth/sessions/revoke-others",
+        handler: |route| route.to(auth::revoke_others),
+        docs: Docs {
+            tag: "auth",
+            summary: "Ends every session of the caller but the one that asks.",
+            request: None,
+            answer: Answer::Json(wire::<auth::RevokedResponse>),
+            refusals: &[],
+        },
+        ..revoke_session()
+    }
+}
+
+fn login_history() -> Route {
+    Route {
+        path: "/auth/login-history",
+        handler: |route| route.to(auth::login_history),
+        docs: Docs {
+            tag: "auth",
+            summary: "Lists attempts to sign in to the caller's account, newest first.",
+            request: None,
+            answer: Answer::Page(wire::<auth::LoginHistoryResponse>),
+            refusals: &[],
+        },
+        ..sessions()
     }
 }
 

@@ -20,6 +20,10 @@ const MEANT: &str = "
     POST /auth/logout              anyone    ended      auth
     GET  /auth/me                  signed-in ended      auth
     POST /auth/business-profile    signed-in licensed   auth
+    GET  /auth/sessions            signed-in ended      global
+    POST /auth/sessions/revoke-others  signed-in ended  global
+    DELETE /auth/sessions/{sessionId}  signed-in ended  global
+    GET  /auth/login-history       signed-in ended      global
     GET  /api/ai/status            signed-in ended      global   AiProxy
     GET  /api/ai/templates         signed-in ended      global   AiProxy
     POST /api/ai/optimize          signed-in licensed   ai       AiProxy
@@ -89,7 +93,7 @@ async fn a_stranger_is_turned_away_before_a_byte_of_their_body_is_read() {
         assert_eq!(answer.refusal(), (401, "unauthorized"), "{}", told(route));
         assert_eq!(answer.header("www-authenticate"), Some("Bearer"), "{}", told(route));
     }
-    assert_eq!(closed.len(), 9);
+    assert_eq!(closed.len(), 13);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -128,9 +132,12 @@ async fn another_method_is_told_which_ones_there_are() {
     for (path, allowed) in [
         ("/health", "GET, HEAD"),
         ("/auth/login/local", "POST"),
+        ("/auth/sessions/revoke-others", "POST"),
+        ("/auth/sessions/5", "DELETE"),
         ("/admin/setup", "GET, HEAD, POST"),
     ] {
-        for method in ["PUT", "DELETE", "PATCH", "OPTIONS", "INVENTED"] {
+        let others = ["PUT", "DELETE", "PATCH", "OPTIONS", "INVENTED"];
+        for method in others.into_iter().filter(|it| *it != allowed) {
             let answer = app.stranger().send(method, path, &[], b"").await;
 
             assert_eq!(answer.refusal(), (405, "method_not_allowed"), "{method} {path}");

@@ -6,5 +6,7 @@ mod accounts;
 mod attempts;
 mod people;
 mod registration;
+mod revoking;
 mod rotation;
 mod sessions;
+mod sign_ins;

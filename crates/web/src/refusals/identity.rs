@@ -2,7 +2,7 @@
 
 use actix_web::http::StatusCode;
 use pia_identity::{
-    AccountError, DeclareError, RefreshError, RegisterError, SignInError, Violation,
+    AccountError, DeclareError, RefreshError, RegisterError, RevokeError, SignInError, Violation,
 };
 
 use crate::{ApiError, FieldError};
@@ -62,6 +62,16 @@ impl From<RefreshError> for ApiError {
                 Self::refused(StatusCode::UNAUTHORIZED, "invalid_refresh_token", message)
             }
             RefreshError::Unavailable(err) => err.into(),
+        }
+    }
+}
+
+impl From<RevokeError> for ApiError {
+    fn from(err: RevokeError) -> Self {
+        match err {
+            RevokeError::Unknown => Self::nothing_of_yours(),
+            RevokeError::Gone => Self::unauthenticated(),
+            RevokeError::Unavailable(err) => err.into(),
         }
     }
 }
