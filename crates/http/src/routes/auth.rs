@@ -9,7 +9,9 @@ use crate::auth;
 pub(super) fn routes() -> Vec<Route> {
     vec![
         register(),
+        hosted_register(),
         login(),
+        hosted_login(),
         refresh(),
         logout(),
         me(),
@@ -45,6 +47,12 @@ fn register() -> Route {
     }
 }
 
+fn hosted_register() -> Route {
+    let summary = "The same as `/auth/register`, under its hosted name.";
+    let route = register();
+    Route { path: "/api/auth/register", docs: Docs { summary, ..route.docs }, ..route }
+}
+
 fn login() -> Route {
     Route {
         method: Method::POST,
@@ -63,6 +71,12 @@ fn login() -> Route {
             refusals: &[(401, "Address and password do not fit: `invalid_credentials`.")],
         },
     }
+}
+
+fn hosted_login() -> Route {
+    let summary = "The same as `/auth/login/local`, under its hosted name.";
+    let route = login();
+    Route { path: "/api/auth/login", docs: Docs { summary, ..route.docs }, ..route }
 }
 
 fn refresh() -> Route {

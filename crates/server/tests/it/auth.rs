@@ -3,6 +3,7 @@
 mod declaration;
 mod devices;
 mod history;
+mod hosted;
 mod instances;
 mod registration;
 mod sessions;

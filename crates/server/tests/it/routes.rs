@@ -20,6 +20,8 @@ const MEANT: &str = "
     POST /auth/logout              anyone    ended      auth
     GET  /auth/me                  signed-in ended      auth
     POST /auth/business-profile    signed-in licensed   auth
+    POST /api/auth/register        anyone    licensed   auth
+    POST /api/auth/login           anyone    ended      local-auth
     GET  /auth/sessions            signed-in ended      global
     POST /auth/sessions/revoke-others  signed-in ended  global
     DELETE /auth/sessions/{sessionId}  signed-in ended  global
