@@ -95,5 +95,15 @@ diesel::table! {
     }
 }
 
+diesel::table! {
+    use diesel::sql_types::Binary;
+    use crate::sql_types::Uid;
+
+    person_salts (user_id) {
+        user_id -> Uid,
+        salt -> Binary,
+    }
+}
+
 diesel::joinable!(sessions -> accounts (user_id));
 diesel::allow_tables_to_appear_in_same_query!(accounts, sessions, refresh_tokens);
