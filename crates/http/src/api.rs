@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use pia_identity::{Accounts, Registration, Sessions, SignIn};
+use pia_identity::{Accounts, Registration, SecondFactors, Sessions, SignIn};
 use pia_kernel::{Live, Secret, SessionId};
 use pia_web::{ApiError, Runner};
 
@@ -19,6 +19,8 @@ pub struct Api {
     pub sessions: Sessions,
     /// Looking at and changing one's account.
     pub accounts: Accounts,
+    /// Protecting one's account with a second factor.
+    pub second_factors: SecondFactors,
     /// What `/ready` asks.
     pub readiness: Arc<dyn Readiness>,
     /// Whether `/openapi/v1.json` is published.

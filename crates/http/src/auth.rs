@@ -4,8 +4,10 @@ mod business_profile;
 mod done;
 mod envelope;
 mod login;
+mod login_mfa;
 mod logout;
 mod me;
+pub(crate) mod mfa;
 mod refresh;
 mod register;
 
@@ -13,6 +15,7 @@ pub(crate) use business_profile::{BusinessProfileRequest, declare};
 pub(crate) use done::Done;
 pub(crate) use envelope::TokenEnvelope;
 pub(crate) use login::{LoginRequest, login};
+pub(crate) use login_mfa::{MfaLoginRequest, login_mfa};
 pub(crate) use logout::{LogoutRequest, logout};
 pub(crate) use me::{MeResponse, me};
 pub(crate) use refresh::{RefreshRequest, RefreshResponse, refresh};

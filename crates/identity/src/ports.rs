@@ -7,6 +7,10 @@ use pia_kernel::{Effects, Secret, SessionId, Timestamp, Unavailable, UserId};
 
 use crate::account::{Account, CustomerType, Standing};
 
+mod factors;
+
+pub use factors::*;
+
 /// An account that is about to be made.
 #[derive(Debug, Clone)]
 pub struct NewAccount {

@@ -1,4 +1,4 @@
-//! Signing in with an address and a password.
+//! Signing in with an address and a password, and a second factor.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,6 +10,8 @@ use ring::digest;
 
 use crate::account::Account;
 use crate::email::{self, fold_email};
+use crate::factor_challenges::{ChallengeError, FactorChallenges};
+use crate::factor_proofs::{FactorAnswer, ProofError};
 use crate::password_rules;
 use crate::ports::{
     AccountStore, Attempt, AttemptStore, Credentials, PasswordHasher, Quota, Verdict,
@@ -54,6 +56,33 @@ pub enum SignInError {
         /// When the next may be tried.
         wait: Duration,
     },
+    /// The password is right, and the account has a second factor.
+    #[error("a second factor is needed")]
+    FactorNeeded {
+        /// What [`SignIn::with_factor`] goes on with.
+        challenge: Secret<String>,
+    },
+    /// Something that is needed did not answer.
+    #[error(transparent)]
+    Unavailable(#[from] Unavailable),
+}
+
+/// Why a second factor did not sign its owner in.
+#[derive(Debug, thiserror::Error)]
+pub enum FactorSignInError {
+    /// The sign-in is unknown, over, or was tried too often: it must begin
+    /// with the password again.
+    #[error("the sign-in is over")]
+    Over,
+    /// The code is wrong, or was used before.
+    #[error("the code is wrong")]
+    WrongCode,
+    /// There were too many wrong codes for this account.
+    #[error("too many wrong codes for this account")]
+    TooMany {
+        /// When the next may be tried.
+        wait: Duration,
+    },
     /// Something that is needed did not answer.
     #[error(transparent)]
     Unavailable(#[from] Unavailable),
@@ -75,19 +104,22 @@ pub struct SignInPorts {
 pub struct SignIn {
     ports: SignInPorts,
     sessions: Sessions,
+    challenges: FactorChallenges,
     settings: Live<SignInSettings>,
     clock: Arc<dyn Clock>,
 }
 
 impl SignIn {
-    /// Sign-in that begins its sessions with `sessions`.
+    /// Sign-in that begins its sessions with `sessions`, after one of
+    /// `challenges` where the account asks for it.
     pub fn new(
         ports: SignInPorts,
         sessions: Sessions,
+        challenges: FactorChallenges,
         settings: Live<SignInSettings>,
         clock: Arc<dyn Clock>,
     ) -> Self {
-        Self { ports, sessions, settings, clock }
+        Self { ports, sessions, challenges, settings, clock }
     }
 
     /// Signs in with a password.
@@ -116,8 +148,34 @@ impl SignIn {
             self.put_back(&who, quota).await;
         }
         let account = proved?;
+        self.challenge(&account).await?;
         let grant = self.sessions.start(account.user).await?;
+        if let Err(needed) = self.challenge(&account).await {
+            // A factor that was put on since ended the sessions that there
+            // were, of which this was none yet.
+            self.sessions.end(&grant.refresh).await?;
+            return Err(needed);
+        }
         Ok(SignedIn { account, grant })
+    }
+
+    /// Goes on with a sign-in that asked for a second factor.
+    pub async fn with_factor(
+        &self,
+        challenge: &Secret<String>,
+        answer: &FactorAnswer,
+    ) -> Result<SignedIn, FactorSignInError> {
+        let user = self.challenges.meet(challenge, answer).await?;
+        let account = self.ports.accounts.find(user).await?.ok_or(FactorSignInError::Over)?;
+        let grant = self.sessions.start(user).await?;
+        Ok(SignedIn { account, grant })
+    }
+
+    async fn challenge(&self, account: &Account) -> Result<(), SignInError> {
+        match self.challenges.challenge(account.user).await? {
+            Some(challenge) => Err(SignInError::FactorNeeded { challenge }),
+            None => Ok(()),
+        }
     }
 
     async fn prove(&self, email: &str, password: Secret<String>) -> Result<Account, SignInError> {
@@ -163,6 +221,17 @@ impl SignIn {
     }
 }
 
+impl From<ChallengeError> for FactorSignInError {
+    fn from(err: ChallengeError) -> Self {
+        match err {
+            ChallengeError::Gone => Self::Over,
+            ChallengeError::Answer(ProofError::Wrong) => Self::WrongCode,
+            ChallengeError::Answer(ProofError::TooMany { wait }) => Self::TooMany { wait },
+            ChallengeError::Answer(ProofError::Unavailable(err)) => Self::Unavailable(err),
+        }
+    }
+}
+
 /// Whether there could be such an account. What is refused here is no
 /// account's address or password, so how soon it is refused tells nothing.
 fn plausible(email: &str, password: &Secret<String>) -> bool {
@@ -189,6 +258,7 @@ mod tests {
     use super::*;
     use crate::access_tokens::{AccessTokens, TokenNames};
     use crate::account::CustomerType;
+    use crate::fakes::Factors;
     use crate::ports::{MockAccountStore, MockAttemptStore, MockPasswordHasher, MockSessionStore};
     use crate::refresh_tokens::RefreshKeys;
     use crate::sessions::SessionSettings;
@@ -214,12 +284,20 @@ mod tests {
         verdict: fn() -> Result<Verdict, Unavailable>,
         attempt: Attempt,
         rehash: fn() -> Result<(), Unavailable>,
+        /// At which look at the account's factor it is on; never if nothing.
+        factor_on_at: Option<usize>,
     }
 
     impl World {
         /// Someone or nobody with that address, and a verdict on what is typed.
         fn with(found: Found, verdict: fn() -> Result<Verdict, Unavailable>) -> Self {
-            Self { found, verdict, attempt: Attempt::Allowed, rehash: || Ok(()) }
+            Self {
+                found,
+                verdict,
+                attempt: Attempt::Allowed,
+                rehash: || Ok(()),
+                factor_on_at: None,
+            }
         }
 
         async fn sign_in(self, email: &str) -> (Result<SignedIn, SignInError>, Vec<String>) {
@@ -243,7 +321,7 @@ mod tests {
                 let steps = Arc::clone(steps);
                 move |step: &str| steps.lock().unwrap().push(step.to_owned())
             };
-            let World { found, verdict, attempt, rehash } = self;
+            let World { found, verdict, attempt, rehash, factor_on_at } = self;
             let (mut accounts, mut attempts, mut hasher) =
                 (MockAccountStore::new(), MockAttemptStore::new(), MockPasswordHasher::new());
             let log = step.clone();
@@ -286,7 +364,10 @@ mod tests {
                 hasher: Arc::new(hasher),
             };
             let clock: Arc<dyn Clock> = Arc::new(FixedClock(Timestamp::UNIX_EPOCH));
-            SignIn::new(ports, sessions(&clock), Live::new(SignInSettings::default()), clock)
+            let factors = Factors::on_at_look(factor_on_at);
+            let challenges = factors.challenges(Arc::clone(&clock));
+            let settings = Live::new(SignInSettings::default());
+            SignIn::new(ports, sessions(&clock), challenges, settings, clock)
         }
     }
 
@@ -306,6 +387,7 @@ mod tests {
     fn sessions(clock: &Arc<dyn Clock>) -> Sessions {
         let mut store = MockSessionStore::new();
         store.expect_begin().returning(|_, _, _, _| Ok(()));
+        store.expect_end().returning(|_, _, _| Ok(None));
         let current = Secret::new("an example of thirty-two letters".to_owned());
         let keys = SigningKeys { current, previous: None };
         let names = TokenNames { issuer: "issuer".to_owned(), audience: "audience".to_owned() };
@@ -326,6 +408,34 @@ mod tests {
         assert_eq!(signed_in.account.email, ADDRESS);
         assert_ne!(signed_in.grant.session, SessionId::generate());
         assert_eq!(steps, ["attempt", "look for ada@example.org", "verify", "give back"]);
+    }
+
+    #[tokio::test]
+    async fn who_has_a_second_factor_is_asked_for_it_and_the_right_password_is_no_attempt() {
+        // Put on before the password was shown, or just before the session.
+        for look in [0, 1] {
+            let world = World {
+                factor_on_at: Some(look),
+                ..World::with(Found::With("kept"), || Ok(Verdict::Right))
+            };
+
+            let (outcome, steps) = world.sign_in(ADDRESS).await;
+
+            assert!(matches!(outcome, Err(SignInError::FactorNeeded { .. })), "{look}");
+            assert_eq!(steps.last().map(String::as_str), Some("give back"), "{look}");
+        }
+    }
+
+    #[tokio::test]
+    async fn whoever_has_a_second_factor_and_a_wrong_password_is_not_asked_for_it() {
+        let world = World {
+            factor_on_at: Some(0),
+            ..World::with(Found::With("kept"), || Ok(Verdict::Wrong))
+        };
+
+        let (outcome, _) = world.sign_in(ADDRESS).await;
+
+        assert!(matches!(outcome, Err(SignInError::WrongCredentials)));
     }
 
     #[tokio::test]

@@ -105,5 +105,41 @@ diesel::table! {
     }
 }
 
+diesel::table! {
+    use diesel::sql_types::{BigInt, Binary, Nullable};
+    use crate::sql_types::{Instant, Uid};
+
+    totp_factors (user_id) {
+        user_id -> Uid,
+        secret -> Binary,
+        begun_at -> Instant,
+        enabled_at -> Nullable<Instant>,
+        last_step -> BigInt,
+    }
+}
+
+diesel::table! {
+    use diesel::sql_types::Binary;
+    use crate::sql_types::Uid;
+
+    recovery_codes (user_id, hash) {
+        user_id -> Uid,
+        hash -> Binary,
+    }
+}
+
+diesel::table! {
+    use diesel::sql_types::{Binary, Integer};
+    use crate::sql_types::{Instant, Uid};
+
+    factor_challenges (hash) {
+        hash -> Binary,
+        user_id -> Uid,
+        expires_at -> Instant,
+        tries -> Integer,
+    }
+}
+
 diesel::joinable!(sessions -> accounts (user_id));
 diesel::allow_tables_to_appear_in_same_query!(accounts, sessions, refresh_tokens);
+diesel::allow_tables_to_appear_in_same_query!(accounts, factor_challenges);

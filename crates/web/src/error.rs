@@ -29,10 +29,8 @@ pub struct FieldError {
 }
 
 /// A failed request: what the client is told, and what only the log is.
-#[derive(Debug)]
 pub struct ApiError(Box<Told>);
 
-#[derive(Debug)]
 struct Told {
     status: StatusCode,
     code: &'static str,
@@ -142,6 +140,16 @@ impl From<Unavailable> for ApiError {
         Self::refused(StatusCode::SERVICE_UNAVAILABLE, "unavailable", message)
             .retry_after(SOON)
             .because(err)
+    }
+}
+
+/// Without the other fields, which may hold a token.
+impl fmt::Debug for ApiError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Told { status, code, message, cause, .. } = &*self.0;
+        let mut shown = f.debug_struct("ApiError");
+        shown.field("status", status).field("code", code).field("message", message);
+        shown.field("cause", cause).finish_non_exhaustive()
     }
 }
 

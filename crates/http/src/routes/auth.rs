@@ -48,7 +48,11 @@ fn login() -> Route {
             summary: "Signs in with a password.",
             request: Some(wire::<auth::LoginRequest>),
             answer: Answer::Json(wire::<auth::TokenEnvelope>),
-            refusals: &[(401, "Address and password do not fit: `invalid_credentials`.")],
+            refusals: &[(
+                401,
+                "Address and password do not fit: `invalid_credentials`. Or they do, and a second \
+                 factor is needed: `mfa_required`, with `mfaToken` and `methods`.",
+            )],
         },
     }
 }

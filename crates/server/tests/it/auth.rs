@@ -1,6 +1,7 @@
 //! Accounts, signing in, and staying so.
 
 mod declaration;
+mod factors;
 mod instances;
 mod registration;
 mod sessions;

@@ -16,6 +16,11 @@ const MEANT: &str = "
     GET  /api/e2ee/status          signed-in ended      global
     POST /auth/register            anyone    licensed   auth
     POST /auth/login/local         anyone    ended      local-auth
+    POST /auth/login/mfa           anyone    ended      local-auth
+    POST /auth/mfa/totp/begin      signed-in ended      global
+    POST /auth/mfa/totp/verify     signed-in ended      global
+    POST /auth/mfa/disable         signed-in ended      global
+    POST /auth/mfa/recovery-codes/regenerate  signed-in ended  global
     POST /auth/refresh             anyone    ended      auth
     POST /auth/logout              anyone    ended      auth
     GET  /auth/me                  signed-in ended      auth
@@ -89,7 +94,7 @@ async fn a_stranger_is_turned_away_before_a_byte_of_their_body_is_read() {
         assert_eq!(answer.refusal(), (401, "unauthorized"), "{}", told(route));
         assert_eq!(answer.header("www-authenticate"), Some("Bearer"), "{}", told(route));
     }
-    assert_eq!(closed.len(), 9);
+    assert_eq!(closed.len(), 13);
 }
 
 #[tokio::test(flavor = "multi_thread")]

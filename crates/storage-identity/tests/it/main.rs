@@ -4,6 +4,8 @@
 
 mod accounts;
 mod attempts;
+mod challenges;
+mod factors;
 mod people;
 mod registration;
 mod rotation;
