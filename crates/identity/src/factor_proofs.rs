@@ -8,8 +8,8 @@ use pia_kernel::{Clock, Live, Secret, Unavailable, UserId};
 use crate::account::Account;
 use crate::password_rules;
 use crate::ports::{
-    AccountStore, Attempt, AttemptStore, Evidence, Factor, FactorStore, PasswordHasher, Quota,
-    SecretBox, Verdict,
+    AccountStore, Attempt, AttemptStore, Evidence, Factor, FactorState, FactorStore,
+    PasswordHasher, Quota, SecretBox, Verdict,
 };
 use crate::recovery_codes;
 use crate::totp::{self, Digits};
@@ -173,7 +173,29 @@ impl FactorProofs {
             return Err(ProofError::Wrong);
         };
         let step = totp::check(&secret, &digits, self.clock.now())?;
+        if step.is_some() && factor.state == FactorState::On {
+            self.reseal(user, &factor.sealed, &secret).await;
+        }
         step.map(Evidence::Code).ok_or(ProofError::Wrong)
+    }
+
+    /// Keeps the secret under today's key. What fails here fails nobody's
+    /// code: the old key still opens it, and the next code tries again.
+    async fn reseal(&self, user: UserId, old: &[u8], secret: &Secret<Vec<u8>>) {
+        if !self.ports.secrets.is_outdated(old) {
+            return;
+        }
+        let resealed = async {
+            let new = self.ports.secrets.seal(user, PURPOSE, secret).await?;
+            self.ports.factors.reseal(user, old, &new).await
+        };
+        if let Err(err) = resealed.await {
+            tracing::warn!(
+                user.id = %user,
+                error = &err as &dyn std::error::Error,
+                "the secret of an authenticator could not be sealed anew"
+            );
+        }
     }
 
     async fn password(

@@ -37,6 +37,10 @@ pub(crate) struct State {
     pub(crate) audit: Vec<AuditEntry>,
     /// The session that the last change let go on.
     pub(crate) kept: Option<SessionId>,
+    /// Which sealed secrets were replaced by which.
+    pub(crate) resealed: Vec<(Vec<u8>, Vec<u8>)>,
+    /// Whether sealed secrets are under the key before.
+    pub(crate) key_changed: bool,
     /// Whether sealed secrets no longer open.
     pub(crate) key_lost: bool,
 }
@@ -187,6 +191,12 @@ impl FactorStore for Factors {
         Ok(good)
     }
 
+    async fn reseal(&self, _: UserId, old: &[u8], new: &[u8]) -> Result<(), Unavailable> {
+        let mut state = self.state.lock().unwrap();
+        state.resealed.push((old.to_vec(), new.to_vec()));
+        Ok(())
+    }
+
     async fn sweep(&self, _: Timestamp) -> Result<u64, Unavailable> {
         Ok(0)
     }
@@ -258,6 +268,10 @@ impl SecretBox for Factors {
         let label = [user.0.as_bytes(), purpose.as_bytes()].concat();
         let secret = sealed.strip_prefix(&label[..]).filter(|_| !lost);
         Ok(secret.map(|it| Secret::new(it.to_vec())))
+    }
+
+    fn is_outdated(&self, _: &[u8]) -> bool {
+        self.state.lock().unwrap().key_changed
     }
 }
 

@@ -97,6 +97,13 @@ impl Sealer {
         buffer.truncate(length);
         Ok(Secret::new(buffer))
     }
+
+    /// Whether a value was sealed under another key than the current, so that
+    /// it should be sealed anew while it can still be opened.
+    pub fn is_outdated(&self, sealed: &[u8]) -> bool {
+        let id = sealed.first_chunk().and_then(read_header);
+        id.is_some_and(|it| it != self.keys.current_id())
+    }
 }
 
 impl fmt::Debug for Sealer {

@@ -44,4 +44,8 @@ impl SecretBox for SealedSecrets {
             }
         }
     }
+
+    fn is_outdated(&self, sealed: &[u8]) -> bool {
+        self.0.is_outdated(sealed)
+    }
 }

@@ -113,6 +113,14 @@ impl SqlFactors {
         })
     }
 
+    async fn replace_secret(&self, user: UserId, old: &[u8], new: &[u8]) -> Result<(), DbError> {
+        use totp_factors::secret;
+        let kept = totp_factors::table.find(DbUid(user.0)).filter(secret.eq(old));
+        let update = diesel::update(kept).set(secret.eq(new));
+        on_conn!(self.db.writer(), |conn| update.execute(conn).await?);
+        Ok(())
+    }
+
     async fn forget(&self, since: Timestamp) -> Result<usize, DbError> {
         let stale =
             totp_factors::enabled_at.is_null().and(totp_factors::begun_at.lt(DbInstant(since)));
@@ -152,6 +160,10 @@ impl FactorStore for SqlFactors {
         codes: &[RecoveryHash],
     ) -> Result<bool, Unavailable> {
         Ok(self.exchange(&change, evidence, codes).await?)
+    }
+
+    async fn reseal(&self, user: UserId, old: &[u8], new: &[u8]) -> Result<(), Unavailable> {
+        Ok(self.replace_secret(user, old, new).await?)
     }
 
     async fn sweep(&self, since: Timestamp) -> Result<u64, Unavailable> {

@@ -205,6 +205,22 @@ async fn a_factor_that_was_taken_off_meets_no_challenge() {
 }
 
 #[tokio::test]
+async fn a_right_code_has_its_secret_sealed_anew_where_the_key_was_changed() {
+    for changed in [false, true] {
+        let world = world().await;
+        let (token, wrong) = (world.token().await, FactorAnswer::Code(secret("nonsense")));
+        world.kept.state.lock().unwrap().key_changed = changed;
+
+        world.meet(&token, wrong).await.unwrap_err();
+        let after_wrong = world.kept.state.lock().unwrap().resealed.len();
+        world.meet(&token, world.code(0)).await.unwrap();
+
+        let resealed = world.kept.state.lock().unwrap().resealed.len();
+        assert_eq!((after_wrong, resealed), (0, usize::from(changed)));
+    }
+}
+
+#[tokio::test]
 async fn only_a_hash_of_the_token_is_kept() {
     let world = world().await;
 

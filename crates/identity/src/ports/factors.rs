@@ -26,6 +26,9 @@ pub trait SecretBox: Send + Sync {
         purpose: &'static str,
         sealed: &[u8],
     ) -> Result<Option<Secret<Vec<u8>>>, Unavailable>;
+
+    /// Whether what was sealed should be sealed anew while it can be opened.
+    fn is_outdated(&self, sealed: &[u8]) -> bool;
 }
 
 /// How far a user is with their authenticator.
@@ -122,6 +125,10 @@ pub trait FactorStore: Send + Sync {
         evidence: Evidence,
         codes: &[RecoveryHash],
     ) -> Result<bool, Unavailable>;
+
+    /// Replaces a sealed secret by the same one sealed anew, if it is still
+    /// `old`.
+    async fn reseal(&self, user: UserId, old: &[u8], new: &[u8]) -> Result<(), Unavailable>;
 
     /// Forgets factors that were begun before `since` and never put on.
     /// Answers how many they were.

@@ -144,6 +144,7 @@ async fn what_the_previous_key_sealed_is_opened_and_new_values_are_under_the_cur
     let new = both.seal(ada(), PLACE, &plain()).await.unwrap();
 
     assert_eq!(both.open(ada(), PLACE, &old).await.unwrap().expose(), PLAIN);
+    assert!(both.is_outdated(&old) && !both.is_outdated(&new));
     let only_new = sealer(&salts, 2, None);
     assert_eq!(only_new.open(ada(), PLACE, &new).await.unwrap().expose(), PLAIN);
     let lost = only_new.open(ada(), PLACE, &old).await;

@@ -25,6 +25,7 @@ pia_testkit::contract! {
     without_a_factor_that_is_on_nothing_is_good,
     a_change_ends_all_sessions_but_its_own_and_those_of_others,
     nothing_changes_for_a_deactivated_account,
+    a_secret_is_sealed_anew_only_where_the_old_one_stands,
     factors_that_were_never_put_on_are_swept,
     all_of_it_goes_with_the_account,
 }
@@ -229,6 +230,17 @@ async fn nothing_changes_for_a_deactivated_account(db: Database) {
     assert!(!good(&factors, user, Evidence::Password).await);
     let disabled = factors.disable(change(user, SessionId::generate()), Evidence::Password).await;
     assert!(!disabled.unwrap());
+}
+
+async fn a_secret_is_sealed_anew_only_where_the_old_one_stands(db: Database) {
+    let (user, factors) = (person(&db, "ada@example.org").await, SqlFactors::new(db.clone()));
+    enable(&db, user).await;
+
+    factors.reseal(user, b"another", b"wrong").await.unwrap();
+    factors.reseal(user, b"sealed", b"anew").await.unwrap();
+
+    let kept = Factor { sealed: b"anew".to_vec(), state: FactorState::On };
+    assert_eq!(factors.factor(user).await.unwrap(), Some(kept));
 }
 
 async fn factors_that_were_never_put_on_are_swept(db: Database) {

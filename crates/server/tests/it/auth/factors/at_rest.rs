@@ -158,15 +158,23 @@ async fn each_step_is_audited(database: Fresh) {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_secret_outlives_a_change_of_the_master_key() {
     let ada = Ada::on(Fresh::sqlite()).await;
-    let at = || Arc::<ManualClock>::clone(&ada.clock);
     let changed = Setting::beside(&ada.app)
-        .with("Encryption__MasterKey", ANOTHER_KEY)
-        .with("Encryption__PreviousMasterKey", crate::harness::MASTER_KEY);
-    let changed = changed.at(at()).start().await;
+        .at(Arc::<ManualClock>::clone(&ada.clock))
+        .with("Encryption__MasterKey", ANOTHER_KEY);
+    let both = changed.with("Encryption__PreviousMasterKey", crate::harness::MASTER_KEY);
+    let both = both.start().await;
 
-    let answered = answer(&changed, &challenge(&changed).await, &ada.code()).await;
+    let answered = answer(&both, &challenge(&both).await, &ada.code()).await;
+    // With a right code the secret is sealed anew, and the old key may go.
+    ada.clock.advance(Duration::from_secs(30));
+    let new = Setting::beside(&both)
+        .at(Arc::<ManualClock>::clone(&ada.clock))
+        .with("Encryption__MasterKey", ANOTHER_KEY);
+    let new = new.start().await;
+    let later = answer(&new, &challenge(&new).await, &ada.code()).await;
 
     assert_eq!(answered.status, 200, "{}", answered.text());
+    assert_eq!(later.status, 200, "{}", later.text());
 }
 
 #[tokio::test(flavor = "multi_thread")]
