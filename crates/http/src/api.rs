@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use pia_identity::{Accounts, Registration, Sessions, SignIn};
+use pia_identity::{Accounts, Registration, SecondFactors, Sessions, SignIn, SignInHistory};
 use pia_kernel::{Live, Secret, SessionId};
 use pia_web::{ApiError, Runner};
 
@@ -17,8 +17,12 @@ pub struct Api {
     pub sign_in: SignIn,
     /// Staying signed in.
     pub sessions: Sessions,
+    /// Who tried to sign in.
+    pub history: SignInHistory,
     /// Looking at and changing one's account.
     pub accounts: Accounts,
+    /// Protecting one's account with a second factor.
+    pub second_factors: SecondFactors,
     /// What `/ready` asks.
     pub readiness: Arc<dyn Readiness>,
     /// Whether `/openapi/v1.json` is published.

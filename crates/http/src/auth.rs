@@ -4,16 +4,25 @@ mod business_profile;
 mod done;
 mod envelope;
 mod login;
+mod login_history;
+mod login_mfa;
 mod logout;
 mod me;
+pub(crate) mod mfa;
 mod refresh;
 mod register;
+mod sessions;
 
 pub(crate) use business_profile::{BusinessProfileRequest, declare};
 pub(crate) use done::Done;
 pub(crate) use envelope::TokenEnvelope;
 pub(crate) use login::{LoginRequest, login};
+pub(crate) use login_history::{LoginHistoryResponse, login_history};
+pub(crate) use login_mfa::{MfaLoginRequest, login_mfa};
 pub(crate) use logout::{LogoutRequest, logout};
 pub(crate) use me::{MeResponse, me};
 pub(crate) use refresh::{RefreshRequest, RefreshResponse, refresh};
 pub(crate) use register::{RegisterRequest, RegisterResponse, register};
+pub(crate) use sessions::{
+    RevokedResponse, SessionsResponse, revoke_others, revoke_session, sessions,
+};

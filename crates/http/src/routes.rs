@@ -2,6 +2,7 @@
 
 mod ai;
 mod auth;
+mod mfa;
 mod utility;
 
 use pia_web::Route;
@@ -11,5 +12,6 @@ const MIB: usize = 1024 * KIB;
 
 /// What registration, gates, OpenAPI and tests are made of.
 pub fn routes() -> Vec<Route> {
-    utility::routes().into_iter().chain(auth::routes()).chain(ai::routes()).collect()
+    let accounts = auth::routes().into_iter().chain(mfa::routes());
+    utility::routes().into_iter().chain(accounts).chain(ai::routes()).collect()
 }

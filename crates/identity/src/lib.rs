@@ -3,38 +3,58 @@
 mod access_tokens;
 mod account;
 mod accounts;
+mod device;
 mod email;
+mod factor_challenges;
+mod factor_proofs;
+#[cfg(test)]
+mod fakes;
 mod password_rules;
 mod ports;
+mod recovery_codes;
 mod refresh_tokens;
 mod registration;
+mod second_factors;
 mod sessions;
 mod sign_in;
+mod sign_in_history;
 mod signing_keys;
 mod standings;
+mod totp;
 mod violation;
 
 pub use access_tokens::{AccessTokens, Claim, Issued, TokenNames};
 pub use account::{Account, AccountRules, CustomerType, Standing};
 pub use accounts::{AccountError, Accounts, DeclareError, TraderDeclaration};
+pub use device::Device;
 pub use email::fold_email;
+pub use factor_challenges::FactorChallenges;
+pub use factor_proofs::{FactorAnswer, FactorPorts, FactorSettings, FreshProof};
 pub use password_rules::MOST_PASSWORD_CHARS;
 pub use ports::{
-    AccountStore, Attempt, AttemptStore, Credentials, EndEffects, NewAccount, NewSession,
-    PasswordHasher, Presented, Quota, Registered, Rotation, Seats, SessionStore, TokenHash,
-    Verdict,
+    AccountStore, Attempt, AttemptStore, ChallengeStore, Credentials, EndEffects, Evidence, Factor,
+    FactorChange, FactorState, FactorStore, FailedSignIn, NewAccount, NewChallenge, NewSession,
+    PasswordHasher, Presented, Quota, RecoveryHash, Redeemed, Redemption, Registered, Revoked,
+    Rotation, Seats, SecretBox, SessionEntry, SessionStore, SignInEntry, SignInLog, SignInMethod,
+    SignInOutcome, Step, TokenHash, Verdict,
 };
 #[cfg(feature = "mock")]
 pub use ports::{
-    MockAccountStore, MockAttemptStore, MockPasswordHasher, MockSeats, MockSessionStore,
+    MockAccountStore, MockAttemptStore, MockChallengeStore, MockFactorStore, MockPasswordHasher,
+    MockSeats, MockSecretBox, MockSessionStore, MockSignInLog,
 };
 pub use refresh_tokens::RefreshKeys;
 pub use registration::{
     NewPerson, RegisterError, Registration, RegistrationPolicy, RegistrationPorts,
     RegistrationRules,
 };
-pub use sessions::{Grant, RefreshError, SessionSettings, Sessions};
-pub use sign_in::{SignIn, SignInError, SignInPorts, SignInSettings, SignedIn};
+pub use second_factors::{
+    ConfirmError, EnrolError, FactorChangeError, RecoveryCodes, SecondFactors,
+};
+pub use sessions::{Grant, RefreshError, RevokeError, SessionSettings, Sessions};
+pub use sign_in::{FactorSignInError, SignIn, SignInError, SignInPorts, SignInSettings, SignedIn};
+pub use sign_in_history::SignInHistory;
 pub use signing_keys::SigningKeys;
 pub use standings::Standings;
+pub use totp::Enrolment;
 pub use violation::Violation;

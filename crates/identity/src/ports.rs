@@ -1,11 +1,23 @@
 //! What this domain asks of the outside world.
 
+mod sign_in_log;
+
 use std::time::Duration;
 
 use async_trait::async_trait;
-use pia_kernel::{Effects, Secret, SessionId, Timestamp, Unavailable, UserId};
+use pia_kernel::{Effects, Page, Secret, SessionId, Timestamp, Unavailable, UserId};
 
+use crate::access_tokens::Claim;
 use crate::account::{Account, CustomerType, Standing};
+use crate::device::Device;
+
+#[cfg(any(test, feature = "mock"))]
+pub use sign_in_log::MockSignInLog;
+pub use sign_in_log::{FailedSignIn, SignInEntry, SignInLog, SignInMethod, SignInOutcome};
+
+mod factors;
+
+pub use factors::*;
 
 /// An account that is about to be made.
 #[derive(Debug, Clone)]
@@ -105,10 +117,40 @@ pub struct NewSession {
     pub at: Timestamp,
     /// When it ends unless it is continued before.
     pub expires_at: Timestamp,
+    /// How its user proved who they are.
+    pub method: SignInMethod,
+    /// What it is used on.
+    pub device: Device,
+}
+
+/// A live session as its user is told of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SessionEntry {
+    /// The session.
+    pub session: SessionId,
+    /// When it began.
+    pub began_at: Timestamp,
+    /// When it was continued last, or else began.
+    pub used_at: Timestamp,
+    /// How its user proved who they are: see [`SignInMethod::name`].
+    pub method: String,
+    /// From where they did.
+    pub signed_in_from: Option<String>,
+    /// What it is used on, and from where it was continued last.
+    pub device: Device,
+}
+
+/// Which of a user's sessions are to end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Revoked {
+    /// This one.
+    One(SessionId),
+    /// All but the one that says so.
+    Others,
 }
 
 /// A refresh token that a device presents to have it replaced.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Presented {
     /// What it is known by.
     pub hash: TokenHash,
@@ -120,6 +162,8 @@ pub struct Presented {
     pub grace: Duration,
     /// How long the session lives from now on unless it is continued again.
     pub lifetime: Duration,
+    /// What presents it; what it leaves unsaid stays as it was.
+    pub device: Device,
 }
 
 /// What came of presenting a refresh token.
@@ -145,7 +189,8 @@ pub type EndEffects = fn(UserId, Timestamp) -> Effects;
 #[cfg_attr(any(test, feature = "mock"), mockall::automock)]
 #[async_trait]
 pub trait SessionStore: Send + Sync {
-    /// Stores a new session and its effects, atomically.
+    /// Stores a new session, the sign-in it began with and its effects,
+    /// atomically.
     ///
     /// Of a user's live sessions at most `most` stay, however many begin at
     /// once: those that began first end, each with what `if_ended` says.
@@ -180,6 +225,28 @@ pub trait SessionStore: Send + Sync {
         at: Timestamp,
         effects: EndEffects,
     ) -> Result<Option<(UserId, SessionId)>, Unavailable>;
+
+    /// A part of a user's live sessions, those that began last first.
+    async fn page(
+        &self,
+        user: UserId,
+        now: Timestamp,
+        page: Page,
+    ) -> Result<Vec<SessionEntry>, Unavailable>;
+
+    /// Ends live sessions of a user, each with its effects, if the session
+    /// that says so is live itself. Answers how many ended; nothing if it is
+    /// not.
+    ///
+    /// However many do so at once, none is ended by a session that is over,
+    /// and no session outlives it that began before.
+    async fn revoke(
+        &self,
+        by: Claim,
+        which: Revoked,
+        now: Timestamp,
+        effects: EndEffects,
+    ) -> Result<Option<u64>, Unavailable>;
 
     /// Forgets sessions that expired before `now`. Answers how many they were.
     async fn sweep(&self, now: Timestamp) -> Result<u64, Unavailable>;

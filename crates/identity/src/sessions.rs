@@ -3,10 +3,15 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use pia_kernel::{Clock, Effects, Live, Secret, SessionId, Timestamp, Unavailable, UserId};
+use pia_kernel::{
+    Clock, Effects, Live, Page, Part, Place, Secret, SessionId, Timestamp, Unavailable, UserId,
+};
 
 use crate::access_tokens::{AccessTokens, Claim};
-use crate::ports::{NewSession, Presented, Rotation, SessionStore};
+use crate::device::Device;
+use crate::ports::{
+    NewSession, Presented, Revoked, Rotation, SessionEntry, SessionStore, SignInMethod,
+};
 use crate::refresh_tokens::{self, RefreshKeys, Shown};
 use crate::standings::Standings;
 
@@ -61,6 +66,20 @@ pub enum RefreshError {
     Unavailable(#[from] Unavailable),
 }
 
+/// Why no session was ended at its user's wish.
+#[derive(Debug, thiserror::Error)]
+pub enum RevokeError {
+    /// The user has no such session, or has it no longer.
+    #[error("the user has no such session")]
+    Unknown,
+    /// The session that asked for it is over itself.
+    #[error("the session that asked is over")]
+    Gone,
+    /// The store did not answer.
+    #[error(transparent)]
+    Unavailable(#[from] Unavailable),
+}
+
 /// Sessions and the tokens that continue them.
 #[derive(Clone)]
 pub struct Sessions {
@@ -86,7 +105,12 @@ impl Sessions {
     }
 
     /// Begins a session of a user who has just proved who they are.
-    pub async fn start(&self, user: UserId) -> Result<Grant, Unavailable> {
+    pub async fn start(
+        &self,
+        user: UserId,
+        method: SignInMethod,
+        device: Device,
+    ) -> Result<Grant, Unavailable> {
         let settings = *self.settings.get();
         let (session, refresh) = (SessionId::generate(), refresh_tokens::fresh()?);
         let at = self.clock.now();
@@ -96,6 +120,8 @@ impl Sessions {
             hash: self.keys.hash(&refresh),
             at,
             expires_at: at + settings.refresh_lifetime,
+            method,
+            device: device.tidy(),
         };
         let started = Effects::audit(at, user, "session.started");
         self.store.begin(new, settings.most, started, evicted).await?;
@@ -105,9 +131,14 @@ impl Sessions {
     }
 
     /// Spends a refresh token for the next one.
-    pub async fn refresh(&self, token: &Secret<String>) -> Result<Grant, RefreshError> {
+    pub async fn refresh(
+        &self,
+        token: &Secret<String>,
+        device: Device,
+    ) -> Result<Grant, RefreshError> {
+        let device = device.tidy();
         for shown in self.keys.seen(token) {
-            let presented = self.presented(&shown).await?;
+            let presented = self.presented(&shown, device.clone()).await?;
             match self.store.rotate(presented, reuse_detected).await? {
                 Rotation::Rotated { user, session } => {
                     return Ok(self.grant(user, session, shown.successor)?);
@@ -151,12 +182,39 @@ impl Sessions {
         Ok(None)
     }
 
+    /// A part of a user's live sessions, those that began last first.
+    pub async fn page(&self, user: UserId, page: Page) -> Result<Part<SessionEntry>, Unavailable> {
+        let live = self.store.page(user, self.clock.now(), page.and_one_more()).await?;
+        Ok(page.part_of(live, |it| Place { at: it.began_at, id: it.session.0 }))
+    }
+
+    /// Ends one of the caller's sessions, which may be their current one.
+    pub async fn revoke(&self, caller: Claim, session: SessionId) -> Result<(), RevokeError> {
+        match self.end_all(caller, Revoked::One(session)).await? {
+            0 => Err(RevokeError::Unknown),
+            _ => Ok(()),
+        }
+    }
+
+    /// Ends every session of the caller but their current one. Answers how
+    /// many they were.
+    pub async fn revoke_others(&self, caller: Claim) -> Result<u64, RevokeError> {
+        self.end_all(caller, Revoked::Others).await
+    }
+
+    async fn end_all(&self, caller: Claim, which: Revoked) -> Result<u64, RevokeError> {
+        let ended = self.store.revoke(caller, which, self.clock.now(), revoked).await?;
+        // Also where nothing ended here: it may have elsewhere.
+        self.standings.forget_user(caller.user);
+        ended.ok_or(RevokeError::Gone)
+    }
+
     /// Forgets sessions that have expired. Answers how many they were.
     pub async fn sweep(&self) -> Result<u64, Unavailable> {
         self.store.sweep(self.clock.now()).await
     }
 
-    async fn presented(&self, shown: &Shown) -> Result<Presented, Unavailable> {
+    async fn presented(&self, shown: &Shown, device: Device) -> Result<Presented, Unavailable> {
         let settings = *self.settings.get();
         // A token that lost its answer just when the keys were changed has a
         // successor under the key before, and is not to be taken for stolen.
@@ -170,6 +228,7 @@ impl Sessions {
             at: self.clock.now(),
             grace: settings.grace,
             lifetime: settings.refresh_lifetime,
+            device,
         })
     }
 
@@ -193,6 +252,10 @@ fn reuse_detected(user: UserId, at: Timestamp) -> Effects {
     Effects::audit(at, user, "session.reuse_detected")
 }
 
+fn revoked(user: UserId, at: Timestamp) -> Effects {
+    Effects::audit(at, user, "session.revoked")
+}
+
 fn ended(user: UserId, at: Timestamp) -> Effects {
     Effects::audit(at, user, "session.ended")
 }
@@ -211,6 +274,17 @@ mod tests {
         sessions: Sessions,
         standings: Standings,
         access: AccessTokens,
+    }
+
+    const PASSWORD: SignInMethod = SignInMethod::Password;
+
+    /// A device that says more than can be kept.
+    fn device() -> Device {
+        Device { app_version: Some("1.4\0".to_owned()), ..Device::default() }
+    }
+
+    fn tidied() -> Device {
+        Device { app_version: Some("1.4".to_owned()), ..Device::default() }
     }
 
     fn secret(text: &str) -> Secret<String> {
@@ -242,7 +316,7 @@ mod tests {
     ) -> Result<Grant, RefreshError> {
         let mut store = MockSessionStore::new();
         store.expect_rotate().returning(move |_, _| rotation());
-        fixture(store, None).sessions.refresh(&secret("a token")).await
+        fixture(store, None).sessions.refresh(&secret("a token"), device()).await
     }
 
     fn rotated() -> Rotation {
@@ -260,6 +334,7 @@ mod tests {
                 new.user == user
                     && new.expires_at == at + Duration::from_hours(720)
                     && *most == 10
+                    && (new.method, &new.device) == (PASSWORD, &tidied())
                     && *effects == Effects::audit(at, user, "session.started")
                     && if_ended(user, at) == Effects::audit(at, user, "session.evicted")
             })
@@ -267,7 +342,7 @@ mod tests {
             .returning(|_, _, _, _| Ok(()));
         let fixture = fixture(store, None);
 
-        let grant = fixture.sessions.start(user).await.unwrap();
+        let grant = fixture.sessions.start(user, PASSWORD, device()).await.unwrap();
 
         let claim = fixture.access.read(grant.access.expose());
         assert_eq!(claim, Some(Claim { user, session: grant.session }));
@@ -280,7 +355,7 @@ mod tests {
         store.expect_begin().returning(|_, _, _, _| Ok(()));
         let sessions = fixture(store, None).sessions;
 
-        let grant = sessions.start(UserId::generate()).await.unwrap();
+        let grant = sessions.start(UserId::generate(), PASSWORD, device()).await.unwrap();
 
         let plain = ring::digest::digest(&ring::digest::SHA256, grant.refresh.expose().as_bytes());
         assert_ne!(sessions.keys.hash(&grant.refresh).0, plain.as_ref());
@@ -305,12 +380,13 @@ mod tests {
                 presented.grace == Duration::from_secs(30)
                     && presented.lifetime == Duration::from_hours(720)
                     && presented.hash != presented.successor
+                    && presented.device == tidied()
                     && if_reused(user, at) == Effects::audit(at, user, "session.reuse_detected")
             })
             .once()
             .returning(|_, _| Ok(rotated()));
 
-        fixture(store, None).sessions.refresh(&secret("a token")).await.unwrap();
+        fixture(store, None).sessions.refresh(&secret("a token"), device()).await.unwrap();
     }
 
     #[tokio::test]
@@ -334,7 +410,7 @@ mod tests {
     async fn a_text_that_cannot_be_a_token_never_reaches_the_store() {
         let sessions = fixture(MockSessionStore::new(), Some("the key before")).sessions;
 
-        let refreshed = sessions.refresh(&secret(&"x".repeat(10_000))).await;
+        let refreshed = sessions.refresh(&secret(&"x".repeat(10_000)), device()).await;
         let ended = sessions.end(&secret("")).await;
         let session = sessions.session_of(&secret("")).await;
 
@@ -352,8 +428,10 @@ mod tests {
             Ok(if asked == 1 { Rotation::Refused } else { rotated() })
         });
 
-        let outcome =
-            fixture(store, Some("the key before")).sessions.refresh(&secret("a token")).await;
+        let outcome = fixture(store, Some("the key before"))
+            .sessions
+            .refresh(&secret("a token"), device())
+            .await;
 
         assert!(outcome.is_ok());
     }
@@ -375,7 +453,8 @@ mod tests {
             Ok(if again { rotated() } else { Rotation::Refused })
         });
 
-        let outcome = fixture(store, Some("the key before")).sessions.refresh(&token).await;
+        let outcome =
+            fixture(store, Some("the key before")).sessions.refresh(&token, device()).await;
 
         assert_eq!(outcome.unwrap().refresh.expose(), shown.successor.expose());
     }
@@ -408,7 +487,7 @@ mod tests {
         let fixture = fixture(store, None);
         fixture.standings.fresh(claim).await.unwrap();
 
-        fixture.sessions.refresh(&secret("a token")).await.unwrap_err();
+        fixture.sessions.refresh(&secret("a token"), device()).await.unwrap_err();
 
         assert_eq!(fixture.standings.cached(claim), None);
     }
@@ -421,8 +500,84 @@ mod tests {
         let fixture = fixture(store, None);
         fixture.standings.fresh(claim).await.unwrap();
 
-        fixture.sessions.start(claim.user).await.unwrap();
+        fixture.sessions.start(claim.user, PASSWORD, device()).await.unwrap();
 
         assert_eq!(fixture.standings.cached(claim), None);
+    }
+
+    /// What comes of ending all other sessions, and whether the gates still
+    /// remember the caller and another session of theirs.
+    async fn revoke_others_when(
+        ended: Option<u64>,
+    ) -> (Result<u64, RevokeError>, Option<Standing>) {
+        let caller = Claim { user: UserId::generate(), session: SessionId::generate() };
+        let other = Claim { session: SessionId::generate(), ..caller };
+        let mut store = MockSessionStore::new();
+        store
+            .expect_revoke()
+            .withf(move |by, which, at, effects| {
+                let (user, revoked) = (caller.user, "session.revoked");
+                (*by, *which) == (caller, Revoked::Others)
+                    && effects(user, *at) == Effects::audit(*at, user, revoked)
+            })
+            .once()
+            .returning(move |_, _, _, _| Ok(ended));
+        let fixture = fixture(store, None);
+        fixture.standings.fresh(other).await.unwrap();
+        let outcome = fixture.sessions.revoke_others(caller).await;
+        (outcome, fixture.standings.cached(other))
+    }
+
+    #[tokio::test]
+    async fn ending_the_others_ends_them_for_the_gates_at_once() {
+        let (outcome, remembered) = revoke_others_when(Some(3)).await;
+
+        assert!(matches!(outcome, Ok(3)));
+        assert_eq!(remembered, None);
+    }
+
+    #[tokio::test]
+    async fn a_session_that_is_over_ends_no_others() {
+        let (outcome, _) = revoke_others_when(None).await;
+
+        assert!(matches!(outcome, Err(RevokeError::Gone)));
+    }
+
+    #[tokio::test]
+    async fn a_session_that_is_not_there_is_told_from_one_that_ended() {
+        let revoke = async |ended| {
+            let caller = Claim { user: UserId::generate(), session: SessionId::generate() };
+            let mut store = MockSessionStore::new();
+            store.expect_revoke().returning(move |_, _, _, _| Ok(ended));
+            fixture(store, None).sessions.revoke(caller, SessionId::generate()).await
+        };
+
+        assert!(matches!(revoke(Some(1)).await, Ok(())));
+        assert!(matches!(revoke(Some(0)).await, Err(RevokeError::Unknown)));
+        assert!(matches!(revoke(None).await, Err(RevokeError::Gone)));
+    }
+
+    #[tokio::test]
+    async fn sessions_are_told_in_parts() {
+        let entry = |micros| SessionEntry {
+            session: SessionId::generate(),
+            began_at: Timestamp::from_micros(micros),
+            used_at: Timestamp::from_micros(micros),
+            method: PASSWORD.name().to_owned(),
+            signed_in_from: None,
+            device: tidied(),
+        };
+        let (first, second) = (entry(2), entry(1));
+        let (mut store, stored) = (MockSessionStore::new(), vec![first.clone(), second]);
+        store
+            .expect_page()
+            .withf(|_, now, page| (*now, page.limit) == (Timestamp::UNIX_EPOCH, 2))
+            .returning(move |_, _, _| Ok(stored.clone()));
+
+        let page = Page { after: None, limit: 1 };
+        let part = fixture(store, None).sessions.page(UserId::generate(), page).await.unwrap();
+
+        assert_eq!(part.next, Some(Place { at: first.began_at, id: first.session.0 }));
+        assert_eq!(part.items, [first]);
     }
 }

@@ -1,18 +1,22 @@
-//! Signing in with an address and a password.
+//! Signing in with an address and a password, and a second factor.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use pia_kernel::{Clock, Live, Secret, Unavailable};
+use pia_kernel::{Clock, Live, Secret, Unavailable, UserId};
 use ring::digest;
 
 use crate::account::Account;
+use crate::device::Device;
 use crate::email::{self, fold_email};
+use crate::factor_challenges::{ChallengeError, FactorChallenges};
+use crate::factor_proofs::{FactorAnswer, ProofError};
 use crate::password_rules;
 use crate::ports::{
-    AccountStore, Attempt, AttemptStore, Credentials, PasswordHasher, Quota, Verdict,
+    AccountStore, Attempt, AttemptStore, Credentials, FailedSignIn, PasswordHasher, Quota,
+    SignInLog, SignInMethod, SignInOutcome, Verdict,
 };
 use crate::sessions::{Grant, Sessions};
 
@@ -54,6 +58,33 @@ pub enum SignInError {
         /// When the next may be tried.
         wait: Duration,
     },
+    /// The password is right, and the account has a second factor.
+    #[error("a second factor is needed")]
+    FactorNeeded {
+        /// What [`SignIn::with_factor`] goes on with.
+        challenge: Secret<String>,
+    },
+    /// Something that is needed did not answer.
+    #[error(transparent)]
+    Unavailable(#[from] Unavailable),
+}
+
+/// Why a second factor did not sign its owner in.
+#[derive(Debug, thiserror::Error)]
+pub enum FactorSignInError {
+    /// The sign-in is unknown, over, or was tried too often: it must begin
+    /// with the password again.
+    #[error("the sign-in is over")]
+    Over,
+    /// The code is wrong, or was used before.
+    #[error("the code is wrong")]
+    WrongCode,
+    /// There were too many wrong codes for this account.
+    #[error("too many wrong codes for this account")]
+    TooMany {
+        /// When the next may be tried.
+        wait: Duration,
+    },
     /// Something that is needed did not answer.
     #[error(transparent)]
     Unavailable(#[from] Unavailable),
@@ -68,6 +99,8 @@ pub struct SignInPorts {
     pub attempts: Arc<dyn AttemptStore>,
     /// What compares passwords.
     pub hasher: Arc<dyn PasswordHasher>,
+    /// Where failures are remembered for the account they concern.
+    pub log: Arc<dyn SignInLog>,
 }
 
 /// Signs people in.
@@ -75,30 +108,34 @@ pub struct SignInPorts {
 pub struct SignIn {
     ports: SignInPorts,
     sessions: Sessions,
+    challenges: FactorChallenges,
     settings: Live<SignInSettings>,
     clock: Arc<dyn Clock>,
 }
 
 impl SignIn {
-    /// Sign-in that begins its sessions with `sessions`.
+    /// Sign-in that begins its sessions with `sessions`, after one of
+    /// `challenges` where the account asks for it.
     pub fn new(
         ports: SignInPorts,
         sessions: Sessions,
+        challenges: FactorChallenges,
         settings: Live<SignInSettings>,
         clock: Arc<dyn Clock>,
     ) -> Self {
-        Self { ports, sessions, settings, clock }
+        Self { ports, sessions, challenges, settings, clock }
     }
 
     /// Signs in with a password.
     ///
     /// An unknown address, an account without a password, a deactivated one
     /// and a wrong password take the same steps to the same answer: one
-    /// attempt, one look, one hash.
+    /// attempt, one look, one hash, one note.
     pub async fn local(
         &self,
         email: &str,
         password: Secret<String>,
+        device: Device,
     ) -> Result<SignedIn, SignInError> {
         if !plausible(email, &password) {
             return Err(SignInError::WrongCredentials);
@@ -111,16 +148,49 @@ impl SignIn {
             Attempt::Allowed => {}
             Attempt::Wait(wait) => return Err(SignInError::TooMany { wait }),
         }
-        let proved = self.prove(email, password).await;
+        let device = device.tidy();
+        let proved = self.prove(email, password, &device).await;
         if !matches!(proved, Err(SignInError::WrongCredentials)) {
             self.put_back(&who, quota).await;
         }
         let account = proved?;
-        let grant = self.sessions.start(account.user).await?;
+        self.challenge(&account).await?;
+        let grant = self.sessions.start(account.user, SignInMethod::Password, device).await?;
+        if let Err(needed) = self.challenge(&account).await {
+            // A factor that was put on since ended the sessions that there
+            // were, of which this was none yet.
+            self.sessions.end(&grant.refresh).await?;
+            return Err(needed);
+        }
         Ok(SignedIn { account, grant })
     }
 
-    async fn prove(&self, email: &str, password: Secret<String>) -> Result<Account, SignInError> {
+    /// Goes on with a sign-in that asked for a second factor.
+    pub async fn with_factor(
+        &self,
+        challenge: &Secret<String>,
+        answer: &FactorAnswer,
+        device: Device,
+    ) -> Result<SignedIn, FactorSignInError> {
+        let user = self.challenges.meet(challenge, answer).await?;
+        let account = self.ports.accounts.find(user).await?.ok_or(FactorSignInError::Over)?;
+        let grant = self.sessions.start(user, SignInMethod::PasswordWithFactor, device).await?;
+        Ok(SignedIn { account, grant })
+    }
+
+    async fn challenge(&self, account: &Account) -> Result<(), SignInError> {
+        match self.challenges.challenge(account.user).await? {
+            Some(challenge) => Err(SignInError::FactorNeeded { challenge }),
+            None => Ok(()),
+        }
+    }
+
+    async fn prove(
+        &self,
+        email: &str,
+        password: Secret<String>,
+        device: &Device,
+    ) -> Result<Account, SignInError> {
         let (account, kept) = match self.ports.accounts.by_email(&fold_email(email)).await? {
             Some(Credentials { account, password_hash }) => (Some(account), password_hash),
             None => (None, None),
@@ -132,7 +202,28 @@ impl SignIn {
                 self.rehash(&account, password, &kept).await;
                 Ok(account)
             }
-            _ => Err(SignInError::WrongCredentials),
+            (_, account, _) => {
+                self.note_failure(account.map(|it| it.user), device).await;
+                Err(SignInError::WrongCredentials)
+            }
+        }
+    }
+
+    /// Remembers a wrong password for whoever's account it was tried on. That
+    /// it fails changes no answer.
+    async fn note_failure(&self, user: Option<UserId>, device: &Device) {
+        let attempt = FailedSignIn {
+            user,
+            at: self.clock.now(),
+            outcome: SignInOutcome::WrongPassword,
+            method: SignInMethod::Password,
+            device: device.clone(),
+        };
+        if let Err(err) = self.ports.log.failed(attempt).await {
+            tracing::warn!(
+                error = &err as &dyn std::error::Error,
+                "a sign-in that failed could not be remembered"
+            );
         }
     }
 
@@ -163,6 +254,17 @@ impl SignIn {
     }
 }
 
+impl From<ChallengeError> for FactorSignInError {
+    fn from(err: ChallengeError) -> Self {
+        match err {
+            ChallengeError::Gone => Self::Over,
+            ChallengeError::Answer(ProofError::Wrong) => Self::WrongCode,
+            ChallengeError::Answer(ProofError::TooMany { wait }) => Self::TooMany { wait },
+            ChallengeError::Answer(ProofError::Unavailable(err)) => Self::Unavailable(err),
+        }
+    }
+}
+
 /// Whether there could be such an account. What is refused here is no
 /// account's address or password, so how soon it is refused tells nothing.
 fn plausible(email: &str, password: &Secret<String>) -> bool {
@@ -189,7 +291,10 @@ mod tests {
     use super::*;
     use crate::access_tokens::{AccessTokens, TokenNames};
     use crate::account::CustomerType;
-    use crate::ports::{MockAccountStore, MockAttemptStore, MockPasswordHasher, MockSessionStore};
+    use crate::fakes::Factors;
+    use crate::ports::{
+        MockAccountStore, MockAttemptStore, MockPasswordHasher, MockSessionStore, MockSignInLog,
+    };
     use crate::refresh_tokens::RefreshKeys;
     use crate::sessions::SessionSettings;
     use crate::signing_keys::SigningKeys;
@@ -214,12 +319,22 @@ mod tests {
         verdict: fn() -> Result<Verdict, Unavailable>,
         attempt: Attempt,
         rehash: fn() -> Result<(), Unavailable>,
+        note: fn() -> Result<(), Unavailable>,
+        /// At which look at the account's factor it is on; never if nothing.
+        factor_on_at: Option<usize>,
     }
 
     impl World {
         /// Someone or nobody with that address, and a verdict on what is typed.
         fn with(found: Found, verdict: fn() -> Result<Verdict, Unavailable>) -> Self {
-            Self { found, verdict, attempt: Attempt::Allowed, rehash: || Ok(()) }
+            Self {
+                found,
+                verdict,
+                attempt: Attempt::Allowed,
+                rehash: || Ok(()),
+                note: || Ok(()),
+                factor_on_at: None,
+            }
         }
 
         async fn sign_in(self, email: &str) -> (Result<SignedIn, SignInError>, Vec<String>) {
@@ -233,7 +348,7 @@ mod tests {
         ) -> (Result<SignedIn, SignInError>, Vec<String>) {
             let steps = Steps::default();
             let sign_in = self.build(&steps);
-            let outcome = sign_in.local(email, Secret::new(password.to_owned())).await;
+            let outcome = sign_in.local(email, Secret::new(password.to_owned()), device()).await;
             let steps = steps.lock().unwrap().clone();
             (outcome, steps)
         }
@@ -243,9 +358,17 @@ mod tests {
                 let steps = Arc::clone(steps);
                 move |step: &str| steps.lock().unwrap().push(step.to_owned())
             };
-            let World { found, verdict, attempt, rehash } = self;
+            let World { found, verdict, attempt, rehash, note, factor_on_at } = self;
             let (mut accounts, mut attempts, mut hasher) =
                 (MockAccountStore::new(), MockAttemptStore::new(), MockPasswordHasher::new());
+            let mut failures = MockSignInLog::new();
+            let log = step.clone();
+            failures.expect_failed().returning(move |attempt| {
+                let whose = if attempt.user.is_some() { "somebody's" } else { "nobody's" };
+                assert_eq!(attempt.device, device());
+                log(&format!("note {whose} {}", attempt.outcome.name()));
+                note()
+            });
             let log = step.clone();
             attempts.expect_attempt().returning(move |_, _, _| {
                 log("attempt");
@@ -284,10 +407,18 @@ mod tests {
                 accounts: Arc::new(accounts),
                 attempts: Arc::new(attempts),
                 hasher: Arc::new(hasher),
+                log: Arc::new(failures),
             };
             let clock: Arc<dyn Clock> = Arc::new(FixedClock(Timestamp::UNIX_EPOCH));
-            SignIn::new(ports, sessions(&clock), Live::new(SignInSettings::default()), clock)
+            let factors = Factors::on_at_look(factor_on_at);
+            let challenges = factors.challenges(Arc::clone(&clock));
+            let settings = Live::new(SignInSettings::default());
+            SignIn::new(ports, sessions(&clock), challenges, settings, clock)
         }
+    }
+
+    fn device() -> Device {
+        Device { app_version: Some("1.4".to_owned()), ..Device::default() }
     }
 
     fn credentials(kept: Option<&str>) -> Credentials {
@@ -306,6 +437,7 @@ mod tests {
     fn sessions(clock: &Arc<dyn Clock>) -> Sessions {
         let mut store = MockSessionStore::new();
         store.expect_begin().returning(|_, _, _, _| Ok(()));
+        store.expect_end().returning(|_, _, _| Ok(None));
         let current = Secret::new("an example of thirty-two letters".to_owned());
         let keys = SigningKeys { current, previous: None };
         let names = TokenNames { issuer: "issuer".to_owned(), audience: "audience".to_owned() };
@@ -329,16 +461,61 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn who_has_a_second_factor_is_asked_for_it_and_the_right_password_is_no_attempt() {
+        // Put on before the password was shown, or just before the session.
+        for look in [0, 1] {
+            let world = World {
+                factor_on_at: Some(look),
+                ..World::with(Found::With("kept"), || Ok(Verdict::Right))
+            };
+
+            let (outcome, steps) = world.sign_in(ADDRESS).await;
+
+            assert!(matches!(outcome, Err(SignInError::FactorNeeded { .. })), "{look}");
+            assert_eq!(steps.last().map(String::as_str), Some("give back"), "{look}");
+        }
+    }
+
+    #[tokio::test]
+    async fn whoever_has_a_second_factor_and_a_wrong_password_is_not_asked_for_it() {
+        let world = World {
+            factor_on_at: Some(0),
+            ..World::with(Found::With("kept"), || Ok(Verdict::Wrong))
+        };
+
+        let (outcome, _) = world.sign_in(ADDRESS).await;
+
+        assert!(matches!(outcome, Err(SignInError::WrongCredentials)));
+    }
+
+    #[tokio::test]
     async fn whoever_does_not_come_in_takes_the_same_steps_to_the_same_answer() {
         // A store finds nobody for a deactivated account too.
-        for found in [Found::With("kept"), Found::WithoutPassword, Found::Nobody] {
+        for (found, note) in [
+            (Found::With("kept"), "note somebody's wrong_password"),
+            (Found::WithoutPassword, "note somebody's wrong_password"),
+            (Found::Nobody, "note nobody's wrong_password"),
+        ] {
             let world = World::with(found, || Ok(Verdict::Wrong));
 
             let (outcome, steps) = world.sign_in(ADDRESS).await;
 
             assert!(matches!(outcome, Err(SignInError::WrongCredentials)), "{found:?}");
-            assert_eq!(steps, ["attempt", "look for ada@example.org", "verify"], "{found:?}");
+            let look = "look for ada@example.org";
+            assert_eq!(steps, ["attempt", look, "verify", note], "{found:?}");
         }
+    }
+
+    #[tokio::test]
+    async fn a_failure_that_cannot_be_remembered_is_the_same_failure() {
+        let world = World {
+            note: || Err(Unavailable::new("storage", "down")),
+            ..World::with(Found::With("kept"), || Ok(Verdict::Wrong))
+        };
+
+        let (outcome, _) = world.sign_in(ADDRESS).await;
+
+        assert!(matches!(outcome, Err(SignInError::WrongCredentials)));
     }
 
     #[tokio::test]

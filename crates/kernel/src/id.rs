@@ -35,3 +35,7 @@ id!(
     /// One sign-in, and the family of refresh tokens that continue it.
     SessionId
 );
+id!(
+    /// An attempt to sign in, whatever came of it.
+    SignInId
+);

@@ -6,13 +6,15 @@ mod effects;
 mod error;
 mod id;
 mod live;
+mod page;
 mod secret;
 mod timestamp;
 
 pub use clock::{Clock, SystemClock};
 pub use effects::{AuditEntry, Effects};
 pub use error::Unavailable;
-pub use id::{SessionId, UserId};
+pub use id::{SessionId, SignInId, UserId};
 pub use live::Live;
+pub use page::{Page, Part, Place};
 pub use secret::Secret;
 pub use timestamp::Timestamp;

@@ -1,10 +1,12 @@
-//! Secrets at rest: the master key, and whether it is still the one that the
-//! stored data was sealed with.
+//! Secrets at rest: the master key, whether it is still the one that the
+//! stored data was sealed with, and sealing under keys of people's own.
 
 mod guard;
 mod master_keys;
 mod ports;
+mod sealer;
 
 pub use guard::{AcceptNew, KeyError, KeyGuard};
 pub use master_keys::{KeyId, MasterKeys};
-pub use ports::{Installed, KeyRegister};
+pub use ports::{Installed, KeyRegister, Salt, SaltStore};
+pub use sealer::{OpenError, Place, Sealer};

@@ -5,6 +5,9 @@ use std::fmt;
 use pia_kernel::Secret;
 use ring::hmac;
 
+/// How many bytes a key's name has.
+pub(crate) const KEY_ID_LEN: usize = 16;
+
 /// What data keys are derived from.
 #[derive(Debug, Clone)]
 pub struct MasterKeys {
@@ -29,14 +32,18 @@ impl MasterKeys {
     pub fn previous_id(&self) -> Option<KeyId> {
         self.previous.as_ref().map(KeyId::of)
     }
+
+    /// The key of this name, if it is at hand.
+    pub(crate) fn named(&self, id: &KeyId) -> Option<&Secret<[u8; 32]>> {
+        std::iter::once(&self.current).chain(&self.previous).find(|it| KeyId::of(it) == *id)
+    }
 }
 
 impl KeyId {
-    fn of(key: &Secret<[u8; 32]>) -> Self {
+    pub(crate) fn of(key: &Secret<[u8; 32]>) -> Self {
         let key = hmac::Key::new(hmac::HMAC_SHA256, key.expose());
         let tag = hmac::sign(&key, b"pia-master-key-id-v1");
-        let digits = tag.as_ref().iter().take(16).flat_map(|it| [it >> 4, it & 0xf]);
-        Self(digits.filter_map(|it| char::from_digit(it.into(), 16)).collect())
+        Self::digits(tag.as_ref().iter().take(KEY_ID_LEN))
     }
 
     /// A name as it was kept.
@@ -44,9 +51,27 @@ impl KeyId {
         Self(text)
     }
 
+    pub(crate) fn of_bytes(bytes: &[u8; KEY_ID_LEN]) -> Self {
+        Self::digits(bytes.iter())
+    }
+
+    /// The name as bytes; nothing if it was kept as something else than a name.
+    pub(crate) fn bytes(&self) -> Option<[u8; KEY_ID_LEN]> {
+        let digits: Vec<u8> =
+            self.0.chars().map_while(|it| it.to_digit(16)?.try_into().ok()).collect();
+        let bytes: Vec<u8> =
+            digits.chunks_exact(2).map(|it| it.iter().fold(0, |byte, it| byte << 4 | it)).collect();
+        bytes.try_into().ok()
+    }
+
     /// The name as text: 32 hexadecimal digits.
     pub fn as_str(&self) -> &str {
         &self.0
+    }
+
+    fn digits<'a>(bytes: impl Iterator<Item = &'a u8>) -> Self {
+        let digits = bytes.flat_map(|it| [it >> 4, it & 0xf]);
+        Self(digits.filter_map(|it| char::from_digit(it.into(), 16)).collect())
     }
 }
 

@@ -1,7 +1,9 @@
 //! What this domain asks of the outside world.
 
+use std::fmt;
+
 use async_trait::async_trait;
-use pia_kernel::Unavailable;
+use pia_kernel::{Unavailable, UserId};
 
 use crate::master_keys::KeyId;
 
@@ -26,4 +28,27 @@ pub trait KeyRegister: Send + Sync {
     /// Puts `ours` in the place of `other`, if that still stands there.
     /// Answers whether `ours` stands there now.
     async fn replace(&self, other: &KeyId, ours: &KeyId) -> Result<bool, Unavailable>;
+}
+
+/// What makes a person's key one of their own: random, and deleted with them.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Salt(pub [u8; 32]);
+
+impl fmt::Debug for Salt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("***")
+    }
+}
+
+/// Where people's salts are kept, each as long as its person's account.
+#[async_trait]
+pub trait SaltStore: Send + Sync {
+    /// The salt of a person, which is `fresh` from now on if they had none.
+    ///
+    /// However many ask at once, on any number of instances, all are told the
+    /// same. Nobody who has no account is given one.
+    async fn salt(&self, person: UserId, fresh: Salt) -> Result<Salt, Unavailable>;
+
+    /// The salt of a person, if they have one.
+    async fn find(&self, person: UserId) -> Result<Option<Salt>, Unavailable>;
 }

@@ -7,23 +7,27 @@ use pia_assistant::Gateway;
 use pia_console::Console;
 use pia_http::{AiApi, Api};
 use pia_identity::{
-    AccessTokens, AccountStore, Accounts, AttemptStore, RefreshKeys, Registration,
-    RegistrationPorts, Sessions, SignIn, SignInPorts, SignInSettings, Standings,
+    AccessTokens, AccountStore, Accounts, AttemptStore, FactorChallenges, FactorPorts,
+    FactorSettings, RefreshKeys, Registration, RegistrationPorts, SecondFactors, Sessions, SignIn,
+    SignInHistory, SignInLog, SignInPorts, SignInSettings, Standings,
 };
 use pia_kernel::{Clock, Live};
 use pia_passwords::Argon2Hasher;
 use pia_policy::VerifyingKey;
-use pia_sealing::{AcceptNew, KeyError, KeyGuard, MasterKeys};
+use pia_sealing::{AcceptNew, KeyError, KeyGuard, MasterKeys, Sealer};
 use pia_storage::{Database, StartError};
 use pia_storage_assistant::SqlUsageLog;
-use pia_storage_identity::{SqlAccounts, SqlAttempts, SqlSessions};
-use pia_storage_sealing::SqlKeyRegister;
+use pia_storage_identity::{
+    SqlAccounts, SqlAttempts, SqlChallenges, SqlFactors, SqlSessions, SqlSignIns,
+};
+use pia_storage_sealing::{SqlKeyRegister, SqlSalts};
 use pia_upstream::{Limits, SetupError, Tls, TlsError, TokioWaits, Upstream};
 use pia_web::{Budgets, Gates, Metrics, RouteTable, Runner};
 use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use crate::bridges::SealedSecrets;
 use crate::config::{Encryption, LiveConfig};
 use crate::housekeeping::Housekeeping;
 use crate::licence::{LicenceFile, LicenceSeats};
@@ -115,7 +119,7 @@ impl Background {
 pub async fn compose(config: &LiveConfig, clock: Arc<dyn Clock>) -> Result<App, ComposeError> {
     let start = config.latest();
     let db = pia_storage::start(start.database.startup.clone()).await?;
-    guard(&start.encryption, &db).await?;
+    let sealer = sealer(&start.encryption, &db).await?;
     let runner = Runner::here();
     let metrics = Metrics::default();
     let stop = CancellationToken::new();
@@ -127,7 +131,7 @@ pub async fn compose(config: &LiveConfig, clock: Arc<dyn Clock>) -> Result<App, 
         Arc::clone(&clock),
     ));
     let setup = Setup::open(Arc::clone(&licence), start.setup.token_path.clone());
-    let identity = Identity::compose(config, &db, &licence, &clock)?;
+    let identity = Identity::compose(config, &db, (&licence, sealer), &clock)?;
     let usage = SqlUsageLog::start(db.clone(), &tasks, &Handle::current());
     count(&metrics, &usage);
     let ai = AiFactory::compose(config, &usage, stop.clone(), &clock)?;
@@ -138,7 +142,9 @@ pub async fn compose(config: &LiveConfig, clock: Arc<dyn Clock>) -> Result<App, 
         registration: identity.registration,
         sign_in: identity.sign_in,
         sessions: identity.sessions,
+        history: identity.history,
         accounts: identity.accounts,
+        second_factors: identity.second_factors,
         readiness: Arc::new(readiness),
         openapi: config.follow(|it| it.open_api.enabled),
         runner: runner.clone(),
@@ -166,8 +172,9 @@ pub async fn compose(config: &LiveConfig, clock: Arc<dyn Clock>) -> Result<App, 
     Ok(App { api, console, gates, metrics, ai, background })
 }
 
-/// Stops the start with a master key that the stored data was not sealed with.
-async fn guard(encryption: &Encryption, db: &Database) -> Result<(), KeyError> {
+/// What seals under the master key. Stops the start with one that the stored
+/// data was not sealed with.
+async fn sealer(encryption: &Encryption, db: &Database) -> Result<Sealer, KeyError> {
     let keys = MasterKeys {
         current: encryption.master_key.clone(),
         previous: encryption.previous_master_key.clone(),
@@ -182,7 +189,7 @@ async fn guard(encryption: &Encryption, db: &Database) -> Result<(), KeyError> {
             );
         }
     }
-    Ok(())
+    Ok(Sealer::new(keys, Arc::new(SqlSalts::new(db.clone()))))
 }
 
 /// Identity's use cases over their adapters.
@@ -191,8 +198,11 @@ struct Identity {
     standings: Standings,
     sessions: Sessions,
     sign_in: SignIn,
+    history: SignInHistory,
     registration: Registration,
     accounts: Accounts,
+    second_factors: SecondFactors,
+    challenges: FactorChallenges,
     attempts: Arc<dyn AttemptStore>,
 }
 
@@ -200,13 +210,14 @@ impl Identity {
     fn compose(
         config: &LiveConfig,
         db: &Database,
-        licence: &LicenceFile,
+        (licence, sealer): (&LicenceFile, Sealer),
         clock: &Arc<dyn Clock>,
     ) -> Result<Self, ComposeError> {
         let start = config.latest();
         let clock = || Arc::clone(clock);
         let accounts: Arc<dyn AccountStore> = Arc::new(SqlAccounts::new(db.clone()));
         let attempts: Arc<dyn AttemptStore> = Arc::new(SqlAttempts::new(db.clone()));
+        let log: Arc<dyn SignInLog> = Arc::new(SqlSignIns::new(db.clone()));
         let cost = config.follow(|it| it.password_hashing.cost);
         let hasher = Arc::new(Argon2Hasher::new(cost, start.password_hashing.size)?);
         let standings = Standings::new(Arc::clone(&accounts), clock());
@@ -224,6 +235,14 @@ impl Identity {
             accounts: Arc::clone(&accounts),
             attempts: Arc::clone(&attempts),
             hasher: Arc::clone(&hasher) as _,
+            log: Arc::clone(&log),
+        };
+        let factors = FactorPorts {
+            accounts: Arc::clone(&accounts),
+            factors: Arc::new(SqlFactors::new(db.clone())),
+            attempts: Arc::clone(&attempts),
+            hasher: Arc::clone(&hasher) as _,
+            secrets: Arc::new(SealedSecrets(sealer)),
         };
         let registration = RegistrationPorts {
             accounts: Arc::clone(&accounts),
@@ -232,8 +251,18 @@ impl Identity {
         };
         let rules = config.follow(|it| it.local_auth.registration.clone());
         let guesses = Live::new(SignInSettings::default());
+        let settings = Live::new(FactorSettings::default());
+        let challenges = FactorChallenges::new(
+            Arc::new(SqlChallenges::new(db.clone())),
+            factors.clone(),
+            settings.clone(),
+            clock(),
+        );
         Ok(Self {
-            sign_in: SignIn::new(sign_in, sessions.clone(), guesses, clock()),
+            second_factors: SecondFactors::new(factors, standings.clone(), settings, clock()),
+            sign_in: SignIn::new(sign_in, sessions.clone(), challenges.clone(), guesses, clock()),
+            history: SignInHistory::new(log, clock()),
+            challenges,
             registration: Registration::new(registration, rules, clock()),
             accounts: Accounts::new(accounts, standings.clone(), clock()),
             tokens,
@@ -274,6 +303,9 @@ fn begin(
 ) {
     let housekeeping = Housekeeping {
         sessions: identity.sessions.clone(),
+        history: identity.history.clone(),
+        second_factors: identity.second_factors.clone(),
+        challenges: identity.challenges.clone(),
         attempts: Arc::clone(&identity.attempts),
         clock: Arc::clone(clock),
     };

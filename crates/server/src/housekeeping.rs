@@ -3,17 +3,21 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use pia_identity::{AttemptStore, Sessions};
+use pia_identity::{AttemptStore, FactorChallenges, SecondFactors, Sessions, SignInHistory};
 use pia_kernel::Clock;
 use tokio_util::sync::CancellationToken;
 
 const EVERY: Duration = Duration::from_mins(10);
 
-/// Forgets expired sessions and full buckets now and then, until stopped.
+/// Forgets expired sessions, old sign-ins and full buckets now and then, until
+/// stopped.
 ///
 /// Every instance does it; that another was faster costs nothing.
 pub(crate) struct Housekeeping {
     pub(crate) sessions: Sessions,
+    pub(crate) history: SignInHistory,
+    pub(crate) second_factors: SecondFactors,
+    pub(crate) challenges: FactorChallenges,
     pub(crate) attempts: Arc<dyn AttemptStore>,
     pub(crate) clock: Arc<dyn Clock>,
 }
@@ -37,6 +41,17 @@ impl Housekeeping {
             Ok(0) => {}
             Ok(gone) => tracing::info!(sessions = gone, "expired sessions were cleared away"),
             Err(err) => tracing::warn!(error = %err, "expired sessions could not be cleared away"),
+        }
+        match self.history.sweep().await {
+            Ok(0) => {}
+            Ok(gone) => tracing::info!(sign_ins = gone, "old sign-ins were cleared away"),
+            Err(err) => tracing::warn!(error = %err, "old sign-ins could not be cleared away"),
+        }
+        if let Err(err) = self.challenges.sweep().await {
+            tracing::warn!(error = %err, "sign-ins that are over could not be cleared away");
+        }
+        if let Err(err) = self.second_factors.sweep().await {
+            tracing::warn!(error = %err, "second factors never put on could not be cleared away");
         }
         if let Err(err) = self.attempts.sweep(self.clock.now()).await {
             tracing::warn!(error = %err, "full rate buckets could not be cleared away");

@@ -1,5 +1,6 @@
 //! The composition root: the only crate that knows every other.
 
+mod bridges;
 mod compose;
 mod config;
 mod housekeeping;

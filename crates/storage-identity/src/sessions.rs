@@ -4,10 +4,16 @@ use async_trait::async_trait;
 use diesel::dsl::exists;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
-use pia_identity::{EndEffects, NewSession, Presented, Rotation, SessionStore, TokenHash};
-use pia_kernel::{Effects, SessionId, Timestamp, Unavailable, UserId};
-use pia_storage::schema::{accounts, refresh_tokens as tokens, sessions};
+use pia_identity::{
+    Claim, EndEffects, NewSession, Presented, Revoked, Rotation, SessionEntry, SessionStore,
+    TokenHash,
+};
+use pia_kernel::{Effects, Page, Place, SessionId, Timestamp, Unavailable, UserId};
+use pia_storage::schema::{accounts, refresh_tokens as tokens, sessions, sign_ins};
 use pia_storage::{Database, DbError, DbInstant, DbUid, WriteEffects, in_tx, on_conn};
+
+use crate::session_rows::{ContinuedRow, NewRow, ToldRow};
+use crate::sign_ins::SignInRow;
 
 /// How many sessions one statement forgets, so that none holds its locks for
 /// long.
@@ -39,6 +45,7 @@ impl SqlSessions {
     ) -> Result<(), DbError> {
         let (session, user) = (DbUid(new.session.0), DbUid(new.user.0));
         let most = i64::try_from(most.max(1)).unwrap_or(i64::MAX);
+        let (row, sign_in) = (NewRow::from(&new), SignInRow::from(&new));
         in_tx!(self.db, async |conn| -> Result<(), DbError> {
             // The account's row is locked by the first statement, so that
             // sessions of one user begin one after another: otherwise each
@@ -48,16 +55,10 @@ impl SqlSessions {
                 return Err(diesel::result::Error::NotFound.into());
             }
 
-            let row = (
-                sessions::id.eq(session),
-                sessions::user_id.eq(user),
-                sessions::began_at.eq(DbInstant(new.at)),
-                sessions::used_at.eq(DbInstant(new.at)),
-                sessions::expires_at.eq(DbInstant(new.expires_at)),
-            );
-            diesel::insert_into(sessions::table).values(row).execute(conn).await?;
-            let row = TokenRow::unspent(new.hash, session);
-            diesel::insert_into(tokens::table).values(row).execute(conn).await?;
+            diesel::insert_into(sessions::table).values(&row).execute(conn).await?;
+            let token = TokenRow::unspent(new.hash, session);
+            diesel::insert_into(tokens::table).values(token).execute(conn).await?;
+            diesel::insert_into(sign_ins::table).values(&sign_in).execute(conn).await?;
             conn.write_effects(&effects).await?;
 
             let live = sessions::user_id.eq(user).and(sessions::expires_at.gt(DbInstant(new.at)));
@@ -78,20 +79,17 @@ impl SqlSessions {
 
     async fn spend(&self, token: Presented, if_reused: EndEffects) -> Result<Rotation, DbError> {
         let (presented, now) = (token.hash.0.to_vec(), DbInstant(token.at));
+        let continued = ContinuedRow::from(&token);
         in_tx!(self.db, async |conn| -> Result<Rotation, DbError> {
             // The session's row is locked by the first statement, so that what
             // follows is serial for the session: on PostgreSQL a replay that
             // deletes it deadlocks with a rotation inserting a successor.
             let whose = tokens::table.find(&presented).select(tokens::session_id);
             let active = accounts::table.filter(accounts::deactivated_at.is_null());
-            let continued = (
-                sessions::used_at.eq(now),
-                sessions::expires_at.eq(DbInstant(token.at + token.lifetime)),
-            );
             let session = diesel::update(sessions::table)
                 .filter(sessions::id.eq_any(whose).and(sessions::expires_at.gt(now)))
                 .filter(sessions::user_id.eq_any(active.select(accounts::id)))
-                .set(continued)
+                .set(&continued)
                 .returning((sessions::id, sessions::user_id))
                 .get_result::<(DbUid, DbUid)>(conn)
                 .await
@@ -157,6 +155,63 @@ impl SqlSessions {
         })
     }
 
+    async fn live(
+        &self,
+        user: UserId,
+        now: Timestamp,
+        page: Page,
+    ) -> Result<Vec<SessionEntry>, DbError> {
+        let after = page.after.unwrap_or_else(Place::top);
+        let (at, id) = (DbInstant(after.at), DbUid(after.id));
+        let began = sessions::began_at;
+        let behind = began.le(at).and(began.lt(at).or(sessions::id.lt(id)));
+        let live = sessions::user_id.eq(DbUid(user.0)).and(sessions::expires_at.gt(DbInstant(now)));
+        let entries = sessions::table
+            .filter(live.and(behind))
+            .order((began.desc(), sessions::id.desc()))
+            .limit(page.limit.into());
+        let rows: Vec<ToldRow> = on_conn!(self.db.reader(), |conn| {
+            entries.select(ToldRow::as_select()).load(conn).await?
+        });
+        Ok(rows.into_iter().map(Into::into).collect())
+    }
+
+    async fn remove_some(
+        &self,
+        by: Claim,
+        which: Revoked,
+        now: Timestamp,
+        effects: EndEffects,
+    ) -> Result<Option<u64>, DbError> {
+        let (user, own) = (DbUid(by.user.0), DbUid(by.session.0));
+        let live = sessions::user_id.eq(user).and(sessions::expires_at.gt(DbInstant(now)));
+        in_tx!(self.db, async |conn| -> Result<Option<u64>, DbError> {
+            // The account's row is locked, as where sessions begin: what began
+            // before is seen, and of two that end each other one is too late.
+            let account = diesel::update(accounts::table.find(user));
+            account.set(accounts::provider.eq(accounts::provider)).execute(conn).await?;
+
+            let own_session = sessions::table.find(own).filter(live);
+            if !diesel::select(exists(own_session)).get_result::<bool>(conn).await? {
+                return Ok(None);
+            }
+            let ended = match which {
+                Revoked::One(session) => {
+                    let one = sessions::table.find(DbUid(session.0)).filter(live);
+                    diesel::delete(one).execute(conn).await?
+                }
+                Revoked::Others => {
+                    let others = sessions::table.filter(sessions::id.ne(own).and(live));
+                    diesel::delete(others).execute(conn).await?
+                }
+            };
+            for _ in 0..ended {
+                conn.write_effects(&effects(by.user, now)).await?;
+            }
+            Ok(Some(ended as u64))
+        })
+    }
+
     async fn forget(&self, now: Timestamp) -> Result<usize, DbError> {
         let expired = sessions::expires_at.le(DbInstant(now));
         let some = sessions::table.filter(expired).select(sessions::id).limit(SWEPT_AT_ONCE);
@@ -201,6 +256,25 @@ impl SessionStore for SqlSessions {
         effects: EndEffects,
     ) -> Result<Option<(UserId, SessionId)>, Unavailable> {
         Ok(self.remove(token, at, effects).await?)
+    }
+
+    async fn page(
+        &self,
+        user: UserId,
+        now: Timestamp,
+        page: Page,
+    ) -> Result<Vec<SessionEntry>, Unavailable> {
+        Ok(self.live(user, now, page).await?)
+    }
+
+    async fn revoke(
+        &self,
+        by: Claim,
+        which: Revoked,
+        now: Timestamp,
+        effects: EndEffects,
+    ) -> Result<Option<u64>, Unavailable> {
+        Ok(self.remove_some(by, which, now, effects).await?)
     }
 
     async fn sweep(&self, now: Timestamp) -> Result<u64, Unavailable> {

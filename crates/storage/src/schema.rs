@@ -28,6 +28,7 @@ diesel::table! {
 }
 
 diesel::table! {
+    use diesel::sql_types::{Nullable, Text};
     use crate::sql_types::{Instant, Uid};
 
     sessions (id) {
@@ -36,6 +37,32 @@ diesel::table! {
         began_at -> Instant,
         used_at -> Instant,
         expires_at -> Instant,
+        method -> Text,
+        device_id -> Nullable<Text>,
+        app_version -> Nullable<Text>,
+        os_version -> Nullable<Text>,
+        user_agent -> Nullable<Text>,
+        signed_in_from -> Nullable<Text>,
+        used_from -> Nullable<Text>,
+    }
+}
+
+diesel::table! {
+    use diesel::sql_types::{Nullable, Text};
+    use crate::sql_types::{Instant, Uid};
+
+    sign_ins (id) {
+        id -> Uid,
+        at -> Instant,
+        user_id -> Uid,
+        outcome -> Text,
+        method -> Text,
+        address -> Nullable<Text>,
+        device_id -> Nullable<Text>,
+        app_version -> Nullable<Text>,
+        os_version -> Nullable<Text>,
+        user_agent -> Nullable<Text>,
+        session_id -> Nullable<Uid>,
     }
 }
 
@@ -95,5 +122,51 @@ diesel::table! {
     }
 }
 
+diesel::table! {
+    use diesel::sql_types::Binary;
+    use crate::sql_types::Uid;
+
+    person_salts (user_id) {
+        user_id -> Uid,
+        salt -> Binary,
+    }
+}
+
+diesel::table! {
+    use diesel::sql_types::{BigInt, Binary, Nullable};
+    use crate::sql_types::{Instant, Uid};
+
+    totp_factors (user_id) {
+        user_id -> Uid,
+        secret -> Binary,
+        begun_at -> Instant,
+        enabled_at -> Nullable<Instant>,
+        last_step -> BigInt,
+    }
+}
+
+diesel::table! {
+    use diesel::sql_types::Binary;
+    use crate::sql_types::Uid;
+
+    recovery_codes (user_id, hash) {
+        user_id -> Uid,
+        hash -> Binary,
+    }
+}
+
+diesel::table! {
+    use diesel::sql_types::{Binary, Integer};
+    use crate::sql_types::{Instant, Uid};
+
+    factor_challenges (hash) {
+        hash -> Binary,
+        user_id -> Uid,
+        expires_at -> Instant,
+        tries -> Integer,
+    }
+}
+
 diesel::joinable!(sessions -> accounts (user_id));
-diesel::allow_tables_to_appear_in_same_query!(accounts, sessions, refresh_tokens);
+diesel::allow_tables_to_appear_in_same_query!(accounts, sessions, refresh_tokens, sign_ins);
+diesel::allow_tables_to_appear_in_same_query!(accounts, factor_challenges);

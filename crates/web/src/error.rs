@@ -29,10 +29,8 @@ pub struct FieldError {
 }
 
 /// A failed request: what the client is told, and what only the log is.
-#[derive(Debug)]
 pub struct ApiError(Box<Told>);
 
-#[derive(Debug)]
 struct Told {
     status: StatusCode,
     code: &'static str,
@@ -131,6 +129,12 @@ impl ApiError {
         told
     }
 
+    /// There is nothing with that id, or it is somebody else's: who asks is
+    /// not told which.
+    pub(crate) fn nothing_of_yours() -> Self {
+        Self::refused(StatusCode::NOT_FOUND, "not_found", "You have nothing with this id.")
+    }
+
     pub(crate) fn no_such_path() -> Self {
         Self::refused(StatusCode::NOT_FOUND, "not_found", "There is no such path.")
     }
@@ -142,6 +146,16 @@ impl From<Unavailable> for ApiError {
         Self::refused(StatusCode::SERVICE_UNAVAILABLE, "unavailable", message)
             .retry_after(SOON)
             .because(err)
+    }
+}
+
+/// Without the other fields, which may hold a token.
+impl fmt::Debug for ApiError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Told { status, code, message, cause, .. } = &*self.0;
+        let mut shown = f.debug_struct("ApiError");
+        shown.field("status", status).field("code", code).field("message", message);
+        shown.field("cause", cause).finish_non_exhaustive()
     }
 }
 

@@ -16,6 +16,13 @@ use crate::budgets::{Budget, Payer};
 #[derive(Debug, Clone, Copy)]
 pub struct Caller(pub Standing);
 
+impl Caller {
+    /// Who calls, and with which sign-in.
+    pub fn claim(self) -> Claim {
+        Claim { user: self.0.user, session: self.0.session }
+    }
+}
+
 /// Whose token came with the request, if any did; nobody has looked whether
 /// the account or the session is still there.
 #[derive(Debug, Clone, Copy)]

@@ -49,6 +49,10 @@ fn operation(route: &Route, schemas: &mut Schemas) -> Value {
         ("tags".to_owned(), json!([route.docs.tag])),
         ("summary".to_owned(), route.docs.summary.into()),
     ]);
+    let parameters = parameters(route);
+    if !parameters.is_empty() {
+        operation.insert("parameters".to_owned(), parameters.into());
+    }
     if let Some(request) = route.docs.request {
         operation.insert("requestBody".to_owned(), request_body(&request(schemas)));
         operation.insert("x-body-limit".to_owned(), route.body_limit.into());
@@ -66,6 +70,27 @@ fn operation(route: &Route, schemas: &mut Schemas) -> Value {
     operation.into()
 }
 
+/// The ids in the path, and what chooses a part of a list.
+fn parameters(route: &Route) -> Vec<Value> {
+    let ids = route.path.split('/').filter_map(|it| it.strip_prefix('{')?.strip_suffix('}'));
+    let mut parameters: Vec<Value> = ids
+        .map(|name| {
+            let schema = json!({ "type": "string", "format": "uuid" });
+            json!({ "name": name, "in": "path", "required": true, "schema": schema })
+        })
+        .collect();
+    if let Answer::Page(_) = route.docs.answer {
+        let limit = json!({ "type": "integer", "minimum": 1, "maximum": 200, "default": 50 });
+        parameters.push(json!({ "name": "limit", "in": "query", "schema": limit }));
+        let cursor = json!({ "type": "string" });
+        let from = "The `nextCursor` of the part before.";
+        parameters.push(
+            json!({ "name": "cursor", "in": "query", "description": from, "schema": cursor }),
+        );
+    }
+    parameters
+}
+
 fn request_body(name: &str) -> Value {
     json!({ "required": true, "content": { "application/json": reference(name) } })
 }
@@ -73,7 +98,9 @@ fn request_body(name: &str) -> Value {
 fn responses(route: &Route, schemas: &mut Schemas) -> Map<String, Value> {
     let mut responses = Map::new();
     let (status, answer) = match route.docs.answer {
-        Answer::Json(it) => ("200", json!({ "application/json": reference(&it(schemas)) })),
+        Answer::Json(it) | Answer::Page(it) => {
+            ("200", json!({ "application/json": reference(&it(schemas)) }))
+        }
         Answer::JsonOrEvents(it) => (
             "200",
             json!({
@@ -107,6 +134,9 @@ fn refusals(route: &Route) -> Vec<(u16, &'static str)> {
         refusals.push((400, "The body is malformed or says what it must not; see `errors`."));
         refusals.push((413, "The body is longer than `x-body-limit`."));
         refusals.push((415, "The body is no JSON."));
+    }
+    if let Answer::Page(_) = route.docs.answer {
+        refusals.push((400, "`limit` or `cursor` is not what it must be; see `errors`."));
     }
     if route.access != Access::Anonymous {
         refusals.push((401, "There is no access token, or none that is good."));

@@ -2,4 +2,5 @@
 //! only the crate of `ApiError` may implement `From` for it.
 
 mod assistant;
+mod factors;
 mod identity;

@@ -85,6 +85,9 @@ pub struct Docs {
 pub enum Answer {
     /// JSON with status 200.
     Json(WireType),
+    /// JSON with status 200: a part of a list, which `limit` and `cursor` in
+    /// the query choose.
+    Page(WireType),
     /// JSON with status 200, or an event stream where the request asks for it.
     JsonOrEvents(WireType),
     /// Another media type with status 200.

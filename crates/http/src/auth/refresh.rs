@@ -2,7 +2,7 @@
 
 use actix_web::web::{Data, Json};
 use pia_kernel::Secret;
-use pia_web::{ApiError, Body, FieldError, Toll};
+use pia_web::{ApiError, Body, FieldError, FromDevice, Toll};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -44,12 +44,13 @@ pub(crate) fn missing_refresh_token() -> ApiError {
 pub(crate) async fn refresh(
     api: Data<Api>,
     toll: Toll,
+    FromDevice(device): FromDevice,
     Body(request): Body<RefreshRequest>,
 ) -> Result<Json<RefreshResponse>, ApiError> {
     let token = request.token()?;
     toll.pay(api.session_of(&token).await?).await?;
     let sessions = api.sessions.clone();
-    let refresh = async move { sessions.refresh(&token).await };
+    let refresh = async move { sessions.refresh(&token, device).await };
     let grant = api.runner.run(refresh).await?;
     Ok(Json(RefreshResponse {
         access_token: grant.access.expose().clone(),

@@ -7,7 +7,21 @@ use super::KIB;
 use crate::auth;
 
 pub(super) fn routes() -> Vec<Route> {
-    vec![register(), login(), refresh(), logout(), me(), business_profile()]
+    vec![
+        register(),
+        hosted_register(),
+        login(),
+        hosted_login(),
+        refresh(),
+        logout(),
+        me(),
+        sessions(),
+        // Before the route with an id, which this is none of.
+        revoke_others(),
+        revoke_session(),
+        login_history(),
+        business_profile(),
+    ]
 }
 
 fn register() -> Route {
@@ -33,6 +47,12 @@ fn register() -> Route {
     }
 }
 
+fn hosted_register() -> Route {
+    let summary = "The same as `/auth/register`, under its hosted name.";
+    let route = register();
+    Route { path: "/api/auth/register", docs: Docs { summary, ..route.docs }, ..route }
+}
+
 fn login() -> Route {
     Route {
         method: Method::POST,
@@ -48,9 +68,19 @@ fn login() -> Route {
             summary: "Signs in with a password.",
             request: Some(wire::<auth::LoginRequest>),
             answer: Answer::Json(wire::<auth::TokenEnvelope>),
-            refusals: &[(401, "Address and password do not fit: `invalid_credentials`.")],
+            refusals: &[(
+                401,
+                "Address and password do not fit: `invalid_credentials`. Or they do, and a second \
+                 factor is needed: `mfa_required`, with `mfaToken` and `methods`.",
+            )],
         },
     }
+}
+
+fn hosted_login() -> Route {
+    let summary = "The same as `/auth/login/local`, under its hosted name.";
+    let route = login();
+    Route { path: "/api/auth/login", docs: Docs { summary, ..route.docs }, ..route }
 }
 
 fn refresh() -> Route {
@@ -110,6 +140,78 @@ fn me() -> Route {
             answer: Answer::Json(wire::<auth::MeResponse>),
             refusals: &[],
         },
+    }
+}
+
+fn sessions() -> Route {
+    Route {
+        method: Method::GET,
+        path: "/auth/sessions",
+        access: Access::Bearer,
+        licensing: Licensing::MayHaveEnded,
+        feature: None,
+        charge: Charge::AtGate(Budget::Global),
+        body_limit: 0,
+        handler: |route| route.to(auth::sessions),
+        docs: Docs {
+            tag: "auth",
+            summary: "Lists where the caller is signed in.",
+            request: None,
+            answer: Answer::Page(wire::<auth::SessionsResponse>),
+            refusals: &[],
+        },
+    }
+}
+
+fn revoke_session() -> Route {
+    Route {
+        method: Method::DELETE,
+        path: "/auth/sessions/{sessionId}",
+        access: Access::Bearer,
+        licensing: Licensing::MayHaveEnded,
+        feature: None,
+        charge: Charge::AtGate(Budget::Global),
+        // Not read: some clients send an empty object with everything.
+        body_limit: KIB,
+        handler: |route| route.to(auth::revoke_session),
+        docs: Docs {
+            tag: "auth",
+            summary: "Ends one of the caller's sessions.",
+            request: None,
+            answer: Answer::Json(wire::<auth::Done>),
+            refusals: &[(404, "The caller has no such session: `not_found`.")],
+        },
+    }
+}
+
+fn revoke_others() -> Route {
+    Route {
+        method: Method::POST,
+        path: "/auth/sessions/revoke-others",
+        handler: |route| route.to(auth::revoke_others),
+        docs: Docs {
+            tag: "auth",
+            summary: "Ends every session of the caller but the one that asks.",
+            request: None,
+            answer: Answer::Json(wire::<auth::RevokedResponse>),
+            refusals: &[],
+        },
+        ..revoke_session()
+    }
+}
+
+fn login_history() -> Route {
+    Route {
+        path: "/auth/login-history",
+        handler: |route| route.to(auth::login_history),
+        docs: Docs {
+            tag: "auth",
+            summary: "Lists attempts to sign in to the caller's account, newest first.",
+            request: None,
+            answer: Answer::Page(wire::<auth::LoginHistoryResponse>),
+            refusals: &[],
+        },
+        ..sessions()
     }
 }
 

@@ -1,6 +1,10 @@
 //! Accounts, signing in, and staying so.
 
 mod declaration;
+mod devices;
+mod factors;
+mod history;
+mod hosted;
 mod instances;
 mod registration;
 mod sessions;
@@ -40,4 +44,18 @@ fn keys(object: &Value) -> Vec<&str> {
 
 fn spent(client: &Client) -> &str {
     client.refresh.as_deref().expect("a refresh token")
+}
+
+/// Where the client is signed in, as it is told.
+pub(crate) async fn sessions(client: &Client) -> Vec<Value> {
+    let answer = client.get("/auth/sessions").await;
+    assert_eq!(answer.status, 200, "{}", answer.text());
+    answer.body["items"].as_array().expect("a list").clone()
+}
+
+/// The id of the client's own session.
+pub(crate) async fn current(client: &Client) -> String {
+    let sessions = sessions(client).await;
+    let current = sessions.iter().find(|it| it["current"] == true).expect("a session");
+    current["id"].as_str().expect("an id").to_owned()
 }

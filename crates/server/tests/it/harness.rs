@@ -164,6 +164,14 @@ impl TestApp {
         drop(self.config.reload(&self.sources));
     }
 
+    /// The files that its database is in; none if it is a server's.
+    pub(crate) fn database_files(&self) -> Vec<PathBuf> {
+        let Some(file) = self.database.url.strip_prefix("sqlite://") else { return Vec::new() };
+        let folder = Path::new(file).parent().expect("a folder");
+        let entries = folder.read_dir().expect("a folder");
+        entries.map(|it| it.expect("an entry").path()).collect()
+    }
+
     /// Somebody without an account.
     pub(crate) fn stranger(&self) -> Client {
         Client::new(self.addr)

@@ -17,6 +17,7 @@ mod ai_streams;
 mod ai_usage;
 mod auth;
 mod bodies;
+mod foreign_rows;
 mod foundations;
 mod licence;
 mod limits;

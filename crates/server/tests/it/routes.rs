@@ -16,10 +16,21 @@ const MEANT: &str = "
     GET  /api/e2ee/status          signed-in ended      global
     POST /auth/register            anyone    licensed   auth
     POST /auth/login/local         anyone    ended      local-auth
+    POST /auth/login/mfa           anyone    ended      local-auth
+    POST /auth/mfa/totp/begin      signed-in ended      global
+    POST /auth/mfa/totp/verify     signed-in ended      global
+    POST /auth/mfa/disable         signed-in ended      global
+    POST /auth/mfa/recovery-codes/regenerate  signed-in ended  global
     POST /auth/refresh             anyone    ended      auth
     POST /auth/logout              anyone    ended      auth
     GET  /auth/me                  signed-in ended      auth
     POST /auth/business-profile    signed-in licensed   auth
+    POST /api/auth/register        anyone    licensed   auth
+    POST /api/auth/login           anyone    ended      local-auth
+    GET  /auth/sessions            signed-in ended      global
+    POST /auth/sessions/revoke-others  signed-in ended  global
+    DELETE /auth/sessions/{sessionId}  signed-in ended  global
+    GET  /auth/login-history       signed-in ended      global
     GET  /api/ai/status            signed-in ended      global   AiProxy
     GET  /api/ai/templates         signed-in ended      global   AiProxy
     POST /api/ai/optimize          signed-in licensed   ai       AiProxy
@@ -89,7 +100,7 @@ async fn a_stranger_is_turned_away_before_a_byte_of_their_body_is_read() {
         assert_eq!(answer.refusal(), (401, "unauthorized"), "{}", told(route));
         assert_eq!(answer.header("www-authenticate"), Some("Bearer"), "{}", told(route));
     }
-    assert_eq!(closed.len(), 9);
+    assert_eq!(closed.len(), 17);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -128,9 +139,12 @@ async fn another_method_is_told_which_ones_there_are() {
     for (path, allowed) in [
         ("/health", "GET, HEAD"),
         ("/auth/login/local", "POST"),
+        ("/auth/sessions/revoke-others", "POST"),
+        ("/auth/sessions/5", "DELETE"),
         ("/admin/setup", "GET, HEAD, POST"),
     ] {
-        for method in ["PUT", "DELETE", "PATCH", "OPTIONS", "INVENTED"] {
+        let others = ["PUT", "DELETE", "PATCH", "OPTIONS", "INVENTED"];
+        for method in others.into_iter().filter(|it| *it != allowed) {
             let answer = app.stranger().send(method, path, &[], b"").await;
 
             assert_eq!(answer.refusal(), (405, "method_not_allowed"), "{method} {path}");

@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use futures_util::future::join_all;
-use pia_identity::{AccountStore, CustomerType, NewSession, SessionStore, Standing, TokenHash};
+use pia_identity::{AccountStore, CustomerType, SessionStore, Standing, TokenHash};
 use pia_kernel::{Effects, Secret, SessionId, UserId};
 use pia_storage::Database;
 use pia_storage_identity::{SqlAccounts, SqlSessions};
 
-use crate::people::{START, audited, deactivate, person, remove};
+use crate::people::{HOUR, START, audited, deactivate, new_session, person, remove};
 
 pia_testkit::contract! {
     an_address_is_found_however_it_is_spelled,
@@ -19,8 +19,6 @@ pia_testkit::contract! {
     a_caller_stands_while_session_and_account_do,
     a_session_stands_for_nobody_else,
 }
-
-const HOUR: Duration = Duration::from_hours(1);
 
 async fn an_address_is_found_however_it_is_spelled(db: Database) {
     let accounts = SqlAccounts::new(db.clone());
@@ -86,9 +84,8 @@ async fn a_declaration_of_nobody_is_told_and_leaves_no_effects(db: Database) {
 
 /// A session of the user that lasts an hour.
 async fn session(db: &Database, user: UserId, token: u8) -> SessionId {
-    let session = SessionId::generate();
-    let (hash, expires_at) = (TokenHash([token; 32]), START + HOUR);
-    let new = NewSession { session, user, hash, at: START, expires_at };
+    let new = new_session(user, TokenHash([token; 32]), START);
+    let session = new.session;
     let sessions = SqlSessions::new(db.clone());
     sessions.begin(new, 10, Effects::default(), |_, _| Effects::default()).await.unwrap();
     session

@@ -4,7 +4,11 @@
 
 mod accounts;
 mod attempts;
+mod challenges;
+mod factors;
 mod people;
 mod registration;
+mod revoking;
 mod rotation;
 mod sessions;
+mod sign_ins;

@@ -1,14 +1,46 @@
 //! Accounts for tests, and what the database says of them.
 
+use std::time::Duration;
+
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
-use pia_identity::{Account, AccountStore, CustomerType, NewAccount, Registered};
-use pia_kernel::{Effects, Secret, Timestamp, UserId};
+use pia_identity::{
+    Account, AccountStore, CustomerType, Device, NewAccount, NewSession, Registered, SignInMethod,
+    TokenHash,
+};
+use pia_kernel::{Effects, Secret, SessionId, Timestamp, UserId};
 use pia_storage::schema::{accounts, audit_entries};
 use pia_storage::{Database, DbError, DbInstant, DbUid, on_conn};
 use pia_storage_identity::SqlAccounts;
 
 pub(crate) const START: Timestamp = Timestamp::UNIX_EPOCH;
+
+/// How long sessions of tests last.
+pub(crate) const HOUR: Duration = Duration::from_hours(1);
+
+/// A device that says all of itself that one can.
+pub(crate) fn device() -> Device {
+    Device {
+        device_id: Some("0199f0e0-0000-7000-8000-000000000001".to_owned()),
+        app_version: Some("1.4.278.0".to_owned()),
+        os_version: Some("Microsoft Windows NT 10.0.22631.0".to_owned()),
+        user_agent: Some("an agent".to_owned()),
+        address: Some("2001:db8::1".parse().unwrap()),
+    }
+}
+
+/// A session that was not stored yet, and lasts an hour.
+pub(crate) fn new_session(user: UserId, hash: TokenHash, at: Timestamp) -> NewSession {
+    NewSession {
+        session: SessionId::generate(),
+        user,
+        hash,
+        at,
+        expires_at: at + HOUR,
+        method: SignInMethod::Password,
+        device: device(),
+    }
+}
 
 /// An account that was not stored yet.
 pub(crate) fn newcomer(email: &str) -> NewAccount {

@@ -3,12 +3,14 @@
 use std::time::Duration;
 
 use futures_util::future::join_all;
-use pia_identity::{AccountStore, NewSession, Presented, Rotation, SessionStore, TokenHash};
-use pia_kernel::{Effects, SessionId, Timestamp, UserId};
+use pia_identity::{
+    AccountStore, Device, NewSession, Presented, Rotation, SessionEntry, SessionStore, TokenHash,
+};
+use pia_kernel::{Effects, Page, SessionId, Timestamp, UserId};
 use pia_storage::Database;
 use pia_storage_identity::{SqlAccounts, SqlSessions};
 
-use crate::people::{START, audited, deactivate, person};
+use crate::people::{START, audited, deactivate, device, new_session, person};
 
 pia_testkit::contract! {
     concurrent_presentations_of_one_token_have_one_successor,
@@ -20,6 +22,7 @@ pia_testkit::contract! {
     an_expired_session_is_not_continued,
     a_deactivated_account_is_refused,
     tokens_that_were_spent_long_ago_are_forgotten,
+    what_a_device_leaves_unsaid_stays_as_it_was,
 }
 
 const GRACE: Duration = Duration::from_secs(30);
@@ -37,21 +40,33 @@ impl Chain {
     async fn start(db: &Database, salt: u8) -> Self {
         let user = person(db, &format!("{salt}@example.org")).await;
         let chain = Self { db: db.clone(), user, session: SessionId::generate(), salt };
-        let (session, hash) = (chain.session, chain.hash(1));
-        let new = NewSession { session, user, hash, at: START, expires_at: START + LIFETIME };
+        let new = new_session(user, chain.hash(1), START);
+        let new = NewSession { session: chain.session, ..new };
         chain.sessions().begin(new, 10, Effects::default(), reused).await.unwrap();
         chain
     }
 
     async fn present(&self, token: u8, after: Duration) -> Rotation {
+        self.present_on(Device::default(), token, after).await
+    }
+
+    async fn present_on(&self, device: Device, token: u8, after: Duration) -> Rotation {
         let presented = Presented {
             hash: self.hash(token),
             successor: self.hash(token + 1),
             at: START + after,
             grace: GRACE,
             lifetime: LIFETIME,
+            device,
         };
         self.sessions().rotate(presented, reused).await.unwrap()
+    }
+
+    /// The session as its user is told of it.
+    async fn told(&self) -> SessionEntry {
+        let page = Page { after: None, limit: 10 };
+        let told = self.sessions().page(self.user, START, page).await.unwrap();
+        told.into_iter().find(|it| it.session == self.session).unwrap()
     }
 
     fn sessions(&self) -> SqlSessions {
@@ -170,4 +185,34 @@ async fn tokens_that_were_spent_long_ago_are_forgotten(db: Database) {
     assert_eq!(chain.present(1, step * 2).await, Rotation::Refused);
     assert_eq!(chain.present(4, step * 2).await, chain.rotated());
     assert_eq!(chain.present(2, step * 2).await, Rotation::Reused);
+}
+
+async fn what_a_device_leaves_unsaid_stays_as_it_was(db: Database) {
+    let chain = Chain::start(&db, 0).await;
+    let minute = Duration::from_mins(1);
+    let moved = Device { address: Some("192.0.2.7".parse().unwrap()), ..Device::default() };
+    let updated = Device { app_version: Some("1.5.0.0".to_owned()), ..Device::default() };
+
+    let at_first = chain.told().await;
+    chain.present_on(moved.clone(), 1, minute).await;
+    let after_move = chain.told().await;
+    chain.present_on(updated.clone(), 2, minute * 2).await;
+    let after_update = chain.told().await;
+
+    assert_eq!(at_first.device, device());
+    assert_eq!((at_first.began_at, at_first.used_at), (START, START));
+    assert_eq!(
+        (at_first.method.as_str(), at_first.signed_in_from.as_deref()),
+        ("password", Some("2001:db8::1"))
+    );
+    let moved = Device { address: moved.address, ..device() };
+    assert_eq!(
+        after_move,
+        SessionEntry { used_at: START + minute, device: moved.clone(), ..at_first }
+    );
+    let updated = Device { app_version: updated.app_version, ..moved };
+    assert_eq!(
+        after_update,
+        SessionEntry { used_at: START + minute * 2, device: updated, ..after_move }
+    );
 }

@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use futures_util::future::join_all;
-use pia_identity::{NewSession, SessionStore, TokenHash};
-use pia_kernel::{Effects, SessionId, Timestamp, UserId};
+use pia_identity::{SessionStore, TokenHash};
+use pia_kernel::{Effects, Timestamp, UserId};
 use pia_storage::Database;
 use pia_storage_identity::SqlSessions;
 
-use crate::people::{START, audited, person, remove};
+use crate::people::{HOUR, START, audited, new_session, person, remove};
 
 pia_testkit::contract! {
     however_many_begin_at_once_the_ten_that_began_last_stay,
@@ -20,8 +20,6 @@ pia_testkit::contract! {
     sessions_go_with_their_account,
 }
 
-const HOUR: Duration = Duration::from_hours(1);
-
 fn begun(subject: UserId, at: Timestamp) -> Effects {
     Effects::audit(at, subject, "begun")
 }
@@ -32,8 +30,7 @@ fn ended(subject: UserId, at: Timestamp) -> Effects {
 
 /// Begins a session that lasts an hour, known by `token`.
 async fn begin(db: &Database, user: UserId, token: u8, at: Timestamp) -> Result<(), ()> {
-    let (session, hash) = (SessionId::generate(), TokenHash([token; 32]));
-    let new = NewSession { session, user, hash, at, expires_at: at + HOUR };
+    let new = new_session(user, TokenHash([token; 32]), at);
     let sessions = SqlSessions::new(db.clone());
     sessions.begin(new, 10, begun(user, at), ended).await.or(Err(()))
 }

@@ -3,3 +3,4 @@
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
 
 mod key_register;
+mod salts;

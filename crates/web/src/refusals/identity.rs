@@ -2,8 +2,9 @@
 
 use actix_web::http::StatusCode;
 use pia_identity::{
-    AccountError, DeclareError, RefreshError, RegisterError, SignInError, Violation,
+    AccountError, DeclareError, RefreshError, RegisterError, RevokeError, SignInError, Violation,
 };
+use serde_json::json;
 
 use crate::{ApiError, FieldError};
 
@@ -48,6 +49,13 @@ impl From<SignInError> for ApiError {
                 Self::refused(StatusCode::UNAUTHORIZED, "invalid_credentials", message)
             }
             SignInError::TooMany { wait } => Self::over_budget(wait),
+            SignInError::FactorNeeded { challenge } => {
+                let message = "This account has a second factor: enter a code of its \
+                               authenticator app, or a recovery code.";
+                Self::refused(StatusCode::UNAUTHORIZED, "mfa_required", message)
+                    .with("mfaToken", challenge.expose().as_str())
+                    .with("methods", json!(["totp", "recovery_code"]))
+            }
             SignInError::Unavailable(err) => err.into(),
         }
     }
@@ -62,6 +70,16 @@ impl From<RefreshError> for ApiError {
                 Self::refused(StatusCode::UNAUTHORIZED, "invalid_refresh_token", message)
             }
             RefreshError::Unavailable(err) => err.into(),
+        }
+    }
+}
+
+impl From<RevokeError> for ApiError {
+    fn from(err: RevokeError) -> Self {
+        match err {
+            RevokeError::Unknown => Self::nothing_of_yours(),
+            RevokeError::Gone => Self::unauthenticated(),
+            RevokeError::Unavailable(err) => err.into(),
         }
     }
 }

@@ -1,0 +1,78 @@
+//! `GET /auth/login-history`: who tried to sign in to the caller's account.
+
+use actix_web::web::{Data, Json};
+use pia_identity::SignInEntry;
+use pia_kernel::Timestamp;
+use pia_web::{ApiError, Caller, Paging};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::Api;
+
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct LoginHistoryResponse {
+    items: Vec<LoginHistoryItem>,
+    /// Where the next part begins; absent in the last.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next_cursor: Option<String>,
+}
+
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct LoginHistoryItem {
+    id: String,
+    #[schema(value_type = String, format = DateTime)]
+    at: Timestamp,
+    /// What came of it: `signed_in` or `wrong_password`.
+    outcome: String,
+    /// How it was tried: `password`.
+    method: String,
+    /// From where.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    address: Option<String>,
+    /// The id that the app gave itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    device_id: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    app_version: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    os_version: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    user_agent: Option<String>,
+    /// The session that began with it, which may be over.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    session_id: Option<String>,
+}
+
+pub(crate) async fn login_history(
+    caller: Caller,
+    api: Data<Api>,
+    Paging(page): Paging,
+) -> Result<Json<LoginHistoryResponse>, ApiError> {
+    let (history, user) = (api.history.clone(), caller.0.user);
+    let list = async move { history.page(user, page).await };
+    let part = api.runner.run(list).await?;
+    Ok(Json(LoginHistoryResponse {
+        items: part.items.into_iter().map(LoginHistoryItem::new).collect(),
+        next_cursor: part.next.map(Paging::cursor),
+    }))
+}
+
+impl LoginHistoryItem {
+    fn new(entry: SignInEntry) -> Self {
+        let SignInEntry { id, at, outcome, method, device, session } = entry;
+        Self {
+            id: id.to_string(),
+            at,
+            outcome,
+            method,
+            address: device.address.map(|it| it.to_string()),
+            device_id: device.device_id,
+            app_version: device.app_version,
+            os_version: device.os_version,
+            user_agent: device.user_agent,
+            session_id: session.map(|it| it.to_string()),
+        }
+    }
+}

@@ -1,0 +1,48 @@
+//! `POST /auth/login/mfa`: going on with a sign-in that asks for a second factor.
+
+use actix_web::web::{Data, Json};
+use pia_kernel::Secret;
+use pia_web::{ApiError, Body, FieldError, FromDevice, Gates};
+use serde::Deserialize;
+use utoipa::ToSchema;
+
+use crate::Api;
+use crate::auth::TokenEnvelope;
+use crate::auth::mfa::factor_answer;
+
+/// The token, and either a code or a recovery code.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct MfaLoginRequest {
+    /// From the refusal `mfa_required`.
+    #[schema(value_type = Option<String>)]
+    mfa_token: Option<Secret<String>>,
+    /// The six digits that the authenticator app shows.
+    #[schema(value_type = Option<String>)]
+    code: Option<Secret<String>>,
+    #[schema(value_type = Option<String>)]
+    recovery_code: Option<Secret<String>>,
+}
+
+pub(crate) async fn login_mfa(
+    api: Data<Api>,
+    gates: Data<Gates>,
+    FromDevice(device): FromDevice,
+    Body(request): Body<MfaLoginRequest>,
+) -> Result<Json<TokenEnvelope>, ApiError> {
+    let token = request.mfa_token.ok_or_else(missing_token)?;
+    let answer = factor_answer(request.code, request.recovery_code)?;
+    let sign_in = api.sign_in.clone();
+    let login = async move { sign_in.with_factor(&token, &answer, device).await };
+    let signed_in = api.runner.run(login).await?;
+    let owes = gates.rules.get().owes_declaration(signed_in.account.customer);
+    Ok(Json(TokenEnvelope::new(signed_in, owes)))
+}
+
+fn missing_token() -> ApiError {
+    ApiError::invalid(vec![FieldError {
+        field: "mfaToken".to_owned(),
+        code: "required",
+        message: "`mfaToken` is needed.".to_owned(),
+    }])
+}

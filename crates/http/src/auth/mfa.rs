@@ -1,0 +1,13 @@
+//! `/auth/mfa`: second factors.
+
+mod begin;
+mod disable;
+mod proof;
+mod recovery_codes;
+mod verify;
+
+pub(crate) use begin::{TotpEnrolment, begin};
+pub(crate) use disable::disable;
+pub(crate) use proof::{FreshProofRequest, factor_answer};
+pub(crate) use recovery_codes::{RecoveryCodesResponse, regenerate};
+pub(crate) use verify::{TotpVerifyRequest, verify};

@@ -1,0 +1,20 @@
+//! `POST /auth/mfa/disable`: taking the second factor off.
+
+use actix_web::web::{Data, Json};
+use pia_web::{ApiError, Body, Caller};
+
+use crate::Api;
+use crate::auth::Done;
+use crate::auth::mfa::FreshProofRequest;
+
+pub(crate) async fn disable(
+    caller: Caller,
+    api: Data<Api>,
+    Body(request): Body<FreshProofRequest>,
+) -> Result<Json<Done>, ApiError> {
+    let (factors, claim) = (api.second_factors.clone(), caller.claim());
+    let proof = request.proof()?;
+    let disable = async move { factors.disable(claim, proof).await };
+    api.runner.run(disable).await?;
+    Ok(Json(Done::success()))
+}

@@ -1,0 +1,56 @@
+//! What proves that it is still the owner who asks.
+
+use pia_identity::{FactorAnswer, FreshProof};
+use pia_kernel::Secret;
+use pia_web::{ApiError, FieldError};
+use serde::Deserialize;
+use utoipa::ToSchema;
+
+/// One of the three.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct FreshProofRequest {
+    #[schema(value_type = Option<String>)]
+    password: Option<Secret<String>>,
+    /// The six digits that the authenticator app shows.
+    #[schema(value_type = Option<String>)]
+    code: Option<Secret<String>>,
+    #[schema(value_type = Option<String>)]
+    recovery_code: Option<Secret<String>>,
+}
+
+impl FreshProofRequest {
+    pub(crate) fn proof(self) -> Result<FreshProof, ApiError> {
+        match (self.password, self.code, self.recovery_code) {
+            (Some(password), None, None) => Ok(FreshProof::Password(password)),
+            (None, None, None) => {
+                Err(fault("required", "One of `password`, `code` and `recoveryCode` is needed."))
+            }
+            (None, code, recovery_code) => {
+                Ok(FreshProof::Factor(factor_answer(code, recovery_code)?))
+            }
+            (Some(_), _, _) => {
+                Err(fault("invalid", "Send one of `password`, `code` and `recoveryCode` only."))
+            }
+        }
+    }
+}
+
+/// Either of the two, which a sign-in goes on with.
+pub(crate) fn factor_answer(
+    code: Option<Secret<String>>,
+    recovery_code: Option<Secret<String>>,
+) -> Result<FactorAnswer, ApiError> {
+    match (code, recovery_code) {
+        (Some(code), None) => Ok(FactorAnswer::Code(code)),
+        (None, Some(code)) => Ok(FactorAnswer::RecoveryCode(code)),
+        (None, None) => Err(fault("required", "One of `code` and `recoveryCode` is needed.")),
+        (Some(_), Some(_)) => Err(fault("invalid", "Send one of `code` and `recoveryCode` only.")),
+    }
+}
+
+/// Of the body as a whole: no one field is at fault.
+fn fault(code: &'static str, message: &str) -> ApiError {
+    let (field, message) = (String::new(), message.to_owned());
+    ApiError::invalid(vec![FieldError { field, code, message }])
+}

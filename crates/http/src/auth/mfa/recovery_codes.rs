@@ -1,0 +1,36 @@
+//! `POST /auth/mfa/recovery-codes/regenerate`: new recovery codes.
+
+use actix_web::web::{Data, Json};
+use pia_identity::RecoveryCodes;
+use pia_web::{ApiError, Body, Caller};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::Api;
+use crate::auth::mfa::FreshProofRequest;
+
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct RecoveryCodesResponse {
+    success: bool,
+    /// Each is good once. They are not shown again.
+    recovery_codes: Vec<String>,
+}
+
+pub(crate) async fn regenerate(
+    caller: Caller,
+    api: Data<Api>,
+    Body(request): Body<FreshProofRequest>,
+) -> Result<Json<RecoveryCodesResponse>, ApiError> {
+    let (factors, claim) = (api.second_factors.clone(), caller.claim());
+    let proof = request.proof()?;
+    let regenerate = async move { factors.regenerate_codes(claim, proof).await };
+    Ok(Json(api.runner.run(regenerate).await?.into()))
+}
+
+impl From<RecoveryCodes> for RecoveryCodesResponse {
+    fn from(codes: RecoveryCodes) -> Self {
+        let recovery_codes = codes.0.iter().map(|it| it.expose().clone()).collect();
+        Self { success: true, recovery_codes }
+    }
+}

@@ -1,0 +1,32 @@
+//! `POST /auth/mfa/totp/verify`: putting an authenticator app on.
+
+use actix_web::web::{Data, Json};
+use pia_kernel::Secret;
+use pia_web::{ApiError, Body, Caller, FieldError};
+use serde::Deserialize;
+use utoipa::ToSchema;
+
+use crate::Api;
+use crate::auth::mfa::RecoveryCodesResponse;
+
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct TotpVerifyRequest {
+    /// The six digits that the app shows.
+    #[schema(value_type = Option<String>)]
+    code: Option<Secret<String>>,
+}
+
+pub(crate) async fn verify(
+    caller: Caller,
+    api: Data<Api>,
+    Body(request): Body<TotpVerifyRequest>,
+) -> Result<Json<RecoveryCodesResponse>, ApiError> {
+    let code = request.code.ok_or_else(|| {
+        let message = "`code` is needed.".to_owned();
+        ApiError::invalid(vec![FieldError { field: "code".to_owned(), code: "required", message }])
+    })?;
+    let (factors, claim) = (api.second_factors.clone(), caller.claim());
+    let verify = async move { factors.confirm(claim, code).await };
+    Ok(Json(api.runner.run(verify).await?.into()))
+}

@@ -1,0 +1,116 @@
+//! `/auth/sessions`: where one is signed in, and ending that.
+
+use actix_web::web::{Data, Json};
+use pia_identity::{Claim, SessionEntry};
+use pia_kernel::{SessionId, Timestamp};
+use pia_web::{ApiError, Caller, Paging, PathId};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::Api;
+use crate::auth::Done;
+
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct SessionsResponse {
+    items: Vec<SessionItem>,
+    /// Where the next part begins; absent in the last.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next_cursor: Option<String>,
+}
+
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct SessionItem {
+    id: String,
+    /// The id that the app gave itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    device_id: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    app_version: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    os_version: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    user_agent: Option<String>,
+    /// From where the session was continued last.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    address: Option<String>,
+    /// From where it began.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sign_in_address: Option<String>,
+    /// How it began: `password`.
+    method: String,
+    #[schema(value_type = String, format = DateTime)]
+    created_at: Timestamp,
+    /// When it was continued last with a refresh token.
+    #[schema(value_type = String, format = DateTime)]
+    last_seen_at: Timestamp,
+    /// Whether it is the session that asks.
+    current: bool,
+}
+
+#[derive(Serialize, ToSchema)]
+pub(crate) struct RevokedResponse {
+    /// How many sessions ended.
+    revoked: u64,
+}
+
+pub(crate) async fn sessions(
+    caller: Caller,
+    api: Data<Api>,
+    Paging(page): Paging,
+) -> Result<Json<SessionsResponse>, ApiError> {
+    let (sessions, user) = (api.sessions.clone(), caller.0.user);
+    let list = async move { sessions.page(user, page).await };
+    let part = api.runner.run(list).await?;
+    let told = |it| SessionItem::new(it, caller.0.session);
+    Ok(Json(SessionsResponse {
+        items: part.items.into_iter().map(told).collect(),
+        next_cursor: part.next.map(Paging::cursor),
+    }))
+}
+
+/// Ends one session, which may be the caller's own: then they are signed out.
+pub(crate) async fn revoke_session(
+    caller: Caller,
+    api: Data<Api>,
+    PathId(id): PathId,
+) -> Result<Json<Done>, ApiError> {
+    let (sessions, caller) = (api.sessions.clone(), claim(caller));
+    let revoke = async move { sessions.revoke(caller, SessionId(id)).await };
+    api.runner.run(revoke).await?;
+    Ok(Json(Done::success()))
+}
+
+pub(crate) async fn revoke_others(
+    caller: Caller,
+    api: Data<Api>,
+) -> Result<Json<RevokedResponse>, ApiError> {
+    let (sessions, caller) = (api.sessions.clone(), claim(caller));
+    let revoke = async move { sessions.revoke_others(caller).await };
+    let revoked = api.runner.run(revoke).await?;
+    Ok(Json(RevokedResponse { revoked }))
+}
+
+fn claim(Caller(standing): Caller) -> Claim {
+    Claim { user: standing.user, session: standing.session }
+}
+
+impl SessionItem {
+    fn new(entry: SessionEntry, current: SessionId) -> Self {
+        let SessionEntry { session, began_at, used_at, method, signed_in_from, device } = entry;
+        Self {
+            id: session.to_string(),
+            device_id: device.device_id,
+            app_version: device.app_version,
+            os_version: device.os_version,
+            user_agent: device.user_agent,
+            address: device.address.map(|it| it.to_string()),
+            sign_in_address: signed_in_from,
+            method,
+            created_at: began_at,
+            last_seen_at: used_at,
+            current: session == current,
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! What is known of a device that signs in.
+
+use std::net::IpAddr;
+
+/// Longer texts are cut: they are there to be recognised by people.
+const MOST_CHARS: usize = 128;
+/// What browsers say of themselves is longer.
+const MOST_AGENT_CHARS: usize = 256;
+
+/// What a device says of itself, and from where it calls.
+///
+/// All of it but the address is a claim, kept so that people recognise their
+/// devices. Nothing is decided by it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Device {
+    /// The id that the app gave itself.
+    pub device_id: Option<String>,
+    /// The version of the app.
+    pub app_version: Option<String>,
+    /// The operating system and its version.
+    pub os_version: Option<String>,
+    /// The program that calls, as programs name themselves.
+    pub user_agent: Option<String>,
+    /// From where it calls.
+    pub address: Option<IpAddr>,
+}
+
+impl Device {
+    /// The same with texts that can be kept and shown: without control
+    /// characters, of a bounded length, and absent rather than empty.
+    pub(crate) fn tidy(self) -> Self {
+        Self {
+            device_id: tidy(self.device_id, MOST_CHARS),
+            app_version: tidy(self.app_version, MOST_CHARS),
+            os_version: tidy(self.os_version, MOST_CHARS),
+            user_agent: tidy(self.user_agent, MOST_AGENT_CHARS),
+            address: self.address.map(|it| it.to_canonical()),
+        }
+    }
+}
+
+fn tidy(text: Option<String>, most: usize) -> Option<String> {
+    let shown: String = text?.chars().filter(|it| !it.is_control()).collect();
+    let short: String = shown.trim().chars().take(most).collect();
+    let short = short.trim_end();
+    (!short.is_empty()).then(|| short.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tidied(text: &str) -> Option<String> {
+        Device { app_version: Some(text.to_owned()), ..Device::default() }.tidy().app_version
+    }
+
+    #[test]
+    fn what_is_said_is_kept_without_what_cannot_be_shown() {
+        assert_eq!(tidied(" 1.4.278.0\t").as_deref(), Some("1.4.278.0"));
+        assert_eq!(tidied("Win\0dows\u{1b}[31m").as_deref(), Some("Windows[31m"));
+        assert_eq!(tidied("größer ✓").as_deref(), Some("größer ✓"));
+    }
+
+    #[test]
+    fn what_says_nothing_is_absent() {
+        for text in ["", "   ", "\u{7f}\u{85}\0"] {
+            assert_eq!(tidied(text), None, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn long_texts_are_cut_by_characters() {
+        assert_eq!(tidied(&"ü".repeat(10_000)), Some("ü".repeat(128)));
+        let agent = Device { user_agent: Some("x".repeat(10_000)), ..Device::default() }.tidy();
+        assert_eq!(agent.user_agent, Some("x".repeat(256)));
+    }
+
+    #[test]
+    fn an_address_has_one_form() {
+        let address = Some("::ffff:192.0.2.1".parse().unwrap());
+
+        let device = Device { address, ..Device::default() }.tidy();
+
+        assert_eq!(device.address.map(|it| it.to_string()).as_deref(), Some("192.0.2.1"));
+    }
+}

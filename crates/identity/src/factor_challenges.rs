@@ -1,0 +1,130 @@
+//! Sign-ins that wait for their second factor.
+
+use std::sync::Arc;
+
+use pia_kernel::{Clock, Effects, Live, Secret, Unavailable, UserId};
+use ring::digest;
+
+use crate::factor_proofs::{FactorAnswer, FactorPorts, FactorProofs, FactorSettings, ProofError};
+use crate::ports::{
+    ChallengeStore, Evidence, FactorState, NewChallenge, Redeemed, Redemption, TokenHash,
+};
+use crate::refresh_tokens;
+
+/// Longer texts are no tokens of ours; those have 43 letters.
+const MOST_BYTES: usize = 128;
+
+/// Why a challenge was not met.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ChallengeError {
+    /// It is unknown, has ended, was met or was tried too often.
+    #[error("there is no such challenge")]
+    Gone,
+    /// The answer to it is.
+    #[error(transparent)]
+    Answer(#[from] ProofError),
+}
+
+impl From<Unavailable> for ChallengeError {
+    fn from(err: Unavailable) -> Self {
+        Self::Answer(err.into())
+    }
+}
+
+/// Asks for the second factor of those who have shown their password.
+#[derive(Clone)]
+pub struct FactorChallenges {
+    store: Arc<dyn ChallengeStore>,
+    proofs: FactorProofs,
+}
+
+impl FactorChallenges {
+    /// Challenges in the given store.
+    pub fn new(
+        store: Arc<dyn ChallengeStore>,
+        ports: FactorPorts,
+        settings: Live<FactorSettings>,
+        clock: Arc<dyn Clock>,
+    ) -> Self {
+        Self { store, proofs: FactorProofs { ports, settings, clock } }
+    }
+
+    /// A token for who must show a second factor; nothing for who has none.
+    pub(crate) async fn challenge(
+        &self,
+        user: UserId,
+    ) -> Result<Option<Secret<String>>, Unavailable> {
+        let FactorProofs { ports, settings, clock } = &self.proofs;
+        let factor = ports.factors.factor(user).await?;
+        if !factor.is_some_and(|it| it.state == FactorState::On) {
+            return Ok(None);
+        }
+        let token = refresh_tokens::fresh()?;
+        let expires_at = clock.now() + settings.get().challenge_lifetime;
+        let challenge = NewChallenge { hash: hash(&token), user, expires_at };
+        self.store.open(challenge).await?;
+        Ok(Some(token))
+    }
+
+    /// Takes the answer to a challenge. Answers who has proved themselves.
+    ///
+    /// Whether the account may be tried again is asked before the challenge
+    /// is charged: who waits for the one keeps the tries of the other.
+    pub(crate) async fn meet(
+        &self,
+        token: &Secret<String>,
+        answer: &FactorAnswer,
+    ) -> Result<UserId, ChallengeError> {
+        if !(1..=MOST_BYTES).contains(&token.expose().len()) {
+            return Err(ChallengeError::Gone);
+        }
+        let (hash, most) = (hash(token), self.proofs.settings.get().challenge_tries);
+        let now = self.proofs.clock.now();
+        let user = self.store.owner(hash, most, now).await?.ok_or(ChallengeError::Gone)?;
+        let met = self.proofs.counted(user, async {
+            let may = self.store.attempt(hash, most, now).await?;
+            if may { self.try_once(hash, user, answer).await } else { Ok(false) }
+        });
+        if met.await? { Ok(user) } else { Err(ChallengeError::Gone) }
+    }
+
+    /// Forgets challenges that have ended. Answers how many they were.
+    pub async fn sweep(&self) -> Result<u64, Unavailable> {
+        self.store.sweep(self.proofs.clock.now()).await
+    }
+
+    /// Answers whether the challenge was still there.
+    async fn try_once(
+        &self,
+        hash: TokenHash,
+        user: UserId,
+        answer: &FactorAnswer,
+    ) -> Result<bool, ProofError> {
+        let factor = self.proofs.ports.factors.factor(user).await?;
+        let Some(factor) = factor.filter(|it| it.state == FactorState::On) else {
+            return Ok(false);
+        };
+        let evidence = self.proofs.answer(user, &factor, answer).await?;
+        let at = self.proofs.clock.now();
+        let effects = match evidence {
+            Evidence::RecoveryCode(_) => Effects::audit(at, user, "recovery_code.used"),
+            Evidence::Code(_) | Evidence::Password => Effects::default(),
+        };
+        let redemption = Redemption { hash, user, evidence, at, effects };
+        match self.store.redeem(redemption).await? {
+            Redeemed::Done => Ok(true),
+            Redeemed::Stale => Err(ProofError::Wrong),
+            Redeemed::Gone => Ok(false),
+        }
+    }
+}
+
+/// What is kept of a token. It needs no key, since it cannot be guessed.
+fn hash(token: &Secret<String>) -> TokenHash {
+    let mut hash = [0; 32];
+    hash.copy_from_slice(digest::digest(&digest::SHA256, token.expose().as_bytes()).as_ref());
+    TokenHash(hash)
+}
+
+#[cfg(test)]
+mod tests;

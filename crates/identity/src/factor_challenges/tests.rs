@@ -1,0 +1,233 @@
+//! Asking for a second factor, and what answers.
+
+use std::time::Duration;
+
+use pia_kernel::Timestamp;
+use pia_testkit::ManualClock;
+use totp_rs::{Builder, Secret as TotpSecret};
+
+use super::*;
+use crate::factor_proofs::PURPOSE;
+use crate::fakes::Factors;
+use crate::ports::{Factor, SecretBox, Step};
+use crate::recovery_codes;
+
+const KEY: [u8; 20] = *b"12345678901234567890";
+const RECOVERY: &str = "K3V90-0QXZ7-1BCDE-FGHJK";
+
+struct World {
+    kept: Arc<Factors>,
+    challenges: FactorChallenges,
+    clock: Arc<ManualClock>,
+    user: UserId,
+}
+
+/// Somebody whose factor is on, with one recovery code left.
+async fn world() -> World {
+    let kept = Arc::<Factors>::default();
+    let start = Timestamp::UNIX_EPOCH + Duration::from_secs(1_800_000_015);
+    let clock = Arc::new(ManualClock::new(start));
+    let challenges = kept.challenges(Arc::<ManualClock>::clone(&clock));
+    let user = UserId::generate();
+    let sealed = kept.seal(user, PURPOSE, &Secret::new(KEY.to_vec())).await.unwrap();
+    {
+        let mut state = kept.state.lock().unwrap();
+        state.factor = Some(Factor { sealed, state: FactorState::On });
+        state.codes.extend(recovery_codes::hash(user, &secret(RECOVERY)));
+    }
+    World { kept, challenges, clock, user }
+}
+
+fn secret(text: &str) -> Secret<String> {
+    Secret::new(text.to_owned())
+}
+
+impl World {
+    /// What the app shows so many steps from now.
+    fn code(&self, steps: i64) -> FactorAnswer {
+        let app = Builder::new().with_secret(TotpSecret::from(KEY)).build().unwrap();
+        let at = self.clock.now().micros() / 1_000_000 + steps * 30;
+        FactorAnswer::Code(secret(&app.generate(u64::try_from(at).unwrap()).to_string()))
+    }
+
+    async fn token(&self) -> Secret<String> {
+        self.challenges.challenge(self.user).await.unwrap().unwrap()
+    }
+
+    async fn meet(
+        &self,
+        token: &Secret<String>,
+        answer: FactorAnswer,
+    ) -> Result<UserId, ChallengeError> {
+        self.challenges.meet(token, &answer).await
+    }
+}
+
+fn is_gone(outcome: &Result<UserId, ChallengeError>) -> bool {
+    matches!(outcome, Err(ChallengeError::Gone))
+}
+
+fn is_wrong(outcome: &Result<UserId, ChallengeError>) -> bool {
+    matches!(outcome, Err(ChallengeError::Answer(ProofError::Wrong)))
+}
+
+#[tokio::test]
+async fn who_has_no_factor_or_only_began_one_is_not_asked() {
+    let world = world().await;
+    let at = world.clock.now();
+
+    world.kept.state.lock().unwrap().factor.as_mut().unwrap().state = FactorState::Begun { at };
+    let begun = world.challenges.challenge(world.user).await.unwrap();
+    world.kept.state.lock().unwrap().factor = None;
+    let none = world.challenges.challenge(world.user).await.unwrap();
+
+    assert!(begun.is_none() && none.is_none());
+}
+
+#[tokio::test]
+async fn a_code_meets_a_challenge_once() {
+    let world = world().await;
+    let token = world.token().await;
+
+    let met = world.meet(&token, world.code(0)).await;
+    let again = world.meet(&token, world.code(1)).await;
+
+    assert_eq!(met.unwrap(), world.user);
+    assert!(is_gone(&again));
+    assert_eq!(world.kept.wrong(), 0);
+}
+
+#[tokio::test]
+async fn a_code_of_a_clock_that_is_a_step_off_is_taken_and_of_two_is_not() {
+    for (steps, taken) in [(-2, false), (-1, true), (0, true), (1, true), (2, false)] {
+        let world = world().await;
+        let token = world.token().await;
+
+        let met = world.meet(&token, world.code(steps)).await;
+
+        assert_eq!(met.is_ok(), taken, "{steps}");
+        assert_eq!(is_wrong(&met), !taken, "{steps}");
+    }
+}
+
+#[tokio::test]
+async fn a_code_that_was_used_or_an_older_one_is_wrong() {
+    let world = world().await;
+    let (first, second) = (world.token().await, world.token().await);
+    world.meet(&first, world.code(0)).await.unwrap();
+
+    assert!(is_wrong(&world.meet(&second, world.code(0)).await));
+    assert!(is_wrong(&world.meet(&second, world.code(-1)).await));
+    assert!(world.meet(&second, world.code(1)).await.is_ok());
+    let step = world.clock.now().micros() / 30_000_000 + 1;
+    assert_eq!(world.kept.state.lock().unwrap().last_step, Some(Step(step)));
+}
+
+#[tokio::test]
+async fn a_recovery_code_meets_a_challenge_once_and_that_is_audited() {
+    let world = world().await;
+    let (first, second) = (world.token().await, world.token().await);
+    let answer = || FactorAnswer::RecoveryCode(secret("k3v90 0qxz7 1bcde fghjk"));
+
+    let met = world.meet(&first, answer()).await;
+    let again = world.meet(&second, answer()).await;
+
+    assert!(met.is_ok() && is_wrong(&again));
+    assert_eq!(world.kept.audited(), ["recovery_code.used"]);
+}
+
+#[tokio::test]
+async fn a_challenge_lives_five_minutes() {
+    let world = world().await;
+    let (first, second) = (world.token().await, world.token().await);
+
+    world.clock.advance(Duration::from_secs(299));
+    let in_time = world.meet(&first, world.code(0)).await;
+    world.clock.advance(Duration::from_secs(1));
+    let late = world.meet(&second, world.code(0)).await;
+
+    assert!(in_time.is_ok() && is_gone(&late));
+}
+
+#[tokio::test]
+async fn a_challenge_is_tried_five_times() {
+    let world = world().await;
+    let token = world.token().await;
+
+    for _ in 0..5 {
+        assert!(is_wrong(&world.meet(&token, FactorAnswer::Code(secret("nonsense"))).await));
+    }
+
+    assert!(is_gone(&world.meet(&token, world.code(0)).await));
+    assert_eq!(world.kept.wrong(), 5);
+}
+
+#[tokio::test]
+async fn wrong_codes_are_limited_for_the_account_and_cost_no_tries_then() {
+    let world = world().await;
+    for _ in 0..2 {
+        let token = world.token().await;
+        for _ in 0..5 {
+            world.meet(&token, FactorAnswer::Code(secret("nonsense"))).await.unwrap_err();
+        }
+    }
+    let token = world.token().await;
+
+    for _ in 0..7 {
+        let refused = world.meet(&token, world.code(0)).await;
+        let answer = refused.unwrap_err();
+        assert!(matches!(answer, ChallengeError::Answer(ProofError::TooMany { .. })), "{answer}");
+    }
+
+    assert!(world.kept.state.lock().unwrap().challenges.values().any(|(_, tries)| *tries == 0));
+}
+
+#[tokio::test]
+async fn a_token_that_never_was_is_gone_and_costs_nobody_anything() {
+    let world = world().await;
+
+    for text in ["", "nonsense", &"x".repeat(10_000)] {
+        assert!(is_gone(&world.meet(&secret(text), world.code(0)).await), "{text}");
+    }
+
+    assert_eq!(world.kept.wrong(), 0);
+}
+
+#[tokio::test]
+async fn a_factor_that_was_taken_off_meets_no_challenge() {
+    let world = world().await;
+    let token = world.token().await;
+    world.kept.state.lock().unwrap().factor = None;
+
+    let met = world.meet(&token, world.code(0)).await;
+
+    assert!(is_gone(&met));
+}
+
+#[tokio::test]
+async fn a_right_code_has_its_secret_sealed_anew_where_the_key_was_changed() {
+    for changed in [false, true] {
+        let world = world().await;
+        let (token, wrong) = (world.token().await, FactorAnswer::Code(secret("nonsense")));
+        world.kept.state.lock().unwrap().key_changed = changed;
+
+        world.meet(&token, wrong).await.unwrap_err();
+        let after_wrong = world.kept.state.lock().unwrap().resealed.len();
+        world.meet(&token, world.code(0)).await.unwrap();
+
+        let resealed = world.kept.state.lock().unwrap().resealed.len();
+        assert_eq!((after_wrong, resealed), (0, usize::from(changed)));
+    }
+}
+
+#[tokio::test]
+async fn only_a_hash_of_the_token_is_kept() {
+    let world = world().await;
+
+    let token = world.token().await;
+
+    let state = world.kept.state.lock().unwrap();
+    let kept: Vec<_> = state.challenges.keys().collect();
+    assert_eq!(kept, [&hash(&token)]);
+    assert_ne!(kept[0].0[..], token.expose().as_bytes()[..32]);
+}

@@ -1,0 +1,219 @@
+//! Judging codes and passwords that protect a second factor.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use pia_kernel::{Clock, Live, Secret, Unavailable, UserId};
+
+use crate::account::Account;
+use crate::password_rules;
+use crate::ports::{
+    AccountStore, Attempt, AttemptStore, Evidence, Factor, FactorState, FactorStore,
+    PasswordHasher, Quota, SecretBox, Verdict,
+};
+use crate::recovery_codes;
+use crate::totp::{self, Digits};
+
+/// What an authenticator's secret is sealed for.
+pub(crate) const PURPOSE: &str = "totp-secret";
+
+/// How second factors behave.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FactorSettings {
+    /// What apps show beside the address.
+    pub issuer: String,
+    /// How many wrong codes and passwords one account takes, from wherever
+    /// they come. Only who knows the password or holds a session gets so far,
+    /// so that no stranger can use it up.
+    pub wrong_proofs: Quota,
+    /// How long a sign-in waits for its second factor.
+    pub challenge_lifetime: Duration,
+    /// How often one sign-in may be wrong about it.
+    pub challenge_tries: u32,
+    /// How long a secret that was shown waits for its first code.
+    pub enrolment_lifetime: Duration,
+}
+
+impl Default for FactorSettings {
+    fn default() -> Self {
+        Self {
+            issuer: "Pia".to_owned(),
+            wrong_proofs: Quota { burst: 10, window: Duration::from_mins(15) },
+            challenge_lifetime: Duration::from_mins(5),
+            challenge_tries: 5,
+            enrolment_lifetime: Duration::from_mins(15),
+        }
+    }
+}
+
+/// What second factors are built on.
+#[derive(Clone)]
+pub struct FactorPorts {
+    /// Where accounts are kept.
+    pub accounts: Arc<dyn AccountStore>,
+    /// Where second factors are kept.
+    pub factors: Arc<dyn FactorStore>,
+    /// Where wrong codes are counted.
+    pub attempts: Arc<dyn AttemptStore>,
+    /// What compares passwords.
+    pub hasher: Arc<dyn PasswordHasher>,
+    /// What seals the secrets of authenticators.
+    pub secrets: Arc<dyn SecretBox>,
+}
+
+/// What a user types where a second factor is asked for.
+#[derive(Debug, Clone)]
+pub enum FactorAnswer {
+    /// Six digits of their authenticator.
+    Code(Secret<String>),
+    /// One of their recovery codes.
+    RecoveryCode(Secret<String>),
+}
+
+/// What a user shows to prove that it is still them.
+#[derive(Debug, Clone)]
+pub enum FreshProof {
+    /// Their password.
+    Password(Secret<String>),
+    /// Their second factor.
+    Factor(FactorAnswer),
+}
+
+/// Why a proof was not taken.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ProofError {
+    /// It is wrong, or was used before.
+    #[error("wrong")]
+    Wrong,
+    /// There were too many wrong ones.
+    #[error("too many wrong ones")]
+    TooMany {
+        /// When the next may be tried.
+        wait: Duration,
+    },
+    /// Something that is needed did not answer.
+    #[error(transparent)]
+    Unavailable(#[from] Unavailable),
+}
+
+/// Judges proofs, and counts those that are wrong.
+#[derive(Clone)]
+pub(crate) struct FactorProofs {
+    pub(crate) ports: FactorPorts,
+    pub(crate) settings: Live<FactorSettings>,
+    pub(crate) clock: Arc<dyn Clock>,
+}
+
+impl FactorProofs {
+    /// Runs `judge`, which counts as a wrong proof if it says so: counted
+    /// before, or all that are tried at once would be free, and put back
+    /// unless it turns out wrong.
+    pub(crate) async fn counted<T>(
+        &self,
+        user: UserId,
+        judge: impl Future<Output = Result<T, ProofError>> + Send,
+    ) -> Result<T, ProofError> {
+        let (who, quota) = (format!("factor:{user}"), self.settings.get().wrong_proofs);
+        match self.ports.attempts.attempt(&who, quota, self.clock.now()).await? {
+            Attempt::Allowed => {}
+            Attempt::Wait(wait) => return Err(ProofError::TooMany { wait }),
+        }
+        let judged = judge.await;
+        if !matches!(judged, Err(ProofError::Wrong)) {
+            let put_back = self.ports.attempts.give_back(&who, quota, self.clock.now()).await;
+            if let Err(err) = put_back {
+                tracing::warn!(
+                    error = &err as &dyn std::error::Error,
+                    "a proof was counted that was not wrong"
+                );
+            }
+        }
+        judged
+    }
+
+    /// What an answer shows, as far as that can be said without spending it.
+    pub(crate) async fn answer(
+        &self,
+        user: UserId,
+        factor: &Factor,
+        answer: &FactorAnswer,
+    ) -> Result<Evidence, ProofError> {
+        match answer {
+            FactorAnswer::Code(code) => self.code(user, factor, code).await,
+            FactorAnswer::RecoveryCode(code) => {
+                let hash = recovery_codes::hash(user, code).ok_or(ProofError::Wrong)?;
+                Ok(Evidence::RecoveryCode(hash))
+            }
+        }
+    }
+
+    /// The same of a proof that may be a password too.
+    pub(crate) async fn proof(
+        &self,
+        account: &Account,
+        factor: &Factor,
+        proof: FreshProof,
+    ) -> Result<Evidence, ProofError> {
+        match proof {
+            FreshProof::Password(password) => self.password(account, password).await,
+            FreshProof::Factor(answer) => self.answer(account.user, factor, &answer).await,
+        }
+    }
+
+    async fn code(
+        &self,
+        user: UserId,
+        factor: &Factor,
+        code: &Secret<String>,
+    ) -> Result<Evidence, ProofError> {
+        let digits = Digits::read(code).ok_or(ProofError::Wrong)?;
+        let Some(secret) = self.ports.secrets.open(user, PURPOSE, &factor.sealed).await? else {
+            // Recovery codes and the password still open the way to another.
+            tracing::error!(user.id = %user, "the secret of an authenticator cannot be opened");
+            return Err(ProofError::Wrong);
+        };
+        let step = totp::check(&secret, &digits, self.clock.now())?;
+        if step.is_some() && factor.state == FactorState::On {
+            self.reseal(user, &factor.sealed, &secret).await;
+        }
+        step.map(Evidence::Code).ok_or(ProofError::Wrong)
+    }
+
+    /// Keeps the secret under today's key. What fails here fails nobody's
+    /// code: the old key still opens it, and the next code tries again.
+    async fn reseal(&self, user: UserId, old: &[u8], secret: &Secret<Vec<u8>>) {
+        if !self.ports.secrets.is_outdated(old) {
+            return;
+        }
+        let resealed = async {
+            let new = self.ports.secrets.seal(user, PURPOSE, secret).await?;
+            self.ports.factors.reseal(user, old, &new).await
+        };
+        if let Err(err) = resealed.await {
+            tracing::warn!(
+                user.id = %user,
+                error = &err as &dyn std::error::Error,
+                "the secret of an authenticator could not be sealed anew"
+            );
+        }
+    }
+
+    async fn password(
+        &self,
+        account: &Account,
+        password: Secret<String>,
+    ) -> Result<Evidence, ProofError> {
+        if !(1..=password_rules::MOST_BYTES).contains(&password.expose().len()) {
+            return Err(ProofError::Wrong);
+        }
+        let credentials = self.ports.accounts.by_email(&account.email).await?;
+        let kept = credentials
+            .filter(|it| it.account.user == account.user)
+            .and_then(|it| it.password_hash);
+        let known = kept.is_some();
+        match self.ports.hasher.verify(password, kept).await? {
+            Verdict::Right | Verdict::RightButOutdated if known => Ok(Evidence::Password),
+            _ => Err(ProofError::Wrong),
+        }
+    }
+}

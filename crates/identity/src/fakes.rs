@@ -1,0 +1,297 @@
+//! Second factors in memory, for tests that need them to remember.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
+use async_trait::async_trait;
+use pia_kernel::{AuditEntry, Clock, Live, Secret, SessionId, Timestamp, Unavailable, UserId};
+
+use crate::account::{Account, CustomerType};
+use crate::factor_challenges::FactorChallenges;
+use crate::factor_proofs::{FactorPorts, FactorSettings};
+use crate::ports::{
+    AccountStore, Attempt, AttemptStore, ChallengeStore, Credentials, Evidence, Factor,
+    FactorChange, FactorState, FactorStore, MockAccountStore, MockPasswordHasher, NewChallenge,
+    PasswordHasher, Quota, RecoveryHash, Redeemed, Redemption, SecretBox, Step, TokenHash, Verdict,
+};
+
+pub(crate) const PASSWORD: &str = "correct horse battery staple";
+
+/// Everything that is kept of one user.
+#[derive(Default)]
+pub(crate) struct Factors {
+    pub(crate) state: Mutex<State>,
+    /// At which look the factor turns out to be on, if it is set.
+    on_at_look: Option<usize>,
+    looks: AtomicUsize,
+    attempts: AtomicU32,
+}
+
+#[derive(Default)]
+pub(crate) struct State {
+    pub(crate) factor: Option<Factor>,
+    pub(crate) last_step: Option<Step>,
+    pub(crate) codes: Vec<RecoveryHash>,
+    pub(crate) challenges: HashMap<TokenHash, (NewChallenge, u32)>,
+    pub(crate) audit: Vec<AuditEntry>,
+    /// The session that the last change let go on.
+    pub(crate) kept: Option<SessionId>,
+    /// Which sealed secrets were replaced by which.
+    pub(crate) resealed: Vec<(Vec<u8>, Vec<u8>)>,
+    /// Whether sealed secrets are under the key before.
+    pub(crate) key_changed: bool,
+    /// Whether sealed secrets no longer open.
+    pub(crate) key_lost: bool,
+}
+
+impl Factors {
+    pub(crate) fn on_at_look(on_at_look: Option<usize>) -> Arc<Self> {
+        Arc::new(Self { on_at_look, ..Self::default() })
+    }
+
+    pub(crate) fn challenges(self: &Arc<Self>, clock: Arc<dyn Clock>) -> FactorChallenges {
+        let settings = Live::new(FactorSettings::default());
+        FactorChallenges::new(Arc::clone(self) as _, self.ports(), settings, clock)
+    }
+
+    /// Ports where everyone's account is Ada's, and her password [`PASSWORD`].
+    pub(crate) fn ports(self: &Arc<Self>) -> FactorPorts {
+        FactorPorts {
+            accounts: accounts(),
+            factors: Arc::clone(self) as _,
+            attempts: Arc::clone(self) as _,
+            hasher: hasher(),
+            secrets: Arc::clone(self) as _,
+        }
+    }
+
+    /// How many proofs count as wrong.
+    pub(crate) fn wrong(&self) -> u32 {
+        self.attempts.load(Ordering::SeqCst)
+    }
+
+    pub(crate) fn audited(&self) -> Vec<&'static str> {
+        self.state.lock().unwrap().audit.iter().map(|it| it.action).collect()
+    }
+}
+
+impl State {
+    fn spend(&mut self, evidence: Evidence) -> bool {
+        if !self.factor.as_ref().is_some_and(|it| it.state == FactorState::On) {
+            return false;
+        }
+        match evidence {
+            Evidence::Password => true,
+            Evidence::Code(step) => {
+                let fresh = self.last_step.is_none_or(|last| last < step);
+                self.last_step = self.last_step.max(Some(step));
+                fresh
+            }
+            Evidence::RecoveryCode(hash) => {
+                let before = self.codes.len();
+                self.codes.retain(|it| *it != hash);
+                self.codes.len() < before
+            }
+        }
+    }
+
+    fn changed(&mut self, change: FactorChange) {
+        self.kept = Some(change.session);
+        self.audit.extend(change.effects.audit);
+    }
+}
+
+fn accounts() -> Arc<dyn AccountStore> {
+    let account = |user| Account {
+        user,
+        email: "ada@example.org".to_owned(),
+        display_name: None,
+        provider: "local".to_owned(),
+        customer: CustomerType::Consumer,
+        company_name: None,
+        created_at: Timestamp::UNIX_EPOCH,
+    };
+    let mut accounts = MockAccountStore::new();
+    let found = Arc::new(Mutex::new(UserId::generate()));
+    let asked = Arc::clone(&found);
+    accounts.expect_find().returning(move |user| {
+        *asked.lock().unwrap() = user;
+        Ok(Some(account(user)))
+    });
+    accounts.expect_by_email().returning(move |_| {
+        let account = account(*found.lock().unwrap());
+        Ok(Some(Credentials { account, password_hash: Some(Secret::new("kept".to_owned())) }))
+    });
+    Arc::new(accounts)
+}
+
+fn hasher() -> Arc<dyn PasswordHasher> {
+    let mut hasher = MockPasswordHasher::new();
+    hasher.expect_verify().returning(|password, _| {
+        Ok(if password.is(PASSWORD) { Verdict::Right } else { Verdict::Wrong })
+    });
+    Arc::new(hasher)
+}
+
+#[async_trait]
+impl FactorStore for Factors {
+    async fn factor(&self, _: UserId) -> Result<Option<Factor>, Unavailable> {
+        let look = self.looks.fetch_add(1, Ordering::SeqCst);
+        if self.on_at_look.is_some_and(|it| look >= it) {
+            return Ok(Some(Factor { sealed: Vec::new(), state: FactorState::On }));
+        }
+        Ok(self.state.lock().unwrap().factor.clone())
+    }
+
+    async fn begin(&self, _: UserId, sealed: &[u8], at: Timestamp) -> Result<bool, Unavailable> {
+        let state = FactorState::Begun { at };
+        self.state.lock().unwrap().factor = Some(Factor { sealed: sealed.to_vec(), state });
+        Ok(true)
+    }
+
+    async fn enable(
+        &self,
+        change: FactorChange,
+        sealed: &[u8],
+        step: Step,
+        codes: &[RecoveryHash],
+    ) -> Result<bool, Unavailable> {
+        let mut state = self.state.lock().unwrap();
+        state.factor = Some(Factor { sealed: sealed.to_vec(), state: FactorState::On });
+        (state.last_step, state.codes) = (Some(step), codes.to_vec());
+        state.changed(change);
+        Ok(true)
+    }
+
+    async fn disable(&self, change: FactorChange, evidence: Evidence) -> Result<bool, Unavailable> {
+        let mut state = self.state.lock().unwrap();
+        let good = state.spend(evidence);
+        if good {
+            state.factor = None;
+            state.codes.clear();
+            state.challenges.clear();
+            state.changed(change);
+        }
+        Ok(good)
+    }
+
+    async fn replace_codes(
+        &self,
+        change: FactorChange,
+        evidence: Evidence,
+        codes: &[RecoveryHash],
+    ) -> Result<bool, Unavailable> {
+        let mut state = self.state.lock().unwrap();
+        let good = state.spend(evidence);
+        if good {
+            state.codes = codes.to_vec();
+            state.changed(change);
+        }
+        Ok(good)
+    }
+
+    async fn reseal(&self, _: UserId, old: &[u8], new: &[u8]) -> Result<(), Unavailable> {
+        let mut state = self.state.lock().unwrap();
+        state.resealed.push((old.to_vec(), new.to_vec()));
+        Ok(())
+    }
+
+    async fn sweep(&self, _: Timestamp) -> Result<u64, Unavailable> {
+        Ok(0)
+    }
+}
+
+#[async_trait]
+impl ChallengeStore for Factors {
+    async fn open(&self, challenge: NewChallenge) -> Result<(), Unavailable> {
+        self.state.lock().unwrap().challenges.insert(challenge.hash, (challenge, 0));
+        Ok(())
+    }
+
+    async fn owner(
+        &self,
+        hash: TokenHash,
+        most: u32,
+        now: Timestamp,
+    ) -> Result<Option<UserId>, Unavailable> {
+        let state = self.state.lock().unwrap();
+        let found = state.challenges.get(&hash);
+        let good = found.filter(|(it, tries)| it.expires_at > now && *tries < most);
+        Ok(good.map(|(it, _)| it.user))
+    }
+
+    async fn attempt(&self, hash: TokenHash, most: u32, _: Timestamp) -> Result<bool, Unavailable> {
+        let mut state = self.state.lock().unwrap();
+        let Some((_, tries)) = state.challenges.get_mut(&hash) else { return Ok(false) };
+        *tries += 1;
+        Ok(*tries <= most)
+    }
+
+    async fn redeem(&self, redemption: Redemption) -> Result<Redeemed, Unavailable> {
+        let Redemption { hash, evidence, effects, .. } = redemption;
+        let mut state = self.state.lock().unwrap();
+        if !state.challenges.contains_key(&hash) {
+            return Ok(Redeemed::Gone);
+        }
+        if !state.spend(evidence) {
+            return Ok(Redeemed::Stale);
+        }
+        state.challenges.remove(&hash);
+        state.audit.extend(effects.audit);
+        Ok(Redeemed::Done)
+    }
+
+    async fn sweep(&self, _: Timestamp) -> Result<u64, Unavailable> {
+        Ok(0)
+    }
+}
+
+#[async_trait]
+impl SecretBox for Factors {
+    async fn seal(
+        &self,
+        user: UserId,
+        purpose: &'static str,
+        secret: &Secret<Vec<u8>>,
+    ) -> Result<Vec<u8>, Unavailable> {
+        Ok([user.0.as_bytes(), purpose.as_bytes(), secret.expose()].concat())
+    }
+
+    async fn open(
+        &self,
+        user: UserId,
+        purpose: &'static str,
+        sealed: &[u8],
+    ) -> Result<Option<Secret<Vec<u8>>>, Unavailable> {
+        let lost = self.state.lock().unwrap().key_lost;
+        let label = [user.0.as_bytes(), purpose.as_bytes()].concat();
+        let secret = sealed.strip_prefix(&label[..]).filter(|_| !lost);
+        Ok(secret.map(|it| Secret::new(it.to_vec())))
+    }
+
+    fn is_outdated(&self, _: &[u8]) -> bool {
+        self.state.lock().unwrap().key_changed
+    }
+}
+
+#[async_trait]
+impl AttemptStore for Factors {
+    async fn attempt(&self, _: &str, quota: Quota, _: Timestamp) -> Result<Attempt, Unavailable> {
+        let before = self.attempts.fetch_add(1, Ordering::SeqCst);
+        if before < quota.burst {
+            return Ok(Attempt::Allowed);
+        }
+        self.attempts.fetch_sub(1, Ordering::SeqCst);
+        Ok(Attempt::Wait(quota.interval()))
+    }
+
+    async fn give_back(&self, _: &str, _: Quota, _: Timestamp) -> Result<(), Unavailable> {
+        self.attempts.fetch_sub(1, Ordering::SeqCst);
+        Ok(())
+    }
+
+    async fn sweep(&self, _: Timestamp) -> Result<u64, Unavailable> {
+        Ok(0)
+    }
+}

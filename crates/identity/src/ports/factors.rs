@@ -1,0 +1,209 @@
+//! What second factors ask of the outside world.
+
+use async_trait::async_trait;
+use pia_kernel::{Effects, Secret, SessionId, Timestamp, Unavailable, UserId};
+
+use super::{EndEffects, TokenHash};
+
+/// Keeps secrets of people so that the database alone does not give them away.
+#[cfg_attr(any(test, feature = "mock"), mockall::automock)]
+#[async_trait]
+pub trait SecretBox: Send + Sync {
+    /// Seals a secret of a user, who must have an account. It opens for the
+    /// same user and purpose only.
+    async fn seal(
+        &self,
+        user: UserId,
+        purpose: &'static str,
+        secret: &Secret<Vec<u8>>,
+    ) -> Result<Vec<u8>, Unavailable>;
+
+    /// Opens what was sealed; nothing if it was changed since, or its key is
+    /// lost.
+    async fn open(
+        &self,
+        user: UserId,
+        purpose: &'static str,
+        sealed: &[u8],
+    ) -> Result<Option<Secret<Vec<u8>>>, Unavailable>;
+
+    /// Whether what was sealed should be sealed anew while it can be opened.
+    fn is_outdated(&self, sealed: &[u8]) -> bool;
+}
+
+/// How far a user is with their authenticator.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FactorState {
+    /// The secret was shown, and no code of it was seen yet.
+    Begun {
+        /// When it was shown.
+        at: Timestamp,
+    },
+    /// Signing in asks for a code.
+    On,
+}
+
+/// A user's authenticator.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Factor {
+    /// The secret that codes are made from, as [`SecretBox`] sealed it.
+    pub sealed: Vec<u8>,
+    /// Whether signing in asks for it.
+    pub state: FactorState,
+}
+
+/// The number of the thirty seconds that a code is good for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Step(pub i64);
+
+/// What is kept of a recovery code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct RecoveryHash(pub [u8; 32]);
+
+/// What a user has shown of themselves, judged as far as that needs no store.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Evidence {
+    /// The right password.
+    Password,
+    /// The right code of this step; good if neither it nor one of a later
+    /// step was used before.
+    Code(Step),
+    /// A recovery code; good if it is among those that are left.
+    RecoveryCode(RecoveryHash),
+}
+
+/// A change of an account's second factor, made from one of its sessions.
+#[derive(Debug, Clone)]
+pub struct FactorChange {
+    /// Whose factor it is.
+    pub user: UserId,
+    /// The session that goes on; all others of the user end.
+    pub session: SessionId,
+    /// When it is made.
+    pub at: Timestamp,
+    /// What is written with it.
+    pub effects: Effects,
+    /// What is written with the end of each other session.
+    pub if_ended: EndEffects,
+}
+
+/// Where second factors are kept.
+///
+/// Changes of one account's factor happen one after another, on any number of
+/// instances, and none of them after its account is deactivated.
+#[cfg_attr(any(test, feature = "mock"), mockall::automock)]
+#[async_trait]
+pub trait FactorStore: Send + Sync {
+    /// The factor of a user, on or just begun.
+    async fn factor(&self, user: UserId) -> Result<Option<Factor>, Unavailable>;
+
+    /// Keeps the sealed secret of a factor that is begun, in the place of one
+    /// begun before. Answers whether it does: not if a factor is on.
+    async fn begin(&self, user: UserId, sealed: &[u8], at: Timestamp) -> Result<bool, Unavailable>;
+
+    /// Puts the factor on that was begun with `sealed`, since its code of
+    /// `step` was seen, with these recovery codes and no others. Answers
+    /// whether it is this call that did.
+    async fn enable(
+        &self,
+        change: FactorChange,
+        sealed: &[u8],
+        step: Step,
+        codes: &[RecoveryHash],
+    ) -> Result<bool, Unavailable>;
+
+    /// Takes the factor off, and its recovery codes and challenges with it.
+    /// Answers whether the evidence was good for that; of many at once, one is.
+    async fn disable(&self, change: FactorChange, evidence: Evidence) -> Result<bool, Unavailable>;
+
+    /// Puts these recovery codes in the place of the ones before. Answers
+    /// whether the evidence was good for that; but for a password, it is good
+    /// once.
+    async fn replace_codes(
+        &self,
+        change: FactorChange,
+        evidence: Evidence,
+        codes: &[RecoveryHash],
+    ) -> Result<bool, Unavailable>;
+
+    /// Replaces a sealed secret by the same one sealed anew, if it is still
+    /// `old`.
+    async fn reseal(&self, user: UserId, old: &[u8], new: &[u8]) -> Result<(), Unavailable>;
+
+    /// Forgets factors that were begun before `since` and never put on.
+    /// Answers how many they were.
+    async fn sweep(&self, since: Timestamp) -> Result<u64, Unavailable>;
+}
+
+/// A sign-in that waits for its second factor.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewChallenge {
+    /// What is kept of its token.
+    pub hash: TokenHash,
+    /// Who has shown their password.
+    pub user: UserId,
+    /// When it ends.
+    pub expires_at: Timestamp,
+}
+
+/// The answer to a challenge.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Redemption {
+    /// What is kept of the challenge's token.
+    pub hash: TokenHash,
+    /// Whose it is.
+    pub user: UserId,
+    /// What they have shown.
+    pub evidence: Evidence,
+    /// When they did.
+    pub at: Timestamp,
+    /// What is written with it.
+    pub effects: Effects,
+}
+
+/// What came of answering a challenge.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Redeemed {
+    /// It is answered, and gone.
+    Done,
+    /// The evidence is good no more; the challenge is still there.
+    Stale,
+    /// There is no such challenge any more.
+    Gone,
+}
+
+/// Where sign-ins are kept that wait for their second factor.
+///
+/// A challenge is there until it ends, is answered, or its account is
+/// deactivated, or its factor taken off.
+#[cfg_attr(any(test, feature = "mock"), mockall::automock)]
+#[async_trait]
+pub trait ChallengeStore: Send + Sync {
+    /// Stores a challenge.
+    async fn open(&self, challenge: NewChallenge) -> Result<(), Unavailable>;
+
+    /// Whose challenge it is, if it is there and was tried less than `most`
+    /// times.
+    async fn owner(
+        &self,
+        hash: TokenHash,
+        most: u32,
+        now: Timestamp,
+    ) -> Result<Option<UserId>, Unavailable>;
+
+    /// Counts a try. Answers whether it may be made: of any number at once,
+    /// no more than `most` may.
+    async fn attempt(
+        &self,
+        hash: TokenHash,
+        most: u32,
+        now: Timestamp,
+    ) -> Result<bool, Unavailable>;
+
+    /// Spends a challenge and the evidence that answers it; or none of it. Of
+    /// many at once, one is `Done`.
+    async fn redeem(&self, redemption: Redemption) -> Result<Redeemed, Unavailable>;
+
+    /// Forgets challenges that ended before `now`. Answers how many they were.
+    async fn sweep(&self, now: Timestamp) -> Result<u64, Unavailable>;
+}

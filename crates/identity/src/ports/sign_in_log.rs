@@ -1,0 +1,98 @@
+//! Where attempts to sign in are remembered.
+
+use async_trait::async_trait;
+use pia_kernel::{Page, SessionId, SignInId, Timestamp, Unavailable, UserId};
+
+use crate::device::Device;
+
+/// How someone proves who they are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SignInMethod {
+    /// With an address and a password.
+    Password,
+    /// With these and a second factor.
+    PasswordWithFactor,
+}
+
+impl SignInMethod {
+    /// Its name where it is kept and told.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Password => "password",
+            Self::PasswordWithFactor => "password_with_factor",
+        }
+    }
+}
+
+/// What came of an attempt to sign in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SignInOutcome {
+    /// A session began.
+    SignedIn,
+    /// The password was wrong, or the account has none.
+    WrongPassword,
+}
+
+impl SignInOutcome {
+    /// Its name where it is kept and told.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::SignedIn => "signed_in",
+            Self::WrongPassword => "wrong_password",
+        }
+    }
+}
+
+/// An attempt that began no session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FailedSignIn {
+    /// Whose account was meant; nothing if there is none.
+    pub user: Option<UserId>,
+    /// When.
+    pub at: Timestamp,
+    /// Why it failed.
+    pub outcome: SignInOutcome,
+    /// How it was tried.
+    pub method: SignInMethod,
+    /// By which device.
+    pub device: Device,
+}
+
+/// An attempt as its account is told of it.
+///
+/// Method and outcome are texts here: what a newer version wrote is told by
+/// an older one too.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SignInEntry {
+    /// The attempt.
+    pub id: SignInId,
+    /// When.
+    pub at: Timestamp,
+    /// What came of it: see [`SignInOutcome::name`].
+    pub outcome: String,
+    /// How it was tried: see [`SignInMethod::name`].
+    pub method: String,
+    /// By which device.
+    pub device: Device,
+    /// The session that began with it, which may be over.
+    pub session: Option<SessionId>,
+}
+
+/// Where attempts to sign in are remembered. Those that begin a session are
+/// written with it, by [`SessionStore::begin`](crate::SessionStore::begin).
+#[cfg_attr(any(test, feature = "mock"), mockall::automock)]
+#[async_trait]
+pub trait SignInLog: Send + Sync {
+    /// Remembers an attempt that failed.
+    ///
+    /// Where there is no account nothing stays behind, but the same work is
+    /// done, down to the disk: how long it takes must not tell which
+    /// addresses have accounts.
+    async fn failed(&self, attempt: FailedSignIn) -> Result<(), Unavailable>;
+
+    /// A part of a user's attempts, newest first.
+    async fn page(&self, user: UserId, page: Page) -> Result<Vec<SignInEntry>, Unavailable>;
+
+    /// Forgets attempts made before `time`. Answers how many they were.
+    async fn sweep(&self, time: Timestamp) -> Result<u64, Unavailable>;
+}

@@ -1,0 +1,126 @@
+//! Recovery codes: what comes in the place of an authenticator that is lost.
+
+use pia_kernel::{Secret, Unavailable, UserId};
+use ring::hmac;
+use ring::rand::{SecureRandom, SystemRandom};
+
+use crate::ports::RecoveryHash;
+
+/// How many a user is shown at once.
+pub(crate) const COUNT: usize = 10;
+/// Crockford's base 32, which has no letters that look like digits.
+const LETTERS: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
+/// A hundred bits: nobody finds one that hashes like one of ours.
+const LENGTH: usize = 20;
+const GROUP: usize = 5;
+/// Longer texts are no codes, however they are written.
+const MOST_BYTES: usize = 64;
+
+/// New codes, as they are shown: `K3V9A-0QXZ7-...`.
+pub(crate) fn fresh() -> Result<Vec<Secret<String>>, Unavailable> {
+    (0..COUNT).map(|_| fresh_code()).collect()
+}
+
+fn fresh_code() -> Result<Secret<String>, Unavailable> {
+    let mut bytes = [0; LENGTH];
+    SystemRandom::new()
+        .fill(&mut bytes)
+        .map_err(|err| Unavailable::new("randomness", err.to_string()))?;
+    let letter = |it: &u8| LETTERS.get(usize::from(it % 32)).copied().map(char::from);
+    let groups = bytes.chunks(GROUP).map(|it| it.iter().filter_map(letter).collect::<String>());
+    Ok(Secret::new(groups.collect::<Vec<_>>().join("-")))
+}
+
+/// What is kept of a code that somebody typed; nothing if it is none, however
+/// generously it is read.
+///
+/// Two people's equal codes are kept differently. The key is no secret, since
+/// a code cannot be guessed and must outlive changes of the server's keys.
+pub(crate) fn hash(user: UserId, typed: &Secret<String>) -> Option<RecoveryHash> {
+    let code = read(typed.expose())?;
+    let key = hmac::Key::new(hmac::HMAC_SHA256, user.0.as_bytes());
+    let mut tagged = b"recovery-code-v1:".to_vec();
+    tagged.extend_from_slice(&code);
+    let mut hash = [0; 32];
+    hash.copy_from_slice(hmac::sign(&key, &tagged).as_ref());
+    Some(RecoveryHash(hash))
+}
+
+fn read(typed: &str) -> Option<[u8; LENGTH]> {
+    if typed.len() > MOST_BYTES {
+        return None;
+    }
+    let letters = typed.trim().chars().filter(|it| ![' ', '-'].contains(it)).map(|it| {
+        let letter = match it.to_ascii_uppercase() {
+            'O' => '0',
+            'I' | 'L' => '1',
+            other => other,
+        };
+        let letter = u8::try_from(letter).ok()?;
+        LETTERS.contains(&letter).then_some(letter)
+    });
+    letters.collect::<Option<Vec<u8>>>()?.try_into().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    fn hashed(user: UserId, typed: &str) -> Option<RecoveryHash> {
+        hash(user, &Secret::new(typed.to_owned()))
+    }
+
+    #[test]
+    fn ten_codes_are_shown_in_four_groups_of_five_and_no_two_are_the_same() {
+        let codes = fresh().unwrap();
+
+        let texts: HashSet<&String> = codes.iter().map(Secret::expose).collect();
+        assert_eq!(texts.len(), 10);
+        for text in texts {
+            let groups: Vec<&str> = text.split('-').collect();
+            assert!(groups.len() == 4 && groups.iter().all(|it| it.len() == 5), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_code_is_known_however_it_is_typed() {
+        let user = UserId::generate();
+        let known = hashed(user, "K3V90-0QXZ7-1BCDE-FGHJK");
+
+        assert!(known.is_some());
+        for typed in [
+            "k3v90-0qxz7-1bcde-fghjk",
+            " K3V900QXZ71BCDEFGHJK\n",
+            "K3V9O oQXZ7 lBCDE FGHJK",
+            "K3V90-0QXZ7-IBCDE-FGHJK",
+        ] {
+            assert_eq!(hashed(user, typed), known, "{typed}");
+        }
+    }
+
+    #[test]
+    fn a_code_of_another_is_kept_differently() {
+        let code = "K3V90-0QXZ7-1BCDE-FGHJK";
+
+        assert_ne!(hashed(UserId::generate(), code), hashed(UserId::generate(), code));
+    }
+
+    #[test]
+    fn what_cannot_be_a_code_has_no_hash() {
+        let user = UserId::generate();
+
+        for typed in [
+            "",
+            "K3V90",
+            "K3V90-0QXZ7-1BCDE-FGHJKM",
+            "K3V90-0QXZ7-1BCDE-FGHJU",
+            "K3V90-0QXZ7-1BCDE-FGH\u{0}K",
+            "K3V90-0QXZ7-1BCDE-FGHJÄ",
+            &" ".repeat(100),
+        ] {
+            assert_eq!(hashed(user, typed), None, "{typed}");
+        }
+    }
+}

@@ -1,0 +1,245 @@
+//! Putting a second factor on an account, and taking it off.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use pia_kernel::{AuditEntry, Clock, Effects, Live, Secret, Timestamp, Unavailable, UserId};
+
+use crate::access_tokens::Claim;
+use crate::account::Account;
+use crate::factor_proofs::{
+    FactorAnswer, FactorPorts, FactorProofs, FactorSettings, FreshProof, PURPOSE, ProofError,
+};
+use crate::ports::{Evidence, Factor, FactorChange, FactorState, RecoveryHash};
+use crate::recovery_codes;
+use crate::standings::Standings;
+use crate::totp::{self, Enrolment};
+
+/// Why no authenticator can be set up.
+#[derive(Debug, thiserror::Error)]
+pub enum EnrolError {
+    /// One is on; it must be taken off first.
+    #[error("a second factor is on already")]
+    AlreadyOn,
+    /// The account was deleted since the gates let its owner pass.
+    #[error("there is no such account")]
+    Gone,
+    /// Something that is needed did not answer.
+    #[error(transparent)]
+    Unavailable(#[from] Unavailable),
+}
+
+/// Why an authenticator was not put on.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfirmError {
+    /// None was begun, or too long ago.
+    #[error("no authenticator is being set up")]
+    NotBegun,
+    /// The code is not one of the authenticator's.
+    #[error("the code is wrong")]
+    WrongCode,
+    /// There were too many wrong codes.
+    #[error("too many wrong codes")]
+    TooMany {
+        /// When the next may be tried.
+        wait: Duration,
+    },
+    /// Something that is needed did not answer.
+    #[error(transparent)]
+    Unavailable(#[from] Unavailable),
+}
+
+/// Why a second factor stays as it is.
+#[derive(Debug, thiserror::Error)]
+pub enum FactorChangeError {
+    /// There is none.
+    #[error("no second factor is on")]
+    NotOn,
+    /// What was shown as a proof is wrong, or was used before.
+    #[error("the proof is wrong")]
+    WrongProof,
+    /// There were too many wrong ones.
+    #[error("too many wrong proofs")]
+    TooMany {
+        /// When the next may be tried.
+        wait: Duration,
+    },
+    /// The account was deleted since the gates let its owner pass.
+    #[error("there is no such account")]
+    Gone,
+    /// Something that is needed did not answer.
+    #[error(transparent)]
+    Unavailable(#[from] Unavailable),
+}
+
+/// Recovery codes, shown once: only their hashes are kept.
+#[derive(Debug, Clone)]
+pub struct RecoveryCodes(pub Vec<Secret<String>>);
+
+/// People's second factors.
+///
+/// Whoever changes one has their other sessions ended: if the old factor was
+/// in wrong hands, so may they be.
+#[derive(Clone)]
+pub struct SecondFactors {
+    proofs: FactorProofs,
+    standings: Standings,
+}
+
+impl SecondFactors {
+    /// Second factors in the given stores; `standings` is told of sessions
+    /// that end.
+    pub fn new(
+        ports: FactorPorts,
+        standings: Standings,
+        settings: Live<FactorSettings>,
+        clock: Arc<dyn Clock>,
+    ) -> Self {
+        Self { proofs: FactorProofs { ports, settings, clock }, standings }
+    }
+
+    /// Shows a new secret, which counts for nothing until a code of it is
+    /// seen. One that was shown before is forgotten.
+    pub async fn begin(&self, user: UserId) -> Result<Enrolment, EnrolError> {
+        let FactorProofs { ports, settings, clock } = &self.proofs;
+        let account = ports.accounts.find(user).await?.ok_or(EnrolError::Gone)?;
+        let on = |it: &Factor| it.state == FactorState::On;
+        if ports.factors.factor(user).await?.as_ref().is_some_and(on) {
+            return Err(EnrolError::AlreadyOn);
+        }
+        let secret = totp::fresh()?;
+        let enrolment = totp::enrolment(&secret, &settings.get().issuer, &account.email)?;
+        let sealed = ports.secrets.seal(user, PURPOSE, &secret).await?;
+        if ports.factors.begin(user, &sealed, clock.now()).await? {
+            Ok(enrolment)
+        } else {
+            Err(EnrolError::AlreadyOn)
+        }
+    }
+
+    /// Puts the authenticator on, since its owner could tell a code of it.
+    pub async fn confirm(
+        &self,
+        claim: Claim,
+        code: Secret<String>,
+    ) -> Result<RecoveryCodes, ConfirmError> {
+        let FactorProofs { ports, settings, clock } = &self.proofs;
+        let earliest = clock.now() - settings.get().enrolment_lifetime;
+        let factor = ports.factors.factor(claim.user).await?;
+        let begun = factor.filter(|it| match it.state {
+            FactorState::Begun { at } => at > earliest,
+            FactorState::On => false,
+        });
+        let factor = begun.ok_or(ConfirmError::NotBegun)?;
+        let answer = FactorAnswer::Code(code);
+        let judge = self.proofs.answer(claim.user, &factor, &answer);
+        let Evidence::Code(step) = self.proofs.counted(claim.user, judge).await? else {
+            return Err(ConfirmError::WrongCode);
+        };
+        let (codes, hashes) = fresh_codes(claim.user)?;
+        let change = self.change(claim, &["factor.enabled"]);
+        let enabled = ports.factors.enable(change, &factor.sealed, step, &hashes).await?;
+        self.standings.forget_user(claim.user);
+        if enabled { Ok(codes) } else { Err(ConfirmError::NotBegun) }
+    }
+
+    /// Takes the second factor off.
+    pub async fn disable(&self, claim: Claim, proof: FreshProof) -> Result<(), FactorChangeError> {
+        let (account, factor) = self.of(claim.user).await?;
+        let judge = async {
+            let evidence = self.proofs.proof(&account, &factor, proof).await?;
+            let change = self.change(claim, &actions(evidence, "factor.disabled"));
+            spent(self.proofs.ports.factors.disable(change, evidence).await?)
+        };
+        let disabled = self.proofs.counted(claim.user, judge).await;
+        self.standings.forget_user(claim.user);
+        Ok(disabled?)
+    }
+
+    /// Shows new recovery codes; those before are good no more.
+    pub async fn regenerate_codes(
+        &self,
+        claim: Claim,
+        proof: FreshProof,
+    ) -> Result<RecoveryCodes, FactorChangeError> {
+        let (account, factor) = self.of(claim.user).await?;
+        let (codes, hashes) = fresh_codes(claim.user)?;
+        let judge = async {
+            let evidence = self.proofs.proof(&account, &factor, proof).await?;
+            let change = self.change(claim, &actions(evidence, "recovery_codes.regenerated"));
+            spent(self.proofs.ports.factors.replace_codes(change, evidence, &hashes).await?)
+        };
+        let replaced = self.proofs.counted(claim.user, judge).await;
+        self.standings.forget_user(claim.user);
+        replaced?;
+        Ok(codes)
+    }
+
+    /// Forgets secrets that were shown and never confirmed. Answers how many
+    /// they were.
+    pub async fn sweep(&self) -> Result<u64, Unavailable> {
+        let lifetime = self.proofs.settings.get().enrolment_lifetime;
+        self.proofs.ports.factors.sweep(self.proofs.clock.now() - lifetime).await
+    }
+
+    /// The account of a caller, and the factor that is on.
+    async fn of(&self, user: UserId) -> Result<(Account, Factor), FactorChangeError> {
+        let ports = &self.proofs.ports;
+        let account = ports.accounts.find(user).await?.ok_or(FactorChangeError::Gone)?;
+        let factor = ports.factors.factor(user).await?;
+        let factor = factor.filter(|it| it.state == FactorState::On);
+        Ok((account, factor.ok_or(FactorChangeError::NotOn)?))
+    }
+
+    fn change(&self, claim: Claim, actions: &[&'static str]) -> FactorChange {
+        let (Claim { user, session }, at) = (claim, self.proofs.clock.now());
+        let entry = |action: &&'static str| AuditEntry { at, subject: user, action };
+        let effects = Effects { audit: actions.iter().map(entry).collect() };
+        FactorChange { user, session, at, effects, if_ended: ended }
+    }
+}
+
+fn fresh_codes(user: UserId) -> Result<(RecoveryCodes, Vec<RecoveryHash>), Unavailable> {
+    let codes = recovery_codes::fresh()?;
+    let hashes = codes.iter().filter_map(|it| recovery_codes::hash(user, it)).collect();
+    Ok((RecoveryCodes(codes), hashes))
+}
+
+/// What a change is called, and what it was proved with if that is used up.
+fn actions(evidence: Evidence, change: &'static str) -> Vec<&'static str> {
+    match evidence {
+        Evidence::Password | Evidence::Code(_) => vec![change],
+        Evidence::RecoveryCode(_) => vec!["recovery_code.used", change],
+    }
+}
+
+fn spent(good: bool) -> Result<(), ProofError> {
+    if good { Ok(()) } else { Err(ProofError::Wrong) }
+}
+
+fn ended(user: UserId, at: Timestamp) -> Effects {
+    Effects::audit(at, user, "session.ended")
+}
+
+impl From<ProofError> for ConfirmError {
+    fn from(err: ProofError) -> Self {
+        match err {
+            ProofError::Wrong => Self::WrongCode,
+            ProofError::TooMany { wait } => Self::TooMany { wait },
+            ProofError::Unavailable(err) => Self::Unavailable(err),
+        }
+    }
+}
+
+impl From<ProofError> for FactorChangeError {
+    fn from(err: ProofError) -> Self {
+        match err {
+            ProofError::Wrong => Self::WrongProof,
+            ProofError::TooMany { wait } => Self::TooMany { wait },
+            ProofError::Unavailable(err) => Self::Unavailable(err),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

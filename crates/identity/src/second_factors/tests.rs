@@ -1,0 +1,241 @@
+//! Putting a second factor on, taking it off, and what proves it.
+
+use pia_kernel::SessionId;
+use pia_testkit::ManualClock;
+use totp_rs::{Builder, Secret as TotpSecret};
+
+use super::*;
+use crate::account::Standing;
+use crate::fakes::{Factors, PASSWORD};
+use crate::ports::MockAccountStore;
+
+/// A time like any other.
+const START: u64 = 1_800_000_015;
+
+struct World {
+    kept: Arc<Factors>,
+    factors: SecondFactors,
+    standings: Standings,
+    clock: Arc<ManualClock>,
+    claim: Claim,
+}
+
+fn world() -> World {
+    let kept = Arc::<Factors>::default();
+    let start = Timestamp::UNIX_EPOCH + Duration::from_secs(START);
+    let clock = Arc::new(ManualClock::new(start));
+    let mut accounts = MockAccountStore::new();
+    accounts.expect_standing().returning(|user, session, _| {
+        Ok(Some(Standing { user, session, customer: crate::CustomerType::Consumer }))
+    });
+    let standings = Standings::new(Arc::new(accounts), Arc::<ManualClock>::clone(&clock));
+    let factors = SecondFactors::new(
+        kept.ports(),
+        standings.clone(),
+        Live::new(FactorSettings::default()),
+        Arc::<ManualClock>::clone(&clock),
+    );
+    let claim = Claim { user: UserId::generate(), session: SessionId::generate() };
+    World { kept, factors, standings, clock, claim }
+}
+
+fn secret(text: &str) -> Secret<String> {
+    Secret::new(text.to_owned())
+}
+
+fn by_code(code: Secret<String>) -> FreshProof {
+    FreshProof::Factor(FactorAnswer::Code(code))
+}
+
+fn by_recovery_code(code: &Secret<String>) -> FreshProof {
+    FreshProof::Factor(FactorAnswer::RecoveryCode(code.clone()))
+}
+
+impl World {
+    /// What an app that was set up with this shows now.
+    fn code(&self, shown: &Enrolment) -> Secret<String> {
+        let key = TotpSecret::try_from_base32(shown.secret.expose()).unwrap();
+        let app = Builder::new().with_secret(key).build().unwrap();
+        let now = u64::try_from(self.clock.now().micros() / 1_000_000).unwrap();
+        secret(&app.generate(now).to_string())
+    }
+
+    /// A factor that is on, half a minute ago.
+    async fn on(&self) -> (Enrolment, Vec<Secret<String>>) {
+        let shown = self.factors.begin(self.claim.user).await.unwrap();
+        let codes = self.factors.confirm(self.claim, self.code(&shown)).await.unwrap();
+        self.clock.advance(Duration::from_secs(30));
+        (shown, codes.0)
+    }
+}
+
+#[tokio::test]
+async fn a_factor_is_on_once_its_first_code_was_seen() {
+    let world = world();
+    world.standings.fresh(world.claim).await.unwrap();
+
+    let shown = world.factors.begin(world.claim.user).await.unwrap();
+    let before = world.factors.disable(world.claim, FreshProof::Password(secret(PASSWORD))).await;
+    let codes = world.factors.confirm(world.claim, world.code(&shown)).await.unwrap();
+
+    assert!(matches!(before, Err(FactorChangeError::NotOn)));
+    assert_eq!(codes.0.len(), 10);
+    assert_eq!(world.kept.audited(), ["factor.enabled"]);
+    assert_eq!(world.kept.state.lock().unwrap().kept, Some(world.claim.session));
+    assert_eq!(world.standings.cached(world.claim), None, "the gates look anew");
+    assert_eq!(world.kept.wrong(), 0);
+}
+
+#[tokio::test]
+async fn only_hashes_of_recovery_codes_and_a_sealed_secret_are_kept() {
+    let world = world();
+
+    let (_, codes) = world.on().await;
+
+    let state = world.kept.state.lock().unwrap();
+    let expected: Vec<_> =
+        codes.iter().filter_map(|it| recovery_codes::hash(world.claim.user, it)).collect();
+    assert_eq!(state.codes, expected);
+    assert!(state.factor.as_ref().unwrap().sealed.starts_with(world.claim.user.0.as_bytes()));
+}
+
+#[tokio::test]
+async fn a_wrong_code_puts_nothing_on_and_is_counted() {
+    let world = world();
+    let shown = world.factors.begin(world.claim.user).await.unwrap();
+    let code = world.code(&shown);
+    let wrong = if code.expose() == "123456" { "654321" } else { "123456" };
+
+    for text in [wrong, "", "nonsense"] {
+        let refused = world.factors.confirm(world.claim, secret(text)).await;
+        assert!(matches!(refused, Err(ConfirmError::WrongCode)), "{text}");
+    }
+
+    assert_eq!((world.kept.wrong(), world.kept.audited()), (3, vec![]));
+}
+
+#[tokio::test]
+async fn wrong_codes_are_limited_and_the_wait_is_told() {
+    let world = world();
+    let shown = world.factors.begin(world.claim.user).await.unwrap();
+    for _ in 0..10 {
+        world.factors.confirm(world.claim, secret("nonsense")).await.unwrap_err();
+    }
+
+    let refused = world.factors.confirm(world.claim, world.code(&shown)).await;
+
+    let wait = Duration::from_secs(90);
+    assert!(matches!(refused, Err(ConfirmError::TooMany { wait: told }) if told == wait));
+}
+
+#[tokio::test]
+async fn a_secret_waits_a_quarter_of_an_hour_for_its_code() {
+    let world = world();
+    let nothing = world.factors.confirm(world.claim, secret("123456")).await;
+    let shown = world.factors.begin(world.claim.user).await.unwrap();
+    world.clock.advance(Duration::from_mins(15));
+
+    let late = world.factors.confirm(world.claim, world.code(&shown)).await;
+
+    assert!(matches!(nothing, Err(ConfirmError::NotBegun)));
+    assert!(matches!(late, Err(ConfirmError::NotBegun)));
+}
+
+#[tokio::test]
+async fn a_second_beginning_takes_the_place_of_the_first() {
+    let world = world();
+    let first = world.factors.begin(world.claim.user).await.unwrap();
+    let second = world.factors.begin(world.claim.user).await.unwrap();
+
+    let refused = world.factors.confirm(world.claim, world.code(&first)).await;
+    let taken = world.factors.confirm(world.claim, world.code(&second)).await;
+
+    assert!(matches!(refused, Err(ConfirmError::WrongCode)));
+    assert!(taken.is_ok());
+}
+
+#[tokio::test]
+async fn while_a_factor_is_on_none_is_begun_or_confirmed() {
+    let world = world();
+    let (shown, _) = world.on().await;
+
+    let begun = world.factors.begin(world.claim.user).await;
+    let confirmed = world.factors.confirm(world.claim, world.code(&shown)).await;
+
+    assert!(matches!(begun, Err(EnrolError::AlreadyOn)));
+    assert!(matches!(confirmed, Err(ConfirmError::NotBegun)));
+}
+
+#[tokio::test]
+async fn any_fresh_proof_takes_the_factor_off() {
+    for number in 0..3 {
+        let world = world();
+        let (shown, codes) = world.on().await;
+        let (proof, audited) = match number {
+            0 => (FreshProof::Password(secret(PASSWORD)), vec!["factor.disabled"]),
+            1 => (by_code(world.code(&shown)), vec!["factor.disabled"]),
+            _ => (by_recovery_code(&codes[7]), vec!["recovery_code.used", "factor.disabled"]),
+        };
+
+        world.factors.disable(world.claim, proof).await.unwrap();
+
+        assert!(world.kept.state.lock().unwrap().factor.is_none());
+        assert_eq!(world.kept.audited()[1..], audited);
+        assert_eq!(world.kept.wrong(), 0);
+    }
+}
+
+#[tokio::test]
+async fn a_wrong_proof_changes_nothing_and_is_counted() {
+    let world = world();
+    let (_, codes) = world.on().await;
+    let long = "x".repeat(10_000);
+    let wrong = [
+        FreshProof::Password(secret("a wrong password")),
+        FreshProof::Password(secret("")),
+        FreshProof::Password(secret(&long)),
+        by_code(secret("12345")),
+        by_code(secret(&long)),
+        by_recovery_code(&secret("K3V90-0QXZ7-1BCDE-FGHJK")),
+        by_recovery_code(&secret(&long)),
+    ];
+
+    let count = u32::try_from(wrong.len()).unwrap();
+    for proof in wrong {
+        let refused = world.factors.disable(world.claim, proof).await;
+        assert!(matches!(refused, Err(FactorChangeError::WrongProof)), "{refused:?}");
+    }
+
+    assert_eq!(world.kept.wrong(), count);
+    assert_eq!(world.kept.audited(), ["factor.enabled"]);
+    assert_eq!(world.kept.state.lock().unwrap().codes.len(), codes.len());
+}
+
+#[tokio::test]
+async fn a_code_that_was_used_proves_nothing_again() {
+    let world = world();
+    let (shown, codes) = world.on().await;
+    let code = world.code(&shown);
+    let proof = || by_code(code.clone());
+
+    world.factors.regenerate_codes(world.claim, proof()).await.unwrap();
+    let replayed = world.factors.regenerate_codes(world.claim, proof()).await;
+    let old = world.factors.disable(world.claim, by_recovery_code(&codes[0])).await;
+
+    assert!(matches!(replayed, Err(FactorChangeError::WrongProof)));
+    assert!(matches!(old, Err(FactorChangeError::WrongProof)), "the codes before are gone");
+    assert_eq!(world.kept.audited(), ["factor.enabled", "recovery_codes.regenerated"]);
+}
+
+#[tokio::test]
+async fn with_its_key_lost_an_authenticator_is_taken_off_by_other_proofs() {
+    let world = world();
+    let (shown, codes) = world.on().await;
+    world.kept.state.lock().unwrap().key_lost = true;
+
+    let by_app = world.factors.disable(world.claim, by_code(world.code(&shown))).await;
+    let by_paper = world.factors.disable(world.claim, by_recovery_code(&codes[0])).await;
+
+    assert!(matches!(by_app, Err(FactorChangeError::WrongProof)));
+    assert!(by_paper.is_ok());
+}

@@ -1,0 +1,94 @@
+//! What an account is told of attempts to sign in to it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use pia_kernel::{Clock, Page, Part, Place, Unavailable, UserId};
+
+use crate::ports::{SignInEntry, SignInLog};
+
+/// How long an attempt is remembered.
+const KEPT: Duration = Duration::from_hours(365 * 24);
+
+/// The attempts to sign in to an account, for a year.
+#[derive(Clone)]
+pub struct SignInHistory {
+    log: Arc<dyn SignInLog>,
+    clock: Arc<dyn Clock>,
+}
+
+impl SignInHistory {
+    /// What this log remembers.
+    pub fn new(log: Arc<dyn SignInLog>, clock: Arc<dyn Clock>) -> Self {
+        Self { log, clock }
+    }
+
+    /// A part of a user's attempts, newest first.
+    pub async fn page(&self, user: UserId, page: Page) -> Result<Part<SignInEntry>, Unavailable> {
+        let entries = self.log.page(user, page.and_one_more()).await?;
+        Ok(page.part_of(entries, |it| Place { at: it.at, id: it.id.0 }))
+    }
+
+    /// Forgets attempts that are a year old. Answers how many they were.
+    pub async fn sweep(&self) -> Result<u64, Unavailable> {
+        self.log.sweep(self.clock.now() - KEPT).await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use pia_kernel::{SignInId, Timestamp};
+    use pia_testkit::FixedClock;
+
+    use super::*;
+    use crate::device::Device;
+    use crate::ports::{MockSignInLog, SignInMethod, SignInOutcome};
+
+    const NOW: i64 = 1_800_000_000_000_000;
+
+    fn history(log: MockSignInLog) -> SignInHistory {
+        let clock = FixedClock(Timestamp::from_micros(NOW));
+        SignInHistory::new(Arc::new(log), Arc::new(clock))
+    }
+
+    fn entry(micros: i64) -> SignInEntry {
+        SignInEntry {
+            id: SignInId::generate(),
+            at: Timestamp::from_micros(micros),
+            outcome: SignInOutcome::SignedIn.name().to_owned(),
+            method: SignInMethod::Password.name().to_owned(),
+            device: Device::default(),
+            session: None,
+        }
+    }
+
+    #[tokio::test]
+    async fn one_entry_more_is_asked_for_and_not_told() {
+        let entries = [entry(3), entry(2), entry(1)];
+        let mut log = MockSignInLog::new();
+        let stored = entries.to_vec();
+        log.expect_page()
+            .withf(|_, page| page.limit == 3)
+            .once()
+            .returning(move |_, _| Ok(stored.clone()));
+
+        let page = Page { after: None, limit: 2 };
+        let part = history(log).page(UserId::generate(), page).await.unwrap();
+
+        let [first, second, _] = entries;
+        assert_eq!(part.next, Some(Place { at: second.at, id: second.id.0 }));
+        assert_eq!(part.items, [first, second]);
+    }
+
+    #[tokio::test]
+    async fn what_is_a_year_old_is_forgotten() {
+        let mut log = MockSignInLog::new();
+        let year = Duration::from_hours(365 * 24);
+        log.expect_sweep()
+            .withf(move |time| *time == Timestamp::from_micros(NOW) - year)
+            .once()
+            .returning(|_| Ok(7));
+
+        assert_eq!(history(log).sweep().await.unwrap(), 7);
+    }
+}

@@ -1,0 +1,223 @@
+//! Authenticator apps: six digits that change every thirty seconds.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use pia_kernel::{Secret, Timestamp, Unavailable};
+use qrcode::QrCode;
+use qrcode::render::svg;
+use ring::rand::{SecureRandom, SystemRandom};
+use totp_rs::{Algorithm, Builder, TotpError};
+
+use crate::ports::Step;
+
+/// As many as SHA-1 makes use of, and more than RFC 4226 asks for.
+const SECRET_BYTES: usize = 20;
+const DIGITS: u8 = 6;
+/// How many seconds a code is good.
+const STEP: u64 = 30;
+/// How many steps a clock may be early or late.
+const DRIFT: u16 = 1;
+/// Longer texts are no codes, however they are written.
+const MOST_BYTES: usize = 32;
+/// How wide the picture is at least, in pixels.
+const PICTURE: u32 = 240;
+
+/// What a person is shown to set their authenticator up.
+#[derive(Debug, Clone)]
+pub struct Enrolment {
+    /// The secret in base 32, to be typed.
+    pub secret: Secret<String>,
+    /// The same for apps: `otpauth://totp/…`.
+    pub uri: Secret<String>,
+    /// The same as a QR code: a picture as a `data:` URI.
+    pub picture: Secret<String>,
+}
+
+/// A secret that codes are made from.
+pub(crate) fn fresh() -> Result<Secret<Vec<u8>>, Unavailable> {
+    let mut bytes = vec![0; SECRET_BYTES];
+    SystemRandom::new()
+        .fill(&mut bytes)
+        .map_err(|err| Unavailable::new("randomness", err.to_string()))?;
+    Ok(Secret::new(bytes))
+}
+
+/// What is shown of a secret to the owner of this address.
+pub(crate) fn enrolment(
+    secret: &Secret<Vec<u8>>,
+    issuer: &str,
+    email: &str,
+) -> Result<Enrolment, Unavailable> {
+    // In the label a colon stands between issuer and account.
+    let (issuer, email) = (issuer.replace(':', " "), email.replace(':', " "));
+    let totp = builder(secret).with_issuer(Some(issuer)).with_account_name(email).build();
+    let totp = totp.map_err(failed)?;
+    let uri = totp.to_url().map_err(failed)?;
+    let code = QrCode::new(&uri).map_err(|err| Unavailable::new("the QR code", err))?;
+    let picture = code.render::<svg::Color<'_>>().min_dimensions(PICTURE, PICTURE).build();
+    let picture = format!("data:image/svg+xml;base64,{}", STANDARD.encode(picture));
+    Ok(Enrolment {
+        secret: Secret::new(totp.secret().to_base32()),
+        uri: Secret::new(uri),
+        picture: Secret::new(picture),
+    })
+}
+
+/// The step that a typed code is right for, if it is right now or within the
+/// drift of a clock.
+pub(crate) fn check(
+    secret: &Secret<Vec<u8>>,
+    code: &Digits,
+    now: Timestamp,
+) -> Result<Option<Step>, Unavailable> {
+    let totp = builder(secret).build().map_err(failed)?;
+    let Ok(seconds) = u64::try_from(now.micros().div_euclid(1_000_000)) else { return Ok(None) };
+    let step = totp.check(code.0.expose(), seconds);
+    Ok(step.and_then(|it| i64::try_from(it).ok()).map(Step))
+}
+
+/// A text that has the form of a code.
+pub(crate) struct Digits(Secret<String>);
+
+impl Digits {
+    /// Reads what was typed; apps show a gap in the middle.
+    pub(crate) fn read(typed: &Secret<String>) -> Option<Self> {
+        let typed = typed.expose();
+        if typed.len() > MOST_BYTES {
+            return None;
+        }
+        let digits: String = typed.trim().chars().filter(|it| ![' ', '-'].contains(it)).collect();
+        let plausible =
+            digits.len() == usize::from(DIGITS) && digits.bytes().all(|it| it.is_ascii_digit());
+        plausible.then(|| Self(Secret::new(digits)))
+    }
+}
+
+fn builder(secret: &Secret<Vec<u8>>) -> Builder {
+    Builder::new()
+        .with_algorithm(Algorithm::SHA1)
+        .with_digits(DIGITS)
+        .with_step_duration(STEP)
+        .with_skew(DRIFT)
+        .with_secret(secret.expose().clone())
+}
+
+/// Not with the error itself, which may name the account.
+fn failed(_: TotpError) -> Unavailable {
+    Unavailable::new("the authenticator's secret", "it makes no codes")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    /// The secret of RFC 6238's test vectors, whose codes have eight digits;
+    /// these are the last six.
+    const RFC: &[u8] = b"12345678901234567890";
+
+    fn secret() -> Secret<Vec<u8>> {
+        Secret::new(RFC.to_vec())
+    }
+
+    fn at(seconds: u64) -> Timestamp {
+        Timestamp::UNIX_EPOCH + Duration::from_secs(seconds)
+    }
+
+    fn checked(code: &str, now: Timestamp) -> Option<i64> {
+        let code = Digits::read(&Secret::new(code.to_owned()))?;
+        check(&secret(), &code, now).unwrap().map(|it| it.0)
+    }
+
+    #[test]
+    fn the_codes_are_those_of_the_rfc() {
+        for (seconds, code) in [
+            (59, "287082"),
+            (1_111_111_109, "081804"),
+            (1_111_111_111, "050471"),
+            (1_234_567_890, "005924"),
+            (2_000_000_000, "279037"),
+            (20_000_000_000, "353130"),
+        ] {
+            assert_eq!(checked(code, at(seconds)), i64::try_from(seconds / 30).ok(), "{code}");
+        }
+    }
+
+    #[test]
+    fn a_code_is_good_one_step_early_and_one_step_late_and_no_longer() {
+        // Of the step from 1_111_111_110 on.
+        let good = |seconds| checked("050471", at(seconds)).is_some();
+
+        assert!(!good(1_111_111_079));
+        assert!(good(1_111_111_080));
+        assert!(good(1_111_111_169));
+        assert!(!good(1_111_111_170));
+    }
+
+    #[test]
+    fn a_code_may_be_typed_with_a_gap() {
+        for typed in ["287 082", " 287082\n", "287-082"] {
+            assert_eq!(checked(typed, at(59)), Some(1), "{typed:?}");
+        }
+    }
+
+    #[test]
+    fn what_has_not_the_form_of_a_code_is_none() {
+        for typed in
+            ["", "28708", "2870822", "28708a", "+28708", "٢٨٧٠٨٢", "287\u{0}082", &" ".repeat(40)]
+        {
+            assert!(Digits::read(&Secret::new(typed.to_owned())).is_none(), "{typed:?}");
+        }
+    }
+
+    #[test]
+    fn a_time_before_1970_has_no_codes() {
+        assert_eq!(checked("287082", Timestamp::from_micros(-1)), None);
+    }
+
+    #[test]
+    fn secrets_are_twenty_bytes_and_never_the_same() {
+        let (first, second) = (fresh().unwrap(), fresh().unwrap());
+
+        assert_eq!(first.expose().len(), 20);
+        assert_ne!(first.expose(), second.expose());
+    }
+
+    #[test]
+    fn an_app_is_told_all_it_needs() {
+        let shown = enrolment(&secret(), "Pia", "ada+x@example.org").unwrap();
+
+        assert_eq!(shown.secret.expose(), "GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ");
+        assert_eq!(
+            shown.uri.expose(),
+            "otpauth://totp/Pia:ada%2Bx%40example.org?secret=GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ&issuer=Pia"
+        );
+    }
+
+    #[test]
+    fn the_picture_is_an_svg_that_says_the_same() {
+        let shown = enrolment(&secret(), "Pia", "ada@example.org").unwrap();
+
+        let picture = shown.picture.expose().strip_prefix("data:image/svg+xml;base64,").unwrap();
+        let picture = String::from_utf8(STANDARD.decode(picture).unwrap()).unwrap();
+        let code = QrCode::new(shown.uri.expose()).unwrap();
+        assert!(picture.starts_with("<?xml") && picture.ends_with("</svg>"));
+        assert!(picture.contains("<path") && !picture.contains("<script"));
+        assert_eq!(picture, code.render::<svg::Color<'_>>().min_dimensions(240, 240).build());
+    }
+
+    #[test]
+    fn the_longest_address_has_a_picture_too() {
+        let email = format!("{}@{}.org", "ä".repeat(120), "ß".repeat(129));
+
+        assert!(enrolment(&secret(), "An issuer: with a colon", &email).is_ok());
+    }
+
+    #[test]
+    fn nothing_of_it_is_printed() {
+        let shown = enrolment(&secret(), "Pia", "ada@example.org").unwrap();
+
+        assert!(!format!("{shown:?}").contains("GEZD"));
+    }
+}

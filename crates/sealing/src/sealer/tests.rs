@@ -1,0 +1,179 @@
+//! What is sealed, and what no longer opens.
+
+use std::collections::HashMap;
+use std::sync::Mutex;
+
+use async_trait::async_trait;
+use uuid::Uuid;
+
+use super::*;
+
+const PLACE: Place<'static> = Place { purpose: "totp-secret", row: b"row" };
+const PLAIN: &[u8] = b"twenty bytes, or so.";
+
+#[derive(Default)]
+struct Salts(Mutex<HashMap<UserId, Salt>>);
+
+#[async_trait]
+impl SaltStore for Salts {
+    async fn salt(&self, person: UserId, fresh: Salt) -> Result<Salt, Unavailable> {
+        Ok(self.0.lock().unwrap().entry(person).or_insert(fresh).clone())
+    }
+
+    async fn find(&self, person: UserId) -> Result<Option<Salt>, Unavailable> {
+        Ok(self.0.lock().unwrap().get(&person).cloned())
+    }
+}
+
+fn keys(current: u8, previous: Option<u8>) -> MasterKeys {
+    let key = |byte| Secret::new([byte; 32]);
+    MasterKeys { current: key(current), previous: previous.map(key) }
+}
+
+fn sealer(salts: &Arc<Salts>, current: u8, previous: Option<u8>) -> Sealer {
+    Sealer::new(keys(current, previous), Arc::clone(salts) as _)
+}
+
+fn plain() -> Secret<Vec<u8>> {
+    Secret::new(PLAIN.to_vec())
+}
+
+fn ada() -> UserId {
+    UserId(Uuid::from_u128(0x0011_2233_4455_6677_8899_aabb_ccdd_eeff))
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes
+        .iter()
+        .flat_map(|it| [it >> 4, it & 0xf])
+        .filter_map(|it| char::from_digit(it.into(), 16))
+        .collect()
+}
+
+#[test]
+fn a_value_is_sealed_in_the_form_that_was_laid_down() {
+    let salt = Salt([7; 32]);
+
+    let sealed = seal(&Secret::new([1; 32]), (ada(), &salt), PLACE, [9; 12], PLAIN).unwrap();
+
+    // Computed with another implementation of HKDF and AES-GCM.
+    assert_eq!(
+        hex(&sealed),
+        "01b7329221050ce09f72e2f3ea1bc61811090909090909090909090909df52be69cb5a9330cb3bbfc9cb9665c84644847e21bd76d67cc9543238d0659ccad2e21b"
+    );
+}
+
+#[tokio::test]
+async fn what_is_sealed_opens_for_the_same_person_and_place() {
+    let sealer = sealer(&Arc::default(), 1, None);
+
+    let sealed = sealer.seal(ada(), PLACE, &plain()).await.unwrap();
+
+    assert_eq!(sealer.open(ada(), PLACE, &sealed).await.unwrap().expose(), PLAIN);
+    assert!(!sealed.windows(4).any(|it| PLAIN.windows(4).any(|part| part == it)));
+}
+
+#[tokio::test]
+async fn the_same_value_is_never_sealed_the_same() {
+    let sealer = sealer(&Arc::default(), 1, None);
+
+    let first = sealer.seal(ada(), PLACE, &plain()).await.unwrap();
+    let second = sealer.seal(ada(), PLACE, &plain()).await.unwrap();
+
+    assert_ne!(first, second);
+}
+
+#[tokio::test]
+async fn any_flipped_bit_is_found() {
+    let sealer = sealer(&Arc::default(), 1, None);
+    let sealed = sealer.seal(ada(), PLACE, &plain()).await.unwrap();
+
+    for bit in 0..sealed.len() * 8 {
+        let mut changed = sealed.clone();
+        changed[bit / 8] ^= 1 << (bit % 8);
+
+        let refused = sealer.open(ada(), PLACE, &changed).await.unwrap_err();
+
+        let found = match bit / 8 {
+            0 => matches!(refused, OpenError::Malformed),
+            1..HEADER_LEN => matches!(refused, OpenError::OtherKey(_)),
+            _ => matches!(refused, OpenError::Forged),
+        };
+        assert!(found, "bit {bit}: {refused}");
+    }
+}
+
+#[tokio::test]
+async fn what_is_cut_off_is_refused_at_any_length() {
+    let sealer = sealer(&Arc::default(), 1, None);
+    let sealed = sealer.seal(ada(), PLACE, &plain()).await.unwrap();
+
+    for length in 0..sealed.len() {
+        let refused = sealer.open(ada(), PLACE, &sealed[..length]).await;
+
+        assert!(matches!(refused, Err(OpenError::Malformed | OpenError::Forged)), "{length}");
+    }
+}
+
+#[tokio::test]
+async fn it_opens_neither_for_another_person_nor_in_another_place() {
+    let sealer = sealer(&Arc::default(), 1, None);
+    let eve = UserId::generate();
+    let sealed = sealer.seal(ada(), PLACE, &plain()).await.unwrap();
+    sealer.seal(eve, PLACE, &plain()).await.unwrap();
+
+    let elsewhere = [
+        (eve, PLACE),
+        (ada(), Place { purpose: "mail", ..PLACE }),
+        (ada(), Place { row: b"another row", ..PLACE }),
+        (ada(), Place { purpose: "totp-secretr", row: b"ow" }),
+    ];
+    for (person, place) in elsewhere {
+        let refused = sealer.open(person, place, &sealed).await;
+
+        assert!(matches!(refused, Err(OpenError::Forged)), "{place:?}");
+    }
+}
+
+#[tokio::test]
+async fn what_the_previous_key_sealed_is_opened_and_new_values_are_under_the_current() {
+    let salts = Arc::default();
+    let old = sealer(&salts, 1, None).seal(ada(), PLACE, &plain()).await.unwrap();
+    let both = sealer(&salts, 2, Some(1));
+
+    let new = both.seal(ada(), PLACE, &plain()).await.unwrap();
+
+    assert_eq!(both.open(ada(), PLACE, &old).await.unwrap().expose(), PLAIN);
+    assert!(both.is_outdated(&old) && !both.is_outdated(&new));
+    let only_new = sealer(&salts, 2, None);
+    assert_eq!(only_new.open(ada(), PLACE, &new).await.unwrap().expose(), PLAIN);
+    let lost = only_new.open(ada(), PLACE, &old).await;
+    assert!(matches!(lost, Err(OpenError::OtherKey(id)) if id == keys(1, None).current_id()));
+}
+
+#[tokio::test]
+async fn without_the_salt_all_of_a_person_is_lost_even_if_another_is_made() {
+    let salts = Arc::<Salts>::default();
+    let sealer = sealer(&salts, 1, None);
+    let sealed = sealer.seal(ada(), PLACE, &plain()).await.unwrap();
+    salts.0.lock().unwrap().clear();
+
+    let gone = sealer.open(ada(), PLACE, &sealed).await;
+    sealer.seal(ada(), PLACE, &plain()).await.unwrap();
+    let replaced = sealer.open(ada(), PLACE, &sealed).await;
+
+    assert!(matches!(gone, Err(OpenError::Shredded)));
+    assert!(matches!(replaced, Err(OpenError::Forged)));
+}
+
+#[test]
+fn no_key_is_ever_printed() {
+    let salts = Arc::default();
+    let (sealer, keys) = (sealer(&salts, 0xab, Some(0xcd)), keys(0xab, Some(0xcd)));
+
+    let printed = format!("{sealer:?} {keys:?} {:?}", Salt([0xab; 32]));
+
+    for key in ["abababab", "cdcdcdcd", "171, 171", "205, 205"] {
+        assert!(!printed.contains(key), "{printed}");
+    }
+}

@@ -1,0 +1,51 @@
+//! Where one domain asks for what another does.
+
+use async_trait::async_trait;
+use pia_identity::SecretBox;
+use pia_kernel::{Secret, Unavailable, UserId};
+use pia_sealing::{OpenError, Place, Sealer};
+
+/// Identity's secrets, sealed under the master key.
+pub(crate) struct SealedSecrets(pub(crate) Sealer);
+
+/// A user has one secret of each purpose, so that the user names the row.
+fn place<'a>(user: &'a UserId, purpose: &'static str) -> Place<'a> {
+    Place { purpose, row: user.0.as_bytes() }
+}
+
+#[async_trait]
+impl SecretBox for SealedSecrets {
+    async fn seal(
+        &self,
+        user: UserId,
+        purpose: &'static str,
+        secret: &Secret<Vec<u8>>,
+    ) -> Result<Vec<u8>, Unavailable> {
+        self.0.seal(user, place(&user, purpose), secret).await
+    }
+
+    async fn open(
+        &self,
+        user: UserId,
+        purpose: &'static str,
+        sealed: &[u8],
+    ) -> Result<Option<Secret<Vec<u8>>>, Unavailable> {
+        match self.0.open(user, place(&user, purpose), sealed).await {
+            Ok(secret) => Ok(Some(secret)),
+            Err(OpenError::Unavailable(err)) => Err(err),
+            Err(
+                err @ (OpenError::OtherKey(_)
+                | OpenError::Shredded
+                | OpenError::Malformed
+                | OpenError::Forged),
+            ) => {
+                tracing::error!(user.id = %user, purpose, error = %err, "a secret cannot be opened");
+                Ok(None)
+            }
+        }
+    }
+
+    fn is_outdated(&self, sealed: &[u8]) -> bool {
+        self.0.is_outdated(sealed)
+    }
+}

@@ -1,0 +1,110 @@
+//! What the bodies of second factors may be.
+
+use super::*;
+
+const BODIES: [(&str, &[&str]); 4] = [
+    ("/auth/login/mfa", &["mfaToken", "code", "recoveryCode"]),
+    ("/auth/mfa/totp/verify", &["code"]),
+    ("/auth/mfa/disable", &["password", "code", "recoveryCode"]),
+    ("/auth/mfa/recovery-codes/regenerate", &["password", "code", "recoveryCode"]),
+];
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_value_of_another_type_is_told_by_its_field() {
+    let ada = Ada::on(Fresh::sqlite()).await;
+
+    for (path, fields) in BODIES {
+        for field in fields {
+            for value in [json!(123_456), json!(["123456"]), json!({}), json!(true)] {
+                let body = json!({ *field: value });
+                let answer = ada.client.post(path, &body).await;
+
+                assert_eq!(answer.refusal(), (400, "validation_failed"), "{path} {body}");
+                assert_eq!(answer.body["errors"][0]["field"], *field, "{path} {body}");
+            }
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_missing_is_asked_for() {
+    let ada = Ada::on(Fresh::sqlite()).await;
+
+    for (path, body, field) in [
+        ("/auth/login/mfa", json!({}), "mfaToken"),
+        ("/auth/login/mfa", json!({ "code": "123456" }), "mfaToken"),
+        ("/auth/login/mfa", json!({ "mfaToken": null, "code": "123456" }), "mfaToken"),
+        ("/auth/login/mfa", json!({ "mfatoken": "x", "code": "123456" }), "mfaToken"),
+        ("/auth/login/mfa", json!({ "mfaToken": "x" }), ""),
+        ("/auth/login/mfa", json!({ "mfaToken": "x", "code": null }), ""),
+        ("/auth/mfa/totp/verify", json!({}), "code"),
+        ("/auth/mfa/totp/verify", json!({ "code": null }), "code"),
+        ("/auth/mfa/totp/verify", json!({ "Code": "123456" }), "code"),
+        ("/auth/mfa/disable", json!({}), ""),
+        ("/auth/mfa/disable", json!({ "password": null }), ""),
+        ("/auth/mfa/recovery-codes/regenerate", json!({}), ""),
+    ] {
+        let answer = ada.client.post(path, &body).await;
+
+        assert_eq!(answer.refusal(), (400, "validation_failed"), "{path} {body}");
+        let error = &answer.body["errors"][0];
+        assert_eq!(
+            (&error["field"], &error["code"]),
+            (&json!(field), &json!("required")),
+            "{body}"
+        );
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_proof_is_sent_and_not_two() {
+    let ada = Ada::on(Fresh::sqlite()).await;
+    let paper = ada.codes[0].as_str();
+
+    for (path, body) in [
+        ("/auth/login/mfa", json!({ "mfaToken": "x", "code": "1", "recoveryCode": paper })),
+        ("/auth/mfa/disable", json!({ "password": PASSWORD, "code": "1" })),
+        ("/auth/mfa/disable", json!({ "code": "1", "recoveryCode": paper })),
+        ("/auth/mfa/recovery-codes/regenerate", json!({ "password": "x", "recoveryCode": paper })),
+    ] {
+        let answer = ada.client.post(path, &body).await;
+
+        assert_eq!(answer.refusal(), (400, "validation_failed"), "{path} {body}");
+        assert_eq!(answer.body["errors"][0]["code"], "invalid", "{path} {body}");
+    }
+    let still_good = recover(&ada.app, &ada.challenge().await, paper).await;
+    assert_eq!(still_good.status, 200);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn texts_that_are_no_codes_are_wrong_codes_and_nothing_else() {
+    let long = "1".repeat(100_000);
+    for text in
+        ["", " ", "12345", "1234567", "abcdef", "12345\u{0}", "\u{661}23456", "+12345", &long]
+    {
+        let ada = Ada::on(Fresh::sqlite()).await;
+        let token = ada.challenge().await;
+
+        let code = answer(&ada.app, &token, text).await;
+        let paper = recover(&ada.app, &token, text).await;
+        let proofs = ["code", "recoveryCode", "password"].map(|it| json!({ it: text }));
+        for proof in proofs {
+            let refused = ada.client.post("/auth/mfa/disable", &proof).await;
+            assert_eq!(refused.refusal(), (403, "invalid_proof"), "{text:.20}");
+        }
+
+        assert_eq!(code.refusal(), (401, "invalid_mfa_code"), "{text:.20}");
+        assert_eq!(paper.refusal(), (401, "invalid_mfa_code"), "{text:.20}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn tokens_that_never_were_are_refused_alike() {
+    let ada = Ada::on(Fresh::sqlite()).await;
+    let long = "A".repeat(100_000);
+
+    for token in ["", "nonsense", "ÄÖÜ", "\u{0}", &"A".repeat(43), &long, spent(&ada.client)] {
+        let refused = answer(&ada.app, token, &ada.code()).await;
+        assert_eq!(refused.refusal(), (401, "invalid_mfa_token"), "{token:.50}");
+    }
+}

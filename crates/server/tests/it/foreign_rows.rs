@@ -1,0 +1,76 @@
+//! What is somebody else's is answered as what is nobody's.
+
+use pia_testkit::databases::Fresh;
+use pia_web::Route;
+use uuid::Uuid;
+
+use crate::auth::{current, sessions};
+use crate::both::on_both_databases;
+use crate::client::{Answer, Client};
+use crate::harness::{Setting, TestApp};
+
+on_both_databases!(a_foreign_id_is_answered_as_an_unknown_one);
+
+/// Routes with an id in their path, whoever adds one.
+fn routes_with_an_id() -> Vec<Route> {
+    let all = pia_http::routes().into_iter().chain(pia_console::routes());
+    all.filter(|it| it.path.contains('{')).collect()
+}
+
+/// Something of the owner's that the route's id could name. Whoever adds such
+/// a route says here what that is.
+async fn owned(route: &Route, owner: &Client) -> String {
+    let owned = match route.path {
+        "/auth/sessions/{sessionId}" => Some(current(owner).await),
+        _ => None,
+    };
+    owned.expect(route.path)
+}
+
+async fn call(client: &Client, route: &Route, id: &str) -> Answer {
+    let (before, rest) = route.path.split_once('{').expect("an id");
+    let (_, after) = rest.split_once('}').expect("an id");
+    let path = format!("{before}{id}{after}");
+    client.send(route.method.as_str(), &path, &[], b"").await
+}
+
+/// All of an answer but when it was given and its number; headers come in no
+/// order.
+fn seen(answer: &Answer) -> (u16, Vec<(String, String)>, Vec<u8>) {
+    let mut headers = answer.headers.clone();
+    headers.retain(|(name, _)| !["date", "x-request-id"].contains(&name.as_str()));
+    headers.sort();
+    (answer.status, headers, answer.bytes.clone())
+}
+
+async fn a_foreign_id_is_answered_as_an_unknown_one(database: Fresh) {
+    let app = Setting::on(database).start().await;
+    let (owner, stranger) = (app.signed_in().await, app.signed_in().await);
+    let routes = routes_with_an_id();
+
+    for route in &routes {
+        let foreign = owned(route, &owner).await;
+        let unknown = call(&stranger, route, &Uuid::now_v7().to_string()).await;
+
+        assert_eq!(unknown.refusal(), (404, "not_found"), "{}", route.path);
+        for id in [&*foreign, &foreign.to_uppercase(), "5", "%00", "null", &"x".repeat(5000)] {
+            let answer = call(&stranger, route, id).await;
+            assert_eq!(seen(&answer), seen(&unknown), "{} {id}", route.path);
+        }
+    }
+    assert_eq!(sessions(&owner).await.len(), 1);
+    assert!(!routes.is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn without_a_token_every_id_is_refused_alike() {
+    let app = TestApp::spawn().await;
+    let owner = app.signed_in().await;
+
+    for route in &routes_with_an_id() {
+        for id in [owned(route, &owner).await, Uuid::now_v7().to_string(), "5".to_owned()] {
+            let answer = call(&app.stranger(), route, &id).await;
+            assert_eq!(answer.refusal(), (401, "unauthorized"), "{} {id}", route.path);
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! Sign-ins that wait for their second factor, in SQL.
+
+use async_trait::async_trait;
+use diesel::dsl::exists;
+use diesel::prelude::*;
+use diesel_async::RunQueryDsl;
+use pia_identity::{ChallengeStore, NewChallenge, Redeemed, Redemption, TokenHash};
+use pia_kernel::{Timestamp, Unavailable, UserId};
+use pia_storage::schema::accounts;
+use pia_storage::schema::factor_challenges::{self as challenges, expires_at, tries, user_id};
+use pia_storage::{Database, DbError, DbInstant, DbUid, WriteEffects, in_tx, on_conn};
+
+use crate::factor_writes::FactorWrites;
+
+/// Challenges in SQL.
+#[derive(Debug, Clone)]
+pub struct SqlChallenges {
+    db: Database,
+}
+
+impl SqlChallenges {
+    /// The challenges kept in `db`.
+    pub fn new(db: Database) -> Self {
+        Self { db }
+    }
+
+    async fn add(&self, new: &NewChallenge) -> Result<(), DbError> {
+        let row = (
+            challenges::hash.eq(new.hash.0.to_vec()),
+            user_id.eq(DbUid(new.user.0)),
+            expires_at.eq(DbInstant(new.expires_at)),
+            tries.eq(0),
+        );
+        let insert = diesel::insert_into(challenges::table).values(row);
+        on_conn!(self.db.writer(), |conn| insert.execute(conn).await?);
+        Ok(())
+    }
+
+    async fn whose(
+        &self,
+        hash: TokenHash,
+        most: u32,
+        now: Timestamp,
+    ) -> Result<Option<UserId>, DbError> {
+        let open = expires_at.gt(DbInstant(now)).and(tries.lt(number(most)));
+        let active = accounts::table.filter(accounts::deactivated_at.is_null());
+        let user = challenges::table
+            .find(hash.0.to_vec())
+            .filter(open.and(user_id.eq_any(active.select(accounts::id))))
+            .select(user_id);
+        let user: Option<DbUid> =
+            on_conn!(self.db.reader(), |conn| user.first(conn).await.optional()?);
+        Ok(user.map(|it| UserId(it.0)))
+    }
+
+    async fn count(&self, hash: TokenHash, most: u32, now: Timestamp) -> Result<bool, DbError> {
+        let open = expires_at.gt(DbInstant(now)).and(tries.lt(number(most)));
+        let open = challenges::table.find(hash.0.to_vec()).filter(open);
+        let count = diesel::update(open).set(tries.eq(tries + 1));
+        on_conn!(self.db.writer(), |conn| Ok(count.execute(conn).await? == 1))
+    }
+
+    async fn spend(&self, redemption: &Redemption) -> Result<Redeemed, DbError> {
+        let Redemption { hash, user, evidence, at, effects } = redemption;
+        in_tx!(self.db, async |conn| -> Result<Redeemed, DbError> {
+            // Challenges are answered and taken away under the account's lock
+            // alone, so what is looked for here stays as it is.
+            if !conn.lock_account(*user).await? {
+                return Ok(Redeemed::Gone);
+            }
+            let open = user_id.eq(DbUid(user.0)).and(expires_at.gt(DbInstant(*at)));
+            let open = challenges::table.find(hash.0.to_vec()).filter(open);
+            if !diesel::select(exists(open)).get_result::<bool>(conn).await? {
+                return Ok(Redeemed::Gone);
+            }
+            if !conn.spend(*user, *evidence).await? {
+                return Ok(Redeemed::Stale);
+            }
+            diesel::delete(challenges::table.find(hash.0.to_vec())).execute(conn).await?;
+            conn.write_effects(effects).await?;
+            Ok(Redeemed::Done)
+        })
+    }
+
+    async fn forget(&self, now: Timestamp) -> Result<usize, DbError> {
+        let over = challenges::table.filter(expires_at.le(DbInstant(now)));
+        on_conn!(self.db.writer(), |conn| Ok(diesel::delete(over).execute(conn).await?))
+    }
+}
+
+#[async_trait]
+impl ChallengeStore for SqlChallenges {
+    async fn open(&self, challenge: NewChallenge) -> Result<(), Unavailable> {
+        Ok(self.add(&challenge).await?)
+    }
+
+    async fn owner(
+        &self,
+        hash: TokenHash,
+        most: u32,
+        now: Timestamp,
+    ) -> Result<Option<UserId>, Unavailable> {
+        Ok(self.whose(hash, most, now).await?)
+    }
+
+    async fn attempt(
+        &self,
+        hash: TokenHash,
+        most: u32,
+        now: Timestamp,
+    ) -> Result<bool, Unavailable> {
+        Ok(self.count(hash, most, now).await?)
+    }
+
+    async fn redeem(&self, redemption: Redemption) -> Result<Redeemed, Unavailable> {
+        Ok(self.spend(&redemption).await?)
+    }
+
+    async fn sweep(&self, now: Timestamp) -> Result<u64, Unavailable> {
+        Ok(self.forget(now).await? as u64)
+    }
+}
+
+fn number(most: u32) -> i32 {
+    i32::try_from(most).unwrap_or(i32::MAX)
+}

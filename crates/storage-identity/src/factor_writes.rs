@@ -1,0 +1,118 @@
+//! What several changes of second factors have in common.
+
+use diesel::prelude::*;
+use diesel_async::RunQueryDsl;
+use pia_identity::{EndEffects, Evidence, FactorChange, RecoveryHash};
+use pia_kernel::{SessionId, Timestamp, UserId};
+use pia_storage::schema::{accounts, recovery_codes, sessions, totp_factors};
+use pia_storage::{AsyncPostgres, AsyncSqlite, DbUid, WriteEffects};
+
+/// A connection that can write them. Call each inside a transaction.
+pub(crate) trait FactorWrites {
+    /// Locks an account until the commit, so that what follows is serial for
+    /// it. Answers whether it is there and active.
+    fn lock_account(&mut self, user: UserId) -> impl Future<Output = QueryResult<bool>> + Send;
+
+    /// Spends evidence, if the account's factor is on. Answers whether it was
+    /// good.
+    fn spend(
+        &mut self,
+        user: UserId,
+        evidence: Evidence,
+    ) -> impl Future<Output = QueryResult<bool>> + Send;
+
+    /// Puts these recovery codes in the place of the ones before.
+    fn replace_recovery_codes(
+        &mut self,
+        user: UserId,
+        codes: &[RecoveryHash],
+    ) -> impl Future<Output = QueryResult<()>> + Send;
+
+    /// Ends the other sessions, and writes what goes with all that.
+    fn conclude(&mut self, change: &FactorChange) -> impl Future<Output = QueryResult<()>> + Send;
+
+    /// Ends all sessions of a user but this one.
+    fn end_others(
+        &mut self,
+        user: UserId,
+        kept: SessionId,
+        at: Timestamp,
+        if_ended: EndEffects,
+    ) -> impl Future<Output = QueryResult<()>> + Send;
+}
+
+/// A function generic over connections would have to name the type of every
+/// query in its bounds, so the one body is compiled twice, as in `on_conn!`.
+macro_rules! factor_writes {
+    ($($conn:ty),*) => {$(
+        impl FactorWrites for $conn {
+            async fn lock_account(&mut self, user: UserId) -> QueryResult<bool> {
+                let active = accounts::deactivated_at.is_null();
+                let account = accounts::table.find(DbUid(user.0)).filter(active);
+                let lock = diesel::update(account).set(accounts::provider.eq(accounts::provider));
+                Ok(lock.execute(self).await? == 1)
+            }
+
+            async fn spend(&mut self, user: UserId, evidence: Evidence) -> QueryResult<bool> {
+                use totp_factors::{enabled_at, last_step};
+                let user = DbUid(user.0);
+                let on = totp_factors::table.find(user).filter(enabled_at.is_not_null());
+                let good = match evidence {
+                    Evidence::Password => {
+                        diesel::update(on).set(last_step.eq(last_step)).execute(self).await?
+                    }
+                    Evidence::Code(step) => {
+                        let fresh = on.filter(last_step.lt(step.0));
+                        diesel::update(fresh).set(last_step.eq(step.0)).execute(self).await?
+                    }
+                    Evidence::RecoveryCode(hash) => {
+                        let code = recovery_codes::table.find((user, hash.0.to_vec()));
+                        diesel::delete(code).execute(self).await?
+                    }
+                };
+                Ok(good == 1)
+            }
+
+            async fn replace_recovery_codes(
+                &mut self,
+                user: UserId,
+                codes: &[RecoveryHash],
+            ) -> QueryResult<()> {
+                let user = DbUid(user.0);
+                let before = recovery_codes::table.filter(recovery_codes::user_id.eq(user));
+                diesel::delete(before).execute(self).await?;
+                for code in codes {
+                    let row = (
+                        recovery_codes::user_id.eq(user),
+                        recovery_codes::hash.eq(code.0.to_vec()),
+                    );
+                    diesel::insert_into(recovery_codes::table).values(row).execute(self).await?;
+                }
+                Ok(())
+            }
+
+            async fn conclude(&mut self, change: &FactorChange) -> QueryResult<()> {
+                let FactorChange { user, session, at, effects, if_ended } = change;
+                self.write_effects(effects).await?;
+                self.end_others(*user, *session, *at, *if_ended).await
+            }
+
+            async fn end_others(
+                &mut self,
+                user: UserId,
+                kept: SessionId,
+                at: Timestamp,
+                if_ended: EndEffects,
+            ) -> QueryResult<()> {
+                let of_user = sessions::user_id.eq(DbUid(user.0));
+                let others = sessions::table.filter(of_user.and(sessions::id.ne(DbUid(kept.0))));
+                for _ in 0..diesel::delete(others).execute(self).await? {
+                    self.write_effects(&if_ended(user, at)).await?;
+                }
+                Ok(())
+            }
+        }
+    )*};
+}
+
+factor_writes!(AsyncSqlite, AsyncPostgres);

@@ -1,0 +1,172 @@
+//! Second factors in SQL.
+
+use async_trait::async_trait;
+use diesel::prelude::*;
+use diesel::query_dsl::methods;
+use diesel::upsert::excluded;
+use diesel_async::RunQueryDsl;
+use pia_identity::{Evidence, Factor, FactorChange, FactorState, FactorStore, RecoveryHash, Step};
+use pia_kernel::{Timestamp, Unavailable, UserId};
+use pia_storage::schema::{factor_challenges, totp_factors};
+use pia_storage::{Database, DbError, DbInstant, DbUid, in_tx, on_conn};
+
+use crate::factor_writes::FactorWrites;
+
+/// Before any code that there can be.
+const NO_STEP: i64 = -1;
+
+/// Second factors in SQL.
+///
+/// Each change first locks its account's row, so that changes of one account
+/// are serial, and no session begins unseen while the others are ended.
+#[derive(Debug, Clone)]
+pub struct SqlFactors {
+    db: Database,
+}
+
+impl SqlFactors {
+    /// The factors kept in `db`.
+    pub fn new(db: Database) -> Self {
+        Self { db }
+    }
+
+    async fn of_user(&self, user: UserId) -> Result<Option<Factor>, DbError> {
+        let columns = (totp_factors::secret, totp_factors::begun_at, totp_factors::enabled_at);
+        let row = totp_factors::table.find(DbUid(user.0)).select(columns);
+        let row: Option<(Vec<u8>, DbInstant, Option<DbInstant>)> =
+            on_conn!(self.db.reader(), |conn| row.first(conn).await.optional()?);
+        Ok(row.map(|(sealed, begun_at, enabled_at)| {
+            let begun = FactorState::Begun { at: begun_at.0 };
+            Factor { sealed, state: enabled_at.map_or(begun, |_| FactorState::On) }
+        }))
+    }
+
+    async fn put_down(&self, user: UserId, sealed: &[u8], at: Timestamp) -> Result<bool, DbError> {
+        use totp_factors::{begun_at, enabled_at, last_step, secret, user_id};
+        let row = (
+            user_id.eq(DbUid(user.0)),
+            secret.eq(sealed),
+            begun_at.eq(DbInstant(at)),
+            last_step.eq(NO_STEP),
+        );
+        let insert = diesel::insert_into(totp_factors::table)
+            .values(row)
+            .on_conflict(user_id)
+            .do_update()
+            .set((secret.eq(excluded(secret)), begun_at.eq(excluded(begun_at))));
+        let insert = methods::FilterDsl::filter(insert, enabled_at.is_null());
+        on_conn!(self.db.writer(), |conn| Ok(insert.execute(conn).await? == 1))
+    }
+
+    async fn put_on(
+        &self,
+        change: &FactorChange,
+        sealed: &[u8],
+        step: Step,
+        codes: &[RecoveryHash],
+    ) -> Result<bool, DbError> {
+        use totp_factors::{enabled_at, last_step, secret};
+        in_tx!(self.db, async |conn| -> Result<bool, DbError> {
+            if !conn.lock_account(change.user).await? {
+                return Ok(false);
+            }
+            let begun = secret.eq(sealed).and(enabled_at.is_null());
+            let begun = totp_factors::table.find(DbUid(change.user.0)).filter(begun);
+            let on = (enabled_at.eq(DbInstant(change.at)), last_step.eq(step.0));
+            if diesel::update(begun).set(on).execute(conn).await? == 0 {
+                return Ok(false);
+            }
+            conn.replace_recovery_codes(change.user, codes).await?;
+            conn.conclude(change).await?;
+            Ok(true)
+        })
+    }
+
+    async fn take_off(&self, change: &FactorChange, evidence: Evidence) -> Result<bool, DbError> {
+        in_tx!(self.db, async |conn| -> Result<bool, DbError> {
+            if !conn.lock_account(change.user).await? || !conn.spend(change.user, evidence).await? {
+                return Ok(false);
+            }
+            let user = DbUid(change.user.0);
+            diesel::delete(totp_factors::table.find(user)).execute(conn).await?;
+            conn.replace_recovery_codes(change.user, &[]).await?;
+            let waiting = factor_challenges::table.filter(factor_challenges::user_id.eq(user));
+            diesel::delete(waiting).execute(conn).await?;
+            conn.conclude(change).await?;
+            Ok(true)
+        })
+    }
+
+    async fn exchange(
+        &self,
+        change: &FactorChange,
+        evidence: Evidence,
+        codes: &[RecoveryHash],
+    ) -> Result<bool, DbError> {
+        in_tx!(self.db, async |conn| -> Result<bool, DbError> {
+            if !conn.lock_account(change.user).await? || !conn.spend(change.user, evidence).await? {
+                return Ok(false);
+            }
+            conn.replace_recovery_codes(change.user, codes).await?;
+            conn.conclude(change).await?;
+            Ok(true)
+        })
+    }
+
+    async fn replace_secret(&self, user: UserId, old: &[u8], new: &[u8]) -> Result<(), DbError> {
+        use totp_factors::secret;
+        let kept = totp_factors::table.find(DbUid(user.0)).filter(secret.eq(old));
+        let update = diesel::update(kept).set(secret.eq(new));
+        on_conn!(self.db.writer(), |conn| update.execute(conn).await?);
+        Ok(())
+    }
+
+    async fn forget(&self, since: Timestamp) -> Result<usize, DbError> {
+        let stale =
+            totp_factors::enabled_at.is_null().and(totp_factors::begun_at.lt(DbInstant(since)));
+        let stale = totp_factors::table.filter(stale);
+        on_conn!(self.db.writer(), |conn| Ok(diesel::delete(stale).execute(conn).await?))
+    }
+}
+
+#[async_trait]
+impl FactorStore for SqlFactors {
+    async fn factor(&self, user: UserId) -> Result<Option<Factor>, Unavailable> {
+        Ok(self.of_user(user).await?)
+    }
+
+    async fn begin(&self, user: UserId, sealed: &[u8], at: Timestamp) -> Result<bool, Unavailable> {
+        Ok(self.put_down(user, sealed, at).await?)
+    }
+
+    async fn enable(
+        &self,
+        change: FactorChange,
+        sealed: &[u8],
+        step: Step,
+        codes: &[RecoveryHash],
+    ) -> Result<bool, Unavailable> {
+        Ok(self.put_on(&change, sealed, step, codes).await?)
+    }
+
+    async fn disable(&self, change: FactorChange, evidence: Evidence) -> Result<bool, Unavailable> {
+        Ok(self.take_off(&change, evidence).await?)
+    }
+
+    async fn replace_codes(
+        &self,
+        change: FactorChange,
+        evidence: Evidence,
+        codes: &[RecoveryHash],
+    ) -> Result<bool, Unavailable> {
+        Ok(self.exchange(&change, evidence, codes).await?)
+    }
+
+    async fn reseal(&self, user: UserId, old: &[u8], new: &[u8]) -> Result<(), Unavailable> {
+        Ok(self.replace_secret(user, old, new).await?)
+    }
+
+    async fn sweep(&self, since: Timestamp) -> Result<u64, Unavailable> {
+        Ok(self.forget(since).await? as u64)
+    }
+}

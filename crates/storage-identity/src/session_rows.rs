@@ -1,0 +1,110 @@
+//! Rows of `sessions`, as they begin, go on and are told.
+
+use diesel::prelude::*;
+use pia_identity::{Device, NewSession, Presented, SessionEntry};
+use pia_kernel::SessionId;
+use pia_storage::schema::sessions;
+use pia_storage::{DbInstant, DbUid};
+
+/// A session that begins.
+#[derive(Insertable)]
+#[diesel(table_name = sessions)]
+pub(crate) struct NewRow {
+    id: DbUid,
+    user_id: DbUid,
+    began_at: DbInstant,
+    used_at: DbInstant,
+    expires_at: DbInstant,
+    method: &'static str,
+    device_id: Option<String>,
+    app_version: Option<String>,
+    os_version: Option<String>,
+    user_agent: Option<String>,
+    signed_in_from: Option<String>,
+    used_from: Option<String>,
+}
+
+/// What a rotation changes. Most devices say who they are only when it has
+/// changed, so what is absent stays as it was.
+#[derive(AsChangeset)]
+#[diesel(table_name = sessions)]
+pub(crate) struct ContinuedRow {
+    used_at: DbInstant,
+    expires_at: DbInstant,
+    device_id: Option<String>,
+    app_version: Option<String>,
+    os_version: Option<String>,
+    user_agent: Option<String>,
+    used_from: Option<String>,
+}
+
+/// A session as its user is told of it.
+#[derive(Queryable, Selectable)]
+#[diesel(table_name = sessions)]
+pub(crate) struct ToldRow {
+    id: DbUid,
+    began_at: DbInstant,
+    used_at: DbInstant,
+    method: String,
+    device_id: Option<String>,
+    app_version: Option<String>,
+    os_version: Option<String>,
+    user_agent: Option<String>,
+    signed_in_from: Option<String>,
+    used_from: Option<String>,
+}
+
+impl From<&NewSession> for NewRow {
+    fn from(new: &NewSession) -> Self {
+        let device = new.device.clone();
+        let address = device.address.map(|it| it.to_string());
+        Self {
+            id: DbUid(new.session.0),
+            user_id: DbUid(new.user.0),
+            began_at: DbInstant(new.at),
+            used_at: DbInstant(new.at),
+            expires_at: DbInstant(new.expires_at),
+            method: new.method.name(),
+            device_id: device.device_id,
+            app_version: device.app_version,
+            os_version: device.os_version,
+            user_agent: device.user_agent,
+            signed_in_from: address.clone(),
+            used_from: address,
+        }
+    }
+}
+
+impl From<&Presented> for ContinuedRow {
+    fn from(token: &Presented) -> Self {
+        let device = token.device.clone();
+        Self {
+            used_at: DbInstant(token.at),
+            expires_at: DbInstant(token.at + token.lifetime),
+            device_id: device.device_id,
+            app_version: device.app_version,
+            os_version: device.os_version,
+            user_agent: device.user_agent,
+            used_from: device.address.map(|it| it.to_string()),
+        }
+    }
+}
+
+impl From<ToldRow> for SessionEntry {
+    fn from(row: ToldRow) -> Self {
+        Self {
+            session: SessionId(row.id.0),
+            began_at: row.began_at.0,
+            used_at: row.used_at.0,
+            method: row.method,
+            signed_in_from: row.signed_in_from,
+            device: Device {
+                device_id: row.device_id,
+                app_version: row.app_version,
+                os_version: row.os_version,
+                user_agent: row.user_agent,
+                address: row.used_from.and_then(|it| it.parse().ok()),
+            },
+        }
+    }
+}

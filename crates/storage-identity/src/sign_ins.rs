@@ -1,0 +1,159 @@
+//! Attempts to sign in, in SQL.
+
+use async_trait::async_trait;
+use diesel::dsl::{exists, not};
+use diesel::prelude::*;
+use diesel_async::RunQueryDsl;
+use pia_identity::{Device, FailedSignIn, NewSession, SignInEntry, SignInLog, SignInOutcome};
+use pia_kernel::{Page, Place, SessionId, SignInId, Timestamp, Unavailable, UserId};
+use pia_storage::schema::{accounts, sign_ins};
+use pia_storage::{Database, DbError, DbInstant, DbUid, in_tx, on_conn};
+
+/// How many attempts one statement forgets, so that none holds its locks for
+/// long.
+const SWEPT_AT_ONCE: i64 = 500;
+
+/// Attempts to sign in, in SQL.
+#[derive(Debug, Clone)]
+pub struct SqlSignIns {
+    db: Database,
+}
+
+impl SqlSignIns {
+    /// The attempts kept in `db`.
+    pub fn new(db: Database) -> Self {
+        Self { db }
+    }
+
+    async fn add(&self, attempt: FailedSignIn) -> Result<(), DbError> {
+        let row = SignInRow::from(attempt);
+        in_tx!(self.db, async |conn| -> Result<(), DbError> {
+            // Written whether there is such an account or not, and taken back
+            // if there is none: both ways end with a commit that has the same
+            // to write, where a mere look would end at once.
+            diesel::insert_into(sign_ins::table).values(&row).execute(conn).await?;
+            let account = accounts::table.find(row.user_id);
+            let nobodys = sign_ins::table.find(row.id).filter(not(exists(account)));
+            diesel::delete(nobodys).execute(conn).await?;
+            Ok(())
+        })
+    }
+
+    async fn of_user(&self, user: UserId, page: Page) -> Result<Vec<SignInEntry>, DbError> {
+        let after = page.after.unwrap_or_else(Place::top);
+        let (at, id) = (DbInstant(after.at), DbUid(after.id));
+        let behind = sign_ins::at.le(at).and(sign_ins::at.lt(at).or(sign_ins::id.lt(id)));
+        let entries = sign_ins::table
+            .filter(sign_ins::user_id.eq(DbUid(user.0)).and(behind))
+            .order((sign_ins::at.desc(), sign_ins::id.desc()))
+            .limit(page.limit.into());
+        let rows: Vec<SignInRow> = on_conn!(self.db.reader(), |conn| {
+            entries.select(SignInRow::as_select()).load(conn).await?
+        });
+        Ok(rows.into_iter().map(Into::into).collect())
+    }
+
+    async fn forget(&self, time: Timestamp) -> Result<usize, DbError> {
+        let old = sign_ins::table.filter(sign_ins::at.lt(DbInstant(time)));
+        let some = old.select(sign_ins::id).limit(SWEPT_AT_ONCE);
+        on_conn!(self.db.writer(), |conn| {
+            let chosen: Vec<DbUid> = some.load(conn).await?;
+            let gone = sign_ins::table.filter(sign_ins::id.eq_any(chosen));
+            Ok(diesel::delete(gone).execute(conn).await?)
+        })
+    }
+}
+
+#[async_trait]
+impl SignInLog for SqlSignIns {
+    async fn failed(&self, attempt: FailedSignIn) -> Result<(), Unavailable> {
+        Ok(self.add(attempt).await?)
+    }
+
+    async fn page(&self, user: UserId, page: Page) -> Result<Vec<SignInEntry>, Unavailable> {
+        Ok(self.of_user(user, page).await?)
+    }
+
+    async fn sweep(&self, time: Timestamp) -> Result<u64, Unavailable> {
+        let mut forgotten = 0;
+        loop {
+            let some = self.forget(time).await?;
+            if some == 0 {
+                return Ok(forgotten);
+            }
+            forgotten += some as u64;
+        }
+    }
+}
+
+#[derive(Queryable, Selectable, Insertable)]
+#[diesel(table_name = sign_ins)]
+pub(crate) struct SignInRow {
+    id: DbUid,
+    at: DbInstant,
+    user_id: DbUid,
+    outcome: String,
+    method: String,
+    address: Option<String>,
+    device_id: Option<String>,
+    app_version: Option<String>,
+    os_version: Option<String>,
+    user_agent: Option<String>,
+    session_id: Option<DbUid>,
+}
+
+impl SignInRow {
+    fn new(user: UserId, at: Timestamp, device: Device, told: (&str, &str)) -> Self {
+        let (outcome, method) = told;
+        Self {
+            id: DbUid(SignInId::generate().0),
+            at: DbInstant(at),
+            user_id: DbUid(user.0),
+            outcome: outcome.to_owned(),
+            method: method.to_owned(),
+            address: device.address.map(|it| it.to_string()),
+            device_id: device.device_id,
+            app_version: device.app_version,
+            os_version: device.os_version,
+            user_agent: device.user_agent,
+            session_id: None,
+        }
+    }
+}
+
+/// The sign-in that a session begins with.
+impl From<&NewSession> for SignInRow {
+    fn from(new: &NewSession) -> Self {
+        let told = (SignInOutcome::SignedIn.name(), new.method.name());
+        let row = Self::new(new.user, new.at, new.device.clone(), told);
+        Self { session_id: Some(DbUid(new.session.0)), ..row }
+    }
+}
+
+impl From<FailedSignIn> for SignInRow {
+    fn from(attempt: FailedSignIn) -> Self {
+        // Nobody has an id that was never given to anybody.
+        let user = attempt.user.unwrap_or_else(UserId::generate);
+        let told = (attempt.outcome.name(), attempt.method.name());
+        Self::new(user, attempt.at, attempt.device, told)
+    }
+}
+
+impl From<SignInRow> for SignInEntry {
+    fn from(row: SignInRow) -> Self {
+        Self {
+            id: SignInId(row.id.0),
+            at: row.at.0,
+            outcome: row.outcome,
+            method: row.method,
+            device: Device {
+                device_id: row.device_id,
+                app_version: row.app_version,
+                os_version: row.os_version,
+                user_agent: row.user_agent,
+                address: row.address.and_then(|it| it.parse().ok()),
+            },
+            session: row.session_id.map(|it| SessionId(it.0)),
+        }
+    }
+}

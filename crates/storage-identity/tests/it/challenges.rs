@@ -1,0 +1,189 @@
+//! Sign-ins that wait for their second factor.
+
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use pia_identity::{
+    ChallengeStore, Evidence, FactorChange, FactorStore, NewChallenge, RecoveryHash, Redeemed,
+    Redemption, Step, TokenHash,
+};
+use pia_kernel::{Effects, SessionId, Timestamp, UserId};
+use pia_storage::Database;
+use pia_storage_identity::{SqlChallenges, SqlFactors};
+
+use crate::factors::enable;
+use crate::people::{START, audited, deactivate, person, remove};
+
+pia_testkit::contract! {
+    a_challenge_tells_whose_it_is_until_it_ends,
+    of_many_tries_at_once_five_may_be_made,
+    of_many_answers_at_once_one_is_taken,
+    of_many_challenges_at_once_one_takes_the_same_code,
+    of_many_challenges_at_once_one_takes_the_same_recovery_code,
+    what_is_good_no_more_leaves_the_challenge_there,
+    a_challenge_is_answered_by_its_own_user_in_time,
+    challenges_go_when_the_factor_is_taken_off,
+    a_deactivated_account_has_no_challenges,
+    challenges_that_ended_are_swept,
+    challenges_go_with_their_account,
+}
+
+const TOKEN: TokenHash = TokenHash([1; 32]);
+const LIFETIME: Duration = Duration::from_mins(5);
+
+/// Somebody with a factor, and a challenge for them.
+async fn challenged(db: &Database) -> (UserId, SqlChallenges) {
+    let (user, challenges) = (person(db, "ada@example.org").await, SqlChallenges::new(db.clone()));
+    enable(db, user).await;
+    open(&challenges, user, TOKEN).await;
+    (user, challenges)
+}
+
+async fn open(challenges: &SqlChallenges, user: UserId, hash: TokenHash) {
+    let new = NewChallenge { hash, user, expires_at: START + LIFETIME };
+    challenges.open(new).await.unwrap();
+}
+
+async fn redeem(
+    challenges: &SqlChallenges,
+    user: UserId,
+    token: TokenHash,
+    evidence: Evidence,
+) -> Redeemed {
+    let effects = Effects::audit(START, user, "redeemed");
+    let redemption = Redemption { hash: token, user, evidence, at: START, effects };
+    challenges.redeem(redemption).await.unwrap()
+}
+
+fn count(all: &[Redeemed], outcome: Redeemed) -> usize {
+    all.iter().filter(|it| **it == outcome).count()
+}
+
+async fn a_challenge_tells_whose_it_is_until_it_ends(db: Database) {
+    let (user, challenges) = challenged(&db).await;
+    let end = START + LIFETIME;
+    let just_before = Timestamp::from_micros(end.micros() - 1);
+
+    assert_eq!(challenges.owner(TOKEN, 5, just_before).await.unwrap(), Some(user));
+    assert_eq!(challenges.owner(TOKEN, 5, end).await.unwrap(), None);
+    assert_eq!(challenges.owner(TokenHash([2; 32]), 5, START).await.unwrap(), None);
+    assert!(!challenges.attempt(TOKEN, 5, end).await.unwrap());
+}
+
+async fn of_many_tries_at_once_five_may_be_made(db: Database) {
+    let (_, challenges) = challenged(&db).await;
+
+    let all = join_all((0..64).map(|_| challenges.attempt(TOKEN, 5, START))).await;
+
+    assert_eq!(all.into_iter().map(Result::unwrap).filter(|it| *it).count(), 5);
+    assert_eq!(challenges.owner(TOKEN, 5, START).await.unwrap(), None);
+}
+
+async fn of_many_answers_at_once_one_is_taken(db: Database) {
+    let (user, challenges) = challenged(&db).await;
+    let challenges = &challenges;
+
+    let answers = (0..64).map(|it| redeem(challenges, user, TOKEN, Evidence::Code(Step(20 + it))));
+    let all = join_all(answers).await;
+
+    assert_eq!((count(&all, Redeemed::Done), count(&all, Redeemed::Gone)), (1, 63));
+    assert_eq!(audited(&db, user, "redeemed").await, 1);
+}
+
+async fn of_many_challenges_at_once_one_takes_the_same_code(db: Database) {
+    let (user, challenges) = challenged(&db).await;
+    let tokens: Vec<TokenHash> = (100..164).map(|it| TokenHash([it; 32])).collect();
+    for token in &tokens {
+        open(&challenges, user, *token).await;
+    }
+    let challenges = &challenges;
+
+    let answers = tokens.iter().map(|it| redeem(challenges, user, *it, Evidence::Code(Step(20))));
+    let all = join_all(answers).await;
+
+    assert_eq!((count(&all, Redeemed::Done), count(&all, Redeemed::Stale)), (1, 63));
+    assert_eq!(audited(&db, user, "redeemed").await, 1);
+}
+
+async fn of_many_challenges_at_once_one_takes_the_same_recovery_code(db: Database) {
+    let (user, challenges) = challenged(&db).await;
+    let tokens: Vec<TokenHash> = (100..164).map(|it| TokenHash([it; 32])).collect();
+    for token in &tokens {
+        open(&challenges, user, *token).await;
+    }
+    let (challenges, code) = (&challenges, Evidence::RecoveryCode(RecoveryHash([3; 32])));
+
+    let all = join_all(tokens.iter().map(|it| redeem(challenges, user, *it, code))).await;
+
+    assert_eq!((count(&all, Redeemed::Done), count(&all, Redeemed::Stale)), (1, 63));
+}
+
+async fn what_is_good_no_more_leaves_the_challenge_there(db: Database) {
+    let (user, challenges) = challenged(&db).await;
+
+    let used = redeem(&challenges, user, TOKEN, Evidence::Code(Step(10))).await;
+    let unknown = Evidence::RecoveryCode(RecoveryHash([99; 32]));
+    let unknown = redeem(&challenges, user, TOKEN, unknown).await;
+    let good = redeem(&challenges, user, TOKEN, Evidence::Code(Step(11))).await;
+
+    assert_eq!((used, unknown, good), (Redeemed::Stale, Redeemed::Stale, Redeemed::Done));
+    assert_eq!(audited(&db, user, "redeemed").await, 1);
+}
+
+async fn a_challenge_is_answered_by_its_own_user_in_time(db: Database) {
+    let (user, challenges) = challenged(&db).await;
+    let eve = person(&db, "eve@example.org").await;
+    enable(&db, eve).await;
+    let (evidence, effects) = (Evidence::Code(Step(20)), Effects::default());
+    let late = Redemption { hash: TOKEN, user, evidence, at: START + LIFETIME, effects };
+
+    let foreign = redeem(&challenges, eve, TOKEN, evidence).await;
+    let late = challenges.redeem(late).await.unwrap();
+
+    assert_eq!((foreign, late), (Redeemed::Gone, Redeemed::Gone));
+    assert_eq!(redeem(&challenges, user, TOKEN, evidence).await, Redeemed::Done);
+}
+
+async fn challenges_go_when_the_factor_is_taken_off(db: Database) {
+    let (user, challenges) = challenged(&db).await;
+    let change = FactorChange {
+        user,
+        session: SessionId::generate(),
+        at: START,
+        effects: Effects::default(),
+        if_ended: |_, _| Effects::default(),
+    };
+
+    SqlFactors::new(db).disable(change, Evidence::Password).await.unwrap();
+
+    assert_eq!(challenges.owner(TOKEN, 5, START).await.unwrap(), None);
+    assert_eq!(redeem(&challenges, user, TOKEN, Evidence::Code(Step(20))).await, Redeemed::Gone);
+}
+
+async fn a_deactivated_account_has_no_challenges(db: Database) {
+    let (user, challenges) = challenged(&db).await;
+
+    deactivate(&db, user).await;
+
+    assert_eq!(challenges.owner(TOKEN, 5, START).await.unwrap(), None);
+    assert_eq!(redeem(&challenges, user, TOKEN, Evidence::Code(Step(20))).await, Redeemed::Gone);
+}
+
+async fn challenges_that_ended_are_swept(db: Database) {
+    let (user, challenges) = challenged(&db).await;
+    let new = NewChallenge { hash: TokenHash([2; 32]), user, expires_at: START + LIFETIME * 2 };
+    challenges.open(new).await.unwrap();
+
+    let swept = challenges.sweep(START + LIFETIME).await.unwrap();
+
+    assert_eq!(swept, 1);
+    assert_eq!(challenges.owner(TokenHash([2; 32]), 5, START).await.unwrap(), Some(user));
+}
+
+async fn challenges_go_with_their_account(db: Database) {
+    let (user, challenges) = challenged(&db).await;
+
+    remove(&db, user).await;
+
+    assert_eq!(challenges.owner(TOKEN, 5, START).await.unwrap(), None);
+}

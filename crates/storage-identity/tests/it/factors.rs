@@ -1,0 +1,274 @@
+//! Putting second factors on and taking them off.
+
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use pia_identity::{
+    Evidence, Factor, FactorChange, FactorState, FactorStore, NewSession, RecoveryHash,
+    SessionStore, SignInMethod, Step, TokenHash,
+};
+use pia_kernel::{Effects, SessionId, Timestamp, UserId};
+use pia_storage::Database;
+use pia_storage_identity::{SqlFactors, SqlSessions};
+
+use crate::people::{START, audited, deactivate, device, person, remove};
+
+pia_testkit::contract! {
+    a_factor_that_is_begun_again_takes_the_place_of_the_first,
+    of_many_first_codes_at_once_one_puts_the_factor_on,
+    a_factor_is_put_on_with_the_secret_that_was_confirmed_and_no_other,
+    while_a_factor_is_on_none_is_begun,
+    a_step_is_good_once_and_none_before_it_is,
+    a_recovery_code_is_good_once_however_many_show_it,
+    new_recovery_codes_take_the_place_of_the_ones_before,
+    of_many_who_take_it_off_at_once_one_does,
+    without_a_factor_that_is_on_nothing_is_good,
+    a_change_ends_all_sessions_but_its_own_and_those_of_others,
+    nothing_changes_for_a_deactivated_account,
+    a_secret_is_sealed_anew_only_where_the_old_one_stands,
+    factors_that_were_never_put_on_are_swept,
+    all_of_it_goes_with_the_account,
+}
+
+fn ended(user: UserId, at: Timestamp) -> Effects {
+    Effects::audit(at, user, "ended")
+}
+
+fn change(user: UserId, session: SessionId) -> FactorChange {
+    let effects = Effects::audit(START, user, "changed");
+    FactorChange { user, session, at: START, effects, if_ended: ended }
+}
+
+fn codes(numbers: std::ops::Range<u8>) -> Vec<RecoveryHash> {
+    numbers.map(|it| RecoveryHash([it; 32])).collect()
+}
+
+/// Puts a factor on whose first code was of step 10, with codes 0 to 9.
+pub(crate) async fn enable(db: &Database, user: UserId) {
+    let factors = SqlFactors::new(db.clone());
+    assert!(factors.begin(user, b"sealed", START).await.unwrap());
+    let change =
+        FactorChange { effects: Effects::default(), ..change(user, SessionId::generate()) };
+    assert!(factors.enable(change, b"sealed", Step(10), &codes(0..10)).await.unwrap());
+}
+
+async fn begin_session(db: &Database, user: UserId, token: u8) -> SessionId {
+    let (session, hash) = (SessionId::generate(), TokenHash([token; 32]));
+    let expires_at = START + Duration::from_hours(1);
+    let (method, device) = (SignInMethod::Password, device());
+    let new = NewSession { session, user, hash, at: START, expires_at, method, device };
+    SqlSessions::new(db.clone()).begin(new, 10, Effects::default(), ended).await.unwrap();
+    session
+}
+
+async fn alive(db: &Database, token: u8) -> bool {
+    let sessions = SqlSessions::new(db.clone());
+    sessions.session_of(TokenHash([token; 32])).await.unwrap().is_some()
+}
+
+/// Whether this evidence is good for new recovery codes.
+async fn good(factors: &SqlFactors, user: UserId, evidence: Evidence) -> bool {
+    let change = change(user, SessionId::generate());
+    factors.replace_codes(change, evidence, &codes(0..10)).await.unwrap()
+}
+
+async fn a_factor_that_is_begun_again_takes_the_place_of_the_first(db: Database) {
+    let (user, factors) = (person(&db, "ada@example.org").await, SqlFactors::new(db));
+    let later = START + Duration::from_secs(5);
+
+    let none = factors.factor(user).await.unwrap();
+    let begun = [
+        factors.begin(user, b"first", START).await.unwrap(),
+        factors.begin(user, b"second", later).await.unwrap(),
+    ];
+
+    let kept = Factor { sealed: b"second".to_vec(), state: FactorState::Begun { at: later } };
+    assert_eq!((none, begun), (None, [true, true]));
+    assert_eq!(factors.factor(user).await.unwrap(), Some(kept));
+}
+
+async fn of_many_first_codes_at_once_one_puts_the_factor_on(db: Database) {
+    let (user, factors) = (person(&db, "ada@example.org").await, SqlFactors::new(db.clone()));
+    factors.begin(user, b"sealed", START).await.unwrap();
+    let (session, codes) = (SessionId::generate(), codes(0..10));
+
+    let all = (0..64).map(|_| factors.enable(change(user, session), b"sealed", Step(7), &codes));
+    let all = join_all(all).await;
+
+    assert_eq!(all.into_iter().map(Result::unwrap).filter(|it| *it).count(), 1);
+    assert_eq!(factors.factor(user).await.unwrap().unwrap().state, FactorState::On);
+    assert_eq!(audited(&db, user, "changed").await, 1);
+    assert!(!good(&factors, user, Evidence::Code(Step(7))).await, "it was used for that");
+}
+
+async fn a_factor_is_put_on_with_the_secret_that_was_confirmed_and_no_other(db: Database) {
+    let (user, factors) = (person(&db, "ada@example.org").await, SqlFactors::new(db));
+    factors.begin(user, b"first", START).await.unwrap();
+    factors.begin(user, b"second", START).await.unwrap();
+    let change = change(user, SessionId::generate());
+
+    let on = factors.enable(change, b"first", Step(7), &codes(0..10)).await.unwrap();
+
+    assert!(!on);
+    assert_ne!(factors.factor(user).await.unwrap().unwrap().state, FactorState::On);
+}
+
+async fn while_a_factor_is_on_none_is_begun(db: Database) {
+    let (user, factors) = (person(&db, "ada@example.org").await, SqlFactors::new(db.clone()));
+    enable(&db, user).await;
+
+    let begun = factors.begin(user, b"another", START).await.unwrap();
+
+    assert!(!begun);
+    assert_eq!(factors.factor(user).await.unwrap().unwrap().sealed, b"sealed");
+}
+
+async fn a_step_is_good_once_and_none_before_it_is(db: Database) {
+    let (user, factors) = (person(&db, "ada@example.org").await, SqlFactors::new(db.clone()));
+    enable(&db, user).await;
+
+    let (factors, code) = (&factors, |step| Evidence::Code(Step(step)));
+    let all = join_all((0..64).map(|_| good(factors, user, code(12)))).await;
+
+    assert_eq!(all.into_iter().filter(|it| *it).count(), 1);
+    for (step, expected) in [(10, false), (11, false), (12, false), (13, true), (13, false)] {
+        assert_eq!(good(factors, user, code(step)).await, expected, "{step}");
+    }
+}
+
+async fn a_recovery_code_is_good_once_however_many_show_it(db: Database) {
+    let (user, factors) = (person(&db, "ada@example.org").await, SqlFactors::new(db.clone()));
+    enable(&db, user).await;
+    let other = person(&db, "eve@example.org").await;
+    enable(&db, other).await;
+    let shown = Evidence::RecoveryCode(RecoveryHash([3; 32]));
+    let new = codes(100..110);
+
+    let all = join_all((0..64).map(|_| {
+        let change = change(user, SessionId::generate());
+        factors.replace_codes(change, shown, &new)
+    }));
+    let all = all.await;
+
+    assert_eq!(all.into_iter().map(Result::unwrap).filter(|it| *it).count(), 1);
+    assert!(good(&factors, other, shown).await, "another's equal code is another code");
+}
+
+async fn new_recovery_codes_take_the_place_of_the_ones_before(db: Database) {
+    let (user, factors) = (person(&db, "ada@example.org").await, SqlFactors::new(db.clone()));
+    enable(&db, user).await;
+    let change = change(user, SessionId::generate());
+
+    let done = factors.replace_codes(change, Evidence::Password, &codes(50..60)).await.unwrap();
+
+    let code = |number| Evidence::RecoveryCode(RecoveryHash([number; 32]));
+    assert!(done);
+    assert!(!good(&factors, user, code(3)).await);
+    assert!(good(&factors, user, code(53)).await);
+}
+
+async fn of_many_who_take_it_off_at_once_one_does(db: Database) {
+    let (user, factors) = (person(&db, "ada@example.org").await, SqlFactors::new(db.clone()));
+    enable(&db, user).await;
+    let session = SessionId::generate();
+
+    let all =
+        join_all((0..64).map(|_| factors.disable(change(user, session), Evidence::Password))).await;
+
+    assert_eq!(all.into_iter().map(Result::unwrap).filter(|it| *it).count(), 1);
+    assert_eq!(factors.factor(user).await.unwrap(), None);
+    assert_eq!(audited(&db, user, "changed").await, 1);
+}
+
+async fn without_a_factor_that_is_on_nothing_is_good(db: Database) {
+    let (user, factors) = (person(&db, "ada@example.org").await, SqlFactors::new(db.clone()));
+    let evidence = [
+        Evidence::Password,
+        Evidence::Code(Step(20)),
+        Evidence::RecoveryCode(RecoveryHash([3; 32])),
+    ];
+
+    for begun in [false, true] {
+        if begun {
+            factors.begin(user, b"sealed", START).await.unwrap();
+        }
+        for evidence in evidence {
+            let disabled = factors.disable(change(user, SessionId::generate()), evidence).await;
+            assert!(!disabled.unwrap() && !good(&factors, user, evidence).await, "{evidence:?}");
+        }
+    }
+
+    assert_eq!(audited(&db, user, "changed").await, 0);
+}
+
+async fn a_change_ends_all_sessions_but_its_own_and_those_of_others(db: Database) {
+    let (user, factors) = (person(&db, "ada@example.org").await, SqlFactors::new(db.clone()));
+    let other = person(&db, "eve@example.org").await;
+    enable(&db, user).await;
+    for token in [1, 2] {
+        begin_session(&db, user, token).await;
+    }
+    let own = begin_session(&db, user, 3).await;
+    begin_session(&db, other, 4).await;
+    let wrong = Evidence::Code(Step(10));
+
+    let refused = factors.disable(change(user, own), wrong).await.unwrap();
+    let all_alive = alive(&db, 1).await && alive(&db, 2).await;
+    let done = factors.disable(change(user, own), Evidence::Password).await.unwrap();
+
+    assert!(!refused && all_alive && done);
+    let left = [alive(&db, 1).await, alive(&db, 2).await, alive(&db, 3).await, alive(&db, 4).await];
+    assert_eq!(left, [false, false, true, true]);
+    assert_eq!(audited(&db, user, "ended").await, 2);
+}
+
+async fn nothing_changes_for_a_deactivated_account(db: Database) {
+    let (user, factors) = (person(&db, "ada@example.org").await, SqlFactors::new(db.clone()));
+    enable(&db, user).await;
+
+    deactivate(&db, user).await;
+
+    assert!(!good(&factors, user, Evidence::Password).await);
+    let disabled = factors.disable(change(user, SessionId::generate()), Evidence::Password).await;
+    assert!(!disabled.unwrap());
+}
+
+async fn a_secret_is_sealed_anew_only_where_the_old_one_stands(db: Database) {
+    let (user, factors) = (person(&db, "ada@example.org").await, SqlFactors::new(db.clone()));
+    enable(&db, user).await;
+
+    factors.reseal(user, b"another", b"wrong").await.unwrap();
+    factors.reseal(user, b"sealed", b"anew").await.unwrap();
+
+    let kept = Factor { sealed: b"anew".to_vec(), state: FactorState::On };
+    assert_eq!(factors.factor(user).await.unwrap(), Some(kept));
+}
+
+async fn factors_that_were_never_put_on_are_swept(db: Database) {
+    let factors = SqlFactors::new(db.clone());
+    let (on, old, new) = (
+        person(&db, "on@example.org").await,
+        person(&db, "old@example.org").await,
+        person(&db, "new@example.org").await,
+    );
+    enable(&db, on).await;
+    factors.begin(old, b"sealed", START).await.unwrap();
+    factors.begin(new, b"sealed", START + Duration::from_secs(1)).await.unwrap();
+
+    let swept = factors.sweep(START + Duration::from_secs(1)).await.unwrap();
+
+    assert_eq!(swept, 1);
+    assert!(factors.factor(old).await.unwrap().is_none());
+    assert!(factors.factor(on).await.unwrap().is_some());
+    assert!(factors.factor(new).await.unwrap().is_some());
+}
+
+async fn all_of_it_goes_with_the_account(db: Database) {
+    let (user, factors) = (person(&db, "ada@example.org").await, SqlFactors::new(db.clone()));
+    enable(&db, user).await;
+
+    remove(&db, user).await;
+
+    assert_eq!(factors.factor(user).await.unwrap(), None);
+    assert!(factors.begin(user, b"sealed", START).await.is_err());
+}

@@ -1,0 +1,227 @@
+//! Listing a user's sessions, and ending them at the user's wish.
+
+use std::time::Duration;
+
+use futures_util::future::{join, join_all};
+use pia_identity::{Claim, Device, Presented, Revoked, Rotation, SessionStore, TokenHash};
+use pia_kernel::{Effects, Page, Place, SessionId, Timestamp, UserId};
+use pia_storage::Database;
+use pia_storage_identity::SqlSessions;
+
+use crate::people::{HOUR, START, audited, new_session, person};
+
+pia_testkit::contract! {
+    live_sessions_are_told_in_parts_the_newest_first,
+    one_session_ends_and_no_other,
+    what_is_not_the_users_or_no_longer_live_is_not_there,
+    the_others_end_and_nobody_elses,
+    a_session_that_is_over_ends_nothing,
+    of_many_that_end_one_another_one_stays,
+    however_it_races_with_refreshes_an_ended_session_stays_ended,
+    whatever_began_before_ends_with_the_others_however_many_begin_meanwhile,
+}
+
+fn revoked(subject: UserId, at: Timestamp) -> Effects {
+    Effects::audit(at, subject, "revoked")
+}
+
+fn evicted(_: UserId, _: Timestamp) -> Effects {
+    Effects::default()
+}
+
+/// A user and what may be done about their sessions.
+struct Person {
+    sessions: SqlSessions,
+    user: UserId,
+    salt: u8,
+}
+
+impl Person {
+    async fn new(db: &Database, salt: u8) -> Self {
+        let user = person(db, &format!("{salt}@example.org")).await;
+        Self { sessions: SqlSessions::new(db.clone()), user, salt }
+    }
+
+    /// Begins a session that is known by `token`.
+    async fn begin(&self, token: u8, at: Timestamp) -> Claim {
+        let new = new_session(self.user, self.hash(token), at);
+        let claim = Claim { user: self.user, session: new.session };
+        self.sessions.begin(new, 200, Effects::default(), evicted).await.unwrap();
+        claim
+    }
+
+    async fn revoke(&self, by: Claim, which: Revoked) -> Option<u64> {
+        self.sessions.revoke(by, which, START, revoked).await.unwrap()
+    }
+
+    async fn refresh(&self, token: u8) -> Rotation {
+        let presented = Presented {
+            hash: self.hash(token),
+            successor: self.hash(token + 1),
+            at: START,
+            grace: Duration::from_secs(30),
+            lifetime: HOUR,
+            device: Device::default(),
+        };
+        self.sessions.rotate(presented, revoked).await.unwrap()
+    }
+
+    async fn page(&self, after: Option<Place>, limit: u16) -> Vec<SessionId> {
+        let part = self.sessions.page(self.user, START, Page { after, limit }).await.unwrap();
+        part.into_iter().map(|it| it.session).collect()
+    }
+
+    /// Sessions that are live.
+    async fn live(&self) -> Vec<SessionId> {
+        self.page(None, 200).await
+    }
+
+    fn hash(&self, token: u8) -> TokenHash {
+        let mut hash = [token; 32];
+        hash[0] = self.salt;
+        TokenHash(hash)
+    }
+}
+
+async fn live_sessions_are_told_in_parts_the_newest_first(db: Database) {
+    let (ada, bob) = (Person::new(&db, 0).await, Person::new(&db, 1).await);
+    let mut begun = Vec::new();
+    // Two at a time, so that the time alone does not sort them.
+    for token in 0..6 {
+        let at = START + Duration::from_secs(u64::from(token) / 2);
+        begun.push((at, ada.begin(token, at).await.session));
+    }
+    bob.begin(0, START).await;
+    ada.begin(100, START - HOUR).await;
+
+    let (mut told, mut after) = (Vec::new(), None);
+    for _ in 0..3 {
+        let part = ada.page(after, 2).await;
+        let last = part.last().unwrap();
+        let at = begun.iter().find(|it| it.1 == *last).unwrap().0;
+        after = Some(Place { at, id: last.0 });
+        told.extend(part);
+    }
+
+    begun.sort();
+    let newest_first: Vec<_> = begun.into_iter().rev().map(|it| it.1).collect();
+    assert_eq!(told, newest_first);
+    assert_eq!(ada.page(after, 2).await, []);
+}
+
+async fn one_session_ends_and_no_other(db: Database) {
+    let ada = Person::new(&db, 0).await;
+    let (one, two) = (ada.begin(1, START).await, ada.begin(10, START).await);
+
+    let ended = ada.revoke(one, Revoked::One(two.session)).await;
+    let again = ada.revoke(one, Revoked::One(two.session)).await;
+    let itself = ada.revoke(one, Revoked::One(one.session)).await;
+
+    assert_eq!((ended, again, itself), (Some(1), Some(0), Some(1)));
+    assert_eq!(ada.live().await, []);
+    assert_eq!([ada.refresh(1).await, ada.refresh(10).await], [Rotation::Refused; 2]);
+    assert_eq!(audited(&db, ada.user, "revoked").await, 2);
+}
+
+async fn what_is_not_the_users_or_no_longer_live_is_not_there(db: Database) {
+    let (ada, bob) = (Person::new(&db, 0).await, Person::new(&db, 1).await);
+    let (own, foreign) = (ada.begin(1, START).await, bob.begin(1, START).await);
+    let expired = ada.begin(2, START - HOUR).await;
+
+    for session in [foreign.session, expired.session, SessionId::generate()] {
+        assert_eq!(ada.revoke(own, Revoked::One(session)).await, Some(0));
+    }
+
+    assert_eq!(bob.live().await, [foreign.session]);
+    assert_eq!(audited(&db, ada.user, "revoked").await, 0);
+    assert_eq!(audited(&db, bob.user, "revoked").await, 0);
+}
+
+async fn the_others_end_and_nobody_elses(db: Database) {
+    let (ada, bob) = (Person::new(&db, 0).await, Person::new(&db, 1).await);
+    let own = ada.begin(0, START).await;
+    for token in 1..5 {
+        ada.begin(token * 10, START).await;
+        bob.begin(token * 10, START).await;
+    }
+    ada.begin(90, START - HOUR).await;
+
+    let ended = ada.revoke(own, Revoked::Others).await;
+    let again = ada.revoke(own, Revoked::Others).await;
+
+    assert_eq!((ended, again), (Some(4), Some(0)));
+    assert_eq!(ada.live().await, [own.session]);
+    assert_eq!(bob.live().await.len(), 4);
+    assert_eq!(audited(&db, ada.user, "revoked").await, 4);
+}
+
+async fn a_session_that_is_over_ends_nothing(db: Database) {
+    let (ada, bob) = (Person::new(&db, 0).await, Person::new(&db, 1).await);
+    let (kept, ended) = (ada.begin(1, START).await, ada.begin(2, START).await);
+    let expired = ada.begin(3, START - HOUR).await;
+    ada.revoke(kept, Revoked::One(ended.session)).await;
+    let foreign = Claim { user: ada.user, ..bob.begin(1, START).await };
+
+    for by in [ended, expired, foreign] {
+        assert_eq!(ada.revoke(by, Revoked::Others).await, None);
+        assert_eq!(ada.revoke(by, Revoked::One(kept.session)).await, None);
+    }
+
+    assert_eq!(ada.live().await, [kept.session]);
+}
+
+async fn of_many_that_end_one_another_one_stays(db: Database) {
+    let ada = Person::new(&db, 0).await;
+    let mut claims = Vec::new();
+    for token in 0..16 {
+        claims.push(ada.begin(token, START).await);
+    }
+
+    let all = join_all(claims.iter().map(|it| ada.revoke(*it, Revoked::Others))).await;
+
+    let winners = all.iter().filter(|it| **it == Some(15)).count();
+    let too_late = all.iter().filter(|it| it.is_none()).count();
+    assert_eq!((winners, too_late), (1, 15), "{all:?}");
+    assert_eq!(ada.live().await.len(), 1);
+}
+
+async fn however_it_races_with_refreshes_an_ended_session_stays_ended(db: Database) {
+    for salt in 0..16 {
+        let ada = Person::new(&db, salt).await;
+        let (own, ended) = (ada.begin(100, START).await, ada.begin(1, START).await);
+
+        let refreshes = join_all((0..8).map(|_| ada.refresh(1)));
+        let which = if salt % 2 == 0 { Revoked::Others } else { Revoked::One(ended.session) };
+        let (refreshed, revoked) = join(refreshes, ada.revoke(own, which)).await;
+
+        let went_on = Rotation::Rotated { user: ended.user, session: ended.session };
+        assert!(
+            refreshed.iter().all(|it| [went_on, Rotation::Refused].contains(it)),
+            "{refreshed:?}"
+        );
+        assert_eq!(revoked, Some(1));
+        assert_eq!([ada.refresh(1).await, ada.refresh(2).await], [Rotation::Refused; 2]);
+        assert_eq!(ada.live().await, [own.session]);
+    }
+}
+
+async fn whatever_began_before_ends_with_the_others_however_many_begin_meanwhile(db: Database) {
+    for salt in 0..8 {
+        let ada = Person::new(&db, salt).await;
+        let own = ada.begin(0, START).await;
+        let mut before = Vec::new();
+        for token in 1..5 {
+            before.push(ada.begin(token, START).await.session);
+        }
+
+        let begins = join_all((10..20).map(|token| ada.begin(token, START)));
+        let (begun, revoked) = join(begins, ada.revoke(own, Revoked::Others)).await;
+
+        let live = ada.live().await;
+        let stayed = begun.iter().filter(|it| live.contains(&it.session)).count();
+        assert!(live.contains(&own.session));
+        assert!(before.iter().all(|it| !live.contains(it)), "{live:?}");
+        assert_eq!(live.len(), 1 + stayed);
+        assert_eq!(revoked, Some((before.len() + begun.len() - stayed) as u64));
+    }
+}

@@ -1,0 +1,134 @@
+//! Remembering attempts to sign in.
+
+use std::time::Duration;
+
+use diesel::prelude::*;
+use diesel_async::RunQueryDsl;
+use pia_identity::{
+    FailedSignIn, SessionStore, SignInEntry, SignInLog, SignInMethod, SignInOutcome, TokenHash,
+};
+use pia_kernel::{Effects, Page, Place, SessionId, Timestamp, UserId};
+use pia_storage::schema::sign_ins;
+use pia_storage::{Database, DbError, on_conn};
+use pia_storage_identity::{SqlSessions, SqlSignIns};
+
+use crate::people::{HOUR, START, device, new_session, person, remove};
+
+pia_testkit::contract! {
+    a_sign_in_is_remembered_longer_than_its_session,
+    a_session_that_does_not_begin_is_no_sign_in,
+    a_failure_is_remembered_for_its_account,
+    a_failure_at_nobodys_account_leaves_nothing_behind,
+    attempts_are_told_in_parts_the_newest_first,
+    old_attempts_are_forgotten,
+    attempts_go_with_their_account,
+}
+
+fn failure(user: Option<UserId>, at: Timestamp) -> FailedSignIn {
+    let (outcome, method) = (SignInOutcome::WrongPassword, SignInMethod::Password);
+    FailedSignIn { user, at, outcome, method, device: device() }
+}
+
+async fn begin(db: &Database, user: UserId) -> Option<SessionId> {
+    let new = new_session(user, TokenHash([1; 32]), START);
+    let (session, sessions) = (new.session, SqlSessions::new(db.clone()));
+    let begun = sessions.begin(new, 10, Effects::default(), |_, _| Effects::default()).await;
+    begun.ok().map(|()| session)
+}
+
+async fn told(db: &Database, user: UserId) -> Vec<SignInEntry> {
+    let page = Page { after: None, limit: 100 };
+    SqlSignIns::new(db.clone()).page(user, page).await.unwrap()
+}
+
+fn only(mut entries: Vec<SignInEntry>) -> SignInEntry {
+    assert_eq!(entries.len(), 1, "{entries:?}");
+    entries.remove(0)
+}
+
+/// How many attempts are remembered, whoever's they are.
+async fn remembered(db: &Database) -> i64 {
+    let all = sign_ins::table.count();
+    let found: Result<i64, DbError> =
+        async { on_conn!(db.reader(), |conn| Ok(all.get_result(conn).await?)) }.await;
+    found.unwrap()
+}
+
+async fn a_sign_in_is_remembered_longer_than_its_session(db: Database) {
+    let user = person(&db, "ada@example.org").await;
+    let session = begin(&db, user).await;
+
+    SqlSessions::new(db.clone()).sweep(START + HOUR).await.unwrap();
+
+    let entry = only(told(&db, user).await);
+    assert_eq!((entry.at, entry.session, &entry.device), (START, session, &device()));
+    assert_eq!((entry.outcome.as_str(), entry.method.as_str()), ("signed_in", "password"));
+}
+
+async fn a_session_that_does_not_begin_is_no_sign_in(db: Database) {
+    let begun = begin(&db, UserId::generate()).await;
+
+    assert_eq!((begun, remembered(&db).await), (None, 0));
+}
+
+async fn a_failure_is_remembered_for_its_account(db: Database) {
+    let (ada, bob) = (person(&db, "ada@example.org").await, person(&db, "bob@example.org").await);
+
+    SqlSignIns::new(db.clone()).failed(failure(Some(ada), START)).await.unwrap();
+
+    let entry = only(told(&db, ada).await);
+    assert_eq!((entry.at, entry.session, &entry.device), (START, None, &device()));
+    assert_eq!((entry.outcome.as_str(), entry.method.as_str()), ("wrong_password", "password"));
+    assert_eq!(told(&db, bob).await, []);
+}
+
+async fn a_failure_at_nobodys_account_leaves_nothing_behind(db: Database) {
+    let log = SqlSignIns::new(db.clone());
+
+    log.failed(failure(None, START)).await.unwrap();
+    log.failed(failure(Some(UserId::generate()), START)).await.unwrap();
+
+    assert_eq!(remembered(&db).await, 0);
+}
+
+async fn attempts_are_told_in_parts_the_newest_first(db: Database) {
+    let (user, log) = (person(&db, "ada@example.org").await, SqlSignIns::new(db.clone()));
+    // Three at a time, so that the time alone does not sort them.
+    for second in [2, 0, 1, 1, 2, 0, 0, 1, 2] {
+        log.failed(failure(Some(user), START + Duration::from_secs(second))).await.unwrap();
+    }
+
+    let (mut entries, mut after) = (Vec::new(), None);
+    for size in [4, 4, 1] {
+        let part = log.page(user, Page { after, limit: 4 }).await.unwrap();
+        assert_eq!(part.len(), size);
+        after = part.last().map(|it| Place { at: it.at, id: it.id.0 });
+        entries.extend(part);
+    }
+
+    let places: Vec<_> = entries.iter().map(|it| (it.at, it.id)).collect();
+    assert!(places.is_sorted_by(|one, next| one > next), "{places:?}");
+}
+
+async fn old_attempts_are_forgotten(db: Database) {
+    let (user, log) = (person(&db, "ada@example.org").await, SqlSignIns::new(db.clone()));
+    for second in 0..5 {
+        log.failed(failure(Some(user), START + Duration::from_secs(second))).await.unwrap();
+    }
+
+    let forgotten = log.sweep(START + Duration::from_secs(3)).await.unwrap();
+
+    let left: Vec<_> = told(&db, user).await.into_iter().map(|it| it.at).collect();
+    assert_eq!(forgotten, 3);
+    assert_eq!(left, [START + Duration::from_secs(4), START + Duration::from_secs(3)]);
+}
+
+async fn attempts_go_with_their_account(db: Database) {
+    let user = person(&db, "ada@example.org").await;
+    begin(&db, user).await;
+    SqlSignIns::new(db.clone()).failed(failure(Some(user), START)).await.unwrap();
+
+    remove(&db, user).await;
+
+    assert_eq!(remembered(&db).await, 0);
+}

@@ -1,0 +1,63 @@
+//! People's salts in SQL.
+
+use async_trait::async_trait;
+use diesel::prelude::*;
+use diesel_async::RunQueryDsl;
+use pia_kernel::{Unavailable, UserId};
+use pia_sealing::{Salt, SaltStore};
+use pia_storage::schema::person_salts;
+use pia_storage::{Database, DbError, DbUid, on_conn};
+
+/// People's salts in SQL. A salt goes with its account.
+#[derive(Debug, Clone)]
+pub struct SqlSalts {
+    db: Database,
+}
+
+impl SqlSalts {
+    /// The salts kept in `db`.
+    pub fn new(db: Database) -> Self {
+        Self { db }
+    }
+
+    async fn kept(&self, person: UserId) -> Result<Option<Salt>, DbError> {
+        let salt = person_salts::table.find(DbUid(person.0)).select(person_salts::salt);
+        let salt: Option<Vec<u8>> =
+            on_conn!(self.db.reader(), |conn| salt.first(conn).await.optional()?);
+        salt.map(read).transpose()
+    }
+
+    async fn put_down(&self, person: UserId, fresh: &Salt) -> Result<Salt, DbError> {
+        let person = DbUid(person.0);
+        let row = (person_salts::user_id.eq(person), person_salts::salt.eq(&fresh.0[..]));
+        let kept: Vec<u8> = on_conn!(self.db.writer(), |conn| {
+            diesel::insert_into(person_salts::table)
+                .values(row)
+                .on_conflict_do_nothing()
+                .execute(conn)
+                .await?;
+            person_salts::table.find(person).select(person_salts::salt).first(conn).await?
+        });
+        read(kept)
+    }
+}
+
+#[async_trait]
+impl SaltStore for SqlSalts {
+    async fn salt(&self, person: UserId, fresh: Salt) -> Result<Salt, Unavailable> {
+        match self.kept(person).await? {
+            Some(kept) => Ok(kept),
+            None => Ok(self.put_down(person, &fresh).await?),
+        }
+    }
+
+    async fn find(&self, person: UserId) -> Result<Option<Salt>, Unavailable> {
+        Ok(self.kept(person).await?)
+    }
+}
+
+fn read(bytes: Vec<u8>) -> Result<Salt, DbError> {
+    let salt =
+        bytes.try_into().map_err(|_other_length| DbError::Unreadable("person_salts.salt"))?;
+    Ok(Salt(salt))
+}

@@ -1,0 +1,167 @@
+//! Which part of a list a request asks for: `?limit=50&cursor=…`.
+
+use std::future::{Ready, ready};
+
+use actix_web::dev::Payload;
+use actix_web::web::Query;
+use actix_web::{FromRequest, HttpRequest};
+use pia_kernel::{Page, Place, Timestamp};
+use uuid::Uuid;
+
+use crate::{ApiError, FieldError};
+
+const USUAL: u16 = 50;
+const MOST: u16 = 200;
+
+/// Which part of a list a request asks for. Anything but a limit from 1 to
+/// 200 and a cursor as it was told is refused.
+#[derive(Debug, Clone, Copy)]
+pub struct Paging(pub Page);
+
+impl Paging {
+    /// How a place is told to clients, who are not to look into it.
+    pub fn cursor(place: Place) -> String {
+        format!("{}.{}", place.at.micros(), place.id.simple())
+    }
+
+    fn read(query: &str) -> Result<Self, ApiError> {
+        let parameters = Query::<Vec<(String, String)>>::from_query(query);
+        let Ok(Query(parameters)) = parameters else {
+            let message = "The query is malformed.".to_owned();
+            return Err(ApiError::invalid(vec![fault("", message)]));
+        };
+        let mut faults = Vec::new();
+        let limit = match one(&parameters, "limit") {
+            Ok(limit) => limit.map_or(Some(USUAL), parse_limit),
+            Err(Repeated) => None,
+        };
+        if limit.is_none() {
+            faults.push(fault("limit", format!("`limit` is one number from 1 to {MOST}.")));
+        }
+        let after = match one(&parameters, "cursor") {
+            Ok(cursor) => cursor.map_or(Some(None), |it| parse_cursor(it).map(Some)),
+            Err(Repeated) => None,
+        };
+        if after.is_none() {
+            faults.push(fault("cursor", "`cursor` is a `nextCursor` as it was told.".to_owned()));
+        }
+        match (limit, after) {
+            (Some(limit), Some(after)) => Ok(Self(Page { after, limit })),
+            _ => Err(ApiError::invalid(faults)),
+        }
+    }
+}
+
+impl FromRequest for Paging {
+    type Error = ApiError;
+    type Future = Ready<Result<Self, ApiError>>;
+
+    fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
+        ready(Self::read(request.query_string()))
+    }
+}
+
+/// A parameter stands there more than once.
+struct Repeated;
+
+fn one<'a>(parameters: &'a [(String, String)], name: &str) -> Result<Option<&'a str>, Repeated> {
+    let mut given = parameters.iter().filter(|(it, _)| it == name);
+    match (given.next(), given.next()) {
+        (first, None) => Ok(first.map(|(_, value)| value.as_str())),
+        _ => Err(Repeated),
+    }
+}
+
+fn parse_limit(text: &str) -> Option<u16> {
+    let digits = text.bytes().all(|it| it.is_ascii_digit());
+    let limit = text.parse().ok().filter(|it| digits && (1..=MOST).contains(it))?;
+    Some(limit)
+}
+
+fn parse_cursor(text: &str) -> Option<Place> {
+    let (micros, id) = text.split_once('.')?;
+    let place =
+        Place { at: Timestamp::from_micros(micros.parse().ok()?), id: Uuid::try_parse(id).ok()? };
+    // There is one way to write a place, and it was told.
+    (Paging::cursor(place) == text).then_some(place)
+}
+
+fn fault(field: &str, message: String) -> FieldError {
+    FieldError { field: field.to_owned(), code: "invalid", message }
+}
+
+#[cfg(test)]
+mod tests {
+    use actix_web::ResponseError;
+    use actix_web::body::MessageBody;
+    use actix_web::test::TestRequest;
+
+    use super::*;
+
+    fn page(query: &str) -> Page {
+        Paging::read(query).unwrap().0
+    }
+
+    /// The fields that are refused.
+    fn refused(query: &str) -> Vec<String> {
+        let body = Paging::read(query).unwrap_err().error_response().into_body();
+        let body: serde_json::Value =
+            serde_json::from_slice(&body.try_into_bytes().unwrap()).unwrap();
+        let faults = body["errors"].as_array().unwrap().iter();
+        faults.map(|it| it["field"].as_str().unwrap().to_owned()).collect()
+    }
+
+    #[test]
+    fn what_is_not_said_is_fifty_from_the_top() {
+        let usual = Page { after: None, limit: 50 };
+
+        assert_eq!([page(""), page("unknown=1&other"), page("limit=50")], [usual; 3]);
+        assert_eq!([page("limit=1").limit, page("limit=200").limit], [1, 200]);
+    }
+
+    #[test]
+    fn a_cursor_leads_back_to_its_place() {
+        for micros in [i64::MIN, -1, 0, 1_800_000_000_000_000, i64::MAX] {
+            let place = Place { at: Timestamp::from_micros(micros), id: Uuid::now_v7() };
+
+            let query = format!("cursor={}&limit=3", Paging::cursor(place));
+
+            assert_eq!(page(&query), Page { after: Some(place), limit: 3 });
+        }
+    }
+
+    #[test]
+    fn a_limit_is_a_number_from_one_to_two_hundred() {
+        for limit in
+            ["", "0", "-1", "%2B5", "+5", "201", "9223372036854775808", "text", "5%00", "1e2", "٣"]
+        {
+            assert_eq!(refused(&format!("limit={limit}")), ["limit"], "{limit}");
+        }
+        assert_eq!(refused("limit=5&limit=5"), ["limit"]);
+    }
+
+    #[test]
+    fn a_cursor_that_was_never_told_is_refused() {
+        let id = Uuid::now_v7().simple().to_string();
+        for cursor in [
+            String::new(),
+            "text".to_owned(),
+            id.clone(),
+            format!("1.{}", id.to_uppercase()),
+            format!("+1.{id}"),
+            format!("01.{id}"),
+            format!("9223372036854775807.{id}"),
+            format!("1.{id}x"),
+        ] {
+            assert_eq!(refused(&format!("cursor={cursor}")), ["cursor"], "{cursor}");
+        }
+        assert_eq!(refused("limit=0&cursor=x"), ["limit", "cursor"]);
+    }
+
+    #[actix_web::test]
+    async fn it_is_read_from_a_request() {
+        let request = TestRequest::with_uri("/list?limit=7").to_http_request();
+
+        assert_eq!(Paging::extract(&request).await.unwrap().0.limit, 7);
+    }
+}

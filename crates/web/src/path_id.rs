@@ -1,0 +1,56 @@
+//! The id in a request's path.
+
+use std::future::{Ready, ready};
+
+use actix_web::dev::Payload;
+use actix_web::{FromRequest, HttpRequest};
+use uuid::Uuid;
+
+use crate::ApiError;
+
+/// How long a GUID with hyphens is, the only form that is told.
+const LENGTH: usize = 36;
+
+/// The one id in a request's path, a GUID in any case.
+///
+/// What is no id is nobody's, so it is answered as one that nobody has: 404.
+#[derive(Debug, Clone, Copy)]
+pub struct PathId(pub Uuid);
+
+impl FromRequest for PathId {
+    type Error = ApiError;
+    type Future = Ready<Result<Self, ApiError>>;
+
+    fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
+        let id = request.match_info().iter().next().and_then(|(_, text)| parse(text));
+        ready(id.map(Self).ok_or_else(ApiError::nothing_of_yours))
+    }
+}
+
+fn parse(text: &str) -> Option<Uuid> {
+    (text.len() == LENGTH).then(|| Uuid::try_parse(text).ok()).flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_id_is_a_guid_with_hyphens_in_any_case() {
+        let id = Uuid::now_v7();
+        let text = id.hyphenated().to_string();
+
+        assert_eq!(parse(&text), Some(id));
+        assert_eq!(parse(&text.to_uppercase()), Some(id));
+        for other in [
+            id.simple().to_string(),
+            id.braced().to_string(),
+            id.urn().to_string(),
+            format!("{text} "),
+        ] {
+            assert_eq!(parse(&other), None, "{other}");
+        }
+        assert_eq!(parse("revoke-others"), None);
+        assert_eq!(parse(&"x".repeat(LENGTH)), None);
+    }
+}

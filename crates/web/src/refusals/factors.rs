@@ -1,0 +1,72 @@
+//! Second factors.
+
+use actix_web::http::StatusCode;
+use pia_identity::{ConfirmError, EnrolError, FactorChangeError, FactorSignInError};
+
+use crate::ApiError;
+
+impl From<FactorSignInError> for ApiError {
+    fn from(err: FactorSignInError) -> Self {
+        match err {
+            FactorSignInError::Over => {
+                let message = "The sign-in has ended: begin with the password again.";
+                Self::refused(StatusCode::UNAUTHORIZED, "invalid_mfa_token", message)
+            }
+            FactorSignInError::WrongCode => wrong_code(StatusCode::UNAUTHORIZED),
+            FactorSignInError::TooMany { wait } => Self::over_budget(wait),
+            FactorSignInError::Unavailable(err) => err.into(),
+        }
+    }
+}
+
+impl From<EnrolError> for ApiError {
+    fn from(err: EnrolError) -> Self {
+        match err {
+            EnrolError::AlreadyOn => {
+                let message = "A second factor is on: turn it off first.";
+                Self::refused(StatusCode::CONFLICT, "mfa_already_enabled", message)
+            }
+            EnrolError::Gone => Self::unauthenticated(),
+            EnrolError::Unavailable(err) => err.into(),
+        }
+    }
+}
+
+impl From<ConfirmError> for ApiError {
+    fn from(err: ConfirmError) -> Self {
+        match err {
+            ConfirmError::NotBegun => {
+                let message = "No authenticator app is being set up, or it took too long: begin \
+                               again.";
+                Self::refused(StatusCode::CONFLICT, "mfa_not_begun", message)
+            }
+            // Not 401: clients take that for the end of their session.
+            ConfirmError::WrongCode => wrong_code(StatusCode::BAD_REQUEST),
+            ConfirmError::TooMany { wait } => Self::over_budget(wait),
+            ConfirmError::Unavailable(err) => err.into(),
+        }
+    }
+}
+
+impl From<FactorChangeError> for ApiError {
+    fn from(err: FactorChangeError) -> Self {
+        match err {
+            FactorChangeError::NotOn => {
+                let message = "No second factor is on.";
+                Self::refused(StatusCode::CONFLICT, "mfa_not_enabled", message)
+            }
+            FactorChangeError::WrongProof => {
+                let message = "The password or the code is wrong, or the code was used before.";
+                Self::refused(StatusCode::FORBIDDEN, "invalid_proof", message)
+            }
+            FactorChangeError::TooMany { wait } => Self::over_budget(wait),
+            FactorChangeError::Gone => Self::unauthenticated(),
+            FactorChangeError::Unavailable(err) => err.into(),
+        }
+    }
+}
+
+fn wrong_code(status: StatusCode) -> ApiError {
+    let message = "The code is wrong, or was used before.";
+    ApiError::refused(status, "invalid_mfa_code", message)
+}
