@@ -1,12 +1,16 @@
 //! Secrets at rest: the master key, whether it is still the one that the
 //! stored data was sealed with, and sealing under keys of people's own.
 
+mod envelope;
 mod guard;
 mod master_keys;
 mod ports;
 mod sealer;
+mod server_seal;
 
+pub use envelope::{OpenError, Place};
 pub use guard::{AcceptNew, KeyError, KeyGuard};
 pub use master_keys::{KeyId, MasterKeys};
 pub use ports::{Installed, KeyRegister, Salt, SaltStore};
-pub use sealer::{OpenError, Place, Sealer};
+pub use sealer::Sealer;
+pub use server_seal::ServerSeal;

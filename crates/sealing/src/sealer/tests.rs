@@ -7,6 +7,7 @@ use async_trait::async_trait;
 use uuid::Uuid;
 
 use super::*;
+use crate::envelope::HEADER_LEN;
 
 const PLACE: Place<'static> = Place { purpose: "totp-secret", row: b"row" };
 const PLAIN: &[u8] = b"twenty bytes, or so.";

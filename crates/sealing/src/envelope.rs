@@ -1,0 +1,135 @@
+//! The form of every sealed value: a version, the id of the master key, the
+//! nonce, what is encrypted, and its tag.
+
+use pia_kernel::{Secret, Unavailable};
+use ring::aead::{Aad, LessSafeKey, MAX_TAG_LEN, NONCE_LEN, Nonce};
+use ring::rand::{SecureRandom, SystemRandom};
+
+use crate::master_keys::{KEY_ID_LEN, KeyId};
+
+/// The form in which values are sealed today.
+const VERSION: u8 = 1;
+pub(crate) const HEADER_LEN: usize = 1 + KEY_ID_LEN;
+
+/// Where a sealed value stands. It opens nowhere else, so that nobody who can
+/// write to the database gains by moving it about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Place<'a> {
+    /// What the value is for: `totp-secret`.
+    pub purpose: &'a str,
+    /// What tells its row from others of the purpose.
+    pub row: &'a [u8],
+}
+
+/// Why a sealed value was not opened.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// It was sealed under a key that the server does not have.
+    #[error("sealed under master key {0}, which is not at hand")]
+    OtherKey(KeyId),
+    /// The person's salt was deleted, and with it all that was sealed.
+    #[error("the person's salt is gone")]
+    Shredded,
+    /// It is in no form that this version knows.
+    #[error("not in a known form")]
+    Malformed,
+    /// It was changed, or moved from where it was sealed.
+    #[error("changed, or sealed for another place")]
+    Forged,
+    /// The salt could not be read.
+    #[error(transparent)]
+    Unavailable(#[from] Unavailable),
+}
+
+/// A sealed value, taken apart.
+pub(crate) struct Sealed<'a> {
+    pub(crate) id: KeyId,
+    header: &'a [u8; HEADER_LEN],
+    nonce: &'a [u8; NONCE_LEN],
+    encrypted: &'a [u8],
+}
+
+/// Encrypts `plain`, which opens under the same key and `parts` only.
+pub(crate) fn seal(
+    key: &LessSafeKey,
+    id: &KeyId,
+    parts: &[&[u8]; 3],
+    plain: &[u8],
+) -> Option<Vec<u8>> {
+    seal_with(key, id, parts, (random().ok()?, plain))
+}
+
+/// The same with a nonce, which must be new.
+pub(crate) fn seal_with(
+    key: &LessSafeKey,
+    id: &KeyId,
+    parts: &[&[u8]; 3],
+    (nonce, plain): ([u8; NONCE_LEN], &[u8]),
+) -> Option<Vec<u8>> {
+    let header = header(id)?;
+    let mut encrypted = Vec::with_capacity(plain.len() + MAX_TAG_LEN);
+    encrypted.extend_from_slice(plain);
+    let aad = Aad::from(aad(&header, parts));
+    key.seal_in_place_append_tag(Nonce::assume_unique_for_key(nonce), aad, &mut encrypted).ok()?;
+    Some([&header[..], &nonce, &encrypted].concat())
+}
+
+/// Takes a sealed value apart.
+pub(crate) fn read(sealed: &[u8]) -> Result<Sealed<'_>, OpenError> {
+    let (header, rest) = sealed.split_first_chunk().ok_or(OpenError::Malformed)?;
+    let (nonce, encrypted) = rest.split_first_chunk().ok_or(OpenError::Malformed)?;
+    let id = read_header(header).ok_or(OpenError::Malformed)?;
+    Ok(Sealed { id, header, nonce, encrypted })
+}
+
+/// The master key that a value was sealed under.
+pub(crate) fn key_id(sealed: &[u8]) -> Option<KeyId> {
+    sealed.first_chunk().and_then(read_header)
+}
+
+impl Sealed<'_> {
+    pub(crate) fn open(
+        &self,
+        key: &LessSafeKey,
+        parts: &[&[u8]; 3],
+    ) -> Result<Secret<Vec<u8>>, OpenError> {
+        let aad = Aad::from(aad(self.header, parts));
+        let mut buffer = self.encrypted.to_vec();
+        let plain = key.open_in_place(Nonce::assume_unique_for_key(*self.nonce), aad, &mut buffer);
+        let length = plain.map_err(|_wrong| OpenError::Forged)?.len();
+        buffer.truncate(length);
+        Ok(Secret::new(buffer))
+    }
+}
+
+/// What is not encrypted but must be as it was. Each part of unknown length
+/// comes after its length, so that no two places are told the same.
+fn aad(header: &[u8; HEADER_LEN], parts: &[&[u8]; 3]) -> Vec<u8> {
+    let mut aad = Vec::with_capacity(128);
+    aad.extend_from_slice(header);
+    for part in parts {
+        aad.extend_from_slice(&(part.len() as u64).to_be_bytes());
+        aad.extend_from_slice(part);
+    }
+    aad
+}
+
+fn header(id: &KeyId) -> Option<[u8; HEADER_LEN]> {
+    [&[VERSION][..], &id.bytes()?].concat().try_into().ok()
+}
+
+fn read_header(header: &[u8; HEADER_LEN]) -> Option<KeyId> {
+    match header {
+        [VERSION, id @ ..] => Some(KeyId::of_bytes(id)),
+        _ => None,
+    }
+}
+
+/// Random bytes of the system's.
+pub(crate) fn random<const N: usize>() -> Result<[u8; N], Unavailable> {
+    let mut bytes = [0; N];
+    SystemRandom::new()
+        .fill(&mut bytes)
+        .map_err(|err| Unavailable::new("randomness", err.to_string()))?;
+    Ok(bytes)
+}

@@ -1,0 +1,118 @@
+//! Sealing what belongs to no one person: letters in the outbox, who did what.
+
+use std::fmt;
+use std::sync::Arc;
+
+use pia_kernel::{Secret, Unavailable};
+use ring::aead::{AES_256_GCM, LessSafeKey, UnboundKey};
+use ring::hkdf::{HKDF_SHA256, Salt as HkdfSalt};
+
+use crate::envelope::{self, OpenError, Place};
+use crate::master_keys::{KeyId, MasterKeys};
+
+const KEY_SALT: &[u8] = b"pia-server-v1";
+const KEY_INFO: &[u8] = b"pia-server-key-v1";
+
+/// Seals and opens under a key of the server's own, without a look at the
+/// database, so that it can be done in the middle of a transaction.
+///
+/// What is to become unreadable when a person's salt goes is sealed by
+/// [`Sealer`](crate::Sealer) instead.
+#[derive(Clone)]
+pub struct ServerSeal {
+    keys: Arc<MasterKeys>,
+}
+
+impl ServerSeal {
+    /// Seals under the current key, and opens what either key sealed.
+    pub fn new(keys: MasterKeys) -> Self {
+        Self { keys: Arc::new(keys) }
+    }
+
+    /// Seals a value for one place.
+    pub fn seal(&self, place: Place<'_>, plain: &Secret<Vec<u8>>) -> Result<Vec<u8>, Unavailable> {
+        let key = server_key(&self.keys.current);
+        let sealed = key.and_then(|it| {
+            let id = KeyId::of(&self.keys.current);
+            envelope::seal(&it, &id, &aad_parts(place), plain.expose())
+        });
+        sealed.ok_or_else(|| Unavailable::new("sealing", "the value could not be sealed"))
+    }
+
+    /// Opens what was sealed for this place.
+    pub fn open(&self, place: Place<'_>, sealed: &[u8]) -> Result<Secret<Vec<u8>>, OpenError> {
+        let sealed = envelope::read(sealed)?;
+        let key = self.keys.named(&sealed.id).ok_or(OpenError::OtherKey(sealed.id.clone()))?;
+        let key = server_key(key).ok_or(OpenError::Forged)?;
+        sealed.open(&key, &aad_parts(place))
+    }
+}
+
+impl fmt::Debug for ServerSeal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("ServerSeal").field(&self.keys.current_id()).finish()
+    }
+}
+
+fn aad_parts(place: Place<'_>) -> [&[u8]; 3] {
+    [KEY_SALT, place.purpose.as_bytes(), place.row]
+}
+
+fn server_key(master: &Secret<[u8; 32]>) -> Option<LessSafeKey> {
+    let info = [KEY_INFO];
+    let derived = HkdfSalt::new(HKDF_SHA256, KEY_SALT).extract(master.expose());
+    let derived = derived.expand(&info, &AES_256_GCM).ok()?;
+    Some(LessSafeKey::new(UnboundKey::from(derived)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HERE: Place<'_> = Place { purpose: "mail", row: b"1" };
+
+    fn keys(current: u8, previous: Option<u8>) -> MasterKeys {
+        let key = |byte| Secret::new([byte; 32]);
+        MasterKeys { current: key(current), previous: previous.map(key) }
+    }
+
+    fn sealed(by: &ServerSeal) -> Vec<u8> {
+        by.seal(HERE, &Secret::new(b"a letter".to_vec())).unwrap()
+    }
+
+    #[test]
+    fn what_is_sealed_opens_in_its_place_alone() {
+        let seal = ServerSeal::new(keys(1, None));
+        let sealed = sealed(&seal);
+
+        assert_eq!(seal.open(HERE, &sealed).unwrap().expose(), b"a letter");
+        for place in [Place { row: b"2", ..HERE }, Place { purpose: "other", ..HERE }] {
+            assert!(matches!(seal.open(place, &sealed), Err(OpenError::Forged)));
+        }
+        assert!(!sealed.windows(6).any(|it| it == b"letter"));
+    }
+
+    #[test]
+    fn what_was_changed_or_cut_does_not_open() {
+        let seal = ServerSeal::new(keys(1, None));
+        let sealed = sealed(&seal);
+
+        for at in 0..sealed.len() {
+            let mut changed = sealed.clone();
+            changed[at] ^= 1;
+            assert!(seal.open(HERE, &changed).is_err(), "byte {at}");
+            assert!(seal.open(HERE, &sealed[..at]).is_err(), "cut at {at}");
+        }
+    }
+
+    #[test]
+    fn the_key_before_opens_what_it_sealed_while_it_is_named() {
+        let old = sealed(&ServerSeal::new(keys(1, None)));
+
+        let named = ServerSeal::new(keys(2, Some(1))).open(HERE, &old);
+        let unknown = ServerSeal::new(keys(2, None)).open(HERE, &old);
+
+        assert_eq!(named.unwrap().expose(), b"a letter");
+        assert!(matches!(unknown, Err(OpenError::OtherKey(_))));
+    }
+}
