@@ -1,6 +1,16 @@
 //! Accounts, and as much of them as the gates ask.
 
-use pia_kernel::{SessionId, Timestamp, UserId};
+use pia_kernel::{GroupId, SessionId, Timestamp, UserId};
+use uuid::Uuid;
+
+use crate::role::Role;
+
+/// The group that an account is in at first.
+pub const DEFAULT_GROUP: GroupId =
+    GroupId(Uuid::from_u128(0x0000_0000_0000_7000_8000_0000_0000_0001));
+
+/// The provider of accounts that have a password here.
+pub const LOCAL: &str = "local";
 
 /// In which capacity a person uses the service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -52,6 +62,42 @@ pub struct Account {
     pub company_name: Option<String>,
     /// When the account was made.
     pub created_at: Timestamp,
+    /// What it may do beyond its own things.
+    pub role: Role,
+    /// The one group that it is in.
+    pub group: GroupId,
+    /// When its owner showed that the address is theirs; nothing if they have
+    /// not.
+    pub email_verified_at: Option<Timestamp>,
+}
+
+impl Account {
+    /// A new account with a password, of nothing but what it must have.
+    pub fn local(user: UserId, email: String, created_at: Timestamp) -> Self {
+        Self {
+            user,
+            email,
+            display_name: None,
+            provider: LOCAL.to_owned(),
+            customer: CustomerType::NotDeclared,
+            company_name: None,
+            created_at,
+            role: Role::User,
+            group: DEFAULT_GROUP,
+            email_verified_at: None,
+        }
+    }
+}
+
+/// What a session may be used for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum SessionScope {
+    /// Everything that its owner may do.
+    #[default]
+    Full,
+    /// The owner's data, but not what secures their account: it began with an
+    /// app password.
+    Data,
 }
 
 /// As much of a caller as is looked at on every request.
@@ -63,6 +109,26 @@ pub struct Standing {
     pub session: SessionId,
     /// In which capacity they use the service.
     pub customer: CustomerType,
+    /// What they may do beyond their own things.
+    pub role: Role,
+    /// What the session may be used for.
+    pub scope: SessionScope,
+    /// Whether they have shown that their address is theirs.
+    pub email_verified: bool,
+}
+
+impl Standing {
+    /// Somebody with an account and a session like most.
+    pub fn of(user: UserId, session: SessionId) -> Self {
+        Self {
+            user,
+            session,
+            customer: CustomerType::NotDeclared,
+            role: Role::User,
+            scope: SessionScope::Full,
+            email_verified: true,
+        }
+    }
 }
 
 /// What accounts owe before they may use the service.
@@ -70,9 +136,16 @@ pub struct Standing {
 pub struct AccountRules {
     /// Whether each must have declared whether it is a trader.
     pub require_declaration: bool,
+    /// Whether each must have shown that its address is its owner's.
+    pub require_verification: bool,
 }
 
 impl AccountRules {
+    /// Whether somebody has yet to show that their address is theirs.
+    pub fn owes_verification(&self, standing: &Standing) -> bool {
+        self.require_verification && !standing.email_verified
+    }
+
     /// Whether an account of this type owes its declaration.
     pub fn owes_declaration(&self, customer: CustomerType) -> bool {
         self.require_declaration && customer == CustomerType::NotDeclared

@@ -103,9 +103,7 @@ mod tests {
     use crate::ports::MockAccountStore;
 
     fn accounts(mut store: MockAccountStore) -> Accounts {
-        store.expect_standing().returning(|user, session, _| {
-            Ok(Some(Standing { user, session, customer: CustomerType::NotDeclared }))
-        });
+        store.expect_standing().returning(|user, session, _| Ok(Some(Standing::of(user, session))));
         let (store, clock) = (Arc::new(store), Arc::new(FixedClock(Timestamp::UNIX_EPOCH)));
         let standings = Standings::new(
             Arc::<MockAccountStore>::clone(&store),

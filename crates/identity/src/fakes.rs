@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use async_trait::async_trait;
 use pia_kernel::{AuditEntry, Clock, Live, Secret, SessionId, Timestamp, Unavailable, UserId};
 
-use crate::account::{Account, CustomerType};
+use crate::account::Account;
 use crate::factor_challenges::FactorChallenges;
 use crate::factor_proofs::{FactorPorts, FactorSettings};
 use crate::ports::{
@@ -103,15 +103,7 @@ impl State {
 }
 
 fn accounts() -> Arc<dyn AccountStore> {
-    let account = |user| Account {
-        user,
-        email: "ada@example.org".to_owned(),
-        display_name: None,
-        provider: "local".to_owned(),
-        customer: CustomerType::Consumer,
-        company_name: None,
-        created_at: Timestamp::UNIX_EPOCH,
-    };
+    let account = |user| Account::local(user, "ada@example.org".to_owned(), Timestamp::UNIX_EPOCH);
     let mut accounts = MockAccountStore::new();
     let found = Arc::new(Mutex::new(UserId::generate()));
     let asked = Arc::clone(&found);

@@ -14,6 +14,7 @@ mod ports;
 mod recovery_codes;
 mod refresh_tokens;
 mod registration;
+mod role;
 mod second_factors;
 mod sessions;
 mod sign_in;
@@ -24,7 +25,9 @@ mod totp;
 mod violation;
 
 pub use access_tokens::{AccessTokens, Claim, Issued, TokenNames};
-pub use account::{Account, AccountRules, CustomerType, Standing};
+pub use account::{
+    Account, AccountRules, CustomerType, DEFAULT_GROUP, LOCAL, SessionScope, Standing,
+};
 pub use accounts::{AccountError, Accounts, DeclareError, TraderDeclaration};
 pub use device::Device;
 pub use email::fold_email;
@@ -33,10 +36,10 @@ pub use factor_proofs::{FactorAnswer, FactorPorts, FactorSettings, FreshProof};
 pub use password_rules::MOST_PASSWORD_CHARS;
 pub use ports::{
     AccountStore, Attempt, AttemptStore, ChallengeStore, Credentials, EndEffects, Evidence, Factor,
-    FactorChange, FactorState, FactorStore, FailedSignIn, NewAccount, NewChallenge, NewSession,
-    PasswordHasher, Presented, Quota, RecoveryHash, Redeemed, Redemption, Registered, Revoked,
-    Rotation, Seats, SecretBox, SessionEntry, SessionStore, SignInEntry, SignInLog, SignInMethod,
-    SignInOutcome, Step, TokenHash, Verdict,
+    FactorChange, FactorState, FactorStore, FailedSignIn, MailedPurpose, NewAccount, NewChallenge,
+    NewMailedToken, NewSession, PasswordHasher, Presented, ProviderIdentity, Quota, RecoveryHash,
+    Redeemed, Redemption, Registered, Revoked, Rotation, Seats, SecretBox, SessionEntry,
+    SessionStore, SignInEntry, SignInLog, SignInMethod, SignInOutcome, Step, TokenHash, Verdict,
 };
 #[cfg(feature = "mock")]
 pub use ports::{
@@ -48,6 +51,7 @@ pub use registration::{
     NewPerson, RegisterError, Registration, RegistrationPolicy, RegistrationPorts,
     RegistrationRules,
 };
+pub use role::Role;
 pub use second_factors::{
     ConfirmError, EnrolError, FactorChangeError, RecoveryCodes, SecondFactors,
 };

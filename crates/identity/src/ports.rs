@@ -5,7 +5,7 @@ mod sign_in_log;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use pia_kernel::{Effects, Page, Secret, SessionId, Timestamp, Unavailable, UserId};
+use pia_kernel::{AppPasswordId, Effects, Page, Secret, SessionId, Timestamp, Unavailable, UserId};
 
 use crate::access_tokens::Claim;
 use crate::account::{Account, CustomerType, Standing};
@@ -24,8 +24,63 @@ pub use factors::*;
 pub struct NewAccount {
     /// The account; its address is the only one spelled so, whatever its case.
     pub account: Account,
-    /// What is kept of its password, as [`PasswordHasher`] made it.
-    pub password_hash: Secret<String>,
+    /// What is kept of its password, as [`PasswordHasher`] made it; nothing if
+    /// it has none.
+    pub password_hash: Option<Secret<String>>,
+    /// Who vouches for it elsewhere.
+    pub identity: Option<ProviderIdentity>,
+    /// What its owner is to show that they got mail with.
+    pub verification: Option<NewMailedToken>,
+    /// The invitation that it uses up. Role and group are the invitation's.
+    pub invitation: Option<TokenHash>,
+}
+
+impl NewAccount {
+    /// An account with a password, which nothing else is stored with.
+    pub fn local(account: Account, password_hash: Secret<String>) -> Self {
+        let password_hash = Some(password_hash);
+        Self { account, password_hash, identity: None, verification: None, invitation: None }
+    }
+}
+
+/// Whom an identity provider knows somebody as. Both together are theirs for
+/// ever; neither is an address.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProviderIdentity {
+    /// Which provider says so.
+    pub issuer: String,
+    /// Its name for them.
+    pub subject: String,
+}
+
+/// What a token in a letter is good for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MailedPurpose {
+    /// Showing that the address is its owner's.
+    Verification,
+    /// Choosing another password.
+    PasswordReset,
+}
+
+impl MailedPurpose {
+    /// Its name where it is kept.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Verification => "verification",
+            Self::PasswordReset => "password_reset",
+        }
+    }
+}
+
+/// A token that goes out in a letter; it is good once.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewMailedToken {
+    /// What is kept of it.
+    pub hash: TokenHash,
+    /// What it is good for.
+    pub purpose: MailedPurpose,
+    /// When it ends.
+    pub expires_at: Timestamp,
 }
 
 /// What came of making an account.
@@ -37,6 +92,8 @@ pub enum Registered {
     EmailTaken,
     /// As many accounts as the licence allows are there already.
     SeatsTaken,
+    /// There is no such invitation for this address, or no longer.
+    NotInvited,
 }
 
 /// An account as sign-in reads it.
@@ -55,7 +112,8 @@ pub trait AccountStore: Send + Sync {
     /// Stores a new account and its effects, atomically.
     ///
     /// However many register at once, no address is stored twice (compared
-    /// without regard to case) and no more than `seats` accounts are active.
+    /// without regard to case), no more than `seats` accounts are active, and
+    /// no invitation is used twice.
     async fn register(
         &self,
         new: NewAccount,
@@ -119,6 +177,8 @@ pub struct NewSession {
     pub expires_at: Timestamp,
     /// How its user proved who they are.
     pub method: SignInMethod,
+    /// The app password that it began with, and ends with.
+    pub app_password: Option<AppPasswordId>,
     /// What it is used on.
     pub device: Device,
 }

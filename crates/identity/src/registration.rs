@@ -143,15 +143,12 @@ impl Registration {
         }
         let password_hash = self.ports.hasher.hash(person.password).await?;
         let account = Account {
-            user: UserId::generate(),
-            email: checked.email,
             display_name: checked.display_name,
-            provider: "local".to_owned(),
             customer: person.customer,
             company_name: checked.company_name,
-            created_at: self.clock.now(),
+            ..Account::local(UserId::generate(), checked.email, self.clock.now())
         };
-        self.store(NewAccount { account, password_hash }).await
+        self.store(NewAccount::local(account, password_hash)).await
     }
 
     async fn store(&self, new: NewAccount) -> Result<Account, RegisterError> {
@@ -160,6 +157,7 @@ impl Registration {
         let limit = self.ports.seats.limit();
         match self.ports.accounts.register(new, limit, effects).await? {
             Registered::Stored => Ok(account),
+            Registered::NotInvited => Err(RegisterError::Closed),
             Registered::EmailTaken => Err(RegisterError::EmailTaken),
             Registered::SeatsTaken => {
                 Err(RegisterError::SeatsTaken { limit: limit.unwrap_or_default() })
@@ -282,7 +280,7 @@ mod tests {
             .expect_register()
             .withf(|new, seats, effects| {
                 let (at, user) = (Timestamp::UNIX_EPOCH, new.account.user);
-                new.password_hash.expose() == "$kept$"
+                new.password_hash.as_ref().is_some_and(|it| it.expose() == "$kept$")
                     && *seats == Some(25)
                     && *effects == Effects::audit(at, user, "account.registered")
             })

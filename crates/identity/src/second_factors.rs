@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use pia_kernel::{AuditEntry, Clock, Effects, Live, Secret, Timestamp, Unavailable, UserId};
+use pia_kernel::{Clock, Effects, Live, Secret, Timestamp, Unavailable, UserId};
 
 use crate::access_tokens::Claim;
 use crate::account::Account;
@@ -193,8 +193,8 @@ impl SecondFactors {
 
     fn change(&self, claim: Claim, actions: &[&'static str]) -> FactorChange {
         let (Claim { user, session }, at) = (claim, self.proofs.clock.now());
-        let entry = |action: &&'static str| AuditEntry { at, subject: user, action };
-        let effects = Effects { audit: actions.iter().map(entry).collect() };
+        let entries = actions.iter().map(|it| Effects::audit(at, user, it));
+        let effects = entries.fold(Effects::default(), Effects::and);
         FactorChange { user, session, at, effects, if_ended: ended }
     }
 }

@@ -121,6 +121,7 @@ impl Sessions {
             at,
             expires_at: at + settings.refresh_lifetime,
             method,
+            app_password: None,
             device: device.tidy(),
         };
         let started = Effects::audit(at, user, "session.started");
@@ -244,12 +245,12 @@ impl Sessions {
 }
 
 fn evicted(user: UserId, at: Timestamp) -> Effects {
-    Effects::audit(at, user, "session.evicted")
+    Effects::about(at, user, "session.evicted")
 }
 
 /// What goes with the end of a session whose token someone else may hold.
 fn reuse_detected(user: UserId, at: Timestamp) -> Effects {
-    Effects::audit(at, user, "session.reuse_detected")
+    Effects::about(at, user, "session.reuse_detected")
 }
 
 fn revoked(user: UserId, at: Timestamp) -> Effects {
@@ -266,7 +267,7 @@ mod tests {
 
     use super::*;
     use crate::access_tokens::TokenNames;
-    use crate::account::{CustomerType, Standing};
+    use crate::account::Standing;
     use crate::ports::{MockAccountStore, MockSessionStore};
     use crate::signing_keys::SigningKeys;
 
@@ -302,9 +303,9 @@ mod tests {
         let settings = Live::new(SessionSettings::default());
         let access = AccessTokens::new(&keys, names, settings.clone(), Arc::clone(&clock));
         let mut accounts = MockAccountStore::new();
-        accounts.expect_standing().returning(|user, session, _| {
-            Ok(Some(Standing { user, session, customer: CustomerType::Consumer }))
-        });
+        accounts
+            .expect_standing()
+            .returning(|user, session, _| Ok(Some(Standing::of(user, session))));
         let standings = Standings::new(Arc::new(accounts), Arc::clone(&clock));
         let tokens = (access.clone(), RefreshKeys::derive(&keys));
         let sessions = Sessions::new(Arc::new(store), standings.clone(), tokens, settings, clock);
@@ -336,7 +337,7 @@ mod tests {
                     && *most == 10
                     && (new.method, &new.device) == (PASSWORD, &tidied())
                     && *effects == Effects::audit(at, user, "session.started")
-                    && if_ended(user, at) == Effects::audit(at, user, "session.evicted")
+                    && if_ended(user, at) == Effects::about(at, user, "session.evicted")
             })
             .once()
             .returning(|_, _, _, _| Ok(()));
@@ -381,7 +382,7 @@ mod tests {
                     && presented.lifetime == Duration::from_hours(720)
                     && presented.hash != presented.successor
                     && presented.device == tidied()
-                    && if_reused(user, at) == Effects::audit(at, user, "session.reuse_detected")
+                    && if_reused(user, at) == Effects::about(at, user, "session.reuse_detected")
             })
             .once()
             .returning(|_, _| Ok(rotated()));

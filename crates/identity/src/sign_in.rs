@@ -290,7 +290,6 @@ mod tests {
 
     use super::*;
     use crate::access_tokens::{AccessTokens, TokenNames};
-    use crate::account::CustomerType;
     use crate::fakes::Factors;
     use crate::ports::{
         MockAccountStore, MockAttemptStore, MockPasswordHasher, MockSessionStore, MockSignInLog,
@@ -422,15 +421,7 @@ mod tests {
     }
 
     fn credentials(kept: Option<&str>) -> Credentials {
-        let account = Account {
-            user: UserId::generate(),
-            email: ADDRESS.to_owned(),
-            display_name: None,
-            provider: "local".to_owned(),
-            customer: CustomerType::Consumer,
-            company_name: None,
-            created_at: Timestamp::UNIX_EPOCH,
-        };
+        let account = Account::local(UserId::generate(), ADDRESS.to_owned(), Timestamp::UNIX_EPOCH);
         Credentials { account, password_hash: kept.map(|it| Secret::new(it.to_owned())) }
     }
 

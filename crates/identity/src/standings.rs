@@ -172,7 +172,6 @@ mod tests {
     use pia_kernel::SessionId;
 
     use super::*;
-    use crate::account::CustomerType;
     use crate::ports::MockAccountStore;
 
     /// A clock that tests set.
@@ -196,7 +195,7 @@ mod tests {
     }
 
     fn good(user: UserId, session: SessionId) -> Standing {
-        Standing { user, session, customer: CustomerType::Consumer }
+        Standing::of(user, session)
     }
 
     fn all_good() -> MockAccountStore {

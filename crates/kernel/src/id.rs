@@ -39,3 +39,23 @@ id!(
     /// An attempt to sign in, whatever came of it.
     SignInId
 );
+id!(
+    /// People with something in common: quotas, policies, grants.
+    GroupId
+);
+id!(
+    /// A password of one app, beside the account's own.
+    AppPasswordId
+);
+id!(
+    /// A passkey of an account.
+    PasskeyId
+);
+id!(
+    /// Leave to make an account.
+    InvitationId
+);
+id!(
+    /// A letter in the outbox.
+    MailId
+);

@@ -1,20 +1,27 @@
-//! The vocabulary every domain shares: ids, time, secrets, what goes with a
-//! change, and the one error that any port may answer with.
+//! The vocabulary every domain shares: ids, time, secrets, where a request
+//! comes from, what goes with a change, and the one error that any port may
+//! answer with.
 
 mod clock;
 mod effects;
 mod error;
 mod id;
+mod language;
 mod live;
+mod origin;
 mod page;
 mod secret;
 mod timestamp;
 
 pub use clock::{Clock, SystemClock};
-pub use effects::{AuditEntry, Effects};
+pub use effects::{AuditEntry, Effects, Letter, Mail, Recipient};
 pub use error::Unavailable;
-pub use id::{SessionId, SignInId, UserId};
+pub use id::{
+    AppPasswordId, GroupId, InvitationId, MailId, PasskeyId, SessionId, SignInId, UserId,
+};
+pub use language::Language;
 pub use live::Live;
+pub use origin::{Origin, Scoped};
 pub use page::{Page, Part, Place};
 pub use secret::Secret;
 pub use timestamp::Timestamp;

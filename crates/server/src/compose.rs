@@ -1,38 +1,33 @@
 //! What is plugged into what.
 
+mod ai;
+mod identity;
+
 use std::sync::Arc;
 use std::time::Duration;
 
-use pia_assistant::Gateway;
 use pia_console::Console;
-use pia_http::{AiApi, Api};
-use pia_identity::{
-    AccessTokens, AccountStore, Accounts, AttemptStore, FactorChallenges, FactorPorts,
-    FactorSettings, RefreshKeys, Registration, RegistrationPorts, SecondFactors, Sessions, SignIn,
-    SignInHistory, SignInLog, SignInPorts, SignInSettings, Standings,
-};
+use pia_http::Api;
 use pia_kernel::{Clock, Live};
-use pia_passwords::Argon2Hasher;
 use pia_policy::VerifyingKey;
-use pia_sealing::{AcceptNew, KeyError, KeyGuard, MasterKeys, Sealer};
+use pia_sealing::{AcceptNew, KeyError, KeyGuard, MasterKeys, Sealer, ServerSeal};
 use pia_storage::{Database, StartError};
 use pia_storage_assistant::SqlUsageLog;
-use pia_storage_identity::{
-    SqlAccounts, SqlAttempts, SqlChallenges, SqlFactors, SqlSessions, SqlSignIns,
-};
 use pia_storage_sealing::{SqlKeyRegister, SqlSalts};
-use pia_upstream::{Limits, SetupError, Tls, TlsError, TokioWaits, Upstream};
+use pia_upstream::{SetupError, TlsError};
 use pia_web::{Budgets, Gates, Metrics, RouteTable, Runner};
 use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::bridges::SealedSecrets;
 use crate::config::{Encryption, LiveConfig};
 use crate::housekeeping::Housekeeping;
-use crate::licence::{LicenceFile, LicenceSeats};
+use crate::licence::LicenceFile;
 use crate::readiness::Looks;
 use crate::setup::Setup;
+use identity::Identity;
+
+pub use ai::AiFactory;
 
 /// How long each of the things that are still under way at the end may take.
 const LAST_WRITES: Duration = Duration::from_secs(10);
@@ -73,22 +68,6 @@ pub enum ComposeError {
     Upstream(#[from] SetupError),
 }
 
-/// Makes the AI use cases of one worker, with connections of its own.
-#[derive(Clone)]
-pub struct AiFactory {
-    gateway: Gateway,
-    limits: Live<Limits>,
-    tls: Tls,
-}
-
-impl AiFactory {
-    /// The use cases of the worker that this is called on.
-    pub fn on_worker(&self) -> Result<AiApi, SetupError> {
-        let upstream = Arc::new(Upstream::new(self.limits.clone(), &self.tls)?);
-        Ok(AiApi::new(Gateway { upstream, ..self.gateway.clone() }))
-    }
-}
-
 /// What goes on beside requests.
 pub struct Background {
     /// Cancelled, it ends streams that are still open, with their last words.
@@ -119,7 +98,9 @@ impl Background {
 pub async fn compose(config: &LiveConfig, clock: Arc<dyn Clock>) -> Result<App, ComposeError> {
     let start = config.latest();
     let db = pia_storage::start(start.database.startup.clone()).await?;
-    let sealer = sealer(&start.encryption, &db).await?;
+    let keys = master_keys(&start.encryption, &db).await?;
+    let db = db.with_effects(ServerSeal::new(keys.clone()), Live::new(false));
+    let sealer = Sealer::new(keys, Arc::new(SqlSalts::new(db.clone())));
     let runner = Runner::here();
     let metrics = Metrics::default();
     let stop = CancellationToken::new();
@@ -133,7 +114,7 @@ pub async fn compose(config: &LiveConfig, clock: Arc<dyn Clock>) -> Result<App, 
     let setup = Setup::open(Arc::clone(&licence), start.setup.token_path.clone());
     let identity = Identity::compose(config, &db, (&licence, sealer), &clock)?;
     let usage = SqlUsageLog::start(db.clone(), &tasks, &Handle::current());
-    count(&metrics, &usage);
+    ai::count(&metrics, &usage);
     let ai = AiFactory::compose(config, &usage, stop.clone(), &clock)?;
     begin(&tasks, &stop, &setup, &identity, &clock);
 
@@ -172,9 +153,9 @@ pub async fn compose(config: &LiveConfig, clock: Arc<dyn Clock>) -> Result<App, 
     Ok(App { api, console, gates, metrics, ai, background })
 }
 
-/// What seals under the master key. Stops the start with one that the stored
+/// The keys that data is sealed with. Stops the start with one that the stored
 /// data was not sealed with.
-async fn sealer(encryption: &Encryption, db: &Database) -> Result<Sealer, KeyError> {
+async fn master_keys(encryption: &Encryption, db: &Database) -> Result<MasterKeys, KeyError> {
     let keys = MasterKeys {
         current: encryption.master_key.clone(),
         previous: encryption.previous_master_key.clone(),
@@ -189,109 +170,7 @@ async fn sealer(encryption: &Encryption, db: &Database) -> Result<Sealer, KeyErr
             );
         }
     }
-    Ok(Sealer::new(keys, Arc::new(SqlSalts::new(db.clone()))))
-}
-
-/// Identity's use cases over their adapters.
-struct Identity {
-    tokens: AccessTokens,
-    standings: Standings,
-    sessions: Sessions,
-    sign_in: SignIn,
-    history: SignInHistory,
-    registration: Registration,
-    accounts: Accounts,
-    second_factors: SecondFactors,
-    challenges: FactorChallenges,
-    attempts: Arc<dyn AttemptStore>,
-}
-
-impl Identity {
-    fn compose(
-        config: &LiveConfig,
-        db: &Database,
-        (licence, sealer): (&LicenceFile, Sealer),
-        clock: &Arc<dyn Clock>,
-    ) -> Result<Self, ComposeError> {
-        let start = config.latest();
-        let clock = || Arc::clone(clock);
-        let accounts: Arc<dyn AccountStore> = Arc::new(SqlAccounts::new(db.clone()));
-        let attempts: Arc<dyn AttemptStore> = Arc::new(SqlAttempts::new(db.clone()));
-        let log: Arc<dyn SignInLog> = Arc::new(SqlSignIns::new(db.clone()));
-        let cost = config.follow(|it| it.password_hashing.cost);
-        let hasher = Arc::new(Argon2Hasher::new(cost, start.password_hashing.size)?);
-        let standings = Standings::new(Arc::clone(&accounts), clock());
-        let settings = config.follow(|it| it.jwt.sessions);
-        let (keys, names) = (&start.jwt.keys, start.jwt.names.clone());
-        let tokens = AccessTokens::new(keys, names, settings.clone(), clock());
-        let sessions = Sessions::new(
-            Arc::new(SqlSessions::new(db.clone())),
-            standings.clone(),
-            (tokens.clone(), RefreshKeys::derive(keys)),
-            settings,
-            clock(),
-        );
-        let sign_in = SignInPorts {
-            accounts: Arc::clone(&accounts),
-            attempts: Arc::clone(&attempts),
-            hasher: Arc::clone(&hasher) as _,
-            log: Arc::clone(&log),
-        };
-        let factors = FactorPorts {
-            accounts: Arc::clone(&accounts),
-            factors: Arc::new(SqlFactors::new(db.clone())),
-            attempts: Arc::clone(&attempts),
-            hasher: Arc::clone(&hasher) as _,
-            secrets: Arc::new(SealedSecrets(sealer)),
-        };
-        let registration = RegistrationPorts {
-            accounts: Arc::clone(&accounts),
-            hasher,
-            seats: Arc::new(LicenceSeats::new(licence.state(), clock())),
-        };
-        let rules = config.follow(|it| it.local_auth.registration.clone());
-        let guesses = Live::new(SignInSettings::default());
-        let settings = Live::new(FactorSettings::default());
-        let challenges = FactorChallenges::new(
-            Arc::new(SqlChallenges::new(db.clone())),
-            factors.clone(),
-            settings.clone(),
-            clock(),
-        );
-        Ok(Self {
-            second_factors: SecondFactors::new(factors, standings.clone(), settings, clock()),
-            sign_in: SignIn::new(sign_in, sessions.clone(), challenges.clone(), guesses, clock()),
-            history: SignInHistory::new(log, clock()),
-            challenges,
-            registration: Registration::new(registration, rules, clock()),
-            accounts: Accounts::new(accounts, standings.clone(), clock()),
-            tokens,
-            standings,
-            sessions,
-            attempts,
-        })
-    }
-}
-
-impl AiFactory {
-    fn compose(
-        config: &LiveConfig,
-        usage: &SqlUsageLog,
-        stop: CancellationToken,
-        clock: &Arc<dyn Clock>,
-    ) -> Result<Self, ComposeError> {
-        let (limits, tls) = (config.follow(|it| it.ai.limits.clone()), Tls::native()?);
-        let gateway = Gateway {
-            // Of the main runtime; each worker puts its own in the place.
-            upstream: Arc::new(Upstream::new(limits.clone(), &tls)?),
-            usage: Arc::new(usage.clone()),
-            waits: Arc::new(TokioWaits::new(stop)),
-            clock: Arc::clone(clock),
-            targets: config.follow(|it| it.ai.targets.clone()),
-            settings: config.follow(|it| it.ai.settings.clone()),
-        };
-        Ok(Self { gateway, limits, tls })
-    }
+    Ok(keys)
 }
 
 fn begin(
@@ -317,29 +196,4 @@ fn begin(
             () = stop.cancelled() => {}
         }
     });
-}
-
-fn count(metrics: &Metrics, usage: &SqlUsageLog) {
-    let (written, waiting) = (usage.clone(), usage.clone());
-    let (dropped, failures) = (usage.clone(), usage.clone());
-    metrics.counter(
-        "ai_usage_written",
-        "AI calls whose usage is in the database",
-        Box::new(move || written.written()),
-    );
-    metrics.gauge(
-        "ai_usage_waiting",
-        "AI calls whose usage waits for the database",
-        Box::new(move || waiting.waiting()),
-    );
-    metrics.counter(
-        "ai_usage_dropped",
-        "AI calls whose usage was lost, the database being away for too long",
-        Box::new(move || dropped.dropped()),
-    );
-    metrics.counter(
-        "ai_usage_write_failures",
-        "Times that usage could not be written and was tried again",
-        Box::new(move || failures.failures()),
-    );
 }

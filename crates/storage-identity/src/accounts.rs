@@ -4,14 +4,14 @@ use async_trait::async_trait;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use pia_identity::{
-    Account, AccountStore, Credentials, CustomerType, NewAccount, Registered, Standing, fold_email,
+    Account, AccountStore, Credentials, CustomerType, NewAccount, Registered, Role, SessionScope,
+    Standing, fold_email,
 };
-use pia_kernel::{Effects, Secret, SessionId, Timestamp, Unavailable, UserId};
-use pia_storage::schema::{accounts, locks, sessions};
+use pia_kernel::{Effects, GroupId, Secret, SessionId, Timestamp, Unavailable, UserId};
+use pia_storage::schema::{accounts, sessions};
 use pia_storage::{Database, DbError, DbInstant, DbUid, WriteEffects, in_tx, on_conn};
 
-/// The row of `locks` that whoever registers an account holds.
-const REGISTERING: &str = "accounts";
+use crate::registering::register;
 
 /// Accounts in SQL.
 #[derive(Debug, Clone)]
@@ -23,38 +23,6 @@ impl SqlAccounts {
     /// The accounts kept in `db`.
     pub fn new(db: Database) -> Self {
         Self { db }
-    }
-
-    async fn add(
-        &self,
-        new: NewAccount,
-        seats: Option<u32>,
-        effects: Effects,
-    ) -> Result<Registered, DbError> {
-        let row = AccountRow::from(new);
-        in_tx!(self.db, async |conn| -> Result<Registered, DbError> {
-            // Seats are a limit over many rows, so they are counted by one at
-            // a time, which this row's lock sees to until the commit.
-            let turn = diesel::update(locks::table.find(REGISTERING));
-            if turn.set(locks::turn.eq(locks::turn + 1)).execute(conn).await? != 1 {
-                return Err(DbError::Unreadable("locks"));
-            }
-
-            if let Some(seats) = seats {
-                let active = accounts::table.filter(accounts::deactivated_at.is_null()).count();
-                if active.get_result::<i64>(conn).await? >= i64::from(seats) {
-                    return Ok(Registered::SeatsTaken);
-                }
-            }
-
-            let insert = diesel::insert_into(accounts::table).values(&row);
-            let insert = insert.on_conflict(accounts::email_folded).do_nothing();
-            if insert.execute(conn).await? == 0 {
-                return Ok(Registered::EmailTaken);
-            }
-            conn.write_effects(&effects).await?;
-            Ok(Registered::Stored)
-        })
     }
 
     async fn with_address(&self, email: &str) -> Result<Option<Credentials>, DbError> {
@@ -84,14 +52,24 @@ impl SqlAccounts {
             .eq(DbUid(user.0))
             .and(sessions::expires_at.gt(DbInstant(now)))
             .and(accounts::deactivated_at.is_null());
-        let customer = sessions::table
+        let row = sessions::table
             .find(DbUid(session.0))
             .inner_join(accounts::table)
             .filter(in_force)
-            .select(accounts::customer_type);
-        let number: Option<i32> =
-            on_conn!(self.db.reader(), |conn| customer.first(conn).await.optional()?);
-        number.map(|it| Ok(Standing { user, session, customer: customer_type(it)? })).transpose()
+            .select((
+                accounts::customer_type,
+                accounts::role,
+                accounts::email_verified_at.is_not_null(),
+                sessions::app_password_id.is_not_null(),
+            ));
+        let found: Option<(i32, String, bool, bool)> =
+            on_conn!(self.db.reader(), |conn| row.first(conn).await.optional()?);
+        let Some((customer, role, email_verified, by_app_password)) = found else {
+            return Ok(None);
+        };
+        let scope = if by_app_password { SessionScope::Data } else { SessionScope::Full };
+        let (customer, role) = (customer_type(customer)?, self::role(&role)?);
+        Ok(Some(Standing { user, session, customer, role, scope, email_verified }))
     }
 
     async fn replace_hash(&self, user: UserId, old: &str, new: &str) -> Result<(), DbError> {
@@ -117,7 +95,7 @@ impl SqlAccounts {
             if account.set(declared).execute(conn).await? == 0 {
                 return Ok(false);
             }
-            conn.write_effects(&effects).await?;
+            conn.write_effects(&self.db, &effects).await?;
             Ok(true)
         })
     }
@@ -131,7 +109,7 @@ impl AccountStore for SqlAccounts {
         seats: Option<u32>,
         effects: Effects,
     ) -> Result<Registered, Unavailable> {
-        Ok(self.add(new, seats, effects).await?)
+        Ok(register(&self.db, new, seats, effects).await?)
     }
 
     /// Does not find a deactivated account: nobody signs in to one.
@@ -174,30 +152,36 @@ impl AccountStore for SqlAccounts {
 
 #[derive(Queryable, Selectable, Insertable)]
 #[diesel(table_name = accounts)]
-struct AccountRow {
-    id: DbUid,
+pub(crate) struct AccountRow {
+    pub(crate) id: DbUid,
     email: String,
-    email_folded: String,
+    pub(crate) email_folded: String,
     display_name: Option<String>,
     provider: String,
     password_hash: Option<String>,
     customer_type: i32,
     company_name: Option<String>,
-    created_at: DbInstant,
+    pub(crate) created_at: DbInstant,
+    role: String,
+    pub(crate) group_id: DbUid,
+    email_verified_at: Option<DbInstant>,
 }
 
 impl From<NewAccount> for AccountRow {
-    fn from(NewAccount { account, password_hash }: NewAccount) -> Self {
+    fn from(NewAccount { account, password_hash, .. }: NewAccount) -> Self {
         Self {
             id: DbUid(account.user.0),
             email_folded: fold_email(&account.email),
             email: account.email,
             display_name: account.display_name,
             provider: account.provider,
-            password_hash: Some(password_hash.expose().clone()),
+            password_hash: password_hash.map(|it| it.expose().clone()),
             customer_type: account.customer.number(),
             company_name: account.company_name,
             created_at: DbInstant(account.created_at),
+            role: account.role.name().to_owned(),
+            group_id: DbUid(account.group.0),
+            email_verified_at: account.email_verified_at.map(DbInstant),
         }
     }
 }
@@ -214,6 +198,9 @@ impl TryFrom<AccountRow> for Credentials {
             customer: customer_type(row.customer_type)?,
             company_name: row.company_name,
             created_at: row.created_at.0,
+            role: role(&row.role)?,
+            group: GroupId(row.group_id.0),
+            email_verified_at: row.email_verified_at.map(|it| it.0),
         };
         Ok(Self { account, password_hash: row.password_hash.map(Secret::new) })
     }
@@ -221,4 +208,8 @@ impl TryFrom<AccountRow> for Credentials {
 
 fn customer_type(number: i32) -> Result<CustomerType, DbError> {
     CustomerType::from_number(number.into()).ok_or(DbError::Unreadable("accounts.customer_type"))
+}
+
+fn role(name: &str) -> Result<Role, DbError> {
+    Role::of_name(name).ok_or(DbError::Unreadable("accounts.role"))
 }

@@ -77,7 +77,7 @@ impl SqlChallenges {
                 return Ok(Redeemed::Stale);
             }
             diesel::delete(challenges::table.find(hash.0.to_vec())).execute(conn).await?;
-            conn.write_effects(effects).await?;
+            conn.write_effects(&self.db, effects).await?;
             Ok(Redeemed::Done)
         })
     }

@@ -2,10 +2,10 @@
 
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
-use pia_identity::{EndEffects, Evidence, FactorChange, RecoveryHash};
-use pia_kernel::{SessionId, Timestamp, UserId};
+use pia_identity::{Claim, EndEffects, Evidence, FactorChange, RecoveryHash};
+use pia_kernel::{Timestamp, UserId};
 use pia_storage::schema::{accounts, recovery_codes, sessions, totp_factors};
-use pia_storage::{AsyncPostgres, AsyncSqlite, DbUid, WriteEffects};
+use pia_storage::{AsyncPostgres, AsyncSqlite, Database, DbError, DbUid, WriteEffects};
 
 /// A connection that can write them. Call each inside a transaction.
 pub(crate) trait FactorWrites {
@@ -29,16 +29,20 @@ pub(crate) trait FactorWrites {
     ) -> impl Future<Output = QueryResult<()>> + Send;
 
     /// Ends the other sessions, and writes what goes with all that.
-    fn conclude(&mut self, change: &FactorChange) -> impl Future<Output = QueryResult<()>> + Send;
+    fn conclude(
+        &mut self,
+        db: &Database,
+        change: &FactorChange,
+    ) -> impl Future<Output = Result<(), DbError>> + Send;
 
     /// Ends all sessions of a user but this one.
     fn end_others(
         &mut self,
-        user: UserId,
-        kept: SessionId,
+        db: &Database,
+        claim: Claim,
         at: Timestamp,
         if_ended: EndEffects,
-    ) -> impl Future<Output = QueryResult<()>> + Send;
+    ) -> impl Future<Output = Result<(), DbError>> + Send;
 }
 
 /// A function generic over connections would have to name the type of every
@@ -91,23 +95,29 @@ macro_rules! factor_writes {
                 Ok(())
             }
 
-            async fn conclude(&mut self, change: &FactorChange) -> QueryResult<()> {
+            async fn conclude(
+                &mut self,
+                db: &Database,
+                change: &FactorChange,
+            ) -> Result<(), DbError> {
                 let FactorChange { user, session, at, effects, if_ended } = change;
-                self.write_effects(effects).await?;
-                self.end_others(*user, *session, *at, *if_ended).await
+                self.write_effects(db, effects).await?;
+                let claim = Claim { user: *user, session: *session };
+                self.end_others(db, claim, *at, *if_ended).await
             }
 
             async fn end_others(
                 &mut self,
-                user: UserId,
-                kept: SessionId,
+                db: &Database,
+                claim: Claim,
                 at: Timestamp,
                 if_ended: EndEffects,
-            ) -> QueryResult<()> {
+            ) -> Result<(), DbError> {
+                let Claim { user, session: kept } = claim;
                 let of_user = sessions::user_id.eq(DbUid(user.0));
                 let others = sessions::table.filter(of_user.and(sessions::id.ne(DbUid(kept.0))));
                 for _ in 0..diesel::delete(others).execute(self).await? {
-                    self.write_effects(&if_ended(user, at)).await?;
+                    self.write_effects(db, &if_ended(user, at)).await?;
                 }
                 Ok(())
             }

@@ -77,7 +77,7 @@ impl SqlFactors {
                 return Ok(false);
             }
             conn.replace_recovery_codes(change.user, codes).await?;
-            conn.conclude(change).await?;
+            conn.conclude(&self.db, change).await?;
             Ok(true)
         })
     }
@@ -92,7 +92,7 @@ impl SqlFactors {
             conn.replace_recovery_codes(change.user, &[]).await?;
             let waiting = factor_challenges::table.filter(factor_challenges::user_id.eq(user));
             diesel::delete(waiting).execute(conn).await?;
-            conn.conclude(change).await?;
+            conn.conclude(&self.db, change).await?;
             Ok(true)
         })
     }
@@ -108,7 +108,7 @@ impl SqlFactors {
                 return Ok(false);
             }
             conn.replace_recovery_codes(change.user, codes).await?;
-            conn.conclude(change).await?;
+            conn.conclude(&self.db, change).await?;
             Ok(true)
         })
     }

@@ -5,6 +5,7 @@ mod attempts;
 mod challenges;
 mod factor_writes;
 mod factors;
+mod registering;
 mod session_rows;
 mod sessions;
 mod sign_ins;

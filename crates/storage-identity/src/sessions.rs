@@ -59,7 +59,7 @@ impl SqlSessions {
             let token = TokenRow::unspent(new.hash, session);
             diesel::insert_into(tokens::table).values(token).execute(conn).await?;
             diesel::insert_into(sign_ins::table).values(&sign_in).execute(conn).await?;
-            conn.write_effects(&effects).await?;
+            conn.write_effects(&self.db, &effects).await?;
 
             let live = sessions::user_id.eq(user).and(sessions::expires_at.gt(DbInstant(new.at)));
             let surplus: Vec<DbUid> = sessions::table
@@ -71,7 +71,7 @@ impl SqlSessions {
                 .await?;
             for ended in surplus {
                 diesel::delete(sessions::table.find(ended)).execute(conn).await?;
-                conn.write_effects(&if_ended(new.user, new.at)).await?;
+                conn.write_effects(&self.db, &if_ended(new.user, new.at)).await?;
             }
             Ok(())
         })
@@ -121,7 +121,7 @@ impl SqlSessions {
             }
 
             diesel::delete(sessions::table.find(session)).execute(conn).await?;
-            conn.write_effects(&if_reused(UserId(user.0), token.at)).await?;
+            conn.write_effects(&self.db, &if_reused(UserId(user.0), token.at)).await?;
             Ok(Rotation::Reused)
         })
     }
@@ -150,7 +150,7 @@ impl SqlSessions {
             let Some((user, session)) = ended.map(|it| (UserId(it.0.0), SessionId(it.1.0))) else {
                 return Ok(None);
             };
-            conn.write_effects(&effects(user, at)).await?;
+            conn.write_effects(&self.db, &effects(user, at)).await?;
             Ok(Some((user, session)))
         })
     }
@@ -206,7 +206,7 @@ impl SqlSessions {
                 }
             };
             for _ in 0..ended {
-                conn.write_effects(&effects(by.user, now)).await?;
+                conn.write_effects(&self.db, &effects(by.user, now)).await?;
             }
             Ok(Some(ended as u64))
         })

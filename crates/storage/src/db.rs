@@ -11,7 +11,8 @@ use diesel::sqlite::SqliteConnection;
 use diesel_async::pooled_connection::deadpool::{Object, Pool, PoolError};
 use diesel_async::sync_connection_wrapper::SyncConnectionWrapper;
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
-use pia_kernel::Unavailable;
+use pia_kernel::{Live, Unavailable};
+use pia_sealing::ServerSeal;
 use tokio::runtime::Handle;
 
 use crate::connect::{self, OpenError, Options};
@@ -30,6 +31,8 @@ pub struct Database {
     pools: Pools,
     main: Handle,
     migrated: Arc<AtomicBool>,
+    seal: Option<ServerSeal>,
+    mail: Live<bool>,
 }
 
 #[derive(Clone)]
@@ -64,6 +67,12 @@ pub enum DbError {
     /// A column holds what this version cannot make sense of.
     #[error("`{0}` holds a value that is not known")]
     Unreadable(&'static str),
+    /// There is no key at hand to seal with.
+    #[error("there is nothing to seal with")]
+    NoKey,
+    /// Sealing failed.
+    #[error(transparent)]
+    Sealing(#[from] Unavailable),
 }
 
 impl DbError {
@@ -112,7 +121,24 @@ impl Database {
             Kind::Sqlite(target) => connect::sqlite(target, options)?,
             Kind::Postgres(target) => connect::postgres(target, options)?,
         };
-        Ok(Self { pools, main: Handle::current(), migrated: Arc::default() })
+        let (main, migrated) = (Handle::current(), Arc::default());
+        Ok(Self { pools, main, migrated, seal: None, mail: Live::new(false) })
+    }
+
+    /// The same, able to write what goes with changes: sealed with `seal`, and
+    /// with letters while `mail` says that somebody sends them.
+    #[must_use]
+    pub fn with_effects(self, seal: ServerSeal, mail: Live<bool>) -> Self {
+        Self { seal: Some(seal), mail, ..self }
+    }
+
+    /// What seals what belongs to no one person.
+    pub fn seal(&self) -> Result<&ServerSeal, DbError> {
+        self.seal.as_ref().ok_or(DbError::NoKey)
+    }
+
+    pub(crate) fn sends_mail(&self) -> bool {
+        *self.mail.get()
     }
 
     /// Of which kind it is.

@@ -30,7 +30,7 @@ mod sql_types;
 pub use bulk::InsertAll;
 pub use connect::{OpenError, Options, Synchronous};
 pub use db::{AsyncPostgres, AsyncSqlite, Conn, Database, DbError, NotReady};
-pub use effects::WriteEffects;
+pub use effects::{AuditIdentity, AuditPart, StoredLetter, WriteEffects};
 pub use migrations::migrate;
 pub use pauses::Pauses;
 pub use sql_types::{DbInstant, DbUid};

@@ -17,6 +17,9 @@ diesel::table! {
         company_name -> Nullable<Text>,
         created_at -> Instant,
         deactivated_at -> Nullable<Instant>,
+        role -> Text,
+        group_id -> Uid,
+        email_verified_at -> Nullable<Instant>,
     }
 }
 
@@ -44,6 +47,7 @@ diesel::table! {
         user_agent -> Nullable<Text>,
         signed_in_from -> Nullable<Text>,
         used_from -> Nullable<Text>,
+        app_password_id -> Nullable<Uid>,
     }
 }
 
@@ -85,14 +89,29 @@ diesel::table! {
 }
 
 diesel::table! {
-    use diesel::sql_types::Text;
+    use diesel::sql_types::{Binary, Nullable, Text};
     use crate::sql_types::{Instant, Uid};
 
     audit_entries (id) {
         id -> Uid,
         at -> Instant,
-        subject -> Uid,
         action -> Text,
+        object -> Nullable<Text>,
+        request -> Nullable<Text>,
+        actor_commitment -> Nullable<Binary>,
+        subject_commitment -> Nullable<Binary>,
+    }
+}
+
+diesel::table! {
+    use diesel::sql_types::{Binary, Nullable, Text};
+    use crate::sql_types::Uid;
+
+    audit_identities (entry_id, part) {
+        entry_id -> Uid,
+        part -> Text,
+        user_id -> Nullable<Uid>,
+        sealed -> Nullable<Binary>,
     }
 }
 
@@ -167,6 +186,175 @@ diesel::table! {
     }
 }
 
+diesel::table! {
+    use diesel::sql_types::{Bool, Text};
+    use crate::sql_types::{Instant, Uid};
+
+    user_groups (id) {
+        id -> Uid,
+        name -> Text,
+        is_default -> Bool,
+        created_at -> Instant,
+    }
+}
+
+diesel::table! {
+    use diesel::sql_types::{Binary, Integer, Nullable, Text};
+    use crate::sql_types::{Instant, Uid};
+
+    mails (id) {
+        id -> Uid,
+        user_id -> Nullable<Uid>,
+        letter -> Text,
+        sealed -> Nullable<Binary>,
+        queued_at -> Instant,
+        due_at -> Instant,
+        tries -> Integer,
+        claimed_until -> Nullable<Instant>,
+        failed_at -> Nullable<Instant>,
+        failure -> Nullable<Text>,
+    }
+}
+
+diesel::table! {
+    use diesel::sql_types::{Binary, Text};
+    use crate::sql_types::{Instant, Uid};
+
+    mailed_tokens (hash) {
+        hash -> Binary,
+        user_id -> Uid,
+        purpose -> Text,
+        expires_at -> Instant,
+    }
+}
+
+diesel::table! {
+    use diesel::sql_types::{Binary, Nullable, Text};
+    use crate::sql_types::{Instant, Uid};
+
+    app_passwords (id) {
+        id -> Uid,
+        user_id -> Uid,
+        name -> Text,
+        hash -> Binary,
+        created_at -> Instant,
+        used_at -> Nullable<Instant>,
+    }
+}
+
+diesel::table! {
+    use diesel::sql_types::{BigInt, Binary, Nullable, Text};
+    use crate::sql_types::{Instant, Uid};
+
+    passkeys (id) {
+        id -> Uid,
+        user_id -> Uid,
+        credential_id -> Binary,
+        name -> Text,
+        credential -> Text,
+        counter -> BigInt,
+        created_at -> Instant,
+        used_at -> Nullable<Instant>,
+    }
+}
+
+diesel::table! {
+    use diesel::sql_types::{Binary, Nullable, Text};
+    use crate::sql_types::{Instant, Uid};
+
+    passkey_challenges (hash) {
+        hash -> Binary,
+        user_id -> Nullable<Uid>,
+        state -> Text,
+        expires_at -> Instant,
+    }
+}
+
+diesel::table! {
+    use diesel::sql_types::Text;
+    use crate::sql_types::{Instant, Uid};
+
+    provider_identities (provider, issuer, subject) {
+        provider -> Text,
+        issuer -> Text,
+        subject -> Text,
+        user_id -> Uid,
+        created_at -> Instant,
+    }
+}
+
+diesel::table! {
+    use diesel::sql_types::Binary;
+    use crate::sql_types::Instant;
+
+    provider_flows (hash) {
+        hash -> Binary,
+        browser -> Binary,
+        sealed -> Binary,
+        expires_at -> Instant,
+    }
+}
+
+diesel::table! {
+    use diesel::sql_types::{Binary, Nullable};
+    use crate::sql_types::{Instant, Uid};
+
+    sign_in_codes (hash) {
+        hash -> Binary,
+        user_id -> Uid,
+        challenge -> Binary,
+        expires_at -> Instant,
+        burned_at -> Nullable<Instant>,
+        session_id -> Nullable<Uid>,
+    }
+}
+
+diesel::table! {
+    use diesel::sql_types::{Binary, Nullable, Text};
+    use crate::sql_types::{Instant, Uid};
+
+    invitations (id) {
+        id -> Uid,
+        hash -> Binary,
+        email_folded -> Nullable<Text>,
+        role -> Text,
+        group_id -> Nullable<Uid>,
+        invited_by -> Nullable<Uid>,
+        created_at -> Instant,
+        expires_at -> Instant,
+    }
+}
+
+diesel::table! {
+    use diesel::sql_types::{Integer, Text};
+    use crate::sql_types::Instant;
+
+    guesses (who) {
+        who -> Text,
+        failures -> Integer,
+        blocked_until -> Instant,
+        forgotten_at -> Instant,
+    }
+}
+
 diesel::joinable!(sessions -> accounts (user_id));
-diesel::allow_tables_to_appear_in_same_query!(accounts, sessions, refresh_tokens, sign_ins);
-diesel::allow_tables_to_appear_in_same_query!(accounts, factor_challenges);
+diesel::joinable!(audit_identities -> audit_entries (entry_id));
+diesel::allow_tables_to_appear_in_same_query!(audit_entries, audit_identities);
+diesel::allow_tables_to_appear_in_same_query!(
+    accounts,
+    app_passwords,
+    factor_challenges,
+    invitations,
+    mailed_tokens,
+    mails,
+    passkey_challenges,
+    passkeys,
+    provider_identities,
+    recovery_codes,
+    refresh_tokens,
+    sessions,
+    sign_in_codes,
+    sign_ins,
+    totp_factors,
+    user_groups,
+);

@@ -3,6 +3,8 @@
 #![expect(clippy::expect_used, reason = "only tests come here")]
 
 use diesel_async::{AsyncConnection, AsyncPgConnection, SimpleAsyncConnection};
+use pia_kernel::{Live, Secret};
+use pia_sealing::{MasterKeys, ServerSeal};
 use pia_storage::{Database, Options, Provider, Startup, Synchronous, Target, migrate, start};
 use tempfile::TempDir;
 use tokio::sync::OnceCell;
@@ -81,7 +83,7 @@ impl Fresh {
         // The power will not fail, and waiting for the disk takes long.
         let options = Options { synchronous: Synchronous::Normal, ..Options::default() };
         let startup = Startup { target: self.target(), migration_target: None, options };
-        start(startup).await.expect("a database")
+        start(startup).await.expect("a database").with_effects(seal(), Live::new(true))
     }
 
     async fn create(how: &str) -> Self {
@@ -93,6 +95,11 @@ impl Fresh {
         admin.batch_execute(&format!("CREATE DATABASE {name} {how}")).await.expect("a database");
         Self { url: format!("{cluster}/{name}"), provider: Provider::Postgres, _dir: None }
     }
+}
+
+/// What the databases that [`Fresh::connect`] opens seal with.
+pub fn seal() -> ServerSeal {
+    ServerSeal::new(MasterKeys { current: Secret::new([7; 32]), previous: None })
 }
 
 fn cluster() -> String {

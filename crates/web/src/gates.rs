@@ -9,7 +9,7 @@ use actix_web::http::header::{AUTHORIZATION, CONTENT_LENGTH, HeaderName, UPGRADE
 use actix_web::http::{ConnectionType, StatusCode};
 use actix_web::middleware::Next;
 use actix_web::{Error, HttpMessage, HttpResponse, ResponseError, web};
-use pia_identity::{AccessTokens, AccountRules, Attempt, Claim, Standing, Standings};
+use pia_identity::{AccessTokens, AccountRules, Attempt, Claim, SessionScope, Standing, Standings};
 use pia_kernel::{Clock, Live, Secret};
 use pia_policy::{LicenceState, Licensed};
 
@@ -109,7 +109,7 @@ impl Gates {
         }
         match route.access {
             Access::Anonymous => {}
-            Access::Bearer => {
+            Access::Bearer | Access::Owner => {
                 let standing = self.standing(claim, route).await?;
                 request.extensions_mut().insert(Caller(standing));
             }
@@ -159,12 +159,24 @@ impl Gates {
     }
 
     fn refusal(&self, standing: Standing, route: &Route) -> Option<ApiError> {
-        let owes = self.rules.get().owes_declaration(standing.customer)
-            && !route.open_before_declaration();
+        let refused = |code, message| ApiError::refused(StatusCode::FORBIDDEN, code, message);
+        if route.access == Access::Owner && standing.scope == SessionScope::Data {
+            let message = "This session began with an app password: sign in with your own \
+                           password for that.";
+            return Some(refused("app_password_refused", message));
+        }
+        if route.open_to_newcomers() {
+            return None;
+        }
+        let rules = self.rules.get();
+        if rules.owes_verification(&standing) {
+            let message = "Open the link in the letter first that went to your address.";
+            return Some(refused("email_not_verified", message));
+        }
         let message = "Declare first whether you use the service as a trader.";
-        owes.then(|| {
-            ApiError::refused(StatusCode::FORBIDDEN, "business_profile_incomplete", message)
-        })
+        rules
+            .owes_declaration(standing.customer)
+            .then(|| refused("business_profile_incomplete", message))
     }
 
     fn operator(&self, request: &ServiceRequest) -> Result<(), ApiError> {

@@ -38,6 +38,8 @@ pub enum Access {
     Anonymous,
     /// Whoever has an access token and still has an account and a session.
     Bearer,
+    /// The same, but not with an app password: what secures the account.
+    Owner,
     /// Whoever calls from the machine itself, or with the metrics token.
     Operator,
 }
@@ -117,8 +119,9 @@ pub(crate) enum Found<'a> {
 }
 
 impl Route {
-    /// Whether an account that owes its declaration as a trader may call it.
-    pub(crate) fn open_before_declaration(&self) -> bool {
+    /// Whether an account that owes its declaration as a trader, or has not
+    /// shown that its address is its own, may call it.
+    pub(crate) fn open_to_newcomers(&self) -> bool {
         self.path.starts_with("/auth/")
     }
 }

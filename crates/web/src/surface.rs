@@ -9,16 +9,22 @@ use actix_web::body::MessageBody;
 use actix_web::dev::{ServiceRequest, ServiceResponse};
 use actix_web::error::InternalError;
 use actix_web::http::ConnectionType;
-use actix_web::http::header::{CACHE_CONTROL, HeaderValue, X_CONTENT_TYPE_OPTIONS};
+use actix_web::http::header::{
+    ACCEPT_LANGUAGE, CACHE_CONTROL, HeaderValue, USER_AGENT, X_CONTENT_TYPE_OPTIONS,
+};
 use actix_web::middleware::Next;
 use actix_web::web::Data;
 use actix_web::{HttpMessage, ResponseError};
 use futures_util::FutureExt;
 use pia_identity::Claim;
+use pia_kernel::{Language, Origin};
 use tracing::Instrument;
 
 use crate::access_log::{Entry, Logged};
-use crate::{ApiError, Claimed, Draining, Metrics, RequestId, TrustedProxies};
+use crate::{ApiError, Claimed, ClientAddress, Draining, Metrics, RequestId, TrustedProxies};
+
+/// Longer ones are cut.
+const MOST_AGENT_CHARS: usize = 256;
 
 /// Middleware; wrap it last, so that it runs first.
 pub async fn surface<B: MessageBody + 'static>(
@@ -41,8 +47,9 @@ pub async fn surface<B: MessageBody + 'static>(
         }
     }
     let span = tracing::info_span!("request", request.id = id.as_str());
-    let answered =
-        AssertUnwindSafe(next.call(request).instrument(span.clone())).catch_unwind().await;
+    let origin = origin(&request, &id);
+    let answering = origin.scope(next.call(request)).instrument(span.clone());
+    let answered = AssertUnwindSafe(answering).catch_unwind().await;
     let mut entry = Entry {
         id: id.clone(),
         span,
@@ -68,6 +75,18 @@ pub async fn surface<B: MessageBody + 'static>(
     entry.route = answer.request().match_pattern().unwrap_or(entry.route);
     entry.user = claim(&answer).map(|it| it.user);
     Ok(answer.map_body(|_, body| Logged::new(body, entry)))
+}
+
+/// What audit entries and letters tell of the request that caused them.
+fn origin(request: &ServiceRequest, id: &RequestId) -> Origin {
+    let text = |name| request.headers().get(name).and_then(|it| it.to_str().ok());
+    let agent = text(USER_AGENT).map(|it| it.chars().take(MOST_AGENT_CHARS).collect::<String>());
+    Origin {
+        address: request.extensions().get::<ClientAddress>().and_then(|it| it.ip),
+        agent: agent.filter(|it| !it.is_empty()).map(Into::into),
+        request: Some(id.as_str().into()),
+        language: text(ACCEPT_LANGUAGE).and_then(Language::preferred),
+    }
 }
 
 /// What every answer carries. Nothing here is for caches but what says so

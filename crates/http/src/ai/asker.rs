@@ -16,17 +16,13 @@ pub(super) fn asker(caller: &Caller, request: &HttpRequest) -> Asker {
 #[cfg(test)]
 mod tests {
     use actix_web::test::TestRequest;
-    use pia_identity::{CustomerType, Standing};
+    use pia_identity::Standing;
     use pia_kernel::{SessionId, UserId};
 
     use super::*;
 
     fn mode_of(headers: &[(&'static str, &'static str)]) -> Option<Mode> {
-        let standing = Standing {
-            user: UserId::generate(),
-            session: SessionId::generate(),
-            customer: CustomerType::NotDeclared,
-        };
+        let standing = Standing::of(UserId::generate(), SessionId::generate());
         let mut request = TestRequest::default();
         for header in headers {
             request = request.insert_header(*header);

@@ -25,9 +25,7 @@ fn world() -> World {
     let start = Timestamp::UNIX_EPOCH + Duration::from_secs(START);
     let clock = Arc::new(ManualClock::new(start));
     let mut accounts = MockAccountStore::new();
-    accounts.expect_standing().returning(|user, session, _| {
-        Ok(Some(Standing { user, session, customer: crate::CustomerType::Consumer }))
-    });
+    accounts.expect_standing().returning(|user, session, _| Ok(Some(Standing::of(user, session))));
     let standings = Standings::new(Arc::new(accounts), Arc::<ManualClock>::clone(&clock));
     let factors = SecondFactors::new(
         kept.ports(),

@@ -36,7 +36,10 @@ impl LocalAuth {
             require_declaration,
             fewest_password_chars,
         };
-        Self { registration, accounts: AccountRules { require_declaration } }
+        Self {
+            registration,
+            accounts: AccountRules { require_declaration, require_verification: false },
+        }
     }
 }
 

@@ -50,6 +50,7 @@ fn told(route: &Route) -> String {
     let access = match route.access {
         Access::Anonymous => "anyone",
         Access::Bearer => "signed-in",
+        Access::Owner => "owner",
         Access::Operator => "operator",
     };
     let licensing = match route.licensing {

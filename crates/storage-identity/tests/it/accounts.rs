@@ -103,7 +103,10 @@ async fn a_caller_stands_while_session_and_account_do(db: Database) {
         let after = accounts.standing(user, session, START + HOUR).await.unwrap();
 
         let customer = CustomerType::NotDeclared;
-        assert_eq!(during, Some(Standing { user, session, customer }));
+        assert_eq!(
+            during,
+            Some(Standing { customer, email_verified: false, ..Standing::of(user, session) })
+        );
         assert_eq!(after, None);
     }
     remove(&db, gone).await;

@@ -56,7 +56,16 @@ async fn begin_session(db: &Database, user: UserId, token: u8) -> SessionId {
     let (session, hash) = (SessionId::generate(), TokenHash([token; 32]));
     let expires_at = START + Duration::from_hours(1);
     let (method, device) = (SignInMethod::Password, device());
-    let new = NewSession { session, user, hash, at: START, expires_at, method, device };
+    let new = NewSession {
+        session,
+        user,
+        hash,
+        at: START,
+        expires_at,
+        method,
+        app_password: None,
+        device,
+    };
     SqlSessions::new(db.clone()).begin(new, 10, Effects::default(), ended).await.unwrap();
     session
 }

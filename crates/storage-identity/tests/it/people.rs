@@ -5,11 +5,10 @@ use std::time::Duration;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use pia_identity::{
-    Account, AccountStore, CustomerType, Device, NewAccount, NewSession, Registered, SignInMethod,
-    TokenHash,
+    Account, AccountStore, Device, NewAccount, NewSession, Registered, SignInMethod, TokenHash,
 };
 use pia_kernel::{Effects, Secret, SessionId, Timestamp, UserId};
-use pia_storage::schema::{accounts, audit_entries};
+use pia_storage::schema::{accounts, audit_entries, audit_identities};
 use pia_storage::{Database, DbError, DbInstant, DbUid, on_conn};
 use pia_storage_identity::SqlAccounts;
 
@@ -38,22 +37,16 @@ pub(crate) fn new_session(user: UserId, hash: TokenHash, at: Timestamp) -> NewSe
         at,
         expires_at: at + HOUR,
         method: SignInMethod::Password,
+        app_password: None,
         device: device(),
     }
 }
 
 /// An account that was not stored yet.
 pub(crate) fn newcomer(email: &str) -> NewAccount {
-    let account = Account {
-        user: UserId::generate(),
-        email: email.to_owned(),
-        display_name: Some("Ada".to_owned()),
-        provider: "local".to_owned(),
-        customer: CustomerType::NotDeclared,
-        company_name: None,
-        created_at: START,
-    };
-    NewAccount { account, password_hash: Secret::new("first".to_owned()) }
+    let account = Account::local(UserId::generate(), email.to_owned(), START);
+    let account = Account { display_name: Some("Ada".to_owned()), ..account };
+    NewAccount::local(account, Secret::new("first".to_owned()))
 }
 
 /// A stored account.
@@ -82,8 +75,8 @@ pub(crate) async fn remove(db: &Database, user: UserId) {
 
 /// How many audit entries say this of this user.
 pub(crate) async fn audited(db: &Database, user: UserId, action: &str) -> i64 {
-    let about = audit_entries::subject.eq(DbUid(user.0)).and(audit_entries::action.eq(action));
-    let entries = audit_entries::table.filter(about).count();
+    let about = audit_identities::user_id.eq(DbUid(user.0)).and(audit_entries::action.eq(action));
+    let entries = audit_entries::table.inner_join(audit_identities::table).filter(about).count();
     let found: Result<i64, DbError> =
         async { on_conn!(db.reader(), |conn| Ok(entries.get_result(conn).await?)) }.await;
     found.unwrap()

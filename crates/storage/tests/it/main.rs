@@ -3,6 +3,7 @@
 #![expect(clippy::expect_used, clippy::unwrap_used, reason = "tests")]
 
 mod cluster;
+mod effects;
 mod readiness;
 mod roles;
 mod sqlite_files;

@@ -3,7 +3,7 @@
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use pia_storage::schema::{
-    audit_entries, factor_challenges, person_salts, recovery_codes, totp_factors,
+    audit_entries, audit_identities, factor_challenges, person_salts, recovery_codes, totp_factors,
 };
 use pia_storage::{Database, DbError, DbUid, on_conn};
 use uuid::Uuid;
@@ -137,7 +137,8 @@ async fn each_step_is_audited(database: Fresh) {
 
     let db = open(&ada.app);
     let entries = audit_entries::table
-        .filter(audit_entries::subject.eq(id(&ada.client)))
+        .inner_join(audit_identities::table)
+        .filter(audit_identities::user_id.eq(id(&ada.client)))
         .order(audit_entries::id)
         .select(audit_entries::action);
     let found: Result<Vec<String>, DbError> =

@@ -1,0 +1,35 @@
+//! What an account may do beyond its own things.
+
+/// What an account may do beyond its own things.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
+pub enum Role {
+    /// Nothing.
+    #[default]
+    User,
+    /// Fill the knowledge bases of their group.
+    KbManager,
+    /// Look after the members of their group.
+    OrgManager,
+    /// Run the server.
+    Admin,
+}
+
+impl Role {
+    /// All there are, the least first.
+    pub const ALL: [Self; 4] = [Self::User, Self::KbManager, Self::OrgManager, Self::Admin];
+
+    /// Its name in the database, on the wire and on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::User => "user",
+            Self::KbManager => "kb_manager",
+            Self::OrgManager => "org_manager",
+            Self::Admin => "admin",
+        }
+    }
+
+    /// The role with this name.
+    pub fn of_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|it| it.name() == name)
+    }
+}

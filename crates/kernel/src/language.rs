@@ -1,0 +1,65 @@
+//! The languages that people are written to in.
+
+/// A language that pages and letters are there in.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Default, Hash, serde::Serialize, serde::Deserialize,
+)]
+#[serde(rename_all = "lowercase")]
+pub enum Language {
+    /// English, where nothing else is said.
+    #[default]
+    En,
+    /// German.
+    De,
+}
+
+impl Language {
+    /// Its name in HTML and in settings: `en`.
+    pub fn tag(self) -> &'static str {
+        match self {
+            Self::En => "en",
+            Self::De => "de",
+        }
+    }
+
+    /// The one with this name; of `de-AT` the part before the hyphen counts.
+    pub fn of_tag(tag: &str) -> Option<Self> {
+        let primary = tag.trim().split(['-', '_']).next().unwrap_or_default();
+        [Self::En, Self::De].into_iter().find(|it| it.tag().eq_ignore_ascii_case(primary))
+    }
+
+    /// What an `Accept-Language` header prefers of those that there are.
+    pub fn preferred(header: &str) -> Option<Self> {
+        let mut best: Option<(f32, Self)> = None;
+        for wish in header.split(',').take(20) {
+            let (tag, weight) = wish.split_once(';').unwrap_or((wish, ""));
+            let weight = weight.trim().strip_prefix("q=").map_or(Some(1.0), |it| it.parse().ok());
+            let (Some(language), Some(weight)) = (Self::of_tag(tag), weight) else { continue };
+            if weight > 0.0 && best.is_none_or(|(most, _)| weight > most) {
+                best = Some((weight, language));
+            }
+        }
+        best.map(|(_, language)| language)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_language_with_the_greatest_weight_is_preferred() {
+        for (header, preferred) in [
+            ("de", Some(Language::De)),
+            ("de-AT,de;q=0.9,en;q=0.8", Some(Language::De)),
+            ("fr, en;q=0.4, de;q=0.7", Some(Language::De)),
+            ("EN-us, de", Some(Language::En)),
+            ("de;q=0, en;q=0.1", Some(Language::En)),
+            ("de;q=x", None),
+            ("fr, *", None),
+            ("", None),
+        ] {
+            assert_eq!(Language::preferred(header), preferred, "{header}");
+        }
+    }
+}

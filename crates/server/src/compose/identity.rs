@@ -1,0 +1,102 @@
+//! Identity's use cases over their adapters.
+
+use std::sync::Arc;
+
+use pia_identity::{
+    AccessTokens, AccountStore, Accounts, AttemptStore, FactorChallenges, FactorPorts,
+    FactorSettings, RefreshKeys, Registration, RegistrationPorts, SecondFactors, Sessions, SignIn,
+    SignInHistory, SignInLog, SignInPorts, SignInSettings, Standings,
+};
+use pia_kernel::{Clock, Live};
+use pia_passwords::Argon2Hasher;
+use pia_sealing::Sealer;
+use pia_storage::Database;
+use pia_storage_identity::{
+    SqlAccounts, SqlAttempts, SqlChallenges, SqlFactors, SqlSessions, SqlSignIns,
+};
+
+use super::ComposeError;
+use crate::bridges::SealedSecrets;
+use crate::config::LiveConfig;
+use crate::licence::{LicenceFile, LicenceSeats};
+
+/// Identity's use cases over their adapters.
+pub(super) struct Identity {
+    pub(super) tokens: AccessTokens,
+    pub(super) standings: Standings,
+    pub(super) sessions: Sessions,
+    pub(super) sign_in: SignIn,
+    pub(super) history: SignInHistory,
+    pub(super) registration: Registration,
+    pub(super) accounts: Accounts,
+    pub(super) second_factors: SecondFactors,
+    pub(super) challenges: FactorChallenges,
+    pub(super) attempts: Arc<dyn AttemptStore>,
+}
+
+impl Identity {
+    pub(super) fn compose(
+        config: &LiveConfig,
+        db: &Database,
+        (licence, sealer): (&LicenceFile, Sealer),
+        clock: &Arc<dyn Clock>,
+    ) -> Result<Self, ComposeError> {
+        let start = config.latest();
+        let clock = || Arc::clone(clock);
+        let accounts: Arc<dyn AccountStore> = Arc::new(SqlAccounts::new(db.clone()));
+        let attempts: Arc<dyn AttemptStore> = Arc::new(SqlAttempts::new(db.clone()));
+        let log: Arc<dyn SignInLog> = Arc::new(SqlSignIns::new(db.clone()));
+        let cost = config.follow(|it| it.password_hashing.cost);
+        let hasher = Arc::new(Argon2Hasher::new(cost, start.password_hashing.size)?);
+        let standings = Standings::new(Arc::clone(&accounts), clock());
+        let settings = config.follow(|it| it.jwt.sessions);
+        let (keys, names) = (&start.jwt.keys, start.jwt.names.clone());
+        let tokens = AccessTokens::new(keys, names, settings.clone(), clock());
+        let sessions = Sessions::new(
+            Arc::new(SqlSessions::new(db.clone())),
+            standings.clone(),
+            (tokens.clone(), RefreshKeys::derive(keys)),
+            settings,
+            clock(),
+        );
+        let sign_in = SignInPorts {
+            accounts: Arc::clone(&accounts),
+            attempts: Arc::clone(&attempts),
+            hasher: Arc::clone(&hasher) as _,
+            log: Arc::clone(&log),
+        };
+        let factors = FactorPorts {
+            accounts: Arc::clone(&accounts),
+            factors: Arc::new(SqlFactors::new(db.clone())),
+            attempts: Arc::clone(&attempts),
+            hasher: Arc::clone(&hasher) as _,
+            secrets: Arc::new(SealedSecrets(sealer)),
+        };
+        let registration = RegistrationPorts {
+            accounts: Arc::clone(&accounts),
+            hasher,
+            seats: Arc::new(LicenceSeats::new(licence.state(), clock())),
+        };
+        let rules = config.follow(|it| it.local_auth.registration.clone());
+        let guesses = Live::new(SignInSettings::default());
+        let settings = Live::new(FactorSettings::default());
+        let challenges = FactorChallenges::new(
+            Arc::new(SqlChallenges::new(db.clone())),
+            factors.clone(),
+            settings.clone(),
+            clock(),
+        );
+        Ok(Self {
+            second_factors: SecondFactors::new(factors, standings.clone(), settings, clock()),
+            sign_in: SignIn::new(sign_in, sessions.clone(), challenges.clone(), guesses, clock()),
+            history: SignInHistory::new(log, clock()),
+            challenges,
+            registration: Registration::new(registration, rules, clock()),
+            accounts: Accounts::new(accounts, standings.clone(), clock()),
+            tokens,
+            standings,
+            sessions,
+            attempts,
+        })
+    }
+}

@@ -1,0 +1,108 @@
+//! What identifies a person in the audit log: sealed beside the entry, which
+//! keeps only a commitment to it.
+
+use std::net::IpAddr;
+
+use pia_kernel::{AuditEntry, Origin, Secret, UserId};
+use pia_sealing::{Place, ServerSeal};
+use ring::digest;
+use ring::rand::{SecureRandom, SystemRandom};
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use crate::db::DbError;
+
+/// Makes a commitment tell nothing of what it is to: nobody can try out who
+/// it might have been.
+const SALT_LEN: usize = 32;
+
+/// Which side of an entry somebody is on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AuditPart {
+    /// They did it.
+    Actor,
+    /// It happened to them.
+    Subject,
+}
+
+impl AuditPart {
+    /// Its name in the database.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Actor => "actor",
+            Self::Subject => "subject",
+        }
+    }
+}
+
+/// What the audit log knows of one side of an entry.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AuditIdentity {
+    /// Their account, if it is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub user: Option<UserId>,
+    /// From where they called.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub address: Option<IpAddr>,
+    /// With what.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
+}
+
+/// An identity as it is kept.
+pub(super) struct Kept {
+    pub(super) sealed: Vec<u8>,
+    pub(super) commitment: Vec<u8>,
+}
+
+impl AuditIdentity {
+    /// Who is on which side of an entry, as far as anything is known of them.
+    pub(super) fn of(entry: &AuditEntry, origin: &Origin) -> Vec<(AuditPart, Self)> {
+        let actor = Self {
+            user: entry.actor,
+            address: origin.address,
+            agent: origin.agent.as_deref().map(str::to_owned),
+        };
+        let subject = Self { user: entry.subject, ..Self::default() };
+        [(AuditPart::Actor, actor), (AuditPart::Subject, subject)]
+            .into_iter()
+            .filter(|(_, it)| *it != Self::default())
+            .collect()
+    }
+
+    /// Opens what is kept beside an entry; nothing if it cannot be opened, or
+    /// is not what the entry is committed to.
+    pub fn open(
+        seal: &ServerSeal,
+        entry: Uuid,
+        part: AuditPart,
+        (sealed, commitment): (&[u8], &[u8]),
+    ) -> Option<Self> {
+        let plain = seal.open(place(&entry, part), sealed).ok()?;
+        let committed = digest::digest(&digest::SHA256, plain.expose());
+        let json = plain.expose().get(SALT_LEN..)?;
+        (committed.as_ref() == commitment).then(|| serde_json::from_slice(json).ok())?
+    }
+
+    pub(super) fn seal(
+        &self,
+        seal: &ServerSeal,
+        entry: Uuid,
+        part: AuditPart,
+    ) -> Result<Kept, DbError> {
+        let mut plain = vec![0; SALT_LEN];
+        SystemRandom::new().fill(&mut plain).map_err(|_err| DbError::NoKey)?;
+        plain.extend(serde_json::to_vec(self).map_err(|_err| DbError::Unreadable("an identity"))?);
+        let commitment = digest::digest(&digest::SHA256, &plain).as_ref().to_vec();
+        let sealed = seal.seal(place(&entry, part), &Secret::new(plain))?;
+        Ok(Kept { sealed, commitment })
+    }
+}
+
+fn place(entry: &Uuid, part: AuditPart) -> Place<'_> {
+    let purpose = match part {
+        AuditPart::Actor => "audit-actor",
+        AuditPart::Subject => "audit-subject",
+    };
+    Place { purpose, row: entry.as_bytes() }
+}

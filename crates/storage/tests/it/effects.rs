@@ -1,0 +1,147 @@
+//! What is written with a change.
+
+use diesel::prelude::*;
+use diesel_async::RunQueryDsl;
+use pia_kernel::{AuditEntry, Effects, Letter, MailId, Origin, Timestamp, UserId};
+use pia_storage::schema::{audit_entries, audit_identities, mails};
+use pia_storage::{
+    AuditIdentity, AuditPart, Database, DbError, DbUid, StoredLetter, WriteEffects, in_tx, on_conn,
+};
+use pia_testkit::databases::seal;
+
+pia_testkit::contract! {
+    an_entry_keeps_no_more_than_a_commitment_to_who_did_it,
+    what_a_stranger_did_belongs_to_whom_it_happened_to,
+    entries_are_never_changed,
+    a_letter_waits_sealed,
+    nobody_is_written_to_who_has_no_account,
+}
+
+const AT: Timestamp = Timestamp::UNIX_EPOCH;
+
+fn origin() -> Origin {
+    Origin {
+        address: Some("192.0.2.7".parse().unwrap()),
+        agent: Some("an agent".into()),
+        request: Some("request-1".into()),
+        language: None,
+    }
+}
+
+async fn write(db: &Database, effects: Effects) {
+    let writing = async {
+        in_tx!(db, async |conn| -> Result<(), DbError> { conn.write_effects(db, &effects).await })
+    };
+    origin().scope(writing).await.unwrap();
+}
+
+type Entry = (DbUid, String, Option<String>, Option<Vec<u8>>, Option<Vec<u8>>);
+type Identity = (DbUid, String, Option<DbUid>, Option<Vec<u8>>);
+
+async fn written(db: &Database) -> (Vec<Entry>, Vec<Identity>) {
+    use audit_entries::{action, actor_commitment, id, request, subject_commitment};
+    let read = async {
+        let entries = audit_entries::table.order(id).select((
+            id,
+            action,
+            request,
+            actor_commitment,
+            subject_commitment,
+        ));
+        let identities =
+            audit_identities::table.order((audit_identities::entry_id, audit_identities::part));
+        on_conn!(db.reader(), |conn| {
+            Ok::<_, DbError>((entries.load(conn).await?, identities.load(conn).await?))
+        })
+    };
+    read.await.unwrap()
+}
+
+fn opened(identity: &Identity, part: AuditPart, commitment: Option<&Vec<u8>>) -> AuditIdentity {
+    let kept = (identity.3.as_deref().unwrap(), commitment.unwrap().as_slice());
+    AuditIdentity::open(&seal(), identity.0.0, part, kept).unwrap()
+}
+
+async fn an_entry_keeps_no_more_than_a_commitment_to_who_did_it(db: Database) {
+    let (admin, user) = (UserId::generate(), UserId::generate());
+    let entry = AuditEntry {
+        at: AT,
+        actor: Some(admin),
+        subject: Some(user),
+        object: None,
+        action: "account.deactivated",
+    };
+
+    write(&db, Effects { audit: vec![entry], mail: vec![] }).await;
+
+    let (entries, identities) = written(&db).await;
+    let (id, action, request, by, on) = &entries[0];
+    assert_eq!((&**action, request.as_deref()), ("account.deactivated", Some("request-1")));
+    assert_eq!(identities.len(), 2);
+    let actor = opened(&identities[0], AuditPart::Actor, by.as_ref());
+    let subject = opened(&identities[1], AuditPart::Subject, on.as_ref());
+    assert_eq!((actor.user, actor.agent.as_deref()), (Some(admin), Some("an agent")));
+    assert_eq!((actor.address, subject.user), (origin().address, Some(user)));
+    let moved = (identities[0].3.as_deref().unwrap(), by.as_deref().unwrap());
+    assert_eq!(AuditIdentity::open(&seal(), id.0, AuditPart::Subject, moved), None);
+    let other = (identities[0].3.as_deref().unwrap(), on.as_deref().unwrap());
+    assert_eq!(AuditIdentity::open(&seal(), id.0, AuditPart::Actor, other), None);
+}
+
+async fn what_a_stranger_did_belongs_to_whom_it_happened_to(db: Database) {
+    let user = UserId::generate();
+
+    write(&db, Effects::about(AT, user, "sign_in.failed")).await;
+
+    let (_, identities) = written(&db).await;
+    let owners: Vec<_> = identities.iter().map(|it| (it.1.as_str(), it.2)).collect();
+    assert_eq!(owners, [("actor", Some(DbUid(user.0))), ("subject", Some(DbUid(user.0)))]);
+}
+
+async fn entries_are_never_changed(db: Database) {
+    write(&db, Effects::audit(AT, UserId::generate(), "made")).await;
+
+    let changed: Result<usize, DbError> = async {
+        let update = diesel::update(audit_entries::table).set(audit_entries::action.eq("other"));
+        on_conn!(db.writer(), |conn| Ok(update.execute(conn).await?))
+    }
+    .await;
+
+    let refused = changed.unwrap_err();
+    let reason = std::error::Error::source(&refused).unwrap().to_string();
+    assert!(reason.contains("audit entries are never changed"), "{reason}");
+}
+
+async fn a_letter_waits_sealed(db: Database) {
+    let letter = Letter::new("invitation").with("link", "https://pia.example/secret-link");
+
+    write(&db, Effects { audit: vec![], mail: vec![letter.to_address(AT, "ada@example.org")] })
+        .await;
+
+    let waiting: (DbUid, String, Option<Vec<u8>>) = async {
+        let row = mails::table.select((mails::id, mails::letter, mails::sealed));
+        on_conn!(db.reader(), |conn| Ok::<_, DbError>(row.first(conn).await?))
+    }
+    .await
+    .unwrap();
+    let sealed = waiting.2.unwrap();
+    let letter = StoredLetter::open(&seal(), MailId(waiting.0.0), &sealed).unwrap();
+    assert_eq!((&*waiting.1, &*letter.to), ("invitation", "ada@example.org"));
+    assert_eq!(letter.fields["link"], "https://pia.example/secret-link");
+    assert_eq!((letter.address, letter.at), (origin().address, AT));
+    assert!(!sealed.windows(6).any(|it| it == b"secret"));
+}
+
+async fn nobody_is_written_to_who_has_no_account(db: Database) {
+    let letter = Letter::new("password-changed").to_user(AT, UserId::generate());
+
+    write(&db, Effects { audit: vec![], mail: vec![letter] }).await;
+
+    let waiting: i64 = async {
+        let count = mails::table.count();
+        on_conn!(db.reader(), |conn| Ok::<_, DbError>(count.get_result(conn).await?))
+    }
+    .await
+    .unwrap();
+    assert_eq!(waiting, 0);
+}

@@ -1,0 +1,16 @@
+-- Letters that wait to be sent. What they say, and to whom they go, is sealed;
+-- a letter that was sent is gone, and of one that cannot be sent only why.
+CREATE TABLE mails (
+    id            BLOB NOT NULL PRIMARY KEY,
+    user_id       BLOB REFERENCES accounts (id) ON DELETE CASCADE,
+    letter        TEXT NOT NULL,
+    sealed        BLOB,
+    queued_at     INTEGER NOT NULL,
+    due_at        INTEGER NOT NULL,
+    tries         INTEGER NOT NULL,
+    claimed_until INTEGER,
+    failed_at     INTEGER,
+    failure       TEXT
+) STRICT;
+CREATE INDEX mails_due ON mails (due_at) WHERE failed_at IS NULL;
+CREATE INDEX mails_of_user ON mails (user_id);
