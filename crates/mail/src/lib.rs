@@ -1,0 +1,1 @@
+//! Sending mail: letters in two languages, and the relay that takes them.

@@ -1,0 +1,1 @@
+//! Passkeys, checked by `webauthn-rs`.

@@ -1,0 +1,1 @@
+//! Identity providers, spoken to by OpenID Connect.

@@ -1,0 +1,1 @@
+//! The outbox in SQL.
