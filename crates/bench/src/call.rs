@@ -30,6 +30,13 @@ impl Call {
         Self { request, proof }
     }
 
+    /// The same with an access token.
+    pub(crate) fn get_as(to: SocketAddr, path: &str, token: &str, proof: Proof) -> Self {
+        let request =
+            format!("GET {path} HTTP/1.1\r\nhost: {to}\r\nauthorization: Bearer {token}\r\n\r\n");
+        Self { request: request.into_bytes(), proof }
+    }
+
     pub(crate) fn post(post: &Post<'_>, proof: Proof) -> Self {
         Self { request: post.bytes(), proof }
     }

@@ -32,22 +32,28 @@ pub(crate) struct Programs {
     server: PathBuf,
 }
 
+/// The server's program: the one that is named, or else the one beside this.
+pub(crate) fn server_program(options: &Options) -> Outcome<PathBuf> {
+    program(options.server.as_deref(), "pia-server")
+}
+
+fn program(given: Option<&Path>, name: &str) -> Outcome<PathBuf> {
+    let this = std::env::current_exe()?;
+    let path = given.map_or_else(|| this.with_file_name(name), Path::to_owned);
+    // The server runs in a folder of its own.
+    std::path::absolute(&path)
+        .ok()
+        .filter(|it| it.is_file())
+        .ok_or_else(|| format!("{} is missing: build {name} first", path.display()).into())
+}
+
 impl Programs {
     /// Those the options name, or else those beside this program.
     pub(crate) fn of(options: &Options) -> Outcome<Self> {
-        let this = std::env::current_exe()?;
-        let named = |given: &Option<PathBuf>, name: &str| -> Outcome<PathBuf> {
-            let path = given.clone().unwrap_or_else(|| this.with_file_name(name));
-            // The server runs in a folder of its own.
-            std::path::absolute(&path)
-                .ok()
-                .filter(|it| it.is_file())
-                .ok_or_else(|| format!("{} is missing: build {name} first", path.display()).into())
-        };
         Ok(Self {
-            demo: named(&options.demo, "pia-demo-upstream")?,
-            proxy: named(&None, "pia-bench-bare-proxy")?,
-            server: named(&options.server, "pia-server")?,
+            demo: program(options.demo.as_deref(), "pia-demo-upstream")?,
+            proxy: program(None, "pia-bench-bare-proxy")?,
+            server: server_program(options)?,
         })
     }
 }
@@ -140,18 +146,11 @@ impl Contenders {
         database: &Database,
         dir: &Path,
     ) -> Outcome<()> {
-        let (address, own) = (free_address()?, dir.join(name.replace(", ", "-")));
         let upstream = self.list.first().ok_or("there is no upstream")?.address;
-        let installation = Installation::prepare(&own, database, address, upstream)?;
-        let mut command = Command::new(program);
-        // Nothing of the environment that this runs in may change a setting.
-        command.env_clear().envs(installation.settings).current_dir(&installation.dir);
-        let mut process = Process::start(name, &mut command, dir)?;
-        let health = health(address);
-        process.wait_for(|| asked(address, &health).is_ok())?;
-        let accounts = Accounts::register(address).map_err(|err| format!("{name}: {err}"))?;
+        let Server { address, process, accounts, dir } =
+            Server::start(name, program, database, (dir, upstream))?;
         let usage = match database {
-            Database::Sqlite => UsageRows::Sqlite(installation.dir.join(DATABASE_FILE)),
+            Database::Sqlite => UsageRows::Sqlite(dir.join(DATABASE_FILE)),
             Database::Postgres(url) => UsageRows::Postgres(Box::new(Session::open(url)?)),
         };
         self.add(name, address, process, Some(Own { accounts, usage }));
@@ -161,6 +160,36 @@ impl Contenders {
     fn add(&mut self, name: &'static str, address: SocketAddr, process: Process, own: Option<Own>) {
         let (whole, stream) = calls(address, None, &self.content);
         self.list.push(Contender { name, address, process, whole, stream, own });
+    }
+}
+
+/// A server that runs, and who may sign in to it.
+pub(crate) struct Server {
+    pub(crate) address: SocketAddr,
+    pub(crate) process: Process,
+    pub(crate) accounts: Accounts,
+    /// The folder that is its own.
+    pub(crate) dir: PathBuf,
+}
+
+impl Server {
+    /// Starts one with a folder of its own below `dir`.
+    pub(crate) fn start(
+        name: &str,
+        program: &Path,
+        database: &Database,
+        (dir, upstream): (&Path, SocketAddr),
+    ) -> Outcome<Self> {
+        let (address, own) = (free_address()?, dir.join(name.replace(", ", "-")));
+        let installation = Installation::prepare(&own, database, address, upstream)?;
+        let mut command = Command::new(program);
+        // Nothing of the environment that this runs in may change a setting.
+        command.env_clear().envs(installation.settings).current_dir(&installation.dir);
+        let mut process = Process::start(name, &mut command, dir)?;
+        let health = health(address);
+        process.wait_for(|| asked(address, &health).is_ok())?;
+        let accounts = Accounts::register(address).map_err(|err| format!("{name}: {err}"))?;
+        Ok(Self { address, process, accounts, dir: installation.dir })
     }
 }
 

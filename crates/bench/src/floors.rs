@@ -94,12 +94,12 @@ fn milliseconds(tries: usize, mut attempt: impl FnMut() -> Outcome<()>) -> Outco
 }
 
 /// The server's default, which is OWASP's.
-fn hasher() -> Outcome<Argon2<'static>> {
+pub(crate) fn hasher() -> Outcome<Argon2<'static>> {
     let params = Params::new(19 * 1024, 2, 1, None).map_err(|err| err.to_string())?;
     Ok(Argon2::new(Algorithm::Argon2id, Version::V0x13, params))
 }
 
-fn hash(argon2: &Argon2<'_>) -> Outcome<()> {
+pub(crate) fn hash(argon2: &Argon2<'_>) -> Outcome<()> {
     let mut out = [0; 32];
     argon2
         .hash_password_into(b"a password of a benchmark", b"sixteen bytes ok", &mut out)

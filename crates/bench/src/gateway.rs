@@ -58,7 +58,7 @@ pub fn gateway(options: &Options) -> Outcome<()> {
     }
     .render();
     std::io::stdout().lock().write_all(report.as_bytes())?;
-    options.out.as_deref().map_or(Ok(()), |file| page::write(file, &report))
+    options.out.as_deref().map_or(Ok(()), |file| page::write(file, "gateway", &report))
 }
 
 /// All rounds; answers how many sign-ins were turned away.

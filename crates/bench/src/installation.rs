@@ -103,12 +103,21 @@ impl Accounts {
 
     /// Signs one of them in; gives the access token.
     pub(crate) fn token(&self) -> Outcome<String> {
-        let call = self.sign_in(0);
+        Ok(self.tokens(0)?.access)
+    }
+
+    /// Signs this one in.
+    pub(crate) fn tokens(&self, number: usize) -> Outcome<Tokens> {
+        let call = self.sign_in(number % ACCOUNTS);
         let answer = Connection::open(self.server)?.exchange(&call.request)?;
         call.check(&answer).map_err(|err| format!("signing in: {err}"))?;
-        let body: Value = serde_json::from_slice(&answer.body)?;
-        let token = body.get("accessToken").and_then(Value::as_str);
-        Ok(token.ok_or("signing in: the answer has no accessToken")?.to_owned())
+        Tokens::read(&answer.body)
+    }
+
+    /// So many sign-ins, spread over all accounts but the first, so that they
+    /// end none of its sessions.
+    pub(crate) fn crowd_of_others(&self, how_many: usize) -> Vec<Call> {
+        (0..how_many).map(|number| self.sign_in(1 + number % (ACCOUNTS - 1))).collect()
     }
 
     /// So many sign-ins, spread over the accounts.
@@ -121,6 +130,23 @@ impl Accounts {
         let path = "/auth/login/local";
         let post = Post { to: self.server, path, token: None, body: &body };
         Call::post(&post, Proof::Holds(b"\"accessToken\":".to_vec()))
+    }
+}
+
+/// What a sign-in or a refresh brings.
+pub(crate) struct Tokens {
+    pub(crate) access: String,
+    pub(crate) refresh: String,
+}
+
+impl Tokens {
+    pub(crate) fn read(body: &[u8]) -> Outcome<Self> {
+        let body: Value = serde_json::from_slice(body)?;
+        let text = |name: &str| -> Outcome<String> {
+            let text = body.get(name).and_then(Value::as_str);
+            Ok(text.ok_or_else(|| format!("the answer has no {name}"))?.to_owned())
+        };
+        Ok(Self { access: text("accessToken")?, refresh: text("refreshToken")? })
     }
 }
 

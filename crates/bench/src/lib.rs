@@ -1,5 +1,5 @@
-//! How fast the server is and how much memory it takes, beside a bare proxy
-//! and the bare upstream.
+//! How fast the server is and how much memory it takes, beside what nothing on
+//! the same machine can be faster than.
 
 mod aims;
 mod answer;
@@ -13,6 +13,7 @@ mod failure;
 mod figures;
 mod floors;
 mod gateway;
+mod identity;
 mod installation;
 mod machine;
 mod metric;
@@ -34,4 +35,5 @@ mod usage_rows;
 pub use bare_proxy::serve;
 pub use failure::Outcome;
 pub use gateway::gateway;
+pub use identity::identity;
 pub use options::{Options, USAGE};

@@ -1,9 +1,9 @@
-//! Runs the benchmarks: `pia-bench gateway`.
+//! Runs the benchmarks: `pia-bench gateway`, `pia-bench identity`.
 
 use std::io::Write;
 use std::process::ExitCode;
 
-use pia_bench::{Options, Outcome, USAGE, gateway};
+use pia_bench::{Options, Outcome, USAGE, gateway, identity};
 
 fn main() -> ExitCode {
     match run(&std::env::args().skip(1).collect::<Vec<_>>()) {
@@ -17,14 +17,13 @@ fn main() -> ExitCode {
 }
 
 fn run(arguments: &[String]) -> Outcome<()> {
+    let asks_for_help = |it: &String| ["help", "--help", "-h"].contains(&it.as_str());
+    if arguments.iter().any(asks_for_help) {
+        return Ok(write!(std::io::stdout(), "{USAGE}")?);
+    }
     match arguments {
-        [bench, rest @ ..] if bench == "gateway" && !rest.iter().any(|it| it == "--help") => {
-            gateway(&Options::parse(rest)?)
-        }
-        [help] if ["help", "--help", "-h"].contains(&help.as_str()) => {
-            Ok(write!(std::io::stdout(), "{USAGE}")?)
-        }
-        [bench, ..] if bench == "gateway" => Ok(write!(std::io::stdout(), "{USAGE}")?),
+        [bench, rest @ ..] if bench == "gateway" => gateway(&Options::parse(rest)?),
+        [bench, rest @ ..] if bench == "identity" => identity(&Options::parse(rest)?),
         _ => Err(USAGE.into()),
     }
 }

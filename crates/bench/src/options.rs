@@ -6,18 +6,20 @@ use crate::failure::Outcome;
 
 /// How the benchmark is called.
 pub const USAGE: &str = "\
-usage: pia-bench gateway [OPTIONS]
+usage: pia-bench gateway|identity [OPTIONS]
 
-  --rounds N          rounds to take the medians over (10; 2 with --quick)
+  --rounds N          rounds to take the medians over (gateway 10, identity 5;
+                      2 with --quick)
   --quick             short loads: to see that it works, not to publish
   --server PATH       the server's program (pia-server beside this one)
-  --demo PATH         the demo upstream's program (pia-demo-upstream beside it)
+  --demo PATH         the demo upstream's program (pia-demo-upstream beside it);
+                      for gateway
   --postgres-url URL  a PostgreSQL where a database may be made and dropped;
                       without it the server is measured on SQLite alone
   --out FILE          write the results into this Markdown file
 ";
 
-/// The command line of `pia-bench gateway`.
+/// The command line behind the benchmark's name.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Options {
     /// How many rounds; as many as the plan says where nothing is said.

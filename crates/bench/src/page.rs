@@ -6,13 +6,11 @@ use std::path::Path;
 
 use crate::failure::Outcome;
 
-const BEGIN: &str = "<!-- bench gateway: begin; this part is written by the benchmark -->\n";
-const END: &str = "<!-- bench gateway: end -->\n";
 const NEW: &str = "# Benchmarks\n\n";
 
 /// Puts the results into the file, in place of the ones before. What people
 /// wrote around them stays.
-pub(crate) fn write(file: &Path, results: &str) -> Outcome<()> {
+pub(crate) fn write(file: &Path, bench: &str, results: &str) -> Outcome<()> {
     let before = match fs::read_to_string(file) {
         Ok(text) => text,
         Err(err) if err.kind() == ErrorKind::NotFound => NEW.to_owned(),
@@ -21,16 +19,18 @@ pub(crate) fn write(file: &Path, results: &str) -> Outcome<()> {
     if let Some(dir) = file.parent() {
         fs::create_dir_all(dir)?;
     }
-    fs::write(file, with_results(&before, results))
+    fs::write(file, with_results(&before, bench, results))
         .map_err(|err| format!("{}: {err}", file.display()).into())
 }
 
-fn with_results(page: &str, results: &str) -> String {
-    let parts = page.split_once(BEGIN).and_then(|(before, rest)| {
-        rest.split_once(END).map(|(_, after)| (before.to_owned(), after))
+fn with_results(page: &str, bench: &str, results: &str) -> String {
+    let begin = format!("<!-- bench {bench}: begin; this part is written by the benchmark -->\n");
+    let end = format!("<!-- bench {bench}: end -->\n");
+    let parts = page.split_once(&begin).and_then(|(before, rest)| {
+        rest.split_once(&end).map(|(_, after)| (before.to_owned(), after))
     });
     let (before, after) = parts.unwrap_or_else(|| (format!("{}\n\n", page.trim_end()), ""));
-    format!("{before}{BEGIN}\n{}\n\n{END}{after}", results.trim())
+    format!("{before}{begin}\n{}\n\n{end}{after}", results.trim())
 }
 
 #[cfg(test)]
@@ -39,15 +39,15 @@ mod tests {
 
     #[test]
     fn results_replace_the_ones_before_and_nothing_else() {
-        let first = with_results("# Benchmarks\n\nRead with care.\n", "old");
+        let first = with_results("# Benchmarks\n\nRead with care.\n", "gateway", "old");
         let page = format!("{first}\nWhat bounds it.\n");
 
-        let again = with_results(&page, "new");
+        let again = with_results(&page, "gateway", "new");
 
         assert!(again.starts_with("# Benchmarks\n\nRead with care.\n\n<!-- bench"), "{again}");
         assert!(again.contains("\nnew\n") && !again.contains("old"), "{again}");
         assert!(again.ends_with("\nWhat bounds it.\n"), "{again}");
-        assert_eq!(with_results(&again, "new"), again);
+        assert_eq!(with_results(&again, "gateway", "new"), again);
     }
 
     #[test]
@@ -55,7 +55,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("docs/benchmarks.md");
 
-        write(&file, "results").unwrap();
+        write(&file, "gateway", "results").unwrap();
 
         let text = fs::read_to_string(file).unwrap();
         assert!(text.starts_with("# Benchmarks\n\n") && text.contains("\nresults\n"), "{text}");

@@ -64,7 +64,14 @@ impl Process {
     pub(crate) fn resident(&self) -> Outcome<f64> {
         let text = fs::read_to_string(format!("/proc/{}/status", self.child.id()))
             .map_err(|err| self.failed(&format!("is gone ({err})")))?;
-        resident(&text).ok_or_else(|| self.failed("has a memory size that cannot be read"))
+        memory(&text, "VmRSS:").ok_or_else(|| self.failed("has a memory size that cannot be read"))
+    }
+
+    /// The most memory that it ever held resident, in MB.
+    pub(crate) fn peak(&self) -> Outcome<f64> {
+        let text = fs::read_to_string(format!("/proc/{}/status", self.child.id()))
+            .map_err(|err| self.failed(&format!("is gone ({err})")))?;
+        memory(&text, "VmHWM:").ok_or_else(|| self.failed("has a memory size that cannot be read"))
     }
 
     fn failed(&self, how: &str) -> Box<dyn std::error::Error + Send + Sync> {
@@ -109,8 +116,8 @@ fn ticks(stat: &str) -> Option<u32> {
     user.checked_add(system)
 }
 
-fn resident(status: &str) -> Option<f64> {
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+fn memory(status: &str, name: &str) -> Option<f64> {
+    let line = status.lines().find_map(|line| line.strip_prefix(name))?;
     let kibibytes: u32 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
     Some(f64::from(kibibytes) * 1024.0 / 1e6)
 }
@@ -131,8 +138,8 @@ mod tests {
     fn resident_memory_is_told_in_megabytes() {
         let status = "Name:\tx\nVmHWM:\t  9999 kB\nVmRSS:\t   125000 kB\n";
 
-        assert_eq!(resident(status), Some(128.0));
-        assert_eq!(resident("Name:\tx\n"), None);
+        assert_eq!(memory(status, "VmRSS:"), Some(128.0));
+        assert_eq!(memory("Name:\tx\n", "VmRSS:"), None);
     }
 
     #[test]

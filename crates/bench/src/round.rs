@@ -77,15 +77,16 @@ impl Round<'_> {
         let mut turned_away = 0;
         for (place, server, own) in self.contenders.servers() {
             let crowd = own.accounts.crowd(self.plan.sign_ins);
-            let came = sign_ins(server.address, &health(server.address), &crowd)
+            let came = sign_ins(server.address, &[health(server.address)], &crowd)
                 .map_err(|err| format!("{}: {err}", server.name))?;
             self.contenders.settle()?;
             turned_away += came.turned_away;
-            for (metric, value) in [
+            let health = came.p99s.into_iter().map(|it| (Metric::Health, it));
+            let others = [
                 (Metric::SignIns, came.per_second),
-                (Metric::Health, came.health_p99),
                 (Metric::ResidentAfterSignIns, server.process.resident()?),
-            ] {
+            ];
+            for (metric, value) in others.into_iter().chain(health) {
                 self.figures.note(place, metric, value);
             }
         }

@@ -1,0 +1,87 @@
+//! The benchmark of signing in, from its programs to its report.
+
+mod figures;
+mod hashes;
+mod refreshes;
+mod report;
+mod round;
+
+use std::io::Write;
+use std::net::SocketAddr;
+use std::path::Path;
+use std::time::Duration;
+
+use crate::contenders::{Server, server_program};
+use crate::failure::Outcome;
+use crate::installation::Database;
+use crate::options::Options;
+use crate::postgres::OwnDatabase;
+use crate::{machine, page};
+use figures::Figures;
+use report::Report;
+use round::Round;
+
+/// How long each load lasts, and how many rounds there are.
+#[derive(Debug, Clone, Copy)]
+struct Plan {
+    rounds: u32,
+    /// How long passwords are hashed, signed in with, and tokens refreshed.
+    load: Duration,
+    /// How many sign-ins are asked for at once.
+    storm: usize,
+    quick: bool,
+}
+
+impl Plan {
+    fn of(options: &Options) -> Self {
+        let plan = if options.quick {
+            Self { rounds: 2, load: Duration::from_millis(500), storm: 50, quick: true }
+        } else {
+            Self { rounds: 5, load: Duration::from_secs(4), storm: 500, quick: false }
+        };
+        Self { rounds: options.rounds.unwrap_or(plan.rounds), ..plan }
+    }
+}
+
+/// Runs the rounds, prints the report and writes it down where that is asked.
+///
+/// It fails where a server answers wrongly, never because of a time.
+pub fn identity(options: &Options) -> Outcome<()> {
+    let (plan, program) = (Plan::of(options), server_program(options)?);
+    let dir = tempfile::tempdir()?;
+    // Declared before the servers, so that they end before it is dropped.
+    let postgres = options.postgres_url.as_deref().map(OwnDatabase::create).transpose()?;
+    let mut machine = machine::describe(dir.path());
+    if let Some(database) = &postgres {
+        machine.push(("PostgreSQL", database.describe()?));
+    }
+    let servers = start(&program, postgres.as_ref(), dir.path())?;
+    let mut figures = Figures::default();
+    let mut turned_away = 0;
+    for number in 1..=plan.rounds {
+        drop(writeln!(std::io::stderr().lock(), "pia-bench: round {number} of {}", plan.rounds));
+        turned_away += Round { plan: &plan, servers: &servers, figures: &mut figures }.run()?;
+    }
+    let names: Vec<_> = servers.iter().map(|(name, _)| *name).collect();
+    let report = Report { plan: &plan, machine: &machine, servers: &names, figures: &figures };
+    let report = report.render(turned_away);
+    std::io::stdout().lock().write_all(report.as_bytes())?;
+    options.out.as_deref().map_or(Ok(()), |file| page::write(file, "identity", &report))
+}
+
+fn start(
+    program: &Path,
+    postgres: Option<&OwnDatabase>,
+    dir: &Path,
+) -> Outcome<Vec<(&'static str, Server)>> {
+    // Nobody is asked there: models play no part in this.
+    let nowhere = SocketAddr::from(([127, 0, 0, 1], 9));
+    let mut databases = vec![("server, SQLite", Database::Sqlite)];
+    databases.extend(postgres.map(|it| ("server, PostgreSQL", Database::Postgres(it.url.clone()))));
+    databases
+        .into_iter()
+        .map(|(name, database)| {
+            Ok((name, Server::start(name, program, &database, (dir, nowhere))?))
+        })
+        .collect()
+}

@@ -1,0 +1,32 @@
+//! How many passwords this machine could hash if it did nothing else.
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::failure::Outcome;
+use crate::floors::{hash, hasher};
+use crate::stats::count;
+
+/// Hashes a second on all cores, with the server's default cost.
+pub(super) fn per_second(lasts: Duration) -> Outcome<f64> {
+    let cores = thread::available_parallelism().map_or(1, usize::from);
+    let begun = Instant::now();
+    let made = thread::scope(|scope| {
+        let workers: Vec<_> = (0..cores).map(|_| scope.spawn(|| until(begun + lasts))).collect();
+        workers
+            .into_iter()
+            .map(|it| it.join().unwrap_or_else(|_| Err("a hasher panicked".into())))
+            .sum::<Outcome<usize>>()
+    })?;
+    Ok(count(made) / begun.elapsed().as_secs_f64())
+}
+
+fn until(end: Instant) -> Outcome<usize> {
+    let argon2 = hasher()?;
+    let mut made = 0;
+    while Instant::now() < end {
+        hash(&argon2)?;
+        made += 1;
+    }
+    Ok(made)
+}
