@@ -5,11 +5,11 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use diesel::{ConnectionError, ConnectionResult};
-use diesel_async::AsyncPgConnection;
 use diesel_async::pooled_connection::deadpool::Pool;
 use diesel_async::pooled_connection::{
     AsyncDieselConnectionManager, ManagerConfig, PoolableConnection, RecyclingMethod, SetupCallback,
 };
+use diesel_async::{AsyncPgConnection, SimpleAsyncConnection};
 use futures_util::FutureExt;
 use tokio::runtime::Handle;
 
@@ -26,6 +26,18 @@ pub(crate) const SQLITE_WRITES: &str = "
     PRAGMA foreign_keys = ON;
     PRAGMA secure_delete = ON;";
 const SQLITE_READS: &str = "PRAGMA busy_timeout = 5000; PRAGMA query_only = ON;";
+
+/// Nobody waits longer for an answer than this, so that nothing may take
+/// longer: a statement that goes on for ever would keep its connection. What
+/// the operator has set, in the connection string or the role, stays.
+const POSTGRES_LIMITS: &str = "
+    SELECT set_config(name, wanted, false)
+    FROM (VALUES
+        ('statement_timeout', '60s'),
+        ('lock_timeout', '30s'),
+        ('idle_in_transaction_session_timeout', '60s')
+    ) AS limits (name, wanted)
+    WHERE current_setting(name) = '0'";
 
 const SQLITE_READERS: usize = 4;
 const LONGEST_WAIT: Duration = Duration::from_secs(5);
@@ -122,8 +134,13 @@ fn postgres_setup(connector: Connector) -> SetupCallback<AsyncPgConnection> {
     let main = Handle::current();
     Box::new(move |_| {
         let (main, connector) = (main.clone(), connector.clone());
-        async move { main.spawn(async move { connector.connect().await }).await.map_err(lost)? }
-            .boxed()
+        let open = async move {
+            let mut conn = connector.connect().await?;
+            let limits = conn.batch_execute(POSTGRES_LIMITS).await;
+            limits.map_err(ConnectionError::CouldntSetupConfiguration)?;
+            Ok(conn)
+        };
+        async move { main.spawn(open).await.map_err(lost)? }.boxed()
     })
 }
 

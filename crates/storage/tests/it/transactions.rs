@@ -56,6 +56,25 @@ async fn of_two_that_deadlock_both_end_well() {
     assert_eq!(turns(&db, "b").await.unwrap(), 2);
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn no_statement_goes_on_for_ever_and_the_operators_limit_stays() {
+    let fresh = Fresh::postgres().await;
+    let limit = async |options: &str| {
+        let target = Target::parse(Provider::Postgres, &format!("{}{options}", fresh.url)).unwrap();
+        let db = Database::open(&target, Options::default()).unwrap();
+        let shown = diesel::dsl::sql::<diesel::sql_types::Text>(
+            "SELECT current_setting('statement_timeout') || ' ' || current_setting('lock_timeout')",
+        );
+        let read = async {
+            on_conn!(db.reader(), |conn| Ok::<_, DbError>(shown.get_result::<String>(conn).await?))
+        };
+        read.await.unwrap()
+    };
+
+    assert_eq!(limit("").await, "1min 30s");
+    assert_eq!(limit("?options=-c%20statement_timeout%3D2s").await, "2s 30s");
+}
+
 /// Locks one row, waits until the other has locked one, and locks the second.
 async fn crossing(
     db: &Database,
