@@ -1,6 +1,6 @@
 //! What storage must do on every backend.
 
-#![expect(clippy::expect_used, clippy::unwrap_used, reason = "tests")]
+#![expect(clippy::expect_used, clippy::indexing_slicing, clippy::unwrap_used, reason = "tests")]
 
 mod cluster;
 mod effects;
