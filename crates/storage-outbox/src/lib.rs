@@ -1,1 +1,5 @@
 //! The outbox in SQL.
+
+mod outbox;
+
+pub use outbox::SqlOutbox;

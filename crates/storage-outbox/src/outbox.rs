@@ -1,0 +1,188 @@
+//! Mails that wait to be sent, in SQL.
+
+use async_trait::async_trait;
+use diesel::prelude::*;
+use diesel_async::RunQueryDsl;
+use pia_kernel::{MailId, Timestamp, Unavailable};
+use pia_outbox::{Claim, Claimed, Outbox, OutgoingLetter, OutgoingMail};
+use pia_sealing::OpenError;
+use pia_storage::schema::mails::{
+    self, claimed_until, due_at, failed_at, failure, id, queued_at, sealed, tries,
+};
+use pia_storage::{Database, DbError, DbInstant, DbUid, StoredLetter, on_conn};
+
+/// How many due mails are looked at together. More than there are postmen, so
+/// that one who is outrun at the first still gets another.
+const AT_ONCE: i64 = 32;
+
+/// The outbox in SQL.
+#[derive(Debug, Clone)]
+pub struct SqlOutbox {
+    db: Database,
+}
+
+/// What is read of a mail that was claimed.
+type Row = (DbUid, i32, DbInstant, Option<Vec<u8>>);
+
+/// Whether a mail is to be sent, and nobody is about to.
+macro_rules! is_due {
+    ($now:expr) => {
+        failed_at
+            .is_null()
+            .and(due_at.le($now))
+            .and(claimed_until.is_null().or(claimed_until.le($now)))
+    };
+}
+
+/// A mail, while the claim on it is the last that was made.
+macro_rules! of_claim {
+    ($claim:expr) => {
+        mails::table
+            .find(DbUid($claim.mail.0))
+            .filter(failed_at.is_null().and(tries.eq(number($claim.tries))))
+    };
+}
+
+impl SqlOutbox {
+    /// The mails kept in `db`.
+    pub fn new(db: Database) -> Self {
+        Self { db }
+    }
+
+    /// Looks for mails without a lock, and then takes one by a statement that
+    /// does so only while it is still to be had.
+    async fn take(&self, now: Timestamp, until: Timestamp) -> Result<Option<Row>, DbError> {
+        loop {
+            let due = self.due(DbInstant(now)).await?;
+            if due.is_empty() {
+                return Ok(None);
+            }
+            for mail in due {
+                let taken = self.take_this(mail, DbInstant(now), DbInstant(until)).await?;
+                if taken.is_some() {
+                    return Ok(taken);
+                }
+            }
+            // Others took all of them, so that none is found again.
+        }
+    }
+
+    async fn due(&self, now: DbInstant) -> Result<Vec<DbUid>, DbError> {
+        let due = mails::table.filter(is_due!(now)).order((due_at, id)).select(id).limit(AT_ONCE);
+        on_conn!(self.db.reader(), |conn| Ok(due.load(conn).await?))
+    }
+
+    async fn take_this(
+        &self,
+        mail: DbUid,
+        now: DbInstant,
+        until: DbInstant,
+    ) -> Result<Option<Row>, DbError> {
+        let free = mails::table.find(mail).filter(is_due!(now));
+        let claim = diesel::update(free)
+            .set((claimed_until.eq(until), tries.eq(tries + 1)))
+            .returning((id, tries, queued_at, sealed));
+        on_conn!(self.db.writer(), |conn| Ok(claim.get_result(conn).await.optional()?))
+    }
+
+    fn read(&self, row: Row) -> Result<Claimed, DbError> {
+        let (mail, count, queued, content) = row;
+        let claim = Claim {
+            mail: MailId(mail.0),
+            tries: u32::try_from(count).unwrap_or_default(),
+            queued_at: queued.0,
+        };
+        let content = content.unwrap_or_default();
+        Ok(match StoredLetter::open(self.db.seal()?, claim.mail, &content) {
+            Ok(stored) => {
+                let letter = letter(stored);
+                Claimed::Mail(Box::new(OutgoingMail { claim, letter }))
+            }
+            Err(OpenError::Unavailable(err)) => return Err(err.into()),
+            Err(OpenError::OtherKey(_)) => Claimed::Locked(claim),
+            Err(OpenError::Shredded | OpenError::Malformed | OpenError::Forged) => {
+                Claimed::Ruined(claim)
+            }
+        })
+    }
+
+    async fn remove(&self, claim: Claim) -> Result<(), DbError> {
+        let row = mails::table.find(DbUid(claim.mail.0));
+        on_conn!(self.db.writer(), |conn| diesel::delete(row).execute(conn).await?);
+        Ok(())
+    }
+
+    async fn put_back(&self, claim: Claim, due: Timestamp, why: &str) -> Result<(), DbError> {
+        let update = diesel::update(of_claim!(claim)).set((
+            due_at.eq(DbInstant(due)),
+            claimed_until.eq(None::<DbInstant>),
+            failure.eq(why),
+        ));
+        on_conn!(self.db.writer(), |conn| update.execute(conn).await?);
+        Ok(())
+    }
+
+    async fn wipe(&self, claim: Claim, at: Timestamp, why: &str) -> Result<(), DbError> {
+        let update = diesel::update(of_claim!(claim)).set((
+            sealed.eq(None::<Vec<u8>>),
+            claimed_until.eq(None::<DbInstant>),
+            failed_at.eq(DbInstant(at)),
+            failure.eq(why),
+        ));
+        on_conn!(self.db.writer(), |conn| update.execute(conn).await?);
+        Ok(())
+    }
+
+    async fn count(&self) -> Result<i64, DbError> {
+        let waiting = mails::table.filter(failed_at.is_null()).count();
+        Ok(on_conn!(self.db.reader(), |conn| waiting.get_result(conn).await?))
+    }
+
+    async fn forget(&self, before: Timestamp) -> Result<usize, DbError> {
+        let before = DbInstant(before);
+        let stale = failed_at.is_null().and(queued_at.le(before));
+        let stale = mails::table.filter(failed_at.le(before).or(stale));
+        Ok(on_conn!(self.db.writer(), |conn| diesel::delete(stale).execute(conn).await?))
+    }
+}
+
+#[async_trait]
+impl Outbox for SqlOutbox {
+    async fn claim(
+        &self,
+        now: Timestamp,
+        until: Timestamp,
+    ) -> Result<Option<Claimed>, Unavailable> {
+        let taken = self.take(now, until).await?;
+        Ok(taken.map(|it| self.read(it)).transpose()?)
+    }
+
+    async fn sent(&self, claim: Claim) -> Result<(), Unavailable> {
+        Ok(self.remove(claim).await?)
+    }
+
+    async fn retry(&self, claim: Claim, due: Timestamp, why: &str) -> Result<(), Unavailable> {
+        Ok(self.put_back(claim, due, why).await?)
+    }
+
+    async fn give_up(&self, claim: Claim, at: Timestamp, why: &str) -> Result<(), Unavailable> {
+        Ok(self.wipe(claim, at, why).await?)
+    }
+
+    async fn waiting(&self) -> Result<u64, Unavailable> {
+        Ok(u64::try_from(self.count().await?).unwrap_or_default())
+    }
+
+    async fn sweep(&self, before: Timestamp) -> Result<u64, Unavailable> {
+        Ok(self.forget(before).await? as u64)
+    }
+}
+
+fn letter(stored: StoredLetter) -> OutgoingLetter {
+    let StoredLetter { to, letter, fields, language, at, address, agent } = stored;
+    OutgoingLetter { to, name: letter, fields, language, at, address, agent }
+}
+
+fn number(count: u32) -> i32 {
+    i32::try_from(count).unwrap_or(i32::MAX)
+}

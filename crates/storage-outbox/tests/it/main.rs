@@ -1,0 +1,5 @@
+//! What the outbox must do on every backend.
+
+#![expect(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "tests")]
+
+mod outbox;

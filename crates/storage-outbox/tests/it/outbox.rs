@@ -1,0 +1,218 @@
+//! Mails that wait to be sent.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use diesel::prelude::*;
+use diesel_async::RunQueryDsl;
+use futures_util::future::join_all;
+use pia_kernel::{Effects, Letter, Live, Origin, Secret, Timestamp};
+use pia_outbox::{Claim, Claimed, Outbox, OutgoingMail};
+use pia_sealing::{MasterKeys, ServerSeal};
+use pia_storage::schema::mails;
+use pia_storage::{Database, DbError, DbInstant, WriteEffects, in_tx, on_conn};
+use pia_storage_outbox::SqlOutbox;
+
+pia_testkit::contract! {
+    a_claimed_mail_says_what_was_queued,
+    of_many_who_ask_at_once_each_mail_goes_to_one,
+    mails_go_in_the_order_they_are_due,
+    a_claim_that_ended_lets_another_have_the_mail,
+    what_was_sent_is_gone,
+    a_mail_that_is_retried_waits_until_it_is_due,
+    whoever_lost_the_claim_changes_nothing,
+    of_a_mail_that_was_given_up_only_why_is_kept,
+    a_mail_of_another_key_is_locked,
+    a_mail_that_was_changed_is_ruined,
+    what_was_given_up_or_never_sent_is_forgotten,
+}
+
+const START: Timestamp = Timestamp::UNIX_EPOCH;
+const CLAIM: Duration = Duration::from_mins(5);
+
+async fn queue(db: &Database, link: &str, at: Timestamp) {
+    let letter = Letter::new("invitation").with("link", link).to_address(at, "ada@example.org");
+    let effects = Effects { audit: vec![], mail: vec![letter] };
+    let writing = async {
+        in_tx!(db, async |conn| -> Result<(), DbError> { conn.write_effects(db, &effects).await })
+    };
+    let origin = Origin {
+        address: Some("192.0.2.7".parse().unwrap()),
+        agent: Some("an agent".into()),
+        ..Origin::default()
+    };
+    origin.scope(writing).await.unwrap();
+}
+
+async fn claim(outbox: &SqlOutbox, now: Timestamp) -> Option<OutgoingMail> {
+    match outbox.claim(now, now + CLAIM).await.unwrap() {
+        Some(Claimed::Mail(mail)) => Some(*mail),
+        Some(other) => panic!("{other:?}"),
+        None => None,
+    }
+}
+
+type Kept = (i32, Option<Vec<u8>>, Option<DbInstant>, Option<String>);
+
+/// What is kept of the one mail that there is.
+async fn kept(db: &Database) -> Option<Kept> {
+    let row = mails::table.select((mails::tries, mails::sealed, mails::failed_at, mails::failure));
+    let found: Result<_, DbError> =
+        async { on_conn!(db.reader(), |conn| Ok(row.first(conn).await.optional()?)) }.await;
+    found.unwrap()
+}
+
+async fn a_claimed_mail_says_what_was_queued(db: Database) {
+    let outbox = SqlOutbox::new(db.clone());
+    queue(&db, "https://pia.example/1", START).await;
+
+    let mail = claim(&outbox, START).await.unwrap();
+
+    assert_eq!((mail.claim.tries, mail.claim.queued_at), (1, START));
+    assert_eq!((&*mail.letter.to, &*mail.letter.name), ("ada@example.org", "invitation"));
+    assert_eq!(mail.letter.fields["link"], "https://pia.example/1");
+    assert_eq!(mail.letter.address, Some("192.0.2.7".parse().unwrap()));
+    assert_eq!(mail.letter.agent.as_deref(), Some("an agent"));
+    assert!(!format!("{mail:?}").contains("pia.example"));
+}
+
+async fn of_many_who_ask_at_once_each_mail_goes_to_one(db: Database) {
+    let outbox = SqlOutbox::new(db.clone());
+    for it in 0..20 {
+        queue(&db, &it.to_string(), START).await;
+    }
+
+    let all = join_all((0..32).map(|_| claim(&outbox, START))).await;
+
+    let got: Vec<_> =
+        all.into_iter().flatten().map(|it| it.letter.fields["link"].clone()).collect();
+    let different: BTreeSet<_> = got.iter().collect();
+    assert_eq!((got.len(), different.len()), (20, 20));
+    assert_eq!(outbox.waiting().await.unwrap(), 20);
+}
+
+async fn mails_go_in_the_order_they_are_due(db: Database) {
+    let outbox = SqlOutbox::new(db.clone());
+    for seconds in [3, 1, 2, 9] {
+        queue(&db, &seconds.to_string(), START + Duration::from_secs(seconds)).await;
+    }
+
+    let mut got = Vec::new();
+    while let Some(mail) = claim(&outbox, START + Duration::from_secs(5)).await {
+        got.push(mail.letter.fields["link"].clone());
+    }
+
+    assert_eq!(got, ["1", "2", "3"]);
+}
+
+async fn a_claim_that_ended_lets_another_have_the_mail(db: Database) {
+    let outbox = SqlOutbox::new(db.clone());
+    queue(&db, "x", START).await;
+    claim(&outbox, START).await.unwrap();
+    let just_before = Timestamp::from_micros((START + CLAIM).micros() - 1);
+
+    let early = claim(&outbox, just_before).await;
+    let late = claim(&outbox, START + CLAIM).await;
+
+    assert!(early.is_none());
+    assert_eq!(late.unwrap().claim.tries, 2);
+}
+
+async fn what_was_sent_is_gone(db: Database) {
+    let outbox = SqlOutbox::new(db.clone());
+    queue(&db, "x", START).await;
+    let mail = claim(&outbox, START).await.unwrap();
+
+    outbox.sent(mail.claim).await.unwrap();
+    outbox.sent(mail.claim).await.unwrap();
+
+    assert_eq!(kept(&db).await, None);
+    assert_eq!(outbox.waiting().await.unwrap(), 0);
+}
+
+async fn a_mail_that_is_retried_waits_until_it_is_due(db: Database) {
+    let outbox = SqlOutbox::new(db.clone());
+    queue(&db, "x", START).await;
+    let mail = claim(&outbox, START).await.unwrap();
+    let later = START + Duration::from_mins(1);
+
+    outbox.retry(mail.claim, later, "451").await.unwrap();
+
+    let early = claim(&outbox, START + Duration::from_secs(59)).await;
+    assert!(early.is_none());
+    assert_eq!(kept(&db).await.unwrap().3.as_deref(), Some("451"));
+    assert_eq!(claim(&outbox, later).await.unwrap().claim.tries, 2);
+}
+
+async fn whoever_lost_the_claim_changes_nothing(db: Database) {
+    let outbox = SqlOutbox::new(db.clone());
+    queue(&db, "x", START).await;
+    let first = claim(&outbox, START).await.unwrap();
+    let second = claim(&outbox, START + CLAIM).await.unwrap();
+
+    outbox.retry(first.claim, START, "late").await.unwrap();
+    outbox.give_up(first.claim, START, "late").await.unwrap();
+
+    let (tries, sealed, failed, why) = kept(&db).await.unwrap();
+    assert_eq!((tries, failed, why), (2, None, None));
+    assert!(sealed.is_some());
+    assert!(claim(&outbox, START + CLAIM).await.is_none(), "it is the second's still");
+    outbox.give_up(second.claim, START, "550").await.unwrap();
+    outbox.retry(second.claim, START, "late").await.unwrap();
+    assert!(kept(&db).await.unwrap().2.is_some(), "what was given up stays so");
+}
+
+async fn of_a_mail_that_was_given_up_only_why_is_kept(db: Database) {
+    let outbox = SqlOutbox::new(db.clone());
+    queue(&db, "x", START).await;
+    let mail = claim(&outbox, START).await.unwrap();
+
+    outbox.give_up(mail.claim, START, "550").await.unwrap();
+
+    let why = Some("550".to_owned());
+    assert_eq!(kept(&db).await, Some((1, None, Some(DbInstant(START)), why)));
+    assert!(claim(&outbox, START + CLAIM * 9).await.is_none());
+    assert_eq!(outbox.waiting().await.unwrap(), 0);
+}
+
+async fn a_mail_of_another_key_is_locked(db: Database) {
+    queue(&db, "x", START).await;
+    let keys = MasterKeys { current: Secret::new([8; 32]), previous: None };
+    let other = db.clone().with_effects(ServerSeal::new(keys), Live::new(true));
+
+    let locked = SqlOutbox::new(other).claim(START, START + CLAIM).await.unwrap();
+    let ours = claim(&SqlOutbox::new(db), START + CLAIM).await;
+
+    assert!(matches!(locked, Some(Claimed::Locked(Claim { tries: 1, .. }))));
+    assert!(ours.is_some());
+}
+
+async fn a_mail_that_was_changed_is_ruined(db: Database) {
+    queue(&db, "x", START).await;
+    let mut content = kept(&db).await.unwrap().1.unwrap();
+    *content.last_mut().unwrap() ^= 1;
+    let change = diesel::update(mails::table).set(mails::sealed.eq(content));
+    let done: Result<usize, DbError> =
+        async { on_conn!(db.writer(), |conn| Ok(change.execute(conn).await?)) }.await;
+
+    let ruined = SqlOutbox::new(db).claim(START, START + CLAIM).await.unwrap();
+
+    assert_eq!(done.unwrap(), 1);
+    assert!(matches!(ruined, Some(Claimed::Ruined(_))));
+}
+
+async fn what_was_given_up_or_never_sent_is_forgotten(db: Database) {
+    let outbox = SqlOutbox::new(db.clone());
+    let (day, month) = (START + Duration::from_hours(24), START + Duration::from_hours(720));
+    for at in [START, day, month] {
+        queue(&db, "x", at).await;
+    }
+    let given_up = claim(&outbox, START).await.unwrap();
+    outbox.give_up(given_up.claim, month, "550").await.unwrap();
+
+    let never_sent = outbox.sweep(day).await.unwrap();
+    let given_up = outbox.sweep(month).await.unwrap();
+
+    assert_eq!((never_sent, given_up), (1, 2));
+    assert_eq!(outbox.waiting().await.unwrap(), 0);
+}
