@@ -3,5 +3,7 @@
 mod clock;
 #[cfg(feature = "databases")]
 pub mod databases;
+#[cfg(feature = "relay")]
+pub mod relay;
 
 pub use clock::{FixedClock, ManualClock};

@@ -1,0 +1,204 @@
+//! A mail relay of a test's own: Python's `aiosmtpd`, which knows nothing of
+//! how we write mails.
+
+#![expect(clippy::expect_used, reason = "only tests come here")]
+
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::Duration;
+
+use serde::Deserialize;
+use serde_json::json;
+use tempfile::TempDir;
+use tokio::io::{AsyncBufReadExt, BufReader, Lines};
+use tokio::process::{Child, ChildStdout, Command};
+use tokio::sync::Mutex;
+
+const SCRIPT: &str = include_str!("relay.py");
+/// Longer than anything a test waits for on purpose.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// How a relay behaves. By default it takes everything from anybody, in plain.
+#[derive(Debug, Clone, Default)]
+pub struct Behaviour {
+    /// What it speaks.
+    pub tls: RelayTls,
+    /// Name and password that it asks for.
+    pub user: Option<(&'static str, &'static str)>,
+    /// How many mails it puts off before it takes one.
+    pub defer: u32,
+    /// In how many mails it hangs up, in the middle of them.
+    pub drop: u32,
+    /// Whether it knows nobody.
+    pub refuse: bool,
+    /// Whether it takes mail from nobody.
+    pub refuse_sender: bool,
+    /// Whether it never says a word.
+    pub silent: bool,
+    /// On which port it listens; on any if it is none.
+    pub port: u16,
+}
+
+/// What a relay speaks.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum RelayTls {
+    /// No TLS.
+    #[default]
+    Never,
+    /// TLS, once it was asked for, and nothing before.
+    StartTls,
+    /// TLS from the beginning.
+    Wrapped,
+}
+
+/// A mail that was delivered.
+#[derive(Debug, Clone, Deserialize)]
+pub struct DeliveredMail {
+    /// From whom it came, as the envelope says.
+    pub from: String,
+    /// To whom it went, as the envelope says.
+    pub to: Vec<String>,
+    /// The headers, decoded, with their names in lower case.
+    pub headers: Vec<(String, String)>,
+    /// What programs show that show no HTML.
+    pub text: String,
+    /// What others show.
+    pub html: String,
+    /// All of it, as it came.
+    pub raw: String,
+    /// Whether nobody could read along.
+    pub encrypted: bool,
+    /// By whom it was handed over, if the relay asks.
+    pub user: Option<String>,
+    /// Over which of the relay's connections it came, counted from one.
+    pub connection: u32,
+}
+
+impl DeliveredMail {
+    /// The one header of this name.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        let mut found = self.headers.iter().filter(|(it, _)| it == name);
+        let first = found.next().map(|(_, value)| value.as_str());
+        first.filter(|_| found.next().is_none())
+    }
+
+    /// Its subject.
+    pub fn subject(&self) -> &str {
+        self.header("subject").unwrap_or_default()
+    }
+
+    /// The links in its text, in their order; the first is what it asks for, if
+    /// it asks for something.
+    pub fn links(&self) -> Vec<String> {
+        let words = self.text.split_whitespace();
+        words.filter(|it| it.starts_with("http")).map(str::to_owned).collect()
+    }
+
+    /// The first of its links.
+    pub fn link(&self) -> String {
+        self.links().into_iter().next().expect("a link")
+    }
+}
+
+/// A relay that runs until it is dropped.
+pub struct Relay {
+    /// Where it listens, on `127.0.0.1` alone.
+    pub port: u16,
+    /// The certificate that it shows, which is for `localhost`.
+    pub certificate: PathBuf,
+    child: Child,
+    told: Mutex<Lines<BufReader<ChildStdout>>>,
+    _dir: TempDir,
+}
+
+impl Relay {
+    /// One that takes everything.
+    pub async fn start() -> Self {
+        Self::that(Behaviour::default()).await
+    }
+
+    /// One that behaves so.
+    pub async fn that(behaviour: Behaviour) -> Self {
+        let dir = tempfile::tempdir().expect("a temporary folder");
+        let certificate = certify(dir.path());
+        let mut child = Command::new(python())
+            .args(["-c", SCRIPT, &options(&behaviour, dir.path())])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .kill_on_drop(true)
+            .spawn()
+            .expect("the interpreter that TEST_PYTHON names");
+        let stdout = child.stdout.take().expect("an output");
+        let mut told = BufReader::new(stdout).lines();
+        let first: Listening = read(&mut told).await.expect("a relay that listens");
+        Self { port: first.port, certificate, child, told: Mutex::new(told), _dir: dir }
+    }
+
+    /// How settings name where it is.
+    pub fn host(&self) -> &'static str {
+        "localhost"
+    }
+
+    /// The next mail that it takes.
+    pub async fn next_mail(&self) -> DeliveredMail {
+        read(&mut *self.told.lock().await).await.expect("a mail")
+    }
+
+    /// Ends it. Answers the mails that it took and that were not asked for.
+    pub async fn stop(mut self) -> Vec<DeliveredMail> {
+        drop(self.child.stdin.take());
+        let mut told = self.told.lock().await;
+        let mut left = Vec::new();
+        while let Some(mail) = read(&mut told).await {
+            left.push(mail);
+        }
+        left
+    }
+}
+
+#[derive(Deserialize)]
+struct Listening {
+    port: u16,
+}
+
+async fn read<T: for<'a> Deserialize<'a>>(told: &mut Lines<BufReader<ChildStdout>>) -> Option<T> {
+    let line = tokio::time::timeout(PATIENCE, told.next_line()).await;
+    let line = line.expect("a word from the relay in time").expect("a readable output")?;
+    Some(serde_json::from_str(&line).expect("a line of JSON"))
+}
+
+fn python() -> String {
+    #[expect(clippy::disallowed_methods, reason = "a test asks the environment itself")]
+    let python = std::env::var("TEST_PYTHON");
+    python.expect("TEST_PYTHON is not set: run `cargo xtask test`, which installs aiosmtpd")
+}
+
+fn options(behaviour: &Behaviour, dir: &Path) -> String {
+    let Behaviour { tls, user, defer, drop, refuse, refuse_sender, silent, port } = behaviour;
+    let tls = match tls {
+        RelayTls::Never => None,
+        RelayTls::StartTls => Some("starttls"),
+        RelayTls::Wrapped => Some("wrapped"),
+    };
+    let options = json!({
+        "tls": tls,
+        "certificate": tls.map(|_| dir.join("relay.pem")),
+        "key": dir.join("relay.key"),
+        "user": user,
+        "defer": defer,
+        "drop": drop,
+        "refuse": refuse,
+        "refuse_sender": refuse_sender,
+        "silent": silent,
+        "port": port,
+    });
+    options.to_string()
+}
+
+fn certify(dir: &Path) -> PathBuf {
+    let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).expect("a certificate");
+    let certificate = dir.join("relay.pem");
+    std::fs::write(&certificate, made.cert.pem()).expect("a file");
+    std::fs::write(dir.join("relay.key"), made.signing_key.serialize_pem()).expect("a file");
+    certificate
+}
