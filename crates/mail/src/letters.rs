@@ -1,0 +1,76 @@
+//! What letters read like.
+
+mod facts;
+mod kind;
+mod program;
+mod wording;
+
+mod english;
+mod german;
+
+#[cfg(test)]
+mod tests;
+
+use askama::Template;
+use pia_kernel::{Language, Live};
+use pia_outbox::{Letters, OutgoingLetter, RenderError, Rendition};
+
+use facts::Facts;
+use kind::Kind;
+use wording::Wording;
+
+/// The letters that there are, in English and German.
+///
+/// Nothing in them is fetched when they are read, and what others chose, such
+/// as the name of a passkey, stands in them as text alone.
+#[derive(Debug, Clone)]
+pub struct PlainLetters {
+    public_url: String,
+    language: Live<Language>,
+}
+
+#[derive(Template)]
+#[template(path = "letter.html")]
+struct Page<'a> {
+    language: &'static str,
+    wording: &'a Wording,
+    facts: &'a [(&'static str, String)],
+    sender: &'a str,
+}
+
+#[derive(Template)]
+#[template(path = "letter.txt")]
+struct Text<'a> {
+    wording: &'a Wording,
+    facts: &'a [(&'static str, String)],
+    sender: &'a str,
+}
+
+impl PlainLetters {
+    /// Letters of the server that is known as `public_url`, in `language`
+    /// where it is not known which one somebody reads.
+    pub fn new(public_url: impl Into<String>, language: Live<Language>) -> Self {
+        Self { public_url: public_url.into(), language }
+    }
+}
+
+impl Letters for PlainLetters {
+    fn render(&self, letter: &OutgoingLetter) -> Result<Rendition, RenderError> {
+        let kind = Kind::read(letter)?;
+        let facts = Facts::of(letter, &kind);
+        let facts = facts.as_ref();
+        let language = letter.language.unwrap_or(*self.language.get());
+        let (wording, facts, sender) = match language {
+            Language::En => english::write(&kind, facts, &self.public_url),
+            Language::De => german::write(&kind, facts, &self.public_url),
+        };
+        let (wording, facts, sender) = (&wording, facts.as_slice(), sender.as_str());
+        let text = Text { wording, facts, sender }.render();
+        let html = Page { language: language.tag(), wording, facts, sender }.render();
+        Ok(Rendition {
+            subject: wording.subject.to_owned(),
+            text: text.map_err(|_says_no_more| RenderError::Template)?,
+            html: html.map_err(|_says_no_more| RenderError::Template)?,
+        })
+    }
+}

@@ -1,0 +1,162 @@
+//! Letters in English.
+
+use super::facts::Facts;
+use super::kind::{Kind, Link};
+use super::wording::{Action, Wording};
+
+/// The letter, its facts and its last line.
+pub(super) fn write(
+    kind: &Kind,
+    facts: Option<&Facts>,
+    public_url: &str,
+) -> (Wording, Vec<(&'static str, String)>, String) {
+    let named = |it: &Facts| it.named(["When", "From the address", "With the program"]);
+    let wording = Wording {
+        subject: subject(kind),
+        greeting: "Hello,",
+        opening: opening(kind),
+        action: action(kind),
+        advice: advice(kind, public_url),
+    };
+    let sender = format!("This letter was written by the Pia server {public_url}");
+    (wording, facts.map(named).unwrap_or_default(), sender)
+}
+
+fn subject(kind: &Kind) -> &'static str {
+    match kind {
+        Kind::VerifyAddress(_) => "Confirm your e-mail address",
+        Kind::PasswordReset(_) => "Choose a new password",
+        Kind::Invitation(_) => "You are invited",
+        Kind::AddressTaken => "You already have an account",
+        Kind::PasswordChanged => "Your password was changed",
+        Kind::NewDevice => "A new device signed in",
+        Kind::FactorEnabled => "Your account asks for a second factor now",
+        Kind::FactorDisabled => "Your account asks for no second factor any more",
+        Kind::RecoveryCodesRegenerated => "You have new recovery codes",
+        Kind::RecoveryCodeUsed(_) => "A recovery code was used",
+        Kind::PasskeyAdded(_) => "A passkey was added",
+        Kind::PasskeyRemoved(_) => "A passkey was removed",
+        Kind::AppPasswordAdded(_) => "An app password was made",
+        Kind::AppPasswordRemoved(_) => "An app password was removed",
+        Kind::AccountDeactivated => "Your account was deactivated",
+        Kind::AccountDeleted => "Your account was deleted",
+    }
+}
+
+fn opening(kind: &Kind) -> String {
+    let text = match kind {
+        Kind::VerifyAddress(_) => {
+            "Somebody, most likely you, gave this address for an account. Confirm that it is \
+             yours."
+        }
+        Kind::PasswordReset(_) => {
+            "Somebody, most likely you, asked for a new password for your account."
+        }
+        Kind::Invitation(_) => "You are invited to make an account on this server.",
+        Kind::AddressTaken => {
+            "Somebody, most likely you, tried to make an account with this address. There is \
+             one already, and it was not changed."
+        }
+        Kind::PasswordChanged => {
+            "The password of your account was changed. All other devices were signed out."
+        }
+        Kind::NewDevice => "A device that was not seen before signed in to your account.",
+        Kind::FactorEnabled => {
+            "An authenticator app was set up for your account. Signing in asks for its codes \
+             from now on."
+        }
+        Kind::FactorDisabled => {
+            "The authenticator app was removed from your account. Signing in takes no more than \
+             the password from now on."
+        }
+        Kind::RecoveryCodesRegenerated => {
+            "New recovery codes were made for your account. The old ones are of no use any more."
+        }
+        Kind::RecoveryCodeUsed(left) => {
+            return format!("A recovery code of your account was used. {}", codes_left(*left));
+        }
+        Kind::PasskeyAdded(name) => {
+            return format!(
+                "The passkey “{name}” was added to your account. It opens the account."
+            );
+        }
+        Kind::PasskeyRemoved(name) => {
+            return format!("The passkey “{name}” was removed from your account.");
+        }
+        Kind::AppPasswordAdded(name) => {
+            return format!(
+                "The app password “{name}” was made for your account. It opens the account."
+            );
+        }
+        Kind::AppPasswordRemoved(name) => {
+            return format!("The app password “{name}” was removed from your account.");
+        }
+        Kind::AccountDeactivated => "Your account was deactivated. All devices were signed out.",
+        Kind::AccountDeleted => "Your account was deleted, with all that was kept for it.",
+    };
+    text.to_owned()
+}
+
+fn codes_left(left: u32) -> String {
+    match left {
+        0 => "None is left: make new ones now.".to_owned(),
+        1 => "One is left: make new ones soon.".to_owned(),
+        left => format!("{left} are left."),
+    }
+}
+
+fn action(kind: &Kind) -> Option<Action> {
+    let (label, link) = match kind {
+        Kind::VerifyAddress(link) => ("Confirm the address", link),
+        Kind::PasswordReset(link) => ("Choose a new password", link),
+        Kind::Invitation(link) => ("Make an account", link),
+        _ => return None,
+    };
+    let Link { url, hours } = link;
+    let ends = hours.map(|it| format!("The link works once, for {}.", span(it)));
+    Some(Action { label, url: url.clone(), ends })
+}
+
+fn span(hours: u32) -> String {
+    match hours {
+        1 => "one hour".to_owned(),
+        hours if hours >= 48 && hours % 24 == 0 => format!("{} days", hours / 24),
+        hours => format!("{hours} hours"),
+    }
+}
+
+fn advice(kind: &Kind, public_url: &str) -> Vec<String> {
+    let text = match kind {
+        Kind::VerifyAddress(_) => {
+            "If it was not you, do nothing: without your confirmation the address is not used."
+        }
+        Kind::PasswordReset(_) => {
+            "If it was not you, do nothing: your password stays as it is. Give the link to nobody."
+        }
+        Kind::Invitation(_) => "If you do not know what this is about, do nothing.",
+        Kind::AddressTaken => {
+            return vec![format!(
+                "If it was you, sign in with the account that you have. If you forgot its \
+                 password, ask for a new one: {public_url}/auth/forgot-password.html"
+            )];
+        }
+        Kind::AccountDeactivated => {
+            "If you think that this is a mistake, ask whoever runs the server."
+        }
+        Kind::AccountDeleted => {
+            "If it was not you, tell whoever runs the server at once. Deleted data cannot be \
+             brought back."
+        }
+        _ => {
+            return vec![
+                "If it was you, there is nothing to do.".to_owned(),
+                format!(
+                    "If it was not you, choose a new password at once, which signs out all \
+                     devices: {public_url}/auth/forgot-password.html – and tell whoever runs the \
+                     server."
+                ),
+            ];
+        }
+    };
+    vec![text.to_owned()]
+}

@@ -1,0 +1,45 @@
+//! When, from where and with what something was done.
+
+use std::net::IpAddr;
+
+use pia_outbox::OutgoingLetter;
+
+use super::kind::Kind;
+use super::program::program;
+
+/// What a letter tells of what it is about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Facts {
+    /// To the minute, in UTC.
+    pub(super) at: String,
+    pub(super) address: Option<IpAddr>,
+    pub(super) program: Option<String>,
+}
+
+impl Facts {
+    pub(super) fn of(letter: &OutgoingLetter, kind: &Kind) -> Option<Self> {
+        let at = letter.at.to_string();
+        let minute = at.get(..16).unwrap_or(&at).replace('T', " ");
+        let program = letter.agent.as_deref().and_then(program);
+        let at = format!("{minute} UTC");
+        match kind {
+            // Where somebody is who invites or manages others is not told them.
+            Kind::Invitation(_) => None,
+            Kind::AccountDeactivated => Some(Self { at, address: None, program: None }),
+            _ => Some(Self { at, address: letter.address, program }),
+        }
+    }
+
+    /// Each with its name, as far as it is known.
+    pub(super) fn named(
+        &self,
+        [when, address, with]: [&'static str; 3],
+    ) -> Vec<(&'static str, String)> {
+        let known = [
+            (when, Some(self.at.clone())),
+            (address, self.address.map(|it| it.to_string())),
+            (with, self.program.clone()),
+        ];
+        known.into_iter().filter_map(|(name, it)| Some((name, it?))).collect()
+    }
+}

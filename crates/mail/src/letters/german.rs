@@ -1,0 +1,169 @@
+//! Letters in German.
+
+use super::facts::Facts;
+use super::kind::{Kind, Link};
+use super::wording::{Action, Wording};
+
+/// The letter, its facts and its last line.
+pub(super) fn write(
+    kind: &Kind,
+    facts: Option<&Facts>,
+    public_url: &str,
+) -> (Wording, Vec<(&'static str, String)>, String) {
+    let named = |it: &Facts| it.named(["Wann", "Von der Adresse", "Mit dem Programm"]);
+    let wording = Wording {
+        subject: subject(kind),
+        greeting: "Guten Tag,",
+        opening: opening(kind),
+        action: action(kind),
+        advice: advice(kind, public_url),
+    };
+    let sender = format!("Diese Nachricht kommt vom Pia-Server {public_url}");
+    (wording, facts.map(named).unwrap_or_default(), sender)
+}
+
+fn subject(kind: &Kind) -> &'static str {
+    match kind {
+        Kind::VerifyAddress(_) => "Bestätigen Sie Ihre E-Mail-Adresse",
+        Kind::PasswordReset(_) => "Wählen Sie ein neues Passwort",
+        Kind::Invitation(_) => "Sie sind eingeladen",
+        Kind::AddressTaken => "Sie haben schon ein Konto",
+        Kind::PasswordChanged => "Ihr Passwort wurde geändert",
+        Kind::NewDevice => "Ein neues Gerät hat sich angemeldet",
+        Kind::FactorEnabled => "Ihr Konto verlangt jetzt einen zweiten Faktor",
+        Kind::FactorDisabled => "Ihr Konto verlangt keinen zweiten Faktor mehr",
+        Kind::RecoveryCodesRegenerated => "Sie haben neue Wiederherstellungscodes",
+        Kind::RecoveryCodeUsed(_) => "Ein Wiederherstellungscode wurde benutzt",
+        Kind::PasskeyAdded(_) => "Ein Passkey wurde hinzugefügt",
+        Kind::PasskeyRemoved(_) => "Ein Passkey wurde entfernt",
+        Kind::AppPasswordAdded(_) => "Ein App-Passwort wurde erzeugt",
+        Kind::AppPasswordRemoved(_) => "Ein App-Passwort wurde entfernt",
+        Kind::AccountDeactivated => "Ihr Konto wurde deaktiviert",
+        Kind::AccountDeleted => "Ihr Konto wurde gelöscht",
+    }
+}
+
+fn opening(kind: &Kind) -> String {
+    let text = match kind {
+        Kind::VerifyAddress(_) => {
+            "jemand, vermutlich Sie, hat diese Adresse für ein Konto angegeben. Bestätigen Sie, \
+             dass es Ihre ist."
+        }
+        Kind::PasswordReset(_) => {
+            "jemand, vermutlich Sie, möchte ein neues Passwort für Ihr Konto."
+        }
+        Kind::Invitation(_) => "Sie sind eingeladen, auf diesem Server ein Konto anzulegen.",
+        Kind::AddressTaken => {
+            "jemand, vermutlich Sie, wollte mit dieser Adresse ein Konto anlegen. Es gibt schon \
+             eines, und daran wurde nichts geändert."
+        }
+        Kind::PasswordChanged => {
+            "das Passwort Ihres Kontos wurde geändert. Alle anderen Geräte wurden abgemeldet."
+        }
+        Kind::NewDevice => "ein bisher unbekanntes Gerät hat sich an Ihrem Konto angemeldet.",
+        Kind::FactorEnabled => {
+            "für Ihr Konto wurde eine Authenticator-App eingerichtet. Wer sich anmeldet, braucht \
+             von nun an ihre Codes."
+        }
+        Kind::FactorDisabled => {
+            "die Authenticator-App wurde von Ihrem Konto entfernt. Zum Anmelden genügt von nun an \
+             das Passwort."
+        }
+        Kind::RecoveryCodesRegenerated => {
+            "für Ihr Konto wurden neue Wiederherstellungscodes erzeugt. Die alten gelten nicht \
+             mehr."
+        }
+        Kind::RecoveryCodeUsed(left) => {
+            return format!(
+                "ein Wiederherstellungscode Ihres Kontos wurde benutzt. {}",
+                codes_left(*left)
+            );
+        }
+        Kind::PasskeyAdded(name) => {
+            return format!(
+                "der Passkey „{name}“ wurde Ihrem Konto hinzugefügt. Er öffnet das Konto."
+            );
+        }
+        Kind::PasskeyRemoved(name) => {
+            return format!("der Passkey „{name}“ wurde von Ihrem Konto entfernt.");
+        }
+        Kind::AppPasswordAdded(name) => {
+            return format!(
+                "das App-Passwort „{name}“ wurde für Ihr Konto erzeugt. Es öffnet das Konto."
+            );
+        }
+        Kind::AppPasswordRemoved(name) => {
+            return format!("das App-Passwort „{name}“ wurde von Ihrem Konto entfernt.");
+        }
+        Kind::AccountDeactivated => "Ihr Konto wurde deaktiviert. Alle Geräte wurden abgemeldet.",
+        Kind::AccountDeleted => "Ihr Konto wurde gelöscht, mit allem, was dafür gespeichert war.",
+    };
+    text.to_owned()
+}
+
+fn codes_left(left: u32) -> String {
+    match left {
+        0 => "Es ist keiner mehr übrig: Erzeugen Sie jetzt neue.".to_owned(),
+        1 => "Einer ist noch übrig: Erzeugen Sie bald neue.".to_owned(),
+        left => format!("{left} sind noch übrig."),
+    }
+}
+
+fn action(kind: &Kind) -> Option<Action> {
+    let (label, link) = match kind {
+        Kind::VerifyAddress(link) => ("Adresse bestätigen", link),
+        Kind::PasswordReset(link) => ("Neues Passwort wählen", link),
+        Kind::Invitation(link) => ("Konto anlegen", link),
+        _ => return None,
+    };
+    let Link { url, hours } = link;
+    let ends = hours.map(|it| format!("Der Link gilt einmal und {} lang.", span(it)));
+    Some(Action { label, url: url.clone(), ends })
+}
+
+fn span(hours: u32) -> String {
+    match hours {
+        1 => "eine Stunde".to_owned(),
+        hours if hours >= 48 && hours % 24 == 0 => format!("{} Tage", hours / 24),
+        hours => format!("{hours} Stunden"),
+    }
+}
+
+fn advice(kind: &Kind, public_url: &str) -> Vec<String> {
+    let text = match kind {
+        Kind::VerifyAddress(_) => {
+            "Wenn Sie es nicht waren, müssen Sie nichts tun: Ohne Ihre Bestätigung wird die \
+             Adresse nicht verwendet."
+        }
+        Kind::PasswordReset(_) => {
+            "Wenn Sie es nicht waren, müssen Sie nichts tun: Ihr Passwort bleibt, wie es ist. \
+             Geben Sie den Link niemandem weiter."
+        }
+        Kind::Invitation(_) => "Wenn Sie nicht wissen, worum es geht, müssen Sie nichts tun.",
+        Kind::AddressTaken => {
+            return vec![format!(
+                "Wenn Sie es waren, melden Sie sich mit dem Konto an, das Sie haben. Wenn Sie \
+                 das Passwort vergessen haben, wählen Sie ein neues: \
+                 {public_url}/auth/forgot-password.html"
+            )];
+        }
+        Kind::AccountDeactivated => {
+            "Wenn Sie das für ein Versehen halten, fragen Sie die Betreiber des Servers."
+        }
+        Kind::AccountDeleted => {
+            "Wenn Sie es nicht waren, sagen Sie es sofort den Betreibern des Servers. Gelöschte \
+             Daten lassen sich nicht wiederherstellen."
+        }
+        _ => {
+            return vec![
+                "Wenn Sie es waren, müssen Sie nichts tun.".to_owned(),
+                format!(
+                    "Wenn Sie es nicht waren, wählen Sie sofort ein neues Passwort; damit werden \
+                     alle Geräte abgemeldet: {public_url}/auth/forgot-password.html – und sagen \
+                     Sie es den Betreibern des Servers."
+                ),
+            ];
+        }
+    };
+    vec![text.to_owned()]
+}

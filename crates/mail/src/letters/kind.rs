@@ -1,0 +1,92 @@
+//! The letters there are, and what is filled in.
+
+use pia_outbox::{OutgoingLetter, RenderError};
+
+/// The most that a letter shows of a name.
+const LONGEST_NAME: usize = 100;
+
+/// A letter with all that it needs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Kind {
+    VerifyAddress(Link),
+    PasswordReset(Link),
+    Invitation(Link),
+    AddressTaken,
+    PasswordChanged,
+    NewDevice,
+    FactorEnabled,
+    FactorDisabled,
+    RecoveryCodesRegenerated,
+    /// So many are left.
+    RecoveryCodeUsed(u32),
+    PasskeyAdded(String),
+    PasskeyRemoved(String),
+    AppPasswordAdded(String),
+    AppPasswordRemoved(String),
+    AccountDeactivated,
+    AccountDeleted,
+}
+
+/// What a letter asks its reader to follow.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Link {
+    pub(super) url: String,
+    /// For how many hours it leads somewhere.
+    pub(super) hours: Option<u32>,
+}
+
+impl Kind {
+    pub(super) fn read(letter: &OutgoingLetter) -> Result<Self, RenderError> {
+        Ok(match &*letter.name {
+            "verify-address" => Self::VerifyAddress(link(letter)?),
+            "password-reset" => Self::PasswordReset(link(letter)?),
+            "invitation" => Self::Invitation(link(letter)?),
+            "address-taken" => Self::AddressTaken,
+            "password-changed" => Self::PasswordChanged,
+            "new-device" => Self::NewDevice,
+            "factor-enabled" => Self::FactorEnabled,
+            "factor-disabled" => Self::FactorDisabled,
+            "recovery-codes-regenerated" => Self::RecoveryCodesRegenerated,
+            "recovery-code-used" => Self::RecoveryCodeUsed(left(letter)?),
+            "passkey-added" => Self::PasskeyAdded(name(letter)?),
+            "passkey-removed" => Self::PasskeyRemoved(name(letter)?),
+            "app-password-added" => Self::AppPasswordAdded(name(letter)?),
+            "app-password-removed" => Self::AppPasswordRemoved(name(letter)?),
+            "account-deactivated" => Self::AccountDeactivated,
+            "account-deleted" => Self::AccountDeleted,
+            _ => return Err(RenderError::Unknown),
+        })
+    }
+}
+
+fn field<'a>(letter: &'a OutgoingLetter, name: &'static str) -> Result<&'a str, RenderError> {
+    letter.fields.get(name).map(String::as_str).ok_or(RenderError::Field(name))
+}
+
+/// A link that leads to a page and not into the letter: one line of what a URL
+/// may be made of.
+fn link(letter: &OutgoingLetter) -> Result<Link, RenderError> {
+    let url = field(letter, "link")?;
+    let http = url.starts_with("https://") || url.starts_with("http://");
+    if !http || !url.bytes().all(|it| it.is_ascii_graphic() && !b"<>\"".contains(&it)) {
+        return Err(RenderError::Field("link"));
+    }
+    Ok(Link { url: url.to_owned(), hours: letter.hours().filter(|it| *it > 0) })
+}
+
+fn left(letter: &OutgoingLetter) -> Result<u32, RenderError> {
+    field(letter, "left")?.parse().map_err(|_no_number| RenderError::Field("left"))
+}
+
+/// What somebody called something, on one line.
+fn name(letter: &OutgoingLetter) -> Result<String, RenderError> {
+    let name = field(letter, "name")?;
+    let plain = name.chars().map(|it| if it.is_control() || is_invisible(it) { ' ' } else { it });
+    let plain: String = plain.take(LONGEST_NAME).collect();
+    Ok(plain.trim().to_owned())
+}
+
+/// What turns the direction of a line, or hides in it.
+fn is_invisible(char: char) -> bool {
+    matches!(char, '\u{200B}'..='\u{200F}' | '\u{2028}'..='\u{202E}' | '\u{2060}'..='\u{206F}' | '\u{FEFF}')
+}

@@ -1,0 +1,95 @@
+//! What a program is called that names itself at length.
+
+/// Who is told apart, by what their names for themselves hold. The first that
+/// fits counts: most of them claim to be others as well.
+const BROWSERS: [(&str, &str); 6] = [
+    ("Edg", "Edge"),
+    ("OPR/", "Opera"),
+    ("Firefox/", "Firefox"),
+    ("Chromium/", "Chromium"),
+    ("Chrome/", "Chrome"),
+    ("Safari/", "Safari"),
+];
+const SYSTEMS: [(&str, &str); 6] = [
+    ("Windows", "Windows"),
+    ("Android", "Android"),
+    ("iPhone", "iOS"),
+    ("iPad", "iPadOS"),
+    ("Mac OS", "macOS"),
+    ("Linux", "Linux"),
+];
+
+/// The most letters of a program that is not known.
+const LONGEST: usize = 24;
+
+/// A program's name as a letter shows it: `Firefox, Windows`.
+///
+/// Strangers cause letters too, and choose by what their program is called. So
+/// not their words are shown but which of ours they mean, or else no more than
+/// one word, which can be no address of a page.
+pub(super) fn program(agent: &str) -> Option<String> {
+    let named = |all: &[(&str, &'static str)]| {
+        all.iter().find(|(part, _)| agent.contains(part)).map(|(_, name)| *name)
+    };
+    let browser = if agent.starts_with("Mozilla/") { named(&BROWSERS) } else { None };
+    let program = match browser {
+        Some(browser) => browser.to_owned(),
+        None => word(agent)?,
+    };
+    Some(match named(&SYSTEMS) {
+        Some(system) => format!("{program}, {system}"),
+        None => program,
+    })
+}
+
+/// What stands before the version of a program that is no browser.
+fn word(agent: &str) -> Option<String> {
+    let word = agent.split(['/', ' ', '(']).next().unwrap_or_default();
+    let plain = |it: char| it.is_ascii_alphanumeric() || it == '-';
+    let fits = !word.is_empty() && word.len() <= LONGEST && word.chars().all(plain);
+    (fits && word != "Mozilla").then(|| word.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_is_told_by_its_usual_name() {
+        let windows = "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like \
+                       Gecko) Chrome/141.0.0.0 Safari/537.36";
+        let mac = "Mozilla/5.0 (Macintosh; Intel Mac OS X 14_5) AppleWebKit/605.1.15 (KHTML, like \
+                   Gecko) Version/17.5 Safari/605.1.15";
+        for (agent, told) in [
+            (windows, "Chrome, Windows"),
+            (&*format!("{windows} Edg/141.0.0.0"), "Edge, Windows"),
+            (mac, "Safari, macOS"),
+            (
+                "Mozilla/5.0 (X11; Linux x86_64; rv:145.0) Gecko/20100101 Firefox/145.0",
+                "Firefox, Linux",
+            ),
+            ("PiaDesktop/1.4.2 (Windows NT 10.0)", "PiaDesktop, Windows"),
+            ("curl/8.1", "curl"),
+        ] {
+            assert_eq!(program(agent).as_deref(), Some(told), "{agent}");
+        }
+    }
+
+    #[test]
+    fn what_a_stranger_makes_up_is_not_passed_on() {
+        for agent in [
+            "",
+            "Your account is blocked: call 555 1234",
+            "evil.example/x",
+            "https://evil.example",
+            "<b>bold</b>",
+            "a\r\nBcc: eve@example.org",
+            "Mozilla/5.0 visit evil.example",
+            "abcdefghijklmnopqrstuvwxyz",
+        ] {
+            let told = program(agent).unwrap_or_default();
+            assert!(!told.contains(['.', ':', '<', '\n', '@']), "{told}");
+            assert!(told.is_empty() || told == "Your", "{told}");
+        }
+    }
+}

@@ -1,0 +1,181 @@
+//! What letters read like.
+
+use pia_kernel::Timestamp;
+
+use super::*;
+
+const NAMES: [&str; 16] = [
+    "verify-address",
+    "password-reset",
+    "invitation",
+    "address-taken",
+    "password-changed",
+    "new-device",
+    "factor-enabled",
+    "factor-disabled",
+    "recovery-codes-regenerated",
+    "recovery-code-used",
+    "passkey-added",
+    "passkey-removed",
+    "app-password-added",
+    "app-password-removed",
+    "account-deactivated",
+    "account-deleted",
+];
+const LINK: &str = "https://pia.example/auth/verify-email?userId=1&token=abc";
+
+fn letter(name: &str, language: Language) -> OutgoingLetter {
+    let fields = [("link", LINK), ("hours", "24"), ("name", "My key"), ("left", "7")];
+    OutgoingLetter {
+        to: "ada@example.org".to_owned(),
+        name: name.to_owned(),
+        fields: fields.iter().map(|(name, it)| ((*name).to_owned(), (*it).to_owned())).collect(),
+        language: Some(language),
+        at: Timestamp::from_micros(1_795_273_445_000_000),
+        address: Some("192.0.2.7".parse().unwrap()),
+        agent: Some("PiaDesktop/1.4.2 (Windows NT 10.0)".to_owned()),
+    }
+}
+
+fn with(name: &str, field: &str, value: &str) -> OutgoingLetter {
+    let mut letter = letter(name, Language::En);
+    letter.fields.insert(field.to_owned(), value.to_owned());
+    letter
+}
+
+fn render(letter: &OutgoingLetter) -> Result<Rendition, RenderError> {
+    PlainLetters::new("https://pia.example", Live::new(Language::De)).render(letter)
+}
+
+fn rendered(letter: &OutgoingLetter) -> Rendition {
+    render(letter).unwrap_or_else(|err| panic!("{}: {err}", letter.name))
+}
+
+fn failure(letter: &OutgoingLetter) -> Option<RenderError> {
+    render(letter).err()
+}
+
+#[test]
+fn every_letter_is_there_in_both_languages_as_text_and_page() {
+    for name in NAMES {
+        let [english, german] = [Language::En, Language::De].map(|it| rendered(&letter(name, it)));
+
+        assert!(english.subject != german.subject, "{name}");
+        assert!(english.text.starts_with("Hello,\n\n"), "{name}: {}", english.text);
+        assert!(german.text.starts_with("Guten Tag,\n\n"), "{name}: {}", german.text);
+        assert!(english.html.contains(r#"<html lang="en">"#), "{name}");
+        assert!(german.html.contains(r#"<html lang="de">"#), "{name}");
+    }
+}
+
+#[test]
+fn a_letter_is_laid_out_in_paragraphs() {
+    let asks = rendered(&letter("verify-address", Language::En)).text;
+    let tells = rendered(&letter("passkey-added", Language::En)).text;
+
+    assert_eq!(
+        asks,
+        "Hello,\n\nSomebody, most likely you, gave this address for an account. Confirm that it \
+         is yours.\n\nConfirm the address:\n\
+         https://pia.example/auth/verify-email?userId=1&token=abc\n\n\
+         The link works once, for 24 hours.\n\nWhen: 2026-11-21 15:04 UTC\n\
+         From the address: 192.0.2.7\nWith the program: PiaDesktop, Windows\n\n\
+         If it was not you, do nothing: without your confirmation the address is not used.\n\n\
+         -- \nThis letter was written by the Pia server https://pia.example\n"
+    );
+    assert_eq!(
+        tells,
+        "Hello,\n\nThe passkey “My key” was added to your account. It opens the account.\n\n\
+         When: 2026-11-21 15:04 UTC\nFrom the address: 192.0.2.7\n\
+         With the program: PiaDesktop, Windows\n\nIf it was you, there is nothing to do.\n\n\
+         If it was not you, choose a new password at once, which signs out all devices: \
+         https://pia.example/auth/forgot-password.html – and tell whoever runs the server.\n\n\
+         -- \nThis letter was written by the Pia server https://pia.example\n"
+    );
+}
+
+#[test]
+fn a_letter_is_in_the_operators_language_where_the_readers_is_not_known() {
+    let unknown = OutgoingLetter { language: None, ..letter("new-device", Language::En) };
+
+    assert_eq!(rendered(&unknown).subject, "Ein neues Gerät hat sich angemeldet");
+}
+
+#[test]
+fn a_letter_says_how_long_its_link_works() {
+    for (hours, english, german) in [
+        ("1", "for one hour.", "eine Stunde lang."),
+        ("24", "for 24 hours.", "24 Stunden lang."),
+        ("168", "for 7 days.", "7 Tage lang."),
+    ] {
+        let mut letter = with("password-reset", "hours", hours);
+
+        assert!(rendered(&letter).text.contains(english), "{hours}");
+        letter.language = Some(Language::De);
+        assert!(rendered(&letter).text.contains(german), "{hours}");
+    }
+    for other in ["", "0", "-1", "soon"] {
+        assert!(!rendered(&with("password-reset", "hours", other)).text.contains("works once"));
+    }
+}
+
+#[test]
+fn who_invites_or_manages_others_is_not_told_them() {
+    for name in ["invitation", "account-deactivated"] {
+        let rendition = rendered(&letter(name, Language::En));
+
+        assert!(!rendition.text.contains("192.0.2.7") && !rendition.html.contains("PiaDesktop"));
+    }
+}
+
+#[test]
+fn nothing_is_fetched_when_a_letter_is_read() {
+    for name in NAMES {
+        let html = rendered(&letter(name, Language::En)).html;
+
+        for part in ["src=", "url(", "<img", "<link", "<script", "<style", "@import", "<iframe"] {
+            assert!(!html.contains(part), "{name}: {part}");
+        }
+    }
+}
+
+#[test]
+fn what_others_chose_stands_in_a_letter_as_text() {
+    let rendition = rendered(&with("passkey-added", "name", "<a href='x'>\r\nBcc: a\u{202E}b</a>"));
+
+    assert!(!rendition.html.contains("<a href='x'>"), "{}", rendition.html);
+    assert!(rendition.text.contains("“<a href='x'>  Bcc: a b</a>”"), "{}", rendition.text);
+    let long = rendered(&with("passkey-added", "name", &"x".repeat(5000)));
+    assert!(!long.text.contains(&"x".repeat(101)));
+}
+
+#[test]
+fn a_link_leads_to_a_page() {
+    for link in ["", "javascript:alert(1)", "https://a\r\nb", "https://a b", "https://a\"b", "/x"] {
+        let failed = failure(&with("password-reset", "link", link));
+
+        assert_eq!(failed, Some(RenderError::Field("link")), "{link}");
+    }
+    let html = rendered(&letter("verify-address", Language::En)).html;
+    assert!(html.contains("userId=1&#38;token=abc"), "{html}");
+}
+
+#[test]
+fn a_letter_without_what_it_needs_is_refused() {
+    for (name, field) in
+        [("verify-address", "link"), ("passkey-removed", "name"), ("recovery-code-used", "left")]
+    {
+        let mut letter = letter(name, Language::En);
+        letter.fields.clear();
+
+        assert_eq!(failure(&letter), Some(RenderError::Field(field)));
+    }
+    assert_eq!(failure(&letter("unheard-of", Language::En)), Some(RenderError::Unknown));
+}
+
+#[test]
+fn the_last_recovery_codes_are_told() {
+    for (left, told) in [("0", "None is left"), ("1", "One is left"), ("5", "5 are left.")] {
+        assert!(rendered(&with("recovery-code-used", "left", left)).text.contains(told), "{left}");
+    }
+}

@@ -1,0 +1,24 @@
+//! A letter's words, before they are laid out.
+
+/// A letter's words in one language.
+#[derive(Debug)]
+pub(super) struct Wording {
+    /// One line, with nothing filled in: no header can be made by it.
+    pub(super) subject: &'static str,
+    pub(super) greeting: &'static str,
+    /// What happened, or what the letter is for.
+    pub(super) opening: String,
+    /// What to follow, and what that does.
+    pub(super) action: Option<Action>,
+    /// What follows from it, and what to do if it was somebody else.
+    pub(super) advice: Vec<String>,
+}
+
+/// A link with what it does.
+#[derive(Debug)]
+pub(super) struct Action {
+    pub(super) label: &'static str,
+    pub(super) url: String,
+    /// For how long.
+    pub(super) ends: Option<String>,
+}

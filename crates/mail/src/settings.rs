@@ -1,0 +1,155 @@
+//! Which relay mail is handed to, and in whose name.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::str::FromStr;
+use std::time::Duration;
+
+use lettre::Address;
+use pia_kernel::Secret;
+
+/// Which relay mail is handed to, and in whose name.
+#[derive(Debug, Clone)]
+pub struct MailSettings {
+    /// Where the relay is. Its certificate must be for this name.
+    pub host: Host,
+    /// On which port it listens.
+    pub port: u16,
+    /// What keeps others from reading along.
+    pub security: Security,
+    /// Name and password, if the relay asks for them.
+    pub credentials: Option<(String, Secret<String>)>,
+    /// From whom mail is.
+    pub from: SenderAddress,
+    /// And what they are called.
+    pub from_name: String,
+    /// For how long the relay may take to let us in, and again to take one mail.
+    pub timeout: Duration,
+    /// Certificates in PEM form that are trusted beside those of the machine.
+    pub ca: Option<PathBuf>,
+}
+
+/// What keeps others from reading along. There is nothing that would try to
+/// and go on in plain where it fails.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Security {
+    /// TLS once the relay was asked for it; a relay that cannot gets no mail.
+    StartTls,
+    /// TLS from the beginning.
+    Tls,
+    /// Nothing: for a relay on the same machine.
+    None,
+}
+
+impl Security {
+    /// The port that is usual for it.
+    pub fn usual_port(self) -> u16 {
+        match self {
+            Self::StartTls => 587,
+            Self::Tls => 465,
+            Self::None => 25,
+        }
+    }
+}
+
+/// The name or the address of a machine.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Host(String);
+
+/// It is no name of a machine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("expected a host such as smtp.example.com, without a scheme or a port")]
+pub struct NoHost;
+
+impl Host {
+    /// As it was written.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// Whether it is the machine that we run on.
+    pub fn is_here(&self) -> bool {
+        let address = self.0.parse::<std::net::IpAddr>();
+        self.0.eq_ignore_ascii_case("localhost") || address.is_ok_and(|it| it.is_loopback())
+    }
+}
+
+impl FromStr for Host {
+    type Err = NoHost;
+
+    fn from_str(text: &str) -> Result<Self, NoHost> {
+        let label = |it: &str| {
+            !it.is_empty() && it.bytes().all(|it| it.is_ascii_alphanumeric() || b"-_".contains(&it))
+        };
+        let name = text.len() <= 253 && text.split('.').all(label);
+        if name || text.parse::<std::net::IpAddr>().is_ok() {
+            return Ok(Self(text.to_owned()));
+        }
+        Err(NoHost)
+    }
+}
+
+/// The address that mail comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SenderAddress(Address);
+
+/// It is no address that mail can come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("expected an address such as pia@example.com")]
+pub struct NoAddress;
+
+impl SenderAddress {
+    pub(crate) fn address(&self) -> &Address {
+        &self.0
+    }
+}
+
+impl FromStr for SenderAddress {
+    type Err = NoAddress;
+
+    fn from_str(text: &str) -> Result<Self, NoAddress> {
+        let address = text.parse().map(Self);
+        address.map_err(|_says_no_more: lettre::address::AddressError| NoAddress)
+    }
+}
+
+impl fmt::Display for SenderAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&self.0, f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_host_is_a_name_or_an_address() {
+        for text in ["localhost", "smtp.example.com", "mail_1", "192.0.2.1", "::1"] {
+            assert_eq!(text.parse::<Host>().unwrap().as_str(), text);
+        }
+        for text in ["", "smtp://a", "a:25", "a b", "a..b", "a\r\nb", "user@host", "[::1]"] {
+            assert_eq!(text.parse::<Host>(), Err(NoHost), "{text}");
+        }
+    }
+
+    #[test]
+    fn only_this_machine_is_here() {
+        for (text, here) in
+            [("LocalHost", true), ("127.0.0.9", true), ("::1", true), ("10.0.0.1", false)]
+        {
+            assert_eq!(text.parse::<Host>().unwrap().is_here(), here, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_sender_is_one_address() {
+        assert_eq!(
+            "pia@example.com".parse::<SenderAddress>().unwrap().to_string(),
+            "pia@example.com"
+        );
+        for text in ["", "pia", "Pia <pia@example.com>", "a@b, c@d", "a@b\r\nBcc: c@d"] {
+            assert!(text.parse::<SenderAddress>().is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! Handing mail to a relay.
+
+mod connections;
+mod outcome;
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use lettre::Message;
+use pia_kernel::Live;
+use pia_outbox::{Relay, RenderedMail, Sent};
+use tokio::sync::Mutex;
+
+use crate::message::message;
+use crate::settings::MailSettings;
+use connections::{Connection, Connections};
+use outcome::{Failure, Step};
+
+/// A relay that speaks SMTP.
+///
+/// Connections are kept from one mail to the next until there is nothing more
+/// to send. They are our own and not those of lettre's pool, which takes back a
+/// connection that was dropped in mid-dialogue, and tells a relay that does not
+/// let us in by the same error as one that does not want a mail.
+#[derive(Debug)]
+pub struct SmtpRelay {
+    settings: Live<Option<MailSettings>>,
+    /// Of the settings as they were when somebody last sent.
+    current: Mutex<Option<Current>>,
+}
+
+#[derive(Debug, Clone)]
+struct Current {
+    settings: Arc<Option<MailSettings>>,
+    connections: Arc<Connections>,
+}
+
+impl SmtpRelay {
+    /// The relay that `settings` name, as they change.
+    pub fn new(settings: Live<Option<MailSettings>>) -> Self {
+        Self { settings, current: Mutex::new(None) }
+    }
+
+    /// Connections by the settings of now. Those by others are closed once the
+    /// mails are sent that are on their way.
+    async fn connections(&self) -> Result<Arc<Connections>, Failure> {
+        let settings = self.settings.get();
+        let mut current = self.current.lock().await;
+        if let Some(current) = &*current
+            && Arc::ptr_eq(&current.settings, &settings)
+        {
+            return Ok(Arc::clone(&current.connections));
+        }
+        let named = Option::clone(&settings).ok_or_else(Failure::unset)?;
+        let connections = Arc::new(Connections::new(named).await?);
+        *current = Some(Current { settings, connections: Arc::clone(&connections) });
+        Ok(connections)
+    }
+
+    async fn hand_over(&self, mail: &RenderedMail) -> Result<(), Failure> {
+        let connections = self.connections().await?;
+        let settings = connections.settings();
+        let message = message(mail, settings).map_err(|err| Failure::of_mail(&err))?;
+        let mut connection = connections.take().await?;
+        let sending = send(&mut connection, &message);
+        let sent = tokio::time::timeout(settings.timeout, sending).await;
+        match sent {
+            Ok(Ok(())) => connections.put_back(connection).await,
+            Ok(Err(failure)) => {
+                connection.leave().await;
+                return Err(failure);
+            }
+            // What the relay might still say could be taken for an answer to
+            // the next mail, so nothing more is read.
+            Err(_) => return Err(Failure::silent(settings.timeout)),
+        }
+        Ok(())
+    }
+}
+
+#[async_trait]
+impl Relay for SmtpRelay {
+    async fn send(&self, mail: &RenderedMail) -> Sent {
+        match self.hand_over(mail).await {
+            Ok(()) => Sent::Taken,
+            Err(failure) => failure.outcome(),
+        }
+    }
+
+    async fn rest(&self) {
+        let current = self.current.lock().await.clone();
+        if let Some(current) = current {
+            current.connections.close().await;
+        }
+    }
+}
+
+async fn send(connection: &mut Connection, message: &Message) -> Result<(), Failure> {
+    let envelope = message.envelope();
+    let step = |step: Step| move |err| Failure::of_step(step, &err);
+    connection.greet(envelope).await?;
+    for to in envelope.to() {
+        connection.name(to).await.map_err(step(Step::Recipient))?;
+    }
+    connection.content(&message.formatted()).await.map_err(step(Step::Content))
+}

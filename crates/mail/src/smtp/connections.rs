@@ -1,0 +1,153 @@
+//! Connections to one relay.
+
+use std::time::Duration;
+
+use lettre::Address;
+use lettre::address::Envelope;
+use lettre::transport::smtp::Error;
+use lettre::transport::smtp::authentication::{Credentials, Mechanism};
+use lettre::transport::smtp::client::{
+    AsyncSmtpConnection, Certificate, TlsParameters, TlsParametersBuilder,
+};
+use lettre::transport::smtp::commands::{Data, Mail, Rcpt};
+use lettre::transport::smtp::extension::{ClientId, Extension, MailParameter};
+use tokio::sync::Mutex;
+
+use super::outcome::{Failure, Step};
+use crate::settings::{MailSettings, Security};
+
+/// The most that saying farewell may take.
+const FAREWELL: Duration = Duration::from_secs(2);
+
+/// Connections to one relay, by one set of settings.
+pub(super) struct Connections {
+    settings: MailSettings,
+    tls: Option<TlsParameters>,
+    me: ClientId,
+    idle: Mutex<Vec<Connection>>,
+}
+
+/// A connection over which mails may be handed over.
+pub(super) struct Connection(AsyncSmtpConnection);
+
+impl std::fmt::Debug for Connections {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Connections").field("settings", &self.settings).finish_non_exhaustive()
+    }
+}
+
+impl Connections {
+    pub(super) async fn new(settings: MailSettings) -> Result<Self, Failure> {
+        let tls = match settings.security {
+            Security::None => None,
+            Security::StartTls | Security::Tls => Some(tls(&settings).await?),
+        };
+        Ok(Self { settings, tls, me: ClientId::default(), idle: Mutex::default() })
+    }
+
+    pub(super) fn settings(&self) -> &MailSettings {
+        &self.settings
+    }
+
+    /// One that idles and is still good, or else a new one.
+    pub(super) async fn take(&self) -> Result<Connection, Failure> {
+        let limit = self.settings.timeout;
+        match tokio::time::timeout(limit, self.open_or_idle()).await {
+            Ok(taken) => taken,
+            Err(_) => Err(Failure::silent(limit)),
+        }
+    }
+
+    /// Lets one idle over which a mail was just handed over.
+    pub(super) async fn put_back(&self, connection: Connection) {
+        self.idle.lock().await.push(connection);
+    }
+
+    /// Closes those that idle.
+    pub(super) async fn close(&self) {
+        let idle = std::mem::take(&mut *self.idle.lock().await);
+        for connection in idle {
+            connection.leave().await;
+        }
+    }
+
+    async fn open_or_idle(&self) -> Result<Connection, Failure> {
+        loop {
+            let idle = self.idle.lock().await.pop();
+            let Some(mut connection) = idle else { break };
+            if connection.0.test_connected().await {
+                return Ok(connection);
+            }
+        }
+        self.open().await
+    }
+
+    async fn open(&self) -> Result<Connection, Failure> {
+        let MailSettings { host, port, security, credentials, timeout, .. } = &self.settings;
+        let place = (host.as_str(), *port);
+        let wrapped = self.tls.clone().filter(|_| *security == Security::Tls);
+        let opening =
+            AsyncSmtpConnection::connect_tokio1(place, Some(*timeout), &self.me, wrapped, None);
+        let entered = |err| Failure::of_step(Step::Entry, &err);
+        let mut connection = opening.await.map_err(entered)?;
+        if let (Security::StartTls, Some(tls)) = (security, &self.tls) {
+            connection.starttls(tls.clone(), &self.me).await.map_err(entered)?;
+        }
+        if let Some((name, password)) = credentials {
+            let known = Credentials::new(name.clone(), password.expose().clone());
+            let ways = [Mechanism::Plain, Mechanism::Login];
+            connection.auth(&ways, &known).await.map_err(entered)?;
+        }
+        Ok(Connection(connection))
+    }
+}
+
+impl Connection {
+    /// Says from whom a mail is. A relay that does not take it would not take
+    /// any other either; one that cannot take the mail's address is told apart.
+    pub(super) async fn greet(&mut self, envelope: &Envelope) -> Result<(), Failure> {
+        let mut parameters = Vec::new();
+        let mut addresses = envelope.to().iter().chain(envelope.from());
+        if !addresses.all(|it| AsRef::<str>::as_ref(it).is_ascii()) {
+            if !self.0.server_info().supports_feature(Extension::SmtpUtfEight) {
+                return Err(Failure::foreign_letters());
+            }
+            parameters.push(MailParameter::SmtpUtfEight);
+        }
+        let from = Mail::new(envelope.from().cloned(), parameters);
+        let said = self.0.command(from).await;
+        said.map(drop).map_err(|err| Failure::of_step(Step::Sender, &err))
+    }
+
+    /// Says to whom it goes.
+    pub(super) async fn name(&mut self, to: &Address) -> Result<(), Error> {
+        self.0.command(Rcpt::new(to.clone(), Vec::new())).await.map(drop)
+    }
+
+    /// Hands it over.
+    pub(super) async fn content(&mut self, message: &[u8]) -> Result<(), Error> {
+        self.0.command(Data).await?;
+        self.0.message(message).await.map(drop)
+    }
+
+    /// Ends the connection as one should, if the other side does so too.
+    pub(super) async fn leave(mut self) {
+        drop(tokio::time::timeout(FAREWELL, self.0.abort()).await);
+    }
+}
+
+/// Trusts what the machine trusts, and the certificates in the file.
+async fn tls(settings: &MailSettings) -> Result<TlsParameters, Failure> {
+    let mut builder = TlsParametersBuilder::new(settings.host.as_str().to_owned());
+    if let Some(path) = &settings.ca {
+        let pem = tokio::fs::read(path).await.map_err(|err| Failure::certificates(&err))?;
+        let named = Certificate::from_pem(&pem).map_err(|err| Failure::certificates(&err))?;
+        builder = builder.add_root_certificate(named);
+    }
+    // Reads all the machine's certificates.
+    let built = tokio::task::spawn_blocking(move || builder.build()).await;
+    match built {
+        Ok(built) => built.map_err(|err| Failure::certificates(&err)),
+        Err(err) => Err(Failure::certificates(&err)),
+    }
+}

@@ -1,0 +1,96 @@
+//! What a relay's words mean for a mail.
+
+use std::error::Error as StdError;
+use std::time::Duration;
+
+use lettre::transport::smtp::Error;
+use pia_outbox::Sent;
+
+/// The most that is kept of what a relay said.
+const LONGEST: usize = 200;
+
+/// How far it came.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Step {
+    /// Connecting, TLS, and who we are.
+    Entry,
+    /// From whom the mail is.
+    Sender,
+    /// To whom it goes.
+    Recipient,
+    /// What it says.
+    Content,
+}
+
+/// Why a mail was not taken, in words that name nobody.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Failure(Sent);
+
+impl Failure {
+    pub(super) fn outcome(self) -> Sent {
+        self.0
+    }
+
+    /// What the relay answered, or that it did not.
+    pub(super) fn of_step(step: Step, err: &Error) -> Self {
+        let why = format!("{}: {}", step.told(), plain(err));
+        Self(match step {
+            Step::Entry | Step::Sender => Sent::Away(why),
+            Step::Recipient | Step::Content if wants_to_know_us(err) => Sent::Away(why),
+            Step::Recipient | Step::Content if err.is_permanent() => Sent::Refused(why),
+            Step::Recipient | Step::Content => Sent::TryLater(why),
+        })
+    }
+
+    /// It has not said anything in time.
+    pub(super) fn silent(limit: Duration) -> Self {
+        Self(Sent::Away(format!("the relay did not answer within {} ms", limit.as_millis())))
+    }
+
+    /// There is none.
+    pub(super) fn unset() -> Self {
+        Self(Sent::Away("no relay is set".to_owned()))
+    }
+
+    /// The mail cannot go to any relay.
+    pub(super) fn of_mail(err: &dyn StdError) -> Self {
+        Self(Sent::Refused(err.to_string()))
+    }
+
+    /// The mail's address has letters that the relay does not know.
+    pub(super) fn foreign_letters() -> Self {
+        Self(Sent::Refused("the relay takes only addresses of plain letters".to_owned()))
+    }
+
+    /// There is nobody to vouch for the relay.
+    pub(super) fn certificates(err: &dyn StdError) -> Self {
+        Self(Sent::Away(format!("certificates cannot be read: {err}")))
+    }
+}
+
+impl Step {
+    fn told(self) -> &'static str {
+        match self {
+            Self::Entry => "the relay does not let us in",
+            Self::Sender => "the relay does not take mail from us",
+            Self::Recipient => "the relay does not take mail to this address",
+            Self::Content => "the relay does not take this mail",
+        }
+    }
+}
+
+/// Whether it only says now that it wanted a name and a password first.
+fn wants_to_know_us(err: &Error) -> bool {
+    let codes = ["530", "534", "535", "538"];
+    err.status().is_some_and(|it| codes.contains(&&*it.to_string()))
+}
+
+/// What a relay said without what may be an address or a link.
+fn plain(err: &Error) -> String {
+    let text = err.to_string();
+    let names = |word: &str| word.contains(['@', '/', '=', '%', '<', '>']);
+    let words = text.split(|it: char| it.is_whitespace() || it.is_control());
+    let words = words.filter(|it| !it.is_empty());
+    let words: Vec<_> = words.map(|it| if names(it) { "…" } else { it }).collect();
+    words.join(" ").chars().take(LONGEST).collect()
+}

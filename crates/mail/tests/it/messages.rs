@@ -1,0 +1,85 @@
+//! What arrives.
+
+use pia_mail::MailSettings;
+use pia_outbox::{Relay as _, RenderedMail, Sent};
+use pia_testkit::relay::Relay;
+
+use crate::scene::{mail, send, settings, smtp};
+
+#[tokio::test]
+async fn a_mail_arrives_as_it_was_written() {
+    let relay = Relay::start().await;
+    let written = mail("ada@example.org");
+
+    let sent = smtp(settings(&relay)).send(&written).await;
+
+    let got = relay.next_mail().await;
+    assert_eq!(sent, Sent::Taken);
+    assert_eq!((&*got.from, &*got.to), ("pia@pia.example", &["ada@example.org".to_owned()][..]));
+    assert_eq!(got.subject(), written.rendition.subject);
+    assert_eq!(got.text.replace("\r\n", "\n"), written.rendition.text);
+    assert_eq!(got.html.trim_end(), written.rendition.html);
+    assert_eq!(got.link(), "https://pia.example/x?a=1&b=2");
+    assert_eq!(got.header("from"), Some("Pia <pia@pia.example>"));
+    assert_eq!(got.header("to"), Some("ada@example.org"));
+    assert_eq!(got.header("auto-submitted"), Some("auto-generated"));
+    assert_eq!(got.header("message-id"), Some(&*format!("<{}@pia.example>", written.id)));
+    assert!(got.header("date").unwrap().starts_with("Sat, 21 Nov 2026 15:04:05"));
+    assert!(got.raw.is_ascii(), "any relay can pass it on");
+}
+
+#[tokio::test]
+async fn a_mail_that_is_sent_again_is_the_very_same() {
+    let relay = Relay::start().await;
+    let (smtp, written) = (smtp(settings(&relay)), mail("ada@example.org"));
+
+    smtp.send(&written).await;
+    smtp.send(&written).await;
+
+    let [first, second] = [relay.next_mail().await, relay.next_mail().await];
+    for header in ["message-id", "date", "subject"] {
+        assert_eq!(first.header(header), second.header(header));
+    }
+}
+
+#[tokio::test]
+async fn no_header_can_be_made_by_what_a_mail_says() {
+    let relay = Relay::start().await;
+    let mut written = mail("ada@example.org");
+    written.rendition.subject = "Hello\r\nBcc: eve@example.org\r\n\r\nbody".to_owned();
+    let named =
+        MailSettings { from_name: "Pia\r\nBcc: eve@example.org".to_owned(), ..settings(&relay) };
+
+    let sent = smtp(named).send(&written).await;
+
+    let got = relay.next_mail().await;
+    assert_eq!(sent, Sent::Taken);
+    assert_eq!(got.header("bcc"), None);
+    assert_eq!(got.to, ["ada@example.org"]);
+    assert_eq!(got.text.replace("\r\n", "\n"), written.rendition.text);
+}
+
+#[tokio::test]
+async fn what_is_no_address_goes_nowhere() {
+    let relay = Relay::start().await;
+    let smtp = smtp(settings(&relay));
+
+    for to in ["", "ada", "ada@example.org>\r\nRCPT TO:<eve@example.org", "a@b, c@d", "ada@"] {
+        let mail = RenderedMail { to: to.to_owned(), ..mail("x") };
+        let why = "the address is no e-mail address".to_owned();
+        assert_eq!(smtp.send(&mail).await, Sent::Refused(why), "{to}");
+    }
+    assert!(relay.stop().await.is_empty());
+}
+
+#[tokio::test]
+async fn a_relay_of_plain_letters_gets_no_other_addresses() {
+    let relay = Relay::start().await;
+
+    let sent = smtp(settings(&relay)).send(&mail("jürgen@example.org")).await;
+
+    let why = "the relay takes only addresses of plain letters".to_owned();
+    assert_eq!(sent, Sent::Refused(why));
+    assert_eq!(send(settings(&relay)).await, Sent::Taken);
+    assert_eq!(relay.stop().await.len(), 1);
+}

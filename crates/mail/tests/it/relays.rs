@@ -1,0 +1,153 @@
+//! Relays that do and do not do as they should.
+
+use std::time::Duration;
+
+use pia_kernel::Live;
+use pia_mail::{MailSettings, SmtpRelay};
+use pia_outbox::{Relay as _, Sent};
+use pia_testkit::relay::{Behaviour, Relay};
+
+use crate::scene::{away, credentials, mail, send, settings, smtp};
+
+#[tokio::test]
+async fn mails_go_over_one_connection_until_there_are_no_more() {
+    let relay = Relay::start().await;
+    let smtp = smtp(settings(&relay));
+
+    for _ in 0..5 {
+        smtp.send(&mail("ada@example.org")).await;
+    }
+    smtp.rest().await;
+    smtp.send(&mail("ada@example.org")).await;
+
+    let connections: Vec<_> = relay.stop().await.iter().map(|it| it.connection).collect();
+    assert_eq!(connections, [1, 1, 1, 1, 1, 2]);
+}
+
+#[tokio::test]
+async fn a_connection_that_ended_while_it_idled_is_replaced() {
+    let relay = Relay::start().await;
+    let (port, smtp) = (relay.port, smtp(settings(&relay)));
+    smtp.send(&mail("ada@example.org")).await;
+    relay.stop().await;
+    let relay = Relay::that(Behaviour { port, ..Behaviour::default() }).await;
+
+    let sent = smtp.send(&mail("ada@example.org")).await;
+
+    assert_eq!(sent, Sent::Taken);
+    assert_eq!(relay.stop().await.len(), 1);
+}
+
+#[tokio::test]
+async fn a_relay_that_puts_a_mail_off_takes_it_later() {
+    let relay = Relay::that(Behaviour { defer: 2, ..Behaviour::default() }).await;
+    let smtp = smtp(settings(&relay));
+
+    let mut all = Vec::new();
+    for _ in 0..3 {
+        all.push(smtp.send(&mail("ada@example.org")).await);
+    }
+
+    let why = "the relay does not take mail to this address: transient error (451): 4.7.1 … try \
+               again later";
+    let later = Sent::TryLater(why.to_owned());
+    assert_eq!(all, [later.clone(), later, Sent::Taken]);
+    assert_eq!(relay.stop().await.len(), 1);
+}
+
+#[tokio::test]
+async fn what_a_relay_says_of_an_address_is_kept_without_it() {
+    let relay = Relay::that(Behaviour { refuse: true, ..Behaviour::default() }).await;
+
+    let sent = send(settings(&relay)).await;
+
+    let why = "the relay does not take mail to this address: permanent error (550): 5.1.1 … no \
+               such user, see …";
+    assert_eq!(sent, Sent::Refused(why.to_owned()));
+}
+
+#[tokio::test]
+async fn a_relay_that_takes_nothing_from_us_refuses_no_mail() {
+    let relay = Relay::that(Behaviour { refuse_sender: true, ..Behaviour::default() }).await;
+
+    let why = away(send(settings(&relay)).await);
+
+    assert!(
+        why.starts_with("the relay does not take mail from us: permanent error (550)"),
+        "{why}"
+    );
+}
+
+#[tokio::test]
+async fn a_relay_that_hangs_up_half_way_gets_the_mail_again() {
+    let relay = Relay::that(Behaviour { drop: 1, ..Behaviour::default() }).await;
+    let smtp = smtp(settings(&relay));
+
+    let first = smtp.send(&mail("ada@example.org")).await;
+    let second = smtp.send(&mail("ada@example.org")).await;
+
+    assert!(matches!(first, Sent::TryLater(_)), "{first:?}");
+    assert_eq!(second, Sent::Taken);
+    assert_eq!(relay.stop().await.len(), 1);
+}
+
+#[tokio::test]
+async fn a_relay_that_never_answers_is_not_waited_for() {
+    let relay = Relay::that(Behaviour { silent: true, ..Behaviour::default() }).await;
+    let hasty = MailSettings { timeout: Duration::from_millis(200), ..settings(&relay) };
+
+    let why = away(send(hasty).await);
+
+    assert_eq!(why, "the relay did not answer within 200 ms");
+}
+
+#[tokio::test]
+async fn a_relay_that_is_not_there_is_away() {
+    let relay = Relay::start().await;
+    let gone = settings(&relay);
+    relay.stop().await;
+
+    let why = away(send(gone).await);
+
+    assert!(why.starts_with("the relay does not let us in: "), "{why}");
+}
+
+#[tokio::test]
+async fn without_a_relay_nothing_is_sent() {
+    let smtp = SmtpRelay::new(Live::new(None));
+
+    let why = away(smtp.send(&mail("ada@example.org")).await);
+
+    assert_eq!(why, "no relay is set");
+}
+
+#[tokio::test]
+async fn another_relay_serves_as_soon_as_it_is_set() {
+    let [first, second] = [Relay::start().await, Relay::start().await];
+    let live = Live::new(Some(settings(&first)));
+    let smtp = SmtpRelay::new(live.clone());
+
+    smtp.send(&mail("ada@example.org")).await;
+    live.set(Some(settings(&second)));
+    smtp.send(&mail("bob@example.org")).await;
+
+    assert_eq!(first.stop().await[0].to, ["ada@example.org"]);
+    assert_eq!(second.stop().await[0].to, ["bob@example.org"]);
+}
+
+#[tokio::test]
+async fn a_relay_that_asks_for_it_is_told_who_we_are() {
+    let asking = Behaviour { user: Some(("pia", "right")), ..Behaviour::default() };
+    let relay = Relay::that(asking).await;
+    let with =
+        |password| MailSettings { credentials: Some(credentials(password)), ..settings(&relay) };
+
+    let [unnamed, wrong, right] =
+        [send(settings(&relay)).await, send(with("wr0ng")).await, send(with("right")).await];
+
+    let (unnamed, wrong) = (away(unnamed), away(wrong));
+    assert!(unnamed.contains("(530)"), "{unnamed}");
+    assert!(wrong.contains("(535)") && !wrong.contains("wr0ng"), "{wrong}");
+    assert_eq!(right, Sent::Taken);
+    assert_eq!(relay.next_mail().await.user.as_deref(), Some("pia"));
+}

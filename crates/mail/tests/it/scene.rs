@@ -1,0 +1,52 @@
+//! A mail, and somebody who hands it over.
+
+use std::time::Duration;
+
+use pia_kernel::{Live, MailId, Secret, Timestamp};
+use pia_mail::{MailSettings, Security, SmtpRelay};
+use pia_outbox::{Relay as _, RenderedMail, Rendition, Sent};
+use pia_testkit::relay::Relay;
+
+pub(crate) fn settings(relay: &Relay) -> MailSettings {
+    MailSettings {
+        host: relay.host().parse().unwrap(),
+        port: relay.port,
+        security: Security::None,
+        credentials: None,
+        from: "pia@pia.example".parse().unwrap(),
+        from_name: "Pia".to_owned(),
+        timeout: Duration::from_secs(20),
+        ca: None,
+    }
+}
+
+pub(crate) fn credentials(password: &str) -> (String, Secret<String>) {
+    ("pia".to_owned(), Secret::new(password.to_owned()))
+}
+
+pub(crate) fn smtp(settings: MailSettings) -> SmtpRelay {
+    SmtpRelay::new(Live::new(Some(settings)))
+}
+
+pub(crate) fn mail(to: &str) -> RenderedMail {
+    let rendition = Rendition {
+        subject: "Bestätigen Sie Ihre Adresse".to_owned(),
+        text: "Grüße,\n.\nhttps://pia.example/x?a=1&b=2\n".to_owned(),
+        html: "<p>Grüße</p>".to_owned(),
+    };
+    let at = Timestamp::from_micros(1_795_273_445_000_000);
+    RenderedMail { id: MailId::generate(), to: to.to_owned(), at, rendition }
+}
+
+/// Hands one mail over.
+pub(crate) async fn send(settings: MailSettings) -> Sent {
+    smtp(settings).send(&mail("ada@example.org")).await
+}
+
+/// Why the relay is of no use.
+pub(crate) fn away(sent: Sent) -> String {
+    match sent {
+        Sent::Away(why) => why,
+        other => panic!("{other:?}"),
+    }
+}
