@@ -10,10 +10,12 @@ use crate::python::Venv;
 
 /// The official client that the composed server is tried with.
 const OPENAI: &str = "openai==3.54.0";
+/// The mail relay that mail is handed to.
+const AIOSMTPD: &str = "aiosmtpd==1.4.6";
 
 /// Every test, on SQLite and on a PostgreSQL that lives as long as they run.
 pub(crate) fn run(args: Vec<String>, interrupt: &Interrupt) -> Outcome {
-    let python = Venv::with("openai-client", &[OPENAI])?;
+    let python = Venv::with("test-peers", &[OPENAI, AIOSMTPD])?;
     let cluster = Cluster::for_tests(interrupt)?;
     let mut tests = cargo();
     tests

@@ -2,13 +2,14 @@
 
 mod ai;
 mod identity;
+mod mail;
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use pia_console::Console;
 use pia_http::Api;
-use pia_kernel::{Clock, Live};
+use pia_kernel::Clock;
 use pia_policy::VerifyingKey;
 use pia_sealing::{AcceptNew, KeyError, KeyGuard, MasterKeys, Sealer, ServerSeal};
 use pia_storage::{Database, StartError};
@@ -99,7 +100,8 @@ pub async fn compose(config: &LiveConfig, clock: Arc<dyn Clock>) -> Result<App, 
     let start = config.latest();
     let db = pia_storage::start(start.database.startup.clone()).await?;
     let keys = master_keys(&start.encryption, &db).await?;
-    let db = db.with_effects(ServerSeal::new(keys.clone()), Live::new(false));
+    let mail = config.follow(|it| it.smtp.relay.is_some());
+    let db = db.with_effects(ServerSeal::new(keys.clone()), mail.clone());
     let sealer = Sealer::new(keys, Arc::new(SqlSalts::new(db.clone())));
     let runner = Runner::here();
     let metrics = Metrics::default();
@@ -117,6 +119,7 @@ pub async fn compose(config: &LiveConfig, clock: Arc<dyn Clock>) -> Result<App, 
     ai::count(&metrics, &usage);
     let ai = AiFactory::compose(config, &usage, stop.clone(), &clock)?;
     begin(&tasks, &stop, &setup, &identity, &clock);
+    mail::begin(config, &db, (&tasks, &stop), &metrics, (mail, &clock));
 
     let readiness = Looks::new(db, licence.state(), Arc::clone(&clock));
     let api = Api {

@@ -17,6 +17,7 @@ mod password_hashing;
 mod rate_limits;
 mod server;
 mod setup;
+mod smtp;
 
 mod live;
 mod watch;
@@ -62,12 +63,13 @@ pub use password_hashing::PasswordHashing;
 pub use rate_limits::RateLimits;
 pub use server::{ServerConfig, TlsFiles};
 pub use setup::SetupConfig;
+pub use smtp::Smtp;
 pub use snapshot::Effect;
 pub use sources::Sources;
 pub use watch::{Watch, watch};
 
 /// The sections there are.
-const SECTIONS: [&str; 13] = [
+const SECTIONS: [&str; 14] = [
     "Ai",
     "Database",
     "Encryption",
@@ -81,6 +83,7 @@ const SECTIONS: [&str; 13] = [
     "RateLimits",
     "Server",
     "Setup",
+    "Smtp",
 ];
 
 /// What a serving process needs. Its `Debug` shows no secret.
@@ -116,6 +119,8 @@ pub struct Config {
     pub logging: Logging,
     /// Upstream models.
     pub ai: Ai,
+    /// Through which relay mail is sent.
+    pub smtp: Smtp,
     /// What the operator should know, each worth a warning in the log.
     pub notices: Vec<Notice>,
     snapshot: Arc<Snapshot>,
@@ -148,6 +153,7 @@ impl Config {
         let metrics = MetricsConfig::read(&mut all.section("Metrics"));
         let logging = Logging::read(&mut all.section("Logging"));
         let ai = Ai::read(&mut all.section("Ai"));
+        let smtp = Smtp::read(&mut all.section("Smtp"));
         let config = Self {
             environment: all.environment().clone(),
             dir: all.dir().to_owned(),
@@ -164,6 +170,7 @@ impl Config {
             metrics,
             logging,
             ai,
+            smtp,
             notices: Vec::new(),
             snapshot: Arc::default(),
         };

@@ -8,6 +8,7 @@ mod licence;
 mod logging;
 mod process;
 mod readiness;
+mod rounds;
 mod serve;
 mod setup;
 mod shutdown;
@@ -18,7 +19,7 @@ pub use config::{
     Ai, BaseUrl, Changes, Code, Command, Config, DatabaseConfig, Effect, Encryption, Environment,
     Fault, Faults, Jwt, License, LiveConfig, LocalAuth, LogFormat, Logging, MetricsConfig,
     MigrationConfig, MigrationTargets, Notice, OpenApi, PasswordHashing, RateLimits, ServerConfig,
-    SetupConfig, Sources, TlsFiles, USAGE, Watch, watch,
+    SetupConfig, Smtp, Sources, TlsFiles, USAGE, Watch, watch,
 };
 pub use licence::{LicenceFile, LicenceSeats};
 pub use process::{Failure, run};

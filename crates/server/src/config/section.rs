@@ -105,6 +105,12 @@ impl<'a> Section<'a> {
         self.outcome.faults.push(Fault::of_key(key, origin, reason));
     }
 
+    /// Whether a setting was refused already.
+    pub(super) fn refused(&self, name: &str) -> bool {
+        let key = join(&self.path, name);
+        self.outcome.faults.iter().any(|it| it.key() == Some(&key))
+    }
+
     /// Takes a setting, and has something to say of it.
     pub(super) fn note(&mut self, name: &str, text: impl Into<String>) {
         let key = join(&self.path, name);

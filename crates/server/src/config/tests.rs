@@ -7,6 +7,7 @@ mod operating;
 mod reload;
 mod secrets;
 mod sections;
+mod smtp;
 
 use tempfile::TempDir;
 

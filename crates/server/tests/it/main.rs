@@ -8,6 +8,7 @@ mod both;
 mod client;
 mod harness;
 mod patience;
+mod relay;
 
 mod ai_chat;
 mod ai_failures;
@@ -21,6 +22,7 @@ mod foreign_rows;
 mod foundations;
 mod licence;
 mod limits;
+mod mail;
 mod master_key;
 mod migrations;
 mod openai_sdk;

@@ -1,0 +1,59 @@
+//! Mail over its adapters.
+
+use std::sync::Arc;
+
+use pia_kernel::{Clock, Live};
+use pia_mail::{PlainLetters, SmtpRelay};
+use pia_outbox::{Postman, PostmanPorts, PostmanSettings};
+use pia_storage::Database;
+use pia_storage_outbox::SqlOutbox;
+use pia_web::Metrics;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::config::LiveConfig;
+use crate::rounds::Rounds;
+
+/// Begins to send what waits in the outbox, until stopped.
+pub(super) fn begin(
+    config: &LiveConfig,
+    db: &Database,
+    (tasks, stop): (&TaskTracker, &CancellationToken),
+    metrics: &Metrics,
+    (set_up, clock): (Live<bool>, &Arc<dyn Clock>),
+) {
+    let public_url = config.latest().server.public_url.as_str().to_owned();
+    let ports = PostmanPorts {
+        outbox: Arc::new(SqlOutbox::new(db.clone())),
+        letters: Arc::new(PlainLetters::new(public_url, config.follow(|it| it.smtp.language))),
+        relay: Arc::new(SmtpRelay::new(config.follow(|it| it.smtp.relay.clone()))),
+    };
+    let postman = Postman::new(ports, PostmanSettings::default(), Arc::clone(clock));
+    count(metrics, &postman);
+    tasks.spawn(Rounds { postman, set_up }.run(stop.clone()));
+}
+
+/// Counts what becomes of mails.
+fn count(metrics: &Metrics, postman: &Postman) {
+    let [sent, waiting, postponed, given_up] = [(); 4].map(|()| postman.clone());
+    metrics.counter(
+        "mails_sent",
+        "Mails that the relay took",
+        Box::new(move || sent.tally().all_sent()),
+    );
+    metrics.counter(
+        "mail_tries_failed",
+        "Times that a mail could not be sent and was left for later",
+        Box::new(move || postponed.tally().all_postponed()),
+    );
+    metrics.counter(
+        "mails_given_up",
+        "Mails that will never be sent",
+        Box::new(move || given_up.tally().all_given_up()),
+    );
+    metrics.gauge(
+        "mails_waiting",
+        "Mails that wait to be sent, by any instance",
+        Box::new(move || waiting.tally().waiting()),
+    );
+}

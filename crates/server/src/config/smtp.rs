@@ -1,0 +1,133 @@
+//! `Smtp`: through which relay mail is sent, and in whose name.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use pia_kernel::{Language, Secret};
+use pia_mail::{Host, MailSettings, Security, SenderAddress};
+
+use super::fault::{Code, Reason};
+use super::section::Section;
+use super::setting::{Setting, choice};
+
+/// The longest timeout. Letting us in and taking one mail may each take it, and
+/// the claim on the mail must outlast both.
+const LONGEST: Duration = Duration::from_mins(2);
+
+/// Through which relay mail is sent, and in whose name.
+#[derive(Debug, Clone)]
+pub struct Smtp {
+    /// The relay; none where mail is not set up.
+    pub relay: Option<MailSettings>,
+    /// In which language letters are written to those whose own is not known.
+    pub language: Language,
+}
+
+impl Smtp {
+    pub(super) fn read(from: &mut Section<'_>) -> Self {
+        let host = from.reload("Host").optional::<Host>();
+        let security = from.reload("Security").or(Security::StartTls);
+        let port = from.reload("Port").within(u32::from(security.usual_port()), 1..=65_535);
+        let username = from.reload("Username").optional::<String>();
+        let password = from.reload("Password").optional::<Secret<String>>();
+        let address = from.reload("From").optional::<SenderAddress>();
+        let from_name = from.reload("FromName").or("Pia".to_owned());
+        let timeout = from.reload("Timeout");
+        let timeout = timeout.within(Duration::from_secs(30), Duration::from_secs(1)..=LONGEST);
+        let ca = from.reload("CaPath").optional::<PathBuf>();
+        let language = from.reload("Language").or(Language::En);
+        let ca = ca.map(|it| from.dir().join(it));
+        let credentials = credentials(from, username, password);
+        let relay = relay(from, host, address).map(|(host, address)| MailSettings {
+            host,
+            port: u16::try_from(port).unwrap_or_else(|_out_of_range| security.usual_port()),
+            security,
+            credentials,
+            from: address,
+            from_name,
+            timeout,
+            ca,
+        });
+        if let Some(relay) = &relay {
+            note(from, relay);
+        }
+        Self { relay, language }
+    }
+}
+
+/// A relay needs somebody to send for.
+fn relay(
+    from: &mut Section<'_>,
+    host: Option<Host>,
+    address: Option<SenderAddress>,
+) -> Option<(Host, SenderAddress)> {
+    if host.is_some() && address.is_none() && !from.refused("From") {
+        let text = "is missing: set the address that mail comes from, as Smtp:Host is set";
+        from.refuse("From", Reason::new(Code::Missing, text));
+    }
+    host.zip(address)
+}
+
+fn credentials(
+    from: &mut Section<'_>,
+    username: Option<String>,
+    password: Option<Secret<String>>,
+) -> Option<(String, Secret<String>)> {
+    if username.is_some() && password.is_none() {
+        from.refuse("Username", Reason::combination("needs Smtp:Password beside"));
+    }
+    if password.is_some() && username.is_none() {
+        from.refuse("Password", Reason::combination("needs Smtp:Username beside"));
+    }
+    username.zip(password)
+}
+
+fn note(from: &mut Section<'_>, relay: &MailSettings) {
+    if relay.security == Security::None && !relay.host.is_here() {
+        from.note("Security", "mail, and the relay's password, can be read on the way");
+    }
+}
+
+impl Setting for Host {
+    fn parse(text: &str) -> Result<Self, Reason> {
+        text.trim().parse().map_err(|err: pia_mail::NoHost| Reason::form(err.to_string()))
+    }
+
+    fn tell(&self) -> String {
+        self.as_str().to_owned()
+    }
+}
+
+impl Setting for SenderAddress {
+    fn parse(text: &str) -> Result<Self, Reason> {
+        text.trim().parse().map_err(|err: pia_mail::NoAddress| Reason::form(err.to_string()))
+    }
+
+    fn tell(&self) -> String {
+        self.to_string()
+    }
+}
+
+const SECURITIES: [(&str, Security); 3] =
+    [("starttls", Security::StartTls), ("tls", Security::Tls), ("none", Security::None)];
+
+impl Setting for Security {
+    fn parse(text: &str) -> Result<Self, Reason> {
+        choice(text, &SECURITIES)
+    }
+
+    fn tell(&self) -> String {
+        let found = SECURITIES.iter().find(|(_, it)| it == self);
+        found.map(|(name, _)| *name).unwrap_or_default().to_owned()
+    }
+}
+
+impl Setting for Language {
+    fn parse(text: &str) -> Result<Self, Reason> {
+        choice(text, &[Self::En, Self::De].map(|it| (it.tag(), it)))
+    }
+
+    fn tell(&self) -> String {
+        self.tag().to_owned()
+    }
+}

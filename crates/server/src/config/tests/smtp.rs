@@ -1,0 +1,157 @@
+//! `Smtp`, as operators set it.
+
+use std::path::Path;
+use std::time::Duration;
+
+use pia_kernel::Language;
+use pia_mail::{MailSettings, Security};
+
+use super::*;
+
+fn operator(settings: &[&str]) -> Operator {
+    settings.iter().fold(Operator::development(), |it, set| it.argument(set))
+}
+
+fn relay(settings: &[&str]) -> MailSettings {
+    operator(settings).read().smtp.relay.unwrap()
+}
+
+#[test]
+fn mail_is_set_up_by_a_host_and_an_address() {
+    let operator = operator(&["Smtp:Host=smtp.example.com", "Smtp:From=pia@example.com"]);
+
+    let smtp = operator.read().smtp;
+
+    let relay = smtp.relay.unwrap();
+    assert_eq!((relay.host.as_str(), relay.port), ("smtp.example.com", 587));
+    assert_eq!((relay.security, relay.timeout), (Security::StartTls, Duration::from_secs(30)));
+    assert_eq!((relay.from.to_string(), &*relay.from_name), ("pia@example.com".to_owned(), "Pia"));
+    assert!(relay.credentials.is_none() && relay.ca.is_none());
+    assert_eq!(smtp.language, Language::En);
+}
+
+#[test]
+fn without_a_host_mail_is_not_set_up() {
+    for settings in [&[][..], &["Smtp:From=pia@example.com"], &["Smtp:Host="]] {
+        let operator = operator(settings);
+
+        assert!(operator.read().smtp.relay.is_none());
+        assert_eq!(operator.notices(), Vec::<String>::new());
+    }
+}
+
+#[test]
+fn everything_can_be_said() {
+    let root = ["Smtp:Host=192.0.2.1", "Smtp:From=pia@example.com"];
+    let all = [
+        "Smtp:Port=2525",
+        "Smtp:Security=TLS",
+        "Smtp:Username=pia",
+        "Smtp:Password= p s ",
+        "Smtp:FromName=Our Pia",
+        "Smtp:Timeout=5s",
+        "Smtp:CaPath=/etc/ca.pem",
+        "Smtp:Language=DE",
+    ];
+
+    let operator = operator(&[&root[..], &all[..]].concat());
+
+    let smtp = operator.read().smtp;
+    let relay = smtp.relay.unwrap();
+    let (name, password) = relay.credentials.unwrap();
+    assert_eq!((relay.port, relay.security), (2525, Security::Tls));
+    assert_eq!((&*name, &**password.expose()), ("pia", " p s "));
+    assert_eq!((&*relay.from_name, relay.timeout), ("Our Pia", Duration::from_secs(5)));
+    assert_eq!(relay.ca.as_deref(), Some(Path::new("/etc/ca.pem")));
+    assert_eq!(smtp.language, Language::De);
+}
+
+#[test]
+fn each_kind_of_security_has_its_usual_port() {
+    for (security, port) in [("starttls", 587), ("tls", 465), ("none", 25)] {
+        let security = format!("Smtp:Security={security}");
+        let relay = relay(&["Smtp:Host=localhost", "Smtp:From=pia@example.com", &security]);
+
+        assert_eq!(relay.port, port, "{security}");
+    }
+}
+
+#[test]
+fn a_host_needs_an_address_to_send_from() {
+    let faults = operator(&["Smtp:Host=smtp.example.com"]).faults();
+
+    let missing = "SVC-CFG-002 setting `Smtp:From`: is missing: set the address that mail comes \
+                   from, as Smtp:Host is set";
+    assert_eq!(faults, [missing]);
+}
+
+#[test]
+fn a_bad_value_is_told_once_and_without_it() {
+    for setting in [
+        "Smtp:Host=smtp://s3cret",
+        "Smtp:Host=s3cret:25",
+        "Smtp:Port=0",
+        "Smtp:Port=65536",
+        "Smtp:Security=opportunistic",
+        "Smtp:From=s3cret",
+        "Smtp:From=Pia <s3cret@example.com>",
+        "Smtp:FromName=a\r\nBcc: s3cret",
+        "Smtp:Timeout=121s",
+        "Smtp:Timeout=999ms",
+        "Smtp:Language=fr",
+    ] {
+        let usual = ["Smtp:Host=smtp.example.com", "Smtp:From=pia@example.com"];
+        let (key, _) = setting.split_once('=').unwrap();
+        let others = usual.into_iter().filter(|it| !it.starts_with(&format!("{key}=")));
+
+        let faults = operator(&others.chain([setting]).collect::<Vec<_>>()).faults();
+
+        assert_eq!(faults.len(), 1, "{faults:?}");
+        let start = format!("SVC-CFG-003 setting `{key}` from the command line: expected ");
+        assert!(faults[0].starts_with(&start) && !faults[0].contains("s3cret"), "{faults:?}");
+    }
+}
+
+#[test]
+fn a_name_and_a_password_belong_together() {
+    for (setting, told) in [
+        ("Smtp:Username=pia", "`Smtp:Username` from the command line: needs Smtp:Password beside"),
+        (
+            "Smtp:Password=s3cret",
+            "`Smtp:Password` from the command line: needs Smtp:Username beside",
+        ),
+    ] {
+        let faults = operator(&[setting]).faults();
+
+        assert_eq!(faults, [format!("SVC-CFG-005 setting {told}")]);
+    }
+}
+
+#[test]
+fn mail_that_can_be_read_on_the_way_is_worth_a_word() {
+    let with = |host: &str| {
+        let host = format!("Smtp:Host={host}");
+        operator(&[&host, "Smtp:From=pia@example.com", "Smtp:Security=none"]).notices()
+    };
+
+    let told = "setting `Smtp:Security` from the command line: mail, and the relay's password, can \
+                be read on the way";
+    assert_eq!(with("10.0.0.1"), [told]);
+    assert_eq!(with("localhost"), Vec::<String>::new());
+}
+
+#[test]
+fn another_relay_takes_effect_without_a_restart() {
+    let operator = Operator::development();
+    let config = LiveConfig::new(operator.read());
+    let set_up = config.follow(|it| it.smtp.relay.is_some());
+    let text = r#"{ "Smtp": { "Host": "localhost", "From": "pia@example.com", "Password": "s3cret",
+                    "Username": "pia" } }"#;
+    let operator = operator.file("appsettings.json", text);
+
+    let changes = config.reload(&operator.sources).unwrap();
+
+    assert!(*set_up.get() && changes.restart_only.is_empty());
+    assert_eq!(changes.reloaded, ["Smtp:From", "Smtp:Host", "Smtp:Password", "Smtp:Username"]);
+    assert!(!format!("{:?}", config.latest().smtp).contains("s3cret"));
+}

@@ -1,0 +1,91 @@
+//! Servers that send mail, and the relay that takes it.
+
+use diesel::prelude::*;
+use diesel_async::RunQueryDsl;
+use pia_kernel::{Effects, Live, Mail, UserId};
+use pia_sealing::{MasterKeys, ServerSeal};
+use pia_storage::schema::{accounts, mails};
+use pia_storage::{Database, DbError, DbUid, WriteEffects, in_tx, on_conn};
+
+use crate::client::Client;
+use crate::harness::{Setting, TestApp};
+
+pub(crate) use pia_testkit::relay::{Behaviour, DeliveredMail, Relay};
+
+/// From whom all mail of these tests is.
+pub(crate) const FROM: &str = "pia@pia.example";
+
+impl Setting {
+    /// With this relay for its mail.
+    pub(crate) fn with_relay(self, relay: &Relay) -> Self {
+        self.with_relay_at(relay.port)
+    }
+
+    /// With a relay that may or may not listen there.
+    pub(crate) fn with_relay_at(self, port: u16) -> Self {
+        self.with("Smtp__Host", "localhost")
+            .with("Smtp__Port", port)
+            .with("Smtp__Security", "none")
+            .with("Smtp__From", FROM)
+    }
+}
+
+/// What is kept of a mail that was not sent.
+#[derive(Debug, Clone, PartialEq, Eq, Queryable)]
+pub(crate) struct WaitingMail {
+    pub(crate) letter: String,
+    pub(crate) tries: i32,
+    pub(crate) is_sealed: bool,
+    pub(crate) failure: Option<String>,
+}
+
+impl TestApp {
+    /// Puts a mail into its outbox, as a change would that it belongs to.
+    pub(crate) async fn queue(&self, mail: Mail) {
+        let config = self.config.latest();
+        let keys = MasterKeys { current: config.encryption.master_key.clone(), previous: None };
+        let db = open(self).with_effects(ServerSeal::new(keys), Live::new(true));
+        let effects = Effects { audit: Vec::new(), mail: vec![mail] };
+        let written = async {
+            in_tx!(db, async |conn| -> Result<(), DbError> {
+                conn.write_effects(&db, &effects).await
+            })
+        };
+        written.await.expect("a mail that waits");
+    }
+
+    /// Takes an account away, with all that goes with it.
+    pub(crate) async fn remove(&self, user: UserId) {
+        let db = open(self);
+        let account = diesel::delete(accounts::table.find(DbUid(user.0)));
+        let done: Result<usize, DbError> =
+            async { on_conn!(db.writer(), |conn| Ok(account.execute(conn).await?)) }.await;
+        assert_eq!(done.expect("an account"), 1);
+    }
+
+    /// What there is in its outbox.
+    pub(crate) async fn mails(&self) -> Vec<WaitingMail> {
+        let db = open(self);
+        let rows = mails::table.order(mails::id).select((
+            mails::letter,
+            mails::tries,
+            mails::sealed.is_not_null(),
+            mails::failure,
+        ));
+        let found: Result<Vec<WaitingMail>, DbError> =
+            async { on_conn!(db.reader(), |conn| Ok(rows.load(conn).await?)) }.await;
+        found.expect("rows")
+    }
+}
+
+impl Client {
+    /// The account's id, for a letter to it.
+    pub(crate) fn user_id(&self) -> UserId {
+        UserId(self.user.as_deref().and_then(|it| it.parse().ok()).expect("an id"))
+    }
+}
+
+fn open(app: &TestApp) -> Database {
+    let startup = app.config.latest().database.startup.clone();
+    Database::open(&startup.target, startup.options).expect("a database")
+}
