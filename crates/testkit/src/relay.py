@@ -59,7 +59,7 @@ class Handler:
                 "text": part(message, "plain"),
                 "html": part(message, "html"),
                 "raw": envelope.content.decode("utf-8", "replace"),
-                "encrypted": session.ssl is not None,
+                "encrypted": bool(session.ssl or server.transport.get_extra_info("ssl_object")),
                 "user": session.auth_data if isinstance(session.auth_data, str) else None,
                 "connection": session.pia_connection,
             }

@@ -167,3 +167,15 @@ fn advice(kind: &Kind, public_url: &str) -> Vec<String> {
     };
     vec![text.to_owned()]
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_link_says_how_long_it_works() {
+        for (hours, told) in [(1, "eine Stunde"), (24, "24 Stunden"), (168, "7 Tage")] {
+            assert_eq!(span(hours), told);
+        }
+    }
+}

@@ -30,7 +30,7 @@ pub(crate) fn smtp(settings: MailSettings) -> SmtpRelay {
 
 pub(crate) fn mail(to: &str) -> RenderedMail {
     let rendition = Rendition {
-        subject: "Bestätigen Sie Ihre Adresse".to_owned(),
+        subject: "Prüfung – ‘тест’".to_owned(),
         text: "Grüße,\n.\nhttps://pia.example/x?a=1&b=2\n".to_owned(),
         html: "<p>Grüße</p>".to_owned(),
     };
