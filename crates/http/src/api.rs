@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
-use pia_identity::{Accounts, Registration, SecondFactors, Sessions, SignIn, SignInHistory};
+use pia_identity::{
+    Accounts, PasswordChanges, PasswordResets, Registration, SecondFactors, Sessions, SignIn,
+    SignInHistory, Verification,
+};
 use pia_kernel::{Live, Secret, SessionId};
 use pia_web::{ApiError, Runner};
 
@@ -23,6 +26,12 @@ pub struct Api {
     pub accounts: Accounts,
     /// Protecting one's account with a second factor.
     pub second_factors: SecondFactors,
+    /// Showing that one's address is one's own.
+    pub verification: Verification,
+    /// Choosing another password in the place of a forgotten one.
+    pub password_resets: PasswordResets,
+    /// Choosing another password.
+    pub passwords: PasswordChanges,
     /// What `/ready` asks.
     pub readiness: Arc<dyn Readiness>,
     /// Whether `/openapi/v1.json` is published.

@@ -12,7 +12,7 @@ use crate::ports::{
 use crate::refresh_tokens;
 
 /// Longer texts are no tokens of ours; those have 43 letters.
-const MOST_BYTES: usize = 128;
+pub(crate) const MOST_BYTES: usize = 128;
 
 /// Why a challenge was not met.
 #[derive(Debug, thiserror::Error)]
@@ -120,7 +120,7 @@ impl FactorChallenges {
 }
 
 /// What is kept of a token. It needs no key, since it cannot be guessed.
-fn hash(token: &Secret<String>) -> TokenHash {
+pub(crate) fn hash(token: &Secret<String>) -> TokenHash {
     let mut hash = [0; 32];
     hash.copy_from_slice(digest::digest(&digest::SHA256, token.expose().as_bytes()).as_ref());
     TokenHash(hash)

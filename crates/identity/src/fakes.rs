@@ -1,4 +1,6 @@
-//! Second factors in memory, for tests that need them to remember.
+//! Second factors and letters in memory, for tests that need them to remember.
+
+mod post;
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
@@ -15,6 +17,8 @@ use crate::ports::{
     FactorChange, FactorState, FactorStore, MockAccountStore, MockPasswordHasher, NewChallenge,
     PasswordHasher, Quota, RecoveryHash, Redeemed, Redemption, SecretBox, Step, TokenHash, Verdict,
 };
+
+pub(crate) use post::{Post, claim, verification};
 
 pub(crate) const PASSWORD: &str = "correct horse battery staple";
 

@@ -9,6 +9,9 @@ mod factor_challenges;
 mod factor_proofs;
 #[cfg(test)]
 mod fakes;
+mod mailed_links;
+mod password_changes;
+mod password_resets;
 mod password_rules;
 mod ports;
 mod recovery_codes;
@@ -22,6 +25,7 @@ mod sign_in_history;
 mod signing_keys;
 mod standings;
 mod totp;
+mod verification;
 mod violation;
 
 pub use access_tokens::{AccessTokens, Claim, Issued, TokenNames};
@@ -33,22 +37,27 @@ pub use device::Device;
 pub use email::fold_email;
 pub use factor_challenges::FactorChallenges;
 pub use factor_proofs::{FactorAnswer, FactorPorts, FactorSettings, FreshProof};
+pub use mailed_links::{MailedError, MailedPorts};
+pub use password_changes::{ChangePasswordError, PasswordChanges};
+pub use password_resets::{PasswordPorts, PasswordResets, ResetError};
 pub use password_rules::MOST_PASSWORD_CHARS;
 pub use ports::{
     AccountStore, Attempt, AttemptStore, ChallengeStore, Credentials, EndEffects, Evidence, Factor,
-    FactorChange, FactorState, FactorStore, FailedSignIn, MailedPurpose, NewAccount, NewChallenge,
-    NewMailedToken, NewSession, PasswordHasher, Presented, ProviderIdentity, Quota, RecoveryHash,
-    Redeemed, Redemption, Registered, Revoked, Rotation, Seats, SecretBox, SessionEntry,
-    SessionStore, SignInEntry, SignInLog, SignInMethod, SignInOutcome, Step, TokenHash, Verdict,
+    FactorChange, FactorState, FactorStore, FailedSignIn, MailedPurpose, MailedTokenStore,
+    NewAccount, NewChallenge, NewMailedToken, NewSession, PasswordChange, PasswordHasher,
+    PasswordReset, PasswordStore, Presented, ProviderIdentity, Quota, RecoveryHash, Redeemed,
+    Redemption, Registered, Revoked, Rotation, Seats, SecretBox, SessionEntry, SessionStore,
+    SignInEntry, SignInLog, SignInMethod, SignInOutcome, Step, TokenHash, Verdict,
 };
 #[cfg(feature = "mock")]
 pub use ports::{
-    MockAccountStore, MockAttemptStore, MockChallengeStore, MockFactorStore, MockPasswordHasher,
-    MockSeats, MockSecretBox, MockSessionStore, MockSignInLog,
+    MockAccountStore, MockAttemptStore, MockChallengeStore, MockFactorStore, MockMailedTokenStore,
+    MockPasswordHasher, MockPasswordStore, MockSeats, MockSecretBox, MockSessionStore,
+    MockSignInLog,
 };
 pub use refresh_tokens::RefreshKeys;
 pub use registration::{
-    NewPerson, RegisterError, Registration, RegistrationPolicy, RegistrationPorts,
+    Joined, NewPerson, RegisterError, Registration, RegistrationPolicy, RegistrationPorts,
     RegistrationRules,
 };
 pub use role::Role;
@@ -61,4 +70,5 @@ pub use sign_in_history::SignInHistory;
 pub use signing_keys::SigningKeys;
 pub use standings::Standings;
 pub use totp::Enrolment;
+pub use verification::{Verification, VerifyError};
 pub use violation::Violation;

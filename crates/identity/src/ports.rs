@@ -19,6 +19,12 @@ mod factors;
 
 pub use factors::*;
 
+mod mailed_tokens;
+mod passwords;
+
+pub use mailed_tokens::*;
+pub use passwords::*;
+
 /// An account that is about to be made.
 #[derive(Debug, Clone)]
 pub struct NewAccount {

@@ -8,6 +8,7 @@ use crate::account::{Account, CustomerType};
 use crate::email;
 use crate::password_rules;
 use crate::ports::{AccountStore, NewAccount, PasswordHasher, Registered, Seats};
+use crate::verification::Verification;
 use crate::violation::{Violation, name};
 
 /// Who may make an account of their own.
@@ -71,6 +72,16 @@ pub struct NewPerson {
     pub company_name: Option<String>,
 }
 
+/// What came of registering.
+#[derive(Debug, Clone)]
+pub enum Joined {
+    /// The account is made, and its owner may sign in.
+    Made(Box<Account>),
+    /// A letter is under way to the address. Whether that had an account
+    /// before is told in the letter alone.
+    Written,
+}
+
 /// Why no account was made.
 #[derive(Debug, thiserror::Error)]
 pub enum RegisterError {
@@ -103,6 +114,8 @@ pub struct RegistrationPorts {
     pub hasher: Arc<dyn PasswordHasher>,
     /// How many accounts there may be.
     pub seats: Arc<dyn Seats>,
+    /// What asks newcomers to show that their address is theirs.
+    pub verification: Verification,
 }
 
 /// Makes accounts for those who ask.
@@ -135,7 +148,7 @@ impl Registration {
     /// A hash is made only for those who may have an account, and before it
     /// is known whether the address has one: that is for the store to say,
     /// which alone sees all who ask at once.
-    pub async fn register(&self, person: NewPerson) -> Result<Account, RegisterError> {
+    pub async fn register(&self, person: NewPerson) -> Result<Joined, RegisterError> {
         let rules = self.rules.get();
         let checked = check(&person, &rules).map_err(RegisterError::Invalid)?;
         if !rules.admit(&checked.email) {
@@ -151,12 +164,23 @@ impl Registration {
         self.store(NewAccount::local(account, password_hash)).await
     }
 
-    async fn store(&self, new: NewAccount) -> Result<Account, RegisterError> {
+    async fn store(&self, new: NewAccount) -> Result<Joined, RegisterError> {
         let account = new.account.clone();
-        let effects = Effects::audit(account.created_at, account.user, "account.registered");
+        let (user, verification) = (account.user, &self.ports.verification);
+        let effects = Effects::audit(account.created_at, user, "account.registered");
+        let (new, effects, owes) = match verification.begin(&account)? {
+            Some((token, letter)) => {
+                (NewAccount { verification: Some(token), ..new }, effects.and_mail(letter), true)
+            }
+            None => (new, effects, false),
+        };
         let limit = self.ports.seats.limit();
         match self.ports.accounts.register(new, limit, effects).await? {
-            Registered::Stored => Ok(account),
+            Registered::Stored | Registered::EmailTaken if owes => {
+                verification.tell_owner(&account.email, user).await?;
+                Ok(Joined::Written)
+            }
+            Registered::Stored => Ok(Joined::Made(Box::new(account))),
             Registered::NotInvited => Err(RegisterError::Closed),
             Registered::EmailTaken => Err(RegisterError::EmailTaken),
             Registered::SeatsTaken => {
@@ -214,6 +238,7 @@ mod tests {
     use pia_testkit::FixedClock;
 
     use super::*;
+    use crate::fakes::{self, Post};
     use crate::ports::{MockAccountStore, MockPasswordHasher, MockSeats};
 
     fn person() -> NewPerson {
@@ -239,8 +264,16 @@ mod tests {
     }
 
     fn registration(
+        ports: (MockAccountStore, MockPasswordHasher),
+        rules: RegistrationRules,
+    ) -> Registration {
+        registration_with(ports, rules, fakes::verification(false))
+    }
+
+    fn registration_with(
         (accounts, hasher): (MockAccountStore, MockPasswordHasher),
         rules: RegistrationRules,
+        verification: Verification,
     ) -> Registration {
         let mut seats = MockSeats::new();
         seats.expect_limit().return_const(Some(25));
@@ -248,6 +281,7 @@ mod tests {
             accounts: Arc::new(accounts),
             hasher: Arc::new(hasher),
             seats: Arc::new(seats),
+            verification,
         };
         let clock = Arc::new(FixedClock(Timestamp::UNIX_EPOCH));
         Registration::new(ports, Live::new(rules), clock)
@@ -261,6 +295,13 @@ mod tests {
             Err(RegisterError::Invalid(faults)) => {
                 faults.iter().map(|it| (it.field, it.code)).collect()
             }
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn made(joined: Result<Joined, RegisterError>) -> Account {
+        match joined {
+            Ok(Joined::Made(account)) => *account,
             other => panic!("{other:?}"),
         }
     }
@@ -287,10 +328,8 @@ mod tests {
             .once()
             .returning(|_, _, _| Ok(Registered::Stored));
 
-        let account = registration((accounts, hasher), RegistrationRules::default())
-            .register(person())
-            .await
-            .unwrap();
+        let registration = registration((accounts, hasher), RegistrationRules::default());
+        let account = made(registration.register(person()).await);
 
         assert_eq!(
             (account.email.as_str(), account.provider.as_str()),
@@ -357,7 +396,7 @@ mod tests {
         };
         let kept = async |customer| {
             let registration = registration(storing(Registered::Stored), declared_only());
-            registration.register(company(customer)).await.unwrap().company_name
+            made(registration.register(company(customer)).await).company_name
         };
 
         assert_eq!(kept(CustomerType::Business).await.as_deref(), Some("Engines Ltd"));
@@ -404,6 +443,45 @@ mod tests {
 
         assert!(matches!(taken, Err(RegisterError::EmailTaken)));
         assert!(matches!(full, Err(RegisterError::SeatsTaken { limit: 25 })));
+    }
+
+    #[tokio::test]
+    async fn where_addresses_are_verified_a_taken_one_is_told_to_its_owner_alone() {
+        let (fresh, taken) = (Post::open(), Post::open());
+        let owner = taken.person("ADA@example.org", Some("kept"));
+        let register = async |post: &Arc<Post>, outcome| {
+            let rules = RegistrationRules::default();
+            registration_with(storing(outcome), rules, post.verification(true))
+                .register(person())
+                .await
+        };
+
+        let made = register(&fresh, Registered::Stored).await;
+        let refused = register(&taken, Registered::EmailTaken).await;
+
+        assert!(matches!(made, Ok(Joined::Written)) && matches!(refused, Ok(Joined::Written)));
+        assert_eq!((fresh.letters(), taken.letters()), (vec![], vec![("address-taken", owner)]));
+        assert_eq!(fresh.steps(), taken.steps());
+    }
+
+    #[tokio::test]
+    async fn where_addresses_are_verified_an_account_is_stored_with_its_token_and_letter() {
+        let (mut accounts, mut hasher) = idle();
+        hasher.expect_hash().returning(|_| Ok(Secret::new("$kept$".to_owned())));
+        accounts
+            .expect_register()
+            .withf(|new, _, effects| {
+                let letters: Vec<_> = effects.mail.iter().map(|it| it.letter.name).collect();
+                new.verification.is_some() && letters == ["verify-address"]
+            })
+            .once()
+            .returning(|_, _, _| Ok(Registered::Stored));
+        let (rules, verification) = (RegistrationRules::default(), Post::open().verification(true));
+
+        let joined =
+            registration_with((accounts, hasher), rules, verification).register(person()).await;
+
+        assert!(matches!(joined, Ok(Joined::Written)));
     }
 
     #[tokio::test]

@@ -19,6 +19,7 @@ use crate::ports::{
     SignInLog, SignInMethod, SignInOutcome, Verdict,
 };
 use crate::sessions::{Grant, Sessions};
+use crate::verification::{Owed, Verification};
 
 /// How often one may be wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,6 +59,10 @@ pub enum SignInError {
         /// When the next may be tried.
         wait: Duration,
     },
+    /// The password is right, and the address has yet to be shown to be its
+    /// owner's.
+    #[error("the address is not verified")]
+    NotVerified,
     /// The password is right, and the account has a second factor.
     #[error("a second factor is needed")]
     FactorNeeded {
@@ -101,6 +106,8 @@ pub struct SignInPorts {
     pub hasher: Arc<dyn PasswordHasher>,
     /// Where failures are remembered for the account they concern.
     pub log: Arc<dyn SignInLog>,
+    /// Whether an account may be used yet.
+    pub verification: Verification,
 }
 
 /// Signs people in.
@@ -154,6 +161,7 @@ impl SignIn {
             self.put_back(&who, quota).await;
         }
         let account = proved?;
+        self.ports.verification.owed(&account).await?;
         self.challenge(&account).await?;
         let grant = self.sessions.start(account.user, SignInMethod::Password, device).await?;
         if let Err(needed) = self.challenge(&account).await {
@@ -254,6 +262,15 @@ impl SignIn {
     }
 }
 
+impl From<Owed> for SignInError {
+    fn from(err: Owed) -> Self {
+        match err {
+            Owed::Verification => Self::NotVerified,
+            Owed::Unavailable(err) => Self::Unavailable(err),
+        }
+    }
+}
+
 impl From<ChallengeError> for FactorSignInError {
     fn from(err: ChallengeError) -> Self {
         match err {
@@ -290,7 +307,7 @@ mod tests {
 
     use super::*;
     use crate::access_tokens::{AccessTokens, TokenNames};
-    use crate::fakes::Factors;
+    use crate::fakes::{self, Factors};
     use crate::ports::{
         MockAccountStore, MockAttemptStore, MockPasswordHasher, MockSessionStore, MockSignInLog,
     };
@@ -321,6 +338,7 @@ mod tests {
         note: fn() -> Result<(), Unavailable>,
         /// At which look at the account's factor it is on; never if nothing.
         factor_on_at: Option<usize>,
+        owes_verification: bool,
     }
 
     impl World {
@@ -333,6 +351,7 @@ mod tests {
                 rehash: || Ok(()),
                 note: || Ok(()),
                 factor_on_at: None,
+                owes_verification: false,
             }
         }
 
@@ -357,7 +376,7 @@ mod tests {
                 let steps = Arc::clone(steps);
                 move |step: &str| steps.lock().unwrap().push(step.to_owned())
             };
-            let World { found, verdict, attempt, rehash, note, factor_on_at } = self;
+            let World { found, verdict, attempt, rehash, note, .. } = self;
             let (mut accounts, mut attempts, mut hasher) =
                 (MockAccountStore::new(), MockAttemptStore::new(), MockPasswordHasher::new());
             let mut failures = MockSignInLog::new();
@@ -407,9 +426,10 @@ mod tests {
                 attempts: Arc::new(attempts),
                 hasher: Arc::new(hasher),
                 log: Arc::new(failures),
+                verification: fakes::verification(self.owes_verification),
             };
             let clock: Arc<dyn Clock> = Arc::new(FixedClock(Timestamp::UNIX_EPOCH));
-            let factors = Factors::on_at_look(factor_on_at);
+            let factors = Factors::on_at_look(self.factor_on_at);
             let challenges = factors.challenges(Arc::clone(&clock));
             let settings = Live::new(SignInSettings::default());
             SignIn::new(ports, sessions(&clock), challenges, settings, clock)
@@ -465,6 +485,21 @@ mod tests {
             assert!(matches!(outcome, Err(SignInError::FactorNeeded { .. })), "{look}");
             assert_eq!(steps.last().map(String::as_str), Some("give back"), "{look}");
         }
+    }
+
+    #[tokio::test]
+    async fn whoever_owes_their_verification_is_told_so_by_the_right_password_alone() {
+        let newcomer = |verdict| World {
+            owes_verification: true,
+            ..World::with(Found::With("kept"), verdict)
+        };
+
+        let (right, steps) = newcomer(|| Ok(Verdict::Right)).sign_in(ADDRESS).await;
+        let (wrong, _) = newcomer(|| Ok(Verdict::Wrong)).sign_in(ADDRESS).await;
+
+        assert!(matches!(right, Err(SignInError::NotVerified)), "{right:?}");
+        assert!(matches!(wrong, Err(SignInError::WrongCredentials)), "{wrong:?}");
+        assert_eq!(steps.last().map(String::as_str), Some("give back"));
     }
 
     #[tokio::test]

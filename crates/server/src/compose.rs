@@ -2,6 +2,7 @@
 
 mod ai;
 mod identity;
+mod letters;
 mod mail;
 
 use std::sync::Arc;
@@ -114,7 +115,7 @@ pub async fn compose(config: &LiveConfig, clock: Arc<dyn Clock>) -> Result<App, 
         Arc::clone(&clock),
     ));
     let setup = Setup::open(Arc::clone(&licence), start.setup.token_path.clone());
-    let identity = Identity::compose(config, &db, (&licence, sealer), &clock)?;
+    let identity = Identity::compose(config, &db, (&licence, sealer), &mail, &clock)?;
     let usage = SqlUsageLog::start(db.clone(), &tasks, &Handle::current());
     ai::count(&metrics, &usage);
     let ai = AiFactory::compose(config, &usage, stop.clone(), &clock)?;
@@ -129,6 +130,9 @@ pub async fn compose(config: &LiveConfig, clock: Arc<dyn Clock>) -> Result<App, 
         history: identity.history,
         accounts: identity.accounts,
         second_factors: identity.second_factors,
+        verification: identity.letters.verification,
+        password_resets: identity.letters.resets,
+        passwords: identity.letters.passwords,
         readiness: Arc::new(readiness),
         openapi: config.follow(|it| it.open_api.enabled),
         runner: runner.clone(),
@@ -188,6 +192,7 @@ fn begin(
         history: identity.history.clone(),
         second_factors: identity.second_factors.clone(),
         challenges: identity.challenges.clone(),
+        verification: identity.letters.verification.clone(),
         attempts: Arc::clone(&identity.attempts),
         clock: Arc::clone(clock),
     };

@@ -178,11 +178,19 @@ impl Config {
         Some(config)
     }
 
-    /// One secret for two purposes would tell of one by the other.
+    /// What settings are together with others. One secret for two purposes
+    /// would tell of one by the other.
     fn check(&self, all: &mut Section<'_>) {
         if self.encryption.has_key(self.jwt.keys.current.expose()) {
             let reason = Reason::weak("expected another secret than Encryption:MasterKey");
             all.section("Jwt").refuse("SecretKey", reason);
+        }
+        // Not refused: mail may be set up later, and until then nobody comes in
+        // who should not.
+        if self.local_auth.accounts.require_verification && !all.names("Smtp:Host") {
+            let text = "nobody new can come in: without Smtp:Host no letter goes out to verify an \
+                        address with";
+            all.section("LocalAuth").note("RequireEmailVerification", text);
         }
     }
 

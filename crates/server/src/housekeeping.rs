@@ -3,7 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use pia_identity::{AttemptStore, FactorChallenges, SecondFactors, Sessions, SignInHistory};
+use pia_identity::{
+    AttemptStore, FactorChallenges, SecondFactors, Sessions, SignInHistory, Verification,
+};
 use pia_kernel::Clock;
 use tokio_util::sync::CancellationToken;
 
@@ -18,6 +20,7 @@ pub(crate) struct Housekeeping {
     pub(crate) history: SignInHistory,
     pub(crate) second_factors: SecondFactors,
     pub(crate) challenges: FactorChallenges,
+    pub(crate) verification: Verification,
     pub(crate) attempts: Arc<dyn AttemptStore>,
     pub(crate) clock: Arc<dyn Clock>,
 }
@@ -49,6 +52,9 @@ impl Housekeeping {
         }
         if let Err(err) = self.challenges.sweep().await {
             tracing::warn!(error = %err, "sign-ins that are over could not be cleared away");
+        }
+        if let Err(err) = self.verification.sweep().await {
+            tracing::warn!(error = %err, "tokens of letters could not be cleared away");
         }
         if let Err(err) = self.second_factors.sweep().await {
             tracing::warn!(error = %err, "second factors never put on could not be cleared away");

@@ -4,3 +4,4 @@
 mod assistant;
 mod factors;
 mod identity;
+mod passwords;

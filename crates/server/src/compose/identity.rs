@@ -16,6 +16,7 @@ use pia_storage_identity::{
 };
 
 use super::ComposeError;
+use super::letters::Letters;
 use crate::bridges::SealedSecrets;
 use crate::config::LiveConfig;
 use crate::licence::{LicenceFile, LicenceSeats};
@@ -31,6 +32,7 @@ pub(super) struct Identity {
     pub(super) accounts: Accounts,
     pub(super) second_factors: SecondFactors,
     pub(super) challenges: FactorChallenges,
+    pub(super) letters: Letters,
     pub(super) attempts: Arc<dyn AttemptStore>,
 }
 
@@ -39,10 +41,11 @@ impl Identity {
         config: &LiveConfig,
         db: &Database,
         (licence, sealer): (&LicenceFile, Sealer),
+        mail: &Live<bool>,
         clock: &Arc<dyn Clock>,
     ) -> Result<Self, ComposeError> {
         let start = config.latest();
-        let clock = || Arc::clone(clock);
+        let (main_clock, clock) = (clock, || Arc::clone(clock));
         let accounts: Arc<dyn AccountStore> = Arc::new(SqlAccounts::new(db.clone()));
         let attempts: Arc<dyn AttemptStore> = Arc::new(SqlAttempts::new(db.clone()));
         let log: Arc<dyn SignInLog> = Arc::new(SqlSignIns::new(db.clone()));
@@ -59,12 +62,6 @@ impl Identity {
             settings,
             clock(),
         );
-        let sign_in = SignInPorts {
-            accounts: Arc::clone(&accounts),
-            attempts: Arc::clone(&attempts),
-            hasher: Arc::clone(&hasher) as _,
-            log: Arc::clone(&log),
-        };
         let factors = FactorPorts {
             accounts: Arc::clone(&accounts),
             factors: Arc::new(SqlFactors::new(db.clone())),
@@ -72,25 +69,32 @@ impl Identity {
             hasher: Arc::clone(&hasher) as _,
             secrets: Arc::new(SealedSecrets(sealer)),
         };
+        let proofs = Live::new(FactorSettings::default());
+        let letters =
+            Letters::compose((config, db), mail, (&factors, &proofs), &standings, main_clock);
+        let sign_in = SignInPorts {
+            accounts: Arc::clone(&accounts),
+            attempts: Arc::clone(&attempts),
+            hasher: Arc::clone(&hasher) as _,
+            log: Arc::clone(&log),
+            verification: letters.verification.clone(),
+        };
         let registration = RegistrationPorts {
             accounts: Arc::clone(&accounts),
             hasher,
             seats: Arc::new(LicenceSeats::new(licence.state(), clock())),
+            verification: letters.verification.clone(),
         };
         let rules = config.follow(|it| it.local_auth.registration.clone());
         let guesses = Live::new(SignInSettings::default());
-        let settings = Live::new(FactorSettings::default());
-        let challenges = FactorChallenges::new(
-            Arc::new(SqlChallenges::new(db.clone())),
-            factors.clone(),
-            settings.clone(),
-            clock(),
-        );
+        let waiting = Arc::new(SqlChallenges::new(db.clone()));
+        let challenges = FactorChallenges::new(waiting, factors.clone(), proofs.clone(), clock());
         Ok(Self {
-            second_factors: SecondFactors::new(factors, standings.clone(), settings, clock()),
+            second_factors: SecondFactors::new(factors, standings.clone(), proofs, clock()),
             sign_in: SignIn::new(sign_in, sessions.clone(), challenges.clone(), guesses, clock()),
             history: SignInHistory::new(log, clock()),
             challenges,
+            letters,
             registration: Registration::new(registration, rules, clock()),
             accounts: Accounts::new(accounts, standings.clone(), clock()),
             tokens,

@@ -20,6 +20,7 @@ impl LocalAuth {
         let policy = from.reload("Registration").or(RegistrationPolicy::Open);
         let domains = from.reload("AllowedDomains").list::<Domain>();
         let require_declaration = from.reload("RequireBusinessDeclaration").or(false);
+        let require_verification = from.reload("RequireEmailVerification").or(false);
         let fewest_password_chars = from.reload("MinimumPasswordLength").within(8, 8..=64);
         if policy == RegistrationPolicy::Open && !from.environment().is_development() {
             let text = if domains.is_empty() {
@@ -36,10 +37,7 @@ impl LocalAuth {
             require_declaration,
             fewest_password_chars,
         };
-        Self {
-            registration,
-            accounts: AccountRules { require_declaration, require_verification: false },
-        }
+        Self { registration, accounts: AccountRules { require_declaration, require_verification } }
     }
 }
 

@@ -6,6 +6,8 @@ mod accounts;
 mod attempts;
 mod challenges;
 mod factors;
+mod mailed_tokens;
+mod passwords;
 mod people;
 mod registration;
 mod revoking;

@@ -15,7 +15,7 @@ impl From<Violation> for FieldError {
     }
 }
 
-fn invalid(violations: Vec<Violation>) -> ApiError {
+pub(super) fn invalid(violations: Vec<Violation>) -> ApiError {
     ApiError::invalid(violations.into_iter().map(Into::into).collect())
 }
 
@@ -49,6 +49,10 @@ impl From<SignInError> for ApiError {
                 Self::refused(StatusCode::UNAUTHORIZED, "invalid_credentials", message)
             }
             SignInError::TooMany { wait } => Self::over_budget(wait),
+            SignInError::NotVerified => {
+                let message = "Open the link in the letter first that went to your address.";
+                Self::refused(StatusCode::FORBIDDEN, "email_not_verified", message)
+            }
             SignInError::FactorNeeded { challenge } => {
                 let message = "This account has a second factor: enter a code of its \
                                authenticator app, or a recovery code.";

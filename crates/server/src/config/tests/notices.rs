@@ -68,6 +68,18 @@ fn open_registration_is_told_outside_development() {
 }
 
 #[test]
+fn verification_that_nobody_gets_a_letter_for_is_told() {
+    let operator = || Operator::development().argument("LocalAuth:RequireEmailVerification=true");
+
+    let told = operator().notices();
+    let with_mail = operator().argument("Smtp:Host=mail.example").notices();
+
+    let meant = |it: &String| it.starts_with("setting `LocalAuth:RequireEmailVerification`");
+    assert!(told.iter().any(meant), "{told:?}");
+    assert!(!with_mail.iter().any(meant), "{with_mail:?}");
+}
+
+#[test]
 fn weak_choices_are_told_outside_development() {
     let operator = Operator::production()
         .argument("LocalAuth:Registration=closed")

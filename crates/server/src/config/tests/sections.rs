@@ -207,6 +207,7 @@ fn what_has_the_wrong_form_is_told_without_it() {
         "LocalAuth:Registration=s3cret",
         "LocalAuth:AllowedDomains=s3cret@example.com",
         "LocalAuth:RequireBusinessDeclaration=s3cret",
+        "LocalAuth:RequireEmailVerification=s3cret",
         "RateLimits:Global=s3cret",
         "RateLimits:Global=-1",
         "RateLimits:Global=",
@@ -303,13 +304,15 @@ fn who_may_register_is_a_choice() {
     let operator = Operator::production()
         .argument("LocalAuth:Registration=Closed")
         .argument("LocalAuth:AllowedDomains=Example.COM,@b.example")
-        .argument("LocalAuth:RequireBusinessDeclaration=TRUE");
+        .argument("LocalAuth:RequireBusinessDeclaration=TRUE")
+        .argument("LocalAuth:RequireEmailVerification=true");
 
     let config = operator.read().local_auth;
 
     assert_eq!(config.registration.policy, RegistrationPolicy::Closed);
     assert_eq!(config.registration.allowed_domains, ["example.com", "b.example"]);
     assert!(config.registration.require_declaration && config.accounts.require_declaration);
+    assert!(config.accounts.require_verification);
 }
 
 #[test]

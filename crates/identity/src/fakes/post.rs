@@ -1,0 +1,288 @@
+//! People, their passwords, and the letters that they get.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+
+use async_trait::async_trait;
+use pia_kernel::{
+    Effects, Live, Mail, Recipient, Secret, SessionId, Timestamp, Unavailable, UserId,
+};
+use pia_testkit::ManualClock;
+
+use crate::access_tokens::Claim;
+use crate::account::{Account, AccountRules, Standing};
+use crate::email::fold_email;
+use crate::mailed_links::MailedPorts;
+use crate::ports::{
+    AccountStore, Attempt, AttemptStore, Credentials, MailedPurpose, MailedTokenStore,
+    MockAccountStore, MockPasswordHasher, NewMailedToken, PasswordChange, PasswordHasher,
+    PasswordReset, PasswordStore, Quota, TokenHash, Verdict,
+};
+use crate::standings::Standings;
+use crate::verification::Verification;
+
+/// Everybody's accounts and letters, and what was asked for in which order.
+pub(crate) struct Post {
+    state: Mutex<State>,
+    pub(crate) clock: Arc<ManualClock>,
+    pub(crate) mail: Live<bool>,
+}
+
+#[derive(Default)]
+struct State {
+    people: Vec<Credentials>,
+    tokens: Vec<(UserId, NewMailedToken)>,
+    letters: Vec<Mail>,
+    audit: Vec<&'static str>,
+    steps: Vec<&'static str>,
+    counted: HashMap<String, u32>,
+}
+
+/// Verification that nobody gets a letter of.
+pub(crate) fn verification(required: bool) -> Verification {
+    let post = Post::open();
+    post.mail.set(false);
+    post.verification(required)
+}
+
+impl Post {
+    pub(crate) fn open() -> Arc<Self> {
+        let clock = Arc::new(ManualClock::new(Timestamp::UNIX_EPOCH));
+        Arc::new(Self { state: Mutex::default(), clock, mail: Live::new(true) })
+    }
+
+    /// Somebody with this address, and a password if something is kept of it.
+    pub(crate) fn person(&self, email: &str, kept: Option<&str>) -> UserId {
+        let user = UserId::generate();
+        let account = Account::local(user, email.to_owned(), Timestamp::UNIX_EPOCH);
+        let account = Account { display_name: Some("Ada Augusta".to_owned()), ..account };
+        let password_hash = kept.map(|it| Secret::new(it.to_owned()));
+        self.state.lock().unwrap().people.push(Credentials { account, password_hash });
+        user
+    }
+
+    pub(crate) fn ports(self: &Arc<Self>) -> MailedPorts {
+        MailedPorts {
+            accounts: self.accounts(),
+            tokens: Arc::clone(self) as _,
+            attempts: Arc::clone(self) as _,
+            mail: self.mail.clone(),
+            public_url: "https://pia.example/pia".to_owned(),
+            clock: Arc::<ManualClock>::clone(&self.clock),
+        }
+    }
+
+    pub(crate) fn verification(self: &Arc<Self>, required: bool) -> Verification {
+        let rules = AccountRules { require_verification: required, ..AccountRules::default() };
+        Verification::new(self.ports(), Live::new(rules), self.standings())
+    }
+
+    pub(crate) fn standings(self: &Arc<Self>) -> Standings {
+        Standings::new(self.accounts(), Arc::<ManualClock>::clone(&self.clock))
+    }
+
+    pub(crate) fn accounts(self: &Arc<Self>) -> Arc<dyn AccountStore> {
+        let mut accounts = MockAccountStore::new();
+        let post = Arc::clone(self);
+        accounts.expect_by_email().returning(move |email| {
+            let mut state = post.state.lock().unwrap();
+            state.steps.push("look");
+            let same = |it: &&Credentials| fold_email(&it.account.email) == fold_email(email);
+            Ok(state.people.iter().find(same).cloned())
+        });
+        let post = Arc::clone(self);
+        accounts.expect_find().returning(move |user| Ok(post.account(user)));
+        accounts
+            .expect_standing()
+            .returning(|user, session, _| Ok(Some(Standing::of(user, session))));
+        Arc::new(accounts)
+    }
+
+    /// Hashes a password by putting `kept ` before it.
+    pub(crate) fn hasher() -> Arc<dyn PasswordHasher> {
+        let mut hasher = MockPasswordHasher::new();
+        let kept = |it: &Secret<String>| format!("kept {}", it.expose());
+        hasher.expect_hash().returning(move |it| Ok(Secret::new(kept(&it))));
+        hasher.expect_verify().returning(move |password, hash| {
+            let right = hash.is_some_and(|it| it.is(&kept(&password)));
+            Ok(if right { Verdict::Right } else { Verdict::Wrong })
+        });
+        Arc::new(hasher)
+    }
+
+    pub(crate) fn account(&self, user: UserId) -> Option<Account> {
+        self.credentials(user).map(|it| it.account)
+    }
+
+    pub(crate) fn credentials(&self, user: UserId) -> Option<Credentials> {
+        let state = self.state.lock().unwrap();
+        state.people.iter().find(|it| it.account.user == user).cloned()
+    }
+
+    /// The letters there are: which, and to whom.
+    pub(crate) fn letters(&self) -> Vec<(&'static str, UserId)> {
+        let state = self.state.lock().unwrap();
+        let told = |mail: &Mail| match mail.to {
+            Recipient::User(user) => (mail.letter.name, user),
+            Recipient::Address(_) => panic!("{mail:?}"),
+        };
+        state.letters.iter().map(told).collect()
+    }
+
+    /// The link in the last letter.
+    pub(crate) fn link(&self) -> String {
+        let state = self.state.lock().unwrap();
+        let letter = &state.letters.last().unwrap().letter;
+        letter.fields.iter().find(|it| it.0 == "link").unwrap().1.clone()
+    }
+
+    /// The token in the last letter.
+    pub(crate) fn token(&self) -> Secret<String> {
+        Secret::new(self.link().rsplit_once("&token=").unwrap().1.to_owned())
+    }
+
+    /// What was asked for since it was last asked.
+    pub(crate) fn steps(&self) -> Vec<&'static str> {
+        std::mem::take(&mut self.state.lock().unwrap().steps)
+    }
+
+    pub(crate) fn audited(&self) -> Vec<&'static str> {
+        self.state.lock().unwrap().audit.clone()
+    }
+
+    fn write(state: &mut State, effects: Effects) {
+        state.audit.extend(effects.audit.iter().map(|it| it.action));
+        state.letters.extend(effects.mail);
+    }
+
+    fn spend(
+        state: &mut State,
+        user: UserId,
+        (hash, purpose): (TokenHash, MailedPurpose),
+        now: Timestamp,
+    ) -> bool {
+        let before = state.tokens.len();
+        state.tokens.retain(|(owner, it)| {
+            let good = it.purpose == purpose && it.expires_at > now;
+            !(good && *owner == user && it.hash == hash)
+        });
+        state.tokens.len() < before
+    }
+}
+
+#[async_trait]
+impl MailedTokenStore for Post {
+    async fn put(
+        &self,
+        user: UserId,
+        token: Option<NewMailedToken>,
+        effects: Effects,
+    ) -> Result<(), Unavailable> {
+        let mut state = self.state.lock().unwrap();
+        state.steps.push("write");
+        state.tokens.extend(token.map(|it| (user, it)));
+        Self::write(&mut state, effects);
+        Ok(())
+    }
+
+    async fn pretend(&self, _: Timestamp) -> Result<(), Unavailable> {
+        self.state.lock().unwrap().steps.push("write");
+        Ok(())
+    }
+
+    async fn owner(
+        &self,
+        token: TokenHash,
+        purpose: MailedPurpose,
+        now: Timestamp,
+    ) -> Result<Option<UserId>, Unavailable> {
+        let state = self.state.lock().unwrap();
+        let good =
+            |it: &NewMailedToken| (it.hash, it.purpose) == (token, purpose) && it.expires_at > now;
+        Ok(state.tokens.iter().find(|(_, it)| good(it)).map(|it| it.0))
+    }
+
+    async fn verify(
+        &self,
+        user: UserId,
+        token: TokenHash,
+        at: Timestamp,
+        effects: Effects,
+    ) -> Result<bool, Unavailable> {
+        let mut state = self.state.lock().unwrap();
+        let good = Self::spend(&mut state, user, (token, MailedPurpose::Verification), at);
+        if good {
+            for person in state.people.iter_mut().filter(|it| it.account.user == user) {
+                person.account.email_verified_at = Some(at);
+            }
+            Self::write(&mut state, effects);
+        }
+        Ok(good)
+    }
+
+    async fn sweep(&self, now: Timestamp) -> Result<u64, Unavailable> {
+        let mut state = self.state.lock().unwrap();
+        let before = state.tokens.len();
+        state.tokens.retain(|(_, it)| it.expires_at > now);
+        Ok((before - state.tokens.len()) as u64)
+    }
+}
+
+#[async_trait]
+impl PasswordStore for Post {
+    async fn reset(&self, reset: PasswordReset) -> Result<bool, Unavailable> {
+        let PasswordReset { user, token, password_hash, at, effects, if_ended } = reset;
+        let mut state = self.state.lock().unwrap();
+        let good = Self::spend(&mut state, user, (token, MailedPurpose::PasswordReset), at);
+        if good {
+            for person in state.people.iter_mut().filter(|it| it.account.user == user) {
+                person.password_hash = Some(password_hash.clone());
+            }
+            Self::write(&mut state, effects.and(if_ended(user, at)));
+        }
+        Ok(good)
+    }
+
+    async fn change(&self, change: PasswordChange) -> Result<bool, Unavailable> {
+        let PasswordChange { by, old, new, at, effects, if_ended } = change;
+        let mut state = self.state.lock().unwrap();
+        let person = state.people.iter_mut().find(|it| {
+            let same = it.password_hash.as_ref().is_some_and(|it| it.is(old.expose()));
+            it.account.user == by.user && same
+        });
+        let Some(person) = person else { return Ok(false) };
+        person.password_hash = Some(new);
+        Self::write(&mut state, effects.and(if_ended(by.user, at)));
+        Ok(true)
+    }
+}
+
+#[async_trait]
+impl AttemptStore for Post {
+    async fn attempt(&self, who: &str, quota: Quota, _: Timestamp) -> Result<Attempt, Unavailable> {
+        let mut state = self.state.lock().unwrap();
+        state.steps.push("count");
+        let counted = state.counted.entry(who.to_owned()).or_default();
+        if *counted >= quota.burst {
+            return Ok(Attempt::Wait(quota.interval()));
+        }
+        *counted += 1;
+        Ok(Attempt::Allowed)
+    }
+
+    async fn give_back(&self, who: &str, _: Quota, _: Timestamp) -> Result<(), Unavailable> {
+        if let Some(counted) = self.state.lock().unwrap().counted.get_mut(who) {
+            *counted = counted.saturating_sub(1);
+        }
+        Ok(())
+    }
+
+    async fn sweep(&self, _: Timestamp) -> Result<u64, Unavailable> {
+        Ok(0)
+    }
+}
+
+/// A session of somebody.
+pub(crate) fn claim(user: UserId) -> Claim {
+    Claim { user, session: SessionId::generate() }
+}

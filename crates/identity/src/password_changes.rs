@@ -1,0 +1,134 @@
+//! Choosing another password while one knows the one before.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use pia_kernel::{Clock, Live, Secret, Unavailable};
+
+use crate::access_tokens::Claim;
+use crate::account::Account;
+use crate::factor_proofs::{FactorPorts, FactorProofs, FactorSettings, ProofError};
+use crate::password_resets::{PasswordPorts, changed, ended};
+use crate::password_rules;
+use crate::ports::{PasswordChange, Verdict};
+use crate::standings::Standings;
+use crate::violation::Violation;
+
+/// Why a password stays as it was.
+#[derive(Debug, thiserror::Error)]
+pub enum ChangePasswordError {
+    /// The new one is weak, or is the one before.
+    #[error("the new password is not taken")]
+    Invalid(Vec<Violation>),
+    /// The one before is another.
+    #[error("the current password is wrong")]
+    WrongPassword,
+    /// There were too many wrong ones.
+    #[error("too many wrong passwords")]
+    TooMany {
+        /// When the next may be tried.
+        wait: Duration,
+    },
+    /// The account has none: its owner is vouched for elsewhere.
+    #[error("the account has no password")]
+    NoPassword,
+    /// The account was deleted since the gates let its owner pass.
+    #[error("there is no such account")]
+    Gone,
+    /// Something that is needed did not answer.
+    #[error(transparent)]
+    Unavailable(#[from] Unavailable),
+}
+
+/// Lets people choose another password.
+///
+/// Their other sessions end: if the old password was in wrong hands, so may
+/// they be. App passwords stay, for their owner knows of them.
+#[derive(Clone)]
+pub struct PasswordChanges {
+    proofs: FactorProofs,
+    passwords: PasswordPorts,
+    standings: Standings,
+}
+
+impl PasswordChanges {
+    /// Changes whose wrong proofs count as those of second factors do;
+    /// `standings` is told of sessions that end.
+    pub fn new(
+        (ports, settings): (FactorPorts, Live<FactorSettings>),
+        passwords: PasswordPorts,
+        standings: Standings,
+        clock: Arc<dyn Clock>,
+    ) -> Self {
+        Self { proofs: FactorProofs { ports, settings, clock }, passwords, standings }
+    }
+
+    /// Puts another password in the place of the caller's own.
+    pub async fn change(
+        &self,
+        by: Claim,
+        current: Secret<String>,
+        new: Secret<String>,
+    ) -> Result<(), ChangePasswordError> {
+        let (account, old) = self.of(by).await?;
+        if let Some(fault) = self.fault(&account, &current, &new) {
+            return Err(ChangePasswordError::Invalid(vec![fault]));
+        }
+        self.proofs.counted(by.user, self.judge(current, old.clone())).await?;
+        let new = self.passwords.hasher.hash(new).await?;
+        let at = self.proofs.clock.now();
+        let effects = changed(at, by.user, "password.changed");
+        let change = PasswordChange { by, old, new, at, effects, if_ended: ended };
+        let good = self.passwords.store.change(change).await?;
+        self.standings.forget_user(by.user);
+        // What was shown was right a moment ago.
+        if good { Ok(()) } else { Err(ChangePasswordError::WrongPassword) }
+    }
+
+    /// The account of a caller, and what is kept of its password.
+    async fn of(&self, by: Claim) -> Result<(Account, Secret<String>), ChangePasswordError> {
+        let accounts = &self.proofs.ports.accounts;
+        let account = accounts.find(by.user).await?.ok_or(ChangePasswordError::Gone)?;
+        let credentials = accounts.by_email(&account.email).await?;
+        let credentials = credentials.filter(|it| it.account.user == by.user);
+        let kept = credentials.ok_or(ChangePasswordError::Gone)?.password_hash;
+        Ok((account, kept.ok_or(ChangePasswordError::NoPassword)?))
+    }
+
+    fn fault(
+        &self,
+        account: &Account,
+        current: &Secret<String>,
+        new: &Secret<String>,
+    ) -> Option<Violation> {
+        let weakness = self.passwords.weakness(new, account);
+        let unchanged = || {
+            let message = "The new password must be another than the current one.";
+            Violation::new("newPassword", "unchanged", message)
+        };
+        weakness.or_else(|| new.is(current.expose()).then(unchanged))
+    }
+
+    async fn judge(&self, current: Secret<String>, kept: Secret<String>) -> Result<(), ProofError> {
+        if !(1..=password_rules::MOST_BYTES).contains(&current.expose().len()) {
+            return Err(ProofError::Wrong);
+        }
+        match self.passwords.hasher.verify(current, Some(kept)).await? {
+            Verdict::Right | Verdict::RightButOutdated => Ok(()),
+            Verdict::Wrong => Err(ProofError::Wrong),
+        }
+    }
+}
+
+impl From<ProofError> for ChangePasswordError {
+    fn from(err: ProofError) -> Self {
+        match err {
+            ProofError::Wrong => Self::WrongPassword,
+            ProofError::TooMany { wait } => Self::TooMany { wait },
+            ProofError::Unavailable(err) => Self::Unavailable(err),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

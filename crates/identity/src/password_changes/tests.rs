@@ -1,0 +1,127 @@
+//! Choosing another password while one knows the one before.
+
+use pia_kernel::{Timestamp, UserId};
+use pia_testkit::FixedClock;
+
+use super::*;
+use crate::fakes::{Factors, Post, claim};
+use crate::registration::RegistrationRules;
+
+const ADA: &str = "ada@example.org";
+const OLD: &str = "correct horse battery staple";
+const NEW: &str = "a perfectly fine passphrase";
+
+struct World {
+    post: Arc<Post>,
+    kept: Arc<Factors>,
+    changes: PasswordChanges,
+}
+
+fn world() -> World {
+    let (post, kept) = (Post::open(), Arc::<Factors>::default());
+    let clock = Arc::new(FixedClock(Timestamp::UNIX_EPOCH));
+    let passwords = PasswordPorts {
+        store: Arc::clone(&post) as _,
+        hasher: Post::hasher(),
+        rules: Live::new(RegistrationRules::default()),
+    };
+    let ports = FactorPorts { accounts: post.accounts(), ..kept.ports() };
+    let factors = (ports, Live::new(FactorSettings::default()));
+    let changes = PasswordChanges::new(factors, passwords, post.standings(), clock);
+    World { post, kept, changes }
+}
+
+impl World {
+    fn ada(&self) -> UserId {
+        self.post.person(ADA, Some(&format!("kept {OLD}")))
+    }
+
+    async fn change(
+        &self,
+        user: UserId,
+        current: &str,
+        new: &str,
+    ) -> Result<(), ChangePasswordError> {
+        let secret = |it: &str| Secret::new(it.to_owned());
+        self.changes.change(claim(user), secret(current), secret(new)).await
+    }
+
+    fn kept(&self, user: UserId) -> String {
+        self.post.credentials(user).unwrap().password_hash.unwrap().expose().clone()
+    }
+}
+
+#[tokio::test]
+async fn whoever_knows_the_password_chooses_another() {
+    let world = world();
+    let ada = world.ada();
+    let standing = claim(ada);
+    world.changes.standings.fresh(standing).await.unwrap();
+
+    world.change(ada, OLD, NEW).await.unwrap();
+
+    assert_eq!(world.kept(ada), format!("kept {NEW}"));
+    assert_eq!(world.changes.standings.cached(standing), None);
+    assert_eq!(world.post.letters(), [("password-changed", ada)]);
+    assert_eq!(world.post.audited(), ["password.changed", "session.ended"]);
+    assert_eq!(world.kept.wrong(), 0);
+}
+
+#[tokio::test]
+async fn a_wrong_password_is_counted_and_changes_nothing() {
+    let world = world();
+    let ada = world.ada();
+
+    for wrong in ["a wrong password", "", &"x".repeat(999)] {
+        let refused = world.change(ada, wrong, NEW).await;
+
+        assert!(matches!(refused, Err(ChangePasswordError::WrongPassword)), "{refused:?}");
+    }
+
+    assert_eq!(world.kept.wrong(), 3);
+    assert_eq!(world.kept(ada), format!("kept {OLD}"));
+}
+
+#[tokio::test]
+async fn after_ten_wrong_ones_the_right_one_waits_too() {
+    let world = world();
+    let ada = world.ada();
+    for _ in 0..10 {
+        drop(world.change(ada, "a wrong password", NEW).await);
+    }
+
+    let refused = world.change(ada, OLD, NEW).await;
+
+    assert!(matches!(refused, Err(ChangePasswordError::TooMany { .. })), "{refused:?}");
+}
+
+#[tokio::test]
+async fn what_is_wrong_with_the_new_password_is_told_and_counts_as_no_guess() {
+    let world = world();
+    let ada = world.ada();
+
+    for (new, code) in
+        [("", "required"), ("short", "too_short"), ("Ada Augusta", "personal"), (OLD, "unchanged")]
+    {
+        match world.change(ada, OLD, new).await {
+            Err(ChangePasswordError::Invalid(faults)) => {
+                let told: Vec<_> = faults.iter().map(|it| (it.field, it.code)).collect();
+                assert_eq!(told, [("newPassword", code)]);
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+    assert_eq!(world.kept.wrong(), 0);
+}
+
+#[tokio::test]
+async fn who_has_no_password_and_who_is_gone_are_told_so() {
+    let world = world();
+    let vouched = world.post.person("vouched@example.org", None);
+
+    let without = world.change(vouched, OLD, NEW).await;
+    let gone = world.change(UserId::generate(), OLD, NEW).await;
+
+    assert!(matches!(without, Err(ChangePasswordError::NoPassword)), "{without:?}");
+    assert!(matches!(gone, Err(ChangePasswordError::Gone)), "{gone:?}");
+}

@@ -1,0 +1,140 @@
+//! Choosing another password in the place of a forgotten one.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use pia_kernel::{Effects, Letter, Live, Secret, Timestamp, Unavailable, UserId};
+
+use crate::account::Account;
+use crate::email::fold_email;
+use crate::mailed_links::{self, Link, MailedError, MailedLinks, MailedPorts};
+use crate::password_rules;
+use crate::ports::{MailedPurpose, PasswordHasher, PasswordReset, PasswordStore};
+use crate::registration::RegistrationRules;
+use crate::standings::Standings;
+use crate::violation::Violation;
+
+/// Who is vouched for elsewhere has no password to reset: to give them one
+/// would open a second way into their account.
+const LINK: Link = Link {
+    purpose: MailedPurpose::PasswordReset,
+    lifetime: Duration::from_hours(1),
+    letter: "password-reset",
+    asked: "password.reset_requested",
+    place: |account| {
+        let email = utf8_percent_encode(&account.email, NON_ALPHANUMERIC);
+        format!("/auth/reset-password.html?email={email}")
+    },
+    is_for: |it| it.password_hash.is_some(),
+};
+
+/// Why a password stays as it was.
+#[derive(Debug, thiserror::Error)]
+pub enum ResetError {
+    /// The token is unknown, for another address, spent or over.
+    #[error("the token is not good")]
+    InvalidToken,
+    /// The password is weak; the token is still good.
+    #[error("the new password is weak")]
+    Invalid(Vec<Violation>),
+    /// Something that is needed did not answer.
+    #[error(transparent)]
+    Unavailable(#[from] Unavailable),
+}
+
+/// What replacing a password is built on.
+#[derive(Clone)]
+pub struct PasswordPorts {
+    /// Where it is replaced.
+    pub store: Arc<dyn PasswordStore>,
+    /// What makes of it what is kept.
+    pub hasher: Arc<dyn PasswordHasher>,
+    /// What it must be like.
+    pub rules: Live<RegistrationRules>,
+}
+
+impl PasswordPorts {
+    /// What is wrong with the password that somebody chooses.
+    pub(crate) fn weakness(
+        &self,
+        password: &Secret<String>,
+        account: &Account,
+    ) -> Option<Violation> {
+        let about = [account.email.as_str(), account.display_name.as_deref().unwrap_or_default()];
+        let fewest = self.rules.get().fewest_password_chars;
+        let weakness = password_rules::weakness(password.expose(), fewest, &about);
+        weakness.map(|it| it.violation("newPassword"))
+    }
+}
+
+/// Lets people choose another password who have forgotten theirs.
+#[derive(Clone)]
+pub struct PasswordResets {
+    links: MailedLinks,
+    passwords: PasswordPorts,
+    standings: Standings,
+}
+
+impl PasswordResets {
+    /// Resets by letter; `standings` is told of sessions that end.
+    pub fn new(links: MailedPorts, passwords: PasswordPorts, standings: Standings) -> Self {
+        Self { links: MailedLinks(links), passwords, standings }
+    }
+
+    /// Whether anybody could get a letter at all.
+    pub fn configured(&self) -> Result<(), MailedError> {
+        self.links.configured()
+    }
+
+    /// Sends a letter to the owner of an address, if there is an account with
+    /// it that has a password. Who has none is not told.
+    pub async fn request(&self, email: &str) -> Result<(), MailedError> {
+        self.links.request(&LINK, email).await
+    }
+
+    /// Puts another password in the place of the forgotten one, and ends every
+    /// session of its owner.
+    ///
+    /// The token is looked at before the password, so that what is wrong with
+    /// that is told to nobody else, and spent only with a password that is
+    /// taken.
+    pub async fn reset(
+        &self,
+        email: &str,
+        token: &Secret<String>,
+        new_password: Secret<String>,
+    ) -> Result<(), ResetError> {
+        let token = mailed_links::shown(token).ok_or(ResetError::InvalidToken)?;
+        let MailedPorts { accounts, tokens, clock, .. } = &self.links.0;
+        let owner = tokens.owner(token, LINK.purpose, clock.now()).await?;
+        let user = owner.ok_or(ResetError::InvalidToken)?;
+        let account = accounts.find(user).await?;
+        let account = account.filter(|it| fold_email(&it.email) == fold_email(email));
+        let account = account.ok_or(ResetError::InvalidToken)?;
+        if let Some(weakness) = self.passwords.weakness(&new_password, &account) {
+            return Err(ResetError::Invalid(vec![weakness]));
+        }
+        let password_hash = self.passwords.hasher.hash(new_password).await?;
+        let at = clock.now();
+        let effects = changed(at, user, "password.reset");
+        let reset = PasswordReset { user, token, password_hash, at, effects, if_ended: ended };
+        let good = self.passwords.store.reset(reset).await?;
+        self.standings.forget_user(user);
+        if good { Ok(()) } else { Err(ResetError::InvalidToken) }
+    }
+}
+
+/// What goes with a password that took another's place.
+pub(crate) fn changed(at: Timestamp, user: UserId, action: &'static str) -> Effects {
+    let letter = Letter::new("password-changed").to_user(at, user);
+    Effects::audit(at, user, action).and_mail(letter)
+}
+
+/// What goes with the end of a session that began with the password before.
+pub(crate) fn ended(user: UserId, at: Timestamp) -> Effects {
+    Effects::audit(at, user, "session.ended")
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,167 @@
+//! Choosing another password in the place of a forgotten one.
+
+use super::*;
+use crate::fakes::{Post, claim};
+
+const ADA: &str = "ada+pia@example.org";
+const NEW: &str = "a perfectly fine passphrase";
+
+fn secret(text: &str) -> Secret<String> {
+    Secret::new(text.to_owned())
+}
+
+fn resets(post: &Arc<Post>) -> PasswordResets {
+    let passwords = PasswordPorts {
+        store: Arc::clone(post) as _,
+        hasher: Post::hasher(),
+        rules: Live::new(RegistrationRules::default()),
+    };
+    PasswordResets::new(post.ports(), passwords, post.standings())
+}
+
+/// Ada, who has just asked for a letter.
+async fn asked() -> (Arc<Post>, PasswordResets, UserId) {
+    let post = Post::open();
+    let ada = post.person(ADA, Some("kept old"));
+    let resets = resets(&post);
+    resets.request(ADA).await.unwrap();
+    (post, resets, ada)
+}
+
+fn kept(post: &Post, user: UserId) -> String {
+    post.credentials(user).unwrap().password_hash.unwrap().expose().clone()
+}
+
+#[tokio::test]
+async fn the_link_leads_to_a_page_and_holds_the_address_whatever_is_in_it() {
+    let (post, _, ada) = asked().await;
+
+    let link = post.link();
+
+    let (before, token) = link.split_once("&token=").unwrap();
+    let page = "https://pia.example/pia/auth/reset-password.html";
+    assert_eq!(before, format!("{page}?email=ada%2Bpia%40example%2Eorg"));
+    assert_eq!(token.len(), 43, "256 bits");
+    assert_eq!(post.letters(), [("password-reset", ada)]);
+}
+
+#[tokio::test]
+async fn a_token_puts_another_password_in_the_place_of_the_forgotten_one_once() {
+    let (post, resets, ada) = asked().await;
+    let (token, claim) = (post.token(), claim(ada));
+    resets.standings.fresh(claim).await.unwrap();
+
+    let first = resets.reset(" ADA+Pia@example.org", &token, secret(NEW)).await;
+    let second = resets.reset(ADA, &token, secret("another fine passphrase")).await;
+
+    assert!(first.is_ok(), "{first:?}");
+    assert!(matches!(second, Err(ResetError::InvalidToken)), "{second:?}");
+    assert_eq!(kept(&post, ada), format!("kept {NEW}"));
+    assert_eq!(resets.standings.cached(claim), None);
+    assert_eq!(post.letters().last(), Some(&("password-changed", ada)));
+    assert_eq!(post.audited(), ["password.reset_requested", "password.reset", "session.ended"]);
+}
+
+#[tokio::test]
+async fn a_token_is_good_for_its_own_address_for_an_hour() {
+    let (post, resets, ada) = asked().await;
+    let token = post.token();
+    post.person("eve@example.org", Some("kept old"));
+    let reset =
+        async |email: &str, token: &Secret<String>| resets.reset(email, token, secret(NEW)).await;
+
+    let foreign = reset("eve@example.org", &token).await;
+    let unknown = reset("nobody@example.org", &token).await;
+    let nonsense = reset(ADA, &secret("nonsense")).await;
+    let long = reset(ADA, &secret(&"x".repeat(129))).await;
+    let empty = reset(ADA, &secret("")).await;
+    post.clock.advance(Duration::from_hours(1));
+    let late = reset(ADA, &token).await;
+
+    for refused in [foreign, unknown, nonsense, long, empty, late] {
+        assert!(matches!(refused, Err(ResetError::InvalidToken)), "{refused:?}");
+    }
+    assert_eq!(kept(&post, ada), "kept old");
+}
+
+#[tokio::test]
+async fn a_token_of_another_kind_of_letter_resets_nothing() {
+    let (post, resets, _) = asked().await;
+    post.verification(true).resend(ADA).await.unwrap();
+
+    let refused = resets.reset(ADA, &post.token(), secret(NEW)).await;
+
+    assert!(matches!(refused, Err(ResetError::InvalidToken)));
+}
+
+#[tokio::test]
+async fn a_weak_password_is_told_and_leaves_the_token_good() {
+    let (post, resets, _) = asked().await;
+    let token = post.token();
+
+    for (password, code) in [
+        ("", "required"),
+        ("short", "too_short"),
+        ("password123", "common"),
+        ("Ada Augusta", "personal"),
+        (ADA, "personal"),
+        (&"x".repeat(999), "too_long"),
+    ] {
+        match resets.reset(ADA, &token, secret(password)).await {
+            Err(ResetError::Invalid(faults)) => {
+                let told: Vec<_> = faults.iter().map(|it| (it.field, it.code)).collect();
+                assert_eq!(told, [("newPassword", code)]);
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+    assert!(resets.reset(ADA, &token, secret(NEW)).await.is_ok());
+}
+
+#[tokio::test]
+async fn who_does_not_hold_the_token_learns_nothing_of_a_name() {
+    let (_, resets, _) = asked().await;
+
+    let refused = resets.reset(ADA, &secret("nonsense"), secret("Ada Augusta")).await;
+
+    assert!(matches!(refused, Err(ResetError::InvalidToken)));
+}
+
+#[tokio::test]
+async fn whoever_asks_takes_the_same_steps_to_the_same_answer() {
+    let (post, resets, ada) = asked().await;
+    post.person("vouched@example.org", None);
+    post.steps();
+
+    for email in [ADA, "nobody@example.org", "vouched@example.org"] {
+        resets.request(email).await.unwrap();
+
+        assert_eq!(post.steps(), ["count", "look", "write"], "{email}");
+    }
+    assert_eq!(post.letters(), [("password-reset", ada); 2]);
+}
+
+#[tokio::test]
+async fn an_address_gets_three_letters_and_nobody_is_told() {
+    let (post, resets, ada) = asked().await;
+
+    for email in [ADA, " ADA+pia@example.org", ADA, ADA] {
+        resets.request(email).await.unwrap();
+    }
+
+    assert_eq!(post.letters(), [("password-reset", ada); 3]);
+}
+
+#[tokio::test]
+async fn without_mail_that_is_said_before_anything_else() {
+    let (post, resets, _) = asked().await;
+    post.mail.set(false);
+    post.steps();
+
+    for email in [ADA, "nobody@example.org", "no address"] {
+        let outcome = resets.request(email).await;
+
+        assert!(matches!(outcome, Err(MailedError::NotConfigured)), "{email}");
+    }
+    assert_eq!(post.steps(), Vec::<&str>::new());
+}

@@ -1,0 +1,53 @@
+//! What letters with links ask of the outside world.
+
+use async_trait::async_trait;
+use pia_kernel::{Effects, Timestamp, Unavailable, UserId};
+
+use super::{MailedPurpose, NewMailedToken, TokenHash};
+
+/// Where the tokens are kept that go out in letters.
+///
+/// A token is there until it ends, is redeemed, or too many newer ones are.
+/// The tokens of one account are changed one after another, on any number of
+/// instances, and none is good for an account that is deactivated.
+#[cfg_attr(any(test, feature = "mock"), mockall::automock)]
+#[async_trait]
+pub trait MailedTokenStore: Send + Sync {
+    /// Keeps a token of a user, if there is one, and writes its effects,
+    /// atomically; nothing of it if they have no active account.
+    ///
+    /// Of a user's tokens for one purpose no more than three are good at once:
+    /// the oldest makes room, so that who asks again because a letter is late
+    /// may open any of them.
+    async fn put(
+        &self,
+        user: UserId,
+        token: Option<NewMailedToken>,
+        effects: Effects,
+    ) -> Result<(), Unavailable>;
+
+    /// Writes about as much as [`put`](Self::put) does and leaves nothing, so
+    /// that the time tells nobody which addresses have accounts.
+    async fn pretend(&self, at: Timestamp) -> Result<(), Unavailable>;
+
+    /// Whose token it is, if it is good for that.
+    async fn owner(
+        &self,
+        token: TokenHash,
+        purpose: MailedPurpose,
+        now: Timestamp,
+    ) -> Result<Option<UserId>, Unavailable>;
+
+    /// Spends a token that shows that the address is its user's, with its
+    /// effects. Answers whether it was good for that; of many at once, one is.
+    async fn verify(
+        &self,
+        user: UserId,
+        token: TokenHash,
+        at: Timestamp,
+        effects: Effects,
+    ) -> Result<bool, Unavailable>;
+
+    /// Forgets tokens that ended before `now`. Answers how many they were.
+    async fn sweep(&self, now: Timestamp) -> Result<u64, Unavailable>;
+}

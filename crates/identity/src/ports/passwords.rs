@@ -1,0 +1,60 @@
+//! What changing a password asks of the outside world.
+
+use async_trait::async_trait;
+use pia_kernel::{Effects, Secret, Timestamp, Unavailable, UserId};
+
+use super::{EndEffects, TokenHash};
+use crate::access_tokens::Claim;
+
+/// A password in the place of one that was forgotten.
+#[derive(Debug, Clone)]
+pub struct PasswordReset {
+    /// Whose it is.
+    pub user: UserId,
+    /// The token that it is chosen with.
+    pub token: TokenHash,
+    /// What is kept of it.
+    pub password_hash: Secret<String>,
+    /// When it is chosen.
+    pub at: Timestamp,
+    /// What is written with it.
+    pub effects: Effects,
+    /// What is written with the end of each session.
+    pub if_ended: EndEffects,
+}
+
+/// A password in the place of one that its owner has just shown.
+#[derive(Debug, Clone)]
+pub struct PasswordChange {
+    /// Whose it is, and the session that goes on.
+    pub by: Claim,
+    /// What was kept of the one before.
+    pub old: Secret<String>,
+    /// What is kept of it.
+    pub new: Secret<String>,
+    /// When it is chosen.
+    pub at: Timestamp,
+    /// What is written with it.
+    pub effects: Effects,
+    /// What is written with the end of each other session.
+    pub if_ended: EndEffects,
+}
+
+/// Where passwords are replaced.
+///
+/// Of many at once for one account one is taken, and only if the account is
+/// active and has a password. With it go the sign-ins that wait for a second
+/// factor, and the tokens for a reset.
+#[cfg_attr(any(test, feature = "mock"), mockall::automock)]
+#[async_trait]
+pub trait PasswordStore: Send + Sync {
+    /// Spends the token and puts another password in the place of the old
+    /// one, ends every session, and takes the app passwords away: nobody knows
+    /// who made them. That the token was read shows that the address is its
+    /// owner's. Answers whether the token was good for that.
+    async fn reset(&self, reset: PasswordReset) -> Result<bool, Unavailable>;
+
+    /// Puts another password in the place of `old`, if it is still that one,
+    /// and ends the other sessions. Answers whether it was.
+    async fn change(&self, change: PasswordChange) -> Result<bool, Unavailable>;
+}

@@ -1,0 +1,143 @@
+//! Showing that an address is one's own.
+
+use std::time::Duration;
+
+use pia_kernel::{Effects, Letter, Live, Mail, Secret, Unavailable, UserId};
+
+use crate::account::{Account, AccountRules};
+use crate::email::fold_email;
+use crate::mailed_links::{self, Link, MailedError, MailedLinks, MailedPorts};
+use crate::ports::{MailedPurpose, NewMailedToken, Quota};
+use crate::standings::Standings;
+
+/// How often the owner of an address is told that somebody registers it.
+const TOLD: Quota = Quota { burst: 1, window: Duration::from_hours(1) };
+
+const LINK: Link = Link {
+    purpose: MailedPurpose::Verification,
+    lifetime: Duration::from_hours(24),
+    letter: "verify-address",
+    asked: "verification.requested",
+    place: |account| format!("/auth/verify-email?userId={}", account.user),
+    is_for: |it| it.account.email_verified_at.is_none(),
+};
+
+/// Why an address is not shown to be anybody's.
+#[derive(Debug, thiserror::Error)]
+pub enum VerifyError {
+    /// The token is unknown, another's, spent or over.
+    #[error("the token is not good")]
+    Invalid,
+    /// The store did not answer.
+    #[error(transparent)]
+    Unavailable(#[from] Unavailable),
+}
+
+/// Why somebody with the right password does not come in.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Owed {
+    /// They have yet to show that their address is theirs.
+    #[error("the address is not verified")]
+    Verification,
+    /// Something that is needed did not answer.
+    #[error(transparent)]
+    Unavailable(#[from] Unavailable),
+}
+
+/// Has people show that their addresses are theirs.
+#[derive(Clone)]
+pub struct Verification {
+    links: MailedLinks,
+    rules: Live<AccountRules>,
+    standings: Standings,
+}
+
+impl Verification {
+    /// Verification where `rules` say whether it is owed; `standings` is told
+    /// of those who did it.
+    pub fn new(ports: MailedPorts, rules: Live<AccountRules>, standings: Standings) -> Self {
+        Self { links: MailedLinks(ports), rules, standings }
+    }
+
+    /// Whether anybody could get a letter at all.
+    pub fn configured(&self) -> Result<(), MailedError> {
+        self.links.configured()
+    }
+
+    /// Spends the token of a letter. It is good once: who opens the link again
+    /// is told that it no longer is, though their address stays verified.
+    pub async fn redeem(&self, user: UserId, token: &Secret<String>) -> Result<(), VerifyError> {
+        let token = mailed_links::shown(token).ok_or(VerifyError::Invalid)?;
+        let MailedPorts { tokens, clock, .. } = &self.links.0;
+        let at = clock.now();
+        let verified = Effects::audit(at, user, "account.verified");
+        let good = tokens.verify(user, token, at, verified).await?;
+        self.standings.forget_user(user);
+        if good { Ok(()) } else { Err(VerifyError::Invalid) }
+    }
+
+    /// Sends another letter, if there is an account with this address that has
+    /// not shown it to be its own. Who has none is not told.
+    pub async fn resend(&self, email: &str) -> Result<(), MailedError> {
+        self.links.request(&LINK, email).await
+    }
+
+    /// Forgets tokens of letters that have ended. Answers how many they were.
+    pub async fn sweep(&self) -> Result<u64, Unavailable> {
+        self.links.0.tokens.sweep(self.links.0.clock.now()).await
+    }
+
+    /// What a new account is stored with; nothing if it owes nothing.
+    pub(crate) fn begin(
+        &self,
+        account: &Account,
+    ) -> Result<Option<(NewMailedToken, Mail)>, Unavailable> {
+        if !self.is_owed(account) {
+            return Ok(None);
+        }
+        self.links.letter(&LINK, account).map(Some)
+    }
+
+    /// Refuses who has yet to show that their address is theirs, and sends
+    /// them another letter. Only who has shown the password gets so far.
+    pub(crate) async fn owed(&self, account: &Account) -> Result<(), Owed> {
+        if !self.is_owed(account) {
+            return Ok(());
+        }
+        if self.configured().is_ok() {
+            self.links.remind(&LINK, account).await?;
+        }
+        Err(Owed::Verification)
+    }
+
+    /// Tells the owner of an address that somebody has registered it anew.
+    ///
+    /// Done too for the newcomer whose it has just become, and then in vain:
+    /// otherwise the time would tell the two apart.
+    pub(crate) async fn tell_owner(
+        &self,
+        email: &str,
+        newcomer: UserId,
+    ) -> Result<(), Unavailable> {
+        let MailedPorts { accounts, tokens, clock, .. } = &self.links.0;
+        let may = self.links.counted("address-taken", email, TOLD).await?;
+        let owner = accounts.by_email(&fold_email(email)).await?;
+        let owner = owner.map(|it| it.account.user).filter(|it| may && *it != newcomer);
+        let at = clock.now();
+        match owner {
+            Some(owner) => {
+                let told = Effects::about(at, owner, "registration.address_taken");
+                let letter = Letter::new("address-taken").to_user(at, owner);
+                tokens.put(owner, None, told.and_mail(letter)).await
+            }
+            None => tokens.pretend(at).await,
+        }
+    }
+
+    fn is_owed(&self, account: &Account) -> bool {
+        self.rules.get().require_verification && account.email_verified_at.is_none()
+    }
+}
+
+#[cfg(test)]
+mod tests;

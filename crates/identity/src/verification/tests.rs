@@ -1,0 +1,177 @@
+//! Showing that an address is one's own.
+
+use std::sync::Arc;
+
+use super::*;
+use crate::fakes::{Post, claim};
+
+const ADA: &str = "ada@example.org";
+
+fn secret(text: &str) -> Secret<String> {
+    Secret::new(text.to_owned())
+}
+
+/// Ada's account, which a letter was just sent for.
+async fn reminded() -> (Arc<Post>, Verification, UserId) {
+    let post = Post::open();
+    let ada = post.person(ADA, Some("kept"));
+    let verification = post.verification(true);
+    verification.resend(ADA).await.unwrap();
+    (post, verification, ada)
+}
+
+#[tokio::test]
+async fn the_link_leads_to_the_server_as_browsers_know_it() {
+    let (post, _, ada) = reminded().await;
+
+    let link = post.link();
+
+    let (before, token) = link.split_once("&token=").unwrap();
+    assert_eq!(before, format!("https://pia.example/pia/auth/verify-email?userId={ada}"));
+    assert_eq!(token.len(), 43, "256 bits");
+    assert_eq!(post.letters(), [("verify-address", ada)]);
+}
+
+#[tokio::test]
+async fn a_token_verifies_once_and_is_seen_by_the_gates_at_once() {
+    let (post, verification, ada) = reminded().await;
+    let (token, claim) = (post.token(), claim(ada));
+    verification.standings.fresh(claim).await.unwrap();
+
+    let first = verification.redeem(ada, &token).await;
+    let second = verification.redeem(ada, &token).await;
+
+    assert!(first.is_ok() && matches!(second, Err(VerifyError::Invalid)));
+    assert!(post.account(ada).unwrap().email_verified_at.is_some());
+    assert_eq!(verification.standings.cached(claim), None);
+    assert_eq!(post.audited(), ["verification.requested", "account.verified"]);
+}
+
+#[tokio::test]
+async fn a_token_is_good_for_its_own_user_for_a_day() {
+    let (post, verification, ada) = reminded().await;
+    let (token, eve) = (post.token(), post.person("eve@example.org", Some("kept")));
+    let redeem = async |user, token: &Secret<String>| verification.redeem(user, token).await;
+
+    let foreign = redeem(eve, &token).await;
+    let nonsense = redeem(ada, &secret("nonsense")).await;
+    let long = redeem(ada, &secret(&"x".repeat(129))).await;
+    let empty = redeem(ada, &secret("")).await;
+    post.clock.advance(Duration::from_hours(24));
+    let late = redeem(ada, &token).await;
+    post.clock.set(pia_kernel::Timestamp::from_micros(86_399_999_999));
+    let in_time = redeem(ada, &token).await;
+
+    for refused in [foreign, nonsense, long, empty, late] {
+        assert!(matches!(refused, Err(VerifyError::Invalid)), "{refused:?}");
+    }
+    assert!(in_time.is_ok());
+}
+
+#[tokio::test]
+async fn whoever_asks_for_a_letter_takes_the_same_steps_to_the_same_answer() {
+    let (post, verification, ada) = reminded().await;
+    let verified = post.person("verified@example.org", Some("kept"));
+    verification.redeem(ada, &post.token()).await.unwrap();
+    post.steps();
+
+    for email in [ADA, "nobody@example.org", "Verified@example.org "] {
+        verification.resend(email).await.unwrap();
+
+        assert_eq!(post.steps(), ["count", "look", "write"], "{email}");
+    }
+    assert_eq!(post.letters(), [("verify-address", ada), ("verify-address", verified)]);
+}
+
+#[tokio::test]
+async fn an_address_gets_three_letters_and_nobody_is_told() {
+    let (post, verification, ada) = reminded().await;
+
+    for email in [ADA, " ADA@example.org", ADA, ADA] {
+        verification.resend(email).await.unwrap();
+    }
+
+    assert_eq!(post.letters(), [("verify-address", ada); 3]);
+}
+
+#[tokio::test]
+async fn what_cannot_be_an_address_has_no_letter_and_no_other_answer() {
+    let (post, verification, _) = reminded().await;
+    post.steps();
+
+    for email in ["", "no address", "ada\0@example.org", &format!("{}@a.de", "x".repeat(999))] {
+        verification.resend(email).await.unwrap();
+    }
+
+    assert_eq!(post.steps(), Vec::<&str>::new());
+}
+
+#[tokio::test]
+async fn without_mail_that_is_said_before_anything_else() {
+    let (post, verification, _) = reminded().await;
+    post.mail.set(false);
+    post.steps();
+
+    for email in [ADA, "nobody@example.org", "no address"] {
+        let outcome = verification.resend(email).await;
+
+        assert!(matches!(outcome, Err(MailedError::NotConfigured)), "{email}");
+    }
+    assert_eq!(post.steps(), Vec::<&str>::new());
+}
+
+#[tokio::test]
+async fn who_owes_it_is_refused_and_reminded_three_times() {
+    let post = Post::open();
+    let ada = post.person(ADA, Some("kept"));
+    let account = post.account(ada).unwrap();
+    let (required, lax) = (post.verification(true), post.verification(false));
+
+    for _ in 0..5 {
+        assert!(matches!(required.owed(&account).await, Err(Owed::Verification)));
+    }
+    assert!(lax.owed(&account).await.is_ok());
+    assert_eq!(post.letters(), [("verify-address", ada); 3]);
+
+    required.redeem(ada, &post.token()).await.unwrap();
+    assert!(required.owed(&post.account(ada).unwrap()).await.is_ok());
+}
+
+#[tokio::test]
+async fn who_owes_it_is_refused_where_nobody_sends_mail() {
+    let post = Post::open();
+    let account = post.account(post.person(ADA, Some("kept"))).unwrap();
+    post.mail.set(false);
+
+    let owed = post.verification(true).owed(&account).await;
+
+    assert!(matches!(owed, Err(Owed::Verification)));
+    assert_eq!(post.letters(), []);
+}
+
+#[tokio::test]
+async fn an_owner_is_told_once_an_hour_that_their_address_was_registered_again() {
+    let post = Post::open();
+    let ada = post.person(ADA, Some("kept"));
+    let verification = post.verification(true);
+
+    for email in [ADA, "ADA@example.org", ADA] {
+        verification.tell_owner(email, UserId::generate()).await.unwrap();
+
+        assert_eq!(post.steps(), ["count", "look", "write"]);
+    }
+
+    assert_eq!(post.letters(), [("address-taken", ada)]);
+    assert_eq!(post.audited(), ["registration.address_taken"]);
+}
+
+#[tokio::test]
+async fn a_newcomer_is_not_told_of_themselves_and_takes_the_same_steps() {
+    let post = Post::open();
+    let ada = post.person(ADA, Some("kept"));
+
+    post.verification(true).tell_owner(ADA, ada).await.unwrap();
+
+    assert_eq!(post.steps(), ["count", "look", "write"]);
+    assert_eq!(post.letters(), []);
+}

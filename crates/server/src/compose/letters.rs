@@ -1,0 +1,56 @@
+//! What letters with links are for: verified addresses, and passwords.
+
+use std::sync::Arc;
+
+use pia_identity::{
+    FactorPorts, FactorSettings, MailedPorts, PasswordChanges, PasswordPorts, PasswordResets,
+    Standings, Verification,
+};
+use pia_kernel::{Clock, Live};
+use pia_storage::Database;
+use pia_storage_identity::{SqlMailedTokens, SqlPasswords};
+
+use crate::config::LiveConfig;
+
+/// What letters with links are for.
+#[derive(Clone)]
+pub(super) struct Letters {
+    pub(super) verification: Verification,
+    pub(super) resets: PasswordResets,
+    pub(super) passwords: PasswordChanges,
+}
+
+impl Letters {
+    pub(super) fn compose(
+        (config, db): (&LiveConfig, &Database),
+        mail: &Live<bool>,
+        (factors, settings): (&FactorPorts, &Live<FactorSettings>),
+        standings: &Standings,
+        clock: &Arc<dyn Clock>,
+    ) -> Self {
+        let links = MailedPorts {
+            accounts: Arc::clone(&factors.accounts),
+            tokens: Arc::new(SqlMailedTokens::new(db.clone())),
+            attempts: Arc::clone(&factors.attempts),
+            mail: mail.clone(),
+            public_url: config.latest().server.public_url.as_str().to_owned(),
+            clock: Arc::clone(clock),
+        };
+        let passwords = PasswordPorts {
+            store: Arc::new(SqlPasswords::new(db.clone())),
+            hasher: Arc::clone(&factors.hasher),
+            rules: config.follow(|it| it.local_auth.registration.clone()),
+        };
+        let owed = config.follow(|it| it.local_auth.accounts);
+        Self {
+            verification: Verification::new(links.clone(), owed, standings.clone()),
+            resets: PasswordResets::new(links, passwords.clone(), standings.clone()),
+            passwords: PasswordChanges::new(
+                (factors.clone(), settings.clone()),
+                passwords,
+                standings.clone(),
+                Arc::clone(clock),
+            ),
+        }
+    }
+}

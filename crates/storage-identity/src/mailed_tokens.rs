@@ -1,0 +1,184 @@
+//! Tokens that go out in letters, in SQL.
+
+use async_trait::async_trait;
+use diesel::prelude::*;
+use diesel_async::RunQueryDsl;
+use pia_identity::{MailedPurpose, MailedTokenStore, NewMailedToken, TokenHash};
+use pia_kernel::{Effects, Letter, Timestamp, Unavailable, UserId};
+use pia_storage::schema::mailed_tokens::{self as tokens, expires_at, purpose, user_id};
+use pia_storage::schema::{accounts, mails};
+use pia_storage::{Database, DbError, DbInstant, DbUid, WriteEffects, in_tx, on_conn};
+
+use crate::factor_writes::FactorWrites;
+use crate::password_writes::PasswordWrites;
+use crate::registering::TokenRow;
+
+/// How many of a user's tokens for one purpose stay beside a new one.
+const OLDER: i64 = 2;
+
+/// How many rows a letter and its audit entry make.
+const ROWS_OF_A_LETTER: usize = 4;
+
+/// A letter that is never sent: it is gone before anybody can see it.
+const DECOY: &str = "decoy";
+
+/// How many tokens one statement forgets, so that none holds its locks for
+/// long.
+const SWEPT_AT_ONCE: i64 = 500;
+
+/// Mailed tokens in SQL.
+///
+/// Each change first locks its account's row, so that changes of one account
+/// are serial.
+#[derive(Debug, Clone)]
+pub struct SqlMailedTokens {
+    db: Database,
+}
+
+impl SqlMailedTokens {
+    /// The tokens kept in `db`.
+    pub fn new(db: Database) -> Self {
+        Self { db }
+    }
+
+    async fn add(
+        &self,
+        user: UserId,
+        token: Option<&NewMailedToken>,
+        effects: &Effects,
+    ) -> Result<(), DbError> {
+        in_tx!(self.db, async |conn| -> Result<(), DbError> {
+            if !conn.lock_account(user).await? {
+                return Ok(());
+            }
+            if let Some(token) = token {
+                let like = user_id.eq(DbUid(user.0)).and(purpose.eq(token.purpose.name()));
+                let surplus: Vec<Vec<u8>> = tokens::table
+                    .filter(like)
+                    .order((expires_at.desc(), tokens::hash))
+                    .offset(OLDER)
+                    .select(tokens::hash)
+                    .load(conn)
+                    .await?;
+                let surplus = tokens::table.filter(tokens::hash.eq_any(surplus));
+                diesel::delete(surplus).execute(conn).await?;
+                let row = TokenRow::of(user, token);
+                diesel::insert_into(tokens::table).values(row).execute(conn).await?;
+            }
+            conn.write_effects(&self.db, effects).await
+        })
+    }
+
+    /// The same number of rows, taken back: both ways end with a commit that
+    /// has as much to write, where a mere look would end at once.
+    async fn add_nothing(&self, at: Timestamp) -> Result<(), DbError> {
+        let nobody = UserId::generate();
+        let decoys = (0..ROWS_OF_A_LETTER).map(|_| Letter::new(DECOY).to_address(at, DECOY));
+        let effects = decoys.fold(Effects::default(), Effects::and_mail);
+        in_tx!(self.db, async |conn| -> Result<(), DbError> {
+            conn.lock_account(nobody).await?;
+            conn.write_effects(&self.db, &effects).await?;
+            let decoys = mails::table.filter(mails::user_id.is_null().and(mails::letter.eq(DECOY)));
+            diesel::delete(decoys).execute(conn).await?;
+            Ok(())
+        })
+    }
+
+    async fn whose(
+        &self,
+        token: TokenHash,
+        wanted: MailedPurpose,
+        now: Timestamp,
+    ) -> Result<Option<UserId>, DbError> {
+        let good = purpose.eq(wanted.name()).and(expires_at.gt(DbInstant(now)));
+        let active = accounts::table.filter(accounts::deactivated_at.is_null());
+        let user = tokens::table
+            .find(token.0.to_vec())
+            .filter(good.and(user_id.eq_any(active.select(accounts::id))))
+            .select(user_id);
+        let user: Option<DbUid> =
+            on_conn!(self.db.reader(), |conn| user.first(conn).await.optional()?);
+        Ok(user.map(|it| UserId(it.0)))
+    }
+
+    async fn spend(
+        &self,
+        user: UserId,
+        token: TokenHash,
+        at: Timestamp,
+        effects: &Effects,
+    ) -> Result<bool, DbError> {
+        let whose = DbUid(user.0);
+        let like = user_id.eq(whose).and(purpose.eq(MailedPurpose::Verification.name()));
+        in_tx!(self.db, async |conn| -> Result<bool, DbError> {
+            if !conn.lock_account(user).await? {
+                return Ok(false);
+            }
+            let good = like.and(expires_at.gt(DbInstant(at)));
+            let good = tokens::table.find(token.0.to_vec()).filter(good);
+            if diesel::delete(good).execute(conn).await? == 0 {
+                return Ok(false);
+            }
+            diesel::delete(tokens::table.filter(like)).execute(conn).await?;
+            conn.verify_address(user, at).await?;
+            conn.write_effects(&self.db, effects).await?;
+            Ok(true)
+        })
+    }
+
+    async fn forget(&self, now: Timestamp) -> Result<usize, DbError> {
+        let over = tokens::table.filter(expires_at.le(DbInstant(now)));
+        let some = over.select(tokens::hash).limit(SWEPT_AT_ONCE);
+        on_conn!(self.db.writer(), |conn| {
+            let chosen: Vec<Vec<u8>> = some.load(conn).await?;
+            let gone = tokens::table.filter(tokens::hash.eq_any(chosen));
+            Ok(diesel::delete(gone).execute(conn).await?)
+        })
+    }
+}
+
+#[async_trait]
+impl MailedTokenStore for SqlMailedTokens {
+    async fn put(
+        &self,
+        user: UserId,
+        token: Option<NewMailedToken>,
+        effects: Effects,
+    ) -> Result<(), Unavailable> {
+        Ok(self.add(user, token.as_ref(), &effects).await?)
+    }
+
+    async fn pretend(&self, at: Timestamp) -> Result<(), Unavailable> {
+        Ok(self.add_nothing(at).await?)
+    }
+
+    async fn owner(
+        &self,
+        token: TokenHash,
+        wanted: MailedPurpose,
+        now: Timestamp,
+    ) -> Result<Option<UserId>, Unavailable> {
+        Ok(self.whose(token, wanted, now).await?)
+    }
+
+    async fn verify(
+        &self,
+        user: UserId,
+        token: TokenHash,
+        at: Timestamp,
+        effects: Effects,
+    ) -> Result<bool, Unavailable> {
+        Ok(self.spend(user, token, at, &effects).await?)
+    }
+
+    async fn sweep(&self, now: Timestamp) -> Result<u64, Unavailable> {
+        let mut forgotten = 0;
+        loop {
+            let some = self.forget(now).await?;
+            if some == 0 {
+                return Ok(forgotten);
+            }
+            forgotten += some as u64;
+        }
+    }
+}

@@ -1,0 +1,52 @@
+//! What several changes of passwords and addresses have in common.
+
+use diesel::prelude::*;
+use diesel_async::RunQueryDsl;
+use pia_identity::MailedPurpose;
+use pia_kernel::{Timestamp, UserId};
+use pia_storage::schema::{accounts, factor_challenges, mailed_tokens};
+use pia_storage::{AsyncPostgres, AsyncSqlite, DbInstant, DbUid};
+
+/// A connection that can write them. Call each inside a transaction, under
+/// the account's lock.
+pub(crate) trait PasswordWrites {
+    /// Notes that the address is its owner's, unless that was known before.
+    fn verify_address(
+        &mut self,
+        user: UserId,
+        at: Timestamp,
+    ) -> impl Future<Output = QueryResult<()>> + Send;
+
+    /// Forgets what was begun with the password before: sign-ins that wait for
+    /// a second factor, and resets.
+    fn forget_unfinished(&mut self, user: UserId) -> impl Future<Output = QueryResult<()>> + Send;
+}
+
+/// A function generic over connections would have to name the type of every
+/// query in its bounds, so the one body is compiled twice, as in `on_conn!`.
+macro_rules! password_writes {
+    ($($conn:ty),*) => {$(
+        impl PasswordWrites for $conn {
+            async fn verify_address(&mut self, user: UserId, at: Timestamp) -> QueryResult<()> {
+                let unknown = accounts::email_verified_at.is_null();
+                let account = accounts::table.find(DbUid(user.0)).filter(unknown);
+                let verified = accounts::email_verified_at.eq(DbInstant(at));
+                diesel::update(account).set(verified).execute(self).await?;
+                Ok(())
+            }
+
+            async fn forget_unfinished(&mut self, user: UserId) -> QueryResult<()> {
+                let user = DbUid(user.0);
+                let reset = mailed_tokens::purpose.eq(MailedPurpose::PasswordReset.name());
+                let resets =
+                    mailed_tokens::table.filter(mailed_tokens::user_id.eq(user).and(reset));
+                diesel::delete(resets).execute(self).await?;
+                let waiting = factor_challenges::table.filter(factor_challenges::user_id.eq(user));
+                diesel::delete(waiting).execute(self).await?;
+                Ok(())
+            }
+        }
+    )*};
+}
+
+password_writes!(AsyncSqlite, AsyncPostgres);

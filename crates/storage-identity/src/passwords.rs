@@ -1,0 +1,95 @@
+//! Replacing passwords in SQL.
+
+use async_trait::async_trait;
+use diesel::prelude::*;
+use diesel_async::RunQueryDsl;
+use pia_identity::{MailedPurpose, PasswordChange, PasswordReset, PasswordStore};
+use pia_kernel::Unavailable;
+use pia_storage::schema::{accounts, app_passwords, mailed_tokens, passkey_challenges, sessions};
+use pia_storage::{Database, DbError, DbInstant, DbUid, WriteEffects, in_tx};
+
+use crate::factor_writes::FactorWrites;
+use crate::password_writes::PasswordWrites;
+
+/// Passwords in SQL.
+///
+/// Each change first locks its account's row, so that changes of one account
+/// are serial, and no session begins unseen while the others are ended.
+#[derive(Debug, Clone)]
+pub struct SqlPasswords {
+    db: Database,
+}
+
+impl SqlPasswords {
+    /// The passwords of the accounts in `db`.
+    pub fn new(db: Database) -> Self {
+        Self { db }
+    }
+
+    async fn replace_forgotten(&self, reset: &PasswordReset) -> Result<bool, DbError> {
+        let PasswordReset { user, token, password_hash, at, effects, if_ended } = reset;
+        let whose = DbUid(user.0);
+        in_tx!(self.db, async |conn| -> Result<bool, DbError> {
+            if !conn.lock_account(*user).await? {
+                return Ok(false);
+            }
+            let good = mailed_tokens::user_id
+                .eq(whose)
+                .and(mailed_tokens::purpose.eq(MailedPurpose::PasswordReset.name()))
+                .and(mailed_tokens::expires_at.gt(DbInstant(*at)));
+            let good = mailed_tokens::table.find(token.0.to_vec()).filter(good);
+            if diesel::delete(good).execute(conn).await? == 0 {
+                return Ok(false);
+            }
+            let with_password = accounts::password_hash.is_not_null();
+            let account = accounts::table.find(whose).filter(with_password);
+            let new = accounts::password_hash.eq(password_hash.expose());
+            if diesel::update(account).set(new).execute(conn).await? == 0 {
+                return Ok(false);
+            }
+
+            conn.verify_address(*user, *at).await?;
+            conn.forget_unfinished(*user).await?;
+            let begun = passkey_challenges::table.filter(passkey_challenges::user_id.eq(whose));
+            diesel::delete(begun).execute(conn).await?;
+            conn.write_effects(&self.db, effects).await?;
+            let all = sessions::table.filter(sessions::user_id.eq(whose));
+            for _ in 0..diesel::delete(all).execute(conn).await? {
+                conn.write_effects(&self.db, &if_ended(*user, *at)).await?;
+            }
+            let of_apps = app_passwords::table.filter(app_passwords::user_id.eq(whose));
+            diesel::delete(of_apps).execute(conn).await?;
+            Ok(true)
+        })
+    }
+
+    async fn replace(&self, change: &PasswordChange) -> Result<bool, DbError> {
+        let PasswordChange { by, old, new, at, effects, if_ended } = change;
+        in_tx!(self.db, async |conn| -> Result<bool, DbError> {
+            if !conn.lock_account(by.user).await? {
+                return Ok(false);
+            }
+            let still = accounts::password_hash.eq(old.expose());
+            let account = accounts::table.find(DbUid(by.user.0)).filter(still);
+            let new = accounts::password_hash.eq(new.expose());
+            if diesel::update(account).set(new).execute(conn).await? == 0 {
+                return Ok(false);
+            }
+            conn.forget_unfinished(by.user).await?;
+            conn.write_effects(&self.db, effects).await?;
+            conn.end_others(&self.db, *by, *at, *if_ended).await?;
+            Ok(true)
+        })
+    }
+}
+
+#[async_trait]
+impl PasswordStore for SqlPasswords {
+    async fn reset(&self, reset: PasswordReset) -> Result<bool, Unavailable> {
+        Ok(self.replace_forgotten(&reset).await?)
+    }
+
+    async fn change(&self, change: PasswordChange) -> Result<bool, Unavailable> {
+        Ok(self.replace(&change).await?)
+    }
+}

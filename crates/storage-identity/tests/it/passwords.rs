@@ -1,0 +1,289 @@
+//! Replacing passwords.
+
+use std::time::Duration;
+
+use diesel::prelude::*;
+use diesel_async::RunQueryDsl;
+use futures_util::future::join_all;
+use pia_identity::{
+    AccountStore, ChallengeStore, Claim, MailedPurpose, MailedTokenStore, NewChallenge,
+    PasswordChange, PasswordReset, PasswordStore, SessionStore, TokenHash,
+};
+use pia_kernel::{AppPasswordId, Effects, Letter, Secret, SessionId, Timestamp, UserId};
+use pia_storage::schema::{accounts, app_passwords, mailed_tokens, mails};
+use pia_storage::{Database, DbError, DbInstant, DbUid, on_conn};
+use pia_storage_identity::{
+    SqlAccounts, SqlChallenges, SqlMailedTokens, SqlPasswords, SqlSessions,
+};
+
+use crate::factors::enable;
+use crate::mailed_tokens::{put, token};
+use crate::people::{START, audited, deactivate, new_session, person};
+
+pia_testkit::contract! {
+    a_reset_replaces_the_password_and_ends_every_session,
+    of_many_who_show_one_token_at_once_one_resets,
+    of_many_tokens_shown_at_once_one_resets,
+    a_token_of_somebody_else_of_another_kind_or_too_late_resets_nothing,
+    a_reset_takes_away_what_may_be_in_wrong_hands,
+    a_reset_leaves_the_second_factor_and_other_people_alone,
+    a_reset_gives_no_password_to_who_had_none,
+    a_reset_of_somebody_deactivated_changes_nothing,
+    a_change_replaces_the_password_and_ends_the_other_sessions,
+    of_many_changes_at_once_one_is_made,
+    of_a_change_and_a_reset_at_once_one_is_made,
+    a_change_leaves_app_passwords_and_ends_what_was_begun,
+    a_change_of_somebody_deactivated_changes_nothing,
+}
+
+const RESET: MailedPurpose = MailedPurpose::PasswordReset;
+
+fn ended(user: UserId, at: Timestamp) -> Effects {
+    Effects::audit(at, user, "ended")
+}
+
+fn secret(text: &str) -> Secret<String> {
+    Secret::new(text.to_owned())
+}
+
+fn reset(user: UserId, token: u8, password: &str) -> PasswordReset {
+    let letter = Letter::new("password-changed").to_user(START, user);
+    PasswordReset {
+        user,
+        token: TokenHash([token; 32]),
+        password_hash: secret(password),
+        at: START,
+        effects: Effects::audit(START, user, "reset").and_mail(letter),
+        if_ended: ended,
+    }
+}
+
+fn change(by: Claim, old: &str, new: &str) -> PasswordChange {
+    let effects = Effects::audit(START, by.user, "changed");
+    PasswordChange { by, old: secret(old), new: secret(new), at: START, effects, if_ended: ended }
+}
+
+/// Somebody whose password is kept as `first`, with a token for a reset.
+async fn forgetful(db: &Database) -> (UserId, SqlPasswords) {
+    let user = person(db, "ada@example.org").await;
+    put(db, user, token(1, RESET)).await;
+    (user, SqlPasswords::new(db.clone()))
+}
+
+async fn begin_session(db: &Database, user: UserId, token: u8) -> Claim {
+    let new = new_session(user, TokenHash([token; 32]), START);
+    let session = new.session;
+    let sessions = SqlSessions::new(db.clone());
+    sessions.begin(new, 10, Effects::default(), ended).await.unwrap();
+    Claim { user, session }
+}
+
+async fn is_live(db: &Database, claim: Claim) -> bool {
+    let accounts = SqlAccounts::new(db.clone());
+    accounts.standing(claim.user, claim.session, START).await.unwrap().is_some()
+}
+
+async fn kept(db: &Database, email: &str) -> Option<String> {
+    let credentials = SqlAccounts::new(db.clone()).by_email(email).await.unwrap();
+    credentials.unwrap().password_hash.map(|it| it.expose().clone())
+}
+
+async fn add_app_password(db: &Database, user: UserId) {
+    let row = (
+        app_passwords::id.eq(DbUid(AppPasswordId::generate().0)),
+        app_passwords::user_id.eq(DbUid(user.0)),
+        app_passwords::name.eq("an app"),
+        app_passwords::hash.eq(vec![7; 32]),
+        app_passwords::created_at.eq(DbInstant(START)),
+    );
+    let insert = diesel::insert_into(app_passwords::table).values(row);
+    let done: Result<usize, DbError> =
+        async { on_conn!(db.writer(), |conn| Ok(insert.execute(conn).await?)) }.await;
+    assert_eq!(done.unwrap(), 1);
+}
+
+/// How many tokens, letters and app passwords there are.
+async fn rows(db: &Database) -> [i64; 3] {
+    let found: Result<_, DbError> = async {
+        on_conn!(db.reader(), |conn| {
+            let tokens = mailed_tokens::table.count().get_result(conn).await?;
+            let letters = mails::table.count().get_result(conn).await?;
+            Ok([tokens, letters, app_passwords::table.count().get_result(conn).await?])
+        })
+    }
+    .await;
+    found.unwrap()
+}
+
+async fn a_reset_replaces_the_password_and_ends_every_session(db: Database) {
+    let (user, passwords) = forgetful(&db).await;
+    let first = begin_session(&db, user, 101).await;
+    let second = begin_session(&db, user, 102).await;
+
+    let good = passwords.reset(reset(user, 1, "second")).await.unwrap();
+
+    assert!(good);
+    assert_eq!(kept(&db, "ada@example.org").await.as_deref(), Some("second"));
+    assert!(!is_live(&db, first).await && !is_live(&db, second).await);
+    assert_eq!(audited(&db, user, "reset").await, 1);
+    assert_eq!(audited(&db, user, "ended").await, 2);
+    let account = SqlAccounts::new(db).find(user).await.unwrap().unwrap();
+    assert_eq!(account.email_verified_at, Some(START), "the letter was read");
+}
+
+async fn of_many_who_show_one_token_at_once_one_resets(db: Database) {
+    let (user, passwords) = forgetful(&db).await;
+    let texts: Vec<_> = (0..64).map(|it| format!("password {it}")).collect();
+
+    let all = join_all(texts.iter().map(|it| passwords.reset(reset(user, 1, it)))).await;
+
+    let good: Vec<_> =
+        all.into_iter().zip(&texts).filter(|(it, _)| *it.as_ref().unwrap()).collect();
+    assert_eq!(good.len(), 1);
+    assert_eq!(kept(&db, "ada@example.org").await.as_ref(), Some(good[0].1));
+    assert_eq!(audited(&db, user, "reset").await, 1);
+}
+
+async fn of_many_tokens_shown_at_once_one_resets(db: Database) {
+    let (user, passwords) = forgetful(&db).await;
+    put(&db, user, token(2, RESET)).await;
+    put(&db, user, token(3, RESET)).await;
+
+    let all = (0..63).map(|it| passwords.reset(reset(user, it % 3 + 1, "second")));
+    let all = join_all(all).await;
+
+    assert_eq!(all.into_iter().filter(|it| *it.as_ref().unwrap()).count(), 1);
+}
+
+async fn a_token_of_somebody_else_of_another_kind_or_too_late_resets_nothing(db: Database) {
+    let (user, passwords) = forgetful(&db).await;
+    let eve = person(&db, "eve@example.org").await;
+    put(&db, user, token(2, MailedPurpose::Verification)).await;
+    let late = PasswordReset { at: token(1, RESET).expires_at, ..reset(user, 1, "second") };
+
+    for refused in [reset(eve, 1, "second"), reset(user, 2, "second"), late] {
+        assert!(!passwords.reset(refused).await.unwrap());
+    }
+    assert_eq!(kept(&db, "ada@example.org").await.as_deref(), Some("first"));
+    assert_eq!(kept(&db, "eve@example.org").await.as_deref(), Some("first"));
+    assert!(passwords.reset(reset(user, 1, "second")).await.unwrap());
+}
+
+async fn a_reset_takes_away_what_may_be_in_wrong_hands(db: Database) {
+    let (user, passwords) = forgetful(&db).await;
+    enable(&db, user).await;
+    let (challenges, challenge) = (SqlChallenges::new(db.clone()), TokenHash([9; 32]));
+    let expires_at = START + Duration::from_mins(5);
+    challenges.open(NewChallenge { hash: challenge, user, expires_at }).await.unwrap();
+    put(&db, user, token(2, RESET)).await;
+    add_app_password(&db, user).await;
+
+    assert!(passwords.reset(reset(user, 1, "second")).await.unwrap());
+
+    assert_eq!(rows(&db).await, [0, 1, 0]);
+    assert_eq!(challenges.owner(challenge, 5, START).await.unwrap(), None);
+}
+
+async fn a_reset_leaves_the_second_factor_and_other_people_alone(db: Database) {
+    use pia_identity::{FactorState, FactorStore};
+    let (user, passwords) = forgetful(&db).await;
+    let eve = person(&db, "eve@example.org").await;
+    enable(&db, user).await;
+    let hers = begin_session(&db, eve, 101).await;
+    put(&db, eve, token(2, RESET)).await;
+    add_app_password(&db, eve).await;
+
+    assert!(passwords.reset(reset(user, 1, "second")).await.unwrap());
+
+    let factor = pia_storage_identity::SqlFactors::new(db.clone()).factor(user).await.unwrap();
+    assert!(factor.is_some_and(|it| it.state == FactorState::On));
+    assert!(is_live(&db, hers).await);
+    assert_eq!(rows(&db).await, [1, 1, 1]);
+    assert_eq!(kept(&db, "eve@example.org").await.as_deref(), Some("first"));
+}
+
+async fn a_reset_gives_no_password_to_who_had_none(db: Database) {
+    let (user, passwords) = forgetful(&db).await;
+    let without = diesel::update(accounts::table.find(DbUid(user.0)))
+        .set(accounts::password_hash.eq(None::<String>));
+    let done: Result<usize, DbError> =
+        async { on_conn!(db.writer(), |conn| Ok(without.execute(conn).await?)) }.await;
+    assert_eq!(done.unwrap(), 1);
+    let session = begin_session(&db, user, 101).await;
+
+    assert!(!passwords.reset(reset(user, 1, "second")).await.unwrap());
+
+    assert_eq!(kept(&db, "ada@example.org").await, None);
+    assert!(is_live(&db, session).await);
+}
+
+async fn a_reset_of_somebody_deactivated_changes_nothing(db: Database) {
+    let (user, passwords) = forgetful(&db).await;
+    deactivate(&db, user).await;
+
+    assert!(!passwords.reset(reset(user, 1, "second")).await.unwrap());
+
+    assert_eq!(audited(&db, user, "reset").await, 0);
+    assert_eq!(rows(&db).await, [1, 0, 0]);
+}
+
+async fn a_change_replaces_the_password_and_ends_the_other_sessions(db: Database) {
+    let (user, passwords) = forgetful(&db).await;
+    let own = begin_session(&db, user, 101).await;
+    let other = begin_session(&db, user, 102).await;
+
+    let good = passwords.change(change(own, "first", "second")).await.unwrap();
+
+    assert!(good);
+    assert_eq!(kept(&db, "ada@example.org").await.as_deref(), Some("second"));
+    assert!(is_live(&db, own).await && !is_live(&db, other).await);
+    assert_eq!(audited(&db, user, "changed").await, 1);
+    assert_eq!(audited(&db, user, "ended").await, 1);
+}
+
+async fn of_many_changes_at_once_one_is_made(db: Database) {
+    let (user, passwords) = forgetful(&db).await;
+    let by = Claim { user, session: SessionId::generate() };
+    let texts: Vec<_> = (0..64).map(|it| format!("password {it}")).collect();
+
+    let all = join_all(texts.iter().map(|it| passwords.change(change(by, "first", it)))).await;
+
+    assert_eq!(all.into_iter().filter(|it| *it.as_ref().unwrap()).count(), 1);
+    assert_eq!(audited(&db, user, "changed").await, 1);
+}
+
+async fn of_a_change_and_a_reset_at_once_one_is_made(db: Database) {
+    let (user, passwords) = forgetful(&db).await;
+    let by = Claim { user, session: SessionId::generate() };
+
+    let (changed, was_reset) = futures_util::join!(
+        passwords.change(change(by, "first", "by the thief")),
+        passwords.reset(reset(user, 1, "by the owner")),
+    );
+
+    // A change that came first puts the token out: the owner asks anew.
+    assert_ne!(changed.unwrap(), was_reset.unwrap());
+}
+
+async fn a_change_leaves_app_passwords_and_ends_what_was_begun(db: Database) {
+    let (user, passwords) = forgetful(&db).await;
+    let by = begin_session(&db, user, 101).await;
+    put(&db, user, token(2, MailedPurpose::Verification)).await;
+    add_app_password(&db, user).await;
+
+    assert!(passwords.change(change(by, "first", "second")).await.unwrap());
+
+    assert_eq!(rows(&db).await, [1, 0, 1]);
+    let tokens = SqlMailedTokens::new(db.clone());
+    assert_eq!(tokens.owner(TokenHash([1; 32]), RESET, START).await.unwrap(), None);
+}
+
+async fn a_change_of_somebody_deactivated_changes_nothing(db: Database) {
+    let (user, passwords) = forgetful(&db).await;
+    let by = begin_session(&db, user, 101).await;
+    deactivate(&db, user).await;
+
+    assert!(!passwords.change(change(by, "first", "second")).await.unwrap());
+
+    assert_eq!(audited(&db, user, "changed").await, 0);
+}

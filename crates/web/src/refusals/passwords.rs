@@ -1,0 +1,64 @@
+//! Letters with links, and choosing another password.
+
+use actix_web::http::StatusCode;
+use pia_identity::{ChangePasswordError, MailedError, ResetError, VerifyError};
+
+use super::identity::invalid;
+use crate::ApiError;
+
+impl From<MailedError> for ApiError {
+    fn from(err: MailedError) -> Self {
+        match err {
+            MailedError::NotConfigured => {
+                let message = "This server sends no mail: ask its operator for help.";
+                Self::refused(StatusCode::BAD_REQUEST, "smtp_not_configured", message)
+            }
+            MailedError::Unavailable(err) => err.into(),
+        }
+    }
+}
+
+impl From<VerifyError> for ApiError {
+    fn from(err: VerifyError) -> Self {
+        match err {
+            VerifyError::Invalid => {
+                let message = "The link is good no more, or never was: ask for another one.";
+                Self::refused(StatusCode::BAD_REQUEST, "invalid_verification_token", message)
+            }
+            VerifyError::Unavailable(err) => err.into(),
+        }
+    }
+}
+
+impl From<ResetError> for ApiError {
+    fn from(err: ResetError) -> Self {
+        match err {
+            ResetError::InvalidToken => {
+                let message = "The link is good no more, or never was: ask for another one.";
+                Self::refused(StatusCode::BAD_REQUEST, "invalid_reset_token", message)
+            }
+            ResetError::Invalid(violations) => invalid(violations),
+            ResetError::Unavailable(err) => err.into(),
+        }
+    }
+}
+
+impl From<ChangePasswordError> for ApiError {
+    fn from(err: ChangePasswordError) -> Self {
+        match err {
+            ChangePasswordError::Invalid(violations) => invalid(violations),
+            // Not 401: clients take that for the end of their session.
+            ChangePasswordError::WrongPassword => {
+                let message = "The current password is wrong.";
+                Self::refused(StatusCode::FORBIDDEN, "invalid_proof", message)
+            }
+            ChangePasswordError::TooMany { wait } => Self::over_budget(wait),
+            ChangePasswordError::NoPassword => {
+                let message = "This account has no password: you sign in elsewhere.";
+                Self::refused(StatusCode::CONFLICT, "no_password", message)
+            }
+            ChangePasswordError::Gone => Self::unauthenticated(),
+            ChangePasswordError::Unavailable(err) => err.into(),
+        }
+    }
+}
