@@ -1,28 +1,36 @@
 //! `/auth`: accounts, signing in, and staying so.
 
 mod business_profile;
+mod change_password;
 mod done;
 mod envelope;
 mod login;
 mod login_history;
 mod login_mfa;
 mod logout;
+mod mailed;
 mod me;
 pub(crate) mod mfa;
 mod refresh;
 mod register;
+mod reset_password;
 mod sessions;
+mod verify_email;
 
 pub(crate) use business_profile::{BusinessProfileRequest, declare};
+pub(crate) use change_password::{ChangePasswordRequest, change_password};
 pub(crate) use done::Done;
 pub(crate) use envelope::TokenEnvelope;
 pub(crate) use login::{LoginRequest, login};
 pub(crate) use login_history::{LoginHistoryResponse, login_history};
 pub(crate) use login_mfa::{MfaLoginRequest, login_mfa};
 pub(crate) use logout::{LogoutRequest, logout};
+pub(crate) use mailed::{LetterRequest, LetterResponse, forgot_password, resend_verification};
 pub(crate) use me::{MeResponse, me};
 pub(crate) use refresh::{RefreshRequest, RefreshResponse, refresh};
 pub(crate) use register::{RegisterRequest, RegisterResponse, register};
+pub(crate) use reset_password::{ResetPasswordRequest, reset_password};
 pub(crate) use sessions::{
     RevokedResponse, SessionsResponse, revoke_others, revoke_session, sessions,
 };
+pub(crate) use verify_email::verify_email;

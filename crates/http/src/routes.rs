@@ -3,6 +3,7 @@
 mod ai;
 mod auth;
 mod mfa;
+mod passwords;
 mod utility;
 
 use pia_web::Route;
@@ -12,6 +13,6 @@ const MIB: usize = 1024 * KIB;
 
 /// What registration, gates, OpenAPI and tests are made of.
 pub fn routes() -> Vec<Route> {
-    let accounts = auth::routes().into_iter().chain(mfa::routes());
+    let accounts = auth::routes().into_iter().chain(mfa::routes()).chain(passwords::routes());
     utility::routes().into_iter().chain(accounts).chain(ai::routes()).collect()
 }

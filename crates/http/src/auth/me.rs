@@ -25,6 +25,10 @@ pub(crate) struct MeResponse {
     company_name: Option<String>,
     /// Whether all but `/auth/` is closed until the declaration as a trader.
     requires_business_profile: bool,
+    /// Whether the address is known to be its owner's.
+    email_verified: bool,
+    /// `user`, `kb_manager`, `org_manager` or `admin`.
+    role: &'static str,
     #[schema(value_type = String, format = DateTime)]
     created_at: Timestamp,
 }
@@ -51,6 +55,8 @@ impl MeResponse {
             customer_type: account.customer.number(),
             company_name: account.company_name,
             requires_business_profile,
+            email_verified: account.email_verified_at.is_some(),
+            role: account.role.name(),
             created_at: account.created_at,
         }
     }

@@ -1,7 +1,7 @@
 //! `POST /auth/register`: making an account.
 
 use actix_web::web::{Data, Json};
-use pia_identity::{CustomerType, NewPerson};
+use pia_identity::{CustomerType, Joined, NewPerson};
 use pia_kernel::Secret;
 use pia_web::{ApiError, Body, FieldError};
 use serde::{Deserialize, Serialize};
@@ -37,12 +37,17 @@ pub(crate) async fn register(
     let registration = api.registration.clone();
     let person = request.person()?;
     let register = async move { registration.register(person).await };
-    api.runner.run(register).await?;
-    Ok(Json(RegisterResponse {
-        success: true,
-        message: "The account is made: sign in.",
-        requires_email_verification: false,
-    }))
+    Ok(Json(RegisterResponse::new(&api.runner.run(register).await?)))
+}
+
+impl RegisterResponse {
+    fn new(joined: &Joined) -> Self {
+        let (message, requires_email_verification) = match joined {
+            Joined::Made(_) => ("The account is made: sign in.", false),
+            Joined::Written => ("Open the link in the letter that goes to your address.", true),
+        };
+        Self { success: true, message, requires_email_verification }
+    }
 }
 
 impl RegisterRequest {

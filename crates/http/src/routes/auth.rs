@@ -41,7 +41,10 @@ fn register() -> Route {
             answer: Answer::Json(wire::<auth::RegisterResponse>),
             refusals: &[
                 (403, "`registration_closed`, or all seats are taken: `user_limit_reached`."),
-                (409, "The address has an account: `email_exists`."),
+                (
+                    409,
+                    "The address has an account: `email_exists`; not where addresses are verified.",
+                ),
             ],
         },
     }
@@ -68,11 +71,14 @@ fn login() -> Route {
             summary: "Signs in with a password.",
             request: Some(wire::<auth::LoginRequest>),
             answer: Answer::Json(wire::<auth::TokenEnvelope>),
-            refusals: &[(
-                401,
-                "Address and password do not fit: `invalid_credentials`. Or they do, and a second \
-                 factor is needed: `mfa_required`, with `mfaToken` and `methods`.",
-            )],
+            refusals: &[
+                (
+                    401,
+                    "Address and password do not fit: `invalid_credentials`. Or they do, and a \
+                     second factor is needed: `mfa_required`, with `mfaToken` and `methods`.",
+                ),
+                (403, "They fit, and the address is yet to be verified: `email_not_verified`."),
+            ],
         },
     }
 }

@@ -6,10 +6,12 @@ mod factors;
 mod history;
 mod hosted;
 mod instances;
+mod passwords;
 mod registration;
 mod sessions;
 mod sign_in;
 mod tokens;
+mod verification;
 
 use serde_json::{Value, json};
 

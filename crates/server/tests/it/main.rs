@@ -7,6 +7,7 @@ mod ai_peer;
 mod both;
 mod client;
 mod harness;
+mod letters;
 mod patience;
 mod relay;
 

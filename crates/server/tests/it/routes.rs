@@ -25,6 +25,11 @@ const MEANT: &str = "
     POST /auth/logout              anyone    ended      auth
     GET  /auth/me                  signed-in ended      auth
     POST /auth/business-profile    signed-in licensed   auth
+    POST /auth/forgot-password     anyone    ended      auth
+    POST /auth/reset-password      anyone    ended      auth
+    POST /auth/password            owner     ended      auth
+    GET  /auth/verify-email        anyone    ended      auth
+    POST /auth/resend-verification anyone    ended      auth
     POST /api/auth/register        anyone    licensed   auth
     POST /api/auth/login           anyone    ended      local-auth
     GET  /auth/sessions            signed-in ended      global
@@ -101,7 +106,7 @@ async fn a_stranger_is_turned_away_before_a_byte_of_their_body_is_read() {
         assert_eq!(answer.refusal(), (401, "unauthorized"), "{}", told(route));
         assert_eq!(answer.header("www-authenticate"), Some("Bearer"), "{}", told(route));
     }
-    assert_eq!(closed.len(), 17);
+    assert_eq!(closed.len(), 18);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -53,7 +53,8 @@ async fn an_account_is_made_and_can_be_used(database: Fresh) {
         json!({
             "id": envelope.body["user"]["id"], "email": "Ada@Example.org", "displayName": "Ada",
             "provider": "local", "customerType": 1, "companyName": "Ada & Co",
-            "requiresBusinessProfile": false, "createdAt": created,
+            "requiresBusinessProfile": false, "emailVerified": false, "role": "user",
+            "createdAt": created,
         })
     );
 }

@@ -1,0 +1,67 @@
+//! Asking for a letter with a link: `POST /auth/forgot-password` and
+//! `POST /auth/resend-verification`.
+
+use actix_web::web::{Data, Json};
+use pia_web::{ApiError, Body, FieldError};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use crate::Api;
+
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct LetterRequest {
+    email: Option<String>,
+}
+
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct LetterResponse {
+    success: bool,
+    message: &'static str,
+}
+
+/// That no mail is set up is said first, whatever was sent.
+pub(crate) async fn forgot_password(
+    api: Data<Api>,
+    body: Result<Body<LetterRequest>, ApiError>,
+) -> Result<Json<LetterResponse>, ApiError> {
+    api.password_resets.configured()?;
+    let (resets, email) = (api.password_resets.clone(), body?.0.email()?);
+    let request = async move { resets.request(&email).await };
+    api.runner.run(request).await?;
+    Ok(Json(LetterResponse::perhaps()))
+}
+
+/// That no mail is set up is said first, whatever was sent.
+pub(crate) async fn resend_verification(
+    api: Data<Api>,
+    body: Result<Body<LetterRequest>, ApiError>,
+) -> Result<Json<LetterResponse>, ApiError> {
+    api.verification.configured()?;
+    let (verification, email) = (api.verification.clone(), body?.0.email()?);
+    let resend = async move { verification.resend(&email).await };
+    api.runner.run(resend).await?;
+    Ok(Json(LetterResponse::perhaps()))
+}
+
+impl LetterRequest {
+    fn email(self) -> Result<String, ApiError> {
+        self.email.filter(|it| !it.trim().is_empty()).ok_or_else(|| {
+            ApiError::invalid(vec![FieldError {
+                field: "email".to_owned(),
+                code: "required",
+                message: "`email` is needed.".to_owned(),
+            }])
+        })
+    }
+}
+
+impl LetterResponse {
+    /// Whether a letter went out is told to no one.
+    fn perhaps() -> Self {
+        let message = "If there is an account with this address that needs it, a letter is under \
+                       way.";
+        Self { success: true, message }
+    }
+}

@@ -1,0 +1,54 @@
+//! `POST /auth/reset-password`: choosing another password with a letter.
+
+use actix_web::web::{Data, Json};
+use pia_kernel::Secret;
+use pia_web::{ApiError, Body, FieldError};
+use serde::Deserialize;
+use utoipa::ToSchema;
+
+use crate::Api;
+use crate::auth::Done;
+
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ResetPasswordRequest {
+    /// From the link in the letter.
+    #[schema(value_type = Option<String>)]
+    token: Option<Secret<String>>,
+    /// Where the letter went to.
+    email: Option<String>,
+    #[schema(value_type = Option<String>)]
+    new_password: Option<Secret<String>>,
+}
+
+pub(crate) async fn reset_password(
+    api: Data<Api>,
+    Body(request): Body<ResetPasswordRequest>,
+) -> Result<Json<Done>, ApiError> {
+    let absent = request.absent();
+    let (Some(token), Some(email), Some(new)) =
+        (request.token, request.email, request.new_password)
+    else {
+        return Err(ApiError::invalid(absent));
+    };
+    let resets = api.password_resets.clone();
+    let reset = async move { resets.reset(&email, &token, new).await };
+    api.runner.run(reset).await?;
+    Ok(Json(Done::success()))
+}
+
+impl ResetPasswordRequest {
+    fn absent(&self) -> Vec<FieldError> {
+        let fields = [
+            ("token", self.token.is_none()),
+            ("email", self.email.is_none()),
+            ("newPassword", self.new_password.is_none()),
+        ];
+        fields.into_iter().filter(|it| it.1).map(|(field, _)| required(field)).collect()
+    }
+}
+
+pub(crate) fn required(field: &str) -> FieldError {
+    let message = format!("`{field}` is needed.");
+    FieldError { field: field.to_owned(), code: "required", message }
+}

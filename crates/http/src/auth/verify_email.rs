@@ -1,0 +1,78 @@
+//! `GET /auth/verify-email`: where the link in a letter leads.
+
+use actix_web::http::Method;
+use actix_web::http::header::{ACCEPT, LOCATION};
+use actix_web::web::{Data, Query};
+use actix_web::{HttpRequest, HttpResponse};
+use pia_identity::VerifyError;
+use pia_kernel::{Secret, UserId};
+use pia_web::{ApiError, BasePath, FieldError};
+use serde::Deserialize;
+
+use crate::Api;
+use crate::auth::Done;
+use crate::auth::reset_password::required;
+
+/// The query of a link.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Link {
+    user_id: Option<String>,
+    token: Option<Secret<String>>,
+}
+
+/// Redeems at once if asked for JSON. A browser is sent on to a page with a
+/// button: what scans mails opens links, and whatever only looks (`HEAD`)
+/// redeems nothing.
+pub(crate) async fn verify_email(
+    request: HttpRequest,
+    api: Data<Api>,
+) -> Result<HttpResponse, ApiError> {
+    if accepts_html(&request) {
+        return Ok(page(&request));
+    }
+    let (user, token) = Link::read(request.query_string())?.parts()?;
+    if request.method() == Method::HEAD {
+        return Ok(page(&request));
+    }
+    let verification = api.verification.clone();
+    let redeem = async move { verification.redeem(user, &token).await };
+    api.runner.run(redeem).await?;
+    Ok(HttpResponse::Ok().json(Done::success()))
+}
+
+impl Link {
+    fn read(query: &str) -> Result<Self, ApiError> {
+        let link = Query::<Self>::from_query(query).map_err(|_may_quote| {
+            let message = "The query is malformed.".to_owned();
+            ApiError::invalid(vec![FieldError { field: String::new(), code: "invalid", message }])
+        })?;
+        Ok(link.into_inner())
+    }
+
+    /// What is no id is nobody's, and no token is good for nobody.
+    fn parts(self) -> Result<(UserId, Secret<String>), ApiError> {
+        let fields = [("userId", self.user_id.is_none()), ("token", self.token.is_none())];
+        let absent = fields.into_iter().filter(|it| it.1).map(|(field, _)| required(field));
+        let absent: Vec<_> = absent.collect();
+        let (Some(user), Some(token)) = (self.user_id, self.token) else {
+            return Err(ApiError::invalid(absent));
+        };
+        let user = serde_json::from_value(user.into());
+        Ok((user.map_err(|_none_of_ours| VerifyError::Invalid)?, token))
+    }
+}
+
+fn accepts_html(request: &HttpRequest) -> bool {
+    let accept = request.headers().get_all(ACCEPT).filter_map(|it| it.to_str().ok());
+    accept.flat_map(|it| it.split(',')).any(|range| {
+        let kind = range.split(';').next().unwrap_or_default().trim();
+        kind.eq_ignore_ascii_case("text/html")
+    })
+}
+
+fn page(request: &HttpRequest) -> HttpResponse {
+    let base = request.app_data::<Data<BasePath>>().map_or("", |it| it.0.as_str());
+    let place = format!("{base}/auth/verify-email.html?{}", request.query_string());
+    HttpResponse::Found().insert_header((LOCATION, place)).finish()
+}

@@ -1,0 +1,108 @@
+//! Passwords and addresses: what letters with links are for.
+
+use actix_web::http::Method;
+use pia_web::{Access, Answer, Budget, Charge, Docs, Licensing, Route, wire};
+
+use super::KIB;
+use crate::auth;
+
+pub(super) fn routes() -> Vec<Route> {
+    vec![forgot(), reset(), change(), verify(), resend()]
+}
+
+fn forgot() -> Route {
+    Route {
+        method: Method::POST,
+        path: "/auth/forgot-password",
+        access: Access::Anonymous,
+        licensing: Licensing::MayHaveEnded,
+        feature: None,
+        charge: Charge::AtGate(Budget::Auth),
+        body_limit: 256 * KIB,
+        handler: |route| route.to(auth::forgot_password),
+        docs: Docs {
+            tag: "auth",
+            summary: "Sends a letter to choose another password with; the answer is the same \
+                      whether or not there is such an account.",
+            request: Some(wire::<auth::LetterRequest>),
+            answer: Answer::Json(wire::<auth::LetterResponse>),
+            refusals: &[(
+                400,
+                "The server sends no mail: `smtp_not_configured`. Or `email` is missing; see \
+                 `errors`.",
+            )],
+        },
+    }
+}
+
+fn reset() -> Route {
+    Route {
+        path: "/auth/reset-password",
+        handler: |route| route.to(auth::reset_password),
+        docs: Docs {
+            tag: "auth",
+            summary: "Chooses another password with the token of a letter, and ends every session.",
+            request: Some(wire::<auth::ResetPasswordRequest>),
+            answer: Answer::Json(wire::<auth::Done>),
+            refusals: &[(
+                400,
+                "The token is not good, or not for this address: `invalid_reset_token`. Or the \
+                 password is weak; see `errors`.",
+            )],
+        },
+        ..forgot()
+    }
+}
+
+fn change() -> Route {
+    Route {
+        path: "/auth/password",
+        access: Access::Owner,
+        handler: |route| route.to(auth::change_password),
+        docs: Docs {
+            tag: "auth",
+            summary: "Chooses another password, and ends all other sessions.",
+            request: Some(wire::<auth::ChangePasswordRequest>),
+            answer: Answer::Json(wire::<auth::Done>),
+            refusals: &[
+                (403, "The current password is wrong: `invalid_proof`."),
+                (409, "The account has none: `no_password`."),
+            ],
+        },
+        ..forgot()
+    }
+}
+
+fn verify() -> Route {
+    Route {
+        method: Method::GET,
+        path: "/auth/verify-email",
+        body_limit: 0,
+        handler: |route| route.to(auth::verify_email),
+        docs: Docs {
+            tag: "auth",
+            summary: "Shows with the `userId` and `token` of a letter, in the query, that an \
+                      address is its owner's. A browser is sent on to a page that does.",
+            request: None,
+            answer: Answer::Json(wire::<auth::Done>),
+            refusals: &[(
+                400,
+                "The token is not good, or no longer: `invalid_verification_token`.",
+            )],
+        },
+        ..forgot()
+    }
+}
+
+fn resend() -> Route {
+    Route {
+        path: "/auth/resend-verification",
+        handler: |route| route.to(auth::resend_verification),
+        docs: Docs {
+            summary: "Sends another letter to show with that an address is one's own; the answer \
+                      is the same whether or not there is such an account.",
+            ..forgot().docs
+        },
+        ..forgot()
+    }
+}

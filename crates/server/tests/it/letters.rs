@@ -1,0 +1,58 @@
+//! The letters that wait in the outbox.
+
+use diesel::prelude::*;
+use diesel_async::RunQueryDsl;
+use pia_kernel::MailId;
+use pia_sealing::{MasterKeys, ServerSeal};
+use pia_storage::schema::mails;
+use pia_storage::{Database, DbError, DbUid, StoredLetter, on_conn};
+
+use crate::harness::TestApp;
+
+type Row = (DbUid, Option<Vec<u8>>);
+
+/// The database of a server, as another program would open it.
+pub(crate) fn open(app: &TestApp) -> Database {
+    let startup = app.config.latest().database.startup.clone();
+    Database::open(&startup.target, startup.options).expect("a database")
+}
+
+/// The letters to an address, the oldest first.
+pub(crate) async fn letters_to(app: &TestApp, address: &str) -> Vec<StoredLetter> {
+    let sealed = mails::table.order(mails::id).select((mails::id, mails::sealed));
+    let (db, seal) = (open(app), seal(app));
+    let found: Result<Vec<Row>, DbError> =
+        async { on_conn!(db.reader(), |conn| Ok(sealed.load(conn).await?)) }.await;
+    let opened = found.expect("letters").into_iter().map(|(id, sealed)| {
+        let sealed = sealed.expect("a letter that was not sent");
+        StoredLetter::open(&seal, MailId(id.0), &sealed).expect("a letter")
+    });
+    opened.filter(|it| it.to == address).collect()
+}
+
+/// Which letters went to an address, the oldest first.
+pub(crate) async fn names_to(app: &TestApp, address: &str) -> Vec<String> {
+    letters_to(app, address).await.into_iter().map(|it| it.letter).collect()
+}
+
+/// The link in the last letter to an address.
+pub(crate) async fn link_to(app: &TestApp, address: &str) -> String {
+    let letters = letters_to(app, address).await;
+    letters.last().expect("a letter").fields["link"].clone()
+}
+
+/// What is asked of the server by following a link: path and query.
+pub(crate) fn target<'a>(app: &TestApp, link: &'a str) -> &'a str {
+    let config = app.config.latest();
+    link.strip_prefix(config.server.public_url.as_str()).expect("a link to this server")
+}
+
+/// The token in a link.
+pub(crate) fn token(link: &str) -> &str {
+    link.rsplit_once("token=").expect("a token").1
+}
+
+fn seal(app: &TestApp) -> ServerSeal {
+    let current = app.config.latest().encryption.master_key.clone();
+    ServerSeal::new(MasterKeys { current, previous: None })
+}
