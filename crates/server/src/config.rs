@@ -187,7 +187,7 @@ impl Config {
         }
         // Not refused: mail may be set up later, and until then nobody comes in
         // who should not.
-        if self.local_auth.accounts.require_verification && !all.names("Smtp:Host") {
+        if self.local_auth.accounts.require_verification && self.smtp.relay.is_none() {
             let text = "nobody new can come in: without Smtp:Host no letter goes out to verify an \
                         address with";
             all.section("LocalAuth").note("RequireEmailVerification", text);

@@ -89,11 +89,6 @@ impl<'a> Section<'a> {
         Field::new(self.layered, self.outcome, join(&self.path, name), Effect::Restart)
     }
 
-    /// Whether anything is said of a setting.
-    pub(super) fn names(&self, name: &str) -> bool {
-        self.layered.find(&join(&self.path, name)).is_some()
-    }
-
     pub(super) fn environment(&self) -> &'a Environment {
         &self.layered.environment
     }

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use actix_web::dev::ServerHandle;
-use pia_kernel::{Clock, Live, SystemClock};
+use pia_kernel::{Clock, SystemClock};
 use pia_policy::{Edition, SigningKey, Terms};
-use pia_server::{Config, Listen, LiveConfig, Server, Sources, compose_with_mail};
+use pia_server::{Config, Listen, LiveConfig, Server, Sources, compose};
 use pia_testkit::databases::Fresh;
 use pia_web::TrustedProxies;
 use serde_json::json;
@@ -44,8 +44,6 @@ pub(crate) struct Setting {
     clock: Arc<dyn Clock>,
     /// What lies in the licence's place.
     licence: Option<Vec<u8>>,
-    /// Whether letters are put into the outbox.
-    mail: bool,
 }
 
 /// Settings that make tests quick: cheap hashes, and budgets that do not end.
@@ -71,7 +69,6 @@ impl Setting {
             variables: BASE.iter().map(owned).collect(),
             clock: Arc::new(SystemClock),
             licence: Some(licence(&terms()).into_bytes()),
-            mail: false,
         }
     }
 
@@ -111,9 +108,10 @@ impl Setting {
         Self { licence: Some(content.to_vec()), ..self }
     }
 
-    /// With an outbox that letters are put into; nobody sends them.
+    /// With an outbox that letters are put into; nobody listens where they
+    /// would be sent to.
     pub(crate) fn with_mail(self) -> Self {
-        Self { mail: true, ..self }
+        self.with_relay_at(9)
     }
 
     /// With another clock.
@@ -153,8 +151,7 @@ impl TestApp {
         let config = sources.read().expect("settings");
         let listen = listen(&config);
         let config = Arc::new(LiveConfig::new(config));
-        let mail = Live::new(setting.mail);
-        let app = compose_with_mail(&config, &mail, setting.clock).await.expect("a server");
+        let app = compose(&config, setting.clock).await.expect("a server");
         let Server { addr, background, server, .. } = Server::bind(listen, app).expect("a port");
         let (handle, stop) = (server.handle(), background.stop.clone());
         #[expect(clippy::disallowed_methods, reason = "stopped on drop")]

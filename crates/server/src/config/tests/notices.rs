@@ -72,7 +72,8 @@ fn verification_that_nobody_gets_a_letter_for_is_told() {
     let operator = || Operator::development().argument("LocalAuth:RequireEmailVerification=true");
 
     let told = operator().notices();
-    let with_mail = operator().argument("Smtp:Host=mail.example").notices();
+    let with_mail = operator().argument("Smtp:Host=mail.example").argument("Smtp:From=a@b.example");
+    let with_mail = with_mail.notices();
 
     let meant = |it: &String| it.starts_with("setting `LocalAuth:RequireEmailVerification`");
     assert!(told.iter().any(meant), "{told:?}");
