@@ -67,6 +67,7 @@ diesel::table! {
         os_version -> Nullable<Text>,
         user_agent -> Nullable<Text>,
         session_id -> Nullable<Uid>,
+        network -> Nullable<Text>,
     }
 }
 
@@ -326,14 +327,11 @@ diesel::table! {
 }
 
 diesel::table! {
-    use diesel::sql_types::{Integer, Text};
-    use crate::sql_types::Instant;
-
     guesses (who) {
         who -> Text,
         failures -> Integer,
-        blocked_until -> Instant,
-        forgotten_at -> Instant,
+        wait_micros -> BigInt,
+        counted_at_micros -> BigInt,
     }
 }
 

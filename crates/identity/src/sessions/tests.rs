@@ -1,0 +1,311 @@
+//! Sessions and their tokens, over a store that is told what to answer.
+
+use pia_testkit::FixedClock;
+
+use super::*;
+use crate::access_tokens::TokenNames;
+use crate::account::Standing;
+use crate::ports::{MockAccountStore, MockSessionStore};
+use crate::signing_keys::SigningKeys;
+
+struct Fixture {
+    sessions: Sessions,
+    standings: Standings,
+    access: AccessTokens,
+}
+
+const PASSWORD: SignInMethod = SignInMethod::Password;
+
+/// A device that says more than can be kept.
+fn device() -> Device {
+    Device { app_version: Some("1.4\0".to_owned()), ..Device::default() }
+}
+
+fn tidied() -> Device {
+    Device { app_version: Some("1.4".to_owned()), ..Device::default() }
+}
+
+fn secret(text: &str) -> Secret<String> {
+    Secret::new(text.to_owned())
+}
+
+/// Sessions of a server where everyone is in good standing.
+fn fixture(store: MockSessionStore, previous_key: Option<&str>) -> Fixture {
+    let clock: Arc<dyn Clock> = Arc::new(FixedClock(Timestamp::UNIX_EPOCH));
+    let keys = SigningKeys {
+        current: secret("an example of thirty-two letters"),
+        previous: previous_key.map(secret),
+    };
+    let names = TokenNames { issuer: "issuer".to_owned(), audience: "audience".to_owned() };
+    let settings = Live::new(SessionSettings::default());
+    let access = AccessTokens::new(&keys, names, settings.clone(), Arc::clone(&clock));
+    let mut accounts = MockAccountStore::new();
+    accounts.expect_standing().returning(|user, session, _| Ok(Some(Standing::of(user, session))));
+    let standings = Standings::new(Arc::new(accounts), Arc::clone(&clock));
+    let tokens = (access.clone(), RefreshKeys::derive(&keys));
+    let sessions = Sessions::new(Arc::new(store), standings.clone(), tokens, settings, clock);
+    Fixture { sessions, standings, access }
+}
+
+async fn refresh_when(
+    rotation: fn() -> Result<Rotation, Unavailable>,
+) -> Result<Grant, RefreshError> {
+    let mut store = MockSessionStore::new();
+    store.expect_rotate().returning(move |_, _| rotation());
+    fixture(store, None).sessions.refresh(&secret("a token"), device()).await
+}
+
+fn rotated() -> Rotation {
+    Rotation::Rotated { user: UserId::generate(), session: SessionId::generate() }
+}
+
+#[tokio::test]
+async fn a_session_begins_with_what_it_is_allowed_and_its_audit_entry() {
+    let mut store = MockSessionStore::new();
+    let user = UserId::generate();
+    store
+        .expect_begin()
+        .withf(move |new, most, effects, if_ended| {
+            let at = Timestamp::UNIX_EPOCH;
+            new.user == user
+                && new.expires_at == at + Duration::from_hours(720)
+                && *most == 10
+                && (new.method, &new.device) == (PASSWORD, &tidied())
+                && *effects == Effects::audit(at, user, "session.started")
+                && if_ended(user, at) == Effects::about(at, user, "session.evicted")
+        })
+        .once()
+        .returning(|_, _, _, _| Ok(()));
+    let fixture = fixture(store, None);
+
+    let grant = fixture.sessions.start(user, PASSWORD, device()).await.unwrap();
+
+    let claim = fixture.access.read(grant.access.expose());
+    assert_eq!(claim, Some(Claim { user, session: grant.session }));
+    assert_eq!(grant.expires_in, Duration::from_mins(15));
+}
+
+#[tokio::test]
+async fn only_a_keyed_hash_of_the_token_reaches_the_store() {
+    let mut store = MockSessionStore::new();
+    store.expect_begin().returning(|_, _, _, _| Ok(()));
+    let sessions = fixture(store, None).sessions;
+
+    let grant = sessions.start(UserId::generate(), PASSWORD, device()).await.unwrap();
+
+    let plain = ring::digest::digest(&ring::digest::SHA256, grant.refresh.expose().as_bytes());
+    assert_ne!(sessions.keys.hash(&grant.refresh).0, plain.as_ref());
+}
+
+#[tokio::test]
+async fn a_token_presented_again_has_the_very_same_successor() {
+    let first = refresh_when(|| Ok(rotated())).await.unwrap();
+
+    let again = refresh_when(|| Ok(rotated())).await.unwrap();
+
+    assert_eq!(first.refresh.expose(), again.refresh.expose());
+}
+
+#[tokio::test]
+async fn what_is_presented_carries_the_grace_and_the_new_lifetime() {
+    let mut store = MockSessionStore::new();
+    store
+        .expect_rotate()
+        .withf(|presented, if_reused| {
+            let (user, at) = (UserId::generate(), Timestamp::UNIX_EPOCH);
+            presented.grace == Duration::from_secs(30)
+                && presented.lifetime == Duration::from_hours(720)
+                && presented.hash != presented.successor
+                && presented.device == tidied()
+                && if_reused(user, at) == Effects::about(at, user, "session.reuse_detected")
+        })
+        .once()
+        .returning(|_, _| Ok(rotated()));
+
+    fixture(store, None).sessions.refresh(&secret("a token"), device()).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_token_used_twice_is_refused_as_reused() {
+    assert!(matches!(refresh_when(|| Ok(Rotation::Reused)).await, Err(RefreshError::Reused)));
+}
+
+#[tokio::test]
+async fn an_unknown_token_is_refused() {
+    assert!(matches!(refresh_when(|| Ok(Rotation::Refused)).await, Err(RefreshError::Invalid)));
+}
+
+#[tokio::test]
+async fn an_outage_is_not_mistaken_for_a_bad_token() {
+    let outcome = refresh_when(|| Err(Unavailable::new("storage", "down"))).await;
+
+    assert!(matches!(outcome, Err(RefreshError::Unavailable(_))));
+}
+
+#[tokio::test]
+async fn a_text_that_cannot_be_a_token_never_reaches_the_store() {
+    let sessions = fixture(MockSessionStore::new(), Some("the key before")).sessions;
+
+    let refreshed = sessions.refresh(&secret(&"x".repeat(10_000)), device()).await;
+    let ended = sessions.end(&secret("")).await;
+    let session = sessions.session_of(&secret("")).await;
+
+    assert!(matches!(refreshed, Err(RefreshError::Invalid)));
+    assert!(ended.is_ok() && session.unwrap().is_none());
+}
+
+#[tokio::test]
+async fn a_token_of_the_previous_key_is_looked_for_too() {
+    let mut store = MockSessionStore::new();
+    store.expect_session_of().returning(|_| Ok(None));
+    let mut asked = 0;
+    store.expect_rotate().times(2).returning(move |_, _| {
+        asked += 1;
+        Ok(if asked == 1 { Rotation::Refused } else { rotated() })
+    });
+
+    let outcome =
+        fixture(store, Some("the key before")).sessions.refresh(&secret("a token"), device()).await;
+
+    assert!(outcome.is_ok());
+}
+
+#[tokio::test]
+async fn an_answer_lost_while_the_keys_were_changed_is_told_again() {
+    let keys = |current: &str| {
+        RefreshKeys::derive(&SigningKeys { current: secret(current), previous: None })
+    };
+    let (token, old) = (secret("a token"), keys("the key before"));
+    let shown = old.seen(&token).next().unwrap();
+    let (hash, kept) = (shown.hash, shown.successor_hash);
+    let mut store = MockSessionStore::new();
+    store.expect_session_of().returning(move |asked| Ok((asked == kept).then(SessionId::generate)));
+    store.expect_rotate().returning(move |presented, _| {
+        let again = presented.hash == hash && presented.successor == kept;
+        Ok(if again { rotated() } else { Rotation::Refused })
+    });
+
+    let outcome = fixture(store, Some("the key before")).sessions.refresh(&token, device()).await;
+
+    assert_eq!(outcome.unwrap().refresh.expose(), shown.successor.expose());
+}
+
+#[tokio::test]
+async fn signing_out_ends_the_session_for_the_gates_at_once() {
+    let claim = Claim { user: UserId::generate(), session: SessionId::generate() };
+    let mut store = MockSessionStore::new();
+    store
+        .expect_end()
+        .withf(|_, at, effects| {
+            let user = UserId::generate();
+            effects(user, *at) == Effects::audit(*at, user, "session.ended")
+        })
+        .once()
+        .returning(move |_, _, _| Ok(Some((claim.user, claim.session))));
+    let fixture = fixture(store, None);
+    fixture.standings.fresh(claim).await.unwrap();
+
+    fixture.sessions.end(&secret("a token")).await.unwrap();
+
+    assert_eq!(fixture.standings.cached(claim), None);
+}
+
+#[tokio::test]
+async fn a_reused_token_has_everyone_looked_at_anew() {
+    let claim = Claim { user: UserId::generate(), session: SessionId::generate() };
+    let mut store = MockSessionStore::new();
+    store.expect_rotate().returning(|_, _| Ok(Rotation::Reused));
+    let fixture = fixture(store, None);
+    fixture.standings.fresh(claim).await.unwrap();
+
+    fixture.sessions.refresh(&secret("a token"), device()).await.unwrap_err();
+
+    assert_eq!(fixture.standings.cached(claim), None);
+}
+
+#[tokio::test]
+async fn a_new_session_has_the_users_others_looked_at_anew() {
+    let claim = Claim { user: UserId::generate(), session: SessionId::generate() };
+    let mut store = MockSessionStore::new();
+    store.expect_begin().returning(|_, _, _, _| Ok(()));
+    let fixture = fixture(store, None);
+    fixture.standings.fresh(claim).await.unwrap();
+
+    fixture.sessions.start(claim.user, PASSWORD, device()).await.unwrap();
+
+    assert_eq!(fixture.standings.cached(claim), None);
+}
+
+/// What comes of ending all other sessions, and whether the gates still
+/// remember the caller and another session of theirs.
+async fn revoke_others_when(ended: Option<u64>) -> (Result<u64, RevokeError>, Option<Standing>) {
+    let caller = Claim { user: UserId::generate(), session: SessionId::generate() };
+    let other = Claim { session: SessionId::generate(), ..caller };
+    let mut store = MockSessionStore::new();
+    store
+        .expect_revoke()
+        .withf(move |by, which, at, effects| {
+            let (user, revoked) = (caller.user, "session.revoked");
+            (*by, *which) == (caller, Revoked::Others)
+                && effects(user, *at) == Effects::audit(*at, user, revoked)
+        })
+        .once()
+        .returning(move |_, _, _, _| Ok(ended));
+    let fixture = fixture(store, None);
+    fixture.standings.fresh(other).await.unwrap();
+    let outcome = fixture.sessions.revoke_others(caller).await;
+    (outcome, fixture.standings.cached(other))
+}
+
+#[tokio::test]
+async fn ending_the_others_ends_them_for_the_gates_at_once() {
+    let (outcome, remembered) = revoke_others_when(Some(3)).await;
+
+    assert!(matches!(outcome, Ok(3)));
+    assert_eq!(remembered, None);
+}
+
+#[tokio::test]
+async fn a_session_that_is_over_ends_no_others() {
+    let (outcome, _) = revoke_others_when(None).await;
+
+    assert!(matches!(outcome, Err(RevokeError::Gone)));
+}
+
+#[tokio::test]
+async fn a_session_that_is_not_there_is_told_from_one_that_ended() {
+    let revoke = async |ended| {
+        let caller = Claim { user: UserId::generate(), session: SessionId::generate() };
+        let mut store = MockSessionStore::new();
+        store.expect_revoke().returning(move |_, _, _, _| Ok(ended));
+        fixture(store, None).sessions.revoke(caller, SessionId::generate()).await
+    };
+
+    assert!(matches!(revoke(Some(1)).await, Ok(())));
+    assert!(matches!(revoke(Some(0)).await, Err(RevokeError::Unknown)));
+    assert!(matches!(revoke(None).await, Err(RevokeError::Gone)));
+}
+
+#[tokio::test]
+async fn sessions_are_told_in_parts() {
+    let entry = |micros| SessionEntry {
+        session: SessionId::generate(),
+        began_at: Timestamp::from_micros(micros),
+        used_at: Timestamp::from_micros(micros),
+        method: PASSWORD.name().to_owned(),
+        signed_in_from: None,
+        device: tidied(),
+    };
+    let (first, second) = (entry(2), entry(1));
+    let (mut store, stored) = (MockSessionStore::new(), vec![first.clone(), second]);
+    store
+        .expect_page()
+        .withf(|_, now, page| (*now, page.limit) == (Timestamp::UNIX_EPOCH, 2))
+        .returning(move |_, _, _| Ok(stored.clone()));
+
+    let page = Page { after: None, limit: 1 };
+    let part = fixture(store, None).sessions.page(UserId::generate(), page).await.unwrap();
+
+    assert_eq!(part.next, Some(Place { at: first.began_at, id: first.session.0 }));
+    assert_eq!(part.items, [first]);
+}
