@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use pia_identity::{
-    Accounts, PasswordChanges, PasswordResets, Registration, SecondFactors, Sessions, SignIn,
-    SignInHistory, Verification,
+    Accounts, AppPasswords, PasswordChanges, PasswordResets, Registration, SecondFactors, Sessions,
+    SignIn, SignInHistory, Verification,
 };
 use pia_kernel::{Live, Secret, SessionId};
 use pia_web::{ApiError, Runner};
@@ -32,6 +32,8 @@ pub struct Api {
     pub password_resets: PasswordResets,
     /// Choosing another password.
     pub passwords: PasswordChanges,
+    /// Passwords for programs that cannot ask for one.
+    pub app_passwords: AppPasswords,
     /// What `/ready` asks.
     pub readiness: Arc<dyn Readiness>,
     /// Whether `/openapi/v1.json` is published.

@@ -1,5 +1,6 @@
 //! `/auth`: accounts, signing in, and staying so.
 
+mod app_passwords;
 mod business_profile;
 mod change_password;
 mod done;
@@ -17,6 +18,10 @@ mod reset_password;
 mod sessions;
 mod verify_email;
 
+pub(crate) use app_passwords::{
+    AppPasswordRequest, AppPasswordsResponse, CreatedAppPasswordResponse, app_passwords,
+    create_app_password, revoke_app_password,
+};
 pub(crate) use business_profile::{BusinessProfileRequest, declare};
 pub(crate) use change_password::{ChangePasswordRequest, change_password};
 pub(crate) use done::Done;

@@ -1,6 +1,7 @@
 //! Every route of the JSON API, and who may call it.
 
 mod ai;
+mod app_passwords;
 mod auth;
 mod mfa;
 mod passwords;
@@ -14,5 +15,6 @@ const MIB: usize = 1024 * KIB;
 /// What registration, gates, OpenAPI and tests are made of.
 pub fn routes() -> Vec<Route> {
     let accounts = auth::routes().into_iter().chain(mfa::routes()).chain(passwords::routes());
+    let accounts = auth::routes().into_iter().chain(mfa::routes()).chain(app_passwords::routes());
     utility::routes().into_iter().chain(accounts).chain(ai::routes()).collect()
 }

@@ -1,6 +1,7 @@
 //! What is known of a device that signs in.
 
-use std::net::IpAddr;
+use std::fmt;
+use std::net::{IpAddr, Ipv6Addr};
 
 /// Longer texts are cut: they are there to be recognised by people.
 const MOST_CHARS: usize = 128;
@@ -10,7 +11,7 @@ const MOST_AGENT_CHARS: usize = 256;
 /// What a device says of itself, and from where it calls.
 ///
 /// All of it but the address is a claim, kept so that people recognise their
-/// devices. Nothing is decided by it.
+/// devices. Nothing is decided by it but whether they are told of a new one.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Device {
     /// The id that the app gave itself.
@@ -35,6 +36,38 @@ impl Device {
             os_version: tidy(self.os_version, MOST_CHARS),
             user_agent: tidy(self.user_agent, MOST_AGENT_CHARS),
             address: self.address.map(|it| it.to_canonical()),
+        }
+    }
+
+    /// From which network it calls.
+    pub fn network(&self) -> Option<Network> {
+        self.address.map(Network::of)
+    }
+}
+
+/// Where an address belongs to: itself, or of IPv6 the /64 that one household
+/// is given as a whole.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Network(IpAddr);
+
+impl Network {
+    /// The network of an address.
+    pub fn of(address: IpAddr) -> Self {
+        Self(match address.to_canonical() {
+            IpAddr::V6(address) => {
+                let upper = u128::from(address) >> 64 << 64;
+                IpAddr::V6(Ipv6Addr::from(upper))
+            }
+            v4 @ IpAddr::V4(_) => v4,
+        })
+    }
+}
+
+impl fmt::Display for Network {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            IpAddr::V4(address) => address.fmt(f),
+            IpAddr::V6(upper) => write!(f, "{upper}/64"),
         }
     }
 }
@@ -82,5 +115,12 @@ mod tests {
         let device = Device { address, ..Device::default() }.tidy();
 
         assert_eq!(device.address.map(|it| it.to_string()).as_deref(), Some("192.0.2.1"));
+    }
+    #[test]
+    fn neighbours_in_one_ipv6_network_are_one() {
+        let network = |text: &str| Network::of(text.parse().unwrap()).to_string();
+
+        assert_eq!(network("2001:db8:1:2:ffff::9"), "2001:db8:1:2::/64");
+        assert_eq!(network("::ffff:192.0.2.1"), "192.0.2.1");
     }
 }

@@ -1,14 +1,13 @@
 //! Sign-ins that wait for their second factor.
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use pia_kernel::{Clock, Effects, Live, Secret, Unavailable, UserId};
+use pia_kernel::{Clock, Effects, Letter, Live, Secret, Timestamp, Unavailable, UserId};
 use ring::digest;
 
 use crate::factor_proofs::{FactorAnswer, FactorPorts, FactorProofs, FactorSettings, ProofError};
-use crate::ports::{
-    ChallengeStore, Evidence, FactorState, NewChallenge, Redeemed, Redemption, TokenHash,
-};
+use crate::ports::{ChallengeStore, FactorState, NewChallenge, Redeemed, Redemption, TokenHash};
 use crate::refresh_tokens;
 
 /// Longer texts are no tokens of ours; those have 43 letters.
@@ -20,14 +19,27 @@ pub(crate) enum ChallengeError {
     /// It is unknown, has ended, was met or was tried too often.
     #[error("there is no such challenge")]
     Gone,
-    /// The answer to it is.
+    /// This user's answer to it is wrong.
+    #[error("the answer is wrong")]
+    Wrong(UserId),
+    /// There were too many wrong ones.
+    #[error("too many wrong answers")]
+    TooMany {
+        /// When the next may be tried.
+        wait: Duration,
+    },
+    /// Something that is needed did not answer.
     #[error(transparent)]
-    Answer(#[from] ProofError),
+    Unavailable(#[from] Unavailable),
 }
 
-impl From<Unavailable> for ChallengeError {
-    fn from(err: Unavailable) -> Self {
-        Self::Answer(err.into())
+impl ChallengeError {
+    fn of(user: UserId, err: ProofError) -> Self {
+        match err {
+            ProofError::Wrong => Self::Wrong(user),
+            ProofError::TooMany { wait } => Self::TooMany { wait },
+            ProofError::Unavailable(err) => Self::Unavailable(err),
+        }
     }
 }
 
@@ -85,7 +97,8 @@ impl FactorChallenges {
             let may = self.store.attempt(hash, most, now).await?;
             if may { self.try_once(hash, user, answer).await } else { Ok(false) }
         });
-        if met.await? { Ok(user) } else { Err(ChallengeError::Gone) }
+        let met = met.await.map_err(|err| ChallengeError::of(user, err))?;
+        if met { Ok(user) } else { Err(ChallengeError::Gone) }
     }
 
     /// Forgets challenges that have ended. Answers how many they were.
@@ -106,17 +119,21 @@ impl FactorChallenges {
         };
         let evidence = self.proofs.answer(user, &factor, answer).await?;
         let at = self.proofs.clock.now();
-        let effects = match evidence {
-            Evidence::RecoveryCode(_) => Effects::audit(at, user, "recovery_code.used"),
-            Evidence::Code(_) | Evidence::Password => Effects::default(),
-        };
-        let redemption = Redemption { hash, user, evidence, at, effects };
+        let redemption = Redemption { hash, user, evidence, at, effects: redeemed };
         match self.store.redeem(redemption).await? {
             Redeemed::Done => Ok(true),
             Redeemed::Stale => Err(ProofError::Wrong),
             Redeemed::Gone => Ok(false),
         }
     }
+}
+
+/// The owner of a recovery code is told of its use, since whoever finds such a
+/// code needs no authenticator.
+fn redeemed(user: UserId, at: Timestamp, codes_left: Option<u64>) -> Effects {
+    let Some(left) = codes_left else { return Effects::default() };
+    let letter = Letter::new("recovery-code-used").with("left", left.to_string());
+    Effects::audit(at, user, "recovery_code.used").and_mail(letter.to_user(at, user))
 }
 
 /// What is kept of a token. It needs no key, since it cannot be guessed.

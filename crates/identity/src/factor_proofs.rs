@@ -9,7 +9,7 @@ use crate::account::Account;
 use crate::password_rules;
 use crate::ports::{
     AccountStore, Attempt, AttemptStore, Evidence, Factor, FactorState, FactorStore,
-    PasswordHasher, Quota, SecretBox, Verdict,
+    PasswordHasher, Quota, SecretBox, SessionStarts, Verdict,
 };
 use crate::recovery_codes;
 use crate::totp::{self, Digits};
@@ -59,6 +59,8 @@ pub struct FactorPorts {
     pub hasher: Arc<dyn PasswordHasher>,
     /// What seals the secrets of authenticators.
     pub secrets: Arc<dyn SecretBox>,
+    /// When those who ask have signed in.
+    pub starts: Arc<dyn SessionStarts>,
 }
 
 /// What a user types where a second factor is asked for.
@@ -198,7 +200,7 @@ impl FactorProofs {
         }
     }
 
-    async fn password(
+    pub(crate) async fn password(
         &self,
         account: &Account,
         password: Secret<String>,
@@ -206,14 +208,20 @@ impl FactorProofs {
         if !(1..=password_rules::MOST_BYTES).contains(&password.expose().len()) {
             return Err(ProofError::Wrong);
         }
-        let credentials = self.ports.accounts.by_email(&account.email).await?;
-        let kept = credentials
-            .filter(|it| it.account.user == account.user)
-            .and_then(|it| it.password_hash);
+        let kept = self.password_hash(account).await?;
         let known = kept.is_some();
         match self.ports.hasher.verify(password, kept).await? {
             Verdict::Right | Verdict::RightButOutdated if known => Ok(Evidence::Password),
             _ => Err(ProofError::Wrong),
         }
+    }
+    /// What is kept of an account's password; nothing if it has none.
+    pub(crate) async fn password_hash(
+        &self,
+        account: &Account,
+    ) -> Result<Option<Secret<String>>, Unavailable> {
+        let credentials = self.ports.accounts.by_email(&account.email).await?;
+        let theirs = credentials.filter(|it| it.account.user == account.user);
+        Ok(theirs.and_then(|it| it.password_hash))
     }
 }

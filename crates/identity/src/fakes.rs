@@ -7,15 +7,19 @@ use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
-use pia_kernel::{AuditEntry, Clock, Live, Secret, SessionId, Timestamp, Unavailable, UserId};
+use pia_kernel::{
+    AuditEntry, Clock, Effects, Letter, Live, Secret, SessionId, Timestamp, Unavailable, UserId,
+};
 
+use crate::access_tokens::Claim;
 use crate::account::Account;
 use crate::factor_challenges::FactorChallenges;
 use crate::factor_proofs::{FactorPorts, FactorSettings};
 use crate::ports::{
     AccountStore, Attempt, AttemptStore, ChallengeStore, Credentials, Evidence, Factor,
     FactorChange, FactorState, FactorStore, MockAccountStore, MockPasswordHasher, NewChallenge,
-    PasswordHasher, Quota, RecoveryHash, Redeemed, Redemption, SecretBox, Step, TokenHash, Verdict,
+    PasswordHasher, Quota, RecoveryHash, Redeemed, Redemption, SecretBox, SessionStarts, Step,
+    TokenHash, Verdict,
 };
 
 pub(crate) use post::{Post, claim, verification};
@@ -39,6 +43,12 @@ pub(crate) struct State {
     pub(crate) codes: Vec<RecoveryHash>,
     pub(crate) challenges: HashMap<TokenHash, (NewChallenge, u32)>,
     pub(crate) audit: Vec<AuditEntry>,
+    /// Which letters were written.
+    pub(crate) letters: Vec<Letter>,
+    /// Whether the account has no password.
+    pub(crate) without_password: bool,
+    /// When the session that asks began.
+    pub(crate) began_at: Option<Timestamp>,
     /// The session that the last change let go on.
     pub(crate) kept: Option<SessionId>,
     /// Which sealed secrets were replaced by which.
@@ -62,11 +72,12 @@ impl Factors {
     /// Ports where everyone's account is Ada's, and her password [`PASSWORD`].
     pub(crate) fn ports(self: &Arc<Self>) -> FactorPorts {
         FactorPorts {
-            accounts: accounts(),
+            accounts: self.accounts(),
             factors: Arc::clone(self) as _,
             attempts: Arc::clone(self) as _,
             hasher: hasher(),
             secrets: Arc::clone(self) as _,
+            starts: Arc::clone(self) as _,
         }
     }
 
@@ -78,15 +89,44 @@ impl Factors {
     pub(crate) fn audited(&self) -> Vec<&'static str> {
         self.state.lock().unwrap().audit.iter().map(|it| it.action).collect()
     }
+
+    /// The account has no password, and its session began then, if ever.
+    pub(crate) fn has_no_password(&self, began_at: Option<Timestamp>) {
+        let mut state = self.state.lock().unwrap();
+        (state.without_password, state.began_at) = (true, began_at);
+    }
+
+    /// The names of the letters that were written.
+    pub(crate) fn letters(&self) -> Vec<&'static str> {
+        self.state.lock().unwrap().letters.iter().map(|it| it.name).collect()
+    }
+
+    fn accounts(self: &Arc<Self>) -> Arc<dyn AccountStore> {
+        let mut accounts = MockAccountStore::new();
+        let found = Arc::new(Mutex::new(UserId::generate()));
+        let asked = Arc::clone(&found);
+        accounts.expect_find().returning(move |user| {
+            *asked.lock().unwrap() = user;
+            Ok(Some(account(user)))
+        });
+        let kept = Arc::clone(self);
+        accounts.expect_by_email().returning(move |_| {
+            let account = account(*found.lock().unwrap());
+            let without = kept.state.lock().unwrap().without_password;
+            let password_hash = (!without).then(|| Secret::new("kept".to_owned()));
+            Ok(Some(Credentials { account, password_hash }))
+        });
+        Arc::new(accounts)
+    }
 }
 
 impl State {
-    fn spend(&mut self, evidence: Evidence) -> bool {
+    pub(crate) fn spend(&mut self, evidence: Evidence) -> bool {
         if !self.factor.as_ref().is_some_and(|it| it.state == FactorState::On) {
             return false;
         }
         match evidence {
-            Evidence::Password => true,
+            Evidence::Password | Evidence::SignIn => true,
             Evidence::Code(step) => {
                 let fresh = self.last_step.is_none_or(|last| last < step);
                 self.last_step = self.last_step.max(Some(step));
@@ -102,24 +142,17 @@ impl State {
 
     fn changed(&mut self, change: FactorChange) {
         self.kept = Some(change.session);
-        self.audit.extend(change.effects.audit);
+        self.write(change.effects);
+    }
+
+    pub(crate) fn write(&mut self, effects: Effects) {
+        self.audit.extend(effects.audit);
+        self.letters.extend(effects.mail.into_iter().map(|it| it.letter));
     }
 }
 
-fn accounts() -> Arc<dyn AccountStore> {
-    let account = |user| Account::local(user, "ada@example.org".to_owned(), Timestamp::UNIX_EPOCH);
-    let mut accounts = MockAccountStore::new();
-    let found = Arc::new(Mutex::new(UserId::generate()));
-    let asked = Arc::clone(&found);
-    accounts.expect_find().returning(move |user| {
-        *asked.lock().unwrap() = user;
-        Ok(Some(account(user)))
-    });
-    accounts.expect_by_email().returning(move |_| {
-        let account = account(*found.lock().unwrap());
-        Ok(Some(Credentials { account, password_hash: Some(Secret::new("kept".to_owned())) }))
-    });
-    Arc::new(accounts)
+fn account(user: UserId) -> Account {
+    Account::local(user, "ada@example.org".to_owned(), Timestamp::UNIX_EPOCH)
 }
 
 fn hasher() -> Arc<dyn PasswordHasher> {
@@ -225,7 +258,7 @@ impl ChallengeStore for Factors {
     }
 
     async fn redeem(&self, redemption: Redemption) -> Result<Redeemed, Unavailable> {
-        let Redemption { hash, evidence, effects, .. } = redemption;
+        let Redemption { hash, user, evidence, at, effects } = redemption;
         let mut state = self.state.lock().unwrap();
         if !state.challenges.contains_key(&hash) {
             return Ok(Redeemed::Gone);
@@ -234,7 +267,8 @@ impl ChallengeStore for Factors {
             return Ok(Redeemed::Stale);
         }
         state.challenges.remove(&hash);
-        state.audit.extend(effects.audit);
+        let left = matches!(evidence, Evidence::RecoveryCode(_)).then_some(state.codes.len());
+        state.write(effects(user, at, left.map(|it| it as u64)));
         Ok(Redeemed::Done)
     }
 
@@ -268,6 +302,13 @@ impl SecretBox for Factors {
 
     fn is_outdated(&self, _: &[u8]) -> bool {
         self.state.lock().unwrap().key_changed
+    }
+}
+
+#[async_trait]
+impl SessionStarts for Factors {
+    async fn began_at(&self, _: Claim) -> Result<Option<Timestamp>, Unavailable> {
+        Ok(self.state.lock().unwrap().began_at)
     }
 }
 

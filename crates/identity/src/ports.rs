@@ -1,5 +1,9 @@
 //! What this domain asks of the outside world.
 
+mod app_passwords;
+mod attempts;
+mod guesses;
+mod session_starts;
 mod sign_in_log;
 
 use std::time::Duration;
@@ -11,6 +15,10 @@ use crate::access_tokens::Claim;
 use crate::account::{Account, CustomerType, Standing};
 use crate::device::Device;
 
+pub use app_passwords::*;
+pub use attempts::*;
+pub use guesses::*;
+pub use session_starts::*;
 #[cfg(any(test, feature = "mock"))]
 pub use sign_in_log::MockSignInLog;
 pub use sign_in_log::{FailedSignIn, SignInEntry, SignInLog, SignInMethod, SignInOutcome};
@@ -251,6 +259,15 @@ pub enum Rotation {
 /// What is written with the end of a session, once the store knows whose it is.
 pub type EndEffects = fn(UserId, Timestamp) -> Effects;
 
+/// What else is written with the beginning of a session.
+#[derive(Debug, Clone, Copy)]
+pub struct BeginEffects {
+    /// With the end of each session that makes room.
+    pub if_ended: EndEffects,
+    /// Where the account was signed in to before, and never on this device.
+    pub if_new_device: EndEffects,
+}
+
 /// Where sessions and their refresh tokens are kept.
 #[cfg_attr(any(test, feature = "mock"), mockall::automock)]
 #[async_trait]
@@ -259,13 +276,14 @@ pub trait SessionStore: Send + Sync {
     /// atomically.
     ///
     /// Of a user's live sessions at most `most` stay, however many begin at
-    /// once: those that began first end, each with what `if_ended` says.
+    /// once: those that began first end, each with what `others` says. That an
+    /// app password was used is remembered too.
     async fn begin(
         &self,
         session: NewSession,
         most: usize,
         effects: Effects,
-        if_ended: EndEffects,
+        others: BeginEffects,
     ) -> Result<(), Unavailable>;
 
     /// Spends a token and stores its successor, atomically.
@@ -315,53 +333,6 @@ pub trait SessionStore: Send + Sync {
     ) -> Result<Option<u64>, Unavailable>;
 
     /// Forgets sessions that expired before `now`. Answers how many they were.
-    async fn sweep(&self, now: Timestamp) -> Result<u64, Unavailable>;
-}
-
-/// So many attempts at once, and that many again evenly over `window`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Quota {
-    /// How many fit in a full bucket.
-    pub burst: u32,
-    /// How long an empty bucket takes to fill.
-    pub window: Duration,
-}
-
-impl Quota {
-    /// How long the bucket takes to hold one more.
-    pub fn interval(self) -> Duration {
-        self.window / self.burst.max(1)
-    }
-}
-
-/// Whether one more attempt is let through.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Attempt {
-    /// It is, and was counted.
-    Allowed,
-    /// Not before so much time has passed.
-    Wait(Duration),
-}
-
-/// Where attempts at signing in are counted, for all instances together.
-#[cfg_attr(any(test, feature = "mock"), mockall::automock)]
-#[async_trait]
-pub trait AttemptStore: Send + Sync {
-    /// Counts an attempt of `who`, unless their bucket is empty.
-    ///
-    /// Of any number at once, no more are allowed than the bucket holds.
-    async fn attempt(
-        &self,
-        who: &str,
-        quota: Quota,
-        now: Timestamp,
-    ) -> Result<Attempt, Unavailable>;
-
-    /// Puts one attempt back that turned out not to count; a full bucket
-    /// stays as it is.
-    async fn give_back(&self, who: &str, quota: Quota, now: Timestamp) -> Result<(), Unavailable>;
-
-    /// Forgets buckets that are full again. Answers how many they were.
     async fn sweep(&self, now: Timestamp) -> Result<u64, Unavailable>;
 }
 

@@ -1,15 +1,17 @@
 //! Putting a second factor on an account, and taking it off.
 
+use std::future::ready;
 use std::sync::Arc;
 use std::time::Duration;
 
-use pia_kernel::{Clock, Effects, Live, Secret, Timestamp, Unavailable, UserId};
+use pia_kernel::{Clock, Effects, Letter, Live, Secret, Timestamp, Unavailable, UserId};
 
 use crate::access_tokens::Claim;
 use crate::account::Account;
 use crate::factor_proofs::{
     FactorAnswer, FactorPorts, FactorProofs, FactorSettings, FreshProof, PURPOSE, ProofError,
 };
+use crate::owner_proofs::OwnerError;
 use crate::ports::{Evidence, Factor, FactorChange, FactorState, RecoveryHash};
 use crate::recovery_codes;
 use crate::standings::Standings;
@@ -21,6 +23,9 @@ pub enum EnrolError {
     /// One is on; it must be taken off first.
     #[error("a second factor is on already")]
     AlreadyOn,
+    /// It was not shown, or not well enough, that it is the owner who asks.
+    #[error(transparent)]
+    Owner(#[from] OwnerError),
     /// The account was deleted since the gates let its owner pass.
     #[error("there is no such account")]
     Gone,
@@ -98,15 +103,24 @@ impl SecondFactors {
         Self { proofs: FactorProofs { ports, settings, clock }, standings }
     }
 
-    /// Shows a new secret, which counts for nothing until a code of it is
-    /// seen. One that was shown before is forgotten.
-    pub async fn begin(&self, user: UserId) -> Result<Enrolment, EnrolError> {
-        let FactorProofs { ports, settings, clock } = &self.proofs;
+    /// Shows a new secret to an account's owner, which counts for nothing until
+    /// a code of it is seen. One that was shown before is forgotten.
+    ///
+    /// Whoever puts a factor on keeps everybody out who does not have it, so
+    /// a session alone is not enough.
+    pub async fn begin(
+        &self,
+        claim: Claim,
+        password: Option<Secret<String>>,
+    ) -> Result<Enrolment, EnrolError> {
+        let (FactorProofs { ports, settings, clock }, user) = (&self.proofs, claim.user);
         let account = ports.accounts.find(user).await?.ok_or(EnrolError::Gone)?;
         let on = |it: &Factor| it.state == FactorState::On;
         if ports.factors.factor(user).await?.as_ref().is_some_and(on) {
             return Err(EnrolError::AlreadyOn);
         }
+        let proof = password.map(FreshProof::Password);
+        self.proofs.owner(claim, (&account, None), proof, |_| ready(Ok(()))).await?;
         let secret = totp::fresh()?;
         let enrolment = totp::enrolment(&secret, &settings.get().issuer, &account.email)?;
         let sealed = ports.secrets.seal(user, PURPOSE, &secret).await?;
@@ -137,7 +151,7 @@ impl SecondFactors {
             return Err(ConfirmError::WrongCode);
         };
         let (codes, hashes) = fresh_codes(claim.user)?;
-        let change = self.change(claim, &["factor.enabled"]);
+        let change = self.change(claim, &["factor.enabled"], "factor-enabled");
         let enabled = ports.factors.enable(change, &factor.sealed, step, &hashes).await?;
         self.standings.forget_user(claim.user);
         if enabled { Ok(codes) } else { Err(ConfirmError::NotBegun) }
@@ -148,7 +162,8 @@ impl SecondFactors {
         let (account, factor) = self.of(claim.user).await?;
         let judge = async {
             let evidence = self.proofs.proof(&account, &factor, proof).await?;
-            let change = self.change(claim, &actions(evidence, "factor.disabled"));
+            let change =
+                self.change(claim, &actions(evidence, "factor.disabled"), "factor-disabled");
             spent(self.proofs.ports.factors.disable(change, evidence).await?)
         };
         let disabled = self.proofs.counted(claim.user, judge).await;
@@ -166,7 +181,8 @@ impl SecondFactors {
         let (codes, hashes) = fresh_codes(claim.user)?;
         let judge = async {
             let evidence = self.proofs.proof(&account, &factor, proof).await?;
-            let change = self.change(claim, &actions(evidence, "recovery_codes.regenerated"));
+            let actions = actions(evidence, "recovery_codes.regenerated");
+            let change = self.change(claim, &actions, "recovery-codes-regenerated");
             spent(self.proofs.ports.factors.replace_codes(change, evidence, &hashes).await?)
         };
         let replaced = self.proofs.counted(claim.user, judge).await;
@@ -191,10 +207,11 @@ impl SecondFactors {
         Ok((account, factor.ok_or(FactorChangeError::NotOn)?))
     }
 
-    fn change(&self, claim: Claim, actions: &[&'static str]) -> FactorChange {
+    fn change(&self, claim: Claim, actions: &[&'static str], letter: &'static str) -> FactorChange {
         let (Claim { user, session }, at) = (claim, self.proofs.clock.now());
         let entries = actions.iter().map(|it| Effects::audit(at, user, it));
-        let effects = entries.fold(Effects::default(), Effects::and);
+        let letter = Letter::new(letter).to_user(at, user);
+        let effects = entries.fold(Effects::default(), Effects::and).and_mail(letter);
         FactorChange { user, session, at, effects, if_ended: ended }
     }
 }
@@ -208,7 +225,7 @@ fn fresh_codes(user: UserId) -> Result<(RecoveryCodes, Vec<RecoveryHash>), Unava
 /// What a change is called, and what it was proved with if that is used up.
 fn actions(evidence: Evidence, change: &'static str) -> Vec<&'static str> {
     match evidence {
-        Evidence::Password | Evidence::Code(_) => vec![change],
+        Evidence::Password | Evidence::SignIn | Evidence::Code(_) => vec![change],
         Evidence::RecoveryCode(_) => vec!["recovery_code.used", change],
     }
 }

@@ -4,13 +4,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use pia_kernel::{
-    Clock, Effects, Live, Page, Part, Place, Secret, SessionId, Timestamp, Unavailable, UserId,
+    AppPasswordId, Clock, Effects, Letter, Live, Page, Part, Place, Secret, SessionId, Timestamp,
+    Unavailable, UserId,
 };
 
 use crate::access_tokens::{AccessTokens, Claim};
 use crate::device::Device;
 use crate::ports::{
-    NewSession, Presented, Revoked, Rotation, SessionEntry, SessionStore, SignInMethod,
+    BeginEffects, NewSession, Presented, Revoked, Rotation, SessionEntry, SessionStore,
+    SignInMethod,
 };
 use crate::refresh_tokens::{self, RefreshKeys, Shown};
 use crate::standings::Standings;
@@ -111,6 +113,26 @@ impl Sessions {
         method: SignInMethod,
         device: Device,
     ) -> Result<Grant, Unavailable> {
+        self.begin(user, (method, None), device).await
+    }
+
+    /// Begins a session of a user by one of their app passwords: it ends with
+    /// that, and may not change what secures the account.
+    pub(crate) async fn start_by_app_password(
+        &self,
+        user: UserId,
+        app_password: AppPasswordId,
+        device: Device,
+    ) -> Result<Grant, Unavailable> {
+        self.begin(user, (SignInMethod::AppPassword, Some(app_password)), device).await
+    }
+
+    async fn begin(
+        &self,
+        user: UserId,
+        (method, app_password): (SignInMethod, Option<AppPasswordId>),
+        device: Device,
+    ) -> Result<Grant, Unavailable> {
         let settings = *self.settings.get();
         let (session, refresh) = (SessionId::generate(), refresh_tokens::fresh()?);
         let at = self.clock.now();
@@ -121,11 +143,12 @@ impl Sessions {
             at,
             expires_at: at + settings.refresh_lifetime,
             method,
-            app_password: None,
+            app_password,
             device: device.tidy(),
         };
         let started = Effects::audit(at, user, "session.started");
-        self.store.begin(new, settings.most, started, evicted).await?;
+        let others = BeginEffects { if_ended: evicted, if_new_device: new_device };
+        self.store.begin(new, settings.most, started, others).await?;
         // Which session made room is not told, only whose it was.
         self.standings.forget_user(user);
         self.grant(user, session, refresh)
@@ -242,6 +265,10 @@ impl Sessions {
         let access = self.access.issue(user, session)?;
         Ok(Grant { access: access.token, refresh, expires_in: access.expires_in, session })
     }
+}
+
+fn new_device(user: UserId, at: Timestamp) -> Effects {
+    Effects::default().and_mail(Letter::new("new-device").to_user(at, user))
 }
 
 fn evicted(user: UserId, at: Timestamp) -> Effects {

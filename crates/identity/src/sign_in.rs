@@ -3,38 +3,31 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use base64::Engine;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use pia_kernel::{Clock, Live, Secret, Unavailable, UserId};
-use ring::digest;
+use pia_kernel::{AppPasswordId, Clock, Secret, Unavailable, UserId};
 
 use crate::account::Account;
+use crate::app_password_codes;
 use crate::device::Device;
 use crate::email::{self, fold_email};
 use crate::factor_challenges::{ChallengeError, FactorChallenges};
-use crate::factor_proofs::{FactorAnswer, ProofError};
+use crate::factor_proofs::FactorAnswer;
+use crate::guesses::{GuessError, Guesses};
 use crate::password_rules;
 use crate::ports::{
-    AccountStore, Attempt, AttemptStore, Credentials, FailedSignIn, PasswordHasher, Quota,
-    SignInLog, SignInMethod, SignInOutcome, Verdict,
+    AccountStore, AppPasswordStore, Credentials, FailedSignIn, GuessLedger, GuessRules,
+    PasswordHasher, SignInLog, SignInMethod, SignInOutcome, Verdict,
 };
 use crate::sessions::{Grant, Sessions};
+use crate::verification::{Owed, Verification};
 
-/// How often one may be wrong.
+/// What kind of program somebody signs in with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct SignInSettings {
-    /// Wrong passwords for one account, from wherever they come.
-    ///
-    /// It bounds what many machines together can guess. One of them alone must
-    /// not be able to use it up, for that would keep the owner from signing
-    /// in: it is far more than the rate budget of one address.
-    pub wrong_passwords: Quota,
-}
-
-impl Default for SignInSettings {
-    fn default() -> Self {
-        Self { wrong_passwords: Quota { burst: 1000, window: Duration::from_hours(1) } }
-    }
+pub enum Program {
+    /// A browser, which can ask for a second factor: app passwords are not for
+    /// it, and whoever found one gets no further there.
+    Browser,
+    /// Anything else.
+    App,
 }
 
 /// Someone who has proved who they are.
@@ -58,6 +51,10 @@ pub enum SignInError {
         /// When the next may be tried.
         wait: Duration,
     },
+    /// The password is right, and the address has yet to be shown to be its
+    /// owner's.
+    #[error("the address is not verified")]
+    NotVerified,
     /// The password is right, and the account has a second factor.
     #[error("a second factor is needed")]
     FactorNeeded {
@@ -95,12 +92,16 @@ pub enum FactorSignInError {
 pub struct SignInPorts {
     /// Where accounts are kept.
     pub accounts: Arc<dyn AccountStore>,
+    /// Where app passwords are kept.
+    pub app_passwords: Arc<dyn AppPasswordStore>,
     /// Where wrong passwords are counted.
-    pub attempts: Arc<dyn AttemptStore>,
+    pub guesses: Arc<dyn GuessLedger>,
     /// What compares passwords.
     pub hasher: Arc<dyn PasswordHasher>,
     /// Where failures are remembered for the account they concern.
     pub log: Arc<dyn SignInLog>,
+    /// Whether an account may be used yet.
+    pub verification: Verification,
 }
 
 /// Signs people in.
@@ -109,8 +110,14 @@ pub struct SignIn {
     ports: SignInPorts,
     sessions: Sessions,
     challenges: FactorChallenges,
-    settings: Live<SignInSettings>,
+    guesses: Guesses,
     clock: Arc<dyn Clock>,
+}
+
+/// Whose password somebody has shown, or which app password of theirs.
+struct Proved {
+    account: Account,
+    app_password: Option<AppPasswordId>,
 }
 
 impl SignIn {
@@ -120,48 +127,48 @@ impl SignIn {
         ports: SignInPorts,
         sessions: Sessions,
         challenges: FactorChallenges,
-        settings: Live<SignInSettings>,
         clock: Arc<dyn Clock>,
     ) -> Self {
-        Self { ports, sessions, challenges, settings, clock }
+        let ledger = Arc::clone(&ports.guesses);
+        let guesses = Guesses { ledger, rules: GuessRules::default(), clock: Arc::clone(&clock) };
+        Self { ports, sessions, challenges, guesses, clock }
     }
 
-    /// Signs in with a password.
+    /// Signs in with a password, or an app password.
     ///
     /// An unknown address, an account without a password, a deactivated one
-    /// and a wrong password take the same steps to the same answer: one
-    /// attempt, one look, one hash, one note.
+    /// and a wrong password take the same steps to the same answer: one look
+    /// at the account, one at where it was signed in from, one count, one
+    /// hash, one note.
     pub async fn local(
         &self,
         email: &str,
         password: Secret<String>,
+        program: Program,
         device: Device,
     ) -> Result<SignedIn, SignInError> {
         if !plausible(email, &password) {
             return Err(SignInError::WrongCredentials);
         }
-        let who = attempts_of(email);
-        let quota = self.settings.get().wrong_passwords;
-        // Counted before it is tried, or all that are tried at once would be
-        // free; put back unless it turns out wrong.
-        match self.ports.attempts.attempt(&who, quota, self.clock.now()).await? {
-            Attempt::Allowed => {}
-            Attempt::Wait(wait) => return Err(SignInError::TooMany { wait }),
-        }
         let device = device.tidy();
-        let proved = self.prove(email, password, &device).await;
-        if !matches!(proved, Err(SignInError::WrongCredentials)) {
-            self.put_back(&who, quota).await;
+        let found = self.ports.accounts.by_email(&fold_email(email)).await?;
+        let user = found.as_ref().map(|it| it.account.user);
+        let guess = self.guesses.count(email, user, &device).await?;
+        let proved = self.prove(found, password, program).await;
+        match &proved {
+            Ok(_) => self.guesses.right(&guess).await,
+            Err(SignInError::WrongCredentials) => {
+                let method = SignInMethod::Password;
+                self.note_failure(user, SignInOutcome::WrongPassword, method, &device).await;
+            }
+            Err(_) => self.guesses.unjudged(&guess).await,
         }
-        let account = proved?;
-        self.challenge(&account).await?;
-        let grant = self.sessions.start(account.user, SignInMethod::Password, device).await?;
-        if let Err(needed) = self.challenge(&account).await {
-            // A factor that was put on since ended the sessions that there
-            // were, of which this was none yet.
-            self.sessions.end(&grant.refresh).await?;
-            return Err(needed);
-        }
+        let Proved { account, app_password } = proved?;
+        self.ports.verification.owed(&account).await?;
+        let grant = match app_password {
+            Some(id) => self.sessions.start_by_app_password(account.user, id, device).await?,
+            None => self.start(&account, device).await?,
+        };
         Ok(SignedIn { account, grant })
     }
 
@@ -172,10 +179,29 @@ impl SignIn {
         answer: &FactorAnswer,
         device: Device,
     ) -> Result<SignedIn, FactorSignInError> {
-        let user = self.challenges.meet(challenge, answer).await?;
+        let method = SignInMethod::PasswordWithFactor;
+        let met = self.challenges.meet(challenge, answer).await;
+        if let Err(ChallengeError::Wrong(user)) = met {
+            let device = device.clone().tidy();
+            self.note_failure(Some(user), SignInOutcome::WrongFactor, method, &device).await;
+        }
+        let user = met?;
         let account = self.ports.accounts.find(user).await?.ok_or(FactorSignInError::Over)?;
-        let grant = self.sessions.start(user, SignInMethod::PasswordWithFactor, device).await?;
+        let grant = self.sessions.start(user, method, device).await?;
         Ok(SignedIn { account, grant })
+    }
+
+    /// Begins a session with a password, where that is enough.
+    async fn start(&self, account: &Account, device: Device) -> Result<Grant, SignInError> {
+        self.challenge(account).await?;
+        let grant = self.sessions.start(account.user, SignInMethod::Password, device).await?;
+        if let Err(needed) = self.challenge(account).await {
+            // A factor that was put on since ended the sessions that there
+            // were, of which this was none yet.
+            self.sessions.end(&grant.refresh).await?;
+            return Err(needed);
+        }
+        Ok(grant)
     }
 
     async fn challenge(&self, account: &Account) -> Result<(), SignInError> {
@@ -187,38 +213,59 @@ impl SignIn {
 
     async fn prove(
         &self,
-        email: &str,
+        found: Option<Credentials>,
         password: Secret<String>,
-        device: &Device,
-    ) -> Result<Account, SignInError> {
-        let (account, kept) = match self.ports.accounts.by_email(&fold_email(email)).await? {
+        program: Program,
+    ) -> Result<Proved, SignInError> {
+        let (account, kept) = match found {
             Some(Credentials { account, password_hash }) => (Some(account), password_hash),
             None => (None, None),
         };
+        let user = account.as_ref().map(|it| it.user);
+        let app_password = self.app_password(user, &password, program).await?;
+        if let (Some(_), Some(account)) = (app_password, &account) {
+            return Ok(Proved { account: account.clone(), app_password });
+        }
         let verdict = self.ports.hasher.verify(password.clone(), kept.clone()).await?;
         match (verdict, account, kept) {
-            (Verdict::Right, Some(account), Some(_)) => Ok(account),
+            (Verdict::Right, Some(account), Some(_)) => Ok(Proved { account, app_password: None }),
             (Verdict::RightButOutdated, Some(account), Some(kept)) => {
                 self.rehash(&account, password, &kept).await;
-                Ok(account)
+                Ok(Proved { account, app_password: None })
             }
-            (_, account, _) => {
-                self.note_failure(account.map(|it| it.user), device).await;
-                Err(SignInError::WrongCredentials)
-            }
+            _ => Err(SignInError::WrongCredentials),
         }
     }
 
-    /// Remembers a wrong password for whoever's account it was tried on. That
-    /// it fails changes no answer.
-    async fn note_failure(&self, user: Option<UserId>, device: &Device) {
-        let attempt = FailedSignIn {
-            user,
-            at: self.clock.now(),
-            outcome: SignInOutcome::WrongPassword,
-            method: SignInMethod::Password,
-            device: device.clone(),
-        };
+    /// Which app password this is, if it looks like one. Where there is no
+    /// account the same is asked. One that is none may still be the password
+    /// that somebody chose.
+    async fn app_password(
+        &self,
+        user: Option<UserId>,
+        password: &Secret<String>,
+        program: Program,
+    ) -> Result<Option<AppPasswordId>, Unavailable> {
+        match (app_password_codes::hash(password), program) {
+            (Some(hash), Program::App) => {
+                let user = user.unwrap_or_else(UserId::generate);
+                self.ports.app_passwords.find(user, hash).await
+            }
+            (Some(_), Program::Browser) | (None, _) => Ok(None),
+        }
+    }
+
+    /// Remembers a failure for whoever's account it was. That it fails changes
+    /// no answer.
+    async fn note_failure(
+        &self,
+        user: Option<UserId>,
+        outcome: SignInOutcome,
+        method: SignInMethod,
+        device: &Device,
+    ) {
+        let (at, device) = (self.clock.now(), device.clone());
+        let attempt = FailedSignIn { user, at, outcome, method, device };
         if let Err(err) = self.ports.log.failed(attempt).await {
             tracing::warn!(
                 error = &err as &dyn std::error::Error,
@@ -242,14 +289,22 @@ impl SignIn {
             );
         }
     }
+}
 
-    async fn put_back(&self, who: &str, quota: Quota) {
-        let put_back = self.ports.attempts.give_back(who, quota, self.clock.now()).await;
-        if let Err(err) = put_back {
-            tracing::warn!(
-                error = &err as &dyn std::error::Error,
-                "an attempt to sign in was counted that was not wrong"
-            );
+impl From<GuessError> for SignInError {
+    fn from(err: GuessError) -> Self {
+        match err {
+            GuessError::Wait(wait) => Self::TooMany { wait },
+            GuessError::Unavailable(err) => Self::Unavailable(err),
+        }
+    }
+}
+
+impl From<Owed> for SignInError {
+    fn from(err: Owed) -> Self {
+        match err {
+            Owed::Verification => Self::NotVerified,
+            Owed::Unavailable(err) => Self::Unavailable(err),
         }
     }
 }
@@ -258,9 +313,9 @@ impl From<ChallengeError> for FactorSignInError {
     fn from(err: ChallengeError) -> Self {
         match err {
             ChallengeError::Gone => Self::Over,
-            ChallengeError::Answer(ProofError::Wrong) => Self::WrongCode,
-            ChallengeError::Answer(ProofError::TooMany { wait }) => Self::TooMany { wait },
-            ChallengeError::Answer(ProofError::Unavailable(err)) => Self::Unavailable(err),
+            ChallengeError::Wrong(_) => Self::WrongCode,
+            ChallengeError::TooMany { wait } => Self::TooMany { wait },
+            ChallengeError::Unavailable(err) => Self::Unavailable(err),
         }
     }
 }
@@ -273,12 +328,6 @@ fn plausible(email: &str, password: &Secret<String>) -> bool {
         && email.contains('@')
         && !email.trim().chars().any(char::is_control)
         && (1..=password_rules::MOST_BYTES).contains(&length)
-}
-
-/// The name of an address's bucket, from which it cannot be read.
-fn attempts_of(email: &str) -> String {
-    let hash = digest::digest(&digest::SHA256, fold_email(email).as_bytes());
-    format!("sign-in:{}", URL_SAFE_NO_PAD.encode(hash))
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use pia_kernel::{Clock, Page, Part, Place, Unavailable, UserId};
 use crate::ports::{SignInEntry, SignInLog};
 
 /// How long an attempt is remembered.
-const KEPT: Duration = Duration::from_hours(365 * 24);
+pub(crate) const KEPT: Duration = Duration::from_hours(365 * 24);
 
 /// The attempts to sign in to an account, for a year.
 #[derive(Clone)]

@@ -133,6 +133,7 @@ pub async fn compose(config: &LiveConfig, clock: Arc<dyn Clock>) -> Result<App, 
         verification: identity.letters.verification,
         password_resets: identity.letters.resets,
         passwords: identity.letters.passwords,
+        app_passwords: identity.app_passwords,
         readiness: Arc::new(readiness),
         openapi: config.follow(|it| it.open_api.enabled),
         runner: runner.clone(),
@@ -194,6 +195,7 @@ fn begin(
         challenges: identity.challenges.clone(),
         verification: identity.letters.verification.clone(),
         attempts: Arc::clone(&identity.attempts),
+        guesses: Arc::clone(&identity.guesses),
         clock: Arc::clone(clock),
     };
     tasks.spawn(housekeeping.run(stop.clone()));

@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use pia_identity::{
-    AttemptStore, FactorChallenges, SecondFactors, Sessions, SignInHistory, Verification,
+    AttemptStore, FactorChallenges, GuessLedger, GuessRules, SecondFactors, Sessions,
+    SignInHistory, Verification,
 };
 use pia_kernel::Clock;
 use tokio_util::sync::CancellationToken;
@@ -22,6 +23,7 @@ pub(crate) struct Housekeeping {
     pub(crate) challenges: FactorChallenges,
     pub(crate) verification: Verification,
     pub(crate) attempts: Arc<dyn AttemptStore>,
+    pub(crate) guesses: Arc<dyn GuessLedger>,
     pub(crate) clock: Arc<dyn Clock>,
 }
 
@@ -61,6 +63,10 @@ impl Housekeeping {
         }
         if let Err(err) = self.attempts.sweep(self.clock.now()).await {
             tracing::warn!(error = %err, "full rate buckets could not be cleared away");
+        }
+        let forgotten = self.clock.now() - GuessRules::default().memory;
+        if let Err(err) = self.guesses.sweep(forgotten).await {
+            tracing::warn!(error = %err, "old guesses could not be cleared away");
         }
     }
 }

@@ -4,10 +4,10 @@ use async_trait::async_trait;
 use diesel::dsl::exists;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
-use pia_identity::{ChallengeStore, NewChallenge, Redeemed, Redemption, TokenHash};
+use pia_identity::{ChallengeStore, Evidence, NewChallenge, Redeemed, Redemption, TokenHash};
 use pia_kernel::{Timestamp, Unavailable, UserId};
-use pia_storage::schema::accounts;
 use pia_storage::schema::factor_challenges::{self as challenges, expires_at, tries, user_id};
+use pia_storage::schema::{accounts, recovery_codes};
 use pia_storage::{Database, DbError, DbInstant, DbUid, WriteEffects, in_tx, on_conn};
 
 use crate::factor_writes::FactorWrites;
@@ -77,7 +77,15 @@ impl SqlChallenges {
                 return Ok(Redeemed::Stale);
             }
             diesel::delete(challenges::table.find(hash.0.to_vec())).execute(conn).await?;
-            conn.write_effects(&self.db, effects).await?;
+            let left = match evidence {
+                Evidence::RecoveryCode(_) => {
+                    let left = recovery_codes::user_id.eq(DbUid(user.0));
+                    let left = recovery_codes::table.filter(left).count();
+                    u64::try_from(left.get_result::<i64>(conn).await?).ok()
+                }
+                Evidence::Password | Evidence::SignIn | Evidence::Code(_) => None,
+            };
+            conn.write_effects(&self.db, &effects(*user, *at, left)).await?;
             Ok(Redeemed::Done)
         })
     }

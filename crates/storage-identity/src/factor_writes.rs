@@ -62,7 +62,7 @@ macro_rules! factor_writes {
                 let user = DbUid(user.0);
                 let on = totp_factors::table.find(user).filter(enabled_at.is_not_null());
                 let good = match evidence {
-                    Evidence::Password => {
+                    Evidence::Password | Evidence::SignIn => {
                         diesel::update(on).set(last_step.eq(last_step)).execute(self).await?
                     }
                     Evidence::Code(step) => {

@@ -1,9 +1,9 @@
 //! Rows of `sessions`, as they begin, go on and are told.
 
 use diesel::prelude::*;
-use pia_identity::{Device, NewSession, Presented, SessionEntry};
+use pia_identity::{Device, NewSession, Presented, SessionEntry, TokenHash};
 use pia_kernel::SessionId;
-use pia_storage::schema::sessions;
+use pia_storage::schema::{refresh_tokens, sessions};
 use pia_storage::{DbInstant, DbUid};
 
 /// A session that begins.
@@ -53,6 +53,20 @@ pub(crate) struct ToldRow {
     user_agent: Option<String>,
     signed_in_from: Option<String>,
     used_from: Option<String>,
+}
+
+/// A refresh token that was not spent yet.
+#[derive(Insertable)]
+#[diesel(table_name = refresh_tokens)]
+pub(crate) struct TokenRow {
+    hash: Vec<u8>,
+    session_id: DbUid,
+}
+
+impl TokenRow {
+    pub(crate) fn unspent(hash: TokenHash, session_id: DbUid) -> Self {
+        Self { hash: hash.0.to_vec(), session_id }
+    }
 }
 
 impl From<&NewSession> for NewRow {

@@ -5,15 +5,15 @@ use diesel::dsl::exists;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use pia_identity::{
-    Claim, EndEffects, NewSession, Presented, Revoked, Rotation, SessionEntry, SessionStore,
-    TokenHash,
+    BeginEffects, Claim, EndEffects, NewSession, Presented, Revoked, Rotation, SessionEntry,
+    SessionStore, TokenHash,
 };
 use pia_kernel::{Effects, Page, Place, SessionId, Timestamp, Unavailable, UserId};
-use pia_storage::schema::{accounts, refresh_tokens as tokens, sessions, sign_ins};
+use pia_storage::schema::{accounts, refresh_tokens as tokens, sessions};
 use pia_storage::{Database, DbError, DbInstant, DbUid, WriteEffects, in_tx, on_conn};
 
-use crate::session_rows::{ContinuedRow, NewRow, ToldRow};
-use crate::sign_ins::SignInRow;
+use crate::beginning::begin;
+use crate::session_rows::{ContinuedRow, TokenRow, ToldRow};
 
 /// How many sessions one statement forgets, so that none holds its locks for
 /// long.
@@ -34,47 +34,6 @@ impl SqlSessions {
     /// The sessions kept in `db`.
     pub fn new(db: Database) -> Self {
         Self { db }
-    }
-
-    async fn add(
-        &self,
-        new: NewSession,
-        most: usize,
-        effects: Effects,
-        if_ended: EndEffects,
-    ) -> Result<(), DbError> {
-        let (session, user) = (DbUid(new.session.0), DbUid(new.user.0));
-        let most = i64::try_from(most.max(1)).unwrap_or(i64::MAX);
-        let (row, sign_in) = (NewRow::from(&new), SignInRow::from(&new));
-        in_tx!(self.db, async |conn| -> Result<(), DbError> {
-            // The account's row is locked by the first statement, so that
-            // sessions of one user begin one after another: otherwise each
-            // would count without the others.
-            let account = diesel::update(accounts::table.find(user));
-            if account.set(accounts::provider.eq(accounts::provider)).execute(conn).await? == 0 {
-                return Err(diesel::result::Error::NotFound.into());
-            }
-
-            diesel::insert_into(sessions::table).values(&row).execute(conn).await?;
-            let token = TokenRow::unspent(new.hash, session);
-            diesel::insert_into(tokens::table).values(token).execute(conn).await?;
-            diesel::insert_into(sign_ins::table).values(&sign_in).execute(conn).await?;
-            conn.write_effects(&self.db, &effects).await?;
-
-            let live = sessions::user_id.eq(user).and(sessions::expires_at.gt(DbInstant(new.at)));
-            let surplus: Vec<DbUid> = sessions::table
-                .filter(live)
-                .order((sessions::began_at.desc(), sessions::id.desc()))
-                .offset(most)
-                .select(sessions::id)
-                .load(conn)
-                .await?;
-            for ended in surplus {
-                diesel::delete(sessions::table.find(ended)).execute(conn).await?;
-                conn.write_effects(&self.db, &if_ended(new.user, new.at)).await?;
-            }
-            Ok(())
-        })
     }
 
     async fn spend(&self, token: Presented, if_reused: EndEffects) -> Result<Rotation, DbError> {
@@ -232,9 +191,9 @@ impl SessionStore for SqlSessions {
         session: NewSession,
         most: usize,
         effects: Effects,
-        if_ended: EndEffects,
+        others: BeginEffects,
     ) -> Result<(), Unavailable> {
-        Ok(self.add(session, most, effects, if_ended).await?)
+        Ok(begin(&self.db, session, most, effects, others).await?)
     }
 
     async fn rotate(
@@ -286,18 +245,5 @@ impl SessionStore for SqlSessions {
             }
             forgotten += some as u64;
         }
-    }
-}
-
-#[derive(Insertable)]
-#[diesel(table_name = tokens)]
-struct TokenRow {
-    hash: Vec<u8>,
-    session_id: DbUid,
-}
-
-impl TokenRow {
-    fn unspent(hash: TokenHash, session_id: DbUid) -> Self {
-        Self { hash: hash.0.to_vec(), session_id }
     }
 }

@@ -100,6 +100,7 @@ pub(crate) struct SignInRow {
     os_version: Option<String>,
     user_agent: Option<String>,
     session_id: Option<DbUid>,
+    network: Option<String>,
 }
 
 impl SignInRow {
@@ -112,6 +113,7 @@ impl SignInRow {
             outcome: outcome.to_owned(),
             method: method.to_owned(),
             address: device.address.map(|it| it.to_string()),
+            network: device.network().map(|it| it.to_string()),
             device_id: device.device_id,
             app_version: device.app_version,
             os_version: device.os_version,

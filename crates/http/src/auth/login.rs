@@ -2,7 +2,7 @@
 
 use actix_web::web::{Data, Json};
 use pia_kernel::Secret;
-use pia_web::{ApiError, Body, FieldError, FromDevice, Gates};
+use pia_web::{ApiError, Body, FieldError, FromDevice, FromProgram, Gates};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
@@ -20,6 +20,7 @@ pub(crate) struct LoginRequest {
 pub(crate) async fn login(
     api: Data<Api>,
     gates: Data<Gates>,
+    FromProgram(program): FromProgram,
     FromDevice(device): FromDevice,
     Body(request): Body<LoginRequest>,
 ) -> Result<Json<TokenEnvelope>, ApiError> {
@@ -31,7 +32,7 @@ pub(crate) async fn login(
         }]));
     };
     let sign_in = api.sign_in.clone();
-    let login = async move { sign_in.local(&email, password, device).await };
+    let login = async move { sign_in.local(&email, password, program, device).await };
     let signed_in = api.runner.run(login).await?;
     let owes = gates.rules.get().owes_declaration(signed_in.account.customer);
     Ok(Json(TokenEnvelope::new(signed_in, owes)))

@@ -24,9 +24,9 @@ struct LoginHistoryItem {
     id: String,
     #[schema(value_type = String, format = DateTime)]
     at: Timestamp,
-    /// What came of it: `signed_in` or `wrong_password`.
+    /// What came of it: `signed_in`, `wrong_password` or `wrong_factor`.
     outcome: String,
-    /// How it was tried: `password`.
+    /// How it was tried: `password`, `password_with_factor`, `app_password` …
     method: String,
     /// From where.
     #[serde(skip_serializing_if = "Option::is_none")]

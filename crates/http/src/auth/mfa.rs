@@ -6,8 +6,8 @@ mod proof;
 mod recovery_codes;
 mod verify;
 
-pub(crate) use begin::{TotpEnrolment, begin};
+pub(crate) use begin::{TotpBeginRequest, TotpEnrolment, begin};
 pub(crate) use disable::disable;
-pub(crate) use proof::{FreshProofRequest, factor_answer};
+pub(crate) use proof::{FreshProofRequest, factor_answer, fresh_proof};
 pub(crate) use recovery_codes::{RecoveryCodesResponse, regenerate};
 pub(crate) use verify::{TotpVerifyRequest, verify};

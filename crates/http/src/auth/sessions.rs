@@ -38,7 +38,7 @@ struct SessionItem {
     /// From where it began.
     #[serde(skip_serializing_if = "Option::is_none")]
     sign_in_address: Option<String>,
-    /// How it began: `password`.
+    /// How it began: `password`, `password_with_factor`, `app_password` …
     method: String,
     #[schema(value_type = String, format = DateTime)]
     created_at: Timestamp,

@@ -173,7 +173,7 @@ fn revoke_session() -> Route {
     Route {
         method: Method::DELETE,
         path: "/auth/sessions/{sessionId}",
-        access: Access::Bearer,
+        access: Access::Owner,
         licensing: Licensing::MayHaveEnded,
         feature: None,
         charge: Charge::AtGate(Budget::Global),

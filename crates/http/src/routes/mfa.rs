@@ -37,7 +37,7 @@ fn begin() -> Route {
     Route {
         method: Method::POST,
         path: "/auth/mfa/totp/begin",
-        access: Access::Bearer,
+        access: Access::Owner,
         licensing: Licensing::MayHaveEnded,
         feature: None,
         charge: Charge::AtGate(Budget::Global),
@@ -46,9 +46,16 @@ fn begin() -> Route {
         docs: Docs {
             tag: "auth",
             summary: "Begins to set an authenticator app up; a code of it puts it on.",
-            request: None,
+            request: Some(wire::<mfa::TotpBeginRequest>),
             answer: Answer::Json(wire::<mfa::TotpEnrolment>),
-            refusals: &[(409, "A second factor is on: `mfa_already_enabled`.")],
+            refusals: &[
+                (
+                    403,
+                    "The password is wrong: `invalid_proof`. The account has none, and the \
+                     sign-in is older than ten minutes: `fresh_sign_in_required`.",
+                ),
+                (409, "A second factor is on: `mfa_already_enabled`."),
+            ],
         },
     }
 }
@@ -57,7 +64,7 @@ fn verify() -> Route {
     Route {
         method: Method::POST,
         path: "/auth/mfa/totp/verify",
-        access: Access::Bearer,
+        access: Access::Owner,
         licensing: Licensing::MayHaveEnded,
         feature: None,
         charge: Charge::AtGate(Budget::Global),
@@ -80,7 +87,7 @@ fn disable() -> Route {
     Route {
         method: Method::POST,
         path: "/auth/mfa/disable",
-        access: Access::Bearer,
+        access: Access::Owner,
         licensing: Licensing::MayHaveEnded,
         feature: None,
         charge: Charge::AtGate(Budget::Global),
@@ -103,7 +110,7 @@ fn regenerate() -> Route {
     Route {
         method: Method::POST,
         path: "/auth/mfa/recovery-codes/regenerate",
-        access: Access::Bearer,
+        access: Access::Owner,
         licensing: Licensing::MayHaveEnded,
         feature: None,
         charge: Charge::AtGate(Budget::Global),

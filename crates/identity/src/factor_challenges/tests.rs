@@ -68,7 +68,7 @@ fn is_gone(outcome: &Result<UserId, ChallengeError>) -> bool {
 }
 
 fn is_wrong(outcome: &Result<UserId, ChallengeError>) -> bool {
-    matches!(outcome, Err(ChallengeError::Answer(ProofError::Wrong)))
+    matches!(outcome, Err(ChallengeError::Wrong(_)))
 }
 
 #[tokio::test]
@@ -134,6 +134,9 @@ async fn a_recovery_code_meets_a_challenge_once_and_that_is_audited() {
 
     assert!(met.is_ok() && is_wrong(&again));
     assert_eq!(world.kept.audited(), ["recovery_code.used"]);
+    let left = world.kept.state.lock().unwrap().codes.len().to_string();
+    let told = Letter::new("recovery-code-used").with("left", left);
+    assert_eq!(world.kept.state.lock().unwrap().letters, [told]);
 }
 
 #[tokio::test]
@@ -176,7 +179,7 @@ async fn wrong_codes_are_limited_for_the_account_and_cost_no_tries_then() {
     for _ in 0..7 {
         let refused = world.meet(&token, world.code(0)).await;
         let answer = refused.unwrap_err();
-        assert!(matches!(answer, ChallengeError::Answer(ProofError::TooMany { .. })), "{answer}");
+        assert!(matches!(answer, ChallengeError::TooMany { .. }), "{answer}");
     }
 
     assert!(world.kept.state.lock().unwrap().challenges.values().any(|(_, tries)| *tries == 0));

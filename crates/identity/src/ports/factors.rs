@@ -65,6 +65,8 @@ pub struct RecoveryHash(pub [u8; 32]);
 pub enum Evidence {
     /// The right password.
     Password,
+    /// That they have just signed in.
+    SignIn,
     /// The right code of this step; good if neither it nor one of a later
     /// step was used before.
     Code(Step),
@@ -146,8 +148,12 @@ pub struct NewChallenge {
     pub expires_at: Timestamp,
 }
 
+/// What is written with the answer to a challenge; it is told how many
+/// recovery codes are left, if one of them was the answer.
+pub type RedeemEffects = fn(UserId, Timestamp, Option<u64>) -> Effects;
+
 /// The answer to a challenge.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct Redemption {
     /// What is kept of the challenge's token.
     pub hash: TokenHash,
@@ -158,7 +164,7 @@ pub struct Redemption {
     /// When they did.
     pub at: Timestamp,
     /// What is written with it.
-    pub effects: Effects,
+    pub effects: RedeemEffects,
 }
 
 /// What came of answering a challenge.

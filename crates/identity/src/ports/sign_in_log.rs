@@ -12,6 +12,8 @@ pub enum SignInMethod {
     Password,
     /// With these and a second factor.
     PasswordWithFactor,
+    /// With an address and an app password.
+    AppPassword,
 }
 
 impl SignInMethod {
@@ -20,6 +22,7 @@ impl SignInMethod {
         match self {
             Self::Password => "password",
             Self::PasswordWithFactor => "password_with_factor",
+            Self::AppPassword => "app_password",
         }
     }
 }
@@ -31,6 +34,8 @@ pub enum SignInOutcome {
     SignedIn,
     /// The password was wrong, or the account has none.
     WrongPassword,
+    /// The password was right, and the second factor wrong.
+    WrongFactor,
 }
 
 impl SignInOutcome {
@@ -39,6 +44,7 @@ impl SignInOutcome {
         match self {
             Self::SignedIn => "signed_in",
             Self::WrongPassword => "wrong_password",
+            Self::WrongFactor => "wrong_factor",
         }
     }
 }

@@ -50,6 +50,10 @@ fn by_recovery_code(code: &Secret<String>) -> FreshProof {
 }
 
 impl World {
+    async fn begin(&self) -> Result<Enrolment, EnrolError> {
+        self.factors.begin(self.claim, Some(secret(PASSWORD))).await
+    }
+
     /// What an app that was set up with this shows now.
     fn code(&self, shown: &Enrolment) -> Secret<String> {
         let key = TotpSecret::try_from_base32(shown.secret.expose()).unwrap();
@@ -60,7 +64,7 @@ impl World {
 
     /// A factor that is on, half a minute ago.
     async fn on(&self) -> (Enrolment, Vec<Secret<String>>) {
-        let shown = self.factors.begin(self.claim.user).await.unwrap();
+        let shown = self.begin().await.unwrap();
         let codes = self.factors.confirm(self.claim, self.code(&shown)).await.unwrap();
         self.clock.advance(Duration::from_secs(30));
         (shown, codes.0)
@@ -72,13 +76,14 @@ async fn a_factor_is_on_once_its_first_code_was_seen() {
     let world = world();
     world.standings.fresh(world.claim).await.unwrap();
 
-    let shown = world.factors.begin(world.claim.user).await.unwrap();
+    let shown = world.begin().await.unwrap();
     let before = world.factors.disable(world.claim, FreshProof::Password(secret(PASSWORD))).await;
     let codes = world.factors.confirm(world.claim, world.code(&shown)).await.unwrap();
 
     assert!(matches!(before, Err(FactorChangeError::NotOn)));
     assert_eq!(codes.0.len(), 10);
     assert_eq!(world.kept.audited(), ["factor.enabled"]);
+    assert_eq!(world.kept.letters(), ["factor-enabled"]);
     assert_eq!(world.kept.state.lock().unwrap().kept, Some(world.claim.session));
     assert_eq!(world.standings.cached(world.claim), None, "the gates look anew");
     assert_eq!(world.kept.wrong(), 0);
@@ -100,7 +105,7 @@ async fn only_hashes_of_recovery_codes_and_a_sealed_secret_are_kept() {
 #[tokio::test]
 async fn a_wrong_code_puts_nothing_on_and_is_counted() {
     let world = world();
-    let shown = world.factors.begin(world.claim.user).await.unwrap();
+    let shown = world.begin().await.unwrap();
     let code = world.code(&shown);
     let wrong = if code.expose() == "123456" { "654321" } else { "123456" };
 
@@ -115,7 +120,7 @@ async fn a_wrong_code_puts_nothing_on_and_is_counted() {
 #[tokio::test]
 async fn wrong_codes_are_limited_and_the_wait_is_told() {
     let world = world();
-    let shown = world.factors.begin(world.claim.user).await.unwrap();
+    let shown = world.begin().await.unwrap();
     for _ in 0..10 {
         world.factors.confirm(world.claim, secret("nonsense")).await.unwrap_err();
     }
@@ -130,7 +135,7 @@ async fn wrong_codes_are_limited_and_the_wait_is_told() {
 async fn a_secret_waits_a_quarter_of_an_hour_for_its_code() {
     let world = world();
     let nothing = world.factors.confirm(world.claim, secret("123456")).await;
-    let shown = world.factors.begin(world.claim.user).await.unwrap();
+    let shown = world.begin().await.unwrap();
     world.clock.advance(Duration::from_mins(15));
 
     let late = world.factors.confirm(world.claim, world.code(&shown)).await;
@@ -142,8 +147,8 @@ async fn a_secret_waits_a_quarter_of_an_hour_for_its_code() {
 #[tokio::test]
 async fn a_second_beginning_takes_the_place_of_the_first() {
     let world = world();
-    let first = world.factors.begin(world.claim.user).await.unwrap();
-    let second = world.factors.begin(world.claim.user).await.unwrap();
+    let first = world.begin().await.unwrap();
+    let second = world.begin().await.unwrap();
 
     let refused = world.factors.confirm(world.claim, world.code(&first)).await;
     let taken = world.factors.confirm(world.claim, world.code(&second)).await;
@@ -157,7 +162,7 @@ async fn while_a_factor_is_on_none_is_begun_or_confirmed() {
     let world = world();
     let (shown, _) = world.on().await;
 
-    let begun = world.factors.begin(world.claim.user).await;
+    let begun = world.begin().await;
     let confirmed = world.factors.confirm(world.claim, world.code(&shown)).await;
 
     assert!(matches!(begun, Err(EnrolError::AlreadyOn)));
@@ -179,6 +184,7 @@ async fn any_fresh_proof_takes_the_factor_off() {
 
         assert!(world.kept.state.lock().unwrap().factor.is_none());
         assert_eq!(world.kept.audited()[1..], audited);
+        assert_eq!(world.kept.letters(), ["factor-enabled", "factor-disabled"]);
         assert_eq!(world.kept.wrong(), 0);
     }
 }
@@ -223,6 +229,7 @@ async fn a_code_that_was_used_proves_nothing_again() {
     assert!(matches!(replayed, Err(FactorChangeError::WrongProof)));
     assert!(matches!(old, Err(FactorChangeError::WrongProof)), "the codes before are gone");
     assert_eq!(world.kept.audited(), ["factor.enabled", "recovery_codes.regenerated"]);
+    assert_eq!(world.kept.letters(), ["factor-enabled", "recovery-codes-regenerated"]);
 }
 
 #[tokio::test]
@@ -236,4 +243,44 @@ async fn with_its_key_lost_an_authenticator_is_taken_off_by_other_proofs() {
 
     assert!(matches!(by_app, Err(FactorChangeError::WrongProof)));
     assert!(by_paper.is_ok());
+}
+
+#[tokio::test]
+async fn nobody_begins_without_the_accounts_password() {
+    let world = world();
+
+    let silent = world.factors.begin(world.claim, None).await;
+    let guessed = world.factors.begin(world.claim, Some(secret("a guess"))).await;
+    let counted = world.kept.wrong();
+    for _ in 1..10 {
+        world.factors.begin(world.claim, Some(secret("a guess"))).await.unwrap_err();
+    }
+    let late = world.begin().await;
+
+    assert!(matches!(silent, Err(EnrolError::Owner(OwnerError::Missing))));
+    assert!(matches!(guessed, Err(EnrolError::Owner(OwnerError::Wrong))));
+    assert_eq!(counted, 1);
+    assert!(matches!(late, Err(EnrolError::Owner(OwnerError::TooMany { .. }))));
+    assert!(world.kept.state.lock().unwrap().factor.is_none());
+}
+
+#[tokio::test]
+async fn an_account_without_a_password_begins_right_after_a_sign_in() {
+    let world = world();
+    let now = world.clock.now();
+    let begin = async |began_at| {
+        world.kept.has_no_password(began_at);
+        world.factors.begin(world.claim, None).await
+    };
+    let (fresh, old) = (now - Duration::from_mins(10), now - Duration::from_secs(601));
+
+    let over = begin(None).await;
+    let late = begin(Some(old)).await;
+    let in_time = begin(Some(fresh)).await;
+    let invented = world.factors.begin(world.claim, Some(secret(PASSWORD))).await;
+
+    assert!(matches!(over, Err(EnrolError::Owner(OwnerError::SignInAgain))));
+    assert!(matches!(late, Err(EnrolError::Owner(OwnerError::SignInAgain))));
+    assert!(in_time.is_ok());
+    assert!(matches!(invented, Err(EnrolError::Owner(OwnerError::Wrong))));
 }

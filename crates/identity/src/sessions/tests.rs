@@ -63,16 +63,18 @@ fn rotated() -> Rotation {
 async fn a_session_begins_with_what_it_is_allowed_and_its_audit_entry() {
     let mut store = MockSessionStore::new();
     let user = UserId::generate();
+    let told = Letter::new("new-device").to_user(Timestamp::UNIX_EPOCH, user);
     store
         .expect_begin()
-        .withf(move |new, most, effects, if_ended| {
+        .withf(move |new, most, effects, others| {
             let at = Timestamp::UNIX_EPOCH;
             new.user == user
                 && new.expires_at == at + Duration::from_hours(720)
                 && *most == 10
                 && (new.method, &new.device) == (PASSWORD, &tidied())
                 && *effects == Effects::audit(at, user, "session.started")
-                && if_ended(user, at) == Effects::about(at, user, "session.evicted")
+                && (others.if_ended)(user, at) == Effects::about(at, user, "session.evicted")
+                && (others.if_new_device)(user, at).mail == [told.clone()]
         })
         .once()
         .returning(|_, _, _, _| Ok(()));

@@ -2,14 +2,15 @@
 
 use std::sync::Mutex;
 
-use pia_kernel::{SessionId, Timestamp, UserId};
+use pia_kernel::{Live, SessionId, Timestamp, UserId};
 use pia_testkit::FixedClock;
 
 use super::*;
 use crate::access_tokens::{AccessTokens, TokenNames};
-use crate::fakes::Factors;
+use crate::fakes::{self, Factors};
 use crate::ports::{
-    MockAccountStore, MockAttemptStore, MockPasswordHasher, MockSessionStore, MockSignInLog,
+    Attempt, MockAccountStore, MockAppPasswordStore, MockGuessLedger, MockPasswordHasher,
+    MockSessionStore, MockSignInLog,
 };
 use crate::refresh_tokens::RefreshKeys;
 use crate::sessions::SessionSettings;
@@ -17,6 +18,9 @@ use crate::signing_keys::SigningKeys;
 use crate::standings::Standings;
 
 const ADDRESS: &str = "Ada@example.org";
+const APP_PASSWORD: &str = "pia-k3v90-0qxz7-1bcde-fghjk-mnpqr";
+const LOOK: &str = "look for ada@example.org";
+const KNOW: &str = "know 192.0.2.1?";
 
 /// What was asked of the outside world, in order.
 type Steps = Arc<Mutex<Vec<String>>>;
@@ -34,10 +38,16 @@ struct World {
     found: Found,
     verdict: fn() -> Result<Verdict, Unavailable>,
     attempt: Attempt,
+    /// Whether the account was signed in to from here before.
+    known: bool,
+    /// Whether what is typed is one of the account's app passwords.
+    app_password: Option<AppPasswordId>,
+    program: Program,
     rehash: fn() -> Result<(), Unavailable>,
     note: fn() -> Result<(), Unavailable>,
     /// At which look at the account's factor it is on; never if nothing.
     factor_on_at: Option<usize>,
+    owes_verification: bool,
 }
 
 impl World {
@@ -47,9 +57,13 @@ impl World {
             found,
             verdict,
             attempt: Attempt::Allowed,
+            known: false,
+            app_password: None,
+            program: Program::App,
             rehash: || Ok(()),
             note: || Ok(()),
             factor_on_at: None,
+            owes_verification: false,
         }
     }
 
@@ -63,20 +77,18 @@ impl World {
         password: &str,
     ) -> (Result<SignedIn, SignInError>, Vec<String>) {
         let steps = Steps::default();
+        let program = self.program;
         let sign_in = self.build(&steps);
-        let outcome = sign_in.local(email, Secret::new(password.to_owned()), device()).await;
+        let password = Secret::new(password.to_owned());
+        let outcome = sign_in.local(email, password, program, device()).await;
         let steps = steps.lock().unwrap().clone();
         (outcome, steps)
     }
 
     fn build(self, steps: &Steps) -> SignIn {
-        let step = {
-            let steps = Arc::clone(steps);
-            move |step: &str| steps.lock().unwrap().push(step.to_owned())
-        };
-        let World { found, verdict, attempt, rehash, note, factor_on_at } = self;
-        let (mut accounts, mut attempts, mut hasher) =
-            (MockAccountStore::new(), MockAttemptStore::new(), MockPasswordHasher::new());
+        let step = logger(steps);
+        let World { found, verdict, rehash, note, factor_on_at, .. } = self;
+        let (mut accounts, mut hasher) = (MockAccountStore::new(), MockPasswordHasher::new());
         let mut failures = MockSignInLog::new();
         let log = step.clone();
         failures.expect_failed().returning(move |attempt| {
@@ -84,16 +96,6 @@ impl World {
             assert_eq!(attempt.device, device());
             log(&format!("note {whose} {}", attempt.outcome.name()));
             note()
-        });
-        let log = step.clone();
-        attempts.expect_attempt().returning(move |_, _, _| {
-            log("attempt");
-            Ok(attempt)
-        });
-        let log = step.clone();
-        attempts.expect_give_back().returning(move |_, _, _| {
-            log("give back");
-            Ok(())
         });
         let log = step.clone();
         accounts.expect_by_email().returning(move |email| {
@@ -121,20 +123,63 @@ impl World {
         });
         let ports = SignInPorts {
             accounts: Arc::new(accounts),
-            attempts: Arc::new(attempts),
+            app_passwords: app_passwords(self.app_password, steps),
+            guesses: ledger(self.known, self.attempt, steps),
             hasher: Arc::new(hasher),
             log: Arc::new(failures),
+            verification: fakes::verification(self.owes_verification),
         };
         let clock: Arc<dyn Clock> = Arc::new(FixedClock(Timestamp::UNIX_EPOCH));
         let factors = Factors::on_at_look(factor_on_at);
         let challenges = factors.challenges(Arc::clone(&clock));
-        let settings = Live::new(SignInSettings::default());
-        SignIn::new(ports, sessions(&clock), challenges, settings, clock)
+        SignIn::new(ports, sessions(&clock), challenges, clock)
     }
 }
 
+fn ledger(known: bool, attempt: Attempt, steps: &Steps) -> Arc<dyn GuessLedger> {
+    let mut ledger = MockGuessLedger::new();
+    let log = logger(steps);
+    ledger.expect_knows().returning(move |_, network, _| {
+        log(&format!("know {network}?"));
+        Ok(known)
+    });
+    let log = logger(steps);
+    ledger.expect_count().returning(move |_, rules, _| {
+        assert_eq!(rules, GuessRules::default());
+        log("count");
+        Ok(attempt)
+    });
+    let log = logger(steps);
+    ledger.expect_give_back().returning(move |_, _| {
+        log("give back");
+        Ok(())
+    });
+    let log = logger(steps);
+    ledger.expect_clear().returning(move |_| {
+        log("clear");
+        Ok(())
+    });
+    Arc::new(ledger)
+}
+
+fn app_passwords(found: Option<AppPasswordId>, steps: &Steps) -> Arc<dyn AppPasswordStore> {
+    let mut store = MockAppPasswordStore::new();
+    let log = logger(steps);
+    store.expect_find().returning(move |_, _| {
+        log("look for app password");
+        Ok(found)
+    });
+    Arc::new(store)
+}
+
+fn logger(steps: &Steps) -> impl Fn(&str) + Clone + use<> {
+    let steps = Arc::clone(steps);
+    move |step| steps.lock().unwrap().push(step.to_owned())
+}
+
 fn device() -> Device {
-    Device { app_version: Some("1.4".to_owned()), ..Device::default() }
+    let address = "192.0.2.1".parse().ok();
+    Device { app_version: Some("1.4".to_owned()), address, ..Device::default() }
 }
 
 fn credentials(kept: Option<&str>) -> Credentials {
@@ -165,7 +210,7 @@ async fn the_right_password_begins_a_session_and_counts_as_no_attempt() {
     let signed_in = outcome.unwrap();
     assert_eq!(signed_in.account.email, ADDRESS);
     assert_ne!(signed_in.grant.session, SessionId::generate());
-    assert_eq!(steps, ["attempt", "look for ada@example.org", "verify", "give back"]);
+    assert_eq!(steps, [LOOK, KNOW, "count", "verify", "clear"]);
 }
 
 #[tokio::test]
@@ -180,8 +225,21 @@ async fn who_has_a_second_factor_is_asked_for_it_and_the_right_password_is_no_at
         let (outcome, steps) = world.sign_in(ADDRESS).await;
 
         assert!(matches!(outcome, Err(SignInError::FactorNeeded { .. })), "{look}");
-        assert_eq!(steps.last().map(String::as_str), Some("give back"), "{look}");
+        assert_eq!(steps.last().map(String::as_str), Some("clear"), "{look}");
     }
+}
+
+#[tokio::test]
+async fn whoever_owes_their_verification_is_told_so_by_the_right_password_alone() {
+    let newcomer =
+        |verdict| World { owes_verification: true, ..World::with(Found::With("kept"), verdict) };
+
+    let (right, steps) = newcomer(|| Ok(Verdict::Right)).sign_in(ADDRESS).await;
+    let (wrong, _) = newcomer(|| Ok(Verdict::Wrong)).sign_in(ADDRESS).await;
+
+    assert!(matches!(right, Err(SignInError::NotVerified)), "{right:?}");
+    assert!(matches!(wrong, Err(SignInError::WrongCredentials)), "{wrong:?}");
+    assert_eq!(steps.last().map(String::as_str), Some("clear"));
 }
 
 #[tokio::test]
@@ -207,8 +265,7 @@ async fn whoever_does_not_come_in_takes_the_same_steps_to_the_same_answer() {
         let (outcome, steps) = world.sign_in(ADDRESS).await;
 
         assert!(matches!(outcome, Err(SignInError::WrongCredentials)), "{found:?}");
-        let look = "look for ada@example.org";
-        assert_eq!(steps, ["attempt", look, "verify", note], "{found:?}");
+        assert_eq!(steps, [LOOK, KNOW, "count", "verify", note], "{found:?}");
     }
 }
 
@@ -236,17 +293,110 @@ async fn nobody_comes_in_without_a_password_that_was_kept() {
 }
 
 #[tokio::test]
-async fn too_many_wrong_passwords_are_answered_before_anyone_is_looked_for() {
+async fn after_too_many_wrong_passwords_none_is_looked_at_whoever_is_meant() {
     let wait = Duration::from_mins(3);
+    for found in [Found::With("kept"), Found::WithoutPassword, Found::Nobody] {
+        for password in ["a perfectly fine passphrase", APP_PASSWORD] {
+            let world =
+                World { attempt: Attempt::Wait(wait), ..World::with(found, || Ok(Verdict::Right)) };
+
+            let (outcome, steps) = world.sign_in_with(ADDRESS, password).await;
+
+            assert!(matches!(outcome, Err(SignInError::TooMany { wait: told }) if told == wait));
+            assert_eq!(steps, [LOOK, KNOW, "count"], "{found:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn no_wait_is_told_that_is_longer_than_the_longest() {
     let world = World {
-        attempt: Attempt::Wait(wait),
-        ..World::with(Found::With("kept"), || Ok(Verdict::Right))
+        attempt: Attempt::Wait(Duration::from_hours(100)),
+        ..World::with(Found::Nobody, || Ok(Verdict::Wrong))
     };
 
-    let (outcome, steps) = world.sign_in(ADDRESS).await;
+    let (outcome, _) = world.sign_in(ADDRESS).await;
 
-    assert!(matches!(outcome, Err(SignInError::TooMany { wait: told }) if told == wait));
-    assert_eq!(steps, ["attempt"]);
+    let most = Duration::from_mins(15);
+    assert!(matches!(outcome, Err(SignInError::TooMany { wait }) if wait == most));
+}
+
+#[tokio::test]
+async fn an_app_password_signs_in_without_a_hash_or_a_second_factor() {
+    let world = World {
+        app_password: Some(AppPasswordId::generate()),
+        factor_on_at: Some(0),
+        ..World::with(Found::With("kept"), || Ok(Verdict::Wrong))
+    };
+
+    let (outcome, steps) = world.sign_in_with(ADDRESS, APP_PASSWORD).await;
+
+    assert!(outcome.is_ok());
+    assert_eq!(steps, [LOOK, KNOW, "count", "look for app password", "clear"]);
+}
+
+#[tokio::test]
+async fn a_wrong_app_password_takes_the_steps_of_any_wrong_one() {
+    for (found, note) in [
+        (Found::With("kept"), "note somebody's wrong_password"),
+        (Found::WithoutPassword, "note somebody's wrong_password"),
+        (Found::Nobody, "note nobody's wrong_password"),
+    ] {
+        let world = World::with(found, || Ok(Verdict::Wrong));
+
+        let (outcome, steps) = world.sign_in_with(ADDRESS, APP_PASSWORD).await;
+
+        assert!(matches!(outcome, Err(SignInError::WrongCredentials)), "{found:?}");
+        let expected = [LOOK, KNOW, "count", "look for app password", "verify", note];
+        assert_eq!(steps, expected, "{found:?}");
+    }
+}
+
+#[tokio::test]
+async fn nobody_comes_in_by_an_app_password_without_an_account_or_in_a_browser() {
+    let browser = World {
+        app_password: Some(AppPasswordId::generate()),
+        program: Program::Browser,
+        ..World::with(Found::With("kept"), || Ok(Verdict::Wrong))
+    };
+    let nobody = World {
+        app_password: Some(AppPasswordId::generate()),
+        ..World::with(Found::Nobody, || Ok(Verdict::Wrong))
+    };
+
+    let (in_browser, steps) = browser.sign_in_with(ADDRESS, APP_PASSWORD).await;
+    let (as_nobody, _) = nobody.sign_in_with(ADDRESS, APP_PASSWORD).await;
+
+    assert!(matches!(in_browser, Err(SignInError::WrongCredentials)));
+    let note = "note somebody's wrong_password";
+    assert_eq!(steps, [LOOK, KNOW, "count", "verify", note]);
+    assert!(matches!(as_nobody, Err(SignInError::WrongCredentials)));
+}
+
+#[tokio::test]
+async fn a_password_that_looks_like_an_app_password_is_still_ones_password() {
+    let world = World::with(Found::With("kept"), || Ok(Verdict::Right));
+
+    let (outcome, _) = world.sign_in_with(ADDRESS, APP_PASSWORD).await;
+
+    assert!(outcome.is_ok());
+}
+
+#[tokio::test]
+async fn a_wrong_second_factor_is_remembered_for_its_account() {
+    let steps = Steps::default();
+    let world = World::with(Found::With("kept"), || Ok(Verdict::Right));
+    let sign_in = World { factor_on_at: Some(0), ..world }.build(&steps);
+    let password = Secret::new("a perfectly fine passphrase".to_owned());
+    let asked = sign_in.local(ADDRESS, password, Program::App, device()).await;
+    let Err(SignInError::FactorNeeded { challenge }) = asked else { panic!("no challenge") };
+    let answer = FactorAnswer::Code(Secret::new("nonsense".to_owned()));
+
+    let refused = sign_in.with_factor(&challenge, &answer, device()).await;
+
+    assert!(matches!(refused, Err(FactorSignInError::WrongCode)));
+    let last = steps.lock().unwrap().last().cloned();
+    assert_eq!(last.as_deref(), Some("note somebody's wrong_factor"));
 }
 
 #[tokio::test]
@@ -301,18 +451,4 @@ async fn what_no_account_can_have_is_wrong_without_a_hash() {
         assert!(matches!(outcome, Err(SignInError::WrongCredentials)));
         assert_eq!(steps, Vec::<String>::new());
     }
-}
-
-#[test]
-fn an_address_has_one_bucket_however_it_is_spelled_and_is_not_named_by_it() {
-    assert_eq!(attempts_of(" Ada@Example.org"), attempts_of("ada@example.org"));
-    assert_ne!(attempts_of("ada@example.org"), attempts_of("eve@example.org"));
-    assert!(!attempts_of("ada@example.org").contains("ada"));
-}
-
-#[test]
-fn whoever_is_kept_out_by_the_guesses_of_others_waits_seconds() {
-    let quota = SignInSettings::default().wrong_passwords;
-
-    assert_eq!(quota.interval(), Duration::from_millis(3600));
 }

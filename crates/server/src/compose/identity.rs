@@ -3,16 +3,18 @@
 use std::sync::Arc;
 
 use pia_identity::{
-    AccessTokens, AccountStore, Accounts, AttemptStore, FactorChallenges, FactorPorts,
-    FactorSettings, RefreshKeys, Registration, RegistrationPorts, SecondFactors, Sessions, SignIn,
-    SignInHistory, SignInLog, SignInPorts, SignInSettings, Standings,
+    AccessTokens, AccountStore, Accounts, AppPasswordStore, AppPasswords, AttemptStore,
+    FactorChallenges, FactorPorts, FactorSettings, GuessLedger, PasswordHasher, RefreshKeys,
+    Registration, RegistrationPorts, SecondFactors, Sessions, SignIn, SignInHistory, SignInLog,
+    SignInPorts, Standings,
 };
 use pia_kernel::{Clock, Live};
 use pia_passwords::Argon2Hasher;
 use pia_sealing::Sealer;
 use pia_storage::Database;
 use pia_storage_identity::{
-    SqlAccounts, SqlAttempts, SqlChallenges, SqlFactors, SqlSessions, SqlSignIns,
+    SqlAccounts, SqlAppPasswords, SqlAttempts, SqlChallenges, SqlFactors, SqlGuesses,
+    SqlSessionStarts, SqlSessions, SqlSignIns,
 };
 
 use super::ComposeError;
@@ -31,9 +33,11 @@ pub(super) struct Identity {
     pub(super) registration: Registration,
     pub(super) accounts: Accounts,
     pub(super) second_factors: SecondFactors,
+    pub(super) app_passwords: AppPasswords,
     pub(super) challenges: FactorChallenges,
     pub(super) letters: Letters,
     pub(super) attempts: Arc<dyn AttemptStore>,
+    pub(super) guesses: Arc<dyn GuessLedger>,
 }
 
 impl Identity {
@@ -48,6 +52,8 @@ impl Identity {
         let (main_clock, clock) = (clock, || Arc::clone(clock));
         let accounts: Arc<dyn AccountStore> = Arc::new(SqlAccounts::new(db.clone()));
         let attempts: Arc<dyn AttemptStore> = Arc::new(SqlAttempts::new(db.clone()));
+        let guesses: Arc<dyn GuessLedger> = Arc::new(SqlGuesses::new(db.clone()));
+        let app_passwords: Arc<dyn AppPasswordStore> = Arc::new(SqlAppPasswords::new(db.clone()));
         let log: Arc<dyn SignInLog> = Arc::new(SqlSignIns::new(db.clone()));
         let cost = config.follow(|it| it.password_hashing.cost);
         let hasher = Arc::new(Argon2Hasher::new(cost, start.password_hashing.size)?);
@@ -62,19 +68,14 @@ impl Identity {
             settings,
             clock(),
         );
-        let factors = FactorPorts {
-            accounts: Arc::clone(&accounts),
-            factors: Arc::new(SqlFactors::new(db.clone())),
-            attempts: Arc::clone(&attempts),
-            hasher: Arc::clone(&hasher) as _,
-            secrets: Arc::new(SealedSecrets(sealer)),
-        };
+        let factors = factor_ports(db, sealer, (&accounts, &attempts), Arc::clone(&hasher) as _);
         let proofs = Live::new(FactorSettings::default());
         let letters =
             Letters::compose((config, db), mail, (&factors, &proofs), &standings, main_clock);
         let sign_in = SignInPorts {
             accounts: Arc::clone(&accounts),
-            attempts: Arc::clone(&attempts),
+            app_passwords: Arc::clone(&app_passwords),
+            guesses: Arc::clone(&guesses),
             hasher: Arc::clone(&hasher) as _,
             log: Arc::clone(&log),
             verification: letters.verification.clone(),
@@ -86,12 +87,14 @@ impl Identity {
             verification: letters.verification.clone(),
         };
         let rules = config.follow(|it| it.local_auth.registration.clone());
-        let guesses = Live::new(SignInSettings::default());
         let waiting = Arc::new(SqlChallenges::new(db.clone()));
         let challenges = FactorChallenges::new(waiting, factors.clone(), proofs.clone(), clock());
+        let (gates, live) = (standings.clone(), proofs.clone());
+        let app_passwords = AppPasswords::new(app_passwords, factors.clone(), gates, live, clock());
         Ok(Self {
+            app_passwords,
             second_factors: SecondFactors::new(factors, standings.clone(), proofs, clock()),
-            sign_in: SignIn::new(sign_in, sessions.clone(), challenges.clone(), guesses, clock()),
+            sign_in: SignIn::new(sign_in, sessions.clone(), challenges.clone(), clock()),
             history: SignInHistory::new(log, clock()),
             challenges,
             letters,
@@ -101,6 +104,23 @@ impl Identity {
             standings,
             sessions,
             attempts,
+            guesses,
         })
+    }
+}
+
+fn factor_ports(
+    db: &Database,
+    sealer: Sealer,
+    (accounts, attempts): (&Arc<dyn AccountStore>, &Arc<dyn AttemptStore>),
+    hasher: Arc<dyn PasswordHasher>,
+) -> FactorPorts {
+    FactorPorts {
+        accounts: Arc::clone(accounts),
+        factors: Arc::new(SqlFactors::new(db.clone())),
+        attempts: Arc::clone(attempts),
+        hasher,
+        secrets: Arc::new(SealedSecrets(sealer)),
+        starts: Arc::new(SqlSessionStarts::new(db.clone())),
     }
 }

@@ -1,9 +1,9 @@
 //! Second factors.
 
 use actix_web::http::StatusCode;
-use pia_identity::{ConfirmError, EnrolError, FactorChangeError, FactorSignInError};
+use pia_identity::{ConfirmError, EnrolError, FactorChangeError, FactorSignInError, OwnerError};
 
-use crate::ApiError;
+use crate::{ApiError, FieldError};
 
 impl From<FactorSignInError> for ApiError {
     fn from(err: FactorSignInError) -> Self {
@@ -26,6 +26,12 @@ impl From<EnrolError> for ApiError {
                 let message = "A second factor is on: turn it off first.";
                 Self::refused(StatusCode::CONFLICT, "mfa_already_enabled", message)
             }
+            EnrolError::Owner(OwnerError::Missing) => {
+                // Nothing else is there yet that could be shown.
+                let message = "`password` is needed: the account's password.";
+                missing("password", message)
+            }
+            EnrolError::Owner(err) => err.into(),
             EnrolError::Gone => Self::unauthenticated(),
             EnrolError::Unavailable(err) => err.into(),
         }
@@ -55,15 +61,39 @@ impl From<FactorChangeError> for ApiError {
                 let message = "No second factor is on.";
                 Self::refused(StatusCode::CONFLICT, "mfa_not_enabled", message)
             }
-            FactorChangeError::WrongProof => {
-                let message = "The password or the code is wrong, or the code was used before.";
-                Self::refused(StatusCode::FORBIDDEN, "invalid_proof", message)
-            }
+            FactorChangeError::WrongProof => wrong_proof(),
             FactorChangeError::TooMany { wait } => Self::over_budget(wait),
             FactorChangeError::Gone => Self::unauthenticated(),
             FactorChangeError::Unavailable(err) => err.into(),
         }
     }
+}
+
+impl From<OwnerError> for ApiError {
+    fn from(err: OwnerError) -> Self {
+        match err {
+            OwnerError::Missing => {
+                missing("", "One of `password`, `code` and `recoveryCode` is needed.")
+            }
+            OwnerError::SignInAgain => {
+                let message = "Sign in again first: this needs a sign-in of the last ten minutes.";
+                Self::refused(StatusCode::FORBIDDEN, "fresh_sign_in_required", message)
+            }
+            OwnerError::Wrong => wrong_proof(),
+            OwnerError::TooMany { wait } => Self::over_budget(wait),
+            OwnerError::Unavailable(err) => err.into(),
+        }
+    }
+}
+
+fn missing(field: &str, message: &str) -> ApiError {
+    let (field, message) = (field.to_owned(), message.to_owned());
+    ApiError::invalid(vec![FieldError { field, code: "required", message }])
+}
+
+fn wrong_proof() -> ApiError {
+    let message = "The password or the code is wrong, or the code was used before.";
+    ApiError::refused(StatusCode::FORBIDDEN, "invalid_proof", message)
 }
 
 fn wrong_code(status: StatusCode) -> ApiError {

@@ -2,11 +2,19 @@
 
 use actix_web::web::{Data, Json};
 use pia_identity::Enrolment;
-use pia_web::{ApiError, Caller};
-use serde::Serialize;
+use pia_kernel::Secret;
+use pia_web::{ApiError, Body, Caller};
+use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::Api;
+
+#[derive(Debug, Deserialize, ToSchema)]
+pub(crate) struct TotpBeginRequest {
+    /// The account's password, if it has one.
+    #[schema(value_type = Option<String>)]
+    password: Option<Secret<String>>,
+}
 
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
@@ -19,10 +27,13 @@ pub(crate) struct TotpEnrolment {
     qr_code: String,
 }
 
-/// Whatever body comes along says nothing, and is not read.
-pub(crate) async fn begin(caller: Caller, api: Data<Api>) -> Result<Json<TotpEnrolment>, ApiError> {
-    let (factors, user) = (api.second_factors.clone(), caller.0.user);
-    let begin = async move { factors.begin(user).await };
+pub(crate) async fn begin(
+    caller: Caller,
+    api: Data<Api>,
+    Body(request): Body<TotpBeginRequest>,
+) -> Result<Json<TotpEnrolment>, ApiError> {
+    let (factors, claim) = (api.second_factors.clone(), caller.claim());
+    let begin = async move { factors.begin(claim, request.password).await };
     Ok(Json(TotpEnrolment::new(&api.runner.run(begin).await?)))
 }
 

@@ -21,17 +21,26 @@ pub(crate) struct FreshProofRequest {
 
 impl FreshProofRequest {
     pub(crate) fn proof(self) -> Result<FreshProof, ApiError> {
-        match (self.password, self.code, self.recovery_code) {
-            (Some(password), None, None) => Ok(FreshProof::Password(password)),
-            (None, None, None) => {
-                Err(fault("required", "One of `password`, `code` and `recoveryCode` is needed."))
-            }
-            (None, code, recovery_code) => {
-                Ok(FreshProof::Factor(factor_answer(code, recovery_code)?))
-            }
-            (Some(_), _, _) => {
-                Err(fault("invalid", "Send one of `password`, `code` and `recoveryCode` only."))
-            }
+        fresh_proof(self.password, self.code, self.recovery_code)?.ok_or_else(|| {
+            fault("required", "One of `password`, `code` and `recoveryCode` is needed.")
+        })
+    }
+}
+
+/// At most one of the three.
+pub(crate) fn fresh_proof(
+    password: Option<Secret<String>>,
+    code: Option<Secret<String>>,
+    recovery_code: Option<Secret<String>>,
+) -> Result<Option<FreshProof>, ApiError> {
+    match (password, code, recovery_code) {
+        (None, None, None) => Ok(None),
+        (Some(password), None, None) => Ok(Some(FreshProof::Password(password))),
+        (None, code, recovery_code) => {
+            Ok(Some(FreshProof::Factor(factor_answer(code, recovery_code)?)))
+        }
+        (Some(_), _, _) => {
+            Err(fault("invalid", "Send one of `password`, `code` and `recoveryCode` only."))
         }
     }
 }

@@ -1,0 +1,105 @@
+//! `/auth/app-passwords`: what programs sign in with that cannot ask for a
+//! second factor.
+
+use actix_web::web::{Data, Json};
+use pia_identity::{AppPasswordEntry, CreatedAppPassword};
+use pia_kernel::{AppPasswordId, Secret, Timestamp};
+use pia_web::{ApiError, Body, Caller, PathId};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use crate::Api;
+use crate::auth::Done;
+use crate::auth::mfa::fresh_proof;
+
+/// A name, and one of the three proofs.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct AppPasswordRequest {
+    /// By which its owner knows the program again; up to 64 characters.
+    name: Option<String>,
+    /// The account's own password.
+    #[schema(value_type = Option<String>)]
+    password: Option<Secret<String>>,
+    /// The six digits that the authenticator app shows.
+    #[schema(value_type = Option<String>)]
+    code: Option<Secret<String>>,
+    #[schema(value_type = Option<String>)]
+    recovery_code: Option<Secret<String>>,
+}
+
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct CreatedAppPasswordResponse {
+    #[serde(flatten)]
+    item: AppPasswordItem,
+    /// What to sign in with. It is not shown again.
+    app_password: String,
+}
+
+#[derive(Serialize, ToSchema)]
+pub(crate) struct AppPasswordsResponse {
+    /// In the order they were made.
+    items: Vec<AppPasswordItem>,
+}
+
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct AppPasswordItem {
+    id: String,
+    name: String,
+    #[schema(value_type = String, format = DateTime)]
+    created_at: Timestamp,
+    /// When somebody signed in with it last.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, format = DateTime)]
+    last_used_at: Option<Timestamp>,
+}
+
+pub(crate) async fn app_passwords(
+    caller: Caller,
+    api: Data<Api>,
+) -> Result<Json<AppPasswordsResponse>, ApiError> {
+    let (passwords, user) = (api.app_passwords.clone(), caller.0.user);
+    let list = async move { passwords.list(user).await };
+    let entries = api.runner.run(list).await?;
+    Ok(Json(AppPasswordsResponse { items: entries.into_iter().map(Into::into).collect() }))
+}
+
+pub(crate) async fn create_app_password(
+    caller: Caller,
+    api: Data<Api>,
+    Body(request): Body<AppPasswordRequest>,
+) -> Result<Json<CreatedAppPasswordResponse>, ApiError> {
+    let AppPasswordRequest { name, password, code, recovery_code } = request;
+    let proof = fresh_proof(password, code, recovery_code)?;
+    let (passwords, claim) = (api.app_passwords.clone(), caller.claim());
+    let create = async move { passwords.create(claim, name.as_deref(), proof).await };
+    Ok(Json(api.runner.run(create).await?.into()))
+}
+
+/// Ends each session too that began with it.
+pub(crate) async fn revoke_app_password(
+    caller: Caller,
+    api: Data<Api>,
+    PathId(id): PathId,
+) -> Result<Json<Done>, ApiError> {
+    let (passwords, claim) = (api.app_passwords.clone(), caller.claim());
+    let revoke = async move { passwords.revoke(claim, AppPasswordId(id)).await };
+    api.runner.run(revoke).await?;
+    Ok(Json(Done::success()))
+}
+
+impl From<AppPasswordEntry> for AppPasswordItem {
+    fn from(entry: AppPasswordEntry) -> Self {
+        let AppPasswordEntry { id, name, created_at, used_at } = entry;
+        Self { id: id.to_string(), name, created_at, last_used_at: used_at }
+    }
+}
+
+impl From<CreatedAppPassword> for CreatedAppPasswordResponse {
+    fn from(created: CreatedAppPassword) -> Self {
+        let app_password = created.password.expose().clone();
+        Self { item: created.entry.into(), app_password }
+    }
+}

@@ -1,0 +1,80 @@
+//! App passwords.
+
+use actix_web::http::Method;
+use pia_web::{Access, Answer, Budget, Charge, Docs, Licensing, Route, wire};
+
+use super::KIB;
+use crate::auth;
+
+pub(super) fn routes() -> Vec<Route> {
+    vec![list(), create(), revoke()]
+}
+
+fn list() -> Route {
+    Route {
+        method: Method::GET,
+        path: "/auth/app-passwords",
+        access: Access::Owner,
+        licensing: Licensing::MayHaveEnded,
+        feature: None,
+        charge: Charge::AtGate(Budget::Global),
+        body_limit: 0,
+        handler: |route| route.to(auth::app_passwords),
+        docs: Docs {
+            tag: "auth",
+            summary: "Lists the caller's app passwords.",
+            request: None,
+            answer: Answer::Json(wire::<auth::AppPasswordsResponse>),
+            refusals: &[],
+        },
+    }
+}
+
+fn create() -> Route {
+    Route {
+        method: Method::POST,
+        path: "/auth/app-passwords",
+        access: Access::Owner,
+        licensing: Licensing::MayHaveEnded,
+        feature: None,
+        charge: Charge::AtGate(Budget::Global),
+        body_limit: 256 * KIB,
+        handler: |route| route.to(auth::create_app_password),
+        docs: Docs {
+            tag: "auth",
+            summary: "Makes an app password, for a program that cannot ask for a second factor.",
+            request: Some(wire::<auth::AppPasswordRequest>),
+            answer: Answer::Json(wire::<auth::CreatedAppPasswordResponse>),
+            refusals: &[
+                (
+                    403,
+                    "What was sent as a proof is wrong: `invalid_proof`. There is nothing that \
+                     could be, and the sign-in is older than ten minutes: \
+                     `fresh_sign_in_required`.",
+                ),
+                (409, "There are twenty already: `app_password_limit_reached`."),
+            ],
+        },
+    }
+}
+
+fn revoke() -> Route {
+    Route {
+        method: Method::DELETE,
+        path: "/auth/app-passwords/{appPasswordId}",
+        access: Access::Owner,
+        licensing: Licensing::MayHaveEnded,
+        feature: None,
+        charge: Charge::AtGate(Budget::Global),
+        // Not read: some clients send an empty object with everything.
+        body_limit: KIB,
+        handler: |route| route.to(auth::revoke_app_password),
+        docs: Docs {
+            tag: "auth",
+            summary: "Takes an app password away, and ends the sessions that began with it.",
+            request: None,
+            answer: Answer::Json(wire::<auth::Done>),
+            refusals: &[(404, "The caller has no such app password: `not_found`.")],
+        },
+    }
+}

@@ -1,0 +1,117 @@
+//! App passwords: how they look, and what is kept of them.
+
+use pia_kernel::{Secret, Unavailable};
+use ring::digest;
+use ring::rand::{SecureRandom, SystemRandom};
+
+use crate::ports::AppPasswordHash;
+
+/// Crockford's base 32, which has no letters that look like digits.
+const LETTERS: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
+/// What tells them from other passwords at a glance.
+const PREFIX: &str = "pia";
+/// A hundred and twenty-five bits: a quick hash is enough for them.
+const LENGTH: usize = 25;
+const GROUP: usize = 5;
+/// Longer texts are none, however they are written.
+const MOST_BYTES: usize = 64;
+
+/// A new one, as it is shown: `pia-k3v9a-…`.
+pub(crate) fn fresh() -> Result<Secret<String>, Unavailable> {
+    let mut bytes = [0; LENGTH];
+    SystemRandom::new()
+        .fill(&mut bytes)
+        .map_err(|err| Unavailable::new("randomness", err.to_string()))?;
+    let letter = |it: &u8| LETTERS.get(usize::from(it % 32)).copied().map(char::from);
+    let groups = bytes.chunks(GROUP).map(|it| it.iter().filter_map(letter).collect::<String>());
+    let parts: Vec<String> = std::iter::once(PREFIX.to_owned()).chain(groups).collect();
+    Ok(Secret::new(parts.join("-")))
+}
+
+/// What is kept of the app password that somebody typed; nothing if it is
+/// none, however generously it is read.
+pub(crate) fn hash(typed: &Secret<String>) -> Option<AppPasswordHash> {
+    let letters = read(typed.expose())?;
+    let mut context = digest::Context::new(&digest::SHA256);
+    context.update(b"app-password-v1:");
+    context.update(&letters);
+    let mut hash = [0; 32];
+    hash.copy_from_slice(context.finish().as_ref());
+    Some(AppPasswordHash(hash))
+}
+
+fn read(typed: &str) -> Option<[u8; LENGTH]> {
+    if typed.len() > MOST_BYTES {
+        return None;
+    }
+    let bare = typed.trim().replace([' ', '-'], "").to_ascii_lowercase();
+    let letters = bare.strip_prefix(PREFIX)?.bytes().map(|it| {
+        let letter = match it {
+            b'o' => b'0',
+            b'i' | b'l' => b'1',
+            other => other,
+        };
+        LETTERS.contains(&letter).then_some(letter)
+    });
+    letters.collect::<Option<Vec<u8>>>()?.try_into().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn hashed(typed: &str) -> Option<AppPasswordHash> {
+        hash(&Secret::new(typed.to_owned()))
+    }
+
+    #[test]
+    fn a_new_one_is_shown_in_five_groups_and_is_no_other() {
+        let (one, other) = (fresh().unwrap(), fresh().unwrap());
+
+        let groups: Vec<&str> = one.expose().split('-').collect();
+        assert_eq!((groups.len(), groups[0]), (6, "pia"));
+        assert!(groups[1..].iter().all(|it| it.len() == 5), "{groups:?}");
+        assert!(hash(&one).is_some() && hash(&one) != hash(&other));
+    }
+
+    #[test]
+    fn it_is_known_however_it_is_typed() {
+        let known = hashed("pia-k3v90-0qxz7-1bcde-fghjk-mnpqr");
+
+        assert!(known.is_some());
+        for typed in [
+            "PIA-K3V90-0QXZ7-1BCDE-FGHJK-MNPQR",
+            " pia k3v9o oqxz7 lbcde fghjk mnpqr\n",
+            "piak3v900qxz7ibcdefghjkmnpqr",
+        ] {
+            assert_eq!(hashed(typed), known, "{typed}");
+        }
+    }
+
+    #[test]
+    fn the_hash_is_no_hash_of_anything_else() {
+        let plain = digest::digest(&digest::SHA256, b"k3v900qxz71bcdefghjkmnpqr");
+
+        let kept = hashed("pia-k3v90-0qxz7-1bcde-fghjk-mnpqr").unwrap();
+
+        assert_ne!(kept.0, plain.as_ref());
+    }
+
+    #[test]
+    fn what_cannot_be_one_has_no_hash() {
+        for typed in [
+            "",
+            "pia",
+            "correct horse battery staple",
+            "k3v90-0qxz7-1bcde-fghjk-mnpqr",
+            "pia-k3v90-0qxz7-1bcde-fghjk-mnpq",
+            "pia-k3v90-0qxz7-1bcde-fghjk-mnpqrs",
+            "pia-k3v90-0qxz7-1bcde-fghjk-mnpqu",
+            "pia-k3v90-0qxz7-1bcde-fghjk-mnp\0r",
+            "pia-k3v90-0qxz7-1bcde-fghjk-mnpqä",
+            &" ".repeat(100),
+        ] {
+            assert_eq!(hashed(typed), None, "{typed:?}");
+        }
+    }
+}

@@ -1,0 +1,187 @@
+//! App passwords: what programs sign in with that cannot ask for a second
+//! factor.
+
+use std::sync::Arc;
+
+use pia_kernel::{
+    AppPasswordId, Clock, Effects, Letter, Live, Secret, Timestamp, Unavailable, UserId,
+};
+
+use crate::access_tokens::Claim;
+use crate::app_password_codes;
+use crate::factor_proofs::{FactorPorts, FactorProofs, FactorSettings, FreshProof, ProofError};
+use crate::owner_proofs::OwnerError;
+use crate::ports::{
+    AppPasswordEntry, AppPasswordStore, Evidence, FactorState, Kept, NewAppPassword,
+};
+use crate::standings::Standings;
+use crate::violation::Violation;
+
+/// How many an account may have.
+const MOST: usize = 20;
+/// How long a name may be.
+const MOST_NAME_CHARS: usize = 64;
+
+/// An app password that was just made.
+#[derive(Debug, Clone)]
+pub struct CreatedAppPassword {
+    /// What its owner is told of it from now on.
+    pub entry: AppPasswordEntry,
+    /// The password. It is shown this once: only its hash is kept.
+    pub password: Secret<String>,
+}
+
+/// Why no app password was made.
+#[derive(Debug, thiserror::Error)]
+pub enum CreateAppPasswordError {
+    /// Its name is none.
+    #[error("the name is not good")]
+    Invalid(Vec<Violation>),
+    /// It was not shown, or not well enough, that it is the owner who asks.
+    #[error(transparent)]
+    Owner(#[from] OwnerError),
+    /// There are as many as may be.
+    #[error("there are {limit} app passwords already")]
+    Full {
+        /// How many that is.
+        limit: usize,
+    },
+    /// The account was deleted since the gates let its owner pass.
+    #[error("there is no such account")]
+    Gone,
+    /// Something that is needed did not answer.
+    #[error(transparent)]
+    Unavailable(#[from] Unavailable),
+}
+
+/// Why no app password was taken away.
+#[derive(Debug, thiserror::Error)]
+pub enum RemoveAppPasswordError {
+    /// The user has no such app password, or has it no longer.
+    #[error("the user has no such app password")]
+    Unknown,
+    /// The store did not answer.
+    #[error(transparent)]
+    Unavailable(#[from] Unavailable),
+}
+
+/// People's app passwords.
+#[derive(Clone)]
+pub struct AppPasswords {
+    store: Arc<dyn AppPasswordStore>,
+    proofs: FactorProofs,
+    standings: Standings,
+}
+
+impl AppPasswords {
+    /// App passwords in the given store; `standings` is told of sessions that
+    /// end.
+    pub fn new(
+        store: Arc<dyn AppPasswordStore>,
+        ports: FactorPorts,
+        standings: Standings,
+        settings: Live<FactorSettings>,
+        clock: Arc<dyn Clock>,
+    ) -> Self {
+        Self { store, proofs: FactorProofs { ports, settings, clock }, standings }
+    }
+
+    /// Makes an app password for an account's owner.
+    pub async fn create(
+        &self,
+        claim: Claim,
+        name: Option<&str>,
+        proof: Option<FreshProof>,
+    ) -> Result<CreatedAppPassword, CreateAppPasswordError> {
+        let name = read_name(name).map_err(|it| CreateAppPasswordError::Invalid(vec![it]))?;
+        let ports = &self.proofs.ports;
+        let account = ports.accounts.find(claim.user).await?;
+        let account = account.ok_or(CreateAppPasswordError::Gone)?;
+        let factor = ports.factors.factor(claim.user).await?;
+        let factor = factor.filter(|it| it.state == FactorState::On);
+        let password = app_password_codes::fresh()?;
+        let entry = AppPasswordEntry {
+            id: AppPasswordId::generate(),
+            name,
+            created_at: self.proofs.clock.now(),
+            used_at: None,
+        };
+        let keep = |evidence| self.keep(claim.user, &entry, &password, evidence);
+        match self.proofs.owner(claim, (&account, factor.as_ref()), proof, keep).await? {
+            Kept::Full => Err(CreateAppPasswordError::Full { limit: MOST }),
+            Kept::Gone => Err(CreateAppPasswordError::Gone),
+            Kept::Done | Kept::Stale => Ok(CreatedAppPassword { entry, password }),
+        }
+    }
+
+    async fn keep(
+        &self,
+        user: UserId,
+        entry: &AppPasswordEntry,
+        password: &Secret<String>,
+        evidence: Evidence,
+    ) -> Result<Kept, ProofError> {
+        // What was made a moment ago is one.
+        let hash = app_password_codes::hash(password).ok_or(ProofError::Wrong)?;
+        let (name, at) = (entry.name.clone(), entry.created_at);
+        let new = NewAppPassword { id: entry.id, user, name, hash, at };
+        let effects = added(user, at, &entry.name, evidence);
+        match self.store.add(new, MOST, evidence, effects).await? {
+            Kept::Stale => Err(ProofError::Wrong),
+            kept => Ok(kept),
+        }
+    }
+
+    /// A user's app passwords, in the order they were made.
+    pub async fn list(&self, user: UserId) -> Result<Vec<AppPasswordEntry>, Unavailable> {
+        self.store.list(user).await
+    }
+
+    /// Takes an app password away, and ends each session that began with it.
+    pub async fn revoke(
+        &self,
+        claim: Claim,
+        id: AppPasswordId,
+    ) -> Result<(), RemoveAppPasswordError> {
+        let at = self.proofs.clock.now();
+        let found = self.store.remove((claim.user, id), at, removed, ended).await?;
+        self.standings.forget_user(claim.user);
+        if found { Ok(()) } else { Err(RemoveAppPasswordError::Unknown) }
+    }
+}
+
+fn read_name(given: Option<&str>) -> Result<String, Violation> {
+    let fault = |code, message: &str| Err(Violation::new("name", code, message));
+    let name = given.map(str::trim).unwrap_or_default();
+    if name.is_empty() {
+        return fault("required", "A name is required, by which you know the program again.");
+    }
+    if name.chars().count() > MOST_NAME_CHARS {
+        return fault("too_long", "The name may have 64 characters.");
+    }
+    if name.chars().any(char::is_control) {
+        return fault("invalid", "The name must be a single line of text.");
+    }
+    Ok(name.to_owned())
+}
+
+fn added(user: UserId, at: Timestamp, name: &str, evidence: Evidence) -> Effects {
+    let letter = Letter::new("app-password-added").with("name", name).to_user(at, user);
+    let added = Effects::audit(at, user, "app_password.added").and_mail(letter);
+    match evidence {
+        Evidence::RecoveryCode(_) => Effects::audit(at, user, "recovery_code.used").and(added),
+        Evidence::Password | Evidence::SignIn | Evidence::Code(_) => added,
+    }
+}
+
+fn removed(user: UserId, at: Timestamp, name: &str) -> Effects {
+    let letter = Letter::new("app-password-removed").with("name", name).to_user(at, user);
+    Effects::audit(at, user, "app_password.removed").and_mail(letter)
+}
+
+fn ended(user: UserId, at: Timestamp) -> Effects {
+    Effects::audit(at, user, "session.ended")
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,255 @@
+//! Making app passwords and taking them away, over a store in memory.
+
+use std::sync::Mutex;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use pia_kernel::SessionId;
+use pia_testkit::FixedClock;
+
+use super::*;
+use crate::account::Standing;
+use crate::factor_proofs::FactorAnswer;
+use crate::fakes::{Factors, PASSWORD};
+use crate::ports::{
+    AppPasswordHash, EndEffects, Factor, MockAccountStore, RecoveryHash, RemovalEffects,
+};
+use crate::recovery_codes;
+
+const CODE: &str = "K3V90-0QXZ7-1BCDE-FGHJK";
+
+/// One user's app passwords, and their factors.
+struct Memory {
+    factors: Arc<Factors>,
+    kept: Mutex<Vec<NewAppPassword>>,
+}
+
+#[async_trait]
+impl AppPasswordStore for Memory {
+    async fn add(
+        &self,
+        new: NewAppPassword,
+        most: usize,
+        evidence: Evidence,
+        effects: Effects,
+    ) -> Result<Kept, Unavailable> {
+        let mut kept = self.kept.lock().unwrap();
+        if kept.len() >= most {
+            return Ok(Kept::Full);
+        }
+        let mut state = self.factors.state.lock().unwrap();
+        let spent = matches!(evidence, Evidence::Password | Evidence::SignIn);
+        if !spent && !state.spend(evidence) {
+            return Ok(Kept::Stale);
+        }
+        kept.push(new);
+        state.write(effects);
+        Ok(Kept::Done)
+    }
+
+    async fn list(&self, _: UserId) -> Result<Vec<AppPasswordEntry>, Unavailable> {
+        let kept = self.kept.lock().unwrap();
+        let entry = |it: &NewAppPassword| AppPasswordEntry {
+            id: it.id,
+            name: it.name.clone(),
+            created_at: it.at,
+            used_at: None,
+        };
+        Ok(kept.iter().map(entry).collect())
+    }
+
+    async fn find(
+        &self,
+        _: UserId,
+        hash: AppPasswordHash,
+    ) -> Result<Option<AppPasswordId>, Unavailable> {
+        Ok(self.kept.lock().unwrap().iter().find(|it| it.hash == hash).map(|it| it.id))
+    }
+
+    async fn remove(
+        &self,
+        whose: (UserId, AppPasswordId),
+        at: Timestamp,
+        effects: RemovalEffects,
+        _: EndEffects,
+    ) -> Result<bool, Unavailable> {
+        let mut kept = self.kept.lock().unwrap();
+        let Some(place) = kept.iter().position(|it| (it.user, it.id) == whose) else {
+            return Ok(false);
+        };
+        let gone = kept.remove(place);
+        self.factors.state.lock().unwrap().write(effects(whose.0, at, &gone.name));
+        Ok(true)
+    }
+}
+
+struct World {
+    factors: Arc<Factors>,
+    memory: Arc<Memory>,
+    passwords: AppPasswords,
+    standings: Standings,
+    claim: Claim,
+}
+
+fn world() -> World {
+    let factors = Arc::<Factors>::default();
+    let memory = Arc::new(Memory { factors: Arc::clone(&factors), kept: Mutex::default() });
+    let clock = Arc::new(FixedClock(Timestamp::UNIX_EPOCH));
+    let mut accounts = MockAccountStore::new();
+    accounts.expect_standing().returning(|user, session, _| Ok(Some(Standing::of(user, session))));
+    let standings = Standings::new(Arc::new(accounts), Arc::<FixedClock>::clone(&clock));
+    let passwords = AppPasswords::new(
+        Arc::<Memory>::clone(&memory),
+        factors.ports(),
+        standings.clone(),
+        Live::new(FactorSettings::default()),
+        clock,
+    );
+    let claim = Claim { user: UserId::generate(), session: SessionId::generate() };
+    World { factors, memory, passwords, standings, claim }
+}
+
+fn by_password(text: &str) -> FreshProof {
+    FreshProof::Password(Secret::new(text.to_owned()))
+}
+
+fn by_recovery_code(text: &str) -> FreshProof {
+    FreshProof::Factor(FactorAnswer::RecoveryCode(Secret::new(text.to_owned())))
+}
+
+impl World {
+    async fn create(
+        &self,
+        proof: impl Into<Option<FreshProof>>,
+    ) -> Result<CreatedAppPassword, CreateAppPasswordError> {
+        let proof = proof.into();
+        self.passwords.create(self.claim, Some(" Desktop "), proof).await
+    }
+
+    /// With a factor that is on, and one recovery code.
+    fn with_factor(self) -> Self {
+        let code = recovery_codes::hash(self.claim.user, &Secret::new(CODE.to_owned()));
+        let mut state = self.factors.state.lock().unwrap();
+        state.factor = Some(Factor { sealed: Vec::new(), state: FactorState::On });
+        state.codes = code.into_iter().collect::<Vec<RecoveryHash>>();
+        drop(state);
+        self
+    }
+}
+
+#[tokio::test]
+async fn an_app_password_is_made_for_the_owner_who_is_told_of_it() {
+    let world = world();
+
+    let made = world.create(by_password(PASSWORD)).await.unwrap();
+
+    let listed = world.passwords.list(world.claim.user).await.unwrap();
+    assert_eq!(listed, std::slice::from_ref(&made.entry));
+    assert_eq!(made.entry.name, "Desktop");
+    let hash = app_password_codes::hash(&made.password);
+    assert_eq!(world.memory.kept.lock().unwrap().first().map(|it| it.hash), hash);
+    assert_eq!(world.factors.audited(), ["app_password.added"]);
+    let letter = Letter::new("app-password-added").with("name", "Desktop");
+    assert_eq!(world.factors.state.lock().unwrap().letters, [letter]);
+    assert_eq!(world.factors.wrong(), 0);
+}
+
+#[tokio::test]
+async fn without_a_proof_or_with_a_wrong_one_none_is_made() {
+    let world = world().with_factor();
+
+    let silent = world.create(None).await;
+    let wrong = world.create(by_password("a guess")).await;
+    let invented = world.create(by_recovery_code("K3V90-0QXZ7-1BCDE-FGHJM")).await;
+
+    assert!(matches!(silent, Err(CreateAppPasswordError::Owner(OwnerError::Missing))));
+    for refused in [wrong, invented] {
+        assert!(matches!(refused, Err(CreateAppPasswordError::Owner(OwnerError::Wrong))));
+    }
+    assert_eq!(world.factors.wrong(), 2);
+    assert!(world.memory.kept.lock().unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn a_recovery_code_proves_it_once() {
+    let world = world().with_factor();
+
+    let made = world.create(by_recovery_code(CODE)).await;
+    let again = world.create(by_recovery_code(CODE)).await;
+
+    assert!(made.is_ok());
+    assert!(matches!(again, Err(CreateAppPasswordError::Owner(OwnerError::Wrong))));
+    assert_eq!(world.factors.audited(), ["recovery_code.used", "app_password.added"]);
+    assert_eq!(world.factors.wrong(), 1);
+}
+
+#[tokio::test]
+async fn a_factor_that_is_off_proves_nothing() {
+    let refused = world().create(by_recovery_code(CODE)).await;
+
+    assert!(matches!(refused, Err(CreateAppPasswordError::Owner(OwnerError::Wrong))));
+}
+
+#[tokio::test]
+async fn guesses_at_the_proof_are_limited() {
+    let world = world();
+    for _ in 0..10 {
+        world.create(by_password("a guess")).await.unwrap_err();
+    }
+
+    let refused = world.create(by_password(PASSWORD)).await;
+
+    let wait = Duration::from_secs(90);
+    let too_many = CreateAppPasswordError::Owner(OwnerError::TooMany { wait });
+    assert_eq!(refused.unwrap_err().to_string(), too_many.to_string());
+}
+
+#[tokio::test]
+async fn there_are_twenty_at_most() {
+    let world = world();
+    for _ in 0..20 {
+        world.create(by_password(PASSWORD)).await.unwrap();
+    }
+
+    let refused = world.create(by_password(PASSWORD)).await;
+
+    assert!(matches!(refused, Err(CreateAppPasswordError::Full { limit: 20 })));
+}
+
+#[tokio::test]
+async fn a_name_is_one_short_line() {
+    let long = "ß".repeat(65);
+    for (name, code) in [
+        (None, "required"),
+        (Some("  "), "required"),
+        (Some("a\nb"), "invalid"),
+        (Some("a\0"), "invalid"),
+        (Some(&*long), "too_long"),
+    ] {
+        let world = world();
+
+        let refused = world.passwords.create(world.claim, name, Some(by_password(PASSWORD))).await;
+
+        let Err(CreateAppPasswordError::Invalid(faults)) = refused else { panic!("{name:?}") };
+        assert_eq!(
+            faults.iter().map(|it| (it.field, it.code)).collect::<Vec<_>>(),
+            [("name", code)]
+        );
+    }
+    assert!(read_name(Some(&"ß".repeat(64))).is_ok());
+}
+
+#[tokio::test]
+async fn what_is_taken_away_is_gone_and_the_gates_look_anew() {
+    let world = world();
+    let id = world.create(by_password(PASSWORD)).await.unwrap().entry.id;
+    world.standings.fresh(world.claim).await.unwrap();
+
+    world.passwords.revoke(world.claim, id).await.unwrap();
+    let again = world.passwords.revoke(world.claim, id).await;
+
+    assert!(matches!(again, Err(RemoveAppPasswordError::Unknown)));
+    assert_eq!(world.standings.cached(world.claim), None);
+    assert_eq!(world.factors.audited(), ["app_password.added", "app_password.removed"]);
+    assert_eq!(world.factors.letters(), ["app-password-added", "app-password-removed"]);
+}

@@ -1,0 +1,130 @@
+//! Slowing down whoever guesses at passwords, and nobody else.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use pia_kernel::{Clock, Unavailable, UserId};
+use ring::digest;
+
+use crate::device::{Device, Network};
+use crate::email::fold_email;
+use crate::ports::{Attempt, GuessLedger, GuessRules};
+use crate::sign_in_history;
+
+/// What guesses are counted under. Addresses cannot be read from it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Bucket(String);
+
+/// Why a guess was not looked at.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum GuessError {
+    /// There were too many wrong ones.
+    #[error("too many wrong guesses")]
+    Wait(Duration),
+    /// The ledger did not answer.
+    #[error(transparent)]
+    Unavailable(#[from] Unavailable),
+}
+
+/// Counts wrong passwords, each of which makes the next one wait longer.
+///
+/// Whoever comes from where an account was signed in to before is counted
+/// apart from all others, who are counted together: strangers slow down one
+/// another, and never the owner. An address without an account is counted
+/// like any other.
+#[derive(Clone)]
+pub(crate) struct Guesses {
+    pub(crate) ledger: Arc<dyn GuessLedger>,
+    pub(crate) rules: GuessRules,
+    pub(crate) clock: Arc<dyn Clock>,
+}
+
+impl Guesses {
+    /// Counts a guess as wrong, until something else is known of it.
+    pub(crate) async fn count(
+        &self,
+        email: &str,
+        user: Option<UserId>,
+        device: &Device,
+    ) -> Result<Bucket, GuessError> {
+        let now = self.clock.now();
+        let known = match device.network() {
+            Some(network) => {
+                // Nobody has an id that was never given to anybody.
+                let user = user.unwrap_or_else(UserId::generate);
+                let since = now - sign_in_history::KEPT;
+                self.ledger.knows(user, network, since).await?.then_some(network)
+            }
+            None => None,
+        };
+        let bucket = Bucket::of(email, known);
+        match self.ledger.count(&bucket.0, self.rules, now).await? {
+            Attempt::Allowed => Ok(bucket),
+            Attempt::Wait(wait) => Err(GuessError::Wait(wait.min(self.rules.longest_wait))),
+        }
+    }
+
+    /// The guess was right, and those before are forgotten. That it fails
+    /// fails nobody's sign-in.
+    pub(crate) async fn right(&self, bucket: &Bucket) {
+        tell(self.ledger.clear(&bucket.0).await);
+    }
+
+    /// Nobody judged the guess.
+    pub(crate) async fn unjudged(&self, bucket: &Bucket) {
+        tell(self.ledger.give_back(&bucket.0, self.rules).await);
+    }
+}
+
+impl Bucket {
+    fn of(email: &str, known: Option<Network>) -> Self {
+        let mut hash = digest::Context::new(&digest::SHA256);
+        hash.update(fold_email(email).as_bytes());
+        if let Some(network) = known {
+            // No address has a line break in it.
+            hash.update(b"\n");
+            hash.update(network.to_string().as_bytes());
+        }
+        Self(format!("sign-in:{}", URL_SAFE_NO_PAD.encode(hash.finish())))
+    }
+}
+
+fn tell(outcome: Result<(), Unavailable>) {
+    if let Err(err) = outcome {
+        tracing::warn!(
+            error = &err as &dyn std::error::Error,
+            "a guess stays counted that was not wrong"
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn network(text: &str) -> Option<Network> {
+        Device { address: text.parse().ok(), ..Device::default() }.network()
+    }
+
+    #[test]
+    fn an_address_has_one_bucket_however_it_is_spelled_and_is_not_named_by_it() {
+        let ada = Bucket::of("ada@example.org", None);
+
+        assert_eq!(Bucket::of(" Ada@Example.org", None), ada);
+        assert_ne!(Bucket::of("eve@example.org", None), ada);
+        assert!(!ada.0.contains("ada"));
+    }
+
+    #[test]
+    fn each_network_that_is_known_has_a_bucket_of_its_own() {
+        let ada = |from| Bucket::of("ada@example.org", network(from));
+
+        assert_ne!(ada("192.0.2.1"), Bucket::of("ada@example.org", None));
+        assert_ne!(ada("192.0.2.1"), ada("192.0.2.2"));
+        assert_eq!(ada("2001:db8:1:2::1"), ada("2001:db8:1:2:ffff::9"));
+        assert_ne!(ada("2001:db8:1:2::1"), ada("2001:db8:1:3::1"));
+        assert_eq!(ada("::ffff:192.0.2.1"), ada("192.0.2.1"));
+    }
+}

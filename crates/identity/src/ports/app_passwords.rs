@@ -1,0 +1,94 @@
+//! Where app passwords are kept.
+
+use async_trait::async_trait;
+use pia_kernel::{AppPasswordId, Effects, Timestamp, Unavailable, UserId};
+
+use super::{EndEffects, Evidence};
+
+/// What is kept of an app password.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct AppPasswordHash(pub [u8; 32]);
+
+/// An app password that is about to be kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewAppPassword {
+    /// What it is known by.
+    pub id: AppPasswordId,
+    /// Whose it is.
+    pub user: UserId,
+    /// What its owner calls it.
+    pub name: String,
+    /// What is kept of it.
+    pub hash: AppPasswordHash,
+    /// When it was made.
+    pub at: Timestamp,
+}
+
+/// An app password as its owner is told of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AppPasswordEntry {
+    /// What it is known by.
+    pub id: AppPasswordId,
+    /// What its owner calls it.
+    pub name: String,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// When somebody signed in with it last.
+    pub used_at: Option<Timestamp>,
+}
+
+/// What came of keeping an app password.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kept {
+    /// It is good from now on.
+    Done,
+    /// The evidence is good no more.
+    Stale,
+    /// There are as many as may be.
+    Full,
+    /// The account is no more, or deactivated.
+    Gone,
+}
+
+/// What is written with the end of an app password of this name.
+pub type RemovalEffects = fn(UserId, Timestamp, &str) -> Effects;
+
+/// Where app passwords are kept.
+///
+/// That one was used is written with the session that it begins, by
+/// [`SessionStore::begin`](crate::SessionStore::begin).
+#[cfg_attr(any(test, feature = "mock"), mockall::automock)]
+#[async_trait]
+pub trait AppPasswordStore: Send + Sync {
+    /// Keeps an app password and spends the evidence for it, with its effects;
+    /// or none of it. A password is no evidence that could be spent.
+    ///
+    /// However many are made at once, no user has more than `most`.
+    async fn add(
+        &self,
+        new: NewAppPassword,
+        most: usize,
+        evidence: Evidence,
+        effects: Effects,
+    ) -> Result<Kept, Unavailable>;
+
+    /// A user's app passwords, in the order they were made.
+    async fn list(&self, user: UserId) -> Result<Vec<AppPasswordEntry>, Unavailable>;
+
+    /// Which of a user's app passwords this is.
+    async fn find(
+        &self,
+        user: UserId,
+        hash: AppPasswordHash,
+    ) -> Result<Option<AppPasswordId>, Unavailable>;
+
+    /// Forgets a user's app password and ends each session that began with
+    /// it. Answers whether there was one.
+    async fn remove(
+        &self,
+        whose: (UserId, AppPasswordId),
+        at: Timestamp,
+        effects: RemovalEffects,
+        if_ended: EndEffects,
+    ) -> Result<bool, Unavailable>;
+}

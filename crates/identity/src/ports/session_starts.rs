@@ -1,0 +1,15 @@
+//! When sessions began.
+
+use async_trait::async_trait;
+use pia_kernel::{Timestamp, Unavailable};
+
+use crate::access_tokens::Claim;
+
+/// Knows when sessions began: who has just signed in need not prove again who
+/// they are.
+#[cfg_attr(any(test, feature = "mock"), mockall::automock)]
+#[async_trait]
+pub trait SessionStarts: Send + Sync {
+    /// When a session began; nothing if it is over.
+    async fn began_at(&self, claim: Claim) -> Result<Option<Timestamp>, Unavailable>;
+}

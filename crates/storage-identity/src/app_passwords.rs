@@ -1,0 +1,187 @@
+//! App passwords in SQL.
+
+use async_trait::async_trait;
+use diesel::prelude::*;
+use diesel_async::RunQueryDsl;
+use pia_identity::{
+    AppPasswordEntry, AppPasswordHash, AppPasswordStore, EndEffects, Evidence, Kept,
+    NewAppPassword, RemovalEffects,
+};
+use pia_kernel::{AppPasswordId, Effects, Timestamp, Unavailable, UserId};
+use pia_storage::schema::{app_passwords, sessions};
+use pia_storage::{Database, DbError, DbInstant, DbUid, WriteEffects, in_tx, on_conn};
+
+use crate::factor_writes::FactorWrites;
+
+/// App passwords in SQL.
+#[derive(Debug, Clone)]
+pub struct SqlAppPasswords {
+    db: Database,
+}
+
+impl SqlAppPasswords {
+    /// The app passwords kept in `db`.
+    pub fn new(db: Database) -> Self {
+        Self { db }
+    }
+
+    async fn keep(
+        &self,
+        new: &NewAppPassword,
+        most: usize,
+        evidence: Evidence,
+        effects: &Effects,
+    ) -> Result<Kept, DbError> {
+        let most = i64::try_from(most).unwrap_or(i64::MAX);
+        let row = NewRow::from(new);
+        in_tx!(self.db, async |conn| -> Result<Kept, DbError> {
+            // Under the account's lock, so that of many at once each counts
+            // the others.
+            if !conn.lock_account(new.user).await? {
+                return Ok(Kept::Gone);
+            }
+            let theirs = app_passwords::table.filter(app_passwords::user_id.eq(row.user_id));
+            if theirs.count().get_result::<i64>(conn).await? >= most {
+                return Ok(Kept::Full);
+            }
+            let good = match evidence {
+                Evidence::Password | Evidence::SignIn => true,
+                Evidence::Code(_) | Evidence::RecoveryCode(_) => {
+                    conn.spend(new.user, evidence).await?
+                }
+            };
+            if !good {
+                return Ok(Kept::Stale);
+            }
+            diesel::insert_into(app_passwords::table).values(&row).execute(conn).await?;
+            conn.write_effects(&self.db, effects).await?;
+            Ok(Kept::Done)
+        })
+    }
+
+    async fn of_user(&self, user: UserId) -> Result<Vec<AppPasswordEntry>, DbError> {
+        let theirs = app_passwords::table
+            .filter(app_passwords::user_id.eq(DbUid(user.0)))
+            .order((app_passwords::created_at, app_passwords::id));
+        let rows: Vec<ToldRow> = on_conn!(self.db.reader(), |conn| {
+            theirs.select(ToldRow::as_select()).load(conn).await?
+        });
+        Ok(rows.into_iter().map(Into::into).collect())
+    }
+
+    async fn with_hash(
+        &self,
+        user: UserId,
+        hash: AppPasswordHash,
+    ) -> Result<Option<AppPasswordId>, DbError> {
+        let this = app_passwords::hash.eq(hash.0.to_vec());
+        let id = app_passwords::table
+            .filter(this.and(app_passwords::user_id.eq(DbUid(user.0))))
+            .select(app_passwords::id);
+        let found: Option<DbUid> =
+            on_conn!(self.db.reader(), |conn| id.first(conn).await.optional()?);
+        Ok(found.map(|it| AppPasswordId(it.0)))
+    }
+
+    async fn take_away(
+        &self,
+        (user, id): (UserId, AppPasswordId),
+        at: Timestamp,
+        effects: RemovalEffects,
+        if_ended: EndEffects,
+    ) -> Result<bool, DbError> {
+        let theirs = app_passwords::user_id.eq(DbUid(user.0));
+        in_tx!(self.db, async |conn| -> Result<bool, DbError> {
+            // The account's lock first, as where sessions begin: one that
+            // begins just now is seen here, or does not begin any more.
+            conn.lock_account(user).await?;
+            let this = app_passwords::table.find(DbUid(id.0)).filter(theirs);
+            let name = this.select(app_passwords::name).first::<String>(conn).await.optional()?;
+            let Some(name) = name else { return Ok(false) };
+            let begun = sessions::table.filter(sessions::app_password_id.eq(DbUid(id.0)));
+            for _ in 0..diesel::delete(begun).execute(conn).await? {
+                conn.write_effects(&self.db, &if_ended(user, at)).await?;
+            }
+            diesel::delete(app_passwords::table.find(DbUid(id.0))).execute(conn).await?;
+            conn.write_effects(&self.db, &effects(user, at, &name)).await?;
+            Ok(true)
+        })
+    }
+}
+
+#[async_trait]
+impl AppPasswordStore for SqlAppPasswords {
+    async fn add(
+        &self,
+        new: NewAppPassword,
+        most: usize,
+        evidence: Evidence,
+        effects: Effects,
+    ) -> Result<Kept, Unavailable> {
+        Ok(self.keep(&new, most, evidence, &effects).await?)
+    }
+
+    async fn list(&self, user: UserId) -> Result<Vec<AppPasswordEntry>, Unavailable> {
+        Ok(self.of_user(user).await?)
+    }
+
+    async fn find(
+        &self,
+        user: UserId,
+        hash: AppPasswordHash,
+    ) -> Result<Option<AppPasswordId>, Unavailable> {
+        Ok(self.with_hash(user, hash).await?)
+    }
+
+    async fn remove(
+        &self,
+        whose: (UserId, AppPasswordId),
+        at: Timestamp,
+        effects: RemovalEffects,
+        if_ended: EndEffects,
+    ) -> Result<bool, Unavailable> {
+        Ok(self.take_away(whose, at, effects, if_ended).await?)
+    }
+}
+
+#[derive(Insertable)]
+#[diesel(table_name = app_passwords)]
+struct NewRow {
+    id: DbUid,
+    user_id: DbUid,
+    name: String,
+    hash: Vec<u8>,
+    created_at: DbInstant,
+}
+
+#[derive(Queryable, Selectable)]
+#[diesel(table_name = app_passwords)]
+struct ToldRow {
+    id: DbUid,
+    name: String,
+    created_at: DbInstant,
+    used_at: Option<DbInstant>,
+}
+
+impl From<&NewAppPassword> for NewRow {
+    fn from(new: &NewAppPassword) -> Self {
+        Self {
+            id: DbUid(new.id.0),
+            user_id: DbUid(new.user.0),
+            name: new.name.clone(),
+            hash: new.hash.0.to_vec(),
+            created_at: DbInstant(new.at),
+        }
+    }
+}
+
+impl From<ToldRow> for AppPasswordEntry {
+    fn from(row: ToldRow) -> Self {
+        Self {
+            id: AppPasswordId(row.id.0),
+            name: row.name,
+            created_at: row.created_at.0,
+            used_at: row.used_at.map(|it| it.0),
+        }
+    }
+}

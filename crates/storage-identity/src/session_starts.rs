@@ -1,0 +1,38 @@
+//! When sessions began, in SQL.
+
+use async_trait::async_trait;
+use diesel::prelude::*;
+use diesel_async::RunQueryDsl;
+use pia_identity::{Claim, SessionStarts};
+use pia_kernel::{Timestamp, Unavailable};
+use pia_storage::schema::sessions;
+use pia_storage::{Database, DbError, DbInstant, DbUid, on_conn};
+
+/// When sessions began, in SQL.
+#[derive(Debug, Clone)]
+pub struct SqlSessionStarts {
+    db: Database,
+}
+
+impl SqlSessionStarts {
+    /// The sessions kept in `db`.
+    pub fn new(db: Database) -> Self {
+        Self { db }
+    }
+
+    async fn find(&self, claim: Claim) -> Result<Option<Timestamp>, DbError> {
+        let theirs = sessions::user_id.eq(DbUid(claim.user.0));
+        let began_at =
+            sessions::table.find(DbUid(claim.session.0)).filter(theirs).select(sessions::began_at);
+        let found: Option<DbInstant> =
+            on_conn!(self.db.reader(), |conn| began_at.first(conn).await.optional()?);
+        Ok(found.map(|it| it.0))
+    }
+}
+
+#[async_trait]
+impl SessionStarts for SqlSessionStarts {
+    async fn began_at(&self, claim: Claim) -> Result<Option<Timestamp>, Unavailable> {
+        Ok(self.find(claim).await?)
+    }
+}

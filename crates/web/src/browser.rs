@@ -1,0 +1,49 @@
+//! Whether a request comes from a browser.
+
+use std::future::{Ready, ready};
+
+use actix_web::dev::Payload;
+use actix_web::http::header::ORIGIN;
+use actix_web::{FromRequest, HttpRequest};
+use pia_identity::Program;
+
+use crate::ApiError;
+
+/// What kind of program a request comes from.
+///
+/// Browsers add headers that no script can leave out; what adds them itself
+/// only shuts itself out.
+#[derive(Debug, Clone, Copy)]
+pub struct FromProgram(pub Program);
+
+impl FromRequest for FromProgram {
+    type Error = ApiError;
+    type Future = Ready<Result<Self, ApiError>>;
+
+    fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
+        let headers = request.headers();
+        let fetched = headers.keys().any(|it| it.as_str().starts_with("sec-fetch-"));
+        let browser = fetched || headers.contains_key(ORIGIN);
+        ready(Ok(Self(if browser { Program::Browser } else { Program::App })))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use actix_web::test::TestRequest;
+
+    use super::*;
+
+    async fn program(header: (&str, &str)) -> Program {
+        let request = TestRequest::default().insert_header(header).to_http_request();
+        FromProgram::extract(&request).await.unwrap().0
+    }
+
+    #[actix_web::test]
+    async fn browsers_give_themselves_away() {
+        for header in [("Origin", "null"), ("SEC-FETCH-SITE", "none"), ("sec-fetch-anything", "")] {
+            assert_eq!(program(header).await, Program::Browser, "{header:?}");
+        }
+        assert_eq!(program(("User-Agent", "Mozilla/5.0")).await, Program::App);
+    }
+}
