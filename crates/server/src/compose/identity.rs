@@ -87,8 +87,7 @@ impl Identity {
             verification: letters.verification.clone(),
         };
         let rules = config.follow(|it| it.local_auth.registration.clone());
-        let waiting = Arc::new(SqlChallenges::new(db.clone()));
-        let challenges = FactorChallenges::new(waiting, factors.clone(), proofs.clone(), clock());
+        let challenges = challenges(db, &factors, &proofs, clock());
         let (gates, live) = (standings.clone(), proofs.clone());
         let app_passwords = AppPasswords::new(app_passwords, factors.clone(), gates, live, clock());
         Ok(Self {
@@ -123,4 +122,14 @@ fn factor_ports(
         secrets: Arc::new(SealedSecrets(sealer)),
         starts: Arc::new(SqlSessionStarts::new(db.clone())),
     }
+}
+
+fn challenges(
+    db: &Database,
+    factors: &FactorPorts,
+    settings: &Live<FactorSettings>,
+    clock: Arc<dyn Clock>,
+) -> FactorChallenges {
+    let store = Arc::new(SqlChallenges::new(db.clone()));
+    FactorChallenges::new(store, factors.clone(), settings.clone(), clock)
 }

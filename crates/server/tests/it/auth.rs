@@ -1,8 +1,10 @@
 //! Accounts, signing in, and staying so.
 
+pub(crate) mod app_passwords;
 mod declaration;
 mod devices;
 mod factors;
+mod guessing;
 mod history;
 mod hosted;
 mod instances;

@@ -4,6 +4,7 @@ use pia_testkit::databases::Fresh;
 use pia_web::Route;
 use uuid::Uuid;
 
+use crate::auth::app_passwords::app_password;
 use crate::auth::{current, sessions};
 use crate::both::on_both_databases;
 use crate::client::{Answer, Client};
@@ -21,6 +22,7 @@ fn routes_with_an_id() -> Vec<Route> {
 /// a route says here what that is.
 async fn owned(route: &Route, owner: &Client) -> String {
     let owned = match route.path {
+        "/auth/app-passwords/{appPasswordId}" => Some(app_password(owner).await),
         "/auth/sessions/{sessionId}" => Some(current(owner).await),
         _ => None,
     };

@@ -17,10 +17,10 @@ const MEANT: &str = "
     POST /auth/register            anyone    licensed   auth
     POST /auth/login/local         anyone    ended      local-auth
     POST /auth/login/mfa           anyone    ended      local-auth
-    POST /auth/mfa/totp/begin      signed-in ended      global
-    POST /auth/mfa/totp/verify     signed-in ended      global
-    POST /auth/mfa/disable         signed-in ended      global
-    POST /auth/mfa/recovery-codes/regenerate  signed-in ended  global
+    POST /auth/mfa/totp/begin      owner     ended      global
+    POST /auth/mfa/totp/verify     owner     ended      global
+    POST /auth/mfa/disable         owner     ended      global
+    POST /auth/mfa/recovery-codes/regenerate  owner     ended  global
     POST /auth/refresh             anyone    ended      auth
     POST /auth/logout              anyone    ended      auth
     GET  /auth/me                  signed-in ended      auth
@@ -33,8 +33,11 @@ const MEANT: &str = "
     POST /api/auth/register        anyone    licensed   auth
     POST /api/auth/login           anyone    ended      local-auth
     GET  /auth/sessions            signed-in ended      global
-    POST /auth/sessions/revoke-others  signed-in ended  global
-    DELETE /auth/sessions/{sessionId}  signed-in ended  global
+    POST /auth/sessions/revoke-others  owner     ended  global
+    DELETE /auth/sessions/{sessionId}  owner     ended  global
+    GET  /auth/app-passwords       owner     ended      global
+    POST /auth/app-passwords       owner     ended      global
+    DELETE /auth/app-passwords/{appPasswordId}  owner  ended  global
     GET  /auth/login-history       signed-in ended      global
     GET  /api/ai/status            signed-in ended      global   AiProxy
     GET  /api/ai/templates         signed-in ended      global   AiProxy
@@ -107,6 +110,7 @@ async fn a_stranger_is_turned_away_before_a_byte_of_their_body_is_read() {
         assert_eq!(answer.header("www-authenticate"), Some("Bearer"), "{}", told(route));
     }
     assert_eq!(closed.len(), 18);
+    assert_eq!(closed.len(), 20);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -8,7 +8,7 @@ use pia_kernel::{Effects, Secret, SessionId, UserId};
 use pia_storage::Database;
 use pia_storage_identity::{SqlAccounts, SqlSessions};
 
-use crate::people::{HOUR, START, audited, deactivate, new_session, person, remove};
+use crate::people::{HOUR, START, audited, deactivate, new_session, nothing, person, remove};
 
 pia_testkit::contract! {
     an_address_is_found_however_it_is_spelled,
@@ -87,7 +87,7 @@ async fn session(db: &Database, user: UserId, token: u8) -> SessionId {
     let new = new_session(user, TokenHash([token; 32]), START);
     let session = new.session;
     let sessions = SqlSessions::new(db.clone());
-    sessions.begin(new, 10, Effects::default(), |_, _| Effects::default()).await.unwrap();
+    sessions.begin(new, 10, Effects::default(), nothing()).await.unwrap();
     session
 }
 

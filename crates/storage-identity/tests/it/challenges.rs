@@ -44,14 +44,18 @@ async fn open(challenges: &SqlChallenges, user: UserId, hash: TokenHash) {
     challenges.open(new).await.unwrap();
 }
 
+fn redeemed(user: UserId, at: Timestamp, codes_left: Option<u64>) -> Effects {
+    let told = if codes_left == Some(9) { "redeemed with nine left" } else { "redeemed" };
+    Effects::audit(at, user, told)
+}
+
 async fn redeem(
     challenges: &SqlChallenges,
     user: UserId,
     token: TokenHash,
     evidence: Evidence,
 ) -> Redeemed {
-    let effects = Effects::audit(START, user, "redeemed");
-    let redemption = Redemption { hash: token, user, evidence, at: START, effects };
+    let redemption = Redemption { hash: token, user, evidence, at: START, effects: redeemed };
     challenges.redeem(redemption).await.unwrap()
 }
 
@@ -116,6 +120,7 @@ async fn of_many_challenges_at_once_one_takes_the_same_recovery_code(db: Databas
     let all = join_all(tokens.iter().map(|it| redeem(challenges, user, *it, code))).await;
 
     assert_eq!((count(&all, Redeemed::Done), count(&all, Redeemed::Stale)), (1, 63));
+    assert_eq!(audited(&db, user, "redeemed with nine left").await, 1);
 }
 
 async fn what_is_good_no_more_leaves_the_challenge_there(db: Database) {
@@ -134,8 +139,9 @@ async fn a_challenge_is_answered_by_its_own_user_in_time(db: Database) {
     let (user, challenges) = challenged(&db).await;
     let eve = person(&db, "eve@example.org").await;
     enable(&db, eve).await;
-    let (evidence, effects) = (Evidence::Code(Step(20)), Effects::default());
-    let late = Redemption { hash: TOKEN, user, evidence, at: START + LIFETIME, effects };
+    let evidence = Evidence::Code(Step(20));
+    let at = START + LIFETIME;
+    let late = Redemption { hash: TOKEN, user, evidence, at, effects: redeemed };
 
     let foreign = redeem(&challenges, eve, TOKEN, evidence).await;
     let late = challenges.redeem(late).await.unwrap();

@@ -11,7 +11,7 @@ use pia_kernel::{Effects, SessionId, Timestamp, UserId};
 use pia_storage::Database;
 use pia_storage_identity::{SqlFactors, SqlSessions};
 
-use crate::people::{START, audited, deactivate, device, person, remove};
+use crate::people::{START, audited, deactivate, device, only, person, remove};
 
 pia_testkit::contract! {
     a_factor_that_is_begun_again_takes_the_place_of_the_first,
@@ -66,7 +66,7 @@ async fn begin_session(db: &Database, user: UserId, token: u8) -> SessionId {
         app_password: None,
         device,
     };
-    SqlSessions::new(db.clone()).begin(new, 10, Effects::default(), ended).await.unwrap();
+    SqlSessions::new(db.clone()).begin(new, 10, Effects::default(), only(ended)).await.unwrap();
     session
 }
 

@@ -3,11 +3,14 @@
 #![expect(clippy::unwrap_used, reason = "tests")]
 
 mod accounts;
+mod app_passwords;
 mod attempts;
 mod challenges;
 mod factors;
 mod mailed_tokens;
 mod passwords;
+mod guesses;
+mod new_devices;
 mod people;
 mod registration;
 mod revoking;

@@ -5,7 +5,8 @@ use std::time::Duration;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use pia_identity::{
-    Account, AccountStore, Device, NewAccount, NewSession, Registered, SignInMethod, TokenHash,
+    Account, AccountStore, BeginEffects, Device, EndEffects, NewAccount, NewSession, Registered,
+    SignInMethod, TokenHash,
 };
 use pia_kernel::{Effects, Secret, SessionId, Timestamp, UserId};
 use pia_storage::schema::{accounts, audit_entries, audit_identities};
@@ -40,6 +41,16 @@ pub(crate) fn new_session(user: UserId, hash: TokenHash, at: Timestamp) -> NewSe
         app_password: None,
         device: device(),
     }
+}
+
+/// What ends is told of, and nothing else.
+pub(crate) fn only(if_ended: EndEffects) -> BeginEffects {
+    BeginEffects { if_ended, if_new_device: |_, _| Effects::default() }
+}
+
+/// Nothing is told of.
+pub(crate) fn nothing() -> BeginEffects {
+    only(|_, _| Effects::default())
 }
 
 /// An account that was not stored yet.

@@ -8,7 +8,7 @@ use pia_kernel::{Effects, Page, Place, SessionId, Timestamp, UserId};
 use pia_storage::Database;
 use pia_storage_identity::SqlSessions;
 
-use crate::people::{HOUR, START, audited, new_session, person};
+use crate::people::{HOUR, START, audited, new_session, only, person};
 
 pia_testkit::contract! {
     live_sessions_are_told_in_parts_the_newest_first,
@@ -46,7 +46,7 @@ impl Person {
     async fn begin(&self, token: u8, at: Timestamp) -> Claim {
         let new = new_session(self.user, self.hash(token), at);
         let claim = Claim { user: self.user, session: new.session };
-        self.sessions.begin(new, 200, Effects::default(), evicted).await.unwrap();
+        self.sessions.begin(new, 200, Effects::default(), only(evicted)).await.unwrap();
         claim
     }
 

@@ -10,7 +10,7 @@ use pia_kernel::{Effects, Page, SessionId, Timestamp, UserId};
 use pia_storage::Database;
 use pia_storage_identity::{SqlAccounts, SqlSessions};
 
-use crate::people::{START, audited, deactivate, device, new_session, person};
+use crate::people::{START, audited, deactivate, device, new_session, only, person};
 
 pia_testkit::contract! {
     concurrent_presentations_of_one_token_have_one_successor,
@@ -42,7 +42,7 @@ impl Chain {
         let chain = Self { db: db.clone(), user, session: SessionId::generate(), salt };
         let new = new_session(user, chain.hash(1), START);
         let new = NewSession { session: chain.session, ..new };
-        chain.sessions().begin(new, 10, Effects::default(), reused).await.unwrap();
+        chain.sessions().begin(new, 10, Effects::default(), only(reused)).await.unwrap();
         chain
     }
 

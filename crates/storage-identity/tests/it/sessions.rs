@@ -8,7 +8,7 @@ use pia_kernel::{Effects, Timestamp, UserId};
 use pia_storage::Database;
 use pia_storage_identity::SqlSessions;
 
-use crate::people::{HOUR, START, audited, new_session, person, remove};
+use crate::people::{HOUR, START, audited, new_session, only, person, remove};
 
 pia_testkit::contract! {
     however_many_begin_at_once_the_ten_that_began_last_stay,
@@ -32,7 +32,7 @@ fn ended(subject: UserId, at: Timestamp) -> Effects {
 async fn begin(db: &Database, user: UserId, token: u8, at: Timestamp) -> Result<(), ()> {
     let new = new_session(user, TokenHash([token; 32]), at);
     let sessions = SqlSessions::new(db.clone());
-    sessions.begin(new, 10, begun(user, at), ended).await.or(Err(()))
+    sessions.begin(new, 10, begun(user, at), only(ended)).await.or(Err(()))
 }
 
 /// Those tokens whose sessions are there.

@@ -12,7 +12,7 @@ use pia_storage::schema::sign_ins;
 use pia_storage::{Database, DbError, on_conn};
 use pia_storage_identity::{SqlSessions, SqlSignIns};
 
-use crate::people::{HOUR, START, device, new_session, person, remove};
+use crate::people::{HOUR, START, device, new_session, nothing, person, remove};
 
 pia_testkit::contract! {
     a_sign_in_is_remembered_longer_than_its_session,
@@ -32,7 +32,7 @@ fn failure(user: Option<UserId>, at: Timestamp) -> FailedSignIn {
 async fn begin(db: &Database, user: UserId) -> Option<SessionId> {
     let new = new_session(user, TokenHash([1; 32]), START);
     let (session, sessions) = (new.session, SqlSessions::new(db.clone()));
-    let begun = sessions.begin(new, 10, Effects::default(), |_, _| Effects::default()).await;
+    let begun = sessions.begin(new, 10, Effects::default(), nothing()).await;
     begun.ok().map(|()| session)
 }
 

@@ -29,20 +29,27 @@ on_both_databases!(
     of_many_presentations_of_a_code_one_signs_in,
     of_many_presentations_of_a_recovery_code_one_signs_in,
     of_many_answers_to_one_challenge_one_signs_in,
+    a_wrong_code_stands_in_the_history,
+    nobody_sets_one_up_without_the_password,
 );
 
+/// What shows that it is Ada who asks.
+fn proof() -> Value {
+    json!({ "password": PASSWORD })
+}
+
 /// Somebody with an authenticator app, and the clock of app and server.
-struct Ada {
-    app: TestApp,
+pub(super) struct Ada {
+    pub(super) app: TestApp,
     clock: Arc<ManualClock>,
-    client: Client,
+    pub(super) client: Client,
     totp: Totp,
-    codes: Vec<String>,
+    pub(super) codes: Vec<String>,
 }
 
 impl Ada {
     /// Ada's second factor was put on a while ago.
-    async fn on(database: Fresh) -> Self {
+    pub(super) async fn on(database: Fresh) -> Self {
         Self::set_up(Setting::on(database)).await
     }
 
@@ -50,7 +57,7 @@ impl Ada {
         let clock = Arc::new(ManualClock::new(SystemClock.now()));
         let app = setting.at(Arc::<ManualClock>::clone(&clock)).start().await;
         let client = app.sign_up(EMAIL).await;
-        let begun = client.post("/auth/mfa/totp/begin", &json!({})).await;
+        let begun = client.post("/auth/mfa/totp/begin", &proof()).await;
         assert_eq!(begun.status, 200, "{}", begun.text());
         let totp = Totp::from_url(begun.body["otpauthUri"].as_str().expect("a URI")).expect("TOTP");
         let mut ada = Self { app, clock, client, totp, codes: Vec::new() };
@@ -63,7 +70,7 @@ impl Ada {
     }
 
     /// What the app shows now.
-    fn code(&self) -> String {
+    pub(super) fn code(&self) -> String {
         self.code_in(0)
     }
 
@@ -115,13 +122,13 @@ async fn an_app_is_set_up_and_signs_in_from_then_on(database: Fresh) {
     let app = Setting::on(database).at(Arc::<ManualClock>::clone(&clock)).start().await;
     let client = app.sign_up(EMAIL).await;
 
-    let begun = client.post("/auth/mfa/totp/begin", &json!({})).await;
+    let begun = client.post("/auth/mfa/totp/begin", &proof()).await;
     let not_yet = sign_in(&app.stranger(), EMAIL, PASSWORD).await;
     let totp = Totp::from_url(begun.body["otpauthUri"].as_str().expect("a URI")).expect("TOTP");
     let now = || u64::try_from(clock.now().micros() / 1_000_000).expect("a time");
     let first_code = totp.generate(now()).to_string();
     let verified = client.post("/auth/mfa/totp/verify", &json!({ "code": first_code })).await;
-    let again = client.post("/auth/mfa/totp/begin", &json!({})).await;
+    let again = client.post("/auth/mfa/totp/begin", &proof()).await;
     let asked = sign_in(&app.stranger(), EMAIL, PASSWORD).await;
     let token = asked.body["mfaToken"].as_str().expect("a token").to_owned();
     let replayed = answer(&app, &token, &first_code).await;
@@ -175,7 +182,7 @@ async fn a_change_ends_all_sessions_but_its_own(database: Fresh) {
     let eve = app.sign_up("eve@example.org").await;
     assert_eq!(second.get("/auth/me").await.status, 200);
 
-    let begun = first.post("/auth/mfa/totp/begin", &json!({})).await;
+    let begun = first.post("/auth/mfa/totp/begin", &proof()).await;
     let untouched = second.get("/auth/me").await;
     let totp = Totp::from_url(begun.body["otpauthUri"].as_str().expect("a URI")).expect("TOTP");
     let now = u64::try_from(SystemClock.now().micros() / 1_000_000).expect("a time");
@@ -204,7 +211,7 @@ async fn each_fresh_proof_takes_it_off(database: Fresh) {
     assert_eq!(regenerated.refusal(), (409, "mfa_not_enabled"));
     assert_eq!(signed_in.status, 200);
     for proof in ["password", "recoveryCode"] {
-        let begun = ada.client.post("/auth/mfa/totp/begin", &json!({})).await;
+        let begun = ada.client.post("/auth/mfa/totp/begin", &proof()).await;
         let uri = begun.body["otpauthUri"].as_str().expect("a URI").to_owned();
         let now = u64::try_from(ada.clock.now().micros() / 1_000_000).expect("a time");
         let code = Totp::from_url(uri).expect("TOTP").generate(now).to_string();
@@ -252,6 +259,39 @@ async fn of_many_answers_to_one_challenge_one_signs_in(database: Fresh) {
     let (by_app, by_paper) = futures_util::join!(join_all(by_app), join_all(by_paper));
 
     assert_eq!(statuses(&by_app, 200) + statuses(&by_paper, 200), 1);
+}
+
+async fn a_wrong_code_stands_in_the_history(database: Fresh) {
+    let ada = Ada::on(database).await;
+
+    answer(&ada.app, &ada.challenge().await, &ada.wrong_code()).await;
+    recover(&ada.app, &ada.challenge().await, "K3V90-0QXZ7-1BCDE-FGHJK").await;
+    answer(&ada.app, "nonsense", &ada.code()).await;
+
+    let told = ada.client.get("/auth/login-history").await.body;
+    let items = told["items"].as_array().expect("a list");
+    let outcomes: Vec<_> = items.iter().map(|it| (&it["outcome"], &it["method"])).collect();
+    let (wrong, by) = (json!("wrong_factor"), json!("password_with_factor"));
+    assert_eq!(outcomes[..2], [(&wrong, &by), (&wrong, &by)]);
+    assert_eq!(outcomes[2..], [(&json!("signed_in"), &json!("password"))]);
+}
+
+async fn nobody_sets_one_up_without_the_password(database: Fresh) {
+    let app = Setting::on(database).start().await;
+    let thief = app.sign_up(EMAIL).await;
+    let begin = async |body: Value| thief.post("/auth/mfa/totp/begin", &body).await;
+
+    let silent = begin(json!({})).await;
+    let null = begin(json!({ "password": null })).await;
+    let wrong = begin(json!({ "password": "a wrong password" })).await;
+    let number = begin(json!({ "password": 5 })).await;
+
+    for refused in [silent, null, number] {
+        assert_eq!(refused.refusal(), (400, "validation_failed"));
+        assert_eq!(refused.body["errors"][0]["field"], "password");
+    }
+    assert_eq!(wrong.refusal(), (403, "invalid_proof"));
+    assert_eq!(begin(proof()).await.status, 200);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -323,7 +363,7 @@ async fn second_factors_go_on_when_the_licence_has_ended() {
     let client = ada.app.stranger().with_tokens(&answered.body);
     let proof = json!({ "recoveryCode": ada.codes[0] });
     let disabled = client.post("/auth/mfa/disable", &proof).await;
-    let begun = client.post("/auth/mfa/totp/begin", &json!({})).await;
+    let begun = client.post("/auth/mfa/totp/begin", &proof()).await;
 
     assert_eq!(refused.refusal(), (403, "license_expired"));
     assert_eq!((answered.status, disabled.status, begun.status), (200, 200, 200));

@@ -1,5 +1,10 @@
 //! Who tried to sign in.
 
+use std::sync::Arc;
+use std::time::Duration;
+
+use pia_kernel::{Clock as _, SystemClock};
+use pia_testkit::ManualClock;
 use pia_testkit::databases::Fresh;
 use serde_json::{Value, json};
 
@@ -58,10 +63,16 @@ async fn an_attempt_outlives_its_session(database: Fresh) {
 }
 
 async fn attempts_are_told_in_parts(database: Fresh) {
-    let app = Setting::on(database).start().await;
+    let clock = Arc::new(ManualClock::new(SystemClock.now()));
+    let app = Setting::on(database).at(Arc::<ManualClock>::clone(&clock)).start().await;
     let ada = app.sign_up("ada@example.org").await;
+    // Each guess has waited long enough.
+    let fail = async || {
+        clock.advance(Duration::from_secs(16));
+        sign_in(&app.stranger(), "ada@example.org", "a wrong password").await
+    };
     for _ in 0..6 {
-        sign_in(&app.stranger(), "ada@example.org", "a wrong password").await;
+        fail().await;
     }
     let whole = history(&ada, "?limit=200").await;
 
@@ -70,7 +81,7 @@ async fn attempts_are_told_in_parts(database: Fresh) {
         let part = history(&ada, &query).await;
         told.extend(part["items"].as_array().expect("a list").clone());
         // What comes in meanwhile stands before the place and moves nothing.
-        sign_in(&app.stranger(), "ada@example.org", "a wrong password").await;
+        assert_eq!(fail().await.status, 401);
         let Some(cursor) = part["nextCursor"].as_str() else { break };
         query = format!("?limit=3&cursor={cursor}");
     }

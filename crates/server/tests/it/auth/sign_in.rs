@@ -1,7 +1,10 @@
 //! Signing in with a password.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use pia_kernel::{Clock as _, SystemClock};
+use pia_testkit::ManualClock;
 use pia_testkit::databases::Fresh;
 use serde_json::json;
 
@@ -83,7 +86,8 @@ async fn an_unknown_address_takes_as_long_as_a_wrong_password() {
     let setting = Setting::on(Fresh::sqlite())
         .with("PasswordHashing__MemoryKib", 19_456)
         .with("PasswordHashing__Iterations", 2);
-    let app = setting.start().await;
+    let clock = Arc::new(ManualClock::new(SystemClock.now()));
+    let app = setting.at(Arc::<ManualClock>::clone(&clock)).start().await;
     app.sign_up("ada@example.org").await;
     let stranger = app.stranger();
     let time = async |email: &str| {
@@ -95,26 +99,14 @@ async fn an_unknown_address_takes_as_long_as_a_wrong_password() {
 
     let (mut known, mut unknown) = (Vec::new(), Vec::new());
     for round in 0..11 {
+        // The longest wait that wrong passwords bring.
+        clock.advance(Duration::from_mins(15));
         known.push(time("ada@example.org").await);
         unknown.push(time(&format!("bob{round}@example.org")).await);
     }
 
     let (known, unknown) = (median(known), median(unknown));
     assert!(known < unknown * 2 && unknown < known * 2, "{known:?} and {unknown:?}");
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn what_one_address_may_guess_does_not_keep_the_owner_out() {
-    let app = TestApp::spawn().await;
-    app.sign_up("ada@example.org").await;
-    for _ in 0..30 {
-        let wrong = sign_in(&app.stranger(), "ada@example.org", "a wrong password").await;
-        assert_eq!(wrong.refusal(), (401, "invalid_credentials"));
-    }
-
-    let owner = sign_in(&app.stranger(), "ada@example.org", PASSWORD).await;
-
-    assert_eq!(owner.status, 200);
 }
 
 fn median(mut times: Vec<Duration>) -> Duration {

@@ -75,7 +75,7 @@ async fn the_first_code_is_guessed_within_the_limit_too() {
     let ada = Ada::on(Fresh::sqlite()).await;
     let bob = ada.app.sign_up("bob@example.org").await;
     let early = bob.post("/auth/mfa/totp/verify", &json!({ "code": "123456" })).await;
-    let begun = bob.post("/auth/mfa/totp/begin", &json!({})).await;
+    let begun = bob.post("/auth/mfa/totp/begin", &proof()).await;
 
     let mut refused = Vec::new();
     for _ in 0..11 {
@@ -109,7 +109,7 @@ async fn an_app_is_set_up_within_a_quarter_of_an_hour() {
     let setting = Setting::on(Fresh::sqlite()).at(Arc::<ManualClock>::clone(&clock));
     let app = setting.start().await;
     let client = app.sign_up(EMAIL).await;
-    client.post("/auth/mfa/totp/begin", &json!({})).await;
+    client.post("/auth/mfa/totp/begin", &proof()).await;
 
     clock.advance(Duration::from_mins(15));
     let client = client.clone().with_tokens(&refresh(&client, spent(&client)).await.body);
@@ -130,4 +130,17 @@ async fn strangers_pay_for_answers_from_the_budget_of_sign_ins() {
     ];
 
     assert_eq!(answers.map(|it| it.status), [401, 401, 429]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stranger_uses_up_nothing_of_the_account() {
+    let ada = Ada::on(Fresh::sqlite()).await;
+    for number in 0..30 {
+        let refused = answer(&ada.app, &format!("nonsense {number}"), "123456").await;
+        assert_eq!(refused.refusal(), (401, "invalid_mfa_token"));
+    }
+
+    let owner = answer(&ada.app, &ada.challenge().await, &ada.code()).await;
+
+    assert_eq!(owner.status, 200, "{}", owner.text());
 }

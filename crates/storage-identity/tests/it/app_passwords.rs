@@ -1,0 +1,209 @@
+//! Keeping app passwords, and sessions that begin with one.
+
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use pia_identity::{
+    AccountStore, AppPasswordHash, AppPasswordStore, Claim, Evidence, FactorChange, FactorStore,
+    Kept, NewAppPassword, NewSession, RecoveryHash, SessionScope, SessionStarts, SessionStore,
+    Step, TokenHash,
+};
+use pia_kernel::{AppPasswordId, Effects, SessionId, Timestamp, UserId};
+use pia_storage::Database;
+use pia_storage_identity::{
+    SqlAccounts, SqlAppPasswords, SqlFactors, SqlSessionStarts, SqlSessions,
+};
+
+use crate::people::{START, audited, deactivate, new_session, nothing, person, remove};
+
+pia_testkit::contract! {
+    an_app_password_is_found_for_its_owner_alone,
+    of_many_made_at_once_no_more_stay_than_may,
+    a_recovery_code_makes_one_of_many,
+    without_a_factor_no_code_makes_any,
+    a_session_that_began_with_one_is_for_data_and_ends_with_it,
+    one_that_is_somebody_elses_is_not_taken_away,
+    an_account_that_is_no_more_or_deactivated_gets_none,
+    app_passwords_go_with_their_account,
+    a_session_tells_its_owner_when_it_began,
+}
+
+fn new(user: UserId, number: u8) -> NewAppPassword {
+    let at = START + Duration::from_secs(number.into());
+    let hash = AppPasswordHash([number; 32]);
+    NewAppPassword { id: AppPasswordId::generate(), user, name: format!("app {number}"), hash, at }
+}
+
+fn added(user: UserId) -> Effects {
+    Effects::audit(START, user, "added")
+}
+
+fn removed(user: UserId, at: Timestamp, name: &str) -> Effects {
+    assert_eq!(name, "app 1");
+    Effects::audit(at, user, "removed")
+}
+
+fn ended(user: UserId, at: Timestamp) -> Effects {
+    Effects::audit(at, user, "ended")
+}
+
+async fn add(db: &Database, new: NewAppPassword, evidence: Evidence) -> Kept {
+    let effects = added(new.user);
+    SqlAppPasswords::new(db.clone()).add(new, 3, evidence, effects).await.unwrap()
+}
+
+async fn names(db: &Database, user: UserId) -> Vec<String> {
+    let entries = SqlAppPasswords::new(db.clone()).list(user).await.unwrap();
+    entries.into_iter().map(|it| it.name).collect()
+}
+
+async fn begin(db: &Database, user: UserId, token: u8, with: Option<AppPasswordId>) -> SessionId {
+    let new = new_session(user, TokenHash([token; 32]), START + Duration::from_secs(token.into()));
+    let new = NewSession { app_password: with, ..new };
+    let session = new.session;
+    SqlSessions::new(db.clone()).begin(new, 10, Effects::default(), nothing()).await.unwrap();
+    session
+}
+
+async fn an_app_password_is_found_for_its_owner_alone(db: Database) {
+    let (ada, bob) = (person(&db, "ada@example.org").await, person(&db, "bob@example.org").await);
+    let (first, second) = (new(ada, 1), new(ada, 2));
+    let id = first.id;
+    let passwords = SqlAppPasswords::new(db.clone());
+
+    let kept =
+        (add(&db, second, Evidence::Password).await, add(&db, first, Evidence::SignIn).await);
+
+    assert_eq!(kept, (Kept::Done, Kept::Done));
+    let find = async |user, byte| passwords.find(user, AppPasswordHash([byte; 32])).await.unwrap();
+    assert_eq!(
+        (find(ada, 1).await, find(bob, 1).await, find(ada, 9).await),
+        (Some(id), None, None)
+    );
+    assert_eq!(names(&db, ada).await, ["app 1", "app 2"], "in the order they were made");
+    assert_eq!(names(&db, bob).await, Vec::<String>::new());
+    assert_eq!(audited(&db, ada, "added").await, 2);
+}
+
+async fn of_many_made_at_once_no_more_stay_than_may(db: Database) {
+    let ada = person(&db, "ada@example.org").await;
+
+    let all = join_all((0..16).map(|number| add(&db, new(ada, number), Evidence::Password))).await;
+
+    let kept = all.iter().filter(|it| **it == Kept::Done).count();
+    assert_eq!((kept, names(&db, ada).await.len()), (3, 3));
+    assert_eq!(all.iter().filter(|it| **it == Kept::Full).count(), 13);
+    assert_eq!(audited(&db, ada, "added").await, 3);
+}
+
+async fn factor_on(db: &Database, user: UserId, code: RecoveryHash) {
+    let factors = SqlFactors::new(db.clone());
+    factors.begin(user, b"sealed", START).await.unwrap();
+    let change = FactorChange {
+        user,
+        session: SessionId::generate(),
+        at: START,
+        effects: Effects::default(),
+        if_ended: ended,
+    };
+    assert!(factors.enable(change, b"sealed", Step(1), &[code]).await.unwrap());
+}
+
+async fn a_recovery_code_makes_one_of_many(db: Database) {
+    let (ada, code) = (person(&db, "ada@example.org").await, RecoveryHash([7; 32]));
+    factor_on(&db, ada, code).await;
+
+    let by_paper = (0..16).map(|number| add(&db, new(ada, number), Evidence::RecoveryCode(code)));
+    let by_paper = join_all(by_paper).await;
+    let by_used_code = add(&db, new(ada, 17), Evidence::Code(Step(1))).await;
+    let by_code = add(&db, new(ada, 18), Evidence::Code(Step(2))).await;
+
+    assert_eq!(by_paper.iter().filter(|it| **it == Kept::Done).count(), 1);
+    assert_eq!(by_paper.iter().filter(|it| **it == Kept::Stale).count(), 15);
+    assert_eq!((by_used_code, by_code), (Kept::Stale, Kept::Done));
+}
+
+async fn without_a_factor_no_code_makes_any(db: Database) {
+    let ada = person(&db, "ada@example.org").await;
+
+    let by_code = add(&db, new(ada, 1), Evidence::Code(Step(1))).await;
+    let by_paper = add(&db, new(ada, 2), Evidence::RecoveryCode(RecoveryHash([7; 32]))).await;
+
+    assert_eq!((by_code, by_paper), (Kept::Stale, Kept::Stale));
+}
+
+async fn a_session_that_began_with_one_is_for_data_and_ends_with_it(db: Database) {
+    let ada = person(&db, "ada@example.org").await;
+    let (first, other) = (new(ada, 1), new(ada, 2));
+    let (id, other_id) = (first.id, other.id);
+    add(&db, first, Evidence::Password).await;
+    add(&db, other, Evidence::Password).await;
+    let (accounts, passwords) = (SqlAccounts::new(db.clone()), SqlAppPasswords::new(db.clone()));
+    let sessions = [
+        begin(&db, ada, 10, Some(id)).await,
+        begin(&db, ada, 11, Some(id)).await,
+        begin(&db, ada, 12, Some(other_id)).await,
+        begin(&db, ada, 13, None).await,
+    ];
+    let scope =
+        async |session| accounts.standing(ada, session, START).await.unwrap().map(|it| it.scope);
+    let before = [scope(sessions[0]).await, scope(sessions[3]).await];
+    let used = passwords.list(ada).await.unwrap()[0].used_at;
+
+    let taken = passwords.remove((ada, id), START, removed, ended).await.unwrap();
+    let again = passwords.remove((ada, id), START, removed, ended).await.unwrap();
+
+    assert_eq!(before, [Some(SessionScope::Data), Some(SessionScope::Full)]);
+    assert_eq!(used, Some(START + Duration::from_secs(11)));
+    assert_eq!((taken, again), (true, false));
+    assert_eq!((scope(sessions[0]).await, scope(sessions[1]).await), (None, None));
+    assert_eq!(scope(sessions[2]).await, Some(SessionScope::Data));
+    assert_eq!(scope(sessions[3]).await, Some(SessionScope::Full));
+    assert_eq!(audited(&db, ada, "ended").await, 2);
+    assert_eq!(audited(&db, ada, "removed").await, 1);
+}
+
+async fn one_that_is_somebody_elses_is_not_taken_away(db: Database) {
+    let (ada, bob) = (person(&db, "ada@example.org").await, person(&db, "bob@example.org").await);
+    let first = new(ada, 1);
+    let id = first.id;
+    add(&db, first, Evidence::Password).await;
+
+    let taken = SqlAppPasswords::new(db.clone()).remove((bob, id), START, removed, ended).await;
+
+    assert!(!taken.unwrap());
+    assert_eq!(names(&db, ada).await, ["app 1"]);
+}
+
+async fn an_account_that_is_no_more_or_deactivated_gets_none(db: Database) {
+    let ada = person(&db, "ada@example.org").await;
+    deactivate(&db, ada).await;
+
+    let deactivated = add(&db, new(ada, 1), Evidence::Password).await;
+    let gone = add(&db, new(UserId::generate(), 2), Evidence::Password).await;
+
+    assert_eq!((deactivated, gone), (Kept::Gone, Kept::Gone));
+}
+
+async fn app_passwords_go_with_their_account(db: Database) {
+    let ada = person(&db, "ada@example.org").await;
+    let first = new(ada, 1);
+    let id = first.id;
+    add(&db, first, Evidence::Password).await;
+    begin(&db, ada, 10, Some(id)).await;
+
+    remove(&db, ada).await;
+
+    assert_eq!(names(&db, ada).await, Vec::<String>::new());
+}
+
+async fn a_session_tells_its_owner_when_it_began(db: Database) {
+    let (ada, bob) = (person(&db, "ada@example.org").await, person(&db, "bob@example.org").await);
+    let session = begin(&db, ada, 3, None).await;
+    let starts = SqlSessionStarts::new(db.clone());
+
+    let own = starts.began_at(Claim { user: ada, session }).await.unwrap();
+    let foreign = starts.began_at(Claim { user: bob, session }).await.unwrap();
+
+    assert_eq!((own, foreign), (Some(START + Duration::from_secs(3)), None));
+}
