@@ -1,5 +1,6 @@
 //! Pages for operators: so far the one that sets the server up.
 
+mod administrator;
 mod console;
 mod page;
 mod refusal;

@@ -3,14 +3,14 @@
 use actix_web::http::Method;
 use pia_web::{Access, Answer, Budget, Charge, Docs, Licensing, Route};
 
-use crate::{page, setup};
+use crate::{administrator, page, setup};
 
 const KIB: usize = 1024;
 
 /// The console's routes. Whoever can reach the server may open them: the
 /// operator has no account before it is set up, but knows the setup token.
 pub fn routes() -> Vec<Route> {
-    vec![show(), style(), submit(), upload()]
+    vec![show(), style(), submit(), upload(), appoint()]
 }
 
 fn show() -> Route {
@@ -31,7 +31,7 @@ fn submit() -> Route {
             Method::POST,
             "/admin/setup",
             |route| route.to(setup::submit),
-            docs("Takes the form of that page.", "text/html"),
+            docs("Takes a form of that page.", "text/html"),
         )
     }
 }
@@ -55,6 +55,34 @@ fn upload() -> Route {
                     (409, "A licence is in force: `already_licensed`."),
                 ],
                 ..docs("Takes a licence file as it is.", "application/json")
+            },
+        )
+    }
+}
+
+fn appoint() -> Route {
+    Route {
+        licensing: Licensing::InForce,
+        charge: Charge::AtGate(Budget::Auth),
+        body_limit: 64 * KIB,
+        ..open(
+            Method::POST,
+            "/admin/setup/administrator",
+            |route| route.to(administrator::appoint),
+            Docs {
+                refusals: &[
+                    (
+                        403,
+                        "The setup token is missing or wrong: `invalid_setup_token`. Or the \
+                         licence has no seat left: `user_limit_reached`.",
+                    ),
+                    (
+                        409,
+                        "There is an administrator: `already_set_up`. Or an account with this \
+                         address: `email_exists`.",
+                    ),
+                ],
+                ..docs("Makes the first administrator's account.", "application/json")
             },
         )
     }

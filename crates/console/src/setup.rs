@@ -1,4 +1,5 @@
-//! `/admin/setup`: a licence for a server that has none in force.
+//! `/admin/setup`: a licence for a server that has none in force, and then its
+//! first administrator.
 
 mod view;
 
@@ -6,23 +7,40 @@ use actix_web::http::StatusCode;
 use actix_web::http::header::CONTENT_TYPE;
 use actix_web::web::{Data, Json};
 use actix_web::{HttpRequest, HttpResponse};
-use pia_kernel::Timestamp;
-use pia_policy::{InstallError, Licence};
+use pia_identity::NewAdmin;
+use pia_kernel::{Secret, Timestamp};
+use pia_policy::{InstallError, Licence, SetupStanding};
 use pia_web::{ApiError, RawBody};
 use serde::{Deserialize, Serialize};
 
+use crate::administrator;
 use crate::console::Console;
 use crate::page::page;
 use crate::refusal::{Refusal, refused};
-use view::SetupView;
+use view::{Form, SetupView};
 
-/// What the page's form sends.
+/// What one of the page's forms sends.
 #[derive(Deserialize)]
 struct SetupForm {
+    #[serde(default)]
+    step: Step,
     #[serde(default)]
     token: String,
     #[serde(default)]
     license: String,
+    #[serde(default)]
+    email: String,
+    #[serde(default = "administrator::nothing")]
+    password: Secret<String>,
+}
+
+/// Which of them.
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Step {
+    #[default]
+    License,
+    Administrator,
 }
 
 /// What was put in.
@@ -37,8 +55,8 @@ pub(crate) struct UploadResponse {
 }
 
 /// Shows what the server lacks, and the form that mends it.
-pub(crate) async fn show(console: Data<Console>) -> HttpResponse {
-    page(StatusCode::OK, &SetupView::of(&console.desk.standing()))
+pub(crate) async fn show(console: Data<Console>) -> Result<HttpResponse, ApiError> {
+    Ok(page(StatusCode::OK, &standing(&console).await?))
 }
 
 /// Takes the form.
@@ -71,8 +89,18 @@ async fn answer_form(console: &Console, body: &[u8]) -> Result<HttpResponse, Api
         let message = "The form was not understood.";
         return Err(ApiError::refused(StatusCode::BAD_REQUEST, "validation_failed", message));
     };
+    match form.step {
+        Step::License => answer_license(console, form).await,
+        Step::Administrator => answer_administrator(console, form).await,
+    }
+}
+
+async fn answer_license(console: &Console, form: SetupForm) -> Result<HttpResponse, ApiError> {
     let err = match console.install(&form.token, form.license.as_str()).await? {
-        Ok(licence) => return Ok(page(StatusCode::OK, &SetupView::installed(&licence))),
+        Ok(licence) => {
+            let view = SetupView::installed(&licence, next(console).await?);
+            return Ok(page(StatusCode::OK, &view));
+        }
         Err(err) => err,
     };
     if let InstallError::Unavailable(err) = &err {
@@ -80,8 +108,42 @@ async fn answer_form(console: &Console, body: &[u8]) -> Result<HttpResponse, Api
         tracing::error!(error = %err, cause, "a licence could not be taken");
     }
     let told = Refusal::of(&err);
-    let view = SetupView::of(&console.desk.standing()).refused(told.message, form.license);
+    let view = standing(console).await?.refused(told.message, form.license);
     Ok(page(told.status, &view))
+}
+
+async fn answer_administrator(
+    console: &Console,
+    form: SetupForm,
+) -> Result<HttpResponse, ApiError> {
+    // The gates let this page's forms through without a licence.
+    if console.desk.standing() != SetupStanding::Done {
+        return Ok(page(StatusCode::CONFLICT, &standing(console).await?));
+    }
+    let SetupForm { token, email, password, .. } = form;
+    let admin = NewAdmin { email: email.clone(), password, display_name: None };
+    match console.appoint(&token, admin).await? {
+        Ok(account) => Ok(page(StatusCode::OK, &SetupView::administered(&account))),
+        Err(err) => {
+            let (status, alert) = administrator::told(err);
+            let view = standing(console).await?.not_appointed(alert, email);
+            Ok(page(status, &view))
+        }
+    }
+}
+
+/// The page as things stand.
+async fn standing(console: &Console) -> Result<SetupView, ApiError> {
+    match console.desk.standing() {
+        SetupStanding::Done => Ok(SetupView::licensed(next(console).await?)),
+        lacking => Ok(SetupView::unlicensed(&lacking)),
+    }
+}
+
+/// What is left to do once a licence is in force.
+async fn next(console: &Console) -> Result<Form, ApiError> {
+    let lacks_admin = console.lacks_admin().await?;
+    Ok(if lacks_admin { Form::Administrator } else { Form::NotNeeded })
 }
 
 async fn answer_upload(

@@ -4,6 +4,7 @@ mod ai;
 mod identity;
 mod letters;
 mod mail;
+mod people;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,6 +16,7 @@ use pia_policy::VerifyingKey;
 use pia_sealing::{AcceptNew, KeyError, KeyGuard, MasterKeys, Sealer, ServerSeal};
 use pia_storage::{Database, StartError};
 use pia_storage_assistant::SqlUsageLog;
+use pia_storage_identity::SqlFirstAdmin;
 use pia_storage_sealing::{SqlKeyRegister, SqlSalts};
 use pia_upstream::{SetupError, TlsError};
 use pia_web::{Budgets, Gates, Metrics, RouteTable, Runner};
@@ -26,8 +28,9 @@ use crate::config::{Encryption, LiveConfig};
 use crate::housekeeping::Housekeeping;
 use crate::licence::LicenceFile;
 use crate::readiness::Looks;
-use crate::setup::Setup;
+use crate::setup::{Administrators, Setup};
 use identity::Identity;
+use people::People;
 
 pub use ai::AiFactory;
 
@@ -100,7 +103,9 @@ impl Background {
 pub async fn compose(config: &LiveConfig, clock: Arc<dyn Clock>) -> Result<App, ComposeError> {
     let start = config.latest();
     let db = pia_storage::start(start.database.startup.clone()).await?;
-    let keys = master_keys(&start.encryption, &db).await?;
+    let encryption = &start.encryption;
+    let accept = if encryption.accept_new_master_key { AcceptNew::Yes } else { AcceptNew::No };
+    let keys = master_keys(encryption, accept, &db).await?;
     let mail = config.follow(|it| it.smtp.relay.is_some());
     let db = db.with_effects(ServerSeal::new(keys.clone()), mail.clone());
     let sealer = Sealer::new(keys, Arc::new(SqlSalts::new(db.clone())));
@@ -114,12 +119,14 @@ pub async fn compose(config: &LiveConfig, clock: Arc<dyn Clock>) -> Result<App, 
         VerifyingKey::built_in(),
         Arc::clone(&clock),
     ));
-    let setup = Setup::open(Arc::clone(&licence), start.setup.token_path.clone());
+    let admins = Administrators::look(Arc::new(SqlFirstAdmin::new(db.clone()))).await;
+    let setup = Setup::open(Arc::clone(&licence), start.setup.token_path.clone(), admins);
     let identity = Identity::compose(config, &db, (&licence, sealer), &mail, &clock)?;
+    let people = People::compose(config, &db, (&identity, &setup), &clock);
     let usage = SqlUsageLog::start(db.clone(), &tasks, &Handle::current());
     ai::count(&metrics, &usage);
     let ai = AiFactory::compose(config, &usage, stop.clone(), &clock)?;
-    begin(&tasks, &stop, &setup, &identity, &clock);
+    begin(&tasks, &stop, &setup, (&identity, &people), &clock);
     mail::begin(config, &db, (&tasks, &stop), &metrics, (mail, &clock));
 
     let readiness = Looks::new(db, licence.state(), Arc::clone(&clock));
@@ -156,19 +163,23 @@ pub async fn compose(config: &LiveConfig, clock: Arc<dyn Clock>) -> Result<App, 
         clock,
         runner: runner.clone(),
     };
-    let console = Console { desk: Arc::new(setup), runner: runner.clone() };
+    let first_admin = people.first_admin;
+    let console = Console { desk: Arc::new(setup), first_admin, runner: runner.clone() };
     let background = Background { stop, tasks, runner, usage };
     Ok(App { api, console, gates, metrics, ai, background })
 }
 
 /// The keys that data is sealed with. Stops the start with one that the stored
 /// data was not sealed with.
-async fn master_keys(encryption: &Encryption, db: &Database) -> Result<MasterKeys, KeyError> {
+pub(crate) async fn master_keys(
+    encryption: &Encryption,
+    accept: AcceptNew,
+    db: &Database,
+) -> Result<MasterKeys, KeyError> {
     let keys = MasterKeys {
         current: encryption.master_key.clone(),
         previous: encryption.previous_master_key.clone(),
     };
-    let accept = if encryption.accept_new_master_key { AcceptNew::Yes } else { AcceptNew::No };
     match KeyGuard::check(&keys, accept, &SqlKeyRegister::new(db.clone())).await? {
         KeyGuard::Known => {}
         KeyGuard::Succeeded => tracing::info!("the master key follows the previous one"),
@@ -185,7 +196,7 @@ fn begin(
     tasks: &TaskTracker,
     stop: &CancellationToken,
     setup: &Setup,
-    identity: &Identity,
+    (identity, people): (&Identity, &People),
     clock: &Arc<dyn Clock>,
 ) {
     let housekeeping = Housekeeping {
@@ -196,6 +207,7 @@ fn begin(
         verification: identity.letters.verification.clone(),
         attempts: Arc::clone(&identity.attempts),
         guesses: Arc::clone(&identity.guesses),
+        invitations: people.invitations.clone(),
         clock: Arc::clone(clock),
     };
     tasks.spawn(housekeeping.run(stop.clone()));

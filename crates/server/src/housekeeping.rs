@@ -6,6 +6,7 @@ use std::time::Duration;
 use pia_identity::{
     AttemptStore, FactorChallenges, GuessLedger, GuessRules, SecondFactors, Sessions,
     SignInHistory, Verification,
+    AttemptStore, FactorChallenges, Invitations, SecondFactors, Sessions, SignInHistory,
 };
 use pia_kernel::Clock;
 use tokio_util::sync::CancellationToken;
@@ -24,6 +25,7 @@ pub(crate) struct Housekeeping {
     pub(crate) verification: Verification,
     pub(crate) attempts: Arc<dyn AttemptStore>,
     pub(crate) guesses: Arc<dyn GuessLedger>,
+    pub(crate) invitations: Invitations,
     pub(crate) clock: Arc<dyn Clock>,
 }
 
@@ -60,6 +62,9 @@ impl Housekeeping {
         }
         if let Err(err) = self.second_factors.sweep().await {
             tracing::warn!(error = %err, "second factors never put on could not be cleared away");
+        }
+        if let Err(err) = self.invitations.sweep().await {
+            tracing::warn!(error = %err, "invitations that ended could not be cleared away");
         }
         if let Err(err) = self.attempts.sweep(self.clock.now()).await {
             tracing::warn!(error = %err, "full rate buckets could not be cleared away");

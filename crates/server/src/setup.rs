@@ -1,5 +1,7 @@
-//! Setting the server up: who may give it a licence, and what follows.
+//! Setting the server up: who may give it a licence and make its first
+//! administrator, and what follows.
 
+mod administrators;
 mod token;
 
 use std::path::PathBuf;
@@ -7,41 +9,51 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
+use pia_identity::SetupToken;
 use pia_kernel::{Secret, Unavailable};
 use pia_policy::{InstallError, Licence, LicenceDesk, SetupStanding};
 use tokio::time::MissedTickBehavior;
 
 use crate::licence::LicenceFile;
-use token::SetupToken;
+use token::{TokenFile, WaitsFor};
+
+pub(crate) use administrators::Administrators;
 
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
-/// The licence and the token by which it is given, kept in step: while no
-/// licence is in force there is a token, and otherwise none.
+/// Licence, administrators and the token for both, kept in step: while no
+/// licence is in force or nobody is administrator there is a token, and
+/// otherwise none.
 #[derive(Clone)]
 pub struct Setup {
     licence: Arc<LicenceFile>,
-    token: Arc<SetupToken>,
+    token: Arc<TokenFile>,
+    admins: Arc<Administrators>,
     /// Of two who install at once, the second finds that set-up is over.
     installing: Arc<Mutex<()>>,
 }
 
 impl Setup {
-    /// Writes the token or removes it, whichever the licence asks for.
-    pub fn open(licence: Arc<LicenceFile>, token_path: PathBuf) -> Self {
-        let token = Arc::new(SetupToken::at(token_path));
-        let setup = Self { licence, token, installing: Arc::default() };
+    /// Writes the token or removes it, whichever is asked for.
+    pub(crate) fn open(
+        licence: Arc<LicenceFile>,
+        token_path: PathBuf,
+        admins: Administrators,
+    ) -> Self {
+        let (token, admins) = (Arc::new(TokenFile::at(token_path)), Arc::new(admins));
+        let setup = Self { licence, token, admins, installing: Arc::default() };
         setup.follow();
         setup
     }
 
-    /// Looks once a second whether the licence was replaced or has ended, for
-    /// as long as it is polled.
+    /// Looks once a second whether the licence was replaced or has ended, and
+    /// whether there is an administrator, for as long as it is polled.
     pub async fn watch(self) {
         let mut tick = tokio::time::interval(LOOK_EVERY);
         tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             tick.tick().await;
+            self.admins.look_again().await;
             let setup = self.clone();
             if let Err(err) = tokio::task::spawn_blocking(move || setup.look()).await {
                 tracing::error!(error = %err, "the licence file could not be watched");
@@ -57,8 +69,9 @@ impl Setup {
 
     fn follow(&self) {
         match self.licence.standing() {
-            SetupStanding::Done => self.token.end(),
-            _ => self.token.keep(),
+            SetupStanding::Done if self.admins.are_there() => self.token.end(),
+            SetupStanding::Done => self.token.keep(WaitsFor::Administrator),
+            _ => self.token.keep(WaitsFor::Licence),
         }
     }
 
@@ -71,7 +84,7 @@ impl Setup {
             return Err(InstallError::WrongToken);
         }
         let licence = self.licence.store(text)?;
-        self.token.end();
+        self.follow();
         Ok(licence)
     }
 }
@@ -87,6 +100,24 @@ impl LicenceDesk for Setup {
         tokio::task::spawn_blocking(move || setup.take(&token, &text))
             .await
             .map_err(|err| Unavailable::new("the licence file", err))?
+    }
+}
+
+#[async_trait]
+impl SetupToken for Setup {
+    async fn is_right(&self, candidate: &Secret<String>) -> Result<bool, Unavailable> {
+        let (token, candidate) = (Arc::clone(&self.token), candidate.clone());
+        tokio::task::spawn_blocking(move || token.verify(&candidate))
+            .await
+            .map_err(|err| Unavailable::new("the setup token", err))?
+    }
+
+    async fn administered(&self) {
+        self.admins.appeared();
+        let setup = self.clone();
+        if let Err(err) = tokio::task::spawn_blocking(move || setup.follow()).await {
+            tracing::error!(error = %err, "the setup token could not be ended");
+        }
     }
 }
 

@@ -4,5 +4,6 @@
 mod app_passwords;
 mod assistant;
 mod factors;
+mod first_admin;
 mod identity;
 mod passwords;

@@ -6,8 +6,13 @@ use actix_web::ResponseError as _;
 use actix_web::body::to_bytes;
 use actix_web::test::TestRequest;
 use async_trait::async_trait;
-use pia_kernel::{Secret, Timestamp, Unavailable};
+use pia_identity::{
+    Appointed, FirstAdmin, FirstAdminPorts, MockFirstAdminStore, MockPasswordHasher, MockSeats,
+    MockSetupToken, RegistrationRules,
+};
+use pia_kernel::{Live, Secret, Timestamp, Unavailable};
 use pia_policy::{Edition, LicenceDesk, LicenceFault, SetupStanding, SigningKey, Terms};
+use pia_testkit::FixedClock;
 use pia_web::Runner;
 use serde_json::{Value, json};
 
@@ -39,8 +44,54 @@ impl LicenceDesk for Desk {
 
 fn desk(standing: SetupStanding, answer: Option<Taken>) -> (Arc<Desk>, Console) {
     let desk = Arc::new(Desk { standing, answer: Mutex::new(answer), asked: Mutex::default() });
-    let console = Console { desk: Arc::clone(&desk) as Arc<_>, runner: Runner::here() };
+    let first_admin = first_admin(Admins::There);
+    let console =
+        Console { desk: Arc::clone(&desk) as Arc<_>, first_admin, runner: Runner::here() };
     (desk, console)
+}
+
+/// How a server stands with its administrators.
+#[derive(Clone, Copy)]
+enum Admins {
+    There,
+    Missing,
+    /// What comes of making the first one with the token `right`.
+    Made(Appointed),
+}
+
+fn first_admin(admins: Admins) -> FirstAdmin {
+    let (mut store, mut seats) = (MockFirstAdminStore::new(), MockSeats::new());
+    let (mut token, mut hasher) = (MockSetupToken::new(), MockPasswordHasher::new());
+    store.expect_exists().returning(move || Ok(matches!(admins, Admins::There)));
+    if let Admins::Made(outcome) = admins {
+        store.expect_appoint().returning(move |_, _, _| Ok(outcome));
+    }
+    seats.expect_limit().return_const(None);
+    seats.expect_admins().return_const(None);
+    token.expect_is_right().returning(|it| Ok(it.expose() == "right"));
+    token.expect_administered().returning(|| ());
+    hasher.expect_hash().returning(|_| Ok(Secret::new("$kept$".to_owned())));
+    let ports = FirstAdminPorts {
+        store: Arc::new(store),
+        hasher: Arc::new(hasher),
+        seats: Arc::new(seats),
+        token: Arc::new(token),
+    };
+    let rules = Live::new(RegistrationRules::default());
+    FirstAdmin::new(ports, rules, Arc::new(FixedClock(Timestamp::UNIX_EPOCH)))
+}
+
+/// A licensed server's console.
+fn licensed(admins: Admins) -> Console {
+    let (_, console) = desk(SetupStanding::Done, None);
+    Console { first_admin: first_admin(admins), ..console }
+}
+
+/// Sends the form of the second step.
+async fn appointed(console: Console, token: &str, password: &str) -> Shown {
+    let form =
+        format!("step=administrator&token={token}&email=root%40example.org&password={password}");
+    Shown::of(answer_form(&console, form.as_bytes()).await).await
 }
 
 fn licence() -> Licence {
@@ -84,7 +135,7 @@ impl Shown {
 
 async fn shown(standing: SetupStanding) -> Shown {
     let (_, console) = desk(standing, None);
-    Shown::of(Ok(show(Data::new(console)).await)).await
+    Shown::of(show(Data::new(console)).await).await
 }
 
 async fn submitted(answer: Taken) -> Shown {
@@ -291,12 +342,84 @@ async fn each_refusal_of_an_upload_has_its_code() {
     }
 }
 
+#[actix_web::test]
+async fn a_licensed_server_without_an_administrator_asks_for_one() {
+    let page = Shown::of(show(Data::new(licensed(Admins::Missing))).await).await;
+
+    assert_eq!(page.status, 200);
+    assert!(page.has("no administrator yet") && page.has("<label for=\"email\">"));
+    assert!(page.has("value=\"administrator\"") && !page.has("<label for=\"license\">"));
+    assert!(page.has("autocomplete=\"new-password\""));
+}
+
+#[actix_web::test]
+async fn a_licence_that_was_taken_is_followed_by_the_administrator() {
+    let (_, console) = desk(SetupStanding::NoLicence, Some(Ok(licence())));
+    let console = Console { first_admin: first_admin(Admins::Missing), ..console };
+
+    let page = Shown::of(answer_form(&console, b"step=license&token=a&license=b").await).await;
+
+    assert!(page.has("Now make the first administrator") && page.has("<dd>25</dd>"));
+    assert!(page.has("<label for=\"email\">"));
+}
+
+#[actix_web::test]
+async fn an_administrator_that_was_made_is_named() {
+    let console = licensed(Admins::Made(Appointed::Stored));
+
+    let page = appointed(console, "right", "a+perfectly+fine+passphrase").await;
+
+    assert_eq!(page.status, 200, "{}", page.text);
+    assert!(page.has("sign in with it") && page.has("<dd>root@example.org</dd>"));
+    assert!(!page.has("<form") && !page.has("passphrase"));
+}
+
+#[actix_web::test]
+async fn a_refusal_of_an_administrator_is_shown_with_the_address_alone() {
+    let made = |outcome| licensed(Admins::Made(outcome));
+    let fine = "a+perfectly+fine+passphrase";
+    for (console, token, password, status, why) in [
+        (made(Appointed::Stored), "wrong", fine, 403, "The setup token is wrong"),
+        (made(Appointed::Stored), "right", "short", 400, "password"),
+        (made(Appointed::EmailTaken), "right", fine, 409, "pia-server admin grant"),
+        (made(Appointed::AlreadySetUp), "right", fine, 409, "has an administrator"),
+        (made(Appointed::SeatsTaken), "right", fine, 403, "no seat left"),
+        (licensed(Admins::There), "right", fine, 409, "has an administrator"),
+    ] {
+        let page = appointed(console, token, password).await;
+
+        assert_eq!(page.status, status, "{}", page.text);
+        assert!(page.has("role=\"alert\"") && page.has(why), "{}", page.text);
+        assert!(!page.has("passphrase") && !page.has("value=\"right\""), "{}", page.text);
+        let form = page.has("<form");
+        assert_eq!(page.has("value=\"root@example.org\""), form, "{}", page.text);
+    }
+}
+
+#[actix_web::test]
+async fn without_a_licence_in_force_no_administrator_is_made() {
+    for standing in [SetupStanding::NoLicence, SetupStanding::Ended(END)] {
+        let (_, console) = desk(standing, None);
+        let console =
+            Console { first_admin: first_admin(Admins::Made(Appointed::Stored)), ..console };
+
+        let page = appointed(console, "right", "a+perfectly+fine+passphrase").await;
+
+        assert_eq!(page.status, 409, "{}", page.text);
+        assert!(page.has("<label for=\"license\">"), "{}", page.text);
+    }
+}
+
 #[test]
-fn every_route_can_be_reached_without_a_licence_and_reads_no_more_than_it_must() {
+fn every_route_but_the_last_step_can_be_reached_without_a_licence_and_reads_no_more_than_it_must() {
     use pia_web::{Budget, Charge, Licensing};
 
     for route in crate::routes() {
-        assert_eq!(route.licensing, Licensing::NotNeeded, "{}", route.path);
+        let expected = match route.path {
+            "/admin/setup/administrator" => Licensing::InForce,
+            _ => Licensing::NotNeeded,
+        };
+        assert_eq!(route.licensing, expected, "{}", route.path);
         assert!(route.body_limit <= 128 * 1024, "{}", route.path);
         if route.body_limit > 0 {
             // Whoever guesses at the token is slowed down.

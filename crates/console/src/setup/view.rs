@@ -1,6 +1,7 @@
 //! What the page says.
 
 use askama::Template;
+use pia_identity::Account;
 use pia_policy::{Licence, SetupStanding};
 
 use crate::refusal::sentence;
@@ -15,43 +16,74 @@ pub(super) struct SetupView {
     alert: String,
     /// What was put in, as names and values.
     facts: Vec<(&'static str, String)>,
-    /// Whether there is something left to do.
+    /// What is left to do.
     form: Form,
     /// What was sent as a licence, to be mended and sent again. The token
     /// never comes back.
     license: String,
+    /// What was sent as the administrator's address, likewise. Their password
+    /// never comes back either.
+    email: String,
 }
 
-#[derive(PartialEq, Eq)]
-enum Form {
-    Shown,
+/// Which form is shown.
+#[derive(Default, PartialEq, Eq)]
+pub(super) enum Form {
+    License,
+    Administrator,
+    #[default]
     NotNeeded,
 }
 
 impl SetupView {
-    pub(super) fn of(standing: &SetupStanding) -> Self {
-        let (status, form) = match standing {
-            SetupStanding::Done => (
-                "This server is set up: a licence is in force, and nothing is left to do here."
-                    .to_owned(),
-                Form::NotNeeded,
-            ),
+    fn new(status: impl Into<String>, form: Form) -> Self {
+        Self {
+            status: status.into(),
+            alert: String::new(),
+            facts: Vec::new(),
+            form,
+            license: String::new(),
+            email: String::new(),
+        }
+    }
+
+    /// No licence is in force.
+    pub(super) fn unlicensed(standing: &SetupStanding) -> Self {
+        let status = match standing {
+            SetupStanding::Done => return Self::licensed(Form::NotNeeded),
             SetupStanding::NoLicence => {
-                ("This server has no licence yet. It needs one to work.".to_owned(), Form::Shown)
+                "This server has no licence yet. It needs one to work.".to_owned()
             }
-            SetupStanding::Refused(fault) => (
-                format!("The licence file of this server is not accepted. {}", sentence(fault)),
-                Form::Shown,
-            ),
-            SetupStanding::Ended(at) => (
-                format!(
-                    "The licence of this server ended at {at}. Until there is a new one, people \
-                     can sign in and read, but not write."
-                ),
-                Form::Shown,
+            SetupStanding::Refused(fault) => {
+                format!("The licence file of this server is not accepted. {}", sentence(fault))
+            }
+            SetupStanding::Ended(at) => format!(
+                "The licence of this server ended at {at}. Until there is a new one, people \
+                 can sign in and read, but not write."
             ),
         };
-        Self { status, alert: String::new(), facts: Vec::new(), form, license: String::new() }
+        Self::new(status, Form::License)
+    }
+
+    /// A licence is in force.
+    pub(super) fn licensed(next: Form) -> Self {
+        let status = match next {
+            Form::Administrator => {
+                "This server has a licence, and no administrator yet. Make the first one."
+            }
+            Form::License | Form::NotNeeded => {
+                "This server is set up: a licence is in force, it has an administrator, and \
+                 nothing is left to do here."
+            }
+        };
+        Self::new(status, next)
+    }
+
+    /// There is an administrator now.
+    pub(super) fn administered(account: &Account) -> Self {
+        let status = "The administrator's account is made: sign in with it. This server is set up.";
+        let facts = vec![("Administrator", account.email.clone())];
+        Self { facts, ..Self::new(status, Form::NotNeeded) }
     }
 
     /// The same page after what was sent in its form was not taken.
@@ -59,12 +91,20 @@ impl SetupView {
         Self { alert, license, ..self }
     }
 
-    pub(super) fn installed(licence: &Licence) -> Self {
+    /// The same page after nobody was made administrator.
+    pub(super) fn not_appointed(self, alert: String, email: String) -> Self {
+        Self { alert, email, ..self }
+    }
+
+    pub(super) fn installed(licence: &Licence, next: Form) -> Self {
         let names: Vec<_> = licence.features.iter().map(|it| it.name()).collect();
         let count = |it: Option<u32>| it.map_or_else(|| "no limit".to_owned(), |it| it.to_string());
         let end = licence.expires_at.map_or_else(|| "never".to_owned(), |it| it.to_string());
+        let status = match next {
+            Form::Administrator => "The licence is in force. Now make the first administrator.",
+            Form::License | Form::NotNeeded => "The licence is in force. This server is set up.",
+        };
         Self {
-            status: "The licence is in force. This server is set up.".to_owned(),
             facts: vec![
                 ("Licensee", licence.licensee.clone()),
                 ("Edition", licence.edition.clone()),
@@ -73,7 +113,7 @@ impl SetupView {
                 ("Administrators", count(licence.max_admins)),
                 ("Ends", end),
             ],
-            ..Self::of(&SetupStanding::Done)
+            ..Self::new(status, next)
         }
     }
 }

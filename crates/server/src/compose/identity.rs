@@ -5,8 +5,8 @@ use std::sync::Arc;
 use pia_identity::{
     AccessTokens, AccountStore, Accounts, AppPasswordStore, AppPasswords, AttemptStore,
     FactorChallenges, FactorPorts, FactorSettings, GuessLedger, PasswordHasher, RefreshKeys,
-    Registration, RegistrationPorts, SecondFactors, Sessions, SignIn, SignInHistory, SignInLog,
-    SignInPorts, Standings,
+    Registration, RegistrationPorts, Seats, SecondFactors, Sessions, SignIn, SignInHistory,
+    SignInLog, SignInPorts, Standings,
 };
 use pia_kernel::{Clock, Live};
 use pia_passwords::Argon2Hasher;
@@ -38,6 +38,8 @@ pub(super) struct Identity {
     pub(super) letters: Letters,
     pub(super) attempts: Arc<dyn AttemptStore>,
     pub(super) guesses: Arc<dyn GuessLedger>,
+    pub(super) hasher: Arc<dyn PasswordHasher>,
+    pub(super) seats: Arc<dyn Seats>,
 }
 
 impl Identity {
@@ -80,10 +82,11 @@ impl Identity {
             log: Arc::clone(&log),
             verification: letters.verification.clone(),
         };
+        let seats: Arc<dyn Seats> = Arc::new(LicenceSeats::new(licence.state(), clock()));
         let registration = RegistrationPorts {
             accounts: Arc::clone(&accounts),
-            hasher,
-            seats: Arc::new(LicenceSeats::new(licence.state(), clock())),
+            hasher: Arc::clone(&hasher) as _,
+            seats: Arc::clone(&seats),
             verification: letters.verification.clone(),
         };
         let rules = config.follow(|it| it.local_auth.registration.clone());
@@ -104,6 +107,8 @@ impl Identity {
             sessions,
             attempts,
             guesses,
+            hasher,
+            seats,
         })
     }
 }

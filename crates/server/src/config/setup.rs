@@ -1,13 +1,14 @@
-//! `Setup`: how a server without a licence is set up.
+//! `Setup`: how a server without a licence or an administrator is set up.
 
 use std::path::PathBuf;
 
 use super::section::Section;
 
-/// How a server without a licence is set up.
+/// How a server without a licence or an administrator is set up.
 #[derive(Debug, Clone)]
 pub struct SetupConfig {
-    /// Where the token is written that lets a licence be uploaded.
+    /// Where the token is written that lets a licence be uploaded and the
+    /// first administrator be made.
     pub token_path: PathBuf,
 }
 

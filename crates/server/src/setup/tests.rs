@@ -4,6 +4,8 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::PathBuf;
 
+use pia_identity::{Appointed, FirstAdminStore, NewAccount, SeatLimits};
+use pia_kernel::Effects;
 use pia_policy::LicenceFault;
 
 use super::*;
@@ -14,8 +16,13 @@ impl Bench {
         self.folder.path().join(".setup-token")
     }
 
+    /// A server that has an administrator.
     fn setup(&self) -> Setup {
-        Setup::open(Arc::new(self.open()), self.token_path())
+        self.setup_with(Admins::There.administrators())
+    }
+
+    fn setup_with(&self, admins: Administrators) -> Setup {
+        Setup::open(Arc::new(self.open()), self.token_path(), admins)
     }
 
     fn token(&self) -> Secret<String> {
@@ -24,6 +31,42 @@ impl Bench {
 
     fn mode(&self) -> u32 {
         fs::metadata(self.token_path()).unwrap().permissions().mode() & 0o777
+    }
+}
+
+/// What the database says of administrators.
+#[derive(Clone, Copy)]
+enum Admins {
+    There,
+    Missing,
+    Unknown,
+}
+
+impl Admins {
+    /// As they were found at the start.
+    fn administrators(self) -> Administrators {
+        let look = Administrators::look(Arc::new(self));
+        futures_util::FutureExt::now_or_never(look).unwrap()
+    }
+}
+
+#[async_trait]
+impl FirstAdminStore for Admins {
+    async fn exists(&self) -> Result<bool, Unavailable> {
+        match self {
+            Self::There => Ok(true),
+            Self::Missing => Ok(false),
+            Self::Unknown => Err(Unavailable::new("storage", "away")),
+        }
+    }
+
+    async fn appoint(
+        &self,
+        _new: NewAccount,
+        _limits: SeatLimits,
+        _effects: Effects,
+    ) -> Result<Appointed, Unavailable> {
+        Ok(Appointed::AlreadySetUp)
     }
 }
 
@@ -45,7 +88,7 @@ fn an_unlicensed_server_writes_a_token_that_its_owner_alone_can_read() {
 }
 
 #[test]
-fn a_licensed_server_has_no_token() {
+fn a_licensed_server_with_an_administrator_has_no_token() {
     let bench = Bench::new();
     bench.put(bench.licence("Somebody"));
 
@@ -142,7 +185,8 @@ fn a_token_that_cannot_be_written_is_told_once() {
     let path = bench.folder.path().join("absent/.setup-token");
 
     let log = logged(|| {
-        let setup = Setup::open(Arc::new(bench.open()), path);
+        let admins = Admins::There.administrators();
+        let setup = Setup::open(Arc::new(bench.open()), path, admins);
         setup.look();
     });
 
@@ -217,6 +261,64 @@ async fn of_many_who_set_up_at_once_one_does() {
     let outcomes = futures_util::future::join_all(all).await;
 
     assert_eq!(outcomes.iter().filter(|it| it.is_ok()).count(), 1);
+}
+
+#[test]
+fn a_licensed_server_without_an_administrator_waits_for_one() {
+    for admins in [Admins::Missing, Admins::Unknown] {
+        let bench = Bench::new();
+        bench.put(bench.licence("Somebody"));
+
+        let log = logged(|| drop(bench.setup_with(admins.administrators())));
+
+        assert_eq!(bench.mode(), 0o600);
+        assert!(log.contains("SVC-SET-004") && !log.contains("SVC-SET-001"), "{log}");
+    }
+}
+
+#[tokio::test]
+async fn one_token_serves_for_the_licence_and_then_for_the_administrator() {
+    let bench = Bench::new();
+    let setup = bench.setup_with(Admins::Missing.administrators());
+    let token = bench.token();
+
+    setup.install(&token, bench.licence("Somebody").as_bytes()).await.unwrap();
+    assert!(setup.is_right(&token).await.unwrap());
+    assert!(!setup.is_right(&wrong()).await.unwrap());
+    setup.administered().await;
+
+    assert!(!setup.is_right(&token).await.unwrap());
+    assert!(!bench.token_path().exists());
+}
+
+#[tokio::test]
+async fn an_administrator_who_was_made_elsewhere_ends_the_token() {
+    let bench = Bench::new();
+    bench.put(bench.licence("Somebody"));
+    let admins = Administrators { store: Arc::new(Admins::There), there: false.into() };
+    let setup = bench.setup_with(admins);
+    assert!(bench.token_path().exists());
+
+    let noticed = async {
+        while bench.token_path().exists() {
+            tokio::task::yield_now().await;
+        }
+    };
+
+    tokio::select! {
+        () = setup.clone().watch() => panic!("it ended"),
+        () = noticed => {}
+    }
+}
+
+#[tokio::test]
+async fn an_administrator_does_not_end_a_token_that_the_licence_needs() {
+    let bench = Bench::new();
+    let setup = bench.setup_with(Admins::Missing.administrators());
+
+    setup.administered().await;
+
+    assert!(setup.is_right(&bench.token()).await.unwrap());
 }
 
 #[tokio::test]

@@ -23,15 +23,22 @@ const LONGEST: u64 = 86;
 /// which share the folder agree, and removing the file ends it at once. A file
 /// that holds something else is never written to nor removed: then the setting
 /// points to the wrong place.
-pub(super) struct SetupToken {
+pub(super) struct TokenFile {
     path: PathBuf,
     told: Mutex<Option<Told>>,
+}
+
+/// What a server that is not set up lacks first.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum WaitsFor {
+    Licence,
+    Administrator,
 }
 
 /// What the log was last told; it is told again when that changes.
 #[derive(PartialEq, Eq)]
 enum Told {
-    Waiting,
+    Waiting(WaitsFor),
     NotAToken,
     Failed(String),
 }
@@ -42,16 +49,16 @@ enum Existing {
     SomethingElse,
 }
 
-impl SetupToken {
+impl TokenFile {
     pub(super) fn at(path: PathBuf) -> Self {
         Self { path, told: Mutex::new(None) }
     }
 
     /// Sees to it that there is a token which only the file's owner can read.
-    pub(super) fn keep(&self) {
+    pub(super) fn keep(&self, lacking: WaitsFor) {
         let outcome = self.existing().and_then(|existing| match existing {
-            Existing::Nothing => self.write().map(|()| Told::Waiting),
-            Existing::Token(_) => self.tighten().map(|()| Told::Waiting),
+            Existing::Nothing => self.write().map(|()| Told::Waiting(lacking)),
+            Existing::Token(_) => self.tighten().map(|()| Told::Waiting(lacking)),
             Existing::SomethingElse => Ok(Told::NotAToken),
         });
         self.tell(outcome.unwrap_or_else(|err| Told::Failed(err.to_string())));
@@ -131,7 +138,12 @@ impl SetupToken {
         }
         let path = self.path.display();
         match &now {
-            Told::Waiting => tracing::warn!(
+            Told::Waiting(WaitsFor::Administrator) => tracing::warn!(
+                code = "SVC-SET-004", setup.token_path = %path,
+                "the server has no administrator: make the first one at /admin/setup, with the \
+                 token from this file, or with `pia-server admin grant`"
+            ),
+            Told::Waiting(WaitsFor::Licence) => tracing::warn!(
                 code = "SVC-SET-001", setup.token_path = %path,
                 "the server waits to be set up: give it a licence at /admin/setup, with the \
                  token from this file"
@@ -139,7 +151,7 @@ impl SetupToken {
             Told::NotAToken => tracing::error!(
                 code = "SVC-SET-002", setup.token_path = %path,
                 "there is something else than a setup token at Setup:TokenPath; it is left \
-                 alone, and no licence can be uploaded"
+                 alone, and nobody can set the server up"
             ),
             Told::Failed(why) => tracing::error!(
                 code = "SVC-SET-003", setup.token_path = %path, error = why,
@@ -151,7 +163,7 @@ impl SetupToken {
 
     fn forget(&self) {
         let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
-        if told.take() == Some(Told::Waiting) {
+        if matches!(told.take(), Some(Told::Waiting(_))) {
             tracing::info!("the server is set up; the setup token is gone");
         }
     }

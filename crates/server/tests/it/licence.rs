@@ -127,7 +127,8 @@ async fn a_licence_is_put_in_by_who_can_read_the_token() {
     assert_eq!(app.signed_in().await.get("/auth/me").await.status, 200);
     assert_eq!(mode(&file), 0o600);
     assert_eq!(std::fs::read_to_string(&file).expect("a file").trim(), text);
-    assert!(!app.dir.join(".setup-token").exists(), "it is good for one set-up");
+    let again = upload(&app, &token(&app), &text).await;
+    assert_eq!(again.refusal(), (409, "already_licensed"), "what is left is the administrator");
 }
 
 #[tokio::test(flavor = "multi_thread")]

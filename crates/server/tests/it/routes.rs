@@ -48,6 +48,7 @@ const MEANT: &str = "
     GET  /admin/setup/style.css    anyone    unlicensed global
     POST /admin/setup              anyone    unlicensed auth
     POST /admin/setup/license      anyone    unlicensed auth
+    POST /admin/setup/administrator  anyone  licensed   auth
 ";
 
 fn table() -> Vec<Route> {
