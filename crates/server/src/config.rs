@@ -1,5 +1,6 @@
 //! The settings: their sections, defaults and layers.
 
+mod admin_command;
 mod command;
 mod environment;
 mod sources;
@@ -44,6 +45,7 @@ use fault::Reason;
 use section::{Outcome, Section};
 use snapshot::Snapshot;
 
+pub use admin_command::AdminCommand;
 pub use ai::Ai;
 pub use base_url::BaseUrl;
 pub use command::{Command, USAGE};
@@ -137,6 +139,19 @@ pub struct MigrationConfig {
     pub notices: Vec<Notice>,
 }
 
+/// What it takes to change accounts from the command line.
+#[derive(Debug, Clone)]
+pub struct AdminConfig {
+    /// Which database.
+    pub database: DatabaseConfig,
+    /// What audit entries and letters are sealed with.
+    pub encryption: Encryption,
+    /// The licence's file, for its limits.
+    pub license: License,
+    /// Where links lead.
+    pub server: ServerConfig,
+}
+
 impl Config {
     /// Reads all sections before any is missed, so that every fault is found.
     fn read(all: &mut Section<'_>) -> Option<Self> {
@@ -204,6 +219,16 @@ impl MigrationConfig {
         let database = MigrationTargets::read(&mut all.section("Database"));
         let logging = Logging::read(&mut all.section("Logging"));
         Some(Self { database: database?, logging, notices: Vec::new() })
+    }
+}
+
+impl AdminConfig {
+    fn read(all: &mut Section<'_>) -> Option<Self> {
+        let database = DatabaseConfig::read(&mut all.section("Database"));
+        let encryption = Encryption::read(&mut all.section("Encryption"));
+        let license = License::read(&mut all.section("License"));
+        let server = ServerConfig::read(&mut all.section("Server"));
+        Some(Self { database: database?, encryption: encryption?, license, server: server? })
     }
 }
 

@@ -1,5 +1,6 @@
 //! The composition root: the only crate that knows every other.
 
+mod admin;
 mod bridges;
 mod compose;
 mod config;
@@ -14,13 +15,9 @@ mod setup;
 mod shutdown;
 mod tls;
 
+pub use admin::{AdminError, administer};
 pub use compose::{AiFactory, App, Background, ComposeError, compose};
-pub use config::{
-    Ai, BaseUrl, Changes, Code, Command, Config, DatabaseConfig, Effect, Encryption, Environment,
-    Fault, Faults, Jwt, License, LiveConfig, LocalAuth, LogFormat, Logging, MetricsConfig,
-    MigrationConfig, MigrationTargets, Notice, OpenApi, PasswordHashing, RateLimits, ServerConfig,
-    SetupConfig, Smtp, Sources, TlsFiles, USAGE, Watch, watch,
-};
+pub use config::{AdminCommand, AdminConfig, Ai, BaseUrl, Changes, Code, Command, Config, DatabaseConfig, Effect, Encryption, Environment, Fault, Faults, Jwt, License, LiveConfig, LocalAuth, LogFormat, Logging, MetricsConfig, MigrationConfig, MigrationTargets, Notice, OpenApi, PasswordHashing, RateLimits, ServerConfig, SetupConfig, Smtp, Sources, TlsFiles, USAGE, Watch, watch};
 pub use licence::{LicenceFile, LicenceSeats};
 pub use process::{Failure, run};
 pub use serve::{Listen, Server};

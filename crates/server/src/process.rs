@@ -10,8 +10,9 @@ use pia_kernel::SystemClock;
 use pia_storage::StartError;
 use pia_web::TrustedProxies;
 
+use crate::admin::{AdminError, administer};
 use crate::compose::{ComposeError, compose};
-use crate::config::{Command, Config, Faults, LiveConfig, Sources, USAGE, watch};
+use crate::config::{AdminCommand, Command, Config, Faults, LiveConfig, Sources, USAGE, watch};
 use crate::logging::{self, LogLevel};
 use crate::serve::{Listen, Server};
 use crate::shutdown;
@@ -25,6 +26,8 @@ pub enum Failure {
     Settings(Faults),
     /// The database cannot be brought up to date.
     Database(StartError),
+    /// Accounts are not changed as asked.
+    Admin(AdminError),
     /// A part of the server cannot be made.
     Compose(ComposeError),
     /// The certificate cannot be shown.
@@ -38,6 +41,7 @@ impl fmt::Display for Failure {
         match self {
             Self::Settings(faults) => write!(f, "{faults}"),
             Self::Database(err) => write!(f, "{err}"),
+            Self::Admin(err) => write!(f, "{err}"),
             Self::Compose(err) => write!(f, "{err}"),
             Self::Tls(err) => write!(f, "{err}"),
             Self::System(err) => f.write_str(err),
@@ -52,12 +56,20 @@ pub async fn run() -> Result<(), Failure> {
         Command::Help => say(USAGE),
         Command::Version => say(concat!("pia-server ", env!("CARGO_PKG_VERSION"), "\n")),
         Command::MigrateOnly => migrate(&sources).await,
+        Command::Admin(command) => admin(&sources, command).await,
         Command::Serve => serve(sources).await,
     }
 }
 
 fn say(text: &str) -> Result<(), Failure> {
     std::io::stdout().write_all(text.as_bytes()).map_err(system("standard output"))
+}
+
+/// Logs nothing: what came of it is told where it was asked for.
+async fn admin(sources: &Sources, command: AdminCommand) -> Result<(), Failure> {
+    let config = sources.read_for_admin().map_err(Failure::Settings)?;
+    let told = administer(&config, command, Arc::new(SystemClock)).await;
+    say(&told.map_err(Failure::Admin)?)
 }
 
 async fn migrate(sources: &Sources) -> Result<(), Failure> {

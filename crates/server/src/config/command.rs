@@ -4,16 +4,30 @@ use std::iter::{Enumerate, Peekable};
 use std::path::PathBuf;
 use std::slice::Iter;
 
+use super::admin_command::{AdminCommand, AdminWords};
 use super::fault::{Fault, Faults, Reason};
 
 /// What `--help` says.
 pub const USAGE: &str = "\
 Usage: pia-server [SWITCH] [SETTING]...
+       pia-server admin VERB [SETTING]...
 
 Without a switch the server starts. The switches do one thing and end:
   --migrate-only       apply pending migrations to the database
   --help, -h           show this text
   --version, -V        show the version
+
+What `admin` does to accounts, on the database of the settings:
+  grant EMAIL [--role ROLE]      gives a role: user, kb_manager, org_manager or
+                                 admin (the default)
+  list                           names the administrators
+  deactivate EMAIL               shuts somebody out, at once
+  reactivate EMAIL               lets them in again
+  invite [EMAIL] [--role ROLE] [--days N]
+                                 makes a link with which one account is made; it
+                                 is good for 7 days, and gives the role user
+  invitations                    lists the links that are good
+  revoke ID                      takes one of them back
 
 Where settings come from:
   --environment NAME   Development, Production (the default) or another name
@@ -24,12 +38,14 @@ Settings, which win over the environment and the files:
 ";
 
 /// What the process is asked to do.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Command {
     /// To serve until it is stopped.
     Serve,
     /// To bring the database up to date, and end.
     MigrateOnly,
+    /// To change accounts, and end.
+    Admin(AdminCommand),
     /// To say how it is called, and end.
     Help,
     /// To say which version it is, and end.
@@ -55,23 +71,45 @@ impl CommandLine {
             content_root: None,
             settings: Vec::new(),
         };
+        let mut admin = None;
         let mut faults = Vec::new();
         let mut rest = arguments.iter().enumerate().peekable();
         while let Some((index, argument)) = rest.next() {
-            if let Err(reason) = line.take(argument, &mut rest) {
+            if let Err(reason) = line.take(argument, &mut rest, &mut admin) {
                 // The argument itself is not told: it may be a secret.
                 let origin = format!("argument {} of the command line", index + 1);
                 faults.push(Fault::of_source(origin, reason));
             }
         }
+        match admin.map(AdminWords::command) {
+            Some(Ok(command)) => line.prefer(Command::Admin(command)),
+            Some(Err(reason)) => faults.push(Fault::of_source("the command line", reason)),
+            None => {}
+        }
         Faults::check(faults)?;
         Ok(line)
     }
 
-    fn take(&mut self, argument: &str, rest: &mut Rest<'_>) -> Result<(), Reason> {
+    fn take(
+        &mut self,
+        argument: &str,
+        rest: &mut Rest<'_>,
+        admin: &mut Option<AdminWords>,
+    ) -> Result<(), Reason> {
         if let Some(command) = switch(argument) {
             self.prefer(command);
             return Ok(());
+        }
+        match admin {
+            None if argument == "admin" => {
+                *admin = Some(AdminWords::default());
+                return Ok(());
+            }
+            Some(words) if !argument.starts_with('-') => {
+                words.word(argument);
+                return Ok(());
+            }
+            _ => {}
         }
         let unclear =
             || Reason::source("expected `--Section:Key=value` or a switch; `--help` shows which");
@@ -84,6 +122,10 @@ impl CommandLine {
             "environment" => self.environment = Some(value_of(value, rest)?),
             "content-root" | "contentroot" => {
                 self.content_root = Some(value_of(value, rest)?.into());
+            }
+            lower if AdminWords::takes(lower) => {
+                let words = admin.as_mut().ok_or_else(unclear)?;
+                words.option(lower, &value_of(value, rest)?)?;
             }
             lower if lower.contains(':') => {
                 self.settings.push((name.to_owned(), value_of(value, rest)?));
@@ -98,13 +140,14 @@ impl CommandLine {
 
     /// Whoever asks for help among other things gets help.
     fn prefer(&mut self, command: Command) {
-        let rank = |it| match it {
+        let rank = |it: &Command| match it {
             Command::Serve => 0,
             Command::MigrateOnly => 1,
-            Command::Version => 2,
-            Command::Help => 3,
+            Command::Admin(_) => 2,
+            Command::Version => 3,
+            Command::Help => 4,
         };
-        if rank(command) > rank(self.command) {
+        if rank(&command) > rank(&self.command) {
             self.command = command;
         }
     }

@@ -10,7 +10,7 @@ use super::environment::Environment;
 use super::fault::{Fault, Faults, Reason};
 use super::layers::Layer;
 use super::section::{Layered, Outcome, Section};
-use super::{Config, MigrationConfig, SECTIONS, unknown};
+use super::{AdminConfig, Config, MigrationConfig, SECTIONS, unknown};
 
 /// Variables that name the environment, the first that is set.
 const ENVIRONMENT: [&str; 3] = ["PIA_ENVIRONMENT", "ASPNETCORE_ENVIRONMENT", "DOTNET_ENVIRONMENT"];
@@ -83,6 +83,13 @@ impl Sources {
     pub fn read_for_migration(&self) -> Result<MigrationConfig, Faults> {
         let (config, outcome) = self.read_with(MigrationConfig::read)?;
         Ok(MigrationConfig { notices: outcome.notices, ..config })
+    }
+
+    /// What it takes to change accounts, and no more: what tokens are signed
+    /// with is not asked for.
+    pub fn read_for_admin(&self) -> Result<AdminConfig, Faults> {
+        let (config, _outcome) = self.read_with(AdminConfig::read)?;
+        Ok(config)
     }
 
     /// The files that may be there; they can be watched for changes.

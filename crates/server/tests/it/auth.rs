@@ -1,6 +1,7 @@
 //! Accounts, signing in, and staying so.
 
 pub(crate) mod app_passwords;
+mod deactivated;
 mod declaration;
 mod devices;
 mod factors;
@@ -9,6 +10,7 @@ mod history;
 mod hosted;
 mod instances;
 mod passwords;
+mod invitations;
 mod registration;
 mod sessions;
 mod sign_in;

@@ -8,7 +8,9 @@ use std::sync::Arc;
 use actix_web::dev::ServerHandle;
 use pia_kernel::{Clock, SystemClock};
 use pia_policy::{Edition, SigningKey, Terms};
-use pia_server::{Config, Listen, LiveConfig, Server, Sources, compose};
+use pia_server::{
+    AdminError, Command, Config, Listen, LiveConfig, Server, Sources, administer, compose,
+};
 use pia_testkit::databases::Fresh;
 use pia_web::TrustedProxies;
 use serde_json::json;
@@ -176,6 +178,31 @@ impl TestApp {
         let folder = Path::new(file).parent().expect("a folder");
         let entries = folder.read_dir().expect("a folder");
         entries.map(|it| it.expect("an entry").path()).collect()
+    }
+
+    /// Does what `pia-server admin …` does, as another process would.
+    pub(crate) async fn admin(&self, line: &str) -> Result<String, AdminError> {
+        self.admin_at(line, Arc::new(SystemClock)).await
+    }
+
+    /// The same by another clock.
+    pub(crate) async fn admin_at(
+        &self,
+        line: &str,
+        clock: Arc<dyn Clock>,
+    ) -> Result<String, AdminError> {
+        let words = std::iter::once("admin").chain(line.split(' '));
+        let words: Vec<String> = words.map(str::to_owned).collect();
+        let (command, _) = Sources::of(Vec::new(), &words).expect("a command");
+        let Command::Admin(command) = command else { panic!("{command:?}") };
+        let config = self.sources.read_for_admin().expect("settings");
+        administer(&config, command, clock).await
+    }
+
+    /// The token in the file that lets whoever reads it set the server up.
+    pub(crate) fn setup_token(&self) -> Option<String> {
+        let token = std::fs::read_to_string(self.dir.join(".setup-token")).ok()?;
+        Some(token.trim().to_owned())
     }
 
     /// Somebody without an account.

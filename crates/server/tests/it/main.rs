@@ -11,6 +11,7 @@ mod letters;
 mod patience;
 mod relay;
 
+mod admin;
 mod ai_chat;
 mod ai_failures;
 mod ai_memory;
@@ -32,4 +33,5 @@ mod process;
 mod program;
 mod routes;
 mod settings;
+mod setup;
 mod tls;

@@ -59,6 +59,12 @@ impl Call {
         Self { dir, variables: Vec::new(), arguments: Vec::new() }
     }
 
+    /// Another call in the same folder, with the same variables.
+    pub(crate) fn beside(&self) -> Self {
+        let (dir, variables) = (Arc::clone(&self.dir), self.variables.clone());
+        Self { dir, variables, arguments: Vec::new() }
+    }
+
     fn with_all(self, variables: &[(&str, &str)]) -> Self {
         variables.iter().fold(self, |call, (name, value)| call.with(name, value))
     }

@@ -2,6 +2,9 @@
 
 use std::path::Path;
 
+use pia_identity::Role;
+use pia_kernel::InvitationId;
+
 use super::*;
 
 fn of(arguments: &[&str]) -> Result<(Command, Sources), Faults> {
@@ -113,6 +116,68 @@ fn the_content_root_is_a_folder_that_is_there() {
     assert_eq!((by_argument.as_path(), by_variable.as_path()), (dir.path(), dir.path()));
     assert!(by_argument.join(Path::new("x")).is_absolute());
     assert_eq!(nowhere, "SVC-CFG-001 the content root: expected a folder");
+}
+
+#[test]
+fn what_is_done_to_accounts_stands_behind_a_word() {
+    let (id, ada) = (uuid::Uuid::now_v7(), || "ada@example.org".to_owned());
+    let invite = |email, role, days| AdminCommand::Invite { email, role, days };
+    for (line, expected) in [
+        ("grant ada@example.org", AdminCommand::Grant { email: ada(), role: Role::Admin }),
+        (
+            "grant --role kb-manager ada@example.org",
+            AdminCommand::Grant { email: ada(), role: Role::KbManager },
+        ),
+        ("list", AdminCommand::List),
+        ("deactivate ada@example.org", AdminCommand::Deactivate { email: ada() }),
+        ("reactivate ada@example.org", AdminCommand::Reactivate { email: ada() }),
+        ("invite", invite(None, Role::User, 7)),
+        ("invite ada@example.org --days=30 --role ADMIN", invite(Some(ada()), Role::Admin, 30)),
+        ("invitations", AdminCommand::Invitations),
+        (&format!("revoke {id}"), AdminCommand::Revoke { id: InvitationId(id) }),
+    ] {
+        let arguments: Vec<&str> =
+            ["--Ai:Model=m", "admin"].into_iter().chain(line.split(' ')).collect();
+        let (command, sources) = of(&[&arguments[..], &["--Ai:ApiKey", "k"]].concat()).unwrap();
+
+        assert_eq!(command, Command::Admin(expected), "{line}");
+        assert_eq!(sources.arguments.len(), 2, "{line}");
+    }
+}
+
+#[test]
+fn what_stands_behind_that_word_and_means_nothing_is_refused_and_not_repeated() {
+    for line in [
+        "",
+        "s3cret",
+        "grant",
+        "grant ada@example.org s3cret",
+        "grant ada@example.org --role s3cret",
+        "grant ada@example.org --days 5",
+        "list s3cret",
+        "list --role user",
+        "deactivate ada@example.org --role user",
+        "invite ada@example.org s3cret",
+        "invite --days 0",
+        "invite --days 366",
+        "invite --days s3cret",
+        "revoke s3cret",
+        "invite --role",
+        "list --s3cret",
+        "list -s3cret",
+    ] {
+        let words = line.split(' ').filter(|it| !it.is_empty());
+        let arguments: Vec<&str> = std::iter::once("admin").chain(words).collect();
+
+        let told = of(&arguments).unwrap_err().to_string();
+
+        assert!(told.starts_with("SVC-CFG-001 ") && told.contains("expected "), "{told}");
+        assert!(!told.contains("s3cret"), "{told}");
+    }
+    for arguments in [&["--role", "admin"][..], &["--days=5"], &["grant", "ada@example.org"]] {
+        assert!(of(arguments).is_err(), "{arguments:?}");
+    }
+    assert_eq!(of(&["admin", "list", "--help"]).unwrap().0, Command::Help);
 }
 
 #[test]

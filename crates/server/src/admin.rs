@@ -1,0 +1,179 @@
+//! `pia-server admin …`: changes accounts beside a running server.
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+use std::time::Duration;
+
+use pia_identity::{
+    Invitation, InvitationEntry, Invitations, InviteError, Member, Role, RoleError, Roles,
+    Standings,
+};
+use pia_kernel::{Clock, InvitationId, Live, Page, Place, Unavailable};
+use pia_policy::VerifyingKey;
+use pia_sealing::{AcceptNew, KeyError, ServerSeal};
+use pia_storage::StartError;
+use pia_storage_identity::{SqlAccounts, SqlInvitations, SqlRoles};
+
+use crate::compose::master_keys;
+use crate::config::{AdminCommand, AdminConfig};
+use crate::licence::{LicenceFile, LicenceSeats};
+
+const DAY: Duration = Duration::from_hours(24);
+/// As many invitations as are read at once.
+const PART: u16 = 200;
+
+/// Why accounts are not changed as asked.
+#[derive(Debug, thiserror::Error)]
+pub enum AdminError {
+    /// The database is not there, or not as it must be.
+    #[error(transparent)]
+    Database(#[from] StartError),
+    /// The master key is not the one that the data was sealed with.
+    #[error(transparent)]
+    MasterKey(#[from] KeyError),
+    /// The account stays as it was.
+    #[error("nothing was changed: {0}")]
+    Role(#[from] RoleError),
+    /// Nobody was invited.
+    #[error("nobody was invited: {}", reason(.0))]
+    Invite(#[from] InviteError),
+    /// There is nothing to take back.
+    #[error("there is no such invitation; it may have been used")]
+    NoInvitation,
+    /// The database did not answer.
+    #[error(transparent)]
+    Unavailable(#[from] Unavailable),
+}
+
+fn reason(err: &InviteError) -> String {
+    match err {
+        InviteError::Invalid(fault) => fault.message.clone(),
+        other => other.to_string(),
+    }
+}
+
+/// What changes accounts, without a server round it.
+struct Desk {
+    roles: Roles,
+    invitations: Invitations,
+}
+
+/// Does it, and answers what is to be told of it. A running server sees it
+/// within the few seconds for which it remembers accounts.
+pub async fn administer(
+    config: &AdminConfig,
+    command: AdminCommand,
+    clock: Arc<dyn Clock>,
+) -> Result<String, AdminError> {
+    let desk = Desk::open(config, clock).await?;
+    match command {
+        AdminCommand::Grant { email, role } => desk.grant(&email, role).await,
+        AdminCommand::List => desk.list().await,
+        AdminCommand::Deactivate { email } => desk.deactivate(&email).await,
+        AdminCommand::Reactivate { email } => desk.reactivate(&email).await,
+        AdminCommand::Invite { email, role, days } => desk.invite(email, role, days).await,
+        AdminCommand::Invitations => desk.invitations().await,
+        AdminCommand::Revoke { id } => desk.revoke(id).await,
+    }
+}
+
+impl Desk {
+    async fn open(config: &AdminConfig, clock: Arc<dyn Clock>) -> Result<Self, AdminError> {
+        let db = pia_storage::start(config.database.startup.clone()).await?;
+        // Never a new one: what the old one sealed is the server's to give up.
+        let keys = master_keys(&config.encryption, AcceptNew::No, &db).await?;
+        let db = db.with_effects(ServerSeal::new(keys), Live::new(false));
+        let path = config.license.path.clone();
+        let licence = LicenceFile::open(path, VerifyingKey::built_in(), Arc::clone(&clock));
+        let seats = Arc::new(LicenceSeats::new(licence.state(), Arc::clone(&clock)));
+        let accounts = Arc::new(SqlAccounts::new(db.clone()));
+        let standings = Standings::new(accounts, Arc::clone(&clock));
+        let store = Arc::new(SqlRoles::new(db.clone()));
+        let public_url = config.server.public_url.to_string();
+        let invitations = Arc::new(SqlInvitations::new(db));
+        Ok(Self {
+            roles: Roles::new(store, seats, standings, Arc::clone(&clock)),
+            invitations: Invitations::new(invitations, public_url, clock),
+        })
+    }
+
+    async fn grant(&self, email: &str, role: Role) -> Result<String, AdminError> {
+        let Member { user, email, deactivated_at, .. } = self.roles.member(email).await?;
+        self.roles.grant(None, user, role).await?;
+        let asleep = match deactivated_at {
+            Some(_) => " The account is deactivated; `admin reactivate` lets its owner in.",
+            None => "",
+        };
+        Ok(format!("{email} has the role {}.{asleep}\n", role.name()))
+    }
+
+    async fn list(&self) -> Result<String, AdminError> {
+        let admins = self.roles.admins().await?;
+        if admins.is_empty() {
+            return Ok("There is no administrator; `admin grant EMAIL` makes one.\n".to_owned());
+        }
+        let mut told = String::new();
+        for Member { email, deactivated_at, .. } in admins {
+            let since = deactivated_at.map(|it| format!(" (deactivated {it})")).unwrap_or_default();
+            line(&mut told, format_args!("{email}{since}"));
+        }
+        Ok(told)
+    }
+
+    async fn deactivate(&self, email: &str) -> Result<String, AdminError> {
+        let Member { user, email, .. } = self.roles.member(email).await?;
+        self.roles.deactivate(None, user).await?;
+        Ok(format!("{email} is deactivated, and signed out everywhere.\n"))
+    }
+
+    async fn reactivate(&self, email: &str) -> Result<String, AdminError> {
+        let Member { user, email, .. } = self.roles.member(email).await?;
+        self.roles.reactivate(None, user).await?;
+        Ok(format!("{email} may sign in again.\n"))
+    }
+
+    async fn invite(
+        &self,
+        email: Option<String>,
+        role: Role,
+        days: u16,
+    ) -> Result<String, AdminError> {
+        let lifetime = DAY * u32::from(days);
+        let invitation = Invitation { email, role, group: None, lifetime };
+        let made = self.invitations.create(None, invitation).await?;
+        let (id, end, link) = (made.id, made.expires_at, made.link.expose());
+        Ok(format!(
+            "Invitation {id}, with the role {}, good once until {end}:\n{link}\n",
+            role.name()
+        ))
+    }
+
+    async fn invitations(&self) -> Result<String, AdminError> {
+        let (mut told, mut after) = (String::new(), None);
+        loop {
+            let part = self.invitations.page(Page { limit: PART, after }).await?;
+            for InvitationEntry { id, email, role, expires_at, .. } in &part {
+                let whom = email.as_deref().unwrap_or("whoever has the link");
+                let role = role.name();
+                line(&mut told, format_args!("{id} for {whom}, {role}, until {expires_at}"));
+            }
+            after = part.last().map(|it| Place { at: it.at, id: it.id.0 });
+            if part.len() < usize::from(PART) {
+                break;
+            }
+        }
+        if told.is_empty() { Ok("There is no invitation.\n".to_owned()) } else { Ok(told) }
+    }
+
+    async fn revoke(&self, id: InvitationId) -> Result<String, AdminError> {
+        if !self.invitations.revoke(None, id).await? {
+            return Err(AdminError::NoInvitation);
+        }
+        Ok(format!("Invitation {id} is good no more.\n"))
+    }
+}
+
+fn line(told: &mut String, text: std::fmt::Arguments<'_>) {
+    // A text takes all that is written to it.
+    let _infallible = writeln!(told, "{text}");
+}

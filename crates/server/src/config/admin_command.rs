@@ -1,0 +1,112 @@
+//! `pia-server admin …`: what is done to accounts, and then it ends.
+
+use pia_identity::Role;
+use pia_kernel::InvitationId;
+
+use super::fault::Reason;
+
+const VERBS: &str = "expected after `admin` one of grant, list, deactivate, reactivate, invite, \
+                     invitations, revoke; `--help` shows what follows them";
+const ROLES: &str = "expected one of user, kb_manager, org_manager, admin";
+/// How long an invitation is good that nobody says more of.
+const DAYS: u16 = 7;
+const MOST_DAYS: u16 = 365;
+
+/// What is done to accounts from the command line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum AdminCommand {
+    /// Gives somebody a role.
+    Grant {
+        /// Their address.
+        email: String,
+        /// Which one.
+        role: Role,
+    },
+    /// Names the administrators.
+    List,
+    /// Shuts somebody out.
+    Deactivate {
+        /// Their address.
+        email: String,
+    },
+    /// Lets somebody in again.
+    Reactivate {
+        /// Their address.
+        email: String,
+    },
+    /// Invites somebody to make an account.
+    Invite {
+        /// Their address; whoever has the link if there is none.
+        email: Option<String>,
+        /// What they may do.
+        role: Role,
+        /// How many days the invitation is good.
+        days: u16,
+    },
+    /// Lists the invitations that are good.
+    Invitations,
+    /// Takes an invitation back.
+    Revoke {
+        /// Which one.
+        id: InvitationId,
+    },
+}
+
+/// What stands behind `admin`, as far as it was read.
+#[derive(Default)]
+pub(super) struct AdminWords {
+    words: Vec<String>,
+    role: Option<Role>,
+    days: Option<u16>,
+}
+
+impl AdminWords {
+    pub(super) fn word(&mut self, word: &str) {
+        self.words.push(word.to_owned());
+    }
+
+    /// Takes `--role` and `--days`. Answers whether it is one of them.
+    pub(super) fn takes(name: &str) -> bool {
+        matches!(name, "role" | "days")
+    }
+
+    pub(super) fn option(&mut self, name: &str, value: &str) -> Result<(), Reason> {
+        if name == "role" {
+            let role = Role::of_name(&value.to_ascii_lowercase().replace('-', "_"));
+            self.role = Some(role.ok_or(Reason::source(ROLES))?);
+            return Ok(());
+        }
+        let days = value.parse().ok().filter(|it| (1..=MOST_DAYS).contains(it));
+        self.days = Some(days.ok_or(Reason::source("expected a number of days, 1 to 365"))?);
+        Ok(())
+    }
+
+    /// What all of it means.
+    pub(super) fn command(self) -> Result<AdminCommand, Reason> {
+        let Self { words, role, days } = self;
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        let no_options = role.is_none() && days.is_none();
+        let owned = |email: &&str| (*email).to_owned();
+        let command = match words.as_slice() {
+            ["grant", email] if days.is_none() => {
+                AdminCommand::Grant { email: owned(email), role: role.unwrap_or(Role::Admin) }
+            }
+            ["invite", email @ ..] if email.len() <= 1 => AdminCommand::Invite {
+                email: email.first().map(owned),
+                role: role.unwrap_or_default(),
+                days: days.unwrap_or(DAYS),
+            },
+            ["list"] if no_options => AdminCommand::List,
+            ["deactivate", email] if no_options => AdminCommand::Deactivate { email: owned(email) },
+            ["reactivate", email] if no_options => AdminCommand::Reactivate { email: owned(email) },
+            ["invitations"] if no_options => AdminCommand::Invitations,
+            ["revoke", id] if no_options => {
+                let id = uuid::Uuid::parse_str(id).map(InvitationId);
+                let unclear = |_says_no_more| Reason::source("expected an invitation's id");
+                AdminCommand::Revoke { id: id.map_err(unclear)? }
+            }
+            _ => return Err(Reason::source(VERBS)),
+        };
+        Ok(command)
+    }
+}
