@@ -211,11 +211,5 @@ fn begin(
         clock: Arc::clone(clock),
     };
     tasks.spawn(housekeeping.run(stop.clone()));
-    let (watch, stop) = (setup.clone().watch(), stop.clone());
-    tasks.spawn(async move {
-        tokio::select! {
-            () = watch => {}
-            () = stop.cancelled() => {}
-        }
-    });
+    tasks.spawn(setup.clone().watch(stop.clone()));
 }

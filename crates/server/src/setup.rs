@@ -13,6 +13,7 @@ use pia_identity::SetupToken;
 use pia_kernel::{Secret, Unavailable};
 use pia_policy::{InstallError, Licence, LicenceDesk, SetupStanding};
 use tokio::time::MissedTickBehavior;
+use tokio_util::sync::CancellationToken;
 
 use crate::licence::LicenceFile;
 use token::{TokenFile, WaitsFor};
@@ -47,12 +48,16 @@ impl Setup {
     }
 
     /// Looks once a second whether the licence was replaced or has ended, and
-    /// whether there is an administrator, for as long as it is polled.
-    pub async fn watch(self) {
+    /// whether there is an administrator, until stopped.
+    pub async fn watch(self, stop: CancellationToken) {
         let mut tick = tokio::time::interval(LOOK_EVERY);
         tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
-            tick.tick().await;
+            tokio::select! {
+                () = stop.cancelled() => return,
+                _ = tick.tick() => {}
+            }
+            // Beside no `select!`: a query is not cut half-way.
             self.admins.look_again().await;
             let setup = self.clone();
             if let Err(err) = tokio::task::spawn_blocking(move || setup.look()).await {

@@ -306,7 +306,7 @@ async fn an_administrator_who_was_made_elsewhere_ends_the_token() {
     };
 
     tokio::select! {
-        () = setup.clone().watch() => panic!("it ended"),
+        () = setup.clone().watch(CancellationToken::new()) => panic!("it ended"),
         () = noticed => {}
     }
 }
@@ -361,7 +361,7 @@ async fn the_watch_looks_at_once_and_goes_on() {
     };
 
     tokio::select! {
-        () = setup.clone().watch() => panic!("it ended"),
+        () = setup.clone().watch(CancellationToken::new()) => panic!("it ended"),
         () = noticed => {}
     }
 }
