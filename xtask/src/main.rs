@@ -3,6 +3,7 @@
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command line talks to its user")]
 
 mod bench;
+mod chromium;
 mod ci;
 mod codegen;
 mod command;

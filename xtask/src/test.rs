@@ -1,5 +1,6 @@
 //! `cargo xtask test`
 
+use crate::chromium;
 use crate::command::cargo;
 use crate::interrupt::Interrupt;
 use crate::job::Job;
@@ -16,6 +17,7 @@ const AIOSMTPD: &str = "aiosmtpd==1.4.6";
 /// Every test, on SQLite and on a PostgreSQL that lives as long as they run.
 pub(crate) fn run(args: Vec<String>, interrupt: &Interrupt) -> Outcome {
     let python = Venv::with("test-peers", &[OPENAI, AIOSMTPD])?;
+    let chromedriver = chromium::driver()?;
     let cluster = Cluster::for_tests(interrupt)?;
     let mut tests = cargo();
     tests
@@ -23,7 +25,8 @@ pub(crate) fn run(args: Vec<String>, interrupt: &Interrupt) -> Outcome {
         .args(selection(args))
         .current_dir(places::root())
         .env("TEST_POSTGRES_URL", cluster.url())
-        .env("TEST_PYTHON", python.program("python"));
+        .env("TEST_PYTHON", python.program("python"))
+        .env("TEST_CHROMEDRIVER", chromedriver);
     Job::run(&mut tests, interrupt)
 }
 

@@ -103,7 +103,10 @@ impl Client {
         headers: &[(&str, &str)],
         body: &[u8],
     ) -> TcpStream {
-        let mut head = format!("{method} {path} HTTP/1.1\r\nhost: test\r\nconnection: close\r\n");
+        let mut head = format!("{method} {path} HTTP/1.1\r\nconnection: close\r\n");
+        if !headers.iter().any(|(name, _)| *name == "host") {
+            head.push_str("host: test\r\n");
+        }
         let lengthless =
             headers.iter().any(|(name, _)| ["transfer-encoding", "content-length"].contains(name));
         if !lengthless && (!body.is_empty() || method == "POST") {
@@ -131,7 +134,8 @@ impl Client {
 fn whole(raw: &[u8]) -> bool {
     let Some(end) = raw.windows(4).position(|it| it == b"\r\n\r\n") else { return false };
     let head = String::from_utf8_lossy(&raw[..end]).to_ascii_lowercase();
-    let length = head.lines().find_map(|it| it.strip_prefix("content-length: ")?.parse().ok());
+    let length =
+        head.lines().find_map(|it| it.strip_prefix("content-length:")?.trim().parse().ok());
     length.is_some_and(|it: usize| raw.len() >= end + 4 + it)
 }
 

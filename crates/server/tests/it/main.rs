@@ -5,6 +5,7 @@
 mod ai_client;
 mod ai_peer;
 mod both;
+mod browser;
 mod client;
 mod harness;
 mod letters;
@@ -29,6 +30,7 @@ mod master_key;
 mod migrations;
 mod openai_sdk;
 mod operator;
+mod pages;
 mod process;
 mod program;
 mod routes;

@@ -1,0 +1,23 @@
+//! A browser to look at pages with.
+
+use std::path::PathBuf;
+
+use crate::command::found;
+use crate::debian;
+use crate::outcome::Outcome;
+
+/// What browsers that the driver knows are called.
+const BROWSERS: [&str; 4] = ["chromium", "chromium-browser", "google-chrome", "chrome"];
+
+/// The program that drives Chromium, installed with it if need be.
+pub(crate) fn driver() -> Outcome<PathBuf> {
+    let installed = || {
+        let driver = found("chromedriver");
+        driver.filter(|_| BROWSERS.iter().any(|it| found(it).is_some()))
+    };
+    if let Some(driver) = installed() {
+        return Ok(driver);
+    }
+    debian::install("Chromium with its driver", &["chromium", "chromium-driver"])?;
+    installed().ok_or_else(|| "the package chromium-driver brought no driver".into())
+}
