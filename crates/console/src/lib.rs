@@ -1,11 +1,20 @@
-//! Pages for operators: so far the one that sets the server up.
+//! Pages that a browser opens: the one that sets the server up, and those by
+//! which people come to an account and back into it.
 
+mod accounts;
 mod administrator;
+mod auth;
 mod console;
+mod form;
 mod page;
 mod refusal;
 mod routes;
 mod setup;
+#[cfg(test)]
+mod testing;
+mod texts;
 
+pub use accounts::{AccountDesk, Applicant, Joined, LinkAsked, NewPassword, PasswordReset, Verified};
+pub use auth::readable;
 pub use console::Console;
 pub use routes::routes;

@@ -1,5 +1,7 @@
 //! Which pages there are, and who may open them.
 
+mod auth;
+
 use actix_web::http::Method;
 use pia_web::{Access, Answer, Budget, Charge, Docs, Licensing, Route};
 
@@ -10,7 +12,8 @@ const KIB: usize = 1024;
 /// The console's routes. Whoever can reach the server may open them: the
 /// operator has no account before it is set up, but knows the setup token.
 pub fn routes() -> Vec<Route> {
-    vec![show(), style(), submit(), upload(), appoint()]
+    let setup = [show(), style(), submit(), upload(), appoint()];
+    setup.into_iter().chain(auth::routes()).collect()
 }
 
 fn show() -> Route {

@@ -1,9 +1,14 @@
-//! Where one domain asks for what another does.
+//! Where one domain asks for what another does, or a surface for what no
+//! domain names as it does.
+
+mod page_accounts;
 
 use async_trait::async_trait;
 use pia_identity::SecretBox;
 use pia_kernel::{Secret, Unavailable, UserId};
 use pia_sealing::{OpenError, Place, Sealer};
+
+pub(crate) use page_accounts::PageAccounts;
 
 /// Identity's secrets, sealed under the master key.
 pub(crate) struct SealedSecrets(pub(crate) Sealer);

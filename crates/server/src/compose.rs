@@ -24,6 +24,7 @@ use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use crate::bridges::PageAccounts;
 use crate::config::{Encryption, LiveConfig};
 use crate::housekeeping::Housekeeping;
 use crate::licence::LicenceFile;
@@ -130,6 +131,10 @@ pub async fn compose(config: &LiveConfig, clock: Arc<dyn Clock>) -> Result<App, 
     mail::begin(config, &db, (&tasks, &stop), &metrics, (mail, &clock));
 
     let readiness = Looks::new(db, licence.state(), Arc::clone(&clock));
+    let accounts = PageAccounts {
+        registration: identity.registration.clone(),
+        rules: config.follow(|it| it.local_auth.registration.clone()),
+    };
     let api = Api {
         registration: identity.registration,
         sign_in: identity.sign_in,
@@ -163,8 +168,13 @@ pub async fn compose(config: &LiveConfig, clock: Arc<dyn Clock>) -> Result<App, 
         clock,
         runner: runner.clone(),
     };
-    let first_admin = people.first_admin;
-    let console = Console { desk: Arc::new(setup), first_admin, runner: runner.clone() };
+    let console = Console {
+        desk: Arc::new(setup),
+        first_admin: people.first_admin,
+        accounts: Arc::new(accounts),
+        public_url: start.server.public_url.to_string(),
+        runner: runner.clone(),
+    };
     let background = Background { stop, tasks, runner, usage };
     Ok(App { api, console, gates, metrics, ai, background })
 }

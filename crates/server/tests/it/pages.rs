@@ -1,54 +1,138 @@
-//! The pages, as a browser shows them.
+//! The pages, over the wire and as a browser shows them.
 
-use serde_json::json;
+mod browsed;
 
-use crate::browser::{Browser, ENTER, TAB};
-use crate::harness::{Setting, TestApp};
 use pia_testkit::databases::Fresh;
 
-impl Browser {
-    /// The name of the control that has the focus.
-    async fn focus(&self) -> String {
-        let focused = self.focused().await;
-        self.property(&focused, "name").await.as_str().unwrap_or_default().to_owned()
-    }
+use crate::both::on_both_databases;
+use crate::client::Answer;
+use crate::harness::{PASSWORD, Setting, TestApp};
 
-    async fn main_text(&self) -> String {
-        let main = self.find("main").await;
-        self.text(&main).await
-    }
+on_both_databases! { who_registers_on_the_page_can_sign_in }
 
-    /// Nothing but the answer's own status, which is meant.
-    async fn found_nothing_wrong(&self) {
-        let mut complaints = self.complaints().await;
-        complaints.retain(|it| !it.contains("the server responded with a status of 4"));
-        assert!(complaints.is_empty(), "{complaints:?}");
-    }
+const REGISTER: &str = "/auth/register.html";
+const HTML: (&str, &str) = ("accept", "text/html,application/xhtml+xml,*/*;q=0.8");
+const FORM: (&str, &str) = ("content-type", "application/x-www-form-urlencoded");
+
+fn form(fields: &[(&str, &str)]) -> String {
+    url::form_urlencoded::Serializer::new(String::new()).extend_pairs(fields).finish()
 }
 
-fn address(app: &TestApp, path: &str) -> String {
-    format!("http://{}{path}", app.addr)
+async fn submit(app: &TestApp, path: &str, fields: &[(&str, &str)]) -> Answer {
+    let body = form(fields);
+    app.stranger().send("POST", path, &[FORM, HTML], body.as_bytes()).await
+}
+
+async fn open(app: &TestApp, path: &str) -> Answer {
+    app.stranger().send("GET", path, &[HTML], b"").await
+}
+
+fn is_page(answer: &Answer) -> bool {
+    answer.header("content-type") == Some("text/html; charset=utf-8")
+        && answer.header("cache-control") == Some("no-store")
+        && answer.text().starts_with("<!doctype html>")
+}
+
+async fn who_registers_on_the_page_can_sign_in(database: Fresh) {
+    let app = Setting::on(database).start().await;
+    let ada = [("email", "ada@example.org"), ("password", PASSWORD), ("displayName", "Ada")];
+
+    let made = submit(&app, REGISTER, &ada).await;
+    let again = submit(&app, REGISTER, &ada).await;
+    let weak = submit(&app, REGISTER, &[("email", "b@example.org"), ("password", "ada")]).await;
+
+    assert_eq!((made.status, again.status, weak.status), (200, 409, 400));
+    for page in [&made, &again, &weak] {
+        assert!(is_page(page), "{}", page.text());
+        assert!(!page.text().contains(PASSWORD), "{}", page.text());
+    }
+    assert!(made.text().contains("Your account is ready"), "{}", made.text());
+    assert!(again.text().contains("There is an account with this address"), "{}", again.text());
+    let envelope = serde_json::json!({ "email": "ada@example.org", "password": PASSWORD });
+    let signed_in = app.stranger().post("/auth/login/local", &envelope).await;
+    assert_eq!(signed_in.body["user"]["displayName"], "Ada", "{}", signed_in.text());
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_set_up_page_needs_neither_mouse_nor_a_wide_window() {
+async fn the_page_asks_for_what_the_operator_wants_at_the_moment() {
+    let app = Setting::on(Fresh::sqlite()).start().await;
+    let before = open(&app, REGISTER).await.text();
+
+    let rules = serde_json::json!({ "LocalAuth": {
+        "RequireBusinessDeclaration": true,
+        "MinimumPasswordLength": 12,
+    } });
+    app.reload(&rules);
+    let after = open(&app, REGISTER).await.text();
+    let refused =
+        submit(&app, REGISTER, &[("email", "a@example.org"), ("password", PASSWORD)]).await;
+
+    assert!(before.contains("At least 8 characters") && !before.contains("customerType"));
+    assert!(after.contains("At least 12 characters") && after.contains("customerType"));
+    assert_eq!(refused.status, 400);
+    assert!(refused.text().contains("Say whether you use Pia"), "{}", refused.text());
+    app.reload(&serde_json::json!({ "LocalAuth": { "Registration": "closed" } }));
+    assert!(open(&app, REGISTER).await.text().contains("No new accounts here"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pages_and_their_style_are_there_below_a_base_path() {
+    let app = Setting::on(Fresh::sqlite()).with("Server__BasePath", "/pia").start().await;
+
+    for path in ["/pia/auth/register.html", "/auth/register.html?lang=de"] {
+        assert!(is_page(&open(&app, path).await), "{path}");
+    }
+    let style = open(&app, "/pia/auth/style.css").await;
+    assert_eq!(style.header("content-type"), Some("text/css; charset=utf-8"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_the_gates_refuse_is_a_page_for_browsers_and_json_for_programs() {
+    let app = Setting::on(Fresh::sqlite()).with("RateLimits__Auth", 1).start().await;
+    let first = submit(&app, REGISTER, &[]).await;
+
+    let long = format!("email={}", "x".repeat(17 * 1024));
+    let page = submit(&app, REGISTER, &[]).await;
+    let program = app.stranger().send("POST", REGISTER, &[FORM], b"").await;
+    let wrong_method = app.stranger().send("DELETE", REGISTER, &[HTML], b"").await;
+    let elsewhere = app.stranger().send("GET", "/auth/me", &[HTML], b"").await;
+
+    assert_eq!((first.status, page.status), (400, 429));
+    assert!(is_page(&page) && page.text().contains("Too many tries"), "{}", page.text());
+    assert!(page.header("retry-after").is_some());
+    assert_eq!(program.refusal(), (429, "rate_limited"));
+    assert!(wrong_method.status == 405 && is_page(&wrong_method));
+    assert_eq!(wrong_method.header("allow"), Some("GET, HEAD, POST"));
+    assert_eq!(elsewhere.refusal(), (401, "unauthorized"));
+    let roomy = Setting::on(Fresh::sqlite()).start().await;
+    let refused = roomy.stranger().send("POST", REGISTER, &[FORM, HTML], long.as_bytes()).await;
+    assert!(refused.status == 413 && is_page(&refused), "{}", refused.text());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn without_a_licence_there_are_no_pages_but_their_style() {
     let app = Setting::on(Fresh::sqlite()).licensed(None).start().await;
-    let browser = Browser::start("en").await;
-    browser.resize(320, 640).await;
 
-    browser.goto(&address(&app, "/admin/setup")).await;
-    browser.press([TAB]).await;
-    let first = browser.focus().await;
-    browser.press("a guess".chars().chain([TAB])).await;
-    let second = browser.focus().await;
-    browser.press("no licence".chars().chain([TAB, ENTER])).await;
-    let alert = browser.find("[role=alert]").await;
+    let page = open(&app, REGISTER).await;
 
-    assert_eq!((first.as_str(), second.as_str()), ("token", "license"));
-    assert!(browser.text(&alert).await.contains("The setup token is wrong"));
-    assert_eq!(browser.title().await, "Not accepted: Set up this server");
-    assert_eq!(browser.url().await, address(&app, "/admin/setup"));
-    let sideways = "return document.documentElement.scrollWidth - innerWidth > 0";
-    assert_eq!(browser.run(sideways, json!([])).await, false);
-    browser.found_nothing_wrong().await;
+    assert!(page.status == 403 && is_page(&page), "{}", page.text());
+    assert!(page.text().contains("The licence of this server"), "{}", page.text());
+    assert_eq!(open(&app, "/auth/style.css").await.status, 200);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn forms_that_make_no_sense_are_answered_by_pages() {
+    let app = Setting::on(Fresh::sqlite()).start().await;
+
+    for page in ["register", "forgot-password", "reset-password", "verify-email"] {
+        let path = format!("/auth/{page}.html");
+        for body in [&b"email=a&email=b&token=a&token=b"[..], b"%00%ff=%00&=&&&", b"\xff\xfe\x00"] {
+            let answer = app.stranger().send("POST", &path, &[FORM, HTML], body).await;
+
+            assert!(answer.status == 400 && is_page(&answer), "{path}: {}", answer.text());
+        }
+        let foreign = ("sec-fetch-site", "cross-site");
+        let answer = app.stranger().send("POST", &path, &[FORM, HTML, foreign], b"").await;
+        assert!(answer.status == 403 && is_page(&answer), "{path}: {}", answer.text());
+    }
 }

@@ -49,6 +49,16 @@ const MEANT: &str = "
     POST /admin/setup              anyone    unlicensed auth
     POST /admin/setup/license      anyone    unlicensed auth
     POST /admin/setup/administrator  anyone  licensed   auth
+    GET  /auth/style.css           anyone    unlicensed global
+    GET  /auth/register.html       anyone    ended      global
+    POST /auth/register.html       anyone    licensed   auth
+    GET  /auth/forgot-password.html  anyone  ended      global
+    POST /auth/forgot-password.html  anyone  ended      auth
+    GET  /auth/reset-password.html  anyone   ended      global
+    POST /auth/reset-password.html  anyone   ended      auth
+    GET  /auth/verify-email.html   anyone    ended      global
+    POST /auth/verify-email.html   anyone    ended      auth
+    GET  /auth/error               anyone    ended      global
 ";
 
 fn table() -> Vec<Route> {

@@ -1,0 +1,21 @@
+//! The pages by which people come to an account and back into it.
+//!
+//! They need no script. What is said on them is in `texts`.
+
+pub(crate) mod error;
+pub(crate) mod forgot_password;
+mod form;
+mod frame;
+mod notice;
+mod readable;
+pub(crate) mod register;
+pub(crate) mod reset_password;
+mod same_site;
+mod sent;
+pub(crate) mod verify_email;
+mod visit;
+
+pub use readable::readable;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,22 @@
+//! `/auth/error`: where a sign-in in the browser that failed ends.
+
+use actix_web::http::StatusCode;
+use actix_web::{HttpRequest, HttpResponse};
+
+use super::notice::Notice;
+use super::visit::Visit;
+
+/// Says why, as far as the reason is one that we know.
+pub(crate) async fn show(request: HttpRequest) -> HttpResponse {
+    let (frame, query) = match Visit::of(&request).query() {
+        Ok(visit) => visit,
+        Err(page) => return *page,
+    };
+    let texts = &frame.texts.reasons;
+    let says = vec![texts.of(&query.reason), texts.then];
+    let kept = [("reason", query.reason.as_str())];
+    Notice::saying(frame.keeping(&kept), texts.title, says).answer(StatusCode::OK)
+}
+
+#[cfg(test)]
+mod tests;

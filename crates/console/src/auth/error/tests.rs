@@ -1,0 +1,59 @@
+//! The page for a sign-in that failed.
+
+use std::collections::HashSet;
+
+use super::*;
+use crate::testing::{Shown, opened};
+
+const KNOWN: [&str; 13] = [
+    "access_denied",
+    "email_exists",
+    "email_not_verified",
+    "user_limit_reached",
+    "registration_closed",
+    "free_tier_suspended",
+    "provider_error",
+    "provider_unreachable",
+    "invalid_state",
+    "expired",
+    "feature_not_licensed",
+    "account_deactivated",
+    "server_error",
+];
+
+async fn page(query: &str) -> Shown {
+    Shown::of(Ok(show(opened(&format!("/auth/error{query}"))).await)).await
+}
+
+/// The first sentence below the heading.
+fn sentence(shown: &Shown) -> String {
+    let text = shown.text.split("<p>").nth(1).and_then(|it| it.split("</p>").next());
+    text.unwrap_or_default().to_owned()
+}
+
+#[actix_web::test]
+async fn each_known_reason_has_a_sentence_of_its_own_in_each_language() {
+    for language in ["en", "de"] {
+        let mut told = HashSet::new();
+        for reason in KNOWN.iter().chain(&["unheard_of"]) {
+            told.insert(sentence(&page(&format!("?lang={language}&reason={reason}")).await));
+        }
+
+        assert_eq!(told.len(), KNOWN.len() + 1, "{told:?}");
+    }
+}
+
+#[actix_web::test]
+async fn nothing_of_an_unknown_reason_is_repeated() {
+    let general = sentence(&page("?lang=en").await);
+
+    for reason in
+        ["", "x", "%3Cscript%3Ealert(1)%3C/script%3E", "Call%20%2B49%20555", "ACCESS_DENIED"]
+    {
+        let shown = page(&format!("?lang=en&reason={reason}")).await;
+
+        assert_eq!((shown.status, sentence(&shown)), (200, general.clone()), "{reason}");
+        assert!(!shown.has("<script") && !shown.has("alert(1)<"), "{}", shown.text);
+        assert!(!shown.has("Call +49"), "{}", shown.text);
+    }
+}

@@ -1,0 +1,47 @@
+//! What every one of these pages has, whatever is on it.
+
+use pia_kernel::Language;
+
+use crate::texts::Texts;
+
+/// The page's language, and how its links keep or change it.
+#[derive(Clone)]
+pub(super) struct Frame {
+    pub(super) language: Language,
+    pub(super) texts: &'static Texts,
+    /// What links to other pages end with: a language that was chosen goes along.
+    pub(super) suffix: &'static str,
+    /// The same page in the other language.
+    pub(super) switch: String,
+}
+
+impl Frame {
+    /// `chosen` is the language that the address names, which goes before
+    /// what the browser prefers.
+    pub(super) fn new(preferred: Option<Language>, chosen: Option<Language>) -> Self {
+        let language = chosen.or(preferred).unwrap_or_default();
+        let suffix = match chosen {
+            Some(Language::En) => "?lang=en",
+            Some(Language::De) => "?lang=de",
+            None => "",
+        };
+        let frame = Self { language, texts: Texts::of(language), suffix, switch: String::new() };
+        frame.keeping(&[])
+    }
+
+    /// The same; this of the page's address is kept when the language changes.
+    pub(super) fn keeping(self, parameters: &[(&str, &str)]) -> Self {
+        let pairs = [("lang", self.other().tag())];
+        let pairs: Vec<_> = pairs.iter().chain(parameters).collect();
+        // Pairs of texts can always be written so.
+        let query = serde_urlencoded::to_string(pairs).unwrap_or_default();
+        Self { switch: format!("?{query}"), ..self }
+    }
+
+    pub(super) fn other(&self) -> Language {
+        match self.language {
+            Language::En => Language::De,
+            Language::De => Language::En,
+        }
+    }
+}

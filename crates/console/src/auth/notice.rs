@@ -1,0 +1,58 @@
+//! A page that only says something.
+
+use actix_web::HttpResponse;
+use actix_web::http::StatusCode;
+use actix_web::http::header::RETRY_AFTER;
+use askama::Template;
+
+use super::frame::Frame;
+use crate::page::page;
+use crate::texts::Said;
+
+/// A heading and what there is to say below it.
+#[derive(Template)]
+#[template(path = "notice.html")]
+pub(super) struct Notice {
+    frame: Frame,
+    title: &'static str,
+    says: Vec<&'static str>,
+    /// Another page, and what to call it.
+    link: Option<(&'static str, &'static str)>,
+}
+
+impl Notice {
+    pub(super) fn of(frame: Frame, said: Said) -> Self {
+        Self::saying(frame, said.title, said.says.to_vec())
+    }
+
+    pub(super) fn saying(frame: Frame, title: &'static str, says: Vec<&'static str>) -> Self {
+        Self { frame, title, says, link: None }
+    }
+
+    pub(super) fn linking(self, page: &'static str, label: &'static str) -> Self {
+        Self { link: Some((page, label)), ..self }
+    }
+
+    pub(super) fn answer(&self, status: StatusCode) -> HttpResponse {
+        page(status, self)
+    }
+}
+
+/// The page for what programs are told in JSON.
+pub(super) fn refusal<B>(frame: Frame, told: &HttpResponse<B>) -> HttpResponse {
+    let refusals = &frame.texts.refusals;
+    let said = match told.status() {
+        // Whoever may open these pages at all is refused by the licence alone.
+        StatusCode::FORBIDDEN => refusals.unlicensed,
+        StatusCode::PAYLOAD_TOO_LARGE => refusals.too_long,
+        StatusCode::TOO_MANY_REQUESTS => refusals.too_many,
+        StatusCode::SERVICE_UNAVAILABLE => refusals.unavailable,
+        status if status.is_client_error() => refusals.broken_form,
+        _ => refusals.failed,
+    };
+    let mut answer = Notice::of(frame, said).answer(told.status());
+    if let Some(wait) = told.headers().get(RETRY_AFTER) {
+        answer.headers_mut().insert(RETRY_AFTER, wait.clone());
+    }
+    answer
+}

@@ -1,0 +1,201 @@
+//! `/auth/register.html`: making an account.
+
+use std::sync::Arc;
+
+use actix_web::http::StatusCode;
+use actix_web::web::{Bytes, Data};
+use actix_web::{HttpRequest, HttpResponse, ResponseError as _};
+use pia_identity::{CustomerType, RegistrationPolicy, RegistrationRules};
+use pia_kernel::Secret;
+use pia_web::{ApiError, RawBody};
+use serde::Deserialize;
+
+use super::form::{Choice, Control, FormView};
+use super::frame::Frame;
+use super::notice::{Notice, refusal};
+use super::sent::sent;
+use super::visit::Visit;
+use crate::Console;
+use crate::accounts::{Applicant, Joined};
+
+const PAGE: &str = "register.html";
+
+/// What the form sends.
+#[derive(Clone, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct RegisterForm {
+    email: String,
+    password: Secret<String>,
+    display_name: String,
+    customer_type: String,
+    company_name: String,
+    invitation: String,
+}
+
+/// Shows the form.
+pub(crate) async fn show(console: Data<Console>, request: HttpRequest) -> HttpResponse {
+    let (frame, query) = match Visit::of(&request).query() {
+        Ok(visit) => visit,
+        Err(page) => return *page,
+    };
+    let form = RegisterForm { invitation: query.invitation, ..RegisterForm::default() };
+    let rules = console.accounts.rules();
+    if rules.policy == RegistrationPolicy::Closed {
+        let closed = frame.texts.register.closed;
+        return Notice::of(frame, closed).answer(StatusCode::OK);
+    }
+    view(frame, &rules, &form).answer(StatusCode::OK)
+}
+
+/// Takes the form.
+pub(crate) async fn submit(
+    console: Data<Console>,
+    request: HttpRequest,
+    body: Result<RawBody, ApiError>,
+) -> HttpResponse {
+    answer(&console, &request, body.map(RawBody::into_bytes)).await
+}
+
+async fn answer(
+    console: &Console,
+    request: &HttpRequest,
+    body: Result<Bytes, ApiError>,
+) -> HttpResponse {
+    let frame = Visit::of(request).frame;
+    let form: RegisterForm = match sent(console, request, body, &frame) {
+        Ok(form) => form,
+        Err(page) => return *page,
+    };
+    let desk = Arc::clone(&console.accounts);
+    let applicant = form.applicant();
+    match console.ask(frame.language, async move { desk.register(applicant).await }).await {
+        Ok(joined) => told(frame, &console.accounts.rules(), &form, joined),
+        Err(err) => refusal(frame, &err.error_response()),
+    }
+}
+
+fn told(
+    frame: Frame,
+    rules: &RegistrationRules,
+    form: &RegisterForm,
+    joined: Joined,
+) -> HttpResponse {
+    let texts = frame.texts;
+    let notice = |frame, said, status| Notice::of(frame, said).answer(status);
+    let not_you = match rules.policy {
+        RegistrationPolicy::Closed => {
+            return notice(frame, texts.register.closed, StatusCode::FORBIDDEN);
+        }
+        RegistrationPolicy::Invitation => texts.register.not_invited,
+        RegistrationPolicy::Open => texts.register.not_you,
+    };
+    let mut view = match joined {
+        Joined::Made => return notice(frame, texts.register.done, StatusCode::OK),
+        Joined::Mailed => return notice(frame, texts.register.mailed, StatusCode::OK),
+        _ => view(frame, rules, form),
+    };
+    let status = match joined {
+        Joined::Made | Joined::Mailed => StatusCode::OK,
+        Joined::Invalid(violations) => {
+            for fault in violations {
+                view.find_fault(fault.field, texts.fault(&fault, rules.fewest_password_chars));
+            }
+            StatusCode::BAD_REQUEST
+        }
+        Joined::Closed => {
+            view.alert = Some(not_you);
+            StatusCode::FORBIDDEN
+        }
+        Joined::SeatsTaken => {
+            view.alert = Some(texts.register.seats_taken);
+            StatusCode::FORBIDDEN
+        }
+        Joined::EmailTaken => {
+            view.find_fault("email", texts.register.email_taken.to_owned());
+            StatusCode::CONFLICT
+        }
+    };
+    view.answer(status)
+}
+
+/// The form with what was typed before, but for the password.
+fn view(frame: Frame, rules: &RegistrationRules, form: &RegisterForm) -> FormView {
+    let texts = &frame.texts.register;
+    let mut controls = vec![
+        Control::text("email", texts.email, ("email", "email"), &form.email),
+        Control::text("password", texts.password, ("password", "new-password"), "")
+            .hinting((texts.password_hint)(rules.fewest_password_chars)),
+        Control::text("displayName", texts.name, ("text", "name"), &form.display_name).optional(),
+    ];
+    if rules.require_declaration {
+        controls.push(customer(texts.customer, form, [texts.business, texts.consumer]));
+        let company = ("text", "organization");
+        controls.push(
+            Control::text("companyName", texts.company, company, &form.company_name)
+                .hinting(texts.company_hint)
+                .optional(),
+        );
+    }
+    if rules.policy == RegistrationPolicy::Invitation || !form.invitation.is_empty() {
+        let control =
+            Control::text("invitation", texts.invitation, ("text", "off"), &form.invitation)
+                .hinting(texts.invitation_hint);
+        let wanted = rules.policy == RegistrationPolicy::Invitation;
+        controls.push(if wanted { control } else { control.optional() });
+    }
+    let (title, intro, send, forgotten) = (texts.title, texts.intro, texts.send, texts.forgotten);
+    let kept = [("invitation", form.invitation.as_str())];
+    FormView {
+        frame: frame.keeping(if form.invitation.is_empty() { &[] } else { &kept }),
+        title,
+        intro,
+        page: PAGE,
+        hidden: Vec::new(),
+        controls,
+        send,
+        link: Some(("forgot-password.html", forgotten)),
+        alert: None,
+    }
+}
+
+fn customer(label: &'static str, form: &RegisterForm, labels: [&'static str; 2]) -> Control {
+    let options = ["1", "2"].into_iter().zip(labels).map(|(value, label)| Choice {
+        value,
+        label,
+        chosen: form.customer_type == value,
+    });
+    Control::choice("customerType", label, options.collect())
+}
+
+impl RegisterForm {
+    fn applicant(&self) -> Applicant {
+        let text = |it: &String| Some(it.clone()).filter(|it| !it.trim().is_empty());
+        let number = self.customer_type.parse().unwrap_or_default();
+        let invitation = self.invitation.trim();
+        Applicant {
+            email: self.email.clone(),
+            password: self.password.clone(),
+            display_name: text(&self.display_name),
+            // One that there is not is as none: the domain says if it wants one.
+            customer: CustomerType::from_number(number).unwrap_or_default(),
+            company_name: text(&self.company_name),
+            invitation: (!invitation.is_empty()).then(|| Secret::new(invitation.to_owned())),
+        }
+    }
+}
+
+impl Default for RegisterForm {
+    fn default() -> Self {
+        Self {
+            email: String::new(),
+            password: Secret::new(String::new()),
+            display_name: String::new(),
+            customer_type: String::new(),
+            company_name: String::new(),
+            invitation: String::new(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,183 @@
+//! The page to make an account.
+
+use pia_identity::Violation;
+
+use super::*;
+use crate::testing::{Accounts, Shown, console, opened};
+
+const URI: &str = "/auth/register.html";
+
+fn violation(field: &'static str, code: &'static str) -> Violation {
+    Violation { field, code, message: "an English sentence".to_owned() }
+}
+
+fn with(rules: RegistrationRules) -> Arc<Accounts> {
+    Arc::new(Accounts { rules, ..Accounts::default() })
+}
+
+fn declaring() -> RegistrationRules {
+    RegistrationRules { require_declaration: true, ..RegistrationRules::default() }
+}
+
+fn under(policy: RegistrationPolicy) -> RegistrationRules {
+    RegistrationRules { policy, ..RegistrationRules::default() }
+}
+
+async fn page(rules: RegistrationRules, uri: &str) -> Shown {
+    let console = Data::new(console(with(rules)));
+    Shown::of(Ok(show(console, opened(uri)).await)).await
+}
+
+async fn filled_in(accounts: &Arc<Accounts>, uri: &str, form: &str) -> Shown {
+    let (console, body) = (console(Arc::clone(accounts)), Bytes::from(form.to_owned()));
+    Shown::of(Ok(answer(&console, &crate::testing::sent(uri), Ok(body)).await)).await
+}
+
+async fn told(joined: Joined, rules: RegistrationRules, uri: &str) -> Shown {
+    let accounts = Arc::new(Accounts { rules, joined, ..Accounts::default() });
+    let form = "email=ada%40example.org&password=the-password&displayName=%3Cb%3EAda&customerType=1\
+                &companyName=Analytical+Engines&invitation=the-code";
+    filled_in(&accounts, uri, form).await
+}
+
+#[actix_web::test]
+async fn the_form_says_what_a_password_must_be() {
+    let rules = RegistrationRules { fewest_password_chars: 14, ..RegistrationRules::default() };
+
+    let shown = page(rules, URI).await;
+
+    assert_eq!(shown.status, 200);
+    assert!(shown.has("<form method=\"post\" action=\"register.html\" novalidate>"));
+    assert!(shown.has("At least 14 characters."), "{}", shown.text);
+    assert!(shown.has("type=\"email\"") && shown.has("autocomplete=\"email\""));
+    assert!(shown.has("autocomplete=\"new-password\""));
+    assert!(shown.has("aria-describedby=\"password-hint\""));
+}
+
+#[actix_web::test]
+async fn the_declaration_is_asked_for_where_the_operator_wants_it() {
+    let free = page(RegistrationRules::default(), URI).await;
+    let declared = page(declaring(), URI).await;
+
+    for field in ["name=\"customerType\"", "name=\"companyName\""] {
+        assert!(declared.has(field) && !free.has(field), "{field}");
+    }
+    assert!(declared.has("<legend>How do you use Pia?</legend>"));
+}
+
+#[actix_web::test]
+async fn an_invitation_comes_from_the_link_or_is_asked_for() {
+    let open = page(under(RegistrationPolicy::Open), URI).await;
+    let asked = page(under(RegistrationPolicy::Invitation), URI).await;
+    let brought = page(under(RegistrationPolicy::Open), &format!("{URI}?invitation=a%26b")).await;
+
+    assert!(!open.has("name=\"invitation\""));
+    assert!(asked.has("name=\"invitation\" type=\"text\" value=\"\""), "{}", asked.text);
+    assert!(brought.has("value=\"a&#38;b\""), "{}", brought.text);
+    let switch = "?lang=de&#38;invitation=a%26b";
+    assert!(brought.targets().contains(&switch), "{:?}", brought.targets());
+}
+
+#[actix_web::test]
+async fn where_nobody_may_register_no_form_is_shown() {
+    let shown = page(under(RegistrationPolicy::Closed), URI).await;
+
+    assert!(shown.has("No new accounts here") && !shown.has("<form"));
+}
+
+#[actix_web::test]
+async fn what_was_filled_in_reaches_the_desk() {
+    let accounts = with(declaring());
+    let form = "email=ada%2Bpia%40example.org&password=+%C3%A4%26+&displayName=+&customerType=2\
+                &companyName=&invitation=+the-code+";
+
+    filled_in(&accounts, URI, form).await;
+
+    let applicants = accounts.applicants.lock().unwrap();
+    let ada = applicants.first().unwrap();
+    assert_eq!(
+        (ada.email.as_str(), ada.password.expose().as_str()),
+        ("ada+pia@example.org", " ä& ")
+    );
+    assert_eq!((ada.display_name.as_deref(), ada.company_name.as_deref()), (None, None));
+    assert_eq!(ada.customer, CustomerType::Consumer);
+    assert_eq!(ada.invitation.as_ref().unwrap().expose(), "the-code");
+}
+
+#[actix_web::test]
+async fn a_customer_type_that_there_is_not_is_none() {
+    for given in ["", "0", "3", "-1", "1e0", "business", "99999999999999999999"] {
+        let accounts = with(declaring());
+
+        filled_in(&accounts, URI, &format!("customerType={given}")).await;
+
+        let applicants = accounts.applicants.lock().unwrap();
+        assert_eq!(applicants.first().unwrap().customer, CustomerType::NotDeclared, "{given}");
+    }
+}
+
+#[actix_web::test]
+async fn each_outcome_is_told_in_both_languages() {
+    use RegistrationPolicy::{Closed, Invitation, Open};
+    for (joined, policy, status, english, german) in [
+        (Joined::Made, Open, 200, "Your account is ready", "Ihr Konto ist angelegt"),
+        (Joined::Mailed, Open, 200, "Look into your mail", "Sehen Sie in Ihre E-Mails"),
+        (Joined::Closed, Open, 403, "does not let you make", "mit dieser Adresse kein Konto"),
+        (Joined::Closed, Invitation, 403, "this invitation is not good", "diese gilt nicht"),
+        (Joined::Closed, Closed, 403, "No new accounts here", "Hier gibt es keine neuen Konten"),
+        (Joined::SeatsTaken, Open, 403, "are taken", "sind vergeben"),
+        (Joined::EmailTaken, Open, 409, "There is an account", "gibt es schon ein Konto"),
+    ] {
+        let in_english = told(joined.clone(), under(policy), URI).await;
+        let in_german = told(joined, under(policy), "/auth/register.html?lang=de").await;
+
+        assert_eq!((in_english.status, in_german.status), (status, status));
+        assert!(in_english.has(english), "{}", in_english.text);
+        assert!(in_german.has(german), "{}", in_german.text);
+    }
+}
+
+#[actix_web::test]
+async fn a_fault_stands_beside_its_field_and_in_the_summary() {
+    let faults = vec![violation("password", "too_short"), violation("companyName", "required")];
+
+    let shown = told(Joined::Invalid(faults), declaring(), URI).await;
+
+    assert_eq!(shown.status, 400);
+    assert!(shown.has("<title>Error: Make an account</title>"));
+    assert!(shown.has("role=\"alert\" tabindex=\"-1\" autofocus"));
+    assert!(shown.has("<a href=\"#password\">The password must have at least 8 characters.</a>"));
+    assert!(shown.has("aria-invalid=\"true\" aria-describedby=\"password-hint password-fault\""));
+    assert!(shown.has("id=\"companyName-fault\">Enter the name of your company."));
+    assert_eq!(shown.text.matches("aria-invalid").count(), 2, "{}", shown.text);
+}
+
+#[actix_web::test]
+async fn a_fault_of_the_choice_leads_to_its_first_option() {
+    let faults = vec![violation("customerType", "required")];
+
+    let shown = told(Joined::Invalid(faults), declaring(), URI).await;
+
+    assert!(shown.has("<a href=\"#customerType-1\">"), "{}", shown.text);
+    assert!(shown.has("id=\"customerType-1\""));
+}
+
+#[actix_web::test]
+async fn a_fault_of_what_is_not_asked_for_is_told_all_the_same() {
+    let shown = told(Joined::Invalid(vec![violation("other", "odd")]), declaring(), URI).await;
+
+    assert!(shown.has("Something here is not right."), "{}", shown.text);
+}
+
+#[actix_web::test]
+async fn what_was_typed_comes_back_but_for_the_password() {
+    for joined in [Joined::Closed, Joined::EmailTaken, Joined::Invalid(vec![])] {
+        let shown = told(joined, declaring(), URI).await;
+
+        for typed in ["ada@example.org", "&#60;b&#62;Ada", "Analytical Engines", "the-code"] {
+            assert!(shown.has(&format!("value=\"{typed}\"")), "{typed}: {}", shown.text);
+        }
+        assert!(shown.has("value=\"1\" checked"));
+        assert!(!shown.has("the-password") && !shown.has("<b>"));
+    }
+}

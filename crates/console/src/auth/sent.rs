@@ -1,0 +1,33 @@
+//! What one of our forms sent.
+
+use actix_web::http::StatusCode;
+use actix_web::web::Bytes;
+use actix_web::{HttpRequest, HttpResponse, ResponseError as _};
+use pia_web::ApiError;
+use serde::de::DeserializeOwned;
+
+use super::frame::Frame;
+use super::notice::{Notice, refusal};
+use super::same_site::is_foreign;
+use crate::Console;
+use crate::form::is_form;
+
+/// A form of ours that was filled in, or else a page that says what it is not.
+pub(super) fn sent<T: DeserializeOwned>(
+    console: &Console,
+    request: &HttpRequest,
+    body: Result<Bytes, ApiError>,
+    frame: &Frame,
+) -> Result<T, Box<HttpResponse>> {
+    let refused = |status, said| Box::new(Notice::of(frame.clone(), said).answer(status));
+    let refusals = &frame.texts.refusals;
+    if is_foreign(request, &console.public_url) {
+        return Err(refused(StatusCode::FORBIDDEN, refusals.foreign_form));
+    }
+    if !is_form(request) {
+        return Err(refused(StatusCode::UNSUPPORTED_MEDIA_TYPE, refusals.broken_form));
+    }
+    let body = body.map_err(|err| Box::new(refusal(frame.clone(), &err.error_response())))?;
+    serde_urlencoded::from_bytes(&body)
+        .map_err(|_says_no_more| refused(StatusCode::BAD_REQUEST, refusals.broken_form))
+}

@@ -1,0 +1,189 @@
+//! What all of these pages have in common.
+
+use std::sync::Arc;
+
+use actix_web::App;
+use actix_web::http::StatusCode;
+use actix_web::test::{TestRequest, call_service, init_service};
+use actix_web::web::Data;
+use pia_kernel::Language;
+use pia_web::RouteTable;
+
+use crate::testing::{Accounts, Shown, console};
+
+const PAGES: [&str; 5] = [
+    "/auth/register.html?invitation=code",
+    "/auth/forgot-password.html",
+    "/auth/reset-password.html?email=ada%40example.org&token=the-token",
+    "/auth/verify-email.html?userId=01935a3c-0000-7000-8000-000000000001&token=the-token",
+    "/auth/error?reason=access_denied",
+];
+
+/// Sends a request through the routes, without gates before them.
+async fn shown(accounts: &Arc<Accounts>, request: TestRequest) -> Shown {
+    let table = RouteTable::new(crate::routes());
+    let app = App::new()
+        .app_data(Data::new(console(Arc::clone(accounts))))
+        .configure(|config| table.register(config));
+    let answer = call_service(&init_service(app).await, request.to_request()).await;
+    Shown::of(Ok(answer.into_parts().1.map_into_boxed_body())).await
+}
+
+async fn opened(uri: &str, languages: &str) -> Shown {
+    let request = TestRequest::get().uri(uri).insert_header(("accept-language", languages));
+    shown(&Arc::default(), request).await
+}
+
+fn with_lang(uri: &str, lang: &str) -> String {
+    format!("{uri}{}lang={lang}", if uri.contains('?') { '&' } else { '?' })
+}
+
+#[actix_web::test]
+async fn each_page_is_in_the_language_that_is_wanted() {
+    for page in PAGES {
+        for (uri, accepted, tag, other) in [
+            (page.to_owned(), "", "en", "Deutsch"),
+            (page.to_owned(), "de-AT,en;q=0.5", "de", "English"),
+            (page.to_owned(), "fr", "en", "Deutsch"),
+            (with_lang(page, "de"), "en", "de", "English"),
+            (with_lang(page, "en"), "de", "en", "Deutsch"),
+            (with_lang(page, "fr"), "de", "de", "English"),
+        ] {
+            let shown = opened(&uri, accepted).await;
+
+            assert_eq!(shown.status, 200, "{uri}");
+            assert!(shown.has(&format!("<html lang=\"{tag}\">")), "{uri} {accepted}");
+            assert!(shown.has(&format!(">{other}</a>")), "{uri} {accepted}");
+        }
+    }
+}
+
+#[actix_web::test]
+async fn a_language_that_was_chosen_goes_along() {
+    for page in PAGES {
+        let shown = opened(&with_lang(page, "de"), "en").await;
+
+        for target in shown.targets().into_iter().filter(|it| it.contains(".html")) {
+            assert!(target.ends_with("?lang=de"), "{page}: {target}");
+        }
+    }
+}
+
+#[actix_web::test]
+async fn switching_the_language_keeps_what_the_address_holds() {
+    for page in PAGES {
+        let kept = page.split_once('?').map_or("", |it| it.1).replace('&', "&#38;");
+        let shown = opened(page, "en").await;
+
+        let switch = shown.targets().into_iter().find(|it| it.starts_with('?')).unwrap();
+
+        assert_eq!(switch.trim_start_matches("?lang=de").trim_start_matches("&#38;"), kept);
+    }
+}
+
+#[actix_web::test]
+async fn each_page_loads_nothing_but_its_style_and_tells_no_other_site_its_address() {
+    for page in PAGES {
+        let shown = opened(page, "en").await;
+
+        let policy = shown.header("content-security-policy");
+        assert!(policy.starts_with("default-src 'none'; style-src 'self'; form-action 'self'"));
+        assert_eq!(shown.header("referrer-policy"), "same-origin");
+        assert_eq!(shown.header("cache-control"), "no-store");
+        assert!(!shown.has("<script") && !shown.has("style=") && !shown.has("://"), "{page}");
+        for target in shown.targets() {
+            let ours = ["style.css", "?", "register.html", "forgot-password.html"];
+            let ours = ours.iter().chain(&["reset-password.html", "verify-email.html"]);
+            assert!(ours.into_iter().any(|it| target.starts_with(it)), "{page}: {target}");
+        }
+    }
+}
+
+#[actix_web::test]
+async fn an_address_that_makes_no_sense_is_told_as_such_by_a_page() {
+    let long = format!("reason={}", "x".repeat(5000));
+
+    for page in [
+        "register.html",
+        "forgot-password.html",
+        "reset-password.html",
+        "verify-email.html",
+        "error",
+    ] {
+        for query in ["lang=de&lang=de", "token=%00", "email=%ff", "token=a%0Ab", &long] {
+            let shown = opened(&format!("/auth/{page}?{query}"), "en").await;
+
+            assert_eq!(shown.status, 400, "{page}?{query}");
+            assert!(shown.has("This link is not whole"), "{page}?{query}");
+        }
+    }
+}
+
+/// A body that is empty; each form finds in it what it lacks.
+fn posted(page: &str) -> TestRequest {
+    let kind = ("content-type", "application/x-www-form-urlencoded");
+    TestRequest::post().uri(&format!("/auth/{page}")).insert_header(kind)
+}
+
+const FORMS: [&str; 4] =
+    ["register.html", "forgot-password.html", "reset-password.html", "verify-email.html"];
+
+#[actix_web::test]
+async fn a_form_of_another_site_does_nothing() {
+    for page in FORMS {
+        for header in [("sec-fetch-site", "cross-site"), ("origin", "https://evil.example")] {
+            let accounts = Arc::new(Accounts::default());
+
+            let shown = shown(&accounts, posted(page).insert_header(header)).await;
+
+            assert_eq!((shown.status, accounts.asked().len()), (403, 0), "{page}");
+            assert!(shown.has("This form came from elsewhere"), "{page}");
+        }
+    }
+}
+
+#[actix_web::test]
+async fn what_is_no_form_is_answered_by_a_page() {
+    for page in FORMS {
+        for kind in ["application/json", "text/plain", "multipart/form-data; boundary=x", ""] {
+            let request = posted(page).insert_header(("content-type", kind));
+
+            let shown = shown(&Arc::default(), request).await;
+
+            assert_eq!(shown.status, 415, "{page} {kind}");
+            assert!(shown.has("The form was not understood"), "{page}");
+        }
+    }
+}
+
+#[actix_web::test]
+async fn a_body_that_could_not_be_read_is_answered_by_a_page() {
+    for page in FORMS {
+        // Where no gate has said how long it may be, it may not be at all.
+        let shown = shown(&Arc::default(), posted(page).set_payload("email=a")).await;
+
+        assert_eq!(shown.status, 413, "{page}");
+        assert!(shown.has("That was too much"), "{page}");
+    }
+}
+
+#[actix_web::test]
+async fn a_server_that_is_away_says_so_and_no_more() {
+    let accounts = Arc::new(Accounts { is_away: true, ..Accounts::default() });
+
+    let shown = shown(&accounts, posted("register.html?lang=de")).await;
+
+    assert_eq!((shown.status, shown.header("retry-after")), (503, "1"));
+    assert!(shown.has("Der Server antwortet nicht") && !shown.has("db.secret"), "{}", shown.text);
+}
+
+#[actix_web::test]
+async fn letters_go_out_in_the_language_of_the_page() {
+    let accounts = Arc::new(Accounts::default());
+    let request = posted("register.html?lang=de").insert_header(("accept-language", "en"));
+
+    let shown = shown(&accounts, request).await;
+
+    assert_eq!(shown.status, StatusCode::OK);
+    assert_eq!(*accounts.language.lock().unwrap(), Some(Language::De));
+}

@@ -1,0 +1,93 @@
+//! `/auth/verify-email.html`: showing that an address is one's own.
+//!
+//! Scanners of mail open every link, so that opening it alone does nothing:
+//! the button does.
+
+use std::sync::Arc;
+
+use actix_web::http::StatusCode;
+use actix_web::web::{Bytes, Data};
+use actix_web::{HttpRequest, HttpResponse, ResponseError as _};
+use pia_kernel::{Secret, UserId};
+use pia_web::{ApiError, RawBody};
+use serde::Deserialize;
+
+use super::form::FormView;
+use super::frame::Frame;
+use super::notice::{Notice, refusal};
+use super::sent::sent;
+use super::visit::{Visit, broken_link};
+use crate::Console;
+use crate::accounts::Verified;
+
+/// What the form sends.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct VerifyForm {
+    user_id: String,
+    token: Secret<String>,
+}
+
+/// Shows the button to whoever comes by a link.
+pub(crate) async fn show(request: HttpRequest) -> HttpResponse {
+    let (frame, query) = match Visit::of(&request).query() {
+        Ok(visit) => visit,
+        Err(page) => return *page,
+    };
+    if user(&query.user_id).is_none() || query.token.is_empty() {
+        return broken_link(frame);
+    }
+    view(frame, &query.user_id, &query.token).answer(StatusCode::OK)
+}
+
+/// Takes the form.
+pub(crate) async fn submit(
+    console: Data<Console>,
+    request: HttpRequest,
+    body: Result<RawBody, ApiError>,
+) -> HttpResponse {
+    answer(&console, &request, body.map(RawBody::into_bytes)).await
+}
+
+async fn answer(
+    console: &Console,
+    request: &HttpRequest,
+    body: Result<Bytes, ApiError>,
+) -> HttpResponse {
+    let frame = Visit::of(request).frame;
+    let form: VerifyForm = match sent(console, request, body, &frame) {
+        Ok(form) => form,
+        Err(page) => return *page,
+    };
+    let Some(user) = user(&form.user_id) else { return broken_link(frame) };
+    let desk = Arc::clone(&console.accounts);
+    let verified = async move { desk.verify(user, form.token).await };
+    let texts = &frame.texts.verify;
+    match console.ask(frame.language, verified).await {
+        Ok(Verified::Now) => Notice::of(frame, texts.done).answer(StatusCode::OK),
+        Ok(Verified::Invalid) => Notice::of(frame, texts.spent).answer(StatusCode::BAD_REQUEST),
+        Err(err) => refusal(frame, &err.error_response()),
+    }
+}
+
+fn user(text: &str) -> Option<UserId> {
+    text.parse().ok().map(UserId)
+}
+
+fn view(frame: Frame, user: &str, token: &str) -> FormView {
+    let texts = &frame.texts.verify;
+    FormView {
+        title: texts.title,
+        intro: texts.intro,
+        page: "verify-email.html",
+        hidden: vec![("userId", user.to_owned()), ("token", token.to_owned())],
+        controls: Vec::new(),
+        send: texts.send,
+        link: None,
+        alert: None,
+        frame: frame.keeping(&[("userId", user), ("token", token)]),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,73 @@
+//! The page that confirms an address.
+
+use super::*;
+use crate::testing::{Accounts, Shown, console, opened};
+
+const USER: &str = "01935a3c-0000-7000-8000-000000000001";
+const URI: &str = "/auth/verify-email.html";
+
+async fn page(query: &str) -> Shown {
+    Shown::of(Ok(show(opened(&format!("{URI}{query}"))).await)).await
+}
+
+async fn pressed(accounts: &Arc<Accounts>, form: String) -> Shown {
+    let console = console(Arc::clone(accounts));
+    let request = crate::testing::sent(URI);
+    Shown::of(Ok(answer(&console, &request, Ok(Bytes::from(form))).await)).await
+}
+
+#[actix_web::test]
+async fn opening_the_link_shows_a_button_and_spends_nothing() {
+    let shown = page(&format!("?userId={USER}&token=the-token")).await;
+
+    assert_eq!(shown.status, 200);
+    assert!(shown.has(&format!("name=\"userId\" value=\"{USER}\"")));
+    assert!(shown.has("name=\"token\" value=\"the-token\""));
+    assert!(shown.has("<button type=\"submit\">Confirm the address</button>"));
+}
+
+#[actix_web::test]
+async fn a_link_that_lacks_a_part_shows_no_button() {
+    let of = |user: &str| format!("?userId={user}&token=x");
+
+    for query in ["", "?token=x", &of(""), &of("5"), &of("%00"), &format!("?userId={USER}")] {
+        let shown = page(query).await;
+
+        assert!(shown.status == 400 && !shown.has("<form"), "{query}");
+    }
+}
+
+#[actix_web::test]
+async fn the_button_confirms_the_address() {
+    let accounts = Arc::new(Accounts::default());
+
+    let shown = pressed(&accounts, format!("userId={USER}&token=the-token")).await;
+
+    assert_eq!(accounts.asked(), [format!("verify {USER} the-token")]);
+    assert!(shown.status == 200 && shown.has("Your address is confirmed"));
+}
+
+#[actix_web::test]
+async fn a_spent_link_is_told_as_such() {
+    let accounts = Arc::new(Accounts { verified: Verified::Invalid, ..Accounts::default() });
+
+    let shown = pressed(&accounts, format!("userId={USER}&token=the-token")).await;
+
+    assert!(shown.status == 400 && shown.has("no longer good") && !shown.has("the-token"));
+}
+
+#[actix_web::test]
+async fn a_form_that_lacks_a_part_confirms_nothing() {
+    for form in [
+        String::new(),
+        "token=x".to_owned(),
+        format!("userId={USER}"),
+        "userId=5&token=x".to_owned(),
+    ] {
+        let accounts = Arc::new(Accounts::default());
+
+        let shown = pressed(&accounts, form.clone()).await;
+
+        assert_eq!((shown.status, accounts.asked().len()), (400, 0), "{form}");
+    }
+}

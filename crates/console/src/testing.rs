@@ -1,0 +1,194 @@
+//! What the tests of pages need: desks that remember, and answers taken apart.
+
+use std::sync::{Arc, Mutex};
+
+use actix_web::body::to_bytes;
+use actix_web::test::TestRequest;
+use actix_web::{HttpRequest, HttpResponse, ResponseError as _};
+use async_trait::async_trait;
+use pia_identity::{
+    Appointed, FirstAdmin, FirstAdminPorts, MockFirstAdminStore, MockPasswordHasher, MockSeats,
+    MockSetupToken, RegistrationRules,
+};
+use pia_kernel::{Language, Live, Origin, Secret, Timestamp, Unavailable, UserId};
+use pia_policy::{InstallError, Licence, LicenceDesk, SetupStanding};
+use pia_testkit::FixedClock;
+use pia_web::{ApiError, Runner};
+
+use crate::Console;
+use crate::accounts::{
+    AccountDesk, Applicant, Joined, LinkAsked, NewPassword, PasswordReset, Verified,
+};
+
+/// A desk that answers as it is told.
+pub(crate) struct Accounts {
+    pub(crate) rules: RegistrationRules,
+    pub(crate) joined: Joined,
+    pub(crate) verified: Verified,
+    pub(crate) asked_for: LinkAsked,
+    pub(crate) reset: PasswordReset,
+    pub(crate) is_away: bool,
+    /// What it was asked, and in which language.
+    pub(crate) asked: Mutex<Vec<String>>,
+    pub(crate) applicants: Mutex<Vec<Applicant>>,
+    pub(crate) language: Mutex<Option<Language>>,
+}
+
+impl Default for Accounts {
+    fn default() -> Self {
+        Self {
+            rules: RegistrationRules::default(),
+            joined: Joined::Made,
+            verified: Verified::Now,
+            asked_for: LinkAsked::Mailed,
+            reset: PasswordReset::Done,
+            is_away: false,
+            asked: Mutex::default(),
+            applicants: Mutex::default(),
+            language: Mutex::default(),
+        }
+    }
+}
+
+impl Accounts {
+    pub(crate) fn asked(&self) -> Vec<String> {
+        self.asked.lock().unwrap().clone()
+    }
+
+    fn note(&self, what: String) -> Result<(), Unavailable> {
+        self.asked.lock().unwrap().push(what);
+        *self.language.lock().unwrap() = Origin::current().language;
+        if self.is_away {
+            let cause = std::io::Error::other("host db.secret.example is down");
+            return Err(Unavailable::new("the accounts", cause));
+        }
+        Ok(())
+    }
+}
+
+#[async_trait]
+impl AccountDesk for Accounts {
+    fn rules(&self) -> Arc<RegistrationRules> {
+        Arc::new(self.rules.clone())
+    }
+
+    async fn register(&self, applicant: Applicant) -> Result<Joined, Unavailable> {
+        self.note(format!("register {}", applicant.email))?;
+        self.applicants.lock().unwrap().push(applicant);
+        Ok(self.joined.clone())
+    }
+
+    async fn verify(&self, user: UserId, token: Secret<String>) -> Result<Verified, Unavailable> {
+        self.note(format!("verify {user} {}", token.expose()))?;
+        Ok(self.verified)
+    }
+
+    async fn mail_reset(&self, email: String) -> Result<LinkAsked, Unavailable> {
+        self.note(format!("mail {email}"))?;
+        Ok(self.asked_for)
+    }
+
+    async fn reset(&self, new: NewPassword) -> Result<PasswordReset, Unavailable> {
+        self.note(format!("reset {} {} {}", new.email, new.token.expose(), new.password.expose()))?;
+        Ok(self.reset.clone())
+    }
+}
+
+/// A licence that is in force.
+struct Licensed;
+
+#[async_trait]
+impl LicenceDesk for Licensed {
+    fn standing(&self) -> SetupStanding {
+        SetupStanding::Done
+    }
+
+    async fn install(&self, _: &Secret<String>, _: &[u8]) -> Result<Licence, InstallError> {
+        Err(InstallError::AlreadyLicensed)
+    }
+}
+
+/// How a server stands with its administrators.
+#[derive(Clone, Copy)]
+pub(crate) enum Admins {
+    There,
+    Missing,
+    /// What comes of making the first one with the token `right`.
+    Made(Appointed),
+}
+
+pub(crate) fn first_admin(admins: Admins) -> FirstAdmin {
+    let (mut store, mut seats) = (MockFirstAdminStore::new(), MockSeats::new());
+    let (mut token, mut hasher) = (MockSetupToken::new(), MockPasswordHasher::new());
+    store.expect_exists().returning(move || Ok(matches!(admins, Admins::There)));
+    if let Admins::Made(outcome) = admins {
+        store.expect_appoint().returning(move |_, _, _| Ok(outcome));
+    }
+    seats.expect_limit().return_const(None);
+    seats.expect_admins().return_const(None);
+    token.expect_is_right().returning(|it| Ok(it.expose() == "right"));
+    token.expect_administered().returning(|| ());
+    hasher.expect_hash().returning(|_| Ok(Secret::new("$kept$".to_owned())));
+    let ports = FirstAdminPorts {
+        store: Arc::new(store),
+        hasher: Arc::new(hasher),
+        seats: Arc::new(seats),
+        token: Arc::new(token),
+    };
+    let rules = Live::new(RegistrationRules::default());
+    FirstAdmin::new(ports, rules, Arc::new(FixedClock(Timestamp::UNIX_EPOCH)))
+}
+
+pub(crate) fn console(accounts: Arc<Accounts>) -> Console {
+    Console {
+        desk: Arc::new(Licensed),
+        first_admin: first_admin(Admins::There),
+        accounts,
+        public_url: "https://pia.example.com/pia".to_owned(),
+        runner: Runner::here(),
+    }
+}
+
+/// A page as it is opened.
+pub(crate) fn opened(uri: &str) -> HttpRequest {
+    TestRequest::get().uri(uri).to_http_request()
+}
+
+/// A form as a page of ours sends it.
+pub(crate) fn sent(uri: &str) -> HttpRequest {
+    let kind = ("content-type", "application/x-www-form-urlencoded");
+    TestRequest::post().uri(uri).insert_header(kind).to_http_request()
+}
+
+/// An answer, taken apart.
+pub(crate) struct Shown {
+    pub(crate) status: u16,
+    headers: Vec<(String, String)>,
+    pub(crate) text: String,
+}
+
+impl Shown {
+    pub(crate) async fn of(answer: Result<HttpResponse, ApiError>) -> Self {
+        let answer = answer.unwrap_or_else(|err| err.error_response());
+        let headers = answer.headers().iter();
+        let headers = headers
+            .map(|(name, value)| (name.as_str().to_owned(), value.to_str().unwrap().to_owned()));
+        let (status, headers) = (answer.status().as_u16(), headers.collect());
+        let body = to_bytes(answer.into_body()).await.unwrap();
+        Self { status, headers, text: String::from_utf8(body.to_vec()).unwrap() }
+    }
+
+    pub(crate) fn header(&self, name: &str) -> &str {
+        self.headers.iter().find(|it| it.0 == name).map_or("", |it| it.1.as_str())
+    }
+
+    pub(crate) fn has(&self, text: &str) -> bool {
+        self.text.contains(text)
+    }
+
+    /// What its links, forms and files lead to.
+    pub(crate) fn targets(&self) -> Vec<&str> {
+        let of = |name| self.text.split(name).skip(1).filter_map(|it| it.split('"').next());
+        ["href=\"", "action=\"", "src=\""].into_iter().flat_map(of).collect()
+    }
+}

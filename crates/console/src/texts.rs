@@ -1,0 +1,221 @@
+//! What the pages say, in each language. A text that is missing in one does
+//! not compile.
+
+mod de;
+mod en;
+
+use pia_identity::Violation;
+use pia_kernel::Language;
+
+/// All that the pages say in one language.
+pub(crate) struct Texts {
+    /// The other language, by its own name.
+    pub(crate) other_language: &'static str,
+    /// What a title begins with when something is wrong.
+    pub(crate) error: &'static str,
+    /// The heading over all that is wrong with a form.
+    pub(crate) problem: &'static str,
+    /// Stands behind the label of what may be left out.
+    pub(crate) optional: &'static str,
+    pub(crate) register: RegisterTexts,
+    pub(crate) forgot: ForgotTexts,
+    pub(crate) reset: ResetTexts,
+    pub(crate) verify: VerifyTexts,
+    pub(crate) faults: FaultTexts,
+    pub(crate) reasons: ReasonTexts,
+    pub(crate) refusals: RefusalTexts,
+}
+
+/// A page that only says something.
+#[derive(Clone, Copy)]
+pub(crate) struct Said {
+    pub(crate) title: &'static str,
+    pub(crate) says: &'static [&'static str],
+}
+
+pub(crate) struct RegisterTexts {
+    pub(crate) title: &'static str,
+    pub(crate) intro: &'static str,
+    pub(crate) email: &'static str,
+    pub(crate) password: &'static str,
+    pub(crate) password_hint: fn(usize) -> String,
+    pub(crate) name: &'static str,
+    pub(crate) customer: &'static str,
+    pub(crate) business: &'static str,
+    pub(crate) consumer: &'static str,
+    pub(crate) company: &'static str,
+    pub(crate) company_hint: &'static str,
+    pub(crate) invitation: &'static str,
+    pub(crate) invitation_hint: &'static str,
+    pub(crate) send: &'static str,
+    pub(crate) forgotten: &'static str,
+    pub(crate) done: Said,
+    pub(crate) mailed: Said,
+    /// Nobody may make an account.
+    pub(crate) closed: Said,
+    /// This person may not.
+    pub(crate) not_you: &'static str,
+    pub(crate) not_invited: &'static str,
+    pub(crate) seats_taken: &'static str,
+    pub(crate) email_taken: &'static str,
+}
+
+pub(crate) struct ForgotTexts {
+    pub(crate) title: &'static str,
+    pub(crate) intro: &'static str,
+    pub(crate) send: &'static str,
+    pub(crate) mailed: Said,
+    pub(crate) no_mail: Said,
+}
+
+pub(crate) struct ResetTexts {
+    pub(crate) title: &'static str,
+    pub(crate) intro: &'static str,
+    pub(crate) account: &'static str,
+    pub(crate) password: &'static str,
+    pub(crate) send: &'static str,
+    pub(crate) done: Said,
+    pub(crate) spent: Said,
+    pub(crate) again: &'static str,
+}
+
+pub(crate) struct VerifyTexts {
+    pub(crate) title: &'static str,
+    pub(crate) intro: &'static str,
+    pub(crate) send: &'static str,
+    pub(crate) done: Said,
+    pub(crate) spent: Said,
+}
+
+/// What is wrong with a field.
+pub(crate) struct FaultTexts {
+    pub(crate) email_missing: &'static str,
+    pub(crate) email_invalid: &'static str,
+    pub(crate) password_missing: &'static str,
+    pub(crate) password_short: fn(usize) -> String,
+    pub(crate) password_long: &'static str,
+    pub(crate) password_common: &'static str,
+    pub(crate) password_personal: &'static str,
+    pub(crate) name_invalid: &'static str,
+    pub(crate) customer_missing: &'static str,
+    pub(crate) company_missing: &'static str,
+    pub(crate) company_invalid: &'static str,
+    pub(crate) other: &'static str,
+}
+
+/// Why a sign-in in the browser came to nothing.
+pub(crate) struct ReasonTexts {
+    pub(crate) title: &'static str,
+    /// What to do about it, below whatever the reason is.
+    pub(crate) then: &'static str,
+    pub(crate) access_denied: &'static str,
+    pub(crate) email_exists: &'static str,
+    pub(crate) email_not_verified: &'static str,
+    pub(crate) user_limit_reached: &'static str,
+    pub(crate) registration_closed: &'static str,
+    pub(crate) free_tier_suspended: &'static str,
+    pub(crate) provider_error: &'static str,
+    pub(crate) provider_unreachable: &'static str,
+    pub(crate) invalid_state: &'static str,
+    pub(crate) expired: &'static str,
+    pub(crate) feature_not_licensed: &'static str,
+    pub(crate) account_deactivated: &'static str,
+    pub(crate) server_error: &'static str,
+    pub(crate) other: &'static str,
+}
+
+/// What is said where a page cannot do what it was asked for.
+pub(crate) struct RefusalTexts {
+    pub(crate) broken_link: Said,
+    pub(crate) broken_form: Said,
+    pub(crate) foreign_form: Said,
+    pub(crate) too_long: Said,
+    pub(crate) unlicensed: Said,
+    pub(crate) too_many: Said,
+    pub(crate) unavailable: Said,
+    pub(crate) failed: Said,
+}
+
+impl Texts {
+    pub(crate) fn of(language: Language) -> &'static Self {
+        match language {
+            Language::En => &en::TEXTS,
+            Language::De => &de::TEXTS,
+        }
+    }
+
+    /// A fault as people are told it. `fewest` is how many characters a
+    /// password must have.
+    pub(crate) fn fault(&self, violation: &Violation, fewest: usize) -> String {
+        let faults = &self.faults;
+        let text = match (violation.field, violation.code) {
+            ("email", "required") => faults.email_missing,
+            ("email", _) => faults.email_invalid,
+            ("password" | "newPassword", "required") => faults.password_missing,
+            ("password" | "newPassword", "too_short") => return (faults.password_short)(fewest),
+            ("password" | "newPassword", "too_long") => faults.password_long,
+            ("password" | "newPassword", "common") => faults.password_common,
+            ("password" | "newPassword", "personal") => faults.password_personal,
+            ("displayName", _) => faults.name_invalid,
+            ("customerType", _) => faults.customer_missing,
+            ("companyName", "required") => faults.company_missing,
+            ("companyName", _) => faults.company_invalid,
+            _ => faults.other,
+        };
+        text.to_owned()
+    }
+}
+
+impl ReasonTexts {
+    /// What to say of a reason, which stands in an address and so may be
+    /// anything: nothing of it is repeated.
+    pub(crate) fn of(&self, reason: &str) -> &'static str {
+        match reason {
+            "access_denied" => self.access_denied,
+            "email_exists" => self.email_exists,
+            "email_not_verified" => self.email_not_verified,
+            "user_limit_reached" => self.user_limit_reached,
+            "registration_closed" => self.registration_closed,
+            "free_tier_suspended" => self.free_tier_suspended,
+            "provider_error" => self.provider_error,
+            "provider_unreachable" => self.provider_unreachable,
+            "invalid_state" => self.invalid_state,
+            "expired" => self.expired,
+            "feature_not_licensed" => self.feature_not_licensed,
+            "account_deactivated" => self.account_deactivated,
+            "server_error" => self.server_error,
+            _ => self.other,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_registration_finds_wrong_has_a_sentence_in_each_language() {
+        let password = ["required", "too_short", "too_long", "common", "personal"];
+        let password = password.into_iter().flat_map(|it| [("password", it), ("newPassword", it)]);
+        let others = [
+            ("email", "required"),
+            ("email", "too_long"),
+            ("email", "invalid"),
+            ("displayName", "too_long"),
+            ("displayName", "invalid"),
+            ("customerType", "required"),
+            ("companyName", "required"),
+            ("companyName", "too_long"),
+            ("companyName", "invalid"),
+        ];
+        for (field, code) in password.chain(others) {
+            let violation = Violation { field, code, message: String::new() };
+
+            for language in [Language::En, Language::De] {
+                let texts = Texts::of(language);
+
+                assert_ne!(texts.fault(&violation, 8), texts.faults.other, "{field} {code}");
+            }
+        }
+    }
+}

@@ -1,0 +1,203 @@
+//! German.
+
+use super::{
+    FaultTexts, ForgotTexts, ReasonTexts, RefusalTexts, RegisterTexts, ResetTexts, Said, Texts,
+    VerifyTexts,
+};
+
+pub(super) static TEXTS: Texts = Texts {
+    other_language: "English",
+    error: "Fehler: ",
+    problem: "Etwas stimmt noch nicht",
+    optional: "(freiwillig)",
+    register: RegisterTexts {
+        title: "Konto anlegen",
+        intro: "Mit einem Konto nutzen Sie diesen Pia-Server aus der Pia-App.",
+        email: "E-Mail-Adresse",
+        password: "Passwort",
+        password_hint: |fewest| {
+            format!(
+                "Mindestens {fewest} Zeichen. Mehrere Wörter sind leicht zu merken und schwer zu \
+                 erraten."
+            )
+        },
+        name: "Ihr Name",
+        customer: "Wie nutzen Sie Pia?",
+        business: "Als Unternehmen oder beruflich",
+        consumer: "Privat, als Verbraucherin oder Verbraucher",
+        company: "Firma",
+        company_hint: "Nötig, wenn Sie Pia als Unternehmen nutzen.",
+        invitation: "Einladungscode",
+        invitation_hint: "Er steht in der Einladung, die Sie erhalten haben.",
+        send: "Konto anlegen",
+        forgotten: "Ich habe ein Konto, aber das Passwort vergessen",
+        done: Said {
+            title: "Ihr Konto ist angelegt",
+            says: &[
+                "Gehen Sie zurück zur Pia-App und melden Sie sich mit E-Mail-Adresse und Passwort \
+                 an.",
+            ],
+        },
+        mailed: Said {
+            title: "Sehen Sie in Ihre E-Mails",
+            says: &[
+                "Wir haben Ihnen eine E-Mail geschickt. Öffnen Sie den Link darin, um zu \
+                 bestätigen, dass die Adresse Ihnen gehört; gehen Sie dann zurück zur Pia-App und \
+                 melden Sie sich an.",
+                "Keine E-Mail? Das kann einige Minuten dauern. Sehen Sie auch im Spam-Ordner nach.",
+            ],
+        },
+        closed: Said {
+            title: "Hier gibt es keine neuen Konten",
+            says: &[
+                "Auf diesem Server kann man sich nicht selbst ein Konto anlegen. Fragen Sie die \
+                 Betreiber danach.",
+            ],
+        },
+        not_you: "Auf diesem Server können Sie mit dieser Adresse kein Konto anlegen. Fragen Sie \
+                  die Betreiber.",
+        not_invited: "Konten gibt es hier auf Einladung, und diese gilt nicht: Sie wurde schon \
+                      benutzt, ist abgelaufen oder gehört zu einer anderen Adresse. Bitten Sie um \
+                      eine neue.",
+        seats_taken: "Alle Konten, die dieser Server haben darf, sind vergeben. Fragen Sie die \
+                      Betreiber.",
+        email_taken: "Zu dieser Adresse gibt es schon ein Konto. Melden Sie sich damit in der \
+                      Pia-App an.",
+    },
+    forgot: ForgotTexts {
+        title: "Passwort vergessen?",
+        intro: "Geben Sie die E-Mail-Adresse Ihres Kontos ein. Wir schicken Ihnen einen Link, mit \
+                dem Sie ein neues Passwort wählen können.",
+        send: "Link schicken",
+        mailed: Said {
+            title: "Sehen Sie in Ihre E-Mails",
+            says: &[
+                "Wenn es zu dieser Adresse ein Konto gibt, haben wir einen Link dorthin geschickt. \
+                 Er gilt einmal und für begrenzte Zeit.",
+                "Keine E-Mail? Das kann einige Minuten dauern. Sehen Sie auch im Spam-Ordner nach.",
+            ],
+        },
+        no_mail: Said {
+            title: "Dieser Server verschickt keine E-Mails",
+            says: &["Bitten Sie die Betreiber, Ihnen mit dem Passwort zu helfen."],
+        },
+    },
+    reset: ResetTexts {
+        title: "Neues Passwort wählen",
+        intro: "Mit dem neuen Passwort werden Sie überall abgemeldet und müssen sich neu anmelden.",
+        account: "E-Mail-Adresse des Kontos",
+        password: "Neues Passwort",
+        send: "Passwort ändern",
+        done: Said {
+            title: "Ihr Passwort ist geändert",
+            says: &["Gehen Sie zurück zur Pia-App und melden Sie sich mit dem neuen Passwort an."],
+        },
+        spent: Said {
+            title: "Dieser Link gilt nicht mehr",
+            says: &[
+                "Er wurde schon benutzt, seine Zeit ist abgelaufen, oder Sie haben inzwischen \
+                 einen neueren angefordert.",
+            ],
+        },
+        again: "Neuen Link anfordern",
+    },
+    verify: VerifyTexts {
+        title: "E-Mail-Adresse bestätigen",
+        intro: "Bestätigen Sie, dass diese Adresse Ihnen gehört, um Ihr Konto zu nutzen.",
+        send: "Adresse bestätigen",
+        done: Said {
+            title: "Ihre Adresse ist bestätigt",
+            says: &["Gehen Sie zurück zur Pia-App und melden Sie sich an."],
+        },
+        spent: Said {
+            title: "Dieser Link gilt nicht mehr",
+            says: &[
+                "Er wurde schon benutzt, oder seine Zeit ist abgelaufen. Wenn Sie Ihre Adresse \
+                 schon bestätigt haben, gehen Sie einfach zurück zur Pia-App und melden Sie sich \
+                 an.",
+            ],
+        },
+    },
+    faults: FaultTexts {
+        email_missing: "Geben Sie Ihre E-Mail-Adresse ein.",
+        email_invalid: "Geben Sie eine E-Mail-Adresse wie name@example.com ein.",
+        password_missing: "Wählen Sie ein Passwort.",
+        password_short: |fewest| format!("Das Passwort muss mindestens {fewest} Zeichen haben."),
+        password_long: "Das Passwort darf höchstens 128 Zeichen haben.",
+        password_common: "Dieses Passwort wird mit als Erstes erraten. Nehmen Sie ein längeres \
+                          oder ungewöhnlicheres, zum Beispiel mehrere Wörter.",
+        password_personal: "Das Passwort darf weder Ihr Name noch Ihre oder unsere Adresse sein.",
+        name_invalid: "Der Name muss eine einzelne Zeile mit höchstens 200 Zeichen sein.",
+        customer_missing: "Geben Sie an, ob Sie Pia als Unternehmen oder privat nutzen.",
+        company_missing: "Geben Sie den Namen Ihrer Firma ein.",
+        company_invalid: "Die Firma muss eine einzelne Zeile mit höchstens 200 Zeichen sein.",
+        other: "Hier stimmt etwas nicht.",
+    },
+    reasons: ReasonTexts {
+        title: "Sie sind nicht angemeldet",
+        then: "Sie können dieses Fenster schließen, zur Pia-App zurückgehen und es noch einmal \
+               versuchen.",
+        access_denied: "Die Anmeldung wurde abgebrochen oder nicht erlaubt.",
+        email_exists: "Zu Ihrer E-Mail-Adresse gibt es schon ein Konto, das sich anders anmeldet: \
+                       Melden Sie sich so an wie beim Anlegen des Kontos.",
+        email_not_verified: "Ihr Anbieter hat nicht bestätigt, dass die E-Mail-Adresse Ihnen \
+                             gehört. Bestätigen Sie sie zuerst dort.",
+        user_limit_reached: "Alle Konten, die dieser Server haben darf, sind vergeben. Fragen Sie \
+                             die Betreiber.",
+        registration_closed: "Sie haben hier kein Konto und können auf diesem Server keines \
+                              anlegen. Fragen Sie die Betreiber.",
+        free_tier_suspended: "Kostenlose Konten gibt es hier zurzeit nicht.",
+        provider_error: "Der Anbieter, mit dem Sie sich anmelden, meldet einen Fehler.",
+        provider_unreachable: "Der Anbieter, mit dem Sie sich anmelden, antwortet zurzeit nicht.",
+        invalid_state: "Diese Anmeldung wurde nicht in diesem Browser begonnen oder ist schon \
+                        beendet.",
+        expired: "Die Anmeldung hat zu lange gedauert.",
+        feature_not_licensed: "Die Lizenz dieses Servers erlaubt keine Anmeldung über andere \
+                               Anbieter. Fragen Sie die Betreiber.",
+        account_deactivated: "Ihr Konto ist abgeschaltet. Fragen Sie die Betreiber dieses Servers.",
+        server_error: "Der Server hat einen Fehler. Versuchen Sie es in einigen Minuten wieder.",
+        other: "Die Anmeldung hat nicht geklappt.",
+    },
+    refusals: RefusalTexts {
+        broken_link: Said {
+            title: "Dieser Link ist unvollständig",
+            says: &[
+                "Ein Teil fehlt oder wurde verändert. Kopieren Sie den ganzen Link aus der E-Mail.",
+            ],
+        },
+        broken_form: Said {
+            title: "Das Formular war nicht lesbar",
+            says: &["Gehen Sie zurück, füllen Sie es neu aus und schicken Sie es noch einmal ab."],
+        },
+        foreign_form: Said {
+            title: "Dieses Formular kam von anderswo",
+            says: &[
+                "Eine andere Website hat es abgeschickt, deshalb ist nichts geschehen. Öffnen Sie \
+                 die Seite auf diesem Server selbst und füllen Sie sie dort aus.",
+            ],
+        },
+        too_long: Said {
+            title: "Das war zu viel",
+            says: &["Die Eingaben sind länger als erlaubt. Gehen Sie zurück und kürzen Sie sie."],
+        },
+        unlicensed: Said {
+            title: "Das geht zurzeit nicht",
+            says: &["Die Lizenz dieses Servers erlaubt es nicht. Fragen Sie die Betreiber."],
+        },
+        too_many: Said {
+            title: "Zu viele Versuche",
+            says: &["Warten Sie eine Weile und versuchen Sie es dann noch einmal."],
+        },
+        unavailable: Said {
+            title: "Der Server antwortet nicht",
+            says: &[
+                "Ein Teil davon ist nicht da oder beschäftigt. Versuchen Sie es gleich noch einmal.",
+            ],
+        },
+        failed: Said {
+            title: "Das hat nicht geklappt",
+            says: &["Der Server hat einen Fehler, sein Protokoll sagt mehr. Versuchen Sie es in \
+                 einigen Minuten wieder."],
+        },
+    },
+};

@@ -1,0 +1,181 @@
+//! English.
+
+use super::{
+    FaultTexts, ForgotTexts, ReasonTexts, RefusalTexts, RegisterTexts, ResetTexts, Said, Texts,
+    VerifyTexts,
+};
+
+pub(super) static TEXTS: Texts = Texts {
+    other_language: "Deutsch",
+    error: "Error: ",
+    problem: "There is a problem",
+    optional: "(optional)",
+    register: RegisterTexts {
+        title: "Make an account",
+        intro: "With an account you can use this Pia server from the Pia app.",
+        email: "E-mail address",
+        password: "Password",
+        password_hint: |fewest| {
+            format!(
+                "At least {fewest} characters. Several words are easy to remember and hard to \
+                 guess."
+            )
+        },
+        name: "Your name",
+        customer: "How do you use Pia?",
+        business: "As a business or in my profession",
+        consumer: "Privately, as a consumer",
+        company: "Company",
+        company_hint: "Needed if you use Pia as a business.",
+        invitation: "Invitation code",
+        invitation_hint: "It is in the invitation that you received.",
+        send: "Make the account",
+        forgotten: "I have an account, but forgot my password",
+        done: Said {
+            title: "Your account is ready",
+            says: &["Go back to the Pia app and sign in with your e-mail address and password."],
+        },
+        mailed: Said {
+            title: "Look into your mail",
+            says: &[
+                "We have sent a mail to your address. Open the link in it to confirm that the \
+                 address is yours; then go back to the Pia app and sign in.",
+                "No mail? It can take a few minutes. Look into the spam folder too.",
+            ],
+        },
+        closed: Said {
+            title: "No new accounts here",
+            says: &[
+                "This server does not let people make accounts themselves. Ask the people who \
+                 run it for one.",
+            ],
+        },
+        not_you: "This server does not let you make an account with this address. Ask the people \
+                  who run it.",
+        not_invited: "Accounts are made by invitation here, and this invitation is not good: it \
+                      was used, has ended or is for another address. Ask for a new one.",
+        seats_taken: "All accounts that this server may have are taken. Ask the people who run it.",
+        email_taken: "There is an account with this address. Sign in with it in the Pia app.",
+    },
+    forgot: ForgotTexts {
+        title: "Forgot your password?",
+        intro: "Enter the e-mail address of your account. We send you a link by which you can \
+                choose a new password.",
+        send: "Send the link",
+        mailed: Said {
+            title: "Look into your mail",
+            says: &[
+                "If there is an account with this address, we have sent a link to it. It can be \
+                 used once, and for a limited time.",
+                "No mail? It can take a few minutes. Look into the spam folder too.",
+            ],
+        },
+        no_mail: Said {
+            title: "This server sends no mail",
+            says: &["Ask the people who run it to help you with your password."],
+        },
+    },
+    reset: ResetTexts {
+        title: "Choose a new password",
+        intro: "With the new password you are signed out everywhere, and have to sign in again.",
+        account: "E-mail address of the account",
+        password: "New password",
+        send: "Change the password",
+        done: Said {
+            title: "Your password is changed",
+            says: &["Go back to the Pia app and sign in with the new password."],
+        },
+        spent: Said {
+            title: "This link is no longer good",
+            says: &["It was used already, its time has passed, or you have asked for a newer one \
+                 since."],
+        },
+        again: "Ask for a new link",
+    },
+    verify: VerifyTexts {
+        title: "Confirm your e-mail address",
+        intro: "Confirm that this address is yours, to use your account.",
+        send: "Confirm the address",
+        done: Said {
+            title: "Your address is confirmed",
+            says: &["Go back to the Pia app and sign in."],
+        },
+        spent: Said {
+            title: "This link is no longer good",
+            says: &[
+                "It was used already, or its time has passed. If you have confirmed your address \
+                 before, just go back to the Pia app and sign in.",
+            ],
+        },
+    },
+    faults: FaultTexts {
+        email_missing: "Enter your e-mail address.",
+        email_invalid: "Enter an e-mail address such as name@example.com.",
+        password_missing: "Choose a password.",
+        password_short: |fewest| format!("The password must have at least {fewest} characters."),
+        password_long: "The password may have 128 characters.",
+        password_common: "This password is among the first that are guessed. Take a longer or \
+                          less usual one, several words for example.",
+        password_personal: "The password must not be your name, your address or ours.",
+        name_invalid: "The name must be a single line of at most 200 characters.",
+        customer_missing: "Say whether you use Pia as a business or privately.",
+        company_missing: "Enter the name of your company.",
+        company_invalid: "The company must be a single line of at most 200 characters.",
+        other: "Something here is not right.",
+    },
+    reasons: ReasonTexts {
+        title: "You are not signed in",
+        then: "You can close this window, go back to the Pia app and try again.",
+        access_denied: "The sign-in was cancelled or not allowed.",
+        email_exists: "There is an account with your e-mail address already, which signs in \
+                       another way: sign in as you did when it was made.",
+        email_not_verified: "Your provider has not confirmed that your e-mail address is yours. \
+                             Confirm it there first.",
+        user_limit_reached: "All accounts that this server may have are taken. Ask the people \
+                             who run it.",
+        registration_closed: "You have no account here, and this server does not let you make \
+                              one. Ask the people who run it.",
+        free_tier_suspended: "There are no free accounts here at the moment.",
+        provider_error: "The provider that you sign in with reported an error.",
+        provider_unreachable: "The provider that you sign in with does not answer at the moment.",
+        invalid_state: "This sign-in was not begun in this browser, or is over already.",
+        expired: "The sign-in took too long.",
+        feature_not_licensed: "This server is not licensed for signing in with other providers. \
+                               Ask the people who run it.",
+        account_deactivated: "Your account is switched off. Ask the people who run this server.",
+        server_error: "The server failed. Try again in a few minutes.",
+        other: "The sign-in did not work.",
+    },
+    refusals: RefusalTexts {
+        broken_link: Said {
+            title: "This link is not whole",
+            says: &["A part of it is missing or was changed. Copy the whole link from the mail."],
+        },
+        broken_form: Said {
+            title: "The form was not understood",
+            says: &["Go back, fill it in again and send it once more."],
+        },
+        foreign_form: Said {
+            title: "This form came from elsewhere",
+            says: &["It was sent by another website, so nothing was done. Open the page on this \
+                 server itself and fill it in there."],
+        },
+        too_long: Said {
+            title: "That was too much",
+            says: &["What was sent is longer than it may be. Go back and shorten it."],
+        },
+        unlicensed: Said {
+            title: "Not possible at the moment",
+            says: &["The licence of this server does not allow it. Ask the people who run it."],
+        },
+        too_many: Said { title: "Too many tries", says: &["Wait a while, and then try again."] },
+        unavailable: Said {
+            title: "The server does not answer",
+            says: &["A part of it is away or busy. Try again in a moment."],
+        },
+        failed: Said {
+            title: "That did not work",
+            says: &["The server failed; its log says why. Try again in a few minutes."],
+        },
+    },
+};

@@ -1,0 +1,113 @@
+//! The pages in a browser.
+
+use pia_testkit::databases::Fresh;
+use serde_json::json;
+
+use crate::browser::{Browser, ENTER, TAB};
+use crate::harness::{PASSWORD, Setting, TestApp};
+
+impl Browser {
+    /// What has the focus: a control's name, or else what is written on it.
+    async fn focus(&self) -> String {
+        let focused = self.focused().await;
+        let name = self.property(&focused, "name").await;
+        match name.as_str() {
+            Some(name) if !name.is_empty() => name.to_owned(),
+            _ => self.text(&focused).await,
+        }
+    }
+
+    async fn says(&self, selector: &str) -> String {
+        let element = self.find(selector).await;
+        self.text(&element).await
+    }
+
+    /// Whether there is more to the right than the window shows.
+    async fn is_too_wide(&self) -> bool {
+        let wide = "return document.documentElement.scrollWidth > window.innerWidth";
+        self.run(wide, json!([])).await == true
+    }
+
+    /// Nothing but the answer's own status, which is meant.
+    async fn found_nothing_wrong(&self) {
+        let mut complaints = self.complaints().await;
+        complaints.retain(|it| !it.contains("the server responded with a status of 4"));
+        assert!(complaints.is_empty(), "{complaints:?}");
+    }
+}
+
+fn address(app: &TestApp, path: &str) -> String {
+    format!("http://{}{path}", app.addr)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_set_up_page_needs_neither_mouse_nor_a_wide_window() {
+    let app = Setting::on(Fresh::sqlite()).licensed(None).start().await;
+    let browser = Browser::start("en").await;
+    browser.resize(320, 640).await;
+
+    browser.goto(&address(&app, "/admin/setup")).await;
+    browser.press([TAB]).await;
+    let first = browser.focus().await;
+    browser.press("a guess".chars().chain([TAB])).await;
+    let second = browser.focus().await;
+    browser.press("no licence".chars().chain([TAB, ENTER])).await;
+
+    assert_eq!((first.as_str(), second.as_str()), ("token", "license"));
+    assert!(browser.says("[role=alert]").await.contains("The setup token is wrong"));
+    assert_eq!(browser.title().await, "Not accepted: Set up this server");
+    assert_eq!(browser.url().await, address(&app, "/admin/setup"));
+    assert!(!browser.is_too_wide().await);
+    browser.found_nothing_wrong().await;
+}
+
+/// The browser sends what tells its own forms from those of other sites; the
+/// server would refuse them without.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_account_is_made_in_german_with_the_keyboard_alone() {
+    let rules = ("LocalAuth__RequireBusinessDeclaration", "true");
+    let app = Setting::on(Fresh::sqlite()).with(rules.0, rules.1).start().await;
+    let browser = Browser::start("de-AT, de;q=0.9, en;q=0.5").await;
+    browser.resize(320, 640).await;
+
+    browser.goto(&address(&app, "/auth/register.html")).await;
+    let (german, too_wide) = (browser.says("h1").await, browser.is_too_wide().await);
+    browser.press([TAB, TAB]).await;
+    let first = browser.focus().await;
+    // Everything is left out but the password.
+    browser.press([TAB].into_iter().chain(PASSWORD.chars()).chain([ENTER])).await;
+    let faults = browser.says("[role=alert]").await;
+    let focused = browser.focus().await;
+    browser.press([TAB, ENTER]).await;
+    let led_to = browser.focus().await;
+    browser.press("ada@example.org".chars().chain([TAB])).await;
+    browser.press(PASSWORD.chars().chain([TAB, TAB])).await;
+    browser.press("  ".chars().chain([TAB, TAB, ENTER])).await;
+
+    assert_eq!((german.as_str(), too_wide, first.as_str()), ("Konto anlegen", false, "email"));
+    assert!(faults.contains("Geben Sie Ihre E-Mail-Adresse ein."), "{faults}");
+    assert!(faults.contains("Geben Sie an, ob"), "{faults}");
+    assert_eq!((focused, led_to), (faults, "email".to_owned()));
+    assert_eq!(browser.says("h1").await, "Ihr Konto ist angelegt");
+    browser.found_nothing_wrong().await;
+    app.stranger().post("/auth/login/local", &json!({})).await;
+    let envelope = json!({ "email": "ada@example.org", "password": PASSWORD });
+    let signed_in = app.stranger().post("/auth/login/local", &envelope).await;
+    assert_eq!(signed_in.status, 200, "{}", signed_in.text());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_failed_sign_in_is_explained_in_the_language_that_is_switched_to() {
+    let app = TestApp::spawn().await;
+    let browser = Browser::start("en").await;
+
+    browser.goto(&address(&app, "/auth/error?reason=access_denied")).await;
+    let english = browser.says("main").await;
+    let switch = browser.find("nav a").await;
+    browser.click(&switch).await;
+    let german = browser.says("main").await;
+
+    assert!(english.contains("cancelled"), "{english}");
+    assert!(german.contains("abgebrochen"), "{german}");
+    browser.found_nothing_wrong().await;
+}
