@@ -3,11 +3,9 @@
 use std::sync::Arc;
 
 use pia_identity::{Account, FirstAdmin, FirstAdminError, NewAdmin};
-use pia_kernel::{Language, Origin, Secret, Unavailable};
+use pia_kernel::Secret;
 use pia_policy::{InstallError, Licence, LicenceDesk};
 use pia_web::{ApiError, Runner};
-
-use crate::accounts::AccountDesk;
 
 /// What the pages call. The app holds it as its data.
 #[derive(Clone)]
@@ -16,10 +14,6 @@ pub struct Console {
     pub desk: Arc<dyn LicenceDesk>,
     /// Where the first administrator is made.
     pub first_admin: FirstAdmin,
-    /// Where accounts are made, and come back into.
-    pub accounts: Arc<dyn AccountDesk>,
-    /// Under which address browsers know the server.
-    pub public_url: String,
     /// Where use cases run.
     pub runner: Runner,
 }
@@ -54,16 +48,5 @@ impl Console {
     pub(crate) async fn lacks_admin(&self) -> Result<bool, ApiError> {
         let first_admin = self.first_admin.clone();
         self.runner.run(async move { first_admin.is_missing().await }).await
-    }
-
-    /// Runs a use case for a reader of this language: letters go out in it,
-    /// whatever the browser prefers.
-    pub(crate) async fn ask<T: Send + 'static>(
-        &self,
-        language: Language,
-        use_case: impl Future<Output = Result<T, Unavailable>> + Send + 'static,
-    ) -> Result<T, ApiError> {
-        let origin = Origin { language: Some(language), ..Origin::current() };
-        origin.scope(self.runner.run(use_case)).await
     }
 }

@@ -13,9 +13,6 @@ const POLICY: &str = "default-src 'none'; style-src 'self'; form-action 'self'; 
                       frame-ancestors 'none'";
 
 /// A template as an answer.
-///
-/// Its address, which may hold a token, is told to no other site. To ours it
-/// is: with `no-referrer`, browsers would not say either that a form is ours.
 pub(crate) fn page(status: StatusCode, template: &impl Template) -> HttpResponse {
     let html = match template.render() {
         Ok(html) => html,
@@ -25,7 +22,7 @@ pub(crate) fn page(status: StatusCode, template: &impl Template) -> HttpResponse
         .content_type("text/html; charset=utf-8")
         .insert_header((CACHE_CONTROL, "no-store"))
         .insert_header((CONTENT_SECURITY_POLICY, POLICY))
-        .insert_header((REFERRER_POLICY, "same-origin"))
+        .insert_header((REFERRER_POLICY, "no-referrer"))
         .insert_header((X_CONTENT_TYPE_OPTIONS, "nosniff"))
         .body(html)
 }

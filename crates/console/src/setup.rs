@@ -4,6 +4,7 @@
 mod view;
 
 use actix_web::http::StatusCode;
+use actix_web::http::header::CONTENT_TYPE;
 use actix_web::web::{Data, Json};
 use actix_web::{HttpRequest, HttpResponse};
 use pia_identity::NewAdmin;
@@ -14,7 +15,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::administrator;
 use crate::console::Console;
-use crate::form::is_form;
 use crate::page::page;
 use crate::refusal::{Refusal, refused};
 use view::{Form, SetupView};
@@ -152,6 +152,13 @@ async fn answer_upload(
     body: &[u8],
 ) -> Result<Json<UploadResponse>, ApiError> {
     console.install(token, body).await?.map(|it| Json(it.into())).map_err(refused)
+}
+
+/// Whether the body is what a form's is by default.
+pub(crate) fn is_form(request: &HttpRequest) -> bool {
+    let given = request.headers().get(CONTENT_TYPE).and_then(|it| it.to_str().ok());
+    let essence = given.unwrap_or_default().split(';').next().unwrap_or_default().trim();
+    essence.eq_ignore_ascii_case("application/x-www-form-urlencoded")
 }
 
 impl From<Licence> for UploadResponse {

@@ -1,21 +1,17 @@
-//! What the tests of pages need: desks that remember, and answers taken apart.
+//! What the tests of these pages need: a desk that remembers, and answers taken
+//! apart.
 
 use std::sync::{Arc, Mutex};
 
 use actix_web::body::to_bytes;
 use actix_web::test::TestRequest;
-use actix_web::{HttpRequest, HttpResponse, ResponseError as _};
+use actix_web::{HttpRequest, HttpResponse};
 use async_trait::async_trait;
-use pia_identity::{
-    Appointed, FirstAdmin, FirstAdminPorts, MockFirstAdminStore, MockPasswordHasher, MockSeats,
-    MockSetupToken, RegistrationRules,
-};
-use pia_kernel::{Language, Live, Origin, Secret, Timestamp, Unavailable, UserId};
-use pia_policy::{InstallError, Licence, LicenceDesk, SetupStanding};
-use pia_testkit::FixedClock;
-use pia_web::{ApiError, Runner};
+use pia_identity::RegistrationRules;
+use pia_kernel::{Language, Origin, Secret, Unavailable, UserId};
+use pia_web::Runner;
 
-use crate::Console;
+use crate::Reception;
 use crate::accounts::{
     AccountDesk, Applicant, Joined, LinkAsked, NewPassword, PasswordReset, Verified,
 };
@@ -94,56 +90,9 @@ impl AccountDesk for Accounts {
     }
 }
 
-/// A licence that is in force.
-struct Licensed;
-
-#[async_trait]
-impl LicenceDesk for Licensed {
-    fn standing(&self) -> SetupStanding {
-        SetupStanding::Done
-    }
-
-    async fn install(&self, _: &Secret<String>, _: &[u8]) -> Result<Licence, InstallError> {
-        Err(InstallError::AlreadyLicensed)
-    }
-}
-
-/// How a server stands with its administrators.
-#[derive(Clone, Copy)]
-pub(crate) enum Admins {
-    There,
-    Missing,
-    /// What comes of making the first one with the token `right`.
-    Made(Appointed),
-}
-
-pub(crate) fn first_admin(admins: Admins) -> FirstAdmin {
-    let (mut store, mut seats) = (MockFirstAdminStore::new(), MockSeats::new());
-    let (mut token, mut hasher) = (MockSetupToken::new(), MockPasswordHasher::new());
-    store.expect_exists().returning(move || Ok(matches!(admins, Admins::There)));
-    if let Admins::Made(outcome) = admins {
-        store.expect_appoint().returning(move |_, _, _| Ok(outcome));
-    }
-    seats.expect_limit().return_const(None);
-    seats.expect_admins().return_const(None);
-    token.expect_is_right().returning(|it| Ok(it.expose() == "right"));
-    token.expect_administered().returning(|| ());
-    hasher.expect_hash().returning(|_| Ok(Secret::new("$kept$".to_owned())));
-    let ports = FirstAdminPorts {
-        store: Arc::new(store),
-        hasher: Arc::new(hasher),
-        seats: Arc::new(seats),
-        token: Arc::new(token),
-    };
-    let rules = Live::new(RegistrationRules::default());
-    FirstAdmin::new(ports, rules, Arc::new(FixedClock(Timestamp::UNIX_EPOCH)))
-}
-
-pub(crate) fn console(accounts: Arc<Accounts>) -> Console {
-    Console {
-        desk: Arc::new(Licensed),
-        first_admin: first_admin(Admins::There),
-        accounts,
+pub(crate) fn reception(accounts: Arc<Accounts>) -> Reception {
+    Reception {
+        desk: accounts,
         public_url: "https://pia.example.com/pia".to_owned(),
         runner: Runner::here(),
     }
@@ -168,8 +117,7 @@ pub(crate) struct Shown {
 }
 
 impl Shown {
-    pub(crate) async fn of(answer: Result<HttpResponse, ApiError>) -> Self {
-        let answer = answer.unwrap_or_else(|err| err.error_response());
+    pub(crate) async fn of(answer: HttpResponse) -> Self {
         let headers = answer.headers().iter();
         let headers = headers
             .map(|(name, value)| (name.as_str().to_owned(), value.to_str().unwrap().to_owned()));

@@ -9,7 +9,7 @@ mod people;
 use std::sync::Arc;
 use std::time::Duration;
 
-use pia_console::Console;
+use pia_console::{Console, Reception};
 use pia_http::Api;
 use pia_kernel::Clock;
 use pia_policy::VerifyingKey;
@@ -44,6 +44,8 @@ pub struct App {
     pub api: Api,
     /// What the set-up pages call.
     pub console: Console,
+    /// What the pages of accounts call.
+    pub reception: Reception,
     /// Who reaches them.
     pub gates: Gates,
     /// What is counted.
@@ -131,10 +133,7 @@ pub async fn compose(config: &LiveConfig, clock: Arc<dyn Clock>) -> Result<App, 
     mail::begin(config, &db, (&tasks, &stop), &metrics, (mail, &clock));
 
     let readiness = Looks::new(db, licence.state(), Arc::clone(&clock));
-    let accounts = PageAccounts {
-        registration: identity.registration.clone(),
-        rules: config.follow(|it| it.local_auth.registration.clone()),
-    };
+    let reception = reception(config, &identity, &runner);
     let api = Api {
         registration: identity.registration,
         sign_in: identity.sign_in,
@@ -168,15 +167,23 @@ pub async fn compose(config: &LiveConfig, clock: Arc<dyn Clock>) -> Result<App, 
         clock,
         runner: runner.clone(),
     };
-    let console = Console {
-        desk: Arc::new(setup),
-        first_admin: people.first_admin,
-        accounts: Arc::new(accounts),
-        public_url: start.server.public_url.to_string(),
-        runner: runner.clone(),
-    };
+    let first_admin = people.first_admin;
+    let console = Console { desk: Arc::new(setup), first_admin, runner: runner.clone() };
     let background = Background { stop, tasks, runner, usage };
-    Ok(App { api, console, gates, metrics, ai, background })
+    Ok(App { api, console, reception, gates, metrics, ai, background })
+}
+
+/// What the pages of accounts call.
+fn reception(config: &LiveConfig, identity: &Identity, runner: &Runner) -> Reception {
+    let accounts = PageAccounts {
+        registration: identity.registration.clone(),
+        rules: config.follow(|it| it.local_auth.registration.clone()),
+    };
+    Reception {
+        desk: Arc::new(accounts),
+        public_url: config.latest().server.public_url.to_string(),
+        runner: runner.clone(),
+    }
 }
 
 /// The keys that data is sealed with. Stops the start with one that the stored

@@ -59,14 +59,14 @@ pub struct Server {
 impl Server {
     /// Binds the address and starts the workers.
     pub fn bind(listen: Listen, app: App) -> std::io::Result<Self> {
-        let App { api, console, gates, metrics, ai, background } = app;
+        let App { api, console, reception, gates, metrics, ai, background } = app;
         let listener = TcpListener::bind(listen.address)?;
         let addr = listener.local_addr()?;
         let base_path = Data::new(BasePath(listen.base_path));
         let proxies = Data::new(listen.proxies);
         let memory = Data::new(BodyMemory::new(listen.body_memory));
         let (api, console, gates) = (Data::new(api), Data::new(console), Data::new(gates));
-        let metrics = Data::new(metrics);
+        let (reception, metrics) = (Data::new(reception), Data::new(metrics));
         let counted = Data::clone(&metrics);
         let draining = Draining::default();
         let ending = Data::new(draining.clone());
@@ -78,6 +78,7 @@ impl Server {
             let app = ActixApp::new()
                 .app_data(Data::clone(&api))
                 .app_data(Data::clone(&console))
+                .app_data(Data::clone(&reception))
                 .app_data(Data::clone(&gates))
                 .app_data(Data::clone(&counted))
                 .app_data(Data::clone(&ending))

@@ -13,7 +13,7 @@ use super::frame::Frame;
 use super::notice::{Notice, refusal};
 use super::sent::sent;
 use super::visit::Visit;
-use crate::Console;
+use crate::Reception;
 use crate::accounts::LinkAsked;
 
 /// What the form sends.
@@ -34,20 +34,20 @@ pub(crate) async fn show(request: HttpRequest) -> HttpResponse {
 
 /// Takes the form.
 pub(crate) async fn submit(
-    console: Data<Console>,
+    reception: Data<Reception>,
     request: HttpRequest,
     body: Result<RawBody, ApiError>,
 ) -> HttpResponse {
-    answer(&console, &request, body.map(RawBody::into_bytes)).await
+    answer(&reception, &request, body.map(RawBody::into_bytes)).await
 }
 
 async fn answer(
-    console: &Console,
+    reception: &Reception,
     request: &HttpRequest,
     body: Result<Bytes, ApiError>,
 ) -> HttpResponse {
     let frame = Visit::of(request).frame;
-    let form: ForgotForm = match sent(console, request, body, &frame) {
+    let form: ForgotForm = match sent(reception, request, body, &frame) {
         Ok(form) => form,
         Err(page) => return *page,
     };
@@ -56,8 +56,9 @@ async fn answer(
         view.find_fault("email", fault);
         return view.answer(StatusCode::BAD_REQUEST);
     }
-    let desk = Arc::clone(&console.accounts);
-    let asked = console.ask(frame.language, async move { desk.mail_reset(form.email).await }).await;
+    let desk = Arc::clone(&reception.desk);
+    let asked =
+        reception.ask(frame.language, async move { desk.mail_reset(form.email).await }).await;
     let texts = &frame.texts.forgot;
     match asked {
         Ok(LinkAsked::Mailed) => Notice::of(frame, texts.mailed).answer(StatusCode::OK),

@@ -4,8 +4,7 @@ use actix_web::HttpResponse;
 use actix_web::http::StatusCode;
 use askama::Template;
 
-use super::frame::Frame;
-use crate::page::page;
+use super::frame::{Frame, shown};
 
 /// A form as it is shown.
 #[derive(Template)]
@@ -30,10 +29,19 @@ pub(super) struct Control {
     pub(super) name: &'static str,
     pub(super) label: &'static str,
     pub(super) hint: String,
-    pub(super) required: bool,
+    pub(super) need: Need,
     pub(super) fixed: bool,
     pub(super) fault: Option<String>,
     pub(super) kind: Kind,
+}
+
+/// Whether it must be filled in.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Need {
+    Always,
+    /// That depends on the rest; the hint says on what.
+    Sometimes,
+    Never,
 }
 
 pub(super) enum Kind {
@@ -49,7 +57,7 @@ pub(super) struct Choice {
 
 impl FormView {
     pub(super) fn answer(&self, status: StatusCode) -> HttpResponse {
-        page(status, self)
+        shown(status, self)
     }
 
     /// The same, with this to say of the control that has this name, or of
@@ -80,21 +88,37 @@ impl Control {
         value: &str,
     ) -> Self {
         let kind = Kind::Text { input, autocomplete, value: value.to_owned() };
-        Self { name, label, hint: String::new(), required: true, fixed: false, fault: None, kind }
+        Self {
+            name,
+            label,
+            hint: String::new(),
+            need: Need::Always,
+            fixed: false,
+            fault: None,
+            kind,
+        }
     }
 
     /// One of several.
     pub(super) fn choice(name: &'static str, label: &'static str, options: Vec<Choice>) -> Self {
         let kind = Kind::Choice { options };
-        Self { name, label, hint: String::new(), required: true, fixed: false, fault: None, kind }
+        Self {
+            name,
+            label,
+            hint: String::new(),
+            need: Need::Always,
+            fixed: false,
+            fault: None,
+            kind,
+        }
     }
 
     pub(super) fn hinting(self, hint: impl Into<String>) -> Self {
         Self { hint: hint.into(), ..self }
     }
 
-    pub(super) fn optional(self) -> Self {
-        Self { required: false, ..self }
+    pub(super) fn needed(self, need: Need) -> Self {
+        Self { need, ..self }
     }
 
     /// One that is there to be seen and sent, and not to be changed.

@@ -1,7 +1,12 @@
 //! What every one of these pages has, whatever is on it.
 
+use actix_web::HttpResponse;
+use actix_web::http::StatusCode;
+use actix_web::http::header::{HeaderValue, REFERRER_POLICY};
+use askama::Template;
 use pia_kernel::Language;
 
+use crate::page::page;
 use crate::texts::Texts;
 
 /// The page's language, and how its links keep or change it.
@@ -44,4 +49,14 @@ impl Frame {
             Language::De => Language::En,
         }
     }
+}
+
+/// A page as an answer.
+///
+/// Its address, which may hold a token, is told to no other site. To ours it
+/// is: without, browsers would say that its form comes from nowhere.
+pub(super) fn shown(status: StatusCode, template: &impl Template) -> HttpResponse {
+    let mut answer = page(status, template);
+    answer.headers_mut().insert(REFERRER_POLICY, HeaderValue::from_static("same-origin"));
+    answer
 }

@@ -2,11 +2,10 @@
 
 use actix_web::HttpResponse;
 use actix_web::http::StatusCode;
-use actix_web::http::header::RETRY_AFTER;
+use actix_web::http::header::{ALLOW, RETRY_AFTER};
 use askama::Template;
 
-use super::frame::Frame;
-use crate::page::page;
+use super::frame::{Frame, shown};
 use crate::texts::Said;
 
 /// A heading and what there is to say below it.
@@ -34,7 +33,7 @@ impl Notice {
     }
 
     pub(super) fn answer(&self, status: StatusCode) -> HttpResponse {
-        page(status, self)
+        shown(status, self)
     }
 }
 
@@ -51,8 +50,10 @@ pub(super) fn refusal<B>(frame: Frame, told: &HttpResponse<B>) -> HttpResponse {
         _ => refusals.failed,
     };
     let mut answer = Notice::of(frame, said).answer(told.status());
-    if let Some(wait) = told.headers().get(RETRY_AFTER) {
-        answer.headers_mut().insert(RETRY_AFTER, wait.clone());
+    for name in [ALLOW, RETRY_AFTER] {
+        if let Some(value) = told.headers().get(&name) {
+            answer.headers_mut().insert(name, value.clone());
+        }
     }
     answer
 }

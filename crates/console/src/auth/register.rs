@@ -10,12 +10,12 @@ use pia_kernel::Secret;
 use pia_web::{ApiError, RawBody};
 use serde::Deserialize;
 
-use super::form::{Choice, Control, FormView};
+use super::form::{Choice, Control, FormView, Need};
 use super::frame::Frame;
 use super::notice::{Notice, refusal};
 use super::sent::sent;
 use super::visit::Visit;
-use crate::Console;
+use crate::Reception;
 use crate::accounts::{Applicant, Joined};
 
 const PAGE: &str = "register.html";
@@ -33,13 +33,13 @@ struct RegisterForm {
 }
 
 /// Shows the form.
-pub(crate) async fn show(console: Data<Console>, request: HttpRequest) -> HttpResponse {
+pub(crate) async fn show(reception: Data<Reception>, request: HttpRequest) -> HttpResponse {
     let (frame, query) = match Visit::of(&request).query() {
         Ok(visit) => visit,
         Err(page) => return *page,
     };
     let form = RegisterForm { invitation: query.invitation, ..RegisterForm::default() };
-    let rules = console.accounts.rules();
+    let rules = reception.desk.rules();
     if rules.policy == RegistrationPolicy::Closed {
         let closed = frame.texts.register.closed;
         return Notice::of(frame, closed).answer(StatusCode::OK);
@@ -49,27 +49,27 @@ pub(crate) async fn show(console: Data<Console>, request: HttpRequest) -> HttpRe
 
 /// Takes the form.
 pub(crate) async fn submit(
-    console: Data<Console>,
+    reception: Data<Reception>,
     request: HttpRequest,
     body: Result<RawBody, ApiError>,
 ) -> HttpResponse {
-    answer(&console, &request, body.map(RawBody::into_bytes)).await
+    answer(&reception, &request, body.map(RawBody::into_bytes)).await
 }
 
 async fn answer(
-    console: &Console,
+    reception: &Reception,
     request: &HttpRequest,
     body: Result<Bytes, ApiError>,
 ) -> HttpResponse {
     let frame = Visit::of(request).frame;
-    let form: RegisterForm = match sent(console, request, body, &frame) {
+    let form: RegisterForm = match sent(reception, request, body, &frame) {
         Ok(form) => form,
         Err(page) => return *page,
     };
-    let desk = Arc::clone(&console.accounts);
+    let desk = Arc::clone(&reception.desk);
     let applicant = form.applicant();
-    match console.ask(frame.language, async move { desk.register(applicant).await }).await {
-        Ok(joined) => told(frame, &console.accounts.rules(), &form, joined),
+    match reception.ask(frame.language, async move { desk.register(applicant).await }).await {
+        Ok(joined) => told(frame, &reception.desk.rules(), &form, joined),
         Err(err) => refusal(frame, &err.error_response()),
     }
 }
@@ -125,7 +125,8 @@ fn view(frame: Frame, rules: &RegistrationRules, form: &RegisterForm) -> FormVie
         Control::text("email", texts.email, ("email", "email"), &form.email),
         Control::text("password", texts.password, ("password", "new-password"), "")
             .hinting((texts.password_hint)(rules.fewest_password_chars)),
-        Control::text("displayName", texts.name, ("text", "name"), &form.display_name).optional(),
+        Control::text("displayName", texts.name, ("text", "name"), &form.display_name)
+            .needed(Need::Never),
     ];
     if rules.require_declaration {
         controls.push(customer(texts.customer, form, [texts.business, texts.consumer]));
@@ -133,15 +134,16 @@ fn view(frame: Frame, rules: &RegistrationRules, form: &RegisterForm) -> FormVie
         controls.push(
             Control::text("companyName", texts.company, company, &form.company_name)
                 .hinting(texts.company_hint)
-                .optional(),
+                .needed(Need::Sometimes),
         );
     }
     if rules.policy == RegistrationPolicy::Invitation || !form.invitation.is_empty() {
-        let control =
-            Control::text("invitation", texts.invitation, ("text", "off"), &form.invitation)
-                .hinting(texts.invitation_hint);
         let wanted = rules.policy == RegistrationPolicy::Invitation;
-        controls.push(if wanted { control } else { control.optional() });
+        controls.push(
+            Control::text("invitation", texts.invitation, ("text", "off"), &form.invitation)
+                .hinting(texts.invitation_hint)
+                .needed(if wanted { Need::Always } else { Need::Never }),
+        );
     }
     let (title, intro, send, forgotten) = (texts.title, texts.intro, texts.send, texts.forgotten);
     let kept = [("invitation", form.invitation.as_str())];

@@ -14,7 +14,7 @@ use super::frame::Frame;
 use super::notice::{Notice, refusal};
 use super::sent::sent;
 use super::visit::{Visit, broken_link};
-use crate::Console;
+use crate::Reception;
 use crate::accounts::{NewPassword, PasswordReset};
 
 /// What the form sends.
@@ -26,7 +26,7 @@ struct ResetForm {
 }
 
 /// Shows the form to whoever comes by a link.
-pub(crate) async fn show(console: Data<Console>, request: HttpRequest) -> HttpResponse {
+pub(crate) async fn show(reception: Data<Reception>, request: HttpRequest) -> HttpResponse {
     let (frame, query) = match Visit::of(&request).query() {
         Ok(visit) => visit,
         Err(page) => return *page,
@@ -34,41 +34,46 @@ pub(crate) async fn show(console: Data<Console>, request: HttpRequest) -> HttpRe
     if query.email.is_empty() || query.token.is_empty() {
         return broken_link(frame);
     }
-    view(frame, &console, &query.email, &query.token).answer(StatusCode::OK)
+    view(frame, &reception, &query.email, &query.token).answer(StatusCode::OK)
 }
 
 /// Takes the form.
 pub(crate) async fn submit(
-    console: Data<Console>,
+    reception: Data<Reception>,
     request: HttpRequest,
     body: Result<RawBody, ApiError>,
 ) -> HttpResponse {
-    answer(&console, &request, body.map(RawBody::into_bytes)).await
+    answer(&reception, &request, body.map(RawBody::into_bytes)).await
 }
 
 async fn answer(
-    console: &Console,
+    reception: &Reception,
     request: &HttpRequest,
     body: Result<Bytes, ApiError>,
 ) -> HttpResponse {
     let frame = Visit::of(request).frame;
-    let form: ResetForm = match sent(console, request, body, &frame) {
+    let form: ResetForm = match sent(reception, request, body, &frame) {
         Ok(form) => form,
         Err(page) => return *page,
     };
-    let desk = Arc::clone(&console.accounts);
+    let desk = Arc::clone(&reception.desk);
     let new = NewPassword {
         email: form.email.clone(),
         token: form.token.clone(),
         password: form.password.clone(),
     };
-    match console.ask(frame.language, async move { desk.reset(new).await }).await {
-        Ok(reset) => told(frame, console, &form, reset),
+    match reception.ask(frame.language, async move { desk.reset(new).await }).await {
+        Ok(reset) => told(frame, reception, &form, reset),
         Err(err) => refusal(frame, &err.error_response()),
     }
 }
 
-fn told(frame: Frame, console: &Console, form: &ResetForm, reset: PasswordReset) -> HttpResponse {
+fn told(
+    frame: Frame,
+    reception: &Reception,
+    form: &ResetForm,
+    reset: PasswordReset,
+) -> HttpResponse {
     let texts = frame.texts;
     match reset {
         PasswordReset::Done => Notice::of(frame, texts.reset.done).answer(StatusCode::OK),
@@ -76,8 +81,8 @@ fn told(frame: Frame, console: &Console, form: &ResetForm, reset: PasswordReset)
             .linking("forgot-password.html", texts.reset.again)
             .answer(StatusCode::BAD_REQUEST),
         PasswordReset::Refused(violations) => {
-            let fewest = console.accounts.rules().fewest_password_chars;
-            let mut view = view(frame, console, &form.email, form.token.expose());
+            let fewest = reception.desk.rules().fewest_password_chars;
+            let mut view = view(frame, reception, &form.email, form.token.expose());
             for fault in violations {
                 view.find_fault("password", texts.fault(&fault, fewest));
             }
@@ -86,10 +91,10 @@ fn told(frame: Frame, console: &Console, form: &ResetForm, reset: PasswordReset)
     }
 }
 
-fn view(frame: Frame, console: &Console, email: &str, token: &str) -> FormView {
+fn view(frame: Frame, reception: &Reception, email: &str, token: &str) -> FormView {
     let texts = &frame.texts.reset;
     let hint = frame.texts.register.password_hint;
-    let hint = hint(console.accounts.rules().fewest_password_chars);
+    let hint = hint(reception.desk.rules().fewest_password_chars);
     FormView {
         title: texts.title,
         intro: texts.intro,

@@ -9,19 +9,19 @@ use serde::de::DeserializeOwned;
 use super::frame::Frame;
 use super::notice::{Notice, refusal};
 use super::same_site::is_foreign;
-use crate::Console;
-use crate::form::is_form;
+use crate::Reception;
+use crate::setup::is_form;
 
 /// A form of ours that was filled in, or else a page that says what it is not.
 pub(super) fn sent<T: DeserializeOwned>(
-    console: &Console,
+    reception: &Reception,
     request: &HttpRequest,
     body: Result<Bytes, ApiError>,
     frame: &Frame,
 ) -> Result<T, Box<HttpResponse>> {
     let refused = |status, said| Box::new(Notice::of(frame.clone(), said).answer(status));
     let refusals = &frame.texts.refusals;
-    if is_foreign(request, &console.public_url) {
+    if is_foreign(request, &reception.public_url) {
         return Err(refused(StatusCode::FORBIDDEN, refusals.foreign_form));
     }
     if !is_form(request) {

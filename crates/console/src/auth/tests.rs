@@ -9,7 +9,7 @@ use actix_web::web::Data;
 use pia_kernel::Language;
 use pia_web::RouteTable;
 
-use crate::testing::{Accounts, Shown, console};
+use crate::testing::{Accounts, Shown, reception};
 
 const PAGES: [&str; 5] = [
     "/auth/register.html?invitation=code",
@@ -23,10 +23,10 @@ const PAGES: [&str; 5] = [
 async fn shown(accounts: &Arc<Accounts>, request: TestRequest) -> Shown {
     let table = RouteTable::new(crate::routes());
     let app = App::new()
-        .app_data(Data::new(console(Arc::clone(accounts))))
+        .app_data(Data::new(reception(Arc::clone(accounts))))
         .configure(|config| table.register(config));
     let answer = call_service(&init_service(app).await, request.to_request()).await;
-    Shown::of(Ok(answer.into_parts().1.map_into_boxed_body())).await
+    Shown::of(answer.into_parts().1.map_into_boxed_body()).await
 }
 
 async fn opened(uri: &str, languages: &str) -> Shown {

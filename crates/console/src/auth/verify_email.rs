@@ -17,7 +17,7 @@ use super::frame::Frame;
 use super::notice::{Notice, refusal};
 use super::sent::sent;
 use super::visit::{Visit, broken_link};
-use crate::Console;
+use crate::Reception;
 use crate::accounts::Verified;
 
 /// What the form sends.
@@ -42,28 +42,28 @@ pub(crate) async fn show(request: HttpRequest) -> HttpResponse {
 
 /// Takes the form.
 pub(crate) async fn submit(
-    console: Data<Console>,
+    reception: Data<Reception>,
     request: HttpRequest,
     body: Result<RawBody, ApiError>,
 ) -> HttpResponse {
-    answer(&console, &request, body.map(RawBody::into_bytes)).await
+    answer(&reception, &request, body.map(RawBody::into_bytes)).await
 }
 
 async fn answer(
-    console: &Console,
+    reception: &Reception,
     request: &HttpRequest,
     body: Result<Bytes, ApiError>,
 ) -> HttpResponse {
     let frame = Visit::of(request).frame;
-    let form: VerifyForm = match sent(console, request, body, &frame) {
+    let form: VerifyForm = match sent(reception, request, body, &frame) {
         Ok(form) => form,
         Err(page) => return *page,
     };
     let Some(user) = user(&form.user_id) else { return broken_link(frame) };
-    let desk = Arc::clone(&console.accounts);
+    let desk = Arc::clone(&reception.desk);
     let verified = async move { desk.verify(user, form.token).await };
     let texts = &frame.texts.verify;
-    match console.ask(frame.language, verified).await {
+    match reception.ask(frame.language, verified).await {
         Ok(Verified::Now) => Notice::of(frame, texts.done).answer(StatusCode::OK),
         Ok(Verified::Invalid) => Notice::of(frame, texts.spent).answer(StatusCode::BAD_REQUEST),
         Err(err) => refusal(frame, &err.error_response()),

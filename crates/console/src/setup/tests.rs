@@ -2,16 +2,21 @@
 
 use std::sync::{Arc, Mutex};
 
-use actix_web::http::header::CONTENT_TYPE;
+use actix_web::ResponseError as _;
+use actix_web::body::to_bytes;
 use actix_web::test::TestRequest;
 use async_trait::async_trait;
-use pia_identity::Appointed;
-use pia_kernel::{Secret, Timestamp, Unavailable};
+use pia_identity::{
+    Appointed, FirstAdmin, FirstAdminPorts, MockFirstAdminStore, MockPasswordHasher, MockSeats,
+    MockSetupToken, RegistrationRules,
+};
+use pia_kernel::{Live, Secret, Timestamp, Unavailable};
 use pia_policy::{Edition, LicenceDesk, LicenceFault, SetupStanding, SigningKey, Terms};
+use pia_testkit::FixedClock;
+use pia_web::Runner;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::testing::{Accounts, Admins, Shown, console, first_admin};
 
 const END: Timestamp = Timestamp::UNIX_EPOCH;
 
@@ -39,9 +44,41 @@ impl LicenceDesk for Desk {
 
 fn desk(standing: SetupStanding, answer: Option<Taken>) -> (Arc<Desk>, Console) {
     let desk = Arc::new(Desk { standing, answer: Mutex::new(answer), asked: Mutex::default() });
-    let accounts = Arc::new(Accounts::default());
-    let console = Console { desk: Arc::clone(&desk) as Arc<_>, ..console(accounts) };
+    let first_admin = first_admin(Admins::There);
+    let console =
+        Console { desk: Arc::clone(&desk) as Arc<_>, first_admin, runner: Runner::here() };
     (desk, console)
+}
+
+/// How a server stands with its administrators.
+#[derive(Clone, Copy)]
+enum Admins {
+    There,
+    Missing,
+    /// What comes of making the first one with the token `right`.
+    Made(Appointed),
+}
+
+fn first_admin(admins: Admins) -> FirstAdmin {
+    let (mut store, mut seats) = (MockFirstAdminStore::new(), MockSeats::new());
+    let (mut token, mut hasher) = (MockSetupToken::new(), MockPasswordHasher::new());
+    store.expect_exists().returning(move || Ok(matches!(admins, Admins::There)));
+    if let Admins::Made(outcome) = admins {
+        store.expect_appoint().returning(move |_, _, _| Ok(outcome));
+    }
+    seats.expect_limit().return_const(None);
+    seats.expect_admins().return_const(None);
+    token.expect_is_right().returning(|it| Ok(it.expose() == "right"));
+    token.expect_administered().returning(|| ());
+    hasher.expect_hash().returning(|_| Ok(Secret::new("$kept$".to_owned())));
+    let ports = FirstAdminPorts {
+        store: Arc::new(store),
+        hasher: Arc::new(hasher),
+        seats: Arc::new(seats),
+        token: Arc::new(token),
+    };
+    let rules = Live::new(RegistrationRules::default());
+    FirstAdmin::new(ports, rules, Arc::new(FixedClock(Timestamp::UNIX_EPOCH)))
 }
 
 /// A licensed server's console.
@@ -68,6 +105,32 @@ fn licence() -> Licence {
 
 fn unavailable() -> InstallError {
     Unavailable::new("the licence file", std::io::Error::other("disk /secret/path is full")).into()
+}
+
+struct Shown {
+    status: u16,
+    headers: Vec<(String, String)>,
+    text: String,
+}
+
+impl Shown {
+    async fn of(answer: Result<HttpResponse, ApiError>) -> Self {
+        let answer = answer.unwrap_or_else(|err| err.error_response());
+        let headers = answer.headers().iter();
+        let headers = headers
+            .map(|(name, value)| (name.as_str().to_owned(), value.to_str().unwrap().to_owned()));
+        let (status, headers) = (answer.status().as_u16(), headers.collect());
+        let body = to_bytes(answer.into_body()).await.unwrap();
+        Self { status, headers, text: String::from_utf8(body.to_vec()).unwrap() }
+    }
+
+    fn header(&self, name: &str) -> &str {
+        self.headers.iter().find(|it| it.0 == name).map_or("", |it| it.1.as_str())
+    }
+
+    fn has(&self, text: &str) -> bool {
+        self.text.contains(text)
+    }
 }
 
 async fn shown(standing: SetupStanding) -> Shown {
@@ -137,7 +200,7 @@ async fn a_page_loads_nothing_from_elsewhere_and_is_neither_stored_nor_framed() 
     }
     assert_eq!(page.header("cache-control"), "no-store");
     assert_eq!(page.header("x-content-type-options"), "nosniff");
-    assert_eq!(page.header("referrer-policy"), "same-origin");
+    assert_eq!(page.header("referrer-policy"), "no-referrer");
     assert_eq!(page.header("content-type"), "text/html; charset=utf-8");
     assert!(!page.has("<script") && !page.has("style=") && !page.has("://"));
 }

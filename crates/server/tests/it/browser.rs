@@ -1,4 +1,4 @@
-//! A real browser, driven as the WebDriver protocol says.
+//! A real browser, driven as the `WebDriver` protocol says.
 //!
 //! What is not wrapped here goes through [`Browser::command`]; an
 //! authenticator for passkeys, for one, is there after `POST
@@ -19,13 +19,13 @@ use crate::client::Client;
 /// How long elements and answers are waited for.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// The key by which WebDriver tells an element.
+/// The key by which `WebDriver` tells an element.
 const ELEMENT: &str = "element-6066-11e4-a52e-4f735466cecf";
 
 /// Keys without a character of their own.
 pub(crate) const TAB: char = '\u{e004}';
+pub(crate) const DOWN: char = '\u{e015}';
 pub(crate) const ENTER: char = '\u{e007}';
-pub(crate) const SPACE: char = ' ';
 
 /// A headless Chromium with a profile of its own, gone with this.
 pub(crate) struct Browser {

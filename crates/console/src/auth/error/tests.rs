@@ -22,7 +22,7 @@ const KNOWN: [&str; 13] = [
 ];
 
 async fn page(query: &str) -> Shown {
-    Shown::of(Ok(show(opened(&format!("/auth/error{query}"))).await)).await
+    Shown::of(show(opened(&format!("/auth/error{query}"))).await).await
 }
 
 /// The first sentence below the heading.

@@ -1,18 +1,18 @@
 //! The page to ask for a link.
 
 use super::*;
-use crate::testing::{Accounts, Shown, console, opened};
+use crate::testing::{Accounts, Shown, opened, reception};
 
 const URI: &str = "/auth/forgot-password.html";
 
 async fn filled_in(accounts: &Arc<Accounts>, form: &'static str) -> Shown {
-    let (console, body) = (console(Arc::clone(accounts)), Bytes::from_static(form.as_bytes()));
-    Shown::of(Ok(answer(&console, &crate::testing::sent(URI), Ok(body)).await)).await
+    let (reception, body) = (reception(Arc::clone(accounts)), Bytes::from_static(form.as_bytes()));
+    Shown::of(answer(&reception, &crate::testing::sent(URI), Ok(body)).await).await
 }
 
 #[actix_web::test]
 async fn the_form_asks_for_an_address() {
-    let shown = Shown::of(Ok(show(opened(URI)).await)).await;
+    let shown = Shown::of(show(opened(URI)).await).await;
 
     assert!(shown.has("action=\"forgot-password.html\"") && shown.has("name=\"email\""));
 }

@@ -3,7 +3,7 @@
 use pia_identity::Violation;
 
 use super::*;
-use crate::testing::{Accounts, Shown, console, opened};
+use crate::testing::{Accounts, Shown, opened, reception};
 
 const URI: &str = "/auth/register.html";
 
@@ -24,13 +24,13 @@ fn under(policy: RegistrationPolicy) -> RegistrationRules {
 }
 
 async fn page(rules: RegistrationRules, uri: &str) -> Shown {
-    let console = Data::new(console(with(rules)));
-    Shown::of(Ok(show(console, opened(uri)).await)).await
+    let reception = Data::new(reception(with(rules)));
+    Shown::of(show(reception, opened(uri)).await).await
 }
 
 async fn filled_in(accounts: &Arc<Accounts>, uri: &str, form: &str) -> Shown {
-    let (console, body) = (console(Arc::clone(accounts)), Bytes::from(form.to_owned()));
-    Shown::of(Ok(answer(&console, &crate::testing::sent(uri), Ok(body)).await)).await
+    let (reception, body) = (reception(Arc::clone(accounts)), Bytes::from(form.to_owned()));
+    Shown::of(answer(&reception, &crate::testing::sent(uri), Ok(body)).await).await
 }
 
 async fn told(joined: Joined, rules: RegistrationRules, uri: &str) -> Shown {

@@ -6,20 +6,20 @@ use super::*;
 use crate::testing::{Accounts, Shown, opened};
 
 const LINK: &str = "/auth/reset-password.html?email=ada%2B1%40example.org&token=the%26token";
-const FORM: &str = "email=ada%2B1%40example.org&token=the%26token&password=a+new+password";
+const FORM: &str = "email=ada%2B1%40example.org&token=the%26token&password=the+new+words";
 
-fn console() -> Console {
-    crate::testing::console(Arc::new(Accounts::default()))
+fn reception() -> Reception {
+    crate::testing::reception(Arc::new(Accounts::default()))
 }
 
 async fn page(uri: &str) -> Shown {
-    Shown::of(Ok(show(Data::new(console()), opened(uri)).await)).await
+    Shown::of(show(Data::new(reception()), opened(uri)).await).await
 }
 
 async fn filled_in(accounts: &Arc<Accounts>, form: &'static str) -> Shown {
-    let console = crate::testing::console(Arc::clone(accounts));
+    let reception = crate::testing::reception(Arc::clone(accounts));
     let (request, body) = (crate::testing::sent("/auth/reset-password.html"), form.as_bytes());
-    Shown::of(Ok(answer(&console, &request, Ok(Bytes::from_static(body))).await)).await
+    Shown::of(answer(&reception, &request, Ok(Bytes::from_static(body))).await).await
 }
 
 async fn told(reset: PasswordReset) -> Shown {
@@ -55,7 +55,7 @@ async fn the_new_password_reaches_the_desk() {
 
     let shown = filled_in(&accounts, FORM).await;
 
-    assert_eq!(accounts.asked(), ["reset ada+1@example.org the&token a new password"]);
+    assert_eq!(accounts.asked(), ["reset ada+1@example.org the&token the new words"]);
     assert!(shown.status == 200 && shown.has("Your password is changed"));
 }
 
@@ -77,7 +77,7 @@ async fn a_weak_password_can_be_mended() {
 
         assert_eq!(shown.status, 400);
         assert!(shown.has("<a href=\"#password\">This password is among the first"), "{field}");
-        assert!(shown.has("value=\"the&#38;token\"") && !shown.has("a new password"));
+        assert!(shown.has("value=\"the&#38;token\"") && !shown.has("the new words"));
     }
 }
 

@@ -1,19 +1,19 @@
 //! The page that confirms an address.
 
 use super::*;
-use crate::testing::{Accounts, Shown, console, opened};
+use crate::testing::{Accounts, Shown, opened, reception};
 
 const USER: &str = "01935a3c-0000-7000-8000-000000000001";
 const URI: &str = "/auth/verify-email.html";
 
 async fn page(query: &str) -> Shown {
-    Shown::of(Ok(show(opened(&format!("{URI}{query}"))).await)).await
+    Shown::of(show(opened(&format!("{URI}{query}"))).await).await
 }
 
 async fn pressed(accounts: &Arc<Accounts>, form: String) -> Shown {
-    let console = console(Arc::clone(accounts));
+    let reception = reception(Arc::clone(accounts));
     let request = crate::testing::sent(URI);
-    Shown::of(Ok(answer(&console, &request, Ok(Bytes::from(form))).await)).await
+    Shown::of(answer(&reception, &request, Ok(Bytes::from(form))).await).await
 }
 
 #[actix_web::test]
