@@ -95,7 +95,7 @@ async fn what_the_gates_refuse_is_a_page_for_browsers_and_json_for_programs() {
     let page = submit(&app, REGISTER, &[]).await;
     let program = app.stranger().send("POST", REGISTER, &[FORM], b"").await;
     let wrong_method = app.stranger().send("DELETE", REGISTER, &[HTML], b"").await;
-    let elsewhere = app.stranger().send("GET", "/auth/me", &[HTML], b"").await;
+    let elsewhere = app.stranger().send("GET", "/auth/sessions", &[HTML], b"").await;
 
     assert_eq!((first.status, page.status), (400, 429));
     assert!(is_page(&page) && page.text().contains("Too many tries"), "{}", page.text());
