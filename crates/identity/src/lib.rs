@@ -11,7 +11,9 @@ mod factor_challenges;
 mod factor_proofs;
 #[cfg(test)]
 mod fakes;
+mod first_admin;
 mod guesses;
+mod invitations;
 mod mailed_links;
 mod owner_proofs;
 mod password_changes;
@@ -22,6 +24,7 @@ mod recovery_codes;
 mod refresh_tokens;
 mod registration;
 mod role;
+mod roles;
 mod second_factors;
 mod sessions;
 mod sign_in;
@@ -33,47 +36,28 @@ mod verification;
 mod violation;
 
 pub use access_tokens::{AccessTokens, Claim, Issued, TokenNames};
-pub use account::{
-    Account, AccountRules, CustomerType, DEFAULT_GROUP, LOCAL, SessionScope, Standing,
-};
+pub use account::{Account, AccountRules, CustomerType, DEFAULT_GROUP, LOCAL, SessionScope, Standing};
 pub use accounts::{AccountError, Accounts, DeclareError, TraderDeclaration};
-pub use app_passwords::{
-    AppPasswords, CreateAppPasswordError, CreatedAppPassword, RemoveAppPasswordError,
-};
+pub use app_passwords::{AppPasswords, CreateAppPasswordError, CreatedAppPassword, RemoveAppPasswordError};
 pub use device::{Device, Network};
 pub use email::fold_email;
 pub use factor_challenges::FactorChallenges;
 pub use factor_proofs::{FactorAnswer, FactorPorts, FactorSettings, FreshProof};
+pub use first_admin::{FirstAdmin, FirstAdminError, FirstAdminPorts, NewAdmin};
+pub use invitations::{Invitation, Invitations, InviteError, Invited};
 pub use mailed_links::{MailedError, MailedPorts};
 pub use owner_proofs::OwnerError;
 pub use password_changes::{ChangePasswordError, PasswordChanges};
 pub use password_resets::{PasswordPorts, PasswordResets, ResetError};
 pub use password_rules::MOST_PASSWORD_CHARS;
-pub use ports::{
-    AccountStore, AppPasswordEntry, AppPasswordHash, AppPasswordStore, Attempt, AttemptStore,
-    BeginEffects, ChallengeStore, Credentials, EndEffects, Evidence, Factor, FactorChange,
-    FactorState, FactorStore, FailedSignIn, GuessLedger, GuessRules, Kept, MailedPurpose,
-    MailedTokenStore, NewAccount, NewAppPassword, NewChallenge, NewMailedToken, NewSession,
-    PasswordChange, PasswordHasher, PasswordReset, PasswordStore, Presented, ProviderIdentity,
-    Quota, RecoveryHash, RedeemEffects, Redeemed, Redemption, Registered, RemovalEffects, Revoked,
-    Rotation, Seats, SecretBox, SessionEntry, SessionStarts, SessionStore, SignInEntry, SignInLog,
-    SignInMethod, SignInOutcome, Step, TokenHash, Verdict,
-};
+pub use ports::{AccountStore, AppPasswordEntry, AppPasswordHash, AppPasswordStore, Appointed, Attempt, AttemptStore, BeginEffects, ChallengeStore, Credentials, Deactivation, EndEffects, Evidence, Factor, FactorChange, FactorState, FactorStore, FailedSignIn, FirstAdminStore, GuessLedger, GuessRules, InvitationEntry, InvitationStore, Kept, MailedPurpose, MailedTokenStore, Member, NewAccount, NewAppPassword, NewChallenge, NewInvitation, NewMailedToken, NewSession, PasswordChange, PasswordHasher, PasswordReset, PasswordStore, Presented, ProviderIdentity, Quota, Reactivation, RecoveryHash, RedeemEffects, Redeemed, Redemption, Registered, RemovalEffects, Revoked, RoleChange, RoleStore, Rotation, SeatLimits, Seats, SecretBox, SessionEntry, SessionStarts, SessionStore, SetupToken, ShownInvitation, SignInEntry, SignInLog, SignInMethod, SignInOutcome, Step, TokenHash, Verdict};
 #[cfg(feature = "mock")]
-pub use ports::{
-    MockAccountStore, MockAppPasswordStore, MockAttemptStore, MockChallengeStore, MockFactorStore,
-    MockGuessLedger, MockMailedTokenStore, MockPasswordHasher, MockPasswordStore, MockSeats,
-    MockSecretBox, MockSessionStarts, MockSessionStore, MockSignInLog,
-};
+pub use ports::{MockAccountStore, MockAppPasswordStore, MockAttemptStore, MockChallengeStore, MockFactorStore, MockFirstAdminStore, MockGuessLedger, MockInvitationStore, MockMailedTokenStore, MockPasswordHasher, MockPasswordStore, MockRoleStore, MockSeats, MockSecretBox, MockSessionStarts, MockSessionStore, MockSetupToken, MockSignInLog};
 pub use refresh_tokens::RefreshKeys;
-pub use registration::{
-    Joined, NewPerson, RegisterError, Registration, RegistrationPolicy, RegistrationPorts,
-    RegistrationRules,
-};
+pub use registration::{Joined, NewPerson, RegisterError, Registration, RegistrationPolicy, RegistrationPorts, RegistrationRules};
 pub use role::Role;
-pub use second_factors::{
-    ConfirmError, EnrolError, FactorChangeError, RecoveryCodes, SecondFactors,
-};
+pub use roles::{RoleError, Roles};
+pub use second_factors::{ConfirmError, EnrolError, FactorChangeError, RecoveryCodes, SecondFactors};
 pub use sessions::{Grant, RefreshError, RevokeError, SessionSettings, Sessions};
 pub use sign_in::{FactorSignInError, Program, SignIn, SignInError, SignInPorts, SignedIn};
 pub use sign_in_history::SignInHistory;

@@ -32,6 +32,13 @@ mod passwords;
 
 pub use mailed_tokens::*;
 pub use passwords::*;
+mod first_admin;
+mod invitations;
+mod roles;
+
+pub use first_admin::*;
+pub use invitations::*;
+pub use roles::*;
 
 /// An account that is about to be made.
 #[derive(Debug, Clone)]
@@ -46,7 +53,7 @@ pub struct NewAccount {
     /// What its owner is to show that they got mail with.
     pub verification: Option<NewMailedToken>,
     /// The invitation that it uses up. Role and group are the invitation's.
-    pub invitation: Option<TokenHash>,
+    pub invitation: Option<ShownInvitation>,
 }
 
 impl NewAccount {
@@ -106,7 +113,9 @@ pub enum Registered {
     EmailTaken,
     /// As many accounts as the licence allows are there already.
     SeatsTaken,
-    /// There is no such invitation for this address, or no longer.
+    /// There is no such invitation for this address, or no longer, or it makes
+    /// an administrator and the licence allows no more of them. Said before
+    /// anything is said of address and seats.
     NotInvited,
 }
 
@@ -127,7 +136,7 @@ pub trait AccountStore: Send + Sync {
     ///
     /// However many register at once, no address is stored twice (compared
     /// without regard to case), no more than `seats` accounts are active, and
-    /// no invitation is used twice.
+    /// no invitation is used twice. One that is not used stays.
     async fn register(
         &self,
         new: NewAccount,
@@ -370,4 +379,8 @@ pub trait PasswordHasher: Send + Sync {
 pub trait Seats: Send + Sync {
     /// The most accounts that may be active; nothing if there is no limit.
     fn limit(&self) -> Option<u32>;
+
+    /// The most of them that may be administrators; nothing if there is no
+    /// limit.
+    fn admins(&self) -> Option<u32>;
 }

@@ -6,8 +6,9 @@ use pia_kernel::{Clock, Effects, Live, Secret, Unavailable, UserId};
 
 use crate::account::{Account, CustomerType};
 use crate::email;
+use crate::invitations;
 use crate::password_rules;
-use crate::ports::{AccountStore, NewAccount, PasswordHasher, Registered, Seats};
+use crate::ports::{AccountStore, NewAccount, PasswordHasher, Registered, Seats, ShownInvitation};
 use crate::verification::Verification;
 use crate::violation::{Violation, name};
 
@@ -48,12 +49,18 @@ impl Default for RegistrationRules {
 }
 
 impl RegistrationRules {
-    /// Nobody has shown an invitation who comes this way.
+    /// Whether somebody may try who shows no invitation.
     fn admit(&self, email: &str) -> bool {
         let domain = email::domain(email);
         let allowed = |it: &String| it.trim().trim_start_matches('@').to_lowercase() == domain;
         self.policy == RegistrationPolicy::Open
             && (self.allowed_domains.is_empty() || self.allowed_domains.iter().any(allowed))
+    }
+
+    /// Whether somebody may try who does. Whoever invited them knows whom, so
+    /// the domain of their address does not matter.
+    fn admit_invited(&self) -> bool {
+        self.policy != RegistrationPolicy::Closed
     }
 }
 
@@ -70,6 +77,9 @@ pub struct NewPerson {
     pub customer: CustomerType,
     /// The company of a trader; of others it is not kept.
     pub company_name: Option<String>,
+    /// The token of an invitation. Shown, it must be good, also where nobody
+    /// needs one: role and group come from it.
+    pub invitation: Option<Secret<String>>,
 }
 
 /// What came of registering.
@@ -127,9 +137,9 @@ pub struct Registration {
 }
 
 /// What was filled in, found to be in order.
-struct Checked {
-    email: String,
-    display_name: Option<String>,
+pub(crate) struct Checked {
+    pub(crate) email: String,
+    pub(crate) display_name: Option<String>,
     company_name: Option<String>,
 }
 
@@ -151,9 +161,7 @@ impl Registration {
     pub async fn register(&self, person: NewPerson) -> Result<Joined, RegisterError> {
         let rules = self.rules.get();
         let checked = check(&person, &rules).map_err(RegisterError::Invalid)?;
-        if !rules.admit(&checked.email) {
-            return Err(RegisterError::Closed);
-        }
+        let invitation = self.shown(&person, &rules, &checked.email)?;
         let password_hash = self.ports.hasher.hash(person.password).await?;
         let account = Account {
             display_name: checked.display_name,
@@ -161,13 +169,34 @@ impl Registration {
             company_name: checked.company_name,
             ..Account::local(UserId::generate(), checked.email, self.clock.now())
         };
-        self.store(NewAccount::local(account, password_hash)).await
+        self.store(NewAccount { invitation, ..NewAccount::local(account, password_hash) }).await
+    }
+
+    /// The invitation that somebody shows, if they may come in with it, or
+    /// else without one. Whether it is good is for the store to say.
+    fn shown(
+        &self,
+        person: &NewPerson,
+        rules: &RegistrationRules,
+        email: &str,
+    ) -> Result<Option<ShownInvitation>, RegisterError> {
+        let token = person.invitation.as_ref().filter(|it| !it.expose().is_empty());
+        let Some(token) = token else {
+            return if rules.admit(email) { Ok(None) } else { Err(RegisterError::Closed) };
+        };
+        let hash = invitations::hash(token).filter(|_| rules.admit_invited());
+        let hash = hash.ok_or(RegisterError::Closed)?;
+        Ok(Some(ShownInvitation { hash, max_admins: self.ports.seats.admins() }))
     }
 
     async fn store(&self, new: NewAccount) -> Result<Joined, RegisterError> {
         let account = new.account.clone();
         let (user, verification) = (account.user, &self.ports.verification);
-        let effects = Effects::audit(account.created_at, user, "account.registered");
+        let at = account.created_at;
+        let mut effects = Effects::audit(at, user, "account.registered");
+        if new.invitation.is_some() {
+            effects = effects.and(Effects::audit(at, user, "invitation.used"));
+        }
         let (new, effects, owes) = match verification.begin(&account)? {
             Some((token, letter)) => {
                 (NewAccount { verification: Some(token), ..new }, effects.and_mail(letter), true)
@@ -190,7 +219,11 @@ impl Registration {
     }
 }
 
-fn check(person: &NewPerson, rules: &RegistrationRules) -> Result<Checked, Vec<Violation>> {
+/// What was filled in, or all that is wrong with it.
+pub(crate) fn check(
+    person: &NewPerson,
+    rules: &RegistrationRules,
+) -> Result<Checked, Vec<Violation>> {
     let mut faults = Vec::new();
     let email = email::read(&person.email).unwrap_or_else(|fault| {
         faults.push(fault);
@@ -248,7 +281,12 @@ mod tests {
             display_name: Some(" Ada ".to_owned()),
             customer: CustomerType::Consumer,
             company_name: None,
+            invitation: None,
         }
+    }
+
+    fn invited(token: &str) -> NewPerson {
+        NewPerson { invitation: Some(Secret::new(token.to_owned())), ..person() }
     }
 
     /// What is not expected to be called: neither hash nor store.
@@ -277,6 +315,7 @@ mod tests {
     ) -> Registration {
         let mut seats = MockSeats::new();
         seats.expect_limit().return_const(Some(25));
+        seats.expect_admins().return_const(Some(2));
         let ports = RegistrationPorts {
             accounts: Arc::new(accounts),
             hasher: Arc::new(hasher),
@@ -346,6 +385,7 @@ mod tests {
             display_name: Some("x".repeat(201)),
             customer: CustomerType::Business,
             company_name: Some(" ".to_owned()),
+            invitation: None,
         };
 
         let faults = faults(person, declared_only()).await;
@@ -411,6 +451,47 @@ mod tests {
             let outcome = registration(idle(), rules).register(person()).await;
 
             assert!(matches!(outcome, Err(RegisterError::Closed)));
+        }
+    }
+
+    #[tokio::test]
+    async fn an_invitation_is_the_stores_to_judge_and_is_within_the_licence() {
+        for policy in [RegistrationPolicy::Open, RegistrationPolicy::Invitation] {
+            let rules = RegistrationRules {
+                policy,
+                allowed_domains: vec!["other.example".to_owned()],
+                ..RegistrationRules::default()
+            };
+            let (mut accounts, mut hasher) = idle();
+            hasher.expect_hash().returning(|_| Ok(Secret::new("$kept$".to_owned())));
+            accounts
+                .expect_register()
+                .withf(|new, _, effects| {
+                    new.invitation.is_some_and(|it| it.max_admins == Some(2))
+                        && effects.audit.iter().any(|it| it.action == "invitation.used")
+                })
+                .once()
+                .returning(|_, _, _| Ok(Registered::NotInvited));
+
+            let outcome = registration((accounts, hasher), rules).register(invited("token")).await;
+
+            assert!(matches!(outcome, Err(RegisterError::Closed)));
+        }
+    }
+
+    #[tokio::test]
+    async fn what_cannot_be_an_invitation_and_what_comes_to_a_closed_server_is_not_even_hashed() {
+        let long = "x".repeat(129);
+        let rules = |policy| RegistrationRules { policy, ..RegistrationRules::default() };
+        for (policy, token) in [
+            (RegistrationPolicy::Closed, "token"),
+            (RegistrationPolicy::Invitation, ""),
+            (RegistrationPolicy::Invitation, &*long),
+            (RegistrationPolicy::Open, &*long),
+        ] {
+            let outcome = registration(idle(), rules(policy)).register(invited(token)).await;
+
+            assert!(matches!(outcome, Err(RegisterError::Closed)), "{policy:?}");
         }
     }
 

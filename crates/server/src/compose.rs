@@ -177,6 +177,8 @@ pub async fn compose(config: &LiveConfig, clock: Arc<dyn Clock>) -> Result<App, 
 fn reception(config: &LiveConfig, identity: &Identity, runner: &Runner) -> Reception {
     let accounts = PageAccounts {
         registration: identity.registration.clone(),
+        verification: identity.letters.verification.clone(),
+        resets: identity.letters.resets.clone(),
         rules: config.follow(|it| it.local_auth.registration.clone()),
     };
     Reception {

@@ -210,6 +210,6 @@ fn customer_type(number: i32) -> Result<CustomerType, DbError> {
     CustomerType::from_number(number.into()).ok_or(DbError::Unreadable("accounts.customer_type"))
 }
 
-fn role(name: &str) -> Result<Role, DbError> {
+pub(crate) fn role(name: &str) -> Result<Role, DbError> {
     Role::of_name(name).ok_or(DbError::Unreadable("accounts.role"))
 }

@@ -29,7 +29,8 @@ pub(crate) async fn begin(
         // The account's row is locked by the first statement, so that sessions
         // of one user begin one after another: otherwise each would count
         // without the others.
-        let account = diesel::update(accounts::table.find(user));
+        let active = accounts::table.find(user).filter(accounts::deactivated_at.is_null());
+        let account = diesel::update(active);
         if account.set(accounts::provider.eq(accounts::provider)).execute(conn).await? == 0 {
             return Err(diesel::result::Error::NotFound.into());
         }

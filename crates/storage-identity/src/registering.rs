@@ -2,15 +2,13 @@
 
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
-use pia_identity::{NewAccount, NewMailedToken, Registered};
+use pia_identity::{NewAccount, NewMailedToken, Registered, Role};
 use pia_kernel::{Effects, UserId};
-use pia_storage::schema::{accounts, invitations, locks, mailed_tokens, provider_identities};
+use pia_storage::schema::{accounts, invitations, mailed_tokens, provider_identities};
 use pia_storage::{Database, DbError, DbInstant, DbUid, WriteEffects, in_tx};
 
 use crate::accounts::AccountRow;
-
-/// The row of `locks` that whoever registers an account holds.
-const REGISTERING: &str = "accounts";
+use crate::admins::Admins;
 
 /// Stores a new account: see [`AccountStore::register`](pia_identity::AccountStore::register).
 pub(crate) async fn register(
@@ -21,20 +19,31 @@ pub(crate) async fn register(
 ) -> Result<Registered, DbError> {
     let token = new.verification.as_ref().map(|it| TokenRow::of(new.account.user, it));
     let identity = IdentityRow::of(&new);
-    let invitation = new.invitation.map(|it| it.0.to_vec());
+    let shown = new.invitation.map(|it| (it.hash.0.to_vec(), it.max_admins));
     let row = AccountRow::from(new);
     in_tx!(db, async |conn| -> Result<Registered, DbError> {
-        // Seats are a limit over many rows, so they are counted by one at
-        // a time, which this row's lock sees to until the commit.
-        let turn = diesel::update(locks::table.find(REGISTERING));
-        if turn.set(locks::turn.eq(locks::turn + 1)).execute(conn).await? != 1 {
-            return Err(DbError::Unreadable("locks"));
-        }
-        if let Some(seats) = seats {
-            let active = accounts::table.filter(accounts::deactivated_at.is_null()).count();
-            if active.get_result::<i64>(conn).await? >= i64::from(seats) {
-                return Ok(Registered::SeatsTaken);
+        conn.take_turn().await?;
+        let mut given = None;
+        if let Some((hash, max_admins)) = &shown {
+            let unused = invitations::hash.eq(hash);
+            let good = unused.and(invitations::expires_at.gt(row.created_at));
+            let anyone = invitations::email_folded.is_null();
+            let them = invitations::email_folded.eq(&row.email_folded);
+            // Held until the commit, so that it is there to be used up then.
+            let held = diesel::update(invitations::table.filter(good.and(anyone.or(them))))
+                .set(invitations::role.eq(invitations::role))
+                .returning((invitations::id, invitations::role, invitations::group_id))
+                .get_result::<(DbUid, String, Option<DbUid>)>(conn)
+                .await
+                .optional()?;
+            let Some(held) = held else { return Ok(Registered::NotInvited) };
+            if held.1 == Role::Admin.name() && !conn.room_for_admin(*max_admins).await? {
+                return Ok(Registered::NotInvited);
             }
+            given = Some(held);
+        }
+        if !conn.room_for_account(seats).await? {
+            return Ok(Registered::SeatsTaken);
         }
 
         let insert = diesel::insert_into(accounts::table).values(&row);
@@ -42,25 +51,11 @@ pub(crate) async fn register(
         if insert.execute(conn).await? == 0 {
             return Ok(Registered::EmailTaken);
         }
-        if let Some(hash) = &invitation {
-            let good = invitations::expires_at.gt(row.created_at);
-            let anyone = invitations::email_folded.is_null();
-            let them = invitations::email_folded.eq(&row.email_folded);
-            let used = invitations::table
-                .filter(invitations::hash.eq(hash).and(good).and(anyone.or(them)));
-            let used: Option<(String, Option<DbUid>)> = diesel::delete(used)
-                .returning((invitations::role, invitations::group_id))
-                .get_result(conn)
-                .await
-                .optional()?;
-            let Some((role, group)) = used else {
-                // In the same transaction, so that nobody ever sees it.
-                diesel::delete(accounts::table.find(row.id)).execute(conn).await?;
-                return Ok(Registered::NotInvited);
-            };
-            let given =
-                (accounts::role.eq(role), accounts::group_id.eq(group.unwrap_or(row.group_id)));
+        if let Some((invitation, role, group)) = given {
+            let group = group.unwrap_or(row.group_id);
+            let given = (accounts::role.eq(role), accounts::group_id.eq(group));
             diesel::update(accounts::table.find(row.id)).set(given).execute(conn).await?;
+            diesel::delete(invitations::table.find(invitation)).execute(conn).await?;
         }
         if let Some(token) = &token {
             diesel::insert_into(mailed_tokens::table).values(token).execute(conn).await?;

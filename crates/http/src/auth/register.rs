@@ -20,6 +20,9 @@ pub(crate) struct RegisterRequest {
     customer_type: Option<i64>,
     /// Wanted of a business where the operator requires a declaration.
     company_name: Option<String>,
+    /// From the link of an invitation; wanted where only the invited may register.
+    #[schema(value_type = Option<String>)]
+    invitation_token: Option<Secret<String>>,
 }
 
 #[derive(Serialize, ToSchema)]
@@ -61,6 +64,7 @@ impl RegisterRequest {
             display_name: self.display_name,
             customer: customer.ok_or_else(unknown_customer_type)?,
             company_name: self.company_name,
+            invitation: self.invitation_token,
         })
     }
 }

@@ -6,12 +6,17 @@ use async_trait::async_trait;
 use pia_console::{
     AccountDesk, Applicant, Joined, LinkAsked, NewPassword, PasswordReset, Verified,
 };
-use pia_identity::{NewPerson, RegisterError, Registration, RegistrationRules};
+use pia_identity::{
+    Joined as Registered, MailedError, NewPerson, PasswordResets, RegisterError, Registration,
+    RegistrationRules, ResetError, Verification, VerifyError,
+};
 use pia_kernel::{Live, Secret, Unavailable, UserId};
 
 /// Accounts, as the pages want them.
 pub(crate) struct PageAccounts {
     pub(crate) registration: Registration,
+    pub(crate) verification: Verification,
+    pub(crate) resets: PasswordResets,
     pub(crate) rules: Live<RegistrationRules>,
 }
 
@@ -23,7 +28,8 @@ impl AccountDesk for PageAccounts {
 
     async fn register(&self, applicant: Applicant) -> Result<Joined, Unavailable> {
         match self.registration.register(person(applicant)).await {
-            Ok(_account) => Ok(Joined::Made),
+            Ok(Registered::Made(_)) => Ok(Joined::Made),
+            Ok(Registered::Written) => Ok(Joined::Mailed),
             Err(RegisterError::Invalid(violations)) => Ok(Joined::Invalid(violations)),
             Err(RegisterError::Closed) => Ok(Joined::Closed),
             Err(RegisterError::EmailTaken) => Ok(Joined::EmailTaken),
@@ -32,22 +38,34 @@ impl AccountDesk for PageAccounts {
         }
     }
 
-    /// Nobody was sent a link: there is nothing to send it by.
-    async fn verify(&self, _: UserId, _: Secret<String>) -> Result<Verified, Unavailable> {
-        Ok(Verified::Invalid)
+    async fn verify(&self, user: UserId, token: Secret<String>) -> Result<Verified, Unavailable> {
+        match self.verification.redeem(user, &token).await {
+            Ok(()) => Ok(Verified::Now),
+            Err(VerifyError::Invalid) => Ok(Verified::Invalid),
+            Err(VerifyError::Unavailable(err)) => Err(err),
+        }
     }
 
-    async fn mail_reset(&self, _: String) -> Result<LinkAsked, Unavailable> {
-        Ok(LinkAsked::NoMail)
+    async fn mail_reset(&self, email: String) -> Result<LinkAsked, Unavailable> {
+        match self.resets.request(&email).await {
+            Ok(()) => Ok(LinkAsked::Mailed),
+            Err(MailedError::NotConfigured) => Ok(LinkAsked::NoMail),
+            Err(MailedError::Unavailable(err)) => Err(err),
+        }
     }
 
-    async fn reset(&self, _: NewPassword) -> Result<PasswordReset, Unavailable> {
-        Ok(PasswordReset::Invalid)
+    async fn reset(&self, new: NewPassword) -> Result<PasswordReset, Unavailable> {
+        let NewPassword { email, token, password } = new;
+        match self.resets.reset(&email, &token, password).await {
+            Ok(()) => Ok(PasswordReset::Done),
+            Err(ResetError::Invalid(violations)) => Ok(PasswordReset::Refused(violations)),
+            Err(ResetError::InvalidToken) => Ok(PasswordReset::Invalid),
+            Err(ResetError::Unavailable(err)) => Err(err),
+        }
     }
 }
 
 fn person(applicant: Applicant) -> NewPerson {
-    let Applicant { email, password, display_name, customer, company_name, invitation: _ } =
-        applicant;
-    NewPerson { email, password, display_name, customer, company_name }
+    let Applicant { email, password, display_name, customer, company_name, invitation } = applicant;
+    NewPerson { email, password, display_name, customer, company_name, invitation }
 }

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use pia_identity::Seats;
 use pia_kernel::{Clock, Live};
-use pia_policy::{LicenceState, Licensed};
+use pia_policy::{Licence, LicenceState, Licensed};
 
-/// The licence's `maxUsers`, for the domain that makes accounts.
+/// The licence's `maxUsers` and `maxAdmins`, for the domain that makes accounts.
 pub struct LicenceSeats {
     state: Live<LicenceState>,
     clock: Arc<dyn Clock>,
@@ -21,11 +21,21 @@ impl LicenceSeats {
 
 impl Seats for LicenceSeats {
     fn limit(&self) -> Option<u32> {
+        self.allowed(|it| it.max_users)
+    }
+
+    fn admins(&self) -> Option<u32> {
+        self.allowed(|it| it.max_admins)
+    }
+}
+
+impl LicenceSeats {
+    fn allowed(&self, of: impl Fn(&Licence) -> Option<u32>) -> Option<u32> {
         match self.state.get().at(self.clock.now()) {
             // No route that makes accounts is open then. Should one be, the
             // answer is none, and not as many as anybody likes.
             Licensed::Not => Some(0),
-            Licensed::Expired(licence) | Licensed::Valid(licence) => licence.max_users,
+            Licensed::Expired(licence) | Licensed::Valid(licence) => of(licence),
         }
     }
 }

@@ -1,0 +1,145 @@
+//! Making the first administrator of a server that has none.
+
+use std::sync::Arc;
+
+use pia_kernel::{Clock, Effects, Live, Secret, Unavailable, UserId};
+
+use crate::account::{Account, CustomerType};
+use crate::ports::{
+    Appointed, FirstAdminStore, NewAccount, PasswordHasher, SeatLimits, Seats, SetupToken,
+};
+use crate::registration::{NewPerson, RegistrationRules, check};
+use crate::role::Role;
+use crate::violation::Violation;
+
+/// What whoever sets the server up fills in.
+#[derive(Debug, Clone)]
+pub struct NewAdmin {
+    /// Their address.
+    pub email: String,
+    /// The password they choose, as they typed it.
+    pub password: Secret<String>,
+    /// What they want to be called.
+    pub display_name: Option<String>,
+}
+
+/// Why no administrator was made.
+#[derive(Debug, thiserror::Error)]
+pub enum FirstAdminError {
+    /// There is one: this step is over.
+    #[error("the server has an administrator; they can make others, and so can `pia-server admin`")]
+    AlreadySetUp,
+    /// Only who can read the server's files may set it up.
+    #[error("the setup token is wrong: it is in the file that Setup:TokenPath names")]
+    WrongToken,
+    /// Something is filled in wrongly; all that is wrong is told at once.
+    #[error("the account is not filled in correctly")]
+    Invalid(Vec<Violation>),
+    /// There is an account with this address, which is not made an
+    /// administrator's by somebody who need not be its owner.
+    #[error(
+        "there is an account with this address; `pia-server admin grant`, called where the server \
+         runs, makes its owner an administrator"
+    )]
+    EmailTaken,
+    /// The licence has no seat left.
+    #[error("the licence has no seat left for this account")]
+    SeatsTaken,
+    /// Something that is needed did not answer.
+    #[error(transparent)]
+    Unavailable(#[from] Unavailable),
+}
+
+/// What it is built on.
+#[derive(Clone)]
+pub struct FirstAdminPorts {
+    /// Where the account is kept.
+    pub store: Arc<dyn FirstAdminStore>,
+    /// What makes of the password what is kept.
+    pub hasher: Arc<dyn PasswordHasher>,
+    /// How many accounts there may be.
+    pub seats: Arc<dyn Seats>,
+    /// What shows that somebody may do this.
+    pub token: Arc<dyn SetupToken>,
+}
+
+/// Makes the first administrator, for whoever knows the setup token.
+#[derive(Clone)]
+pub struct FirstAdmin {
+    ports: FirstAdminPorts,
+    rules: Live<RegistrationRules>,
+    clock: Arc<dyn Clock>,
+}
+
+impl FirstAdmin {
+    /// Over these ports. Of `rules` only what passwords must be counts here:
+    /// the others are for those who come later.
+    pub fn new(
+        ports: FirstAdminPorts,
+        rules: Live<RegistrationRules>,
+        clock: Arc<dyn Clock>,
+    ) -> Self {
+        Self { ports, rules, clock }
+    }
+
+    /// Whether the server has no administrator yet.
+    pub async fn is_missing(&self) -> Result<bool, Unavailable> {
+        Ok(!self.ports.store.exists().await?)
+    }
+
+    /// Makes the administrator. Who can read the token can read the database,
+    /// so their word on their address is taken.
+    pub async fn appoint(
+        &self,
+        token: &Secret<String>,
+        admin: NewAdmin,
+    ) -> Result<Account, FirstAdminError> {
+        if self.ports.store.exists().await? {
+            return Err(FirstAdminError::AlreadySetUp);
+        }
+        if !self.ports.token.is_right(token).await? {
+            return Err(FirstAdminError::WrongToken);
+        }
+        let new = self.account(admin).await?;
+        let account = new.account.clone();
+        let effects = Effects::audit(account.created_at, account.user, "account.registered")
+            .and(Effects::audit(account.created_at, account.user, "role.admin_granted"));
+        let limits = SeatLimits::of(&*self.ports.seats);
+        match self.ports.store.appoint(new, limits, effects).await? {
+            Appointed::Stored => {}
+            Appointed::AlreadySetUp => return Err(FirstAdminError::AlreadySetUp),
+            Appointed::EmailTaken => return Err(FirstAdminError::EmailTaken),
+            Appointed::SeatsTaken => return Err(FirstAdminError::SeatsTaken),
+        }
+        self.ports.token.administered().await;
+        Ok(account)
+    }
+
+    async fn account(&self, admin: NewAdmin) -> Result<NewAccount, FirstAdminError> {
+        let NewAdmin { email, password, display_name } = admin;
+        let customer = CustomerType::NotDeclared;
+        let person = NewPerson {
+            email,
+            password,
+            display_name,
+            customer,
+            company_name: None,
+            invitation: None,
+        };
+        let fewest_password_chars = self.rules.get().fewest_password_chars;
+        let rules = RegistrationRules { fewest_password_chars, ..RegistrationRules::default() };
+        let checked = check(&person, &rules).map_err(FirstAdminError::Invalid)?;
+        let password_hash = self.ports.hasher.hash(person.password).await?;
+        let now = self.clock.now();
+        let account = Account {
+            display_name: checked.display_name,
+            role: Role::Admin,
+            email_verified_at: Some(now),
+            ..Account::local(UserId::generate(), checked.email, now)
+        };
+        Ok(NewAccount::local(account, password_hash))
+    }
+}
+
+#[cfg(test)]
+mod tests;

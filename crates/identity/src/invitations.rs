@@ -1,0 +1,140 @@
+//! Inviting people to make accounts.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use pia_kernel::{
+    AuditEntry, Clock, Effects, GroupId, InvitationId, Letter, Page, Secret, Timestamp,
+    Unavailable, UserId,
+};
+use ring::digest;
+
+use crate::email;
+use crate::ports::{InvitationEntry, InvitationStore, NewInvitation, TokenHash};
+use crate::refresh_tokens;
+use crate::role::Role;
+use crate::violation::Violation;
+
+/// Longer texts are no tokens of ours; those have 43 letters.
+const MOST_BYTES: usize = 128;
+
+/// What somebody is invited to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Invitation {
+    /// The one address that it is for; any if there is none.
+    pub email: Option<String>,
+    /// What they may do.
+    pub role: Role,
+    /// The group that they are in; the default one if there is none.
+    pub group: Option<GroupId>,
+    /// How long it is good.
+    pub lifetime: Duration,
+}
+
+/// An invitation that was made.
+#[derive(Debug, Clone)]
+pub struct Invited {
+    /// Which one it is.
+    pub id: InvitationId,
+    /// Where an account is made with it. It is shown once.
+    pub link: Secret<String>,
+    /// When it ends.
+    pub expires_at: Timestamp,
+}
+
+/// Why nobody was invited.
+#[derive(Debug, thiserror::Error)]
+pub enum InviteError {
+    /// No mail could be sent to the address.
+    #[error("the invitation is not filled in correctly")]
+    Invalid(Violation),
+    /// There is no such group.
+    #[error("there is no such group")]
+    NoSuchGroup,
+    /// The store did not answer.
+    #[error(transparent)]
+    Unavailable(#[from] Unavailable),
+}
+
+/// Makes invitations, lists them and takes them back.
+///
+/// An invitation says nothing about who has the mailbox of its address: who
+/// made it has seen the link too. So an invited person shows that like all
+/// others.
+#[derive(Clone)]
+pub struct Invitations {
+    store: Arc<dyn InvitationStore>,
+    /// Under which address browsers know the server.
+    public_url: String,
+    clock: Arc<dyn Clock>,
+}
+
+impl Invitations {
+    /// Invitations in the given store, to the server with this address.
+    pub fn new(store: Arc<dyn InvitationStore>, public_url: String, clock: Arc<dyn Clock>) -> Self {
+        Self { store, public_url, clock }
+    }
+
+    /// Makes an invitation; one for an address goes there by mail too.
+    pub async fn create(
+        &self,
+        by: Option<UserId>,
+        invitation: Invitation,
+    ) -> Result<Invited, InviteError> {
+        let email = invitation.email.as_deref().map(email::read).transpose();
+        let email = email.map_err(InviteError::Invalid)?;
+        let (token, id, at) =
+            (refresh_tokens::fresh()?, InvitationId::generate(), self.clock.now());
+        let link = format!("{}/auth/register.html?invitation={}", self.public_url, token.expose());
+        let mut effects = done(at, by, id, "invitation.created");
+        if let Some(email) = &email {
+            let letter = Letter::new("invitation").with("link", link.clone());
+            effects = effects.and_mail(letter.to_address(at, email.clone()));
+        }
+        let expires_at = at + invitation.lifetime;
+        let Invitation { role, group, .. } = invitation;
+        let hash = digest(&token);
+        let new = NewInvitation { id, hash, email, role, group, by, at, expires_at };
+        if !self.store.add(new, effects).await? {
+            return Err(InviteError::NoSuchGroup);
+        }
+        Ok(Invited { id, link: Secret::new(link), expires_at })
+    }
+
+    /// A part of those that are still good, the newest first.
+    pub async fn page(&self, page: Page) -> Result<Vec<InvitationEntry>, Unavailable> {
+        self.store.page(self.clock.now(), page).await
+    }
+
+    /// Takes an invitation back. Answers whether it was there.
+    pub async fn revoke(&self, by: Option<UserId>, id: InvitationId) -> Result<bool, Unavailable> {
+        let effects = done(self.clock.now(), by, id, "invitation.revoked");
+        self.store.revoke(id, effects).await
+    }
+
+    /// Forgets invitations that have ended. Answers how many they were.
+    pub async fn sweep(&self) -> Result<u64, Unavailable> {
+        self.store.sweep(self.clock.now()).await
+    }
+}
+
+/// What is kept of a token that somebody shows; nothing if it cannot be one.
+pub(crate) fn hash(token: &Secret<String>) -> Option<TokenHash> {
+    (1..=MOST_BYTES).contains(&token.expose().len()).then(|| digest(token))
+}
+
+/// It needs no key, since a token cannot be guessed.
+fn digest(token: &Secret<String>) -> TokenHash {
+    let mut hash = [0; 32];
+    hash.copy_from_slice(digest::digest(&digest::SHA256, token.expose().as_bytes()).as_ref());
+    TokenHash(hash)
+}
+
+fn done(at: Timestamp, by: Option<UserId>, id: InvitationId, action: &'static str) -> Effects {
+    let object = Some(format!("invitation:{id}"));
+    let entry = AuditEntry { at, actor: by, subject: None, object, action };
+    Effects { audit: vec![entry], mail: Vec::new() }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,48 @@
+//! What making the first administrator asks of the outside world.
+
+use async_trait::async_trait;
+use pia_kernel::{Effects, Secret, Unavailable};
+
+use super::{NewAccount, SeatLimits};
+
+/// What came of making the first administrator.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Appointed {
+    /// The account is stored.
+    Stored,
+    /// There is an active administrator.
+    AlreadySetUp,
+    /// An account with this address was there before.
+    EmailTaken,
+    /// The licence has no seat left for it.
+    SeatsTaken,
+}
+
+/// Where it is known whether the server has an administrator.
+#[cfg_attr(any(test, feature = "mock"), mockall::automock)]
+#[async_trait]
+pub trait FirstAdminStore: Send + Sync {
+    /// Whether there is an active administrator.
+    async fn exists(&self) -> Result<bool, Unavailable>;
+
+    /// Stores an administrator's account and its effects, if there is no
+    /// active administrator. However many do so at once, one is stored.
+    async fn appoint(
+        &self,
+        new: NewAccount,
+        limits: SeatLimits,
+        effects: Effects,
+    ) -> Result<Appointed, Unavailable>;
+}
+
+/// The token that shows that somebody can read the server's files.
+#[cfg_attr(any(test, feature = "mock"), mockall::automock)]
+#[async_trait]
+pub trait SetupToken: Send + Sync {
+    /// Whether this is the token. Takes as long whatever it is like.
+    async fn is_right(&self, candidate: &Secret<String>) -> Result<bool, Unavailable>;
+
+    /// The server has an administrator: unless something else waits for the
+    /// token, it ends.
+    async fn administered(&self);
+}

@@ -1,0 +1,123 @@
+//! What changing other people's accounts asks of the outside world.
+
+use async_trait::async_trait;
+use pia_kernel::{Effects, Timestamp, Unavailable, UserId};
+
+use super::Seats;
+use crate::role::Role;
+
+/// How many accounts the licence allows; nothing where it sets no limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct SeatLimits {
+    /// The most that may be active.
+    pub accounts: Option<u32>,
+    /// The most of them that may be administrators.
+    pub admins: Option<u32>,
+}
+
+impl SeatLimits {
+    /// The limits at this moment.
+    pub fn of(seats: &dyn Seats) -> Self {
+        Self { accounts: seats.limit(), admins: seats.admins() }
+    }
+}
+
+/// Somebody as who runs the server sees them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Member {
+    /// Who they are.
+    pub user: UserId,
+    /// Their address, as they spelled it.
+    pub email: String,
+    /// What they may do beyond their own things.
+    pub role: Role,
+    /// Since when their account is deactivated; nothing while it is active.
+    pub deactivated_at: Option<Timestamp>,
+}
+
+impl Member {
+    /// Whether they may run the server now.
+    pub fn is_active_admin(&self) -> bool {
+        self.role == Role::Admin && self.deactivated_at.is_none()
+    }
+}
+
+/// What came of giving somebody a role.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RoleChange {
+    /// They have it, now or from before.
+    Done,
+    /// There is no such account.
+    Unknown,
+    /// They are the last active administrator.
+    LastAdmin,
+    /// As many administrators as the licence allows are there already.
+    AdminsTaken,
+}
+
+/// What came of deactivating an account.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Deactivation {
+    /// It is inactive, now or from before.
+    Done,
+    /// There is no such account.
+    Unknown,
+    /// It is the last active administrator's.
+    LastAdmin,
+}
+
+/// What came of reactivating an account.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reactivation {
+    /// It is active, now or from before.
+    Done,
+    /// There is no such account.
+    Unknown,
+    /// As many accounts as the licence allows are active already.
+    SeatsTaken,
+    /// It is an administrator's, and as many as the licence allows are there
+    /// already.
+    AdminsTaken,
+}
+
+/// Where it is kept what accounts may do, and whether they are active.
+///
+/// However many change accounts at once, on any number of instances, the last
+/// active administrator stays one, and no limit is passed. What changes
+/// nothing leaves no effects.
+#[cfg_attr(any(test, feature = "mock"), mockall::automock)]
+#[async_trait]
+pub trait RoleStore: Send + Sync {
+    /// Who has this address, in any case, be their account active or not.
+    async fn member(&self, email: &str) -> Result<Option<Member>, Unavailable>;
+
+    /// The administrators, those whose accounts are deactivated included.
+    async fn admins(&self) -> Result<Vec<Member>, Unavailable>;
+
+    /// Gives somebody a role instead of the one they have. Of active
+    /// administrators there are `max_admins` at most.
+    async fn set_role(
+        &self,
+        user: UserId,
+        role: Role,
+        max_admins: Option<u32>,
+        effects: Effects,
+    ) -> Result<RoleChange, Unavailable>;
+
+    /// Deactivates an account. All that was begun with it ends: its sessions,
+    /// sign-ins that wait for something, and links that were mailed.
+    async fn deactivate(
+        &self,
+        user: UserId,
+        at: Timestamp,
+        effects: Effects,
+    ) -> Result<Deactivation, Unavailable>;
+
+    /// Makes an account active again, if there is a seat for it.
+    async fn reactivate(
+        &self,
+        user: UserId,
+        limits: SeatLimits,
+        effects: Effects,
+    ) -> Result<Reactivation, Unavailable>;
+}

@@ -1,0 +1,143 @@
+//! What people may do on the server, and whether they may be there at all.
+
+use std::sync::Arc;
+
+use pia_kernel::{AuditEntry, Clock, Effects, Letter, Timestamp, Unavailable, UserId};
+
+use crate::ports::{Deactivation, Member, Reactivation, RoleChange, RoleStore, SeatLimits, Seats};
+use crate::role::Role;
+use crate::standings::Standings;
+
+/// Why somebody's account was not changed.
+#[derive(Debug, thiserror::Error)]
+pub enum RoleError {
+    /// Nobody has such an account.
+    #[error("there is no such account")]
+    Unknown,
+    /// Without them nobody could run the server.
+    #[error("this is the last active administrator; make somebody else one before")]
+    LastAdmin,
+    /// There are as many administrators as the licence allows.
+    #[error("the licence allows no more than {limit} administrators")]
+    AdminsTaken {
+        /// How many that is.
+        limit: u32,
+    },
+    /// There are as many accounts as the licence allows.
+    #[error("the licence allows no more than {limit} active accounts")]
+    SeatsTaken {
+        /// How many that is.
+        limit: u32,
+    },
+    /// The store did not answer.
+    #[error(transparent)]
+    Unavailable(#[from] Unavailable),
+}
+
+/// Changes what others may do.
+///
+/// Who does so is told for the audit log alone: whether they may is for the
+/// surface to ask. Nobody stands for the command line.
+#[derive(Clone)]
+pub struct Roles {
+    store: Arc<dyn RoleStore>,
+    seats: Arc<dyn Seats>,
+    standings: Standings,
+    clock: Arc<dyn Clock>,
+}
+
+impl Roles {
+    /// Roles in the given store, within `seats`; `standings` is told of those
+    /// whose accounts change.
+    pub fn new(
+        store: Arc<dyn RoleStore>,
+        seats: Arc<dyn Seats>,
+        standings: Standings,
+        clock: Arc<dyn Clock>,
+    ) -> Self {
+        Self { store, seats, standings, clock }
+    }
+
+    /// Who has this address.
+    pub async fn member(&self, email: &str) -> Result<Member, RoleError> {
+        self.store.member(email).await?.ok_or(RoleError::Unknown)
+    }
+
+    /// The administrators, those whose accounts are deactivated included.
+    pub async fn admins(&self) -> Result<Vec<Member>, Unavailable> {
+        self.store.admins().await
+    }
+
+    /// Gives somebody a role instead of the one they have.
+    pub async fn grant(
+        &self,
+        by: Option<UserId>,
+        user: UserId,
+        role: Role,
+    ) -> Result<(), RoleError> {
+        let most = self.seats.admins();
+        let effects = done(self.clock.now(), by, user, action(role));
+        let change = self.store.set_role(user, role, most, effects).await?;
+        self.standings.forget_user(user);
+        match change {
+            RoleChange::Done => Ok(()),
+            RoleChange::Unknown => Err(RoleError::Unknown),
+            RoleChange::LastAdmin => Err(RoleError::LastAdmin),
+            RoleChange::AdminsTaken => {
+                Err(RoleError::AdminsTaken { limit: most.unwrap_or_default() })
+            }
+        }
+    }
+
+    /// Shuts somebody out, at once and until they are reactivated. Their data
+    /// stays.
+    pub async fn deactivate(&self, by: Option<UserId>, user: UserId) -> Result<(), RoleError> {
+        let at = self.clock.now();
+        let effects = done(at, by, user, "account.deactivated")
+            .and_mail(Letter::new("account-deactivated").to_user(at, user));
+        let change = self.store.deactivate(user, at, effects).await?;
+        self.standings.forget_user(user);
+        match change {
+            Deactivation::Done => Ok(()),
+            Deactivation::Unknown => Err(RoleError::Unknown),
+            Deactivation::LastAdmin => Err(RoleError::LastAdmin),
+        }
+    }
+
+    /// Lets somebody in again; they sign in anew.
+    pub async fn reactivate(&self, by: Option<UserId>, user: UserId) -> Result<(), RoleError> {
+        let limits = SeatLimits::of(&*self.seats);
+        let effects = done(self.clock.now(), by, user, "account.reactivated");
+        let change = self.store.reactivate(user, limits, effects).await?;
+        self.standings.forget_user(user);
+        match change {
+            Reactivation::Done => Ok(()),
+            Reactivation::Unknown => Err(RoleError::Unknown),
+            Reactivation::SeatsTaken => {
+                Err(RoleError::SeatsTaken { limit: limits.accounts.unwrap_or_default() })
+            }
+            Reactivation::AdminsTaken => {
+                Err(RoleError::AdminsTaken { limit: limits.admins.unwrap_or_default() })
+            }
+        }
+    }
+}
+
+/// That it was done to them, by whoever did it.
+fn done(at: Timestamp, by: Option<UserId>, user: UserId, action: &'static str) -> Effects {
+    let entry = AuditEntry { at, actor: by, subject: Some(user), object: None, action };
+    Effects { audit: vec![entry], mail: Vec::new() }
+}
+
+/// Each role has an action of its own, so that auditors can search for it.
+fn action(role: Role) -> &'static str {
+    match role {
+        Role::User => "role.user_granted",
+        Role::KbManager => "role.kb_manager_granted",
+        Role::OrgManager => "role.org_manager_granted",
+        Role::Admin => "role.admin_granted",
+    }
+}
+
+#[cfg(test)]
+mod tests;

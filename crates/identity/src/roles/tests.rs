@@ -1,0 +1,98 @@
+//! Whom the use case tells of a change, and what it tells the caller.
+
+use pia_kernel::SessionId;
+use pia_testkit::FixedClock;
+
+use super::*;
+use crate::access_tokens::Claim;
+use crate::account::Standing;
+use crate::ports::{MockAccountStore, MockRoleStore, MockSeats};
+
+const NOW: Timestamp = Timestamp::UNIX_EPOCH;
+
+fn roles(store: MockRoleStore) -> Roles {
+    let mut accounts = MockAccountStore::new();
+    accounts.expect_standing().returning(|user, session, _| Ok(Some(Standing::of(user, session))));
+    let mut seats = MockSeats::new();
+    seats.expect_limit().return_const(Some(25));
+    seats.expect_admins().return_const(Some(2));
+    let clock = Arc::new(FixedClock(NOW));
+    let standings = Standings::new(Arc::new(accounts), Arc::<FixedClock>::clone(&clock));
+    Roles::new(Arc::new(store), Arc::new(seats), standings, clock)
+}
+
+async fn remembered(roles: &Roles) -> Claim {
+    let claim = Claim { user: UserId::generate(), session: SessionId::generate() };
+    roles.standings.fresh(claim).await.unwrap();
+    assert!(roles.standings.cached(claim).is_some());
+    claim
+}
+
+#[tokio::test]
+async fn a_role_is_given_within_the_licence_with_an_entry_of_who_did_it() {
+    let (by, user) = (UserId::generate(), UserId::generate());
+    let mut store = MockRoleStore::new();
+    store
+        .expect_set_role()
+        .withf(move |it, role, most, effects| {
+            (*it, *role, *most) == (user, Role::Admin, Some(2))
+                && *effects == done(NOW, Some(by), user, "role.admin_granted")
+        })
+        .once()
+        .returning(|_, _, _, _| Ok(RoleChange::Done));
+
+    roles(store).grant(Some(by), user, Role::Admin).await.unwrap();
+}
+
+#[tokio::test]
+async fn every_change_is_seen_by_the_gates_at_once() {
+    let mut store = MockRoleStore::new();
+    store.expect_set_role().returning(|_, _, _, _| Ok(RoleChange::Done));
+    store.expect_deactivate().returning(|_, _, _| Ok(Deactivation::Done));
+    store.expect_reactivate().returning(|_, _, _| Ok(Reactivation::Done));
+    let roles = roles(store);
+    let claims = [remembered(&roles).await, remembered(&roles).await, remembered(&roles).await];
+
+    roles.grant(None, claims[0].user, Role::User).await.unwrap();
+    roles.deactivate(None, claims[1].user).await.unwrap();
+    roles.reactivate(None, claims[2].user).await.unwrap();
+
+    assert!(claims.iter().all(|it| roles.standings.cached(*it).is_none()));
+}
+
+#[tokio::test]
+async fn who_is_shut_out_is_told_by_mail() {
+    let user = UserId::generate();
+    let mut store = MockRoleStore::new();
+    store
+        .expect_deactivate()
+        .withf(move |_, _, effects| {
+            let letter = Letter::new("account-deactivated").to_user(NOW, user);
+            effects.mail == [letter] && effects.audit[0].action == "account.deactivated"
+        })
+        .once()
+        .returning(|_, _, _| Ok(Deactivation::Done));
+
+    roles(store).deactivate(None, user).await.unwrap();
+}
+
+#[tokio::test]
+async fn every_refusal_is_told_with_its_limit() {
+    let user = UserId::generate();
+    let mut store = MockRoleStore::new();
+    store.expect_set_role().returning(|_, _, _, _| Ok(RoleChange::AdminsTaken));
+    store.expect_deactivate().returning(|_, _, _| Ok(Deactivation::LastAdmin));
+    store.expect_reactivate().returning(|_, _, _| Ok(Reactivation::SeatsTaken));
+    store.expect_member().returning(|_| Ok(None));
+    let roles = roles(store);
+
+    let granted = roles.grant(None, user, Role::Admin).await.unwrap_err();
+    let deactivated = roles.deactivate(None, user).await.unwrap_err();
+    let reactivated = roles.reactivate(None, user).await.unwrap_err();
+    let nobody = roles.member("ada@example.org").await.unwrap_err();
+
+    assert!(matches!(granted, RoleError::AdminsTaken { limit: 2 }), "{granted}");
+    assert!(matches!(deactivated, RoleError::LastAdmin), "{deactivated}");
+    assert!(matches!(reactivated, RoleError::SeatsTaken { limit: 25 }), "{reactivated}");
+    assert!(matches!(nobody, RoleError::Unknown), "{nobody}");
+}

@@ -1,0 +1,72 @@
+//! The first administrator, in SQL.
+
+use async_trait::async_trait;
+use diesel::dsl::exists;
+use diesel_async::RunQueryDsl;
+use pia_identity::{Appointed, FirstAdminStore, NewAccount, SeatLimits};
+use pia_kernel::{Effects, Unavailable, UserId};
+use pia_storage::schema::accounts;
+use pia_storage::{Database, DbError, WriteEffects, in_tx, on_conn};
+
+use crate::accounts::AccountRow;
+use crate::admins::{Admins, active_admins};
+
+/// The first administrator in SQL.
+#[derive(Debug, Clone)]
+pub struct SqlFirstAdmin {
+    db: Database,
+}
+
+impl SqlFirstAdmin {
+    /// The administrators kept in `db`.
+    pub fn new(db: Database) -> Self {
+        Self { db }
+    }
+
+    async fn any(&self) -> Result<bool, DbError> {
+        let any = diesel::select(exists(active_admins()));
+        on_conn!(self.db.reader(), |conn| Ok(any.get_result::<bool>(conn).await?))
+    }
+
+    async fn add(
+        &self,
+        new: NewAccount,
+        limits: SeatLimits,
+        effects: &Effects,
+    ) -> Result<Appointed, DbError> {
+        let (user, row) = (UserId(new.account.user.0), AccountRow::from(new));
+        in_tx!(self.db, async |conn| -> Result<Appointed, DbError> {
+            if conn.another_admin(user).await? {
+                return Ok(Appointed::AlreadySetUp);
+            }
+            let room = conn.room_for_account(limits.accounts).await?
+                && conn.room_for_admin(limits.admins).await?;
+            if !room {
+                return Ok(Appointed::SeatsTaken);
+            }
+            let insert = diesel::insert_into(accounts::table).values(&row);
+            let insert = insert.on_conflict(accounts::email_folded).do_nothing();
+            if insert.execute(conn).await? == 0 {
+                return Ok(Appointed::EmailTaken);
+            }
+            conn.write_effects(&self.db, effects).await?;
+            Ok(Appointed::Stored)
+        })
+    }
+}
+
+#[async_trait]
+impl FirstAdminStore for SqlFirstAdmin {
+    async fn exists(&self) -> Result<bool, Unavailable> {
+        Ok(self.any().await?)
+    }
+
+    async fn appoint(
+        &self,
+        new: NewAccount,
+        limits: SeatLimits,
+        effects: Effects,
+    ) -> Result<Appointed, Unavailable> {
+        Ok(self.add(new, limits, &effects).await?)
+    }
+}

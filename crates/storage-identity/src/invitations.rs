@@ -1,0 +1,146 @@
+//! Invitations in SQL. They are used up where accounts are made.
+
+use async_trait::async_trait;
+use diesel::dsl::exists;
+use diesel::prelude::*;
+use diesel_async::RunQueryDsl;
+use pia_identity::{InvitationEntry, InvitationStore, NewInvitation, fold_email};
+use pia_kernel::{Effects, GroupId, InvitationId, Page, Place, Timestamp, Unavailable, UserId};
+use pia_storage::schema::{invitations, user_groups};
+use pia_storage::{Database, DbError, DbInstant, DbUid, WriteEffects, in_tx, on_conn};
+
+use crate::accounts::role;
+
+/// Invitations in SQL.
+#[derive(Debug, Clone)]
+pub struct SqlInvitations {
+    db: Database,
+}
+
+impl SqlInvitations {
+    /// The invitations kept in `db`.
+    pub fn new(db: Database) -> Self {
+        Self { db }
+    }
+
+    async fn insert(&self, new: NewInvitation, effects: &Effects) -> Result<bool, DbError> {
+        let row = NewRow::from(new);
+        in_tx!(self.db, async |conn| -> Result<bool, DbError> {
+            if let Some(group) = row.group_id {
+                let there = diesel::select(exists(user_groups::table.find(group)));
+                if !there.get_result::<bool>(conn).await? {
+                    return Ok(false);
+                }
+            }
+            diesel::insert_into(invitations::table).values(&row).execute(conn).await?;
+            conn.write_effects(&self.db, effects).await?;
+            Ok(true)
+        })
+    }
+
+    async fn good(&self, now: Timestamp, page: Page) -> Result<Vec<InvitationEntry>, DbError> {
+        let after = page.after.unwrap_or_else(Place::top);
+        let (at, id) = (DbInstant(after.at), DbUid(after.id));
+        let made = invitations::created_at;
+        let behind = made.le(at).and(made.lt(at).or(invitations::id.lt(id)));
+        let entries = invitations::table
+            .filter(invitations::expires_at.gt(DbInstant(now)).and(behind))
+            .order((made.desc(), invitations::id.desc()))
+            .limit(page.limit.into());
+        let rows: Vec<ToldRow> = on_conn!(self.db.reader(), |conn| {
+            entries.select(ToldRow::as_select()).load(conn).await?
+        });
+        rows.into_iter().map(InvitationEntry::try_from).collect()
+    }
+
+    async fn remove(&self, id: InvitationId, effects: &Effects) -> Result<bool, DbError> {
+        let invitation = invitations::table.find(DbUid(id.0));
+        in_tx!(self.db, async |conn| -> Result<bool, DbError> {
+            if diesel::delete(invitation).execute(conn).await? == 0 {
+                return Ok(false);
+            }
+            conn.write_effects(&self.db, effects).await?;
+            Ok(true)
+        })
+    }
+
+    async fn forget(&self, now: Timestamp) -> Result<usize, DbError> {
+        let over = invitations::table.filter(invitations::expires_at.le(DbInstant(now)));
+        on_conn!(self.db.writer(), |conn| Ok(diesel::delete(over).execute(conn).await?))
+    }
+}
+
+#[async_trait]
+impl InvitationStore for SqlInvitations {
+    async fn add(&self, new: NewInvitation, effects: Effects) -> Result<bool, Unavailable> {
+        Ok(self.insert(new, &effects).await?)
+    }
+
+    async fn page(&self, now: Timestamp, page: Page) -> Result<Vec<InvitationEntry>, Unavailable> {
+        Ok(self.good(now, page).await?)
+    }
+
+    async fn revoke(&self, id: InvitationId, effects: Effects) -> Result<bool, Unavailable> {
+        Ok(self.remove(id, &effects).await?)
+    }
+
+    async fn sweep(&self, now: Timestamp) -> Result<u64, Unavailable> {
+        Ok(self.forget(now).await? as u64)
+    }
+}
+
+#[derive(Insertable)]
+#[diesel(table_name = invitations)]
+struct NewRow {
+    id: DbUid,
+    hash: Vec<u8>,
+    email_folded: Option<String>,
+    role: &'static str,
+    group_id: Option<DbUid>,
+    invited_by: Option<DbUid>,
+    created_at: DbInstant,
+    expires_at: DbInstant,
+}
+
+#[derive(Queryable, Selectable)]
+#[diesel(table_name = invitations)]
+struct ToldRow {
+    id: DbUid,
+    email_folded: Option<String>,
+    role: String,
+    group_id: Option<DbUid>,
+    invited_by: Option<DbUid>,
+    created_at: DbInstant,
+    expires_at: DbInstant,
+}
+
+impl From<NewInvitation> for NewRow {
+    fn from(new: NewInvitation) -> Self {
+        Self {
+            id: DbUid(new.id.0),
+            hash: new.hash.0.to_vec(),
+            email_folded: new.email.as_deref().map(fold_email),
+            role: new.role.name(),
+            group_id: new.group.map(|it| DbUid(it.0)),
+            invited_by: new.by.map(|it| DbUid(it.0)),
+            created_at: DbInstant(new.at),
+            expires_at: DbInstant(new.expires_at),
+        }
+    }
+}
+
+impl TryFrom<ToldRow> for InvitationEntry {
+    type Error = DbError;
+
+    fn try_from(row: ToldRow) -> Result<Self, DbError> {
+        Ok(Self {
+            id: InvitationId(row.id.0),
+            email: row.email_folded,
+            role: role(&row.role)?,
+            group: row.group_id.map(|it| GroupId(it.0)),
+            by: row.invited_by.map(|it| UserId(it.0)),
+            at: row.created_at.0,
+            expires_at: row.expires_at.0,
+        })
+    }
+}

@@ -1,0 +1,197 @@
+//! What accounts may do and whether they are active, in SQL.
+
+use async_trait::async_trait;
+use diesel::prelude::*;
+use diesel_async::RunQueryDsl;
+use pia_identity::{
+    Deactivation, Member, Reactivation, Role, RoleChange, RoleStore, SeatLimits, fold_email,
+};
+use pia_kernel::{Effects, Timestamp, Unavailable, UserId};
+use pia_storage::schema::{
+    accounts, factor_challenges, mailed_tokens, passkey_challenges, sessions, sign_in_codes,
+};
+use pia_storage::{Database, DbError, DbInstant, DbUid, WriteEffects, in_tx, on_conn};
+
+use crate::accounts::role;
+use crate::admins::Admins;
+
+/// Roles in SQL.
+#[derive(Debug, Clone)]
+pub struct SqlRoles {
+    db: Database,
+}
+
+type Row = (DbUid, String, String, Option<DbInstant>);
+
+const COLUMNS: (accounts::id, accounts::email, accounts::role, accounts::deactivated_at) =
+    (accounts::id, accounts::email, accounts::role, accounts::deactivated_at);
+
+impl SqlRoles {
+    /// The roles kept in `db`.
+    pub fn new(db: Database) -> Self {
+        Self { db }
+    }
+
+    async fn with_address(&self, email: &str) -> Result<Option<Member>, DbError> {
+        let account = accounts::table.filter(accounts::email_folded.eq(fold_email(email)));
+        let row: Option<Row> = on_conn!(self.db.reader(), |conn| {
+            account.select(COLUMNS).first(conn).await.optional()?
+        });
+        row.map(member).transpose()
+    }
+
+    async fn all_admins(&self) -> Result<Vec<Member>, DbError> {
+        let admins = accounts::table.filter(accounts::role.eq(Role::Admin.name()));
+        let admins = admins.order((accounts::created_at, accounts::id)).select(COLUMNS);
+        let rows: Vec<Row> = on_conn!(self.db.reader(), |conn| admins.load(conn).await?);
+        rows.into_iter().map(member).collect()
+    }
+
+    async fn change(
+        &self,
+        user: UserId,
+        role: Role,
+        max_admins: Option<u32>,
+        effects: &Effects,
+    ) -> Result<RoleChange, DbError> {
+        let account = accounts::table.find(DbUid(user.0));
+        in_tx!(self.db, async |conn| -> Result<RoleChange, DbError> {
+            conn.take_turn().await?;
+            let found = account.select(COLUMNS).first::<Row>(conn).await.optional()?;
+            let Some(before) = found.map(member).transpose()? else {
+                return Ok(RoleChange::Unknown);
+            };
+            if before.role == role {
+                return Ok(RoleChange::Done);
+            }
+            if before.is_active_admin() && !conn.another_admin(user).await? {
+                return Ok(RoleChange::LastAdmin);
+            }
+            let one_more = role == Role::Admin && before.deactivated_at.is_none();
+            if one_more && !conn.room_for_admin(max_admins).await? {
+                return Ok(RoleChange::AdminsTaken);
+            }
+            let update = diesel::update(account).set(accounts::role.eq(role.name()));
+            if update.execute(conn).await? == 0 {
+                return Ok(RoleChange::Unknown);
+            }
+            conn.write_effects(&self.db, effects).await?;
+            Ok(RoleChange::Done)
+        })
+    }
+
+    async fn shut_out(
+        &self,
+        user: UserId,
+        at: Timestamp,
+        effects: &Effects,
+    ) -> Result<Deactivation, DbError> {
+        let (id, at) = (DbUid(user.0), DbInstant(at));
+        in_tx!(self.db, async |conn| -> Result<Deactivation, DbError> {
+            conn.take_turn().await?;
+            let found = accounts::table.find(id).select(COLUMNS).first::<Row>(conn).await;
+            let Some(before) = found.optional()?.map(member).transpose()? else {
+                return Ok(Deactivation::Unknown);
+            };
+            if before.deactivated_at.is_some() {
+                return Ok(Deactivation::Done);
+            }
+            if before.is_active_admin() && !conn.another_admin(user).await? {
+                return Ok(Deactivation::LastAdmin);
+            }
+            // The account first: whatever is begun with it locks it before,
+            // and is there to be ended, or does so after, and is refused.
+            let update = diesel::update(accounts::table.find(id));
+            if update.set(accounts::deactivated_at.eq(at)).execute(conn).await? == 0 {
+                return Ok(Deactivation::Unknown);
+            }
+            let begun = sessions::table.filter(sessions::user_id.eq(id));
+            diesel::delete(begun).execute(conn).await?;
+            let waiting = factor_challenges::table.filter(factor_challenges::user_id.eq(id));
+            diesel::delete(waiting).execute(conn).await?;
+            let asked = passkey_challenges::table.filter(passkey_challenges::user_id.eq(id));
+            diesel::delete(asked).execute(conn).await?;
+            let codes = sign_in_codes::table.filter(sign_in_codes::user_id.eq(id));
+            diesel::delete(codes).execute(conn).await?;
+            let links = mailed_tokens::table.filter(mailed_tokens::user_id.eq(id));
+            diesel::delete(links).execute(conn).await?;
+            conn.write_effects(&self.db, effects).await?;
+            Ok(Deactivation::Done)
+        })
+    }
+
+    async fn let_in(
+        &self,
+        user: UserId,
+        limits: SeatLimits,
+        effects: &Effects,
+    ) -> Result<Reactivation, DbError> {
+        let account = accounts::table.find(DbUid(user.0));
+        in_tx!(self.db, async |conn| -> Result<Reactivation, DbError> {
+            conn.take_turn().await?;
+            let found = account.select(COLUMNS).first::<Row>(conn).await.optional()?;
+            let Some(before) = found.map(member).transpose()? else {
+                return Ok(Reactivation::Unknown);
+            };
+            if before.deactivated_at.is_none() {
+                return Ok(Reactivation::Done);
+            }
+            if !conn.room_for_account(limits.accounts).await? {
+                return Ok(Reactivation::SeatsTaken);
+            }
+            if before.role == Role::Admin && !conn.room_for_admin(limits.admins).await? {
+                return Ok(Reactivation::AdminsTaken);
+            }
+            let active = accounts::deactivated_at.eq(None::<DbInstant>);
+            if diesel::update(account).set(active).execute(conn).await? == 0 {
+                return Ok(Reactivation::Unknown);
+            }
+            conn.write_effects(&self.db, effects).await?;
+            Ok(Reactivation::Done)
+        })
+    }
+}
+
+#[async_trait]
+impl RoleStore for SqlRoles {
+    async fn member(&self, email: &str) -> Result<Option<Member>, Unavailable> {
+        Ok(self.with_address(email).await?)
+    }
+
+    async fn admins(&self) -> Result<Vec<Member>, Unavailable> {
+        Ok(self.all_admins().await?)
+    }
+
+    async fn set_role(
+        &self,
+        user: UserId,
+        role: Role,
+        max_admins: Option<u32>,
+        effects: Effects,
+    ) -> Result<RoleChange, Unavailable> {
+        Ok(self.change(user, role, max_admins, &effects).await?)
+    }
+
+    async fn deactivate(
+        &self,
+        user: UserId,
+        at: Timestamp,
+        effects: Effects,
+    ) -> Result<Deactivation, Unavailable> {
+        Ok(self.shut_out(user, at, &effects).await?)
+    }
+
+    async fn reactivate(
+        &self,
+        user: UserId,
+        limits: SeatLimits,
+        effects: Effects,
+    ) -> Result<Reactivation, Unavailable> {
+        Ok(self.let_in(user, limits, &effects).await?)
+    }
+}
+
+fn member((id, email, name, deactivated_at): Row) -> Result<Member, DbError> {
+    let deactivated_at = deactivated_at.map(|it| it.0);
+    Ok(Member { user: UserId(id.0), email, role: role(&name)?, deactivated_at })
+}

@@ -1,0 +1,213 @@
+//! Making invitations, and making accounts with them.
+
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use pia_identity::{
+    AccountStore, DEFAULT_GROUP, InvitationStore, NewAccount, NewInvitation, Registered, Role,
+    RoleStore, ShownInvitation, TokenHash,
+};
+use pia_kernel::{Effects, GroupId, InvitationId, Page, Timestamp};
+use pia_storage::Database;
+use pia_storage_identity::{SqlAccounts, SqlInvitations, SqlRoles};
+
+use crate::people::{HOUR, START, audited, newcomer, person};
+
+pia_testkit::contract! {
+    whoever_is_invited_has_the_role_and_the_group_of_the_invitation,
+    of_concurrent_uses_of_one_invitation_one_makes_an_account,
+    an_invitation_for_an_address_is_good_for_no_other,
+    an_invitation_ends,
+    an_invitation_that_was_not_used_stays,
+    without_a_good_invitation_nobody_learns_of_accounts_and_seats,
+    of_concurrent_invited_administrators_no_more_are_made_than_allowed,
+    a_revoked_invitation_is_good_no_more_and_of_use_and_revocation_one_wins,
+    invitations_are_listed_in_parts_while_they_are_good,
+    nobody_is_invited_into_a_group_that_is_not_there,
+    invitations_that_have_ended_are_cleared_away,
+}
+
+const TOKEN: TokenHash = TokenHash([7; 32]);
+
+fn invitation(hash: TokenHash, email: Option<&str>) -> NewInvitation {
+    NewInvitation {
+        id: InvitationId::generate(),
+        hash,
+        email: email.map(str::to_owned),
+        role: Role::KbManager,
+        group: Some(DEFAULT_GROUP),
+        by: None,
+        at: START,
+        expires_at: START + HOUR,
+    }
+}
+
+async fn invite(db: &Database, new: NewInvitation) -> InvitationId {
+    let id = new.id;
+    assert!(SqlInvitations::new(db.clone()).add(new, Effects::default()).await.unwrap());
+    id
+}
+
+/// Somebody who shows an invitation.
+fn invited(email: &str, hash: TokenHash) -> NewAccount {
+    let invitation = Some(ShownInvitation { hash, max_admins: Some(1) });
+    NewAccount { invitation, ..newcomer(email) }
+}
+
+async fn register(db: &Database, new: NewAccount, seats: Option<u32>) -> Registered {
+    let effects = Effects::audit(START, new.account.user, "made");
+    SqlAccounts::new(db.clone()).register(new, seats, effects).await.unwrap()
+}
+
+async fn all(db: &Database, now: Timestamp) -> Vec<InvitationId> {
+    let page = Page { limit: 200, after: None };
+    let entries = SqlInvitations::new(db.clone()).page(now, page).await.unwrap();
+    entries.into_iter().map(|it| it.id).collect()
+}
+
+async fn whoever_is_invited_has_the_role_and_the_group_of_the_invitation(db: Database) {
+    let by = person(&db, "root@example.org").await;
+    invite(&db, NewInvitation { by: Some(by), ..invitation(TOKEN, Some("Ada@Example.org")) }).await;
+    let new = invited(" ADA@example.org ", TOKEN);
+    let user = new.account.user;
+
+    let outcome = register(&db, new, Some(2)).await;
+
+    let account = SqlAccounts::new(db.clone()).find(user).await.unwrap().unwrap();
+    assert_eq!(outcome, Registered::Stored);
+    assert_eq!((account.role, account.group), (Role::KbManager, DEFAULT_GROUP));
+    assert_eq!((audited(&db, user, "made").await, all(&db, START).await.len()), (1, 0));
+}
+
+async fn of_concurrent_uses_of_one_invitation_one_makes_an_account(db: Database) {
+    invite(&db, invitation(TOKEN, None)).await;
+
+    let all = (0..16).map(|n| register(&db, invited(&format!("{n}@example.org"), TOKEN), None));
+    let outcomes = join_all(all).await;
+
+    let stored = outcomes.iter().filter(|it| **it == Registered::Stored).count();
+    let late = outcomes.iter().filter(|it| **it == Registered::NotInvited).count();
+    assert_eq!((stored, late), (1, 15));
+}
+
+async fn an_invitation_for_an_address_is_good_for_no_other(db: Database) {
+    invite(&db, invitation(TOKEN, Some("ada@example.org"))).await;
+
+    let other = register(&db, invited("eve@example.org", TOKEN), None).await;
+    let unknown = register(&db, invited("ada@example.org", TokenHash([8; 32])), None).await;
+    let right = register(&db, invited("ada@example.org", TOKEN), None).await;
+
+    assert_eq!((other, unknown), (Registered::NotInvited, Registered::NotInvited));
+    assert_eq!(right, Registered::Stored);
+}
+
+async fn an_invitation_ends(db: Database) {
+    invite(&db, invitation(TOKEN, None)).await;
+    let mut late = invited("ada@example.org", TOKEN);
+    late.account.created_at = START + HOUR;
+    let mut early = invited("ada@example.org", TOKEN);
+    early.account.created_at = START + HOUR - Duration::from_micros(1);
+    let nobody = late.account.user;
+
+    let (late, early) = (register(&db, late, None).await, register(&db, early, None).await);
+
+    assert_eq!((late, early), (Registered::NotInvited, Registered::Stored));
+    assert_eq!(audited(&db, nobody, "made").await, 0);
+}
+
+async fn an_invitation_that_was_not_used_stays(db: Database) {
+    invite(&db, invitation(TOKEN, None)).await;
+    person(&db, "ada@example.org").await;
+
+    let taken = register(&db, invited("ADA@example.org", TOKEN), None).await;
+    let full = register(&db, invited("b@example.org", TOKEN), Some(1)).await;
+    let made = register(&db, invited("b@example.org", TOKEN), Some(2)).await;
+
+    assert_eq!((taken, full), (Registered::EmailTaken, Registered::SeatsTaken));
+    assert_eq!(made, Registered::Stored);
+}
+
+async fn without_a_good_invitation_nobody_learns_of_accounts_and_seats(db: Database) {
+    person(&db, "ada@example.org").await;
+
+    let known = register(&db, invited("ada@example.org", TOKEN), Some(1)).await;
+    let unknown = register(&db, invited("b@example.org", TOKEN), None).await;
+
+    assert_eq!((known, unknown), (Registered::NotInvited, Registered::NotInvited));
+}
+
+async fn of_concurrent_invited_administrators_no_more_are_made_than_allowed(db: Database) {
+    for n in 0..8 {
+        let admin = NewInvitation { role: Role::Admin, ..invitation(TokenHash([n; 32]), None) };
+        invite(&db, admin).await;
+    }
+
+    let all = (0..8)
+        .map(|n| register(&db, invited(&format!("{n}@example.org"), TokenHash([n; 32])), None));
+    let outcomes = join_all(all).await;
+
+    let made = outcomes.iter().filter(|it| **it == Registered::Stored).count();
+    let admins = SqlRoles::new(db.clone()).admins().await.unwrap();
+    assert_eq!((made, admins.len(), self::all(&db, START).await.len()), (1, 1, 7));
+}
+
+async fn a_revoked_invitation_is_good_no_more_and_of_use_and_revocation_one_wins(db: Database) {
+    let store = SqlInvitations::new(db.clone());
+    for n in 0..8 {
+        let hash = TokenHash([n; 32]);
+        let id = invite(&db, invitation(hash, None)).await;
+        let new = invited(&format!("{n}@example.org"), hash);
+        let user = new.account.user;
+
+        let revoke = store.revoke(id, Effects::about(START, user, "revoked"));
+        let (registered, revoked) = futures_util::join!(register(&db, new, None), revoke);
+
+        let revoked = revoked.unwrap();
+        let expected = if revoked { Registered::NotInvited } else { Registered::Stored };
+        assert_eq!(registered, expected);
+        assert_eq!(audited(&db, user, "revoked").await, i64::from(revoked));
+    }
+    assert!(!store.revoke(InvitationId::generate(), Effects::default()).await.unwrap());
+}
+
+async fn invitations_are_listed_in_parts_while_they_are_good(db: Database) {
+    let store = SqlInvitations::new(db.clone());
+    let mut made = Vec::new();
+    for n in 0..5_u8 {
+        let at = START + Duration::from_secs(u64::from(n / 2));
+        let new = NewInvitation { at, ..invitation(TokenHash([n; 32]), Some("Ada@Example.org")) };
+        made.push(invite(&db, new).await);
+    }
+    invite(&db, NewInvitation { expires_at: START, ..invitation(TOKEN, None) }).await;
+
+    let first = store.page(START, Page { limit: 2, after: None }).await.unwrap();
+    let last = first.last().map(|it| pia_kernel::Place { at: it.at, id: it.id.0 });
+    let rest = store.page(START, Page { limit: 9, after: last }).await.unwrap();
+
+    made.reverse();
+    let listed: Vec<_> = first.iter().chain(&rest).map(|it| it.id).collect();
+    assert_eq!(listed, made);
+    assert_eq!(first[0].email.as_deref(), Some("ada@example.org"));
+    assert_eq!((first[0].role, first[0].group), (Role::KbManager, Some(DEFAULT_GROUP)));
+}
+
+async fn nobody_is_invited_into_a_group_that_is_not_there(db: Database) {
+    let new = NewInvitation { group: Some(GroupId::generate()), ..invitation(TOKEN, None) };
+
+    let added = SqlInvitations::new(db.clone()).add(new, Effects::default()).await.unwrap();
+
+    assert!(!added);
+    assert!(all(&db, START).await.is_empty());
+}
+
+async fn invitations_that_have_ended_are_cleared_away(db: Database) {
+    let store = SqlInvitations::new(db.clone());
+    invite(&db, invitation(TOKEN, None)).await;
+    let good =
+        NewInvitation { expires_at: START + HOUR * 2, ..invitation(TokenHash([8; 32]), None) };
+    let good = invite(&db, good).await;
+
+    let gone = store.sweep(START + HOUR).await.unwrap();
+
+    assert_eq!((gone, all(&db, START).await), (1, vec![good]));
+}

@@ -1,0 +1,225 @@
+//! Giving and taking roles, deactivating and reactivating.
+
+use futures_util::future::join_all;
+use pia_identity::{
+    AccountStore, ChallengeStore, Deactivation, NewChallenge, Presented, Reactivation, Role,
+    RoleChange, RoleStore, Rotation, SeatLimits, SessionStore, TokenHash,
+};
+use pia_kernel::{Effects, Letter, UserId};
+use pia_storage::Database;
+use pia_storage_identity::{SqlAccounts, SqlChallenges, SqlRoles, SqlSessions};
+
+use crate::people::{HOUR, START, audited, device, new_session, person};
+
+pia_testkit::contract! {
+    a_role_is_given_with_its_effects_and_once,
+    of_concurrent_grants_no_more_become_administrators_than_allowed,
+    the_last_active_administrator_stays_one,
+    of_two_administrators_who_demote_each_other_at_once_one_stays,
+    of_two_administrators_who_are_deactivated_at_once_one_stays,
+    of_one_demoted_and_one_deactivated_at_once_one_stays,
+    who_is_not_there_is_told_so_and_leaves_no_effects,
+    a_deactivated_account_loses_all_that_was_begun_with_it,
+    no_session_outlives_a_deactivation_that_it_races,
+    reactivating_needs_a_seat,
+    an_administrator_is_reactivated_within_the_limit_of_administrators,
+    a_deactivated_account_is_found_by_its_address_and_among_administrators,
+}
+
+fn nothing() -> Effects {
+    Effects::default()
+}
+
+/// Accounts with this role.
+async fn people(db: &Database, role: Role, many: usize) -> Vec<UserId> {
+    let mut people = Vec::new();
+    for n in 0..many {
+        let user = person(db, &format!("{n}@{}.org", role.name())).await;
+        let given = SqlRoles::new(db.clone()).set_role(user, role, None, nothing()).await.unwrap();
+        assert_eq!(given, RoleChange::Done);
+        people.push(user);
+    }
+    people
+}
+
+async fn role_of(db: &Database, user: UserId) -> Role {
+    SqlAccounts::new(db.clone()).find(user).await.unwrap().unwrap().role
+}
+
+async fn active_admins(db: &Database) -> usize {
+    let admins = SqlRoles::new(db.clone()).admins().await.unwrap();
+    admins.iter().filter(|it| it.is_active_admin()).count()
+}
+
+async fn deactivate(db: &Database, user: UserId) -> Deactivation {
+    SqlRoles::new(db.clone()).deactivate(user, START, nothing()).await.unwrap()
+}
+
+async fn a_role_is_given_with_its_effects_and_once(db: Database) {
+    let (roles, user) = (SqlRoles::new(db.clone()), person(&db, "ada@example.org").await);
+
+    for _ in 0..2 {
+        let effects = Effects::about(START, user, "granted");
+        let change = roles.set_role(user, Role::OrgManager, Some(0), effects).await.unwrap();
+        assert_eq!(change, RoleChange::Done);
+    }
+
+    assert_eq!(role_of(&db, user).await, Role::OrgManager);
+    assert_eq!(audited(&db, user, "granted").await, 1);
+}
+
+async fn of_concurrent_grants_no_more_become_administrators_than_allowed(db: Database) {
+    let (roles, users) = (SqlRoles::new(db.clone()), people(&db, Role::User, 16).await);
+
+    let all = users.iter().map(|it| roles.set_role(*it, Role::Admin, Some(1), nothing()));
+    let outcomes: Vec<_> = join_all(all).await.into_iter().map(Result::unwrap).collect();
+
+    let full = outcomes.iter().filter(|it| **it == RoleChange::AdminsTaken).count();
+    assert_eq!((full, active_admins(&db).await), (15, 1));
+}
+
+async fn the_last_active_administrator_stays_one(db: Database) {
+    let (roles, admins) = (SqlRoles::new(db.clone()), people(&db, Role::Admin, 2).await);
+    assert_eq!(deactivate(&db, admins[0]).await, Deactivation::Done);
+    let last = admins[1];
+
+    let effects = || Effects::about(START, last, "tried");
+    let demoted = roles.set_role(last, Role::User, None, effects()).await.unwrap();
+    let deactivated = roles.deactivate(last, START, effects()).await.unwrap();
+
+    assert_eq!((demoted, deactivated), (RoleChange::LastAdmin, Deactivation::LastAdmin));
+    assert_eq!(role_of(&db, last).await, Role::Admin);
+    assert_eq!(audited(&db, last, "tried").await, 0);
+}
+
+async fn of_two_administrators_who_demote_each_other_at_once_one_stays(db: Database) {
+    let (roles, admins) = (SqlRoles::new(db.clone()), people(&db, Role::Admin, 2).await);
+
+    let all = admins.iter().map(|it| roles.set_role(*it, Role::User, None, nothing()));
+    let outcomes: Vec<_> = join_all(all).await.into_iter().map(Result::unwrap).collect();
+
+    assert!(outcomes.contains(&RoleChange::Done) && outcomes.contains(&RoleChange::LastAdmin));
+    assert_eq!(active_admins(&db).await, 1);
+}
+
+async fn of_two_administrators_who_are_deactivated_at_once_one_stays(db: Database) {
+    let admins = people(&db, Role::Admin, 2).await;
+
+    let outcomes = join_all(admins.iter().map(|it| deactivate(&db, *it))).await;
+
+    assert!(outcomes.contains(&Deactivation::Done) && outcomes.contains(&Deactivation::LastAdmin));
+    assert_eq!(active_admins(&db).await, 1);
+}
+
+async fn of_one_demoted_and_one_deactivated_at_once_one_stays(db: Database) {
+    let (roles, admins) = (SqlRoles::new(db.clone()), people(&db, Role::Admin, 2).await);
+
+    let demote = roles.set_role(admins[0], Role::User, None, nothing());
+    let (demoted, deactivated) = futures_util::join!(demote, deactivate(&db, admins[1]));
+
+    let kept = (demoted.unwrap() == RoleChange::LastAdmin, deactivated == Deactivation::LastAdmin);
+    assert!(kept == (true, false) || kept == (false, true), "{kept:?}");
+    assert_eq!(active_admins(&db).await, 1);
+}
+
+async fn who_is_not_there_is_told_so_and_leaves_no_effects(db: Database) {
+    let (roles, nobody) = (SqlRoles::new(db.clone()), UserId::generate());
+    let effects = || Effects::about(START, nobody, "tried");
+
+    let granted = roles.set_role(nobody, Role::Admin, None, effects()).await.unwrap();
+    let deactivated = roles.deactivate(nobody, START, effects()).await.unwrap();
+    let reactivated = roles.reactivate(nobody, SeatLimits::default(), effects()).await.unwrap();
+    let found = roles.member("nobody@example.org").await.unwrap();
+
+    assert_eq!(granted, RoleChange::Unknown);
+    assert_eq!((deactivated, reactivated), (Deactivation::Unknown, Reactivation::Unknown));
+    assert_eq!((found, audited(&db, nobody, "tried").await), (None, 0));
+}
+
+async fn a_deactivated_account_loses_all_that_was_begun_with_it(db: Database) {
+    let (sessions, challenges) = (SqlSessions::new(db.clone()), SqlChallenges::new(db.clone()));
+    let user = person(&db, "ada@example.org").await;
+    let session = new_session(user, TokenHash([1; 32]), START);
+    let id = session.session;
+    sessions.begin(session, 10, nothing(), |_, _| nothing()).await.unwrap();
+    let challenge = NewChallenge { hash: TokenHash([2; 32]), user, expires_at: START + HOUR };
+    challenges.open(challenge).await.unwrap();
+
+    let effects = Effects::about(START, user, "shut out")
+        .and_mail(Letter::new("account-deactivated").to_user(START, user));
+    let roles = SqlRoles::new(db.clone());
+    roles.deactivate(user, START, effects).await.unwrap();
+    roles.reactivate(user, SeatLimits::default(), nothing()).await.unwrap();
+
+    let presented = Presented {
+        hash: TokenHash([1; 32]),
+        successor: TokenHash([3; 32]),
+        at: START,
+        grace: HOUR,
+        lifetime: HOUR,
+        device: device(),
+    };
+    let rotated = sessions.rotate(presented, |_, _| nothing()).await.unwrap();
+    let standing = SqlAccounts::new(db.clone()).standing(user, id, START).await.unwrap();
+    let owner = challenges.owner(TokenHash([2; 32]), 5, START).await.unwrap();
+    assert_eq!((rotated, standing, owner), (Rotation::Refused, None, None));
+    assert_eq!(audited(&db, user, "shut out").await, 1);
+}
+
+async fn no_session_outlives_a_deactivation_that_it_races(db: Database) {
+    let (sessions, user) = (SqlSessions::new(db.clone()), person(&db, "ada@example.org").await);
+
+    let begin = (0..16).map(|n| {
+        let session = new_session(user, TokenHash([n; 32]), START);
+        sessions.begin(session, 100, nothing(), |_, _| nothing())
+    });
+    let (_some_refused, deactivated) = futures_util::join!(join_all(begin), deactivate(&db, user));
+    let late = new_session(user, TokenHash([99; 32]), START);
+    let late = sessions.begin(late, 100, nothing(), |_, _| nothing()).await;
+
+    assert_eq!(deactivated, Deactivation::Done);
+    assert!(late.is_err());
+    for n in 0..16 {
+        assert_eq!(sessions.session_of(TokenHash([n; 32])).await.unwrap(), None);
+    }
+}
+
+async fn reactivating_needs_a_seat(db: Database) {
+    let (roles, users) = (SqlRoles::new(db.clone()), people(&db, Role::User, 16).await);
+    for user in &users {
+        deactivate(&db, *user).await;
+    }
+    let limits = SeatLimits { accounts: Some(3), admins: None };
+
+    let all = users.iter().map(|it| roles.reactivate(*it, limits, nothing()));
+    let outcomes: Vec<_> = join_all(all).await.into_iter().map(Result::unwrap).collect();
+
+    let active = outcomes.iter().filter(|it| **it == Reactivation::Done).count();
+    let full = outcomes.iter().filter(|it| **it == Reactivation::SeatsTaken).count();
+    assert_eq!((active, full), (3, 13));
+}
+
+async fn an_administrator_is_reactivated_within_the_limit_of_administrators(db: Database) {
+    let (roles, admins) = (SqlRoles::new(db.clone()), people(&db, Role::Admin, 2).await);
+    deactivate(&db, admins[0]).await;
+    let limits = |admins| SeatLimits { accounts: None, admins: Some(admins) };
+
+    let full = roles.reactivate(admins[0], limits(1), nothing()).await.unwrap();
+    let active = roles.reactivate(admins[0], limits(2), nothing()).await.unwrap();
+    let again = roles.reactivate(admins[0], limits(0), nothing()).await.unwrap();
+
+    assert_eq!(full, Reactivation::AdminsTaken);
+    assert_eq!((active, again), (Reactivation::Done, Reactivation::Done));
+}
+
+async fn a_deactivated_account_is_found_by_its_address_and_among_administrators(db: Database) {
+    let (roles, admins) = (SqlRoles::new(db.clone()), people(&db, Role::Admin, 2).await);
+    deactivate(&db, admins[0]).await;
+
+    let found = roles.member(" 0@ADMIN.org ").await.unwrap().unwrap();
+    let all = roles.admins().await.unwrap();
+
+    assert_eq!((found.user, found.deactivated_at), (admins[0], Some(START)));
+    assert!(!found.is_active_admin());
+    assert_eq!(all.iter().map(|it| it.user).collect::<Vec<_>>(), admins);
+}
