@@ -18,13 +18,13 @@ pub enum RoleError {
     #[error("this is the last active administrator; make somebody else one before")]
     LastAdmin,
     /// There are as many administrators as the licence allows.
-    #[error("the licence allows no more than {limit} administrators")]
+    #[error("as many administrators as the licence allows are there already: {limit}")]
     AdminsTaken {
         /// How many that is.
         limit: u32,
     },
     /// There are as many accounts as the licence allows.
-    #[error("the licence allows no more than {limit} active accounts")]
+    #[error("as many accounts as the licence allows are active already: {limit}")]
     SeatsTaken {
         /// How many that is.
         limit: u32,

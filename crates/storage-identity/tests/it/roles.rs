@@ -1,12 +1,15 @@
 //! Giving and taking roles, deactivating and reactivating.
 
+use diesel::prelude::*;
+use diesel_async::RunQueryDsl;
 use futures_util::future::join_all;
 use pia_identity::{
     AccountStore, ChallengeStore, Deactivation, NewChallenge, Presented, Reactivation, Role,
     RoleChange, RoleStore, Rotation, SeatLimits, SessionStore, TokenHash,
 };
 use pia_kernel::{Effects, Letter, UserId};
-use pia_storage::Database;
+use pia_storage::schema::{mailed_tokens, passkey_challenges, sign_in_codes};
+use pia_storage::{Database, DbError, DbInstant, DbUid, on_conn};
 use pia_storage_identity::{SqlAccounts, SqlChallenges, SqlRoles, SqlSessions};
 
 use crate::people::{HOUR, START, audited, device, new_session, person};
@@ -20,6 +23,7 @@ pia_testkit::contract! {
     of_one_demoted_and_one_deactivated_at_once_one_stays,
     who_is_not_there_is_told_so_and_leaves_no_effects,
     a_deactivated_account_loses_all_that_was_begun_with_it,
+    links_codes_and_challenges_of_a_deactivated_account_are_gone_and_no_others,
     no_session_outlives_a_deactivation_that_it_races,
     reactivating_needs_a_seat,
     an_administrator_is_reactivated_within_the_limit_of_administrators,
@@ -164,6 +168,65 @@ async fn a_deactivated_account_loses_all_that_was_begun_with_it(db: Database) {
     let owner = challenges.owner(TokenHash([2; 32]), 5, START).await.unwrap();
     assert_eq!((rotated, standing, owner), (Rotation::Refused, None, None));
     assert_eq!(audited(&db, user, "shut out").await, 1);
+}
+
+/// Puts a row of each kind there that whoever holds its secret signs in with.
+async fn begin_everything(db: &Database, user: UserId, hash: u8) {
+    let (hash, user, end) = (vec![hash; 32], DbUid(user.0), DbInstant(START + HOUR));
+    let link = diesel::insert_into(mailed_tokens::table).values((
+        mailed_tokens::hash.eq(hash.clone()),
+        mailed_tokens::user_id.eq(user),
+        mailed_tokens::purpose.eq("password_reset"),
+        mailed_tokens::expires_at.eq(end),
+    ));
+    let challenge = diesel::insert_into(passkey_challenges::table).values((
+        passkey_challenges::hash.eq(hash.clone()),
+        passkey_challenges::user_id.eq(user),
+        passkey_challenges::state.eq("{}"),
+        passkey_challenges::expires_at.eq(end),
+    ));
+    let code = diesel::insert_into(sign_in_codes::table).values((
+        sign_in_codes::hash.eq(hash.clone()),
+        sign_in_codes::user_id.eq(user),
+        sign_in_codes::challenge.eq(hash),
+        sign_in_codes::expires_at.eq(end),
+    ));
+    let done: Result<(), DbError> = async {
+        on_conn!(db.writer(), |conn| {
+            link.execute(conn).await?;
+            challenge.execute(conn).await?;
+            code.execute(conn).await?;
+            Ok(())
+        })
+    }
+    .await;
+    done.unwrap();
+}
+
+/// How many links, challenges and codes there are.
+async fn begun(db: &Database) -> [i64; 3] {
+    let found: Result<[i64; 3], DbError> = async {
+        on_conn!(db.reader(), |conn| {
+            Ok([
+                mailed_tokens::table.count().get_result(conn).await?,
+                passkey_challenges::table.count().get_result(conn).await?,
+                sign_in_codes::table.count().get_result(conn).await?,
+            ])
+        })
+    }
+    .await;
+    found.unwrap()
+}
+
+async fn links_codes_and_challenges_of_a_deactivated_account_are_gone_and_no_others(db: Database) {
+    let (ada, bob) = (person(&db, "ada@b.org").await, person(&db, "bob@b.org").await);
+    begin_everything(&db, ada, 1).await;
+    begin_everything(&db, bob, 2).await;
+    assert_eq!(begun(&db).await, [2, 2, 2]);
+
+    deactivate(&db, ada).await;
+
+    assert_eq!(begun(&db).await, [1, 1, 1]);
 }
 
 async fn no_session_outlives_a_deactivation_that_it_races(db: Database) {
