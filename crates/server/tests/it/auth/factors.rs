@@ -34,7 +34,7 @@ on_both_databases!(
 );
 
 /// What shows that it is Ada who asks.
-fn proof() -> Value {
+fn by_owner() -> Value {
     json!({ "password": PASSWORD })
 }
 
@@ -57,7 +57,7 @@ impl Ada {
         let clock = Arc::new(ManualClock::new(SystemClock.now()));
         let app = setting.at(Arc::<ManualClock>::clone(&clock)).start().await;
         let client = app.sign_up(EMAIL).await;
-        let begun = client.post("/auth/mfa/totp/begin", &proof()).await;
+        let begun = client.post("/auth/mfa/totp/begin", &by_owner()).await;
         assert_eq!(begun.status, 200, "{}", begun.text());
         let totp = Totp::from_url(begun.body["otpauthUri"].as_str().expect("a URI")).expect("TOTP");
         let mut ada = Self { app, clock, client, totp, codes: Vec::new() };
@@ -122,13 +122,13 @@ async fn an_app_is_set_up_and_signs_in_from_then_on(database: Fresh) {
     let app = Setting::on(database).at(Arc::<ManualClock>::clone(&clock)).start().await;
     let client = app.sign_up(EMAIL).await;
 
-    let begun = client.post("/auth/mfa/totp/begin", &proof()).await;
+    let begun = client.post("/auth/mfa/totp/begin", &by_owner()).await;
     let not_yet = sign_in(&app.stranger(), EMAIL, PASSWORD).await;
     let totp = Totp::from_url(begun.body["otpauthUri"].as_str().expect("a URI")).expect("TOTP");
     let now = || u64::try_from(clock.now().micros() / 1_000_000).expect("a time");
     let first_code = totp.generate(now()).to_string();
     let verified = client.post("/auth/mfa/totp/verify", &json!({ "code": first_code })).await;
-    let again = client.post("/auth/mfa/totp/begin", &proof()).await;
+    let again = client.post("/auth/mfa/totp/begin", &by_owner()).await;
     let asked = sign_in(&app.stranger(), EMAIL, PASSWORD).await;
     let token = asked.body["mfaToken"].as_str().expect("a token").to_owned();
     let replayed = answer(&app, &token, &first_code).await;
@@ -182,7 +182,7 @@ async fn a_change_ends_all_sessions_but_its_own(database: Fresh) {
     let eve = app.sign_up("eve@example.org").await;
     assert_eq!(second.get("/auth/me").await.status, 200);
 
-    let begun = first.post("/auth/mfa/totp/begin", &proof()).await;
+    let begun = first.post("/auth/mfa/totp/begin", &by_owner()).await;
     let untouched = second.get("/auth/me").await;
     let totp = Totp::from_url(begun.body["otpauthUri"].as_str().expect("a URI")).expect("TOTP");
     let now = u64::try_from(SystemClock.now().micros() / 1_000_000).expect("a time");
@@ -211,7 +211,7 @@ async fn each_fresh_proof_takes_it_off(database: Fresh) {
     assert_eq!(regenerated.refusal(), (409, "mfa_not_enabled"));
     assert_eq!(signed_in.status, 200);
     for proof in ["password", "recoveryCode"] {
-        let begun = ada.client.post("/auth/mfa/totp/begin", &proof()).await;
+        let begun = ada.client.post("/auth/mfa/totp/begin", &by_owner()).await;
         let uri = begun.body["otpauthUri"].as_str().expect("a URI").to_owned();
         let now = u64::try_from(ada.clock.now().micros() / 1_000_000).expect("a time");
         let code = Totp::from_url(uri).expect("TOTP").generate(now).to_string();
@@ -291,7 +291,7 @@ async fn nobody_sets_one_up_without_the_password(database: Fresh) {
         assert_eq!(refused.body["errors"][0]["field"], "password");
     }
     assert_eq!(wrong.refusal(), (403, "invalid_proof"));
-    assert_eq!(begin(proof()).await.status, 200);
+    assert_eq!(begin(by_owner()).await.status, 200);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -363,7 +363,7 @@ async fn second_factors_go_on_when_the_licence_has_ended() {
     let client = ada.app.stranger().with_tokens(&answered.body);
     let proof = json!({ "recoveryCode": ada.codes[0] });
     let disabled = client.post("/auth/mfa/disable", &proof).await;
-    let begun = client.post("/auth/mfa/totp/begin", &proof()).await;
+    let begun = client.post("/auth/mfa/totp/begin", &by_owner()).await;
 
     assert_eq!(refused.refusal(), (403, "license_expired"));
     assert_eq!((answered.status, disabled.status, begun.status), (200, 200, 200));

@@ -69,7 +69,7 @@ async fn neither_secret_nor_codes_nor_tokens_are_kept_in_plain(database: Fresh) 
     let ada = Ada::on(database).await;
     let token = ada.challenge().await;
     let waiting = ada.app.sign_up("bob@example.org").await;
-    let begun = waiting.post("/auth/mfa/totp/begin", &proof()).await;
+    let begun = waiting.post("/auth/mfa/totp/begin", &by_owner()).await;
     let bobs = Totp::from_url(begun.body["otpauthUri"].as_str().expect("a URI")).expect("TOTP");
 
     let mut dump = dump(&open(&ada.app)).await;
@@ -92,7 +92,7 @@ async fn neither_secret_nor_codes_nor_tokens_are_kept_in_plain(database: Fresh) 
 async fn a_secret_that_was_changed_or_moved_makes_no_codes(database: Fresh) {
     let ada = Ada::on(database).await;
     let eve = ada.app.sign_up("eve@example.org").await;
-    let begun = eve.post("/auth/mfa/totp/begin", &proof()).await;
+    let begun = eve.post("/auth/mfa/totp/begin", &by_owner()).await;
     let eves = Totp::from_url(begun.body["otpauthUri"].as_str().expect("a URI")).expect("TOTP");
     let db = open(&ada.app);
     let right = sealed(&db, id(&ada.client)).await;
@@ -192,7 +192,7 @@ async fn whoever_lost_the_master_key_still_gets_in_with_recovery_codes() {
     let client = lost.stranger().with_tokens(&by_paper.body);
     let proof = json!({ "recoveryCode": ada.codes[1] });
     let disabled = client.post("/auth/mfa/disable", &proof).await;
-    let begun = client.post("/auth/mfa/totp/begin", &proof()).await;
+    let begun = client.post("/auth/mfa/totp/begin", &by_owner()).await;
 
     assert_eq!(by_app.refusal(), (401, "invalid_mfa_code"));
     assert_eq!((by_paper.status, disabled.status, begun.status), (200, 200, 200));

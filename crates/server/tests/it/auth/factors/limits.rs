@@ -75,7 +75,7 @@ async fn the_first_code_is_guessed_within_the_limit_too() {
     let ada = Ada::on(Fresh::sqlite()).await;
     let bob = ada.app.sign_up("bob@example.org").await;
     let early = bob.post("/auth/mfa/totp/verify", &json!({ "code": "123456" })).await;
-    let begun = bob.post("/auth/mfa/totp/begin", &proof()).await;
+    let begun = bob.post("/auth/mfa/totp/begin", &by_owner()).await;
 
     let mut refused = Vec::new();
     for _ in 0..11 {
@@ -109,7 +109,7 @@ async fn an_app_is_set_up_within_a_quarter_of_an_hour() {
     let setting = Setting::on(Fresh::sqlite()).at(Arc::<ManualClock>::clone(&clock));
     let app = setting.start().await;
     let client = app.sign_up(EMAIL).await;
-    client.post("/auth/mfa/totp/begin", &proof()).await;
+    client.post("/auth/mfa/totp/begin", &by_owner()).await;
 
     clock.advance(Duration::from_mins(15));
     let client = client.clone().with_tokens(&refresh(&client, spent(&client)).await.body);
