@@ -39,6 +39,9 @@ mod roles;
 pub use first_admin::*;
 pub use invitations::*;
 pub use roles::*;
+mod passkeys;
+
+pub use passkeys::*;
 
 /// An account that is about to be made.
 #[derive(Debug, Clone)]

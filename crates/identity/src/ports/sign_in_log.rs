@@ -14,6 +14,8 @@ pub enum SignInMethod {
     PasswordWithFactor,
     /// With an address and an app password.
     AppPassword,
+    /// With a passkey, whose authenticator has made sure who uses it.
+    Passkey,
 }
 
 impl SignInMethod {
@@ -23,6 +25,7 @@ impl SignInMethod {
             Self::Password => "password",
             Self::PasswordWithFactor => "password_with_factor",
             Self::AppPassword => "app_password",
+            Self::Passkey => "passkey",
         }
     }
 }
@@ -36,6 +39,8 @@ pub enum SignInOutcome {
     WrongPassword,
     /// The password was right, and the second factor wrong.
     WrongFactor,
+    /// A passkey's answer was not good for it.
+    WrongPasskey,
 }
 
 impl SignInOutcome {
@@ -45,6 +50,7 @@ impl SignInOutcome {
             Self::SignedIn => "signed_in",
             Self::WrongPassword => "wrong_password",
             Self::WrongFactor => "wrong_factor",
+            Self::WrongPasskey => "wrong_passkey",
         }
     }
 }

@@ -1,0 +1,183 @@
+//! Signing in with a passkey, without a name.
+
+use std::sync::Arc;
+
+use pia_kernel::{Clock, Effects, Letter, Secret, Timestamp, Unavailable, UserId};
+
+use crate::device::Device;
+use crate::passkeys::{AskedPasskey, PasskeyPorts, asked, known};
+use crate::ports::{
+    AccountStore, CeremonyError, FailedSignIn, PasskeyUse, SignInLog, SignInMethod, SignInOutcome,
+    StoredPasskey, Used,
+};
+use crate::sessions::Sessions;
+use crate::sign_in::SignedIn;
+
+/// Why a passkey did not sign anybody in.
+#[derive(Debug, thiserror::Error)]
+pub enum PasskeySignInError {
+    /// The address of the server allows no passkeys.
+    #[error("the server's address allows no passkeys")]
+    Off,
+    /// The challenge is over, or its answer not one of a passkey that is
+    /// known. Which it was is nobody's business.
+    #[error("the passkey is not taken")]
+    Refused,
+    /// Something that is needed did not answer.
+    #[error(transparent)]
+    Unavailable(#[from] Unavailable),
+}
+
+/// What signing in with a passkey is built on.
+#[derive(Clone)]
+pub struct PasskeySignInPorts {
+    /// Where accounts are kept.
+    pub accounts: Arc<dyn AccountStore>,
+    /// Where failures are remembered for the account they concern.
+    pub log: Arc<dyn SignInLog>,
+    /// Where passkeys are, and what judges them.
+    pub passkeys: PasskeyPorts,
+}
+
+/// Signs people in with their passkeys.
+///
+/// No second factor is asked for: the passkey is something they have, and its
+/// authenticator has made sure of them by something they know or are.
+#[derive(Clone)]
+pub struct PasskeySignIn {
+    ports: PasskeySignInPorts,
+    sessions: Sessions,
+    clock: Arc<dyn Clock>,
+}
+
+impl PasskeySignIn {
+    /// Sign-in that begins its sessions with `sessions`.
+    pub fn new(ports: PasskeySignInPorts, sessions: Sessions, clock: Arc<dyn Clock>) -> Self {
+        Self { ports, sessions, clock }
+    }
+
+    /// Asks for a signature with whichever passkey there is.
+    pub async fn ask(&self) -> Result<AskedPasskey, PasskeySignInError> {
+        let PasskeyPorts { ceremony, challenges, .. } = &self.ports.passkeys;
+        let ceremony = ceremony.as_ref().ok_or(PasskeySignInError::Off)?;
+        let (asked, challenge) = asked(ceremony.begin_sign_in()?, self.clock.now())?;
+        challenges.open_sign_in(challenge).await?;
+        Ok(asked)
+    }
+
+    /// Signs in whoever's passkey has signed the challenge, which is good for
+    /// one answer, whatever comes of it.
+    pub async fn sign_in(
+        &self,
+        token: &Secret<String>,
+        answer: &str,
+        device: Device,
+    ) -> Result<SignedIn, PasskeySignInError> {
+        let PasskeyPorts { ceremony, challenges, store } = &self.ports.passkeys;
+        let ceremony = ceremony.as_ref().ok_or(PasskeySignInError::Off)?;
+        let device = device.tidy();
+        let hash = known(token).ok_or(PasskeySignInError::Refused)?;
+        let state = challenges.take_sign_in(hash, self.clock.now()).await?;
+        let state = state.ok_or(PasskeySignInError::Refused)?;
+        let claimant = ceremony.claimant(answer)?;
+        let passkey = store.find(&claimant.credential).await?;
+        let passkey = passkey.ok_or(PasskeySignInError::Refused)?;
+
+        let judged = if passkey.user == claimant.user {
+            ceremony.finish_sign_in(&state, answer, &passkey.key).map_err(Into::into)
+        } else {
+            Err(PasskeySignInError::Refused)
+        };
+        let proved = match judged {
+            Ok(counter) => self.note_use(&passkey, counter).await,
+            Err(err) => Err(err),
+        };
+        if matches!(proved, Err(PasskeySignInError::Refused)) {
+            self.note_failure(passkey.user, &device).await;
+        }
+        proved?;
+        self.begin(&passkey, &claimant.credential, device).await
+    }
+
+    async fn note_use(
+        &self,
+        passkey: &StoredPasskey,
+        counter: u32,
+    ) -> Result<(), PasskeySignInError> {
+        let (id, user, at) = (passkey.id, passkey.user, self.clock.now());
+        let used = PasskeyUse {
+            id,
+            user,
+            counter,
+            at,
+            effects: Effects::audit(at, user, "passkey.used"),
+            if_rolled_back: cloned(passkey, at),
+        };
+        match self.ports.passkeys.store.sign_in(used).await? {
+            Used::Noted => Ok(()),
+            Used::RolledBack => {
+                tracing::warn!(user.id = %user, "a passkey's counter went back: there is a copy");
+                Err(PasskeySignInError::Refused)
+            }
+            Used::Gone => Err(PasskeySignInError::Refused),
+        }
+    }
+
+    async fn begin(
+        &self,
+        passkey: &StoredPasskey,
+        credential: &[u8],
+        device: Device,
+    ) -> Result<SignedIn, PasskeySignInError> {
+        let account = self.ports.accounts.find(passkey.user).await?;
+        let account = account.ok_or(PasskeySignInError::Refused)?;
+        let grant = self.sessions.start(passkey.user, SignInMethod::Passkey, device).await?;
+        if self.ports.passkeys.store.find(credential).await?.is_none() {
+            // It was removed since, which ended the sessions that there were,
+            // of which this was none yet.
+            self.sessions.end(&grant.refresh).await?;
+            return Err(PasskeySignInError::Refused);
+        }
+        Ok(SignedIn { account, grant })
+    }
+
+    /// Remembers a bad answer for whoever's passkey was meant. That it fails
+    /// changes no answer.
+    async fn note_failure(&self, user: UserId, device: &Device) {
+        let attempt = FailedSignIn {
+            user: Some(user),
+            at: self.clock.now(),
+            outcome: SignInOutcome::WrongPasskey,
+            method: SignInMethod::Passkey,
+            device: device.clone(),
+        };
+        if let Err(err) = self.ports.log.failed(attempt).await {
+            tracing::warn!(
+                error = &err as &dyn std::error::Error,
+                "a sign-in that failed could not be remembered"
+            );
+        }
+    }
+}
+
+fn cloned(passkey: &StoredPasskey, at: Timestamp) -> Effects {
+    let letter = Letter::new("passkey-cloned").with("name", passkey.name.as_str());
+    let effects = Effects::about(at, passkey.user, "passkey.cloned");
+    effects.and_mail(letter.to_user(at, passkey.user))
+}
+
+impl From<CeremonyError> for PasskeySignInError {
+    fn from(err: CeremonyError) -> Self {
+        match err {
+            CeremonyError::Malformed { .. } => Self::Refused,
+            CeremonyError::Refused(reason) => {
+                tracing::info!(reason, "a passkey's answer was refused");
+                Self::Refused
+            }
+            CeremonyError::Unreadable(_) => Unavailable::new("passkeys", err).into(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,212 @@
+//! Signing in with a passkey, and each way in which that fails.
+
+use std::sync::Mutex;
+
+use pia_kernel::{Live, PasskeyId};
+use pia_testkit::FixedClock;
+
+use super::*;
+use crate::access_tokens::{AccessTokens, TokenNames};
+use crate::account::Account;
+use crate::ports::{
+    Claimant, MockAccountStore, MockPasskeyCeremony, MockPasskeyChallenges, MockPasskeyStore,
+    MockSessionStore, MockSignInLog,
+};
+use crate::refresh_tokens::RefreshKeys;
+use crate::sessions::SessionSettings;
+use crate::signing_keys::SigningKeys;
+use crate::standings::Standings;
+
+const NOW: Timestamp = Timestamp::UNIX_EPOCH;
+
+/// What a sign-in finds, and what was asked of the outside world.
+struct World {
+    state: bool,
+    claimant: fn(UserId) -> Result<Claimant, CeremonyError>,
+    /// Whether the passkey is known at the first look, and at the second.
+    known: [bool; 2],
+    judged: fn() -> Result<u32, CeremonyError>,
+    used: Used,
+}
+
+impl World {
+    fn fine() -> Self {
+        Self {
+            state: true,
+            claimant: |user| Ok(Claimant { credential: vec![1], user }),
+            known: [true, true],
+            judged: || Ok(5),
+            used: Used::Noted,
+        }
+    }
+
+    async fn sign_in(self) -> (Result<SignedIn, PasskeySignInError>, Vec<String>) {
+        let steps = Arc::<Mutex<Vec<String>>>::default();
+        let outcome = self.build(&steps).sign_in(&token(), "answer", Device::default()).await;
+        let steps = steps.lock().unwrap().clone();
+        (outcome, steps)
+    }
+
+    fn build(self, steps: &Arc<Mutex<Vec<String>>>) -> PasskeySignIn {
+        let step = {
+            let steps = Arc::clone(steps);
+            move |step: &str| steps.lock().unwrap().push(step.to_owned())
+        };
+        let World { state, claimant, known, judged, used } = self;
+        let user = UserId::generate();
+        let mut challenges = MockPasskeyChallenges::new();
+        let log = step.clone();
+        challenges.expect_take_sign_in().returning(move |_, now| {
+            log("take");
+            assert_eq!(now, NOW);
+            Ok(state.then(|| Secret::new("state".to_owned())))
+        });
+        let mut ceremony = MockPasskeyCeremony::new();
+        ceremony.expect_claimant().returning(move |_| claimant(user));
+        let log = step.clone();
+        ceremony.expect_finish_sign_in().returning(move |_, _, _| {
+            log("judge");
+            judged()
+        });
+        let mut accounts = MockAccountStore::new();
+        accounts
+            .expect_find()
+            .returning(|user| Ok(Some(Account::local(user, "ada@example.org".to_owned(), NOW))));
+        let mut failures = MockSignInLog::new();
+        let log = step.clone();
+        failures.expect_failed().returning(move |attempt| {
+            assert_eq!(attempt.user, Some(user));
+            log(&format!("note {} {}", attempt.outcome.name(), attempt.method.name()));
+            Ok(())
+        });
+        let passkeys = PasskeyPorts {
+            store: Arc::new(store(user, known, used, step.clone())),
+            challenges: Arc::new(challenges),
+            ceremony: Some(Arc::new(ceremony)),
+        };
+        let ports =
+            PasskeySignInPorts { accounts: Arc::new(accounts), log: Arc::new(failures), passkeys };
+        PasskeySignIn::new(ports, sessions(step), Arc::new(FixedClock(NOW)))
+    }
+}
+
+fn token() -> Secret<String> {
+    Secret::new("a token".to_owned())
+}
+
+fn store(
+    user: UserId,
+    known: [bool; 2],
+    used: Used,
+    step: impl Fn(&str) + Clone + Send + Sync + 'static,
+) -> MockPasskeyStore {
+    let mut store = MockPasskeyStore::new();
+    let looks = Mutex::new(known.into_iter());
+    store.expect_find().returning(move |_| {
+        let key = "key".to_owned();
+        let passkey =
+            StoredPasskey { id: PasskeyId::generate(), user, name: "Key".to_owned(), key };
+        Ok(looks.lock().unwrap().next().unwrap().then_some(passkey))
+    });
+    store.expect_sign_in().returning(move |it| {
+        step("use");
+        assert_eq!((it.user, it.counter, it.at), (user, 5, NOW));
+        assert_eq!(it.effects.audit[0].action, "passkey.used");
+        assert_eq!(it.if_rolled_back.audit[0].action, "passkey.cloned");
+        assert_eq!(it.if_rolled_back.mail[0].letter.name, "passkey-cloned");
+        Ok(used)
+    });
+    store
+}
+
+fn sessions(step: impl Fn(&str) + Clone + Send + Sync + 'static) -> Sessions {
+    let clock: Arc<dyn Clock> = Arc::new(FixedClock(NOW));
+    let mut store = MockSessionStore::new();
+    let log = step.clone();
+    store.expect_begin().returning(move |new, _, _, _| {
+        log(&format!("begin {}", new.method.name()));
+        Ok(())
+    });
+    store.expect_end().returning(move |_, _, _| {
+        step("end");
+        Ok(None)
+    });
+    let current = Secret::new("an example of thirty-two letters".to_owned());
+    let keys = SigningKeys { current, previous: None };
+    let names = TokenNames { issuer: "issuer".to_owned(), audience: "audience".to_owned() };
+    let settings = Live::new(SessionSettings::default());
+    let access = AccessTokens::new(&keys, names, settings.clone(), Arc::clone(&clock));
+    let standings = Standings::new(Arc::new(MockAccountStore::new()), Arc::clone(&clock));
+    let tokens = (access, RefreshKeys::derive(&keys));
+    Sessions::new(Arc::new(store), standings, tokens, settings, clock)
+}
+
+fn is_refused(outcome: &Result<SignedIn, PasskeySignInError>) -> bool {
+    matches!(outcome, Err(PasskeySignInError::Refused))
+}
+
+#[tokio::test]
+async fn a_good_answer_begins_a_session() {
+    let (outcome, steps) = World::fine().sign_in().await;
+
+    assert_eq!(outcome.unwrap().account.email, "ada@example.org");
+    assert_eq!(steps, ["take", "judge", "use", "begin passkey"]);
+}
+
+#[tokio::test]
+async fn without_its_challenge_an_answer_is_not_even_read() {
+    let (outcome, steps) = World { state: false, ..World::fine() }.sign_in().await;
+
+    assert!(is_refused(&outcome));
+    assert_eq!(steps, ["take"]);
+}
+
+#[tokio::test]
+async fn an_unknown_passkey_is_noted_for_nobody() {
+    let malformed = |_| Err(CeremonyError::Malformed { field: "credential".to_owned() });
+    for world in [
+        World { known: [false, false], ..World::fine() },
+        World { claimant: malformed, ..World::fine() },
+    ] {
+        let (outcome, steps) = world.sign_in().await;
+
+        assert!(is_refused(&outcome));
+        assert_eq!(steps, ["take"]);
+    }
+}
+
+#[tokio::test]
+async fn a_bad_answer_is_noted_for_the_passkeys_owner() {
+    let note = "note wrong_passkey passkey";
+    let another = |_| Ok(Claimant { credential: vec![1], user: UserId::generate() });
+    let refused = || Err(CeremonyError::Refused("origin".to_owned()));
+    for (world, expected) in [
+        (World { claimant: another, ..World::fine() }, vec!["take", note]),
+        (World { judged: refused, ..World::fine() }, vec!["take", "judge", note]),
+        (World { used: Used::RolledBack, ..World::fine() }, vec!["take", "judge", "use", note]),
+        (World { used: Used::Gone, ..World::fine() }, vec!["take", "judge", "use", note]),
+    ] {
+        let (outcome, steps) = world.sign_in().await;
+
+        assert!(is_refused(&outcome));
+        assert_eq!(steps, expected);
+    }
+}
+
+#[tokio::test]
+async fn a_passkey_that_is_removed_meanwhile_leaves_no_session() {
+    let (outcome, steps) = World { known: [true, false], ..World::fine() }.sign_in().await;
+
+    assert!(is_refused(&outcome));
+    assert_eq!(steps, ["take", "judge", "use", "begin passkey", "end"]);
+}
+
+#[tokio::test]
+async fn what_the_server_cannot_read_itself_is_nobodys_failure() {
+    let judged = || Err(CeremonyError::Unreadable("key".to_owned()));
+
+    let (outcome, steps) = World { judged, ..World::fine() }.sign_in().await;
+
+    assert!(matches!(outcome, Err(PasskeySignInError::Unavailable(_))));
+    assert_eq!(steps, ["take", "judge"]);
+}

@@ -1,0 +1,358 @@
+//! Adding passkeys to an account, and removing them.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use pia_kernel::{Clock, Effects, Letter, Live, PasskeyId, Secret, Timestamp, Unavailable, UserId};
+
+use crate::access_tokens::Claim;
+use crate::account::Account;
+use crate::factor_challenges::hash;
+use crate::factor_proofs::{FactorPorts, FactorProofs, FactorSettings, FreshProof, ProofError};
+use crate::ports::{
+    Added, Ceremony, CeremonyError, Evidence, Factor, FactorChange, FactorState, Leave, NewPasskey,
+    NewPasskeyChallenge, PasskeyCeremony, PasskeyChallenges, PasskeyEntry, PasskeyStore,
+};
+use crate::refresh_tokens;
+use crate::standings::Standings;
+use crate::violation::Violation;
+
+/// How many passkeys an account may have.
+const MOST: usize = 20;
+/// How long a challenge waits for its answer, as browsers are told too.
+pub(crate) const LIFETIME: Duration = Duration::from_mins(5);
+/// How new a session is that needs no other proof.
+const NEW: Duration = Duration::from_mins(10);
+const MOST_NAME_CHARS: usize = 64;
+/// Longer texts are no tokens of ours; those have 43 letters.
+const MOST_TOKEN_BYTES: usize = 128;
+
+/// Why nobody is asked for a new passkey.
+#[derive(Debug, thiserror::Error)]
+pub enum PasskeyAskError {
+    /// The address of the server allows no passkeys.
+    #[error("the server's address allows no passkeys")]
+    Off,
+    /// The account has a password or a factor, and neither was shown.
+    #[error("a proof is needed")]
+    ProofNeeded,
+    /// There is nothing to show, and the session is not new.
+    #[error("the session is too old")]
+    SessionTooOld,
+    /// What was shown as a proof is wrong, or was used before.
+    #[error("the proof is wrong")]
+    WrongProof,
+    /// There were too many wrong ones.
+    #[error("too many wrong proofs")]
+    TooMany {
+        /// When the next may be tried.
+        wait: Duration,
+    },
+    /// The account has as many passkeys as it may have.
+    #[error("the account has {limit} passkeys")]
+    Full {
+        /// How many that is.
+        limit: usize,
+    },
+    /// The account was deleted since the gates let its owner pass.
+    #[error("there is no such account")]
+    Gone,
+    /// Something that is needed did not answer.
+    #[error(transparent)]
+    Unavailable(#[from] Unavailable),
+}
+
+/// Why a passkey was not added.
+#[derive(Debug, thiserror::Error)]
+pub enum PasskeyAddError {
+    /// The address of the server allows no passkeys.
+    #[error("the server's address allows no passkeys")]
+    Off,
+    /// It cannot be called so.
+    #[error("the name is not fit")]
+    Name(Violation),
+    /// It was not begun by this user, or too long ago, or was answered before.
+    #[error("no passkey is being added")]
+    Over,
+    /// The authenticator's answer is not of the form that browsers send.
+    #[error("`{field}` is malformed")]
+    Malformed {
+        /// Where.
+        field: String,
+    },
+    /// The authenticator's answer is not one to what was asked.
+    #[error("the answer is refused")]
+    Refused,
+    /// It was added before, here or elsewhere.
+    #[error("the passkey is known already")]
+    Known,
+    /// The account has as many passkeys as it may have.
+    #[error("the account has {limit} passkeys")]
+    Full {
+        /// How many that is.
+        limit: usize,
+    },
+    /// The session or its account is no more.
+    #[error("the session is over")]
+    Gone,
+    /// Something that is needed did not answer.
+    #[error(transparent)]
+    Unavailable(#[from] Unavailable),
+}
+
+/// Why a passkey was not removed.
+#[derive(Debug, thiserror::Error)]
+pub enum PasskeyRemoveError {
+    /// The user has no such passkey, or has it no longer.
+    #[error("the user has no such passkey")]
+    Unknown,
+    /// Something that is needed did not answer.
+    #[error(transparent)]
+    Unavailable(#[from] Unavailable),
+}
+
+/// What a browser is handed to go to an authenticator with.
+#[derive(Debug, Clone)]
+pub struct AskedPasskey {
+    /// What the answer comes back with. It is good once.
+    pub token: Secret<String>,
+    /// Options of `navigator.credentials`, as JSON.
+    pub options: String,
+}
+
+/// What passkeys are built on.
+#[derive(Clone)]
+pub struct PasskeyPorts {
+    /// Where passkeys are kept.
+    pub store: Arc<dyn PasskeyStore>,
+    /// Where challenges wait for their answers.
+    pub challenges: Arc<dyn PasskeyChallenges>,
+    /// What asks authenticators; nothing where the server's address allows no
+    /// passkeys.
+    pub ceremony: Option<Arc<dyn PasskeyCeremony>>,
+}
+
+/// People's passkeys.
+///
+/// Whoever adds or removes one has their other sessions ended, as with any
+/// other factor. A passkey opens an account as password and code together do,
+/// so one is added only by who has shown the password or a code just now.
+#[derive(Clone)]
+pub struct Passkeys {
+    ports: PasskeyPorts,
+    proofs: FactorProofs,
+    standings: Standings,
+}
+
+impl Passkeys {
+    /// Passkeys in the given stores; `standings` is told of sessions that end.
+    pub fn new(
+        ports: PasskeyPorts,
+        factors: FactorPorts,
+        settings: Live<FactorSettings>,
+        standings: Standings,
+        clock: Arc<dyn Clock>,
+    ) -> Self {
+        Self { ports, proofs: FactorProofs { ports: factors, settings, clock }, standings }
+    }
+
+    /// Asks for a new passkey of a user who has shown a proof; nothing is
+    /// shown by who has neither password nor factor, but their session is new.
+    pub async fn ask(
+        &self,
+        claim: Claim,
+        proof: Option<FreshProof>,
+    ) -> Result<AskedPasskey, PasskeyAskError> {
+        let ceremony = self.ports.ceremony.as_ref().ok_or(PasskeyAskError::Off)?;
+        let account = self.proofs.ports.accounts.find(claim.user).await?;
+        let account = account.ok_or(PasskeyAskError::Gone)?;
+        let existing = self.ports.store.of_user(claim.user).await?;
+        if existing.len() >= MOST {
+            return Err(PasskeyAskError::Full { limit: MOST });
+        }
+        let existing = existing.into_iter().map(|it| it.credential).collect();
+        let begun = ceremony.begin_registration(&account, existing)?;
+        let (asked, challenge) = asked(begun, self.proofs.clock.now())?;
+        match proof {
+            Some(proof) => self.open_for(&account, proof, challenge).await?,
+            None => self.open_in(claim, &account, challenge).await?,
+        }
+        Ok(asked)
+    }
+
+    /// Adds the passkey that an authenticator has made.
+    pub async fn add(
+        &self,
+        claim: Claim,
+        token: &Secret<String>,
+        name: &str,
+        answer: &str,
+    ) -> Result<PasskeyEntry, PasskeyAddError> {
+        let ceremony = self.ports.ceremony.as_ref().ok_or(PasskeyAddError::Off)?;
+        let name = checked(name).map_err(PasskeyAddError::Name)?;
+        let at = self.proofs.clock.now();
+        let hash = known(token).ok_or(PasskeyAddError::Over)?;
+        let state = self.ports.challenges.take_registration(claim.user, hash, at).await?;
+        let state = state.ok_or(PasskeyAddError::Over)?;
+        let credential = ceremony.finish_registration(&state, answer)?;
+
+        let entry = PasskeyEntry {
+            id: PasskeyId::generate(),
+            name: name.clone(),
+            created_at: at,
+            used_at: None,
+            credential: credential.id.clone(),
+        };
+        let letter = Letter::new("passkey-added").with("name", name.as_str());
+        let change = change(claim, at, "passkey.added", letter);
+        let new = NewPasskey { id: entry.id, name, credential };
+        let added = self.ports.store.add(change, new, MOST).await?;
+        self.standings.forget_user(claim.user);
+        match added {
+            Added::Stored => Ok(entry),
+            Added::Known => Err(PasskeyAddError::Known),
+            Added::Full => Err(PasskeyAddError::Full { limit: MOST }),
+            Added::SessionOver => Err(PasskeyAddError::Gone),
+        }
+    }
+
+    /// Every passkey of a user, in the order in which they were added.
+    pub async fn list(&self, user: UserId) -> Result<Vec<PasskeyEntry>, Unavailable> {
+        self.ports.store.of_user(user).await
+    }
+
+    /// Removes a passkey.
+    pub async fn remove(&self, claim: Claim, id: PasskeyId) -> Result<(), PasskeyRemoveError> {
+        let all = self.ports.store.of_user(claim.user).await?;
+        let passkey = all.into_iter().find(|it| it.id == id);
+        let passkey = passkey.ok_or(PasskeyRemoveError::Unknown)?;
+        let letter = Letter::new("passkey-removed").with("name", passkey.name);
+        let change = change(claim, self.proofs.clock.now(), "passkey.removed", letter);
+        let removed = self.ports.store.remove(change, id).await?;
+        self.standings.forget_user(claim.user);
+        if removed { Ok(()) } else { Err(PasskeyRemoveError::Unknown) }
+    }
+
+    /// Forgets challenges that have ended. Answers how many they were.
+    pub async fn sweep(&self) -> Result<u64, Unavailable> {
+        self.ports.challenges.sweep(self.proofs.clock.now()).await
+    }
+
+    async fn open_for(
+        &self,
+        account: &Account,
+        proof: FreshProof,
+        challenge: NewPasskeyChallenge,
+    ) -> Result<(), ProofError> {
+        let user = account.user;
+        let judge = async {
+            let evidence = match (proof, self.factor(user).await?) {
+                (FreshProof::Password(it), _) => self.proofs.password(account, it).await?,
+                (FreshProof::Factor(it), Some(on)) => self.proofs.answer(user, &on, &it).await?,
+                (FreshProof::Factor(_), None) => return Err(ProofError::Wrong),
+            };
+            let at = self.proofs.clock.now();
+            let effects = if matches!(evidence, Evidence::RecoveryCode(_)) {
+                Effects::audit(at, user, "recovery_code.used")
+            } else {
+                Effects::default()
+            };
+            let leave = Leave::Evidence(evidence);
+            let opened =
+                self.ports.challenges.open_registration(user, leave, challenge, effects).await?;
+            if opened { Ok(()) } else { Err(ProofError::Wrong) }
+        };
+        self.proofs.counted(user, judge).await
+    }
+
+    async fn open_in(
+        &self,
+        claim: Claim,
+        account: &Account,
+        challenge: NewPasskeyChallenge,
+    ) -> Result<(), PasskeyAskError> {
+        let Claim { user, session } = claim;
+        let credentials = self.proofs.ports.accounts.by_email(&account.email).await?;
+        let own = credentials.filter(|it| it.account.user == user);
+        let has_password = own.is_some_and(|it| it.password_hash.is_some());
+        if has_password || self.factor(user).await?.is_some() {
+            return Err(PasskeyAskError::ProofNeeded);
+        }
+        let leave = Leave::NewSession { session, since: self.proofs.clock.now() - NEW };
+        let opened =
+            self.ports.challenges.open_registration(user, leave, challenge, Effects::default());
+        if opened.await? { Ok(()) } else { Err(PasskeyAskError::SessionTooOld) }
+    }
+
+    async fn factor(&self, user: UserId) -> Result<Option<Factor>, Unavailable> {
+        let factor = self.proofs.ports.factors.factor(user).await?;
+        Ok(factor.filter(|it| it.state == FactorState::On))
+    }
+}
+
+/// What goes to the browser, and what waits for its answer.
+pub(crate) fn asked(
+    begun: Ceremony,
+    now: Timestamp,
+) -> Result<(AskedPasskey, NewPasskeyChallenge), Unavailable> {
+    let token = refresh_tokens::fresh()?;
+    let (hash, expires_at) = (hash(&token), now + LIFETIME);
+    let challenge = NewPasskeyChallenge { hash, state: begun.state, expires_at };
+    Ok((AskedPasskey { token, options: begun.options }, challenge))
+}
+
+/// What is kept of a token; nothing if it can be none of ours.
+pub(crate) fn known(token: &Secret<String>) -> Option<crate::ports::TokenHash> {
+    (1..=MOST_TOKEN_BYTES).contains(&token.expose().len()).then(|| hash(token))
+}
+
+fn checked(name: &str) -> Result<String, Violation> {
+    let name = name.trim();
+    if name.is_empty() {
+        return Err(Violation::new("name", "required", "A name is required."));
+    }
+    if name.chars().count() > MOST_NAME_CHARS {
+        let message = format!("The name may have {MOST_NAME_CHARS} characters.");
+        return Err(Violation::new("name", "too_long", message));
+    }
+    if name.chars().any(char::is_control) {
+        return Err(Violation::new("name", "invalid", "The name must be a single line of text."));
+    }
+    Ok(name.to_owned())
+}
+
+fn change(claim: Claim, at: Timestamp, action: &'static str, letter: Letter) -> FactorChange {
+    let Claim { user, session } = claim;
+    let effects = Effects::audit(at, user, action).and_mail(letter.to_user(at, user));
+    FactorChange { user, session, at, effects, if_ended: ended }
+}
+
+fn ended(user: UserId, at: Timestamp) -> Effects {
+    Effects::audit(at, user, "session.ended")
+}
+
+impl From<ProofError> for PasskeyAskError {
+    fn from(err: ProofError) -> Self {
+        match err {
+            ProofError::Wrong => Self::WrongProof,
+            ProofError::TooMany { wait } => Self::TooMany { wait },
+            ProofError::Unavailable(err) => Self::Unavailable(err),
+        }
+    }
+}
+
+impl From<CeremonyError> for PasskeyAddError {
+    fn from(err: CeremonyError) -> Self {
+        match err {
+            CeremonyError::Malformed { field } => Self::Malformed { field },
+            CeremonyError::Refused(reason) => {
+                tracing::info!(reason, "an authenticator's answer was refused");
+                Self::Refused
+            }
+            CeremonyError::Unreadable(_) => Unavailable::new("passkeys", err).into(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

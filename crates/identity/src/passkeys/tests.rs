@@ -1,0 +1,287 @@
+//! Adding passkeys, and what lets one be added.
+
+use pia_kernel::{Recipient, SessionId};
+use pia_testkit::ManualClock;
+
+use super::*;
+use crate::fakes::{Factors, PASSWORD};
+use crate::ports::{
+    Credentials, MockAccountStore, MockPasskeyCeremony, MockPasskeyChallenges, MockPasskeyStore,
+    PasskeyCredential, TokenHash,
+};
+
+struct World {
+    store: MockPasskeyStore,
+    challenges: MockPasskeyChallenges,
+    ceremony: Option<MockPasskeyCeremony>,
+    factors: FactorPorts,
+    claim: Claim,
+}
+
+const NOW: Timestamp = Timestamp::UNIX_EPOCH;
+
+fn world() -> World {
+    let mut ceremony = MockPasskeyCeremony::new();
+    ceremony.expect_begin_registration().returning(|_, _| {
+        Ok(Ceremony { options: "{}".to_owned(), state: Secret::new("a state".to_owned()) })
+    });
+    World {
+        store: MockPasskeyStore::new(),
+        challenges: MockPasskeyChallenges::new(),
+        ceremony: Some(ceremony),
+        factors: Arc::<Factors>::default().ports(),
+        claim: Claim { user: UserId::generate(), session: SessionId::generate() },
+    }
+}
+
+impl World {
+    fn build(self) -> Passkeys {
+        let clock: Arc<dyn Clock> = Arc::new(ManualClock::new(NOW));
+        let ceremony = self.ceremony.map(|it| Arc::new(it) as Arc<dyn PasskeyCeremony>);
+        let ports = PasskeyPorts {
+            store: Arc::new(self.store),
+            challenges: Arc::new(self.challenges),
+            ceremony,
+        };
+        let standings = Standings::new(Arc::new(MockAccountStore::new()), Arc::clone(&clock));
+        let settings = Live::new(FactorSettings::default());
+        Passkeys::new(ports, self.factors, settings, standings, clock)
+    }
+
+    fn with_passkeys(mut self, count: usize) -> Self {
+        self.store.expect_of_user().returning(move |_| Ok((0..count).map(entry).collect()));
+        self
+    }
+
+    /// A challenge is opened with a leave that is as good as said.
+    fn opened(mut self, good: bool) -> Self {
+        self.challenges.expect_open_registration().returning(move |_, _, challenge, _| {
+            assert_eq!(challenge.expires_at, NOW + Duration::from_mins(5));
+            Ok(good)
+        });
+        self
+    }
+
+    /// An account whose identity provider vouches for it.
+    fn without_password(mut self) -> Self {
+        let mut accounts = MockAccountStore::new();
+        let of = |user| Account::local(user, "ada@example.org".to_owned(), NOW);
+        let user = self.claim.user;
+        accounts.expect_find().returning(move |user| Ok(Some(of(user))));
+        accounts
+            .expect_by_email()
+            .returning(move |_| Ok(Some(Credentials { account: of(user), password_hash: None })));
+        self.factors.accounts = Arc::new(accounts);
+        self
+    }
+
+    /// An answer of an authenticator, and what the store says of it.
+    fn answered(mut self, state: Option<&'static str>, added: Added) -> Self {
+        self.challenges.expect_take_registration().returning(move |_, _, now| {
+            assert_eq!(now, NOW);
+            Ok(state.map(|it| Secret::new(it.to_owned())))
+        });
+        let ceremony = self.ceremony.as_mut().unwrap();
+        ceremony.expect_finish_registration().returning(|state, answer| {
+            assert_eq!(state.expose(), "a state");
+            match answer {
+                "right" => Ok(PasskeyCredential { id: vec![1], key: "key".to_owned(), counter: 0 }),
+                "malformed" => Err(CeremonyError::Malformed { field: "credential.id".to_owned() }),
+                "unreadable" => Err(CeremonyError::Unreadable("state".to_owned())),
+                _ => Err(CeremonyError::Refused("origin".to_owned())),
+            }
+        });
+        self.store.expect_add().returning(move |_, _, _| Ok(added));
+        self
+    }
+}
+
+fn entry(number: usize) -> PasskeyEntry {
+    PasskeyEntry {
+        id: PasskeyId::generate(),
+        name: format!("Key {number}"),
+        created_at: NOW,
+        used_at: None,
+        credential: vec![7],
+    }
+}
+
+fn secret(text: &str) -> Secret<String> {
+    Secret::new(text.to_owned())
+}
+
+fn password(text: &str) -> Option<FreshProof> {
+    Some(FreshProof::Password(secret(text)))
+}
+
+#[tokio::test]
+async fn the_password_is_leave_to_add_a_passkey() {
+    let mut world = world().with_passkeys(19);
+    let claim = world.claim;
+    world.challenges.expect_open_registration().once().returning(move |user, leave, _, effects| {
+        assert_eq!((user, leave), (claim.user, Leave::Evidence(Evidence::Password)));
+        assert_eq!(effects, Effects::default());
+        Ok(true)
+    });
+
+    let asked = world.build().ask(claim, password(PASSWORD)).await.unwrap();
+
+    assert_eq!((asked.token.expose().len(), asked.options.as_str()), (43, "{}"));
+}
+
+#[tokio::test]
+async fn a_wrong_proof_or_one_that_is_used_up_is_none() {
+    let (wrong, spent) = (world().with_passkeys(0), world().with_passkeys(0).opened(false));
+    let nothing_on = world().with_passkeys(0);
+    let code = FreshProof::Factor(crate::factor_proofs::FactorAnswer::Code(secret("123456")));
+
+    let claim = wrong.claim;
+    for outcome in [
+        wrong.build().ask(claim, password("a wrong password")).await,
+        spent.build().ask(claim, password(PASSWORD)).await,
+        nothing_on.build().ask(claim, Some(code)).await,
+    ] {
+        assert!(matches!(outcome, Err(PasskeyAskError::WrongProof)), "{outcome:?}");
+    }
+}
+
+#[tokio::test]
+async fn who_has_a_password_must_show_it() {
+    let world = world().with_passkeys(0);
+
+    let claim = world.claim;
+    let outcome = world.build().ask(claim, None).await;
+
+    assert!(matches!(outcome, Err(PasskeyAskError::ProofNeeded)));
+}
+
+#[tokio::test]
+async fn who_has_nothing_to_show_needs_a_new_session() {
+    for good in [true, false] {
+        let mut world = world().with_passkeys(0).without_password();
+        let claim = world.claim;
+        world.challenges.expect_open_registration().once().returning(move |_, leave, _, _| {
+            let since = NOW - Duration::from_mins(10);
+            assert_eq!(leave, Leave::NewSession { session: claim.session, since });
+            Ok(good)
+        });
+
+        let outcome = world.build().ask(claim, None).await;
+
+        match outcome {
+            Ok(_) => assert!(good),
+            Err(err) => assert!(!good && matches!(err, PasskeyAskError::SessionTooOld), "{err}"),
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_twenty_first_is_not_asked_for() {
+    let world = world().with_passkeys(20);
+
+    let claim = world.claim;
+    let outcome = world.build().ask(claim, password(PASSWORD)).await;
+
+    assert!(matches!(outcome, Err(PasskeyAskError::Full { limit: 20 })));
+}
+
+#[tokio::test]
+async fn without_an_address_for_them_there_are_no_passkeys() {
+    let off = || World { ceremony: None, ..world() }.build();
+    let claim = world().claim;
+
+    let asked = off().ask(claim, password(PASSWORD)).await;
+    let added = off().add(claim, &secret("token"), "Key", "right").await;
+
+    assert!(matches!(asked, Err(PasskeyAskError::Off)));
+    assert!(matches!(added, Err(PasskeyAddError::Off)));
+}
+
+#[tokio::test]
+async fn a_passkey_is_added_with_its_letter() {
+    let mut world = world();
+    let claim = world.claim;
+    world.store.expect_add().once().returning(move |change, new, most| {
+        assert_eq!((change.user, change.session, most), (claim.user, claim.session, 20));
+        let mail = &change.effects.mail[0];
+        assert_eq!(mail.to, Recipient::User(claim.user));
+        assert_eq!(mail.letter, Letter::new("passkey-added").with("name", "My key"));
+        assert_eq!(change.effects.audit[0].action, "passkey.added");
+        assert_eq!((new.name.as_str(), new.credential.key.as_str()), ("My key", "key"));
+        Ok(Added::Stored)
+    });
+    let world = world.answered(Some("a state"), Added::Known);
+
+    let added = world.build().add(claim, &secret("token"), " My key ", "right").await.unwrap();
+
+    assert_eq!((added.name.as_str(), added.created_at, added.used_at), ("My key", NOW, None));
+}
+
+#[tokio::test]
+async fn each_way_of_failing_is_told() {
+    type Is = fn(&PasskeyAddError) -> bool;
+    let state = Some("a state");
+    let cases: [(Option<&'static str>, Added, &str, Is); 8] = [
+        (None, Added::Stored, "right", |it| matches!(it, PasskeyAddError::Over)),
+        (state, Added::Known, "right", |it| matches!(it, PasskeyAddError::Known)),
+        (state, Added::Full, "right", |it| matches!(it, PasskeyAddError::Full { limit: 20 })),
+        (state, Added::SessionOver, "right", |it| matches!(it, PasskeyAddError::Gone)),
+        (state, Added::Stored, "forged", |it| matches!(it, PasskeyAddError::Refused)),
+        (
+            state,
+            Added::Stored,
+            "malformed",
+            |it| matches!(it, PasskeyAddError::Malformed { field } if field == "credential.id"),
+        ),
+        (state, Added::Stored, "unreadable", |it| matches!(it, PasskeyAddError::Unavailable(_))),
+        (state, Added::Stored, "other", |it| matches!(it, PasskeyAddError::Refused)),
+    ];
+    for (state, added, answer, is) in cases {
+        let world = world().answered(state, added);
+        let claim = world.claim;
+
+        let err = world.build().add(claim, &secret("token"), "Key", answer).await.unwrap_err();
+
+        assert!(is(&err), "{added:?} {answer}: {err}");
+    }
+}
+
+#[tokio::test]
+async fn what_can_be_no_token_is_looked_for_nowhere() {
+    for token in ["", &"x".repeat(129)] {
+        let world = world();
+        let claim = world.claim;
+
+        let outcome = world.build().add(claim, &secret(token), "Key", "right").await;
+
+        assert!(matches!(outcome, Err(PasskeyAddError::Over)));
+    }
+}
+
+#[tokio::test]
+async fn a_passkey_is_removed_with_its_letter() {
+    let mut world = world();
+    let (claim, own) = (world.claim, entry(3));
+    let (id, listed) = (own.id, own.clone());
+    world.store.expect_of_user().returning(move |_| Ok(vec![entry(1), listed.clone()]));
+    world.store.expect_remove().once().returning(move |change, removed| {
+        let letter = Letter::new("passkey-removed").with("name", "Key 3");
+        assert_eq!((removed, &change.effects.mail[0].letter), (id, &letter));
+        assert_eq!(change.effects.audit[0].action, "passkey.removed");
+        Ok(true)
+    });
+    let passkeys = world.build();
+
+    passkeys.remove(claim, id).await.unwrap();
+    let unknown = passkeys.remove(claim, PasskeyId::generate()).await;
+
+    assert!(matches!(unknown, Err(PasskeyRemoveError::Unknown)));
+}
+
+#[test]
+fn a_token_is_kept_as_its_hash() {
+    let token = secret("a token");
+
+    assert_eq!(known(&token), Some(hash(&token)));
+    assert_ne!(known(&token), Some(TokenHash([0; 32])));
+}

@@ -1,0 +1,268 @@
+//! What passkeys ask of the outside world.
+
+use async_trait::async_trait;
+use pia_kernel::{Effects, PasskeyId, Secret, SessionId, Timestamp, Unavailable, UserId};
+
+use super::{Evidence, FactorChange, TokenHash};
+use crate::account::Account;
+
+/// What an authenticator is asked, and what its answer is judged by.
+#[derive(Debug, Clone)]
+pub struct Ceremony {
+    /// For the browser: options of `navigator.credentials`, as JSON.
+    pub options: String,
+    /// For [`PasskeyCeremony`] alone, which understands it.
+    pub state: Secret<String>,
+}
+
+/// A passkey that was just made, as [`PasskeyCeremony`] knows it again.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PasskeyCredential {
+    /// By what its authenticator calls it; no two have the same.
+    pub id: Vec<u8>,
+    /// What signatures are checked with: text for [`PasskeyCeremony`] alone.
+    pub key: String,
+    /// How often it has signed; zero for ever if it does not count.
+    pub counter: u32,
+}
+
+/// Whose passkey an answer says that it was signed with. Nothing of that is
+/// checked yet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Claimant {
+    /// What the authenticator calls the passkey.
+    pub credential: Vec<u8>,
+    /// Whose the authenticator says it is.
+    pub user: UserId,
+}
+
+/// Why an authenticator's answer is not taken.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum CeremonyError {
+    /// It is not of the form that browsers send.
+    #[error("`{field}` is malformed")]
+    Malformed {
+        /// Where: `credential.response.attestationObject`.
+        field: String,
+    },
+    /// It is not the answer to what was asked.
+    #[error("the answer is refused: {0}")]
+    Refused(String),
+    /// What the server itself kept cannot be read.
+    #[error("what was kept cannot be read: {0}")]
+    Unreadable(String),
+}
+
+/// Asks authenticators, and judges their answers.
+///
+/// An answer is taken only from a page of this server, for the very challenge
+/// that it was asked, and if the authenticator has made sure who uses it.
+/// What counters say is for [`PasskeyStore::sign_in`] to judge.
+#[cfg_attr(any(test, feature = "mock"), mockall::automock)]
+pub trait PasskeyCeremony: Send + Sync {
+    /// Asks for a new passkey of an account, not from an authenticator that
+    /// has one of `existing` already.
+    fn begin_registration(
+        &self,
+        account: &Account,
+        existing: Vec<Vec<u8>>,
+    ) -> Result<Ceremony, Unavailable>;
+
+    /// The passkey that was made.
+    fn finish_registration(
+        &self,
+        state: &Secret<String>,
+        answer: &str,
+    ) -> Result<PasskeyCredential, CeremonyError>;
+
+    /// Asks for a signature with whichever passkey there is.
+    fn begin_sign_in(&self) -> Result<Ceremony, Unavailable>;
+
+    /// Whose passkey an answer says that it was signed with.
+    fn claimant(&self, answer: &str) -> Result<Claimant, CeremonyError>;
+
+    /// How often the passkey has signed, if this is its signature.
+    fn finish_sign_in(
+        &self,
+        state: &Secret<String>,
+        answer: &str,
+        key: &str,
+    ) -> Result<u32, CeremonyError>;
+}
+
+/// What lets a passkey be added.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Leave {
+    /// What its owner has shown just now; it is used up.
+    Evidence(Evidence),
+    /// That the session began no earlier, for who has nothing to show.
+    NewSession {
+        /// The session that asks.
+        session: SessionId,
+        /// When it must have begun at the earliest.
+        since: Timestamp,
+    },
+}
+
+/// A challenge that waits for an authenticator's answer.
+#[derive(Debug, Clone)]
+pub struct NewPasskeyChallenge {
+    /// What is kept of its token.
+    pub hash: TokenHash,
+    /// What its answer is judged by.
+    pub state: Secret<String>,
+    /// When it ends.
+    pub expires_at: Timestamp,
+}
+
+/// Where challenges are kept until they are answered. Those that add a passkey
+/// are kept apart from those that sign in.
+#[cfg_attr(any(test, feature = "mock"), mockall::automock)]
+#[async_trait]
+pub trait PasskeyChallenges: Send + Sync {
+    /// Stores a challenge that adds a passkey of a user, and spends the leave
+    /// to do so, with its effects. Answers whether that was good; if it was
+    /// not, nothing is stored.
+    async fn open_registration(
+        &self,
+        user: UserId,
+        leave: Leave,
+        challenge: NewPasskeyChallenge,
+        effects: Effects,
+    ) -> Result<bool, Unavailable>;
+
+    /// Stores a challenge that signs somebody in.
+    async fn open_sign_in(&self, challenge: NewPasskeyChallenge) -> Result<(), Unavailable>;
+
+    /// Takes a challenge away that adds a passkey of this user. However many
+    /// ask at once, one gets its state; and nobody does who comes late.
+    async fn take_registration(
+        &self,
+        user: UserId,
+        hash: TokenHash,
+        now: Timestamp,
+    ) -> Result<Option<Secret<String>>, Unavailable>;
+
+    /// The same of a challenge that signs somebody in.
+    async fn take_sign_in(
+        &self,
+        hash: TokenHash,
+        now: Timestamp,
+    ) -> Result<Option<Secret<String>>, Unavailable>;
+
+    /// Forgets challenges that ended before `now`. Answers how many they were.
+    async fn sweep(&self, now: Timestamp) -> Result<u64, Unavailable>;
+}
+
+/// A passkey that is about to be stored.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewPasskey {
+    /// The passkey.
+    pub id: PasskeyId,
+    /// What its owner calls it.
+    pub name: String,
+    /// What it is known by.
+    pub credential: PasskeyCredential,
+}
+
+/// What came of storing a passkey.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Added {
+    /// It is stored.
+    Stored,
+    /// It was stored before, for this account or another.
+    Known,
+    /// The account has as many as it may have.
+    Full,
+    /// The session that asked is over, or its account deactivated.
+    SessionOver,
+}
+
+/// A passkey as its owner is told of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PasskeyEntry {
+    /// The passkey.
+    pub id: PasskeyId,
+    /// What its owner calls it.
+    pub name: String,
+    /// When it was added.
+    pub created_at: Timestamp,
+    /// When it signed somebody in last.
+    pub used_at: Option<Timestamp>,
+    /// What its authenticator calls it.
+    pub credential: Vec<u8>,
+}
+
+/// A passkey as sign-in reads it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoredPasskey {
+    /// The passkey.
+    pub id: PasskeyId,
+    /// Whose it is.
+    pub user: UserId,
+    /// What its owner calls it.
+    pub name: String,
+    /// What signatures are checked with.
+    pub key: String,
+}
+
+/// A good signature of a passkey.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PasskeyUse {
+    /// Which passkey's.
+    pub id: PasskeyId,
+    /// Whose it is.
+    pub user: UserId,
+    /// How often it has signed, as it says.
+    pub counter: u32,
+    /// When.
+    pub at: Timestamp,
+    /// What is written with it.
+    pub effects: Effects,
+    /// What is written if the counter went back.
+    pub if_rolled_back: Effects,
+}
+
+/// What came of a passkey's use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Used {
+    /// It is written down.
+    Noted,
+    /// The counter is not beyond the one before, though either counts: there
+    /// is a copy of the passkey.
+    RolledBack,
+    /// There is no such passkey any more.
+    Gone,
+}
+
+/// Where passkeys are kept.
+///
+/// Changes of one account's passkeys happen one after another, on any number
+/// of instances, and none of them after its account is deactivated.
+#[cfg_attr(any(test, feature = "mock"), mockall::automock)]
+#[async_trait]
+pub trait PasskeyStore: Send + Sync {
+    /// Stores a passkey, and ends the other sessions; or neither. However many
+    /// are stored at once, an account has `most`, and each credential is there
+    /// once.
+    async fn add(
+        &self,
+        change: FactorChange,
+        new: NewPasskey,
+        most: usize,
+    ) -> Result<Added, Unavailable>;
+
+    /// Every passkey of a user, in the order in which they were added.
+    async fn of_user(&self, user: UserId) -> Result<Vec<PasskeyEntry>, Unavailable>;
+
+    /// The passkey that its authenticator calls so, if its account is active.
+    async fn find(&self, credential: &[u8]) -> Result<Option<StoredPasskey>, Unavailable>;
+
+    /// Removes a passkey, and ends the other sessions; or neither. Answers
+    /// whether the user had it, and the session was not over.
+    async fn remove(&self, change: FactorChange, id: PasskeyId) -> Result<bool, Unavailable>;
+
+    /// Writes down that a passkey was used. Of many uses with one counter at
+    /// once, one is; only those who do not count at all have zero always.
+    async fn sign_in(&self, used: PasskeyUse) -> Result<Used, Unavailable>;
+}
