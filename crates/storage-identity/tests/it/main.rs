@@ -13,6 +13,8 @@ mod guesses;
 mod new_devices;
 mod first_admin;
 mod invitations;
+mod passkey_challenges;
+mod passkeys;
 mod people;
 mod registration;
 mod revoking;

@@ -1,0 +1,141 @@
+//! Challenges that wait for an authenticator's answer, in SQL.
+
+use async_trait::async_trait;
+use diesel::dsl::exists;
+use diesel::prelude::*;
+use diesel_async::RunQueryDsl;
+use pia_identity::{Evidence, Leave, NewPasskeyChallenge, PasskeyChallenges, TokenHash};
+use pia_kernel::{Effects, Secret, Timestamp, Unavailable, UserId};
+use pia_storage::schema::{passkey_challenges as challenges, sessions};
+use pia_storage::{Database, DbError, DbInstant, DbUid, WriteEffects, in_tx, on_conn};
+
+use crate::factor_writes::FactorWrites;
+
+/// Challenges in SQL.
+#[derive(Debug, Clone)]
+pub struct SqlPasskeyChallenges {
+    db: Database,
+}
+
+impl SqlPasskeyChallenges {
+    /// The challenges kept in `db`.
+    pub fn new(db: Database) -> Self {
+        Self { db }
+    }
+
+    async fn put_for(
+        &self,
+        user: UserId,
+        leave: Leave,
+        new: &NewPasskeyChallenge,
+        effects: &Effects,
+    ) -> Result<bool, DbError> {
+        in_tx!(self.db, async |conn| -> Result<bool, DbError> {
+            if !conn.lock_account(user).await? {
+                return Ok(false);
+            }
+            let good = match leave {
+                // Compared just now, and not used up by that.
+                Leave::Evidence(Evidence::Password) => true,
+                Leave::Evidence(evidence) => conn.spend(user, evidence).await?,
+                Leave::NewSession { session, since } => {
+                    let began = sessions::began_at.ge(DbInstant(since));
+                    let own = sessions::user_id.eq(DbUid(user.0)).and(began);
+                    let session = sessions::table.find(DbUid(session.0)).filter(own);
+                    diesel::select(exists(session)).get_result::<bool>(conn).await?
+                }
+            };
+            if !good {
+                return Ok(false);
+            }
+            let row = row(new, Some(user));
+            diesel::insert_into(challenges::table).values(row).execute(conn).await?;
+            conn.write_effects(&self.db, effects).await?;
+            Ok(true)
+        })
+    }
+
+    async fn put(&self, new: &NewPasskeyChallenge) -> Result<(), DbError> {
+        let insert = diesel::insert_into(challenges::table).values(row(new, None));
+        on_conn!(self.db.writer(), |conn| insert.execute(conn).await?);
+        Ok(())
+    }
+
+    /// Whatever it turns out to be, who knows its token has had their one try.
+    async fn take(
+        &self,
+        user: Option<UserId>,
+        hash: TokenHash,
+        now: Timestamp,
+    ) -> Result<Option<Secret<String>>, DbError> {
+        let open = challenges::table
+            .find(hash.0.to_vec())
+            .filter(challenges::expires_at.gt(DbInstant(now)));
+        let taken = diesel::delete(open).returning((challenges::user_id, challenges::state));
+        let row: Option<(Option<DbUid>, String)> =
+            on_conn!(self.db.writer(), |conn| taken.get_result(conn).await.optional()?);
+        let own = row.filter(|(whose, _)| whose.map(|it| UserId(it.0)) == user);
+        Ok(own.map(|(_, state)| Secret::new(state)))
+    }
+
+    async fn forget(&self, now: Timestamp) -> Result<usize, DbError> {
+        let over = challenges::table.filter(challenges::expires_at.le(DbInstant(now)));
+        on_conn!(self.db.writer(), |conn| Ok(diesel::delete(over).execute(conn).await?))
+    }
+}
+
+#[async_trait]
+impl PasskeyChallenges for SqlPasskeyChallenges {
+    async fn open_registration(
+        &self,
+        user: UserId,
+        leave: Leave,
+        challenge: NewPasskeyChallenge,
+        effects: Effects,
+    ) -> Result<bool, Unavailable> {
+        Ok(self.put_for(user, leave, &challenge, &effects).await?)
+    }
+
+    async fn open_sign_in(&self, challenge: NewPasskeyChallenge) -> Result<(), Unavailable> {
+        Ok(self.put(&challenge).await?)
+    }
+
+    async fn take_registration(
+        &self,
+        user: UserId,
+        hash: TokenHash,
+        now: Timestamp,
+    ) -> Result<Option<Secret<String>>, Unavailable> {
+        Ok(self.take(Some(user), hash, now).await?)
+    }
+
+    async fn take_sign_in(
+        &self,
+        hash: TokenHash,
+        now: Timestamp,
+    ) -> Result<Option<Secret<String>>, Unavailable> {
+        Ok(self.take(None, hash, now).await?)
+    }
+
+    async fn sweep(&self, now: Timestamp) -> Result<u64, Unavailable> {
+        Ok(self.forget(now).await? as u64)
+    }
+}
+
+fn row(new: &NewPasskeyChallenge, user: Option<UserId>) -> NewRow {
+    NewRow {
+        hash: new.hash.0.to_vec(),
+        user_id: user.map(|it| DbUid(it.0)),
+        state: new.state.expose().clone(),
+        expires_at: DbInstant(new.expires_at),
+    }
+}
+
+#[derive(Insertable)]
+#[diesel(table_name = challenges)]
+struct NewRow {
+    hash: Vec<u8>,
+    user_id: Option<DbUid>,
+    state: String,
+    expires_at: DbInstant,
+}

@@ -1,0 +1,200 @@
+//! Passkeys in SQL.
+
+use async_trait::async_trait;
+use diesel::dsl::exists;
+use diesel::prelude::*;
+use diesel_async::RunQueryDsl;
+use pia_identity::{
+    Added, FactorChange, NewPasskey, PasskeyEntry, PasskeyStore, PasskeyUse, StoredPasskey, Used,
+};
+use pia_kernel::{PasskeyId, Unavailable, UserId};
+use pia_storage::schema::{accounts, passkeys, sessions};
+use pia_storage::{Database, DbError, DbInstant, DbUid, WriteEffects, in_tx, on_conn};
+
+use crate::factor_writes::FactorWrites;
+
+/// Passkeys in SQL.
+///
+/// Each change first locks its account's row, so that changes of one account
+/// are serial, and no session begins unseen while the others are ended.
+#[derive(Debug, Clone)]
+pub struct SqlPasskeys {
+    db: Database,
+}
+
+impl SqlPasskeys {
+    /// The passkeys kept in `db`.
+    pub fn new(db: Database) -> Self {
+        Self { db }
+    }
+
+    async fn put(
+        &self,
+        change: &FactorChange,
+        new: &NewPasskey,
+        most: usize,
+    ) -> Result<Added, DbError> {
+        let (user, at) = (DbUid(change.user.0), DbInstant(change.at));
+        let row = NewRow {
+            id: DbUid(new.id.0),
+            user_id: user,
+            credential_id: new.credential.id.clone(),
+            name: new.name.clone(),
+            credential: new.credential.key.clone(),
+            counter: new.credential.counter.into(),
+            created_at: at,
+        };
+        let session = sessions::table.find(DbUid(change.session.0));
+        let live = session.filter(sessions::user_id.eq(user).and(sessions::expires_at.gt(at)));
+        let most = i64::try_from(most).unwrap_or(i64::MAX);
+        in_tx!(self.db, async |conn| -> Result<Added, DbError> {
+            if !conn.lock_account(change.user).await?
+                || !diesel::select(exists(live)).get_result::<bool>(conn).await?
+            {
+                return Ok(Added::SessionOver);
+            }
+            let own = passkeys::table.filter(passkeys::user_id.eq(user));
+            if own.count().get_result::<i64>(conn).await? >= most {
+                return Ok(Added::Full);
+            }
+            let insert = diesel::insert_into(passkeys::table).values(&row);
+            if insert.on_conflict_do_nothing().execute(conn).await? == 0 {
+                return Ok(Added::Known);
+            }
+            conn.conclude(&self.db, change).await?;
+            Ok(Added::Stored)
+        })
+    }
+
+    async fn all(&self, user: UserId) -> Result<Vec<PasskeyEntry>, DbError> {
+        let own = passkeys::table
+            .filter(passkeys::user_id.eq(DbUid(user.0)))
+            .order((passkeys::created_at, passkeys::id));
+        let rows: Vec<EntryRow> = on_conn!(self.db.reader(), |conn| {
+            own.select(EntryRow::as_select()).load(conn).await?
+        });
+        Ok(rows.into_iter().map(Into::into).collect())
+    }
+
+    async fn known_as(&self, credential: &[u8]) -> Result<Option<StoredPasskey>, DbError> {
+        let active = accounts::table.filter(accounts::deactivated_at.is_null());
+        let passkey = passkeys::table
+            .filter(passkeys::credential_id.eq(credential))
+            .filter(passkeys::user_id.eq_any(active.select(accounts::id)))
+            .select((passkeys::id, passkeys::user_id, passkeys::name, passkeys::credential));
+        let row: Option<(DbUid, DbUid, String, String)> =
+            on_conn!(self.db.reader(), |conn| passkey.first(conn).await.optional()?);
+        Ok(row.map(|(id, user, name, key)| StoredPasskey {
+            id: PasskeyId(id.0),
+            user: UserId(user.0),
+            name,
+            key,
+        }))
+    }
+
+    async fn take_off(&self, change: &FactorChange, id: PasskeyId) -> Result<bool, DbError> {
+        let (user, at) = (DbUid(change.user.0), DbInstant(change.at));
+        let session = sessions::table.find(DbUid(change.session.0));
+        let live = session.filter(sessions::user_id.eq(user).and(sessions::expires_at.gt(at)));
+        in_tx!(self.db, async |conn| -> Result<bool, DbError> {
+            if !conn.lock_account(change.user).await?
+                || !diesel::select(exists(live)).get_result::<bool>(conn).await?
+            {
+                return Ok(false);
+            }
+            let own = passkeys::table.find(DbUid(id.0)).filter(passkeys::user_id.eq(user));
+            if diesel::delete(own).execute(conn).await? == 0 {
+                return Ok(false);
+            }
+            conn.conclude(&self.db, change).await?;
+            Ok(true)
+        })
+    }
+
+    async fn note(&self, used: &PasskeyUse) -> Result<Used, DbError> {
+        use passkeys::{counter, used_at};
+        let new = i64::from(used.counter);
+        let own = passkeys::table.find(DbUid(used.id.0));
+        let own = own.filter(passkeys::user_id.eq(DbUid(used.user.0)));
+        // One that does not count at all stays at zero.
+        let beyond = counter.lt(new).or(counter.eq(0).and(counter.eq(new)));
+        in_tx!(self.db, async |conn| -> Result<Used, DbError> {
+            if !conn.lock_account(used.user).await? {
+                return Ok(Used::Gone);
+            }
+            let note = diesel::update(own.filter(beyond))
+                .set((counter.eq(new), used_at.eq(DbInstant(used.at))));
+            if note.execute(conn).await? == 1 {
+                conn.write_effects(&self.db, &used.effects).await?;
+                return Ok(Used::Noted);
+            }
+            if !diesel::select(exists(own)).get_result::<bool>(conn).await? {
+                return Ok(Used::Gone);
+            }
+            conn.write_effects(&self.db, &used.if_rolled_back).await?;
+            Ok(Used::RolledBack)
+        })
+    }
+}
+
+#[async_trait]
+impl PasskeyStore for SqlPasskeys {
+    async fn add(
+        &self,
+        change: FactorChange,
+        new: NewPasskey,
+        most: usize,
+    ) -> Result<Added, Unavailable> {
+        Ok(self.put(&change, &new, most).await?)
+    }
+
+    async fn of_user(&self, user: UserId) -> Result<Vec<PasskeyEntry>, Unavailable> {
+        Ok(self.all(user).await?)
+    }
+
+    async fn find(&self, credential: &[u8]) -> Result<Option<StoredPasskey>, Unavailable> {
+        Ok(self.known_as(credential).await?)
+    }
+
+    async fn remove(&self, change: FactorChange, id: PasskeyId) -> Result<bool, Unavailable> {
+        Ok(self.take_off(&change, id).await?)
+    }
+
+    async fn sign_in(&self, used: PasskeyUse) -> Result<Used, Unavailable> {
+        Ok(self.note(&used).await?)
+    }
+}
+
+#[derive(Insertable)]
+#[diesel(table_name = passkeys)]
+struct NewRow {
+    id: DbUid,
+    user_id: DbUid,
+    credential_id: Vec<u8>,
+    name: String,
+    credential: String,
+    counter: i64,
+    created_at: DbInstant,
+}
+
+#[derive(Queryable, Selectable)]
+#[diesel(table_name = passkeys)]
+struct EntryRow {
+    id: DbUid,
+    credential_id: Vec<u8>,
+    name: String,
+    created_at: DbInstant,
+    used_at: Option<DbInstant>,
+}
+
+impl From<EntryRow> for PasskeyEntry {
+    fn from(row: EntryRow) -> Self {
+        Self {
+            id: PasskeyId(row.id.0),
+            name: row.name,
+            created_at: row.created_at.0,
+            used_at: row.used_at.map(|it| it.0),
+            credential: row.credential_id,
+        }
+    }
+}

@@ -1,0 +1,182 @@
+//! Challenges that wait for an authenticator's answer.
+
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use pia_identity::{
+    Evidence, Leave, NewPasskeyChallenge, PasskeyChallenges, RecoveryHash, SessionStore, Step,
+    TokenHash,
+};
+use pia_kernel::{Effects, Secret, SessionId, Timestamp, UserId};
+use pia_storage::Database;
+use pia_storage_identity::{SqlPasskeyChallenges, SqlSessions};
+
+use crate::factors::enable;
+use crate::people::{START, audited, deactivate, new_session, person, remove};
+
+pia_testkit::contract! {
+    a_challenge_is_taken_once_and_in_time,
+    of_many_who_take_a_challenge_at_once_one_gets_it,
+    a_challenge_of_one_kind_or_person_is_none_of_another,
+    a_password_is_leave_as_often_as_it_is_shown,
+    codes_are_leave_once_each,
+    of_many_at_once_with_one_code_one_has_leave,
+    a_new_session_is_leave_and_an_old_one_is_not,
+    a_deactivated_account_begins_nothing,
+    challenges_that_ended_are_swept,
+    challenges_go_with_their_account,
+}
+
+const TOKEN: TokenHash = TokenHash([1; 32]);
+const LIFETIME: Duration = Duration::from_mins(5);
+const PASSWORD: Leave = Leave::Evidence(Evidence::Password);
+
+fn challenge(hash: TokenHash) -> NewPasskeyChallenge {
+    let state = Secret::new("a state".to_owned());
+    NewPasskeyChallenge { hash, state, expires_at: START + LIFETIME }
+}
+
+async fn open(db: &Database, user: UserId, leave: Leave, hash: TokenHash) -> bool {
+    let effects = Effects::audit(START, user, "opened");
+    let challenges = SqlPasskeyChallenges::new(db.clone());
+    challenges.open_registration(user, leave, challenge(hash), effects).await.unwrap()
+}
+
+async fn taken(db: &Database, user: UserId, now: Timestamp) -> Option<String> {
+    let challenges = SqlPasskeyChallenges::new(db.clone());
+    let state = challenges.take_registration(user, TOKEN, now).await.unwrap();
+    state.map(|it| it.expose().clone())
+}
+
+async fn taken_by_anyone(db: &Database, now: Timestamp) -> Option<String> {
+    let challenges = SqlPasskeyChallenges::new(db.clone());
+    let state = challenges.take_sign_in(TOKEN, now).await.unwrap();
+    state.map(|it| it.expose().clone())
+}
+
+async fn a_challenge_is_taken_once_and_in_time(db: Database) {
+    let (ada, challenges) =
+        (person(&db, "ada@example.org").await, SqlPasskeyChallenges::new(db.clone()));
+    let end = START + LIFETIME;
+    let just_before = Timestamp::from_micros(end.micros() - 1);
+
+    for (now, state) in [(just_before, Some("a state".to_owned())), (end, None)] {
+        let late = SqlPasskeyChallenges::new(db.clone());
+        late.sweep(end).await.unwrap();
+        assert!(open(&db, ada, PASSWORD, TOKEN).await);
+        assert_eq!(taken(&db, ada, now).await, state);
+        assert_eq!(taken(&db, ada, now).await, None);
+        late.sweep(end).await.unwrap();
+        challenges.open_sign_in(challenge(TOKEN)).await.unwrap();
+        assert_eq!(taken_by_anyone(&db, now).await, state);
+        assert_eq!(taken_by_anyone(&db, now).await, None);
+    }
+}
+
+async fn of_many_who_take_a_challenge_at_once_one_gets_it(db: Database) {
+    let challenges = SqlPasskeyChallenges::new(db.clone());
+    challenges.open_sign_in(challenge(TOKEN)).await.unwrap();
+
+    let all = join_all((0..32).map(|_| taken_by_anyone(&db, START))).await;
+
+    assert_eq!(all.into_iter().flatten().count(), 1);
+}
+
+async fn a_challenge_of_one_kind_or_person_is_none_of_another(db: Database) {
+    let ada = person(&db, "ada@example.org").await;
+    let eve = person(&db, "eve@example.org").await;
+    let challenges = SqlPasskeyChallenges::new(db.clone());
+
+    open(&db, ada, PASSWORD, TOKEN).await;
+    let of_another = taken(&db, eve, START).await;
+    let burned = taken(&db, ada, START).await;
+    open(&db, ada, PASSWORD, TOKEN).await;
+    let of_another_kind = taken_by_anyone(&db, START).await;
+    challenges.open_sign_in(challenge(TOKEN)).await.unwrap();
+    let of_nobody = taken(&db, ada, START).await;
+
+    assert_eq!((of_another, burned, of_another_kind, of_nobody), (None, None, None, None));
+}
+
+async fn a_password_is_leave_as_often_as_it_is_shown(db: Database) {
+    let ada = person(&db, "ada@example.org").await;
+
+    assert!(open(&db, ada, PASSWORD, TOKEN).await);
+    assert!(open(&db, ada, PASSWORD, TokenHash([2; 32])).await);
+    assert_eq!(audited(&db, ada, "opened").await, 2);
+}
+
+async fn codes_are_leave_once_each(db: Database) {
+    let ada = person(&db, "ada@example.org").await;
+    enable(&db, ada).await;
+    let code = Leave::Evidence(Evidence::Code(Step(20)));
+    let paper = Leave::Evidence(Evidence::RecoveryCode(RecoveryHash([3; 32])));
+
+    let mut all = Vec::new();
+    for (number, leave) in [code, code, paper, paper].into_iter().enumerate() {
+        let hash = TokenHash([u8::try_from(number).unwrap(); 32]);
+        all.push(open(&db, ada, leave, hash).await);
+    }
+
+    assert_eq!(all, [true, false, true, false]);
+    assert_eq!(audited(&db, ada, "opened").await, 2);
+    assert_eq!(taken(&db, ada, START).await, None, "what had no leave is not stored");
+}
+
+async fn of_many_at_once_with_one_code_one_has_leave(db: Database) {
+    let ada = person(&db, "ada@example.org").await;
+    enable(&db, ada).await;
+    let (db, code) = (&db, Leave::Evidence(Evidence::Code(Step(20))));
+
+    let all = join_all((0..16).map(|it| open(db, ada, code, TokenHash([it; 32])))).await;
+
+    assert_eq!(all.into_iter().filter(|it| *it).count(), 1);
+}
+
+async fn a_new_session_is_leave_and_an_old_one_is_not(db: Database) {
+    let ada = person(&db, "ada@example.org").await;
+    let eve = person(&db, "eve@example.org").await;
+    let new = new_session(ada, TokenHash([1; 32]), START);
+    let session = new.session;
+    let sessions = SqlSessions::new(db.clone());
+    sessions.begin(new, 10, Effects::default(), |_, _| Effects::default()).await.unwrap();
+    let just_after = Timestamp::from_micros(START.micros() + 1);
+    let leave = |session, since| Leave::NewSession { session, since };
+
+    let old = open(&db, ada, leave(session, just_after), TOKEN).await;
+    let others = open(&db, eve, leave(session, START), TOKEN).await;
+    let unknown = open(&db, ada, leave(SessionId::generate(), START), TOKEN).await;
+    let good = open(&db, ada, leave(session, START), TOKEN).await;
+
+    assert_eq!((old, others, unknown, good), (false, false, false, true));
+}
+
+async fn a_deactivated_account_begins_nothing(db: Database) {
+    let ada = person(&db, "ada@example.org").await;
+
+    deactivate(&db, ada).await;
+
+    assert!(!open(&db, ada, PASSWORD, TOKEN).await);
+    assert_eq!(audited(&db, ada, "opened").await, 0);
+}
+
+async fn challenges_that_ended_are_swept(db: Database) {
+    let challenges = SqlPasskeyChallenges::new(db.clone());
+    let late = NewPasskeyChallenge { expires_at: START + LIFETIME * 2, ..challenge(TOKEN) };
+    challenges.open_sign_in(late).await.unwrap();
+    challenges.open_sign_in(challenge(TokenHash([2; 32]))).await.unwrap();
+
+    let swept = challenges.sweep(START + LIFETIME).await.unwrap();
+
+    assert_eq!(swept, 1);
+    assert_eq!(taken_by_anyone(&db, START + LIFETIME).await.as_deref(), Some("a state"));
+}
+
+async fn challenges_go_with_their_account(db: Database) {
+    let ada = person(&db, "ada@example.org").await;
+    open(&db, ada, PASSWORD, TOKEN).await;
+
+    remove(&db, ada).await;
+
+    assert_eq!(taken(&db, ada, START).await, None);
+}

@@ -1,0 +1,288 @@
+//! Passkeys.
+
+use diesel::prelude::*;
+use diesel_async::RunQueryDsl;
+use futures_util::future::join_all;
+use pia_identity::{
+    Added, FactorChange, NewPasskey, PasskeyCredential, PasskeyEntry, PasskeyStore, PasskeyUse,
+    SessionStore, TokenHash, Used,
+};
+use pia_kernel::{Effects, Letter, PasskeyId, SessionId, Timestamp, UserId};
+use pia_storage::schema::{mails, sessions};
+use pia_storage::{Database, DbError, DbUid, on_conn};
+use pia_storage_identity::{SqlPasskeys, SqlSessions};
+
+use crate::people::{START, audited, deactivate, new_session, person, remove};
+
+pia_testkit::contract! {
+    passkeys_are_told_in_the_order_in_which_they_were_added,
+    a_passkey_is_found_by_what_its_authenticator_calls_it,
+    of_one_credential_stored_at_once_for_many_one_is_stored,
+    of_many_stored_at_once_an_account_keeps_the_most_it_may_have,
+    a_change_ends_the_other_sessions_and_writes_its_effects,
+    nothing_is_changed_by_a_session_that_is_over,
+    nobody_removes_anothers_passkey,
+    of_many_removals_at_once_one_is_made,
+    a_counter_goes_up_and_never_back,
+    of_many_uses_with_one_counter_one_is_noted,
+    a_passkey_that_does_not_count_is_used_again_and_again,
+    a_use_of_what_is_gone_is_not_noted,
+    a_deactivated_accounts_passkeys_are_not_there,
+    passkeys_go_with_their_account,
+}
+
+/// Somebody with a session, and a store of passkeys.
+async fn ada(db: &Database) -> (UserId, SessionId, SqlPasskeys) {
+    let user = person(db, "ada@example.org").await;
+    (user, session(db, user, 1).await, SqlPasskeys::new(db.clone()))
+}
+
+async fn session(db: &Database, user: UserId, number: u8) -> SessionId {
+    let new = new_session(user, TokenHash([number; 32]), START);
+    let session = new.session;
+    let sessions = SqlSessions::new(db.clone());
+    sessions.begin(new, 10, Effects::default(), nothing).await.unwrap();
+    session
+}
+
+fn nothing(_: UserId, _: Timestamp) -> Effects {
+    Effects::default()
+}
+
+fn change(user: UserId, session: SessionId, action: &'static str) -> FactorChange {
+    let letter = Letter::new("passkey-added").with("name", "Key").to_user(START, user);
+    let effects = Effects::audit(START, user, action).and_mail(letter);
+    let if_ended = |user, at| Effects::audit(at, user, "ended");
+    FactorChange { user, session, at: START, effects, if_ended }
+}
+
+fn passkey(number: u8, counter: u32) -> NewPasskey {
+    let key = format!("key {number}");
+    let credential = PasskeyCredential { id: vec![number; 16], key, counter };
+    NewPasskey { id: PasskeyId::generate(), name: format!("Key {number}"), credential }
+}
+
+async fn add(db: &Database, user: UserId, session: SessionId, new: &NewPasskey) -> Added {
+    let change = change(user, session, "added");
+    SqlPasskeys::new(db.clone()).add(change, new.clone(), 20).await.unwrap()
+}
+
+async fn take_off(db: &Database, user: UserId, session: SessionId, id: PasskeyId) -> bool {
+    SqlPasskeys::new(db.clone()).remove(change(user, session, "removed"), id).await.unwrap()
+}
+
+async fn sign_in(db: &Database, user: UserId, id: PasskeyId, counter: u32) -> Used {
+    let effects = Effects::audit(START, user, "used");
+    let if_rolled_back = Effects::about(START, user, "rolled back");
+    let used = PasskeyUse { id, user, counter, at: START, effects, if_rolled_back };
+    SqlPasskeys::new(db.clone()).sign_in(used).await.unwrap()
+}
+
+fn count<T: PartialEq>(all: &[T], outcome: &T) -> usize {
+    all.iter().filter(|it| *it == outcome).count()
+}
+
+async fn live(db: &Database, user: UserId) -> i64 {
+    let all = sessions::table.filter(sessions::user_id.eq(DbUid(user.0))).count();
+    let found: Result<i64, DbError> =
+        async { on_conn!(db.reader(), |conn| Ok(all.get_result(conn).await?)) }.await;
+    found.unwrap()
+}
+
+async fn mailed(db: &Database, user: UserId) -> i64 {
+    let all = mails::table.filter(mails::user_id.eq(DbUid(user.0))).count();
+    let found: Result<i64, DbError> =
+        async { on_conn!(db.reader(), |conn| Ok(all.get_result(conn).await?)) }.await;
+    found.unwrap()
+}
+
+async fn passkeys_are_told_in_the_order_in_which_they_were_added(db: Database) {
+    let (user, session, passkeys) = ada(&db).await;
+    let (first, second) = (passkey(1, 0), passkey(2, 5));
+    let eve = person(&db, "eve@example.org").await;
+
+    assert_eq!(add(&db, user, session, &first).await, Added::Stored);
+    assert_eq!(add(&db, user, session, &second).await, Added::Stored);
+    sign_in(&db, user, second.id, 6).await;
+
+    let told = |it: &NewPasskey, used_at| PasskeyEntry {
+        id: it.id,
+        name: it.name.clone(),
+        created_at: START,
+        used_at,
+        credential: it.credential.id.clone(),
+    };
+    let expected = [told(&first, None), told(&second, Some(START))];
+    assert_eq!(passkeys.of_user(user).await.unwrap(), expected);
+    assert_eq!(passkeys.of_user(eve).await.unwrap(), []);
+}
+
+async fn a_passkey_is_found_by_what_its_authenticator_calls_it(db: Database) {
+    let (user, session, passkeys) = ada(&db).await;
+    let new = passkey(1, 0);
+    add(&db, user, session, &new).await;
+
+    let found = passkeys.find(&[1; 16]).await.unwrap().unwrap();
+    let other = passkeys.find(&[1; 15]).await.unwrap();
+
+    assert_eq!((found.id, found.user), (new.id, user));
+    assert_eq!((found.name.as_str(), found.key.as_str()), ("Key 1", "key 1"));
+    assert_eq!(other, None);
+}
+
+async fn of_one_credential_stored_at_once_for_many_one_is_stored(db: Database) {
+    let mut people = Vec::new();
+    for number in 0..16 {
+        let user = person(&db, &format!("{number}@example.org")).await;
+        people.push((user, session(&db, user, number).await));
+    }
+    let db = &db;
+
+    let adding = people
+        .iter()
+        .map(|(user, session)| async { add(db, *user, *session, &passkey(1, 0)).await });
+    let all = join_all(adding).await;
+
+    assert_eq!((count(&all, &Added::Stored), count(&all, &Added::Known)), (1, 15));
+}
+
+async fn of_many_stored_at_once_an_account_keeps_the_most_it_may_have(db: Database) {
+    let (user, session, passkeys) = ada(&db).await;
+    let db = &db;
+
+    let adding = (0..32).map(|it| async move { add(db, user, session, &passkey(it, 0)).await });
+    let all = join_all(adding).await;
+
+    assert_eq!((count(&all, &Added::Stored), count(&all, &Added::Full)), (20, 12));
+    assert_eq!(passkeys.of_user(user).await.unwrap().len(), 20);
+}
+
+async fn a_change_ends_the_other_sessions_and_writes_its_effects(db: Database) {
+    let (user, first, _) = ada(&db).await;
+    session(&db, user, 2).await;
+    let new = passkey(1, 0);
+
+    add(&db, user, first, &new).await;
+    let after_adding = (live(&db, user).await, audited(&db, user, "ended").await);
+    session(&db, user, 3).await;
+    take_off(&db, user, first, new.id).await;
+    let after_removing = (live(&db, user).await, audited(&db, user, "ended").await);
+
+    assert_eq!((after_adding, after_removing), ((1, 1), (1, 2)));
+    assert_eq!(audited(&db, user, "added").await, 1);
+    assert_eq!(audited(&db, user, "removed").await, 1);
+    assert_eq!(mailed(&db, user).await, 2);
+}
+
+async fn nothing_is_changed_by_a_session_that_is_over(db: Database) {
+    let (user, first, passkeys) = ada(&db).await;
+    let eve = person(&db, "eve@example.org").await;
+    let eves = session(&db, eve, 2).await;
+    let new = passkey(1, 0);
+    add(&db, user, first, &new).await;
+
+    for over in [SessionId::generate(), eves] {
+        assert_eq!(add(&db, user, over, &passkey(2, 0)).await, Added::SessionOver);
+        assert!(!take_off(&db, user, over, new.id).await);
+    }
+
+    assert_eq!(passkeys.of_user(user).await.unwrap().len(), 1);
+    assert_eq!((live(&db, user).await, mailed(&db, user).await), (1, 1));
+}
+
+async fn nobody_removes_anothers_passkey(db: Database) {
+    let (user, session_of_ada, passkeys) = ada(&db).await;
+    let eve = person(&db, "eve@example.org").await;
+    let eves = session(&db, eve, 2).await;
+    let new = passkey(1, 0);
+    add(&db, user, session_of_ada, &new).await;
+
+    assert!(!take_off(&db, eve, eves, new.id).await);
+    assert_eq!(sign_in(&db, eve, new.id, 0).await, Used::Gone);
+    assert_eq!(passkeys.of_user(user).await.unwrap()[0].used_at, None);
+}
+
+async fn of_many_removals_at_once_one_is_made(db: Database) {
+    let (user, session, _) = ada(&db).await;
+    let new = passkey(1, 0);
+    add(&db, user, session, &new).await;
+    let (db, id) = (&db, new.id);
+
+    let all = join_all((0..16).map(|_| take_off(db, user, session, id))).await;
+
+    assert_eq!(count(&all, &true), 1);
+    assert_eq!(audited(db, user, "removed").await, 1);
+}
+
+async fn a_counter_goes_up_and_never_back(db: Database) {
+    let (user, session, _) = ada(&db).await;
+    let new = passkey(1, 7);
+    add(&db, user, session, &new).await;
+
+    let mut all = Vec::new();
+    for counter in [6, 7, 0, 8, 8, u32::MAX, 0] {
+        all.push(sign_in(&db, user, new.id, counter).await);
+    }
+
+    use Used::{Noted, RolledBack};
+    let expected = [RolledBack, RolledBack, RolledBack, Noted, RolledBack, Noted, RolledBack];
+    assert_eq!(all, expected);
+    assert_eq!(audited(&db, user, "used").await, 2);
+    assert_eq!(audited(&db, user, "rolled back").await, 5);
+}
+
+async fn of_many_uses_with_one_counter_one_is_noted(db: Database) {
+    let (user, session, _) = ada(&db).await;
+    let new = passkey(1, 7);
+    add(&db, user, session, &new).await;
+    let (db, id) = (&db, new.id);
+
+    let all = join_all((0..32).map(|_| sign_in(db, user, id, 8))).await;
+
+    assert_eq!((count(&all, &Used::Noted), count(&all, &Used::RolledBack)), (1, 31));
+}
+
+async fn a_passkey_that_does_not_count_is_used_again_and_again(db: Database) {
+    let (user, session, _) = ada(&db).await;
+    let new = passkey(1, 0);
+    add(&db, user, session, &new).await;
+
+    for _ in 0..3 {
+        assert_eq!(sign_in(&db, user, new.id, 0).await, Used::Noted);
+    }
+    assert_eq!(sign_in(&db, user, new.id, 1).await, Used::Noted);
+    assert_eq!(sign_in(&db, user, new.id, 0).await, Used::RolledBack);
+}
+
+async fn a_use_of_what_is_gone_is_not_noted(db: Database) {
+    let (user, session, _) = ada(&db).await;
+    let new = passkey(1, 0);
+    add(&db, user, session, &new).await;
+    take_off(&db, user, session, new.id).await;
+
+    assert_eq!(sign_in(&db, user, new.id, 1).await, Used::Gone);
+    assert_eq!(audited(&db, user, "rolled back").await, 0);
+}
+
+async fn a_deactivated_accounts_passkeys_are_not_there(db: Database) {
+    let (user, session, passkeys) = ada(&db).await;
+    let new = passkey(1, 0);
+    add(&db, user, session, &new).await;
+
+    deactivate(&db, user).await;
+
+    assert_eq!(passkeys.find(&[1; 16]).await.unwrap(), None);
+    assert_eq!(sign_in(&db, user, new.id, 1).await, Used::Gone);
+    assert_eq!(add(&db, user, session, &passkey(2, 0)).await, Added::SessionOver);
+    assert!(!take_off(&db, user, session, new.id).await);
+}
+
+async fn passkeys_go_with_their_account(db: Database) {
+    let (user, session, passkeys) = ada(&db).await;
+    add(&db, user, session, &passkey(1, 0)).await;
+
+    remove(&db, user).await;
+
+    assert_eq!(passkeys.of_user(user).await.unwrap(), []);
+    assert_eq!(passkeys.find(&[1; 16]).await.unwrap(), None);
+}
