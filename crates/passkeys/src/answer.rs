@@ -1,0 +1,44 @@
+//! What browsers send back, as far as `webauthn-rs` does not look at it.
+
+use pia_identity::CeremonyError;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+
+/// The one kind of credential that there is.
+const KIND: &str = "public-key";
+
+/// Reads an answer; what is wrong with it is told by its place in the request.
+pub(crate) fn read<T: DeserializeOwned>(answer: &str) -> Result<T, CeremonyError> {
+    let mut json = serde_json::Deserializer::from_str(answer);
+    serde_path_to_error::deserialize(&mut json).map_err(|err| {
+        let path = err.path().to_string();
+        let field =
+            if path == "." { "credential".to_owned() } else { format!("credential.{path}") };
+        CeremonyError::Malformed { field }
+    })
+}
+
+/// What a browser says of the page, and the authenticator signs.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct ClientData {
+    #[serde(default)]
+    cross_origin: Option<bool>,
+    #[serde(default)]
+    top_origin: Option<String>,
+}
+
+/// Refuses an answer of another kind, and one that was given in a frame of
+/// another's page, which `webauthn-rs` lets pass where somebody signs in.
+pub(crate) fn check(kind: &str, client_data: &[u8]) -> Result<(), CeremonyError> {
+    if kind != KIND {
+        return Err(CeremonyError::Malformed { field: "credential.type".to_owned() });
+    }
+    let place =
+        || CeremonyError::Malformed { field: "credential.response.clientDataJSON".to_owned() };
+    let said: ClientData = serde_json::from_slice(client_data).map_err(|_bytes| place())?;
+    if said.cross_origin == Some(true) || said.top_origin.is_some() {
+        return Err(CeremonyError::Refused("it was given on a page of another origin".to_owned()));
+    }
+    Ok(())
+}

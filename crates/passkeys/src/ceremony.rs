@@ -1,0 +1,134 @@
+//! Asking authenticators, and judging their answers.
+
+use std::time::Duration;
+
+use pia_identity::{
+    Account, Ceremony, CeremonyError, Claimant, PasskeyCeremony, PasskeyCredential,
+};
+use pia_kernel::{Secret, Unavailable, UserId};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+use webauthn_rs::prelude::{
+    Credential, DiscoverableAuthentication, ParsedAttestation, Passkey, PasskeyRegistration,
+    PublicKeyCredential, RegisterPublicKeyCredential, Webauthn, WebauthnBuilder, WebauthnError,
+};
+
+use crate::answer::{check, read};
+use crate::relying_party::{NoPasskeys, RelyingParty};
+
+/// How long browsers wait for the person before them.
+const TIMEOUT: Duration = Duration::from_mins(5);
+/// What authenticators show beside the account.
+const NAME: &str = "Pia";
+/// No authenticator calls a passkey by more bytes.
+const MOST_CREDENTIAL_BYTES: usize = 1023;
+
+/// The ceremonies of WebAuthn, at one origin.
+#[derive(Debug, Clone)]
+pub struct WebauthnCeremony(Webauthn);
+
+impl WebauthnCeremony {
+    /// Those of the server that browsers know under this address.
+    pub fn at(public_url: &str) -> Result<Self, NoPasskeys> {
+        let RelyingParty { id, origin } = RelyingParty::at(public_url)?;
+        let builder = WebauthnBuilder::new(&id, &origin);
+        let built = builder.and_then(|it| it.rp_name(NAME).timeout(TIMEOUT).build());
+        built.map(Self).map_err(|_says_no_more| NoPasskeys::Unknown)
+    }
+}
+
+impl PasskeyCeremony for WebauthnCeremony {
+    fn begin_registration(
+        &self,
+        account: &Account,
+        existing: Vec<Vec<u8>>,
+    ) -> Result<Ceremony, Unavailable> {
+        let (name, user) = (&account.email, account.user.0);
+        let shown = account.display_name.as_ref().unwrap_or(name);
+        let begun = self.0.start_passkey_registration(user, name, shown, Some(existing));
+        let (challenge, state) = begun.map_err(unavailable)?;
+        let mut options = serde_json::to_value(challenge.public_key).map_err(unavailable)?;
+        // webauthn-rs discourages what signing in without a name needs.
+        let selection = options.get_mut("authenticatorSelection").and_then(Value::as_object_mut);
+        if let Some(selection) = selection {
+            selection.insert("residentKey".to_owned(), json!("required"));
+            selection.insert("requireResidentKey".to_owned(), json!(true));
+        }
+        Ok(Ceremony { options: options.to_string(), state: kept(&state)? })
+    }
+
+    fn finish_registration(
+        &self,
+        state: &Secret<String>,
+        answer: &str,
+    ) -> Result<PasskeyCredential, CeremonyError> {
+        let state: PasskeyRegistration = restored(state.expose())?;
+        let answer: RegisterPublicKeyCredential = read(answer)?;
+        check(&answer.type_, &answer.response.client_data_json)?;
+        let made = self.0.finish_passkey_registration(&answer, &state).map_err(refused)?;
+        let mut credential = Credential::from(made);
+        if !(1..=MOST_CREDENTIAL_BYTES).contains(&credential.cred_id.len()) {
+            return Err(CeremonyError::Refused("the passkey's id is too long".to_owned()));
+        }
+        // Who made the authenticator was not asked, and is not kept.
+        credential.attestation = ParsedAttestation::default();
+        // The counter is kept by the store, which alone compares it: with
+        // zero here, webauthn-rs finds none that went back.
+        let counter = std::mem::take(&mut credential.counter);
+        let id = credential.cred_id.clone();
+        let key = serde_json::to_string(&credential).map_err(unreadable)?;
+        Ok(PasskeyCredential { id, key, counter })
+    }
+
+    fn begin_sign_in(&self) -> Result<Ceremony, Unavailable> {
+        let (challenge, state) = self.0.start_discoverable_authentication().map_err(unavailable)?;
+        // Without the mediation that webauthn-rs wants beside it: whether a
+        // form fills itself in is for the page to say.
+        let options = serde_json::to_string(&challenge.public_key).map_err(unavailable)?;
+        Ok(Ceremony { options, state: kept(&state)? })
+    }
+
+    fn claimant(&self, answer: &str) -> Result<Claimant, CeremonyError> {
+        let answer: PublicKeyCredential = read(answer)?;
+        let (user, credential) =
+            self.0.identify_discoverable_authentication(&answer).map_err(refused)?;
+        Ok(Claimant { credential: credential.to_vec(), user: UserId(user) })
+    }
+
+    fn finish_sign_in(
+        &self,
+        state: &Secret<String>,
+        answer: &str,
+        key: &str,
+    ) -> Result<u32, CeremonyError> {
+        let state: DiscoverableAuthentication = restored(state.expose())?;
+        let passkey: Passkey = Passkey::from(restored::<Credential>(key)?);
+        let answer: PublicKeyCredential = read(answer)?;
+        check(&answer.type_, &answer.response.client_data_json)?;
+        let judged = self.0.finish_discoverable_authentication_v2(&answer, state, &passkey);
+        Ok(judged.map_err(refused)?.counter())
+    }
+}
+
+fn kept(state: &impl Serialize) -> Result<Secret<String>, Unavailable> {
+    serde_json::to_string(state).map(Secret::new).map_err(unavailable)
+}
+
+fn restored<T: DeserializeOwned>(kept: &str) -> Result<T, CeremonyError> {
+    serde_json::from_str(kept).map_err(unreadable)
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "an argument of `map_err`")]
+fn refused(err: WebauthnError) -> CeremonyError {
+    CeremonyError::Refused(err.to_string())
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "an argument of `map_err`")]
+fn unreadable(err: serde_json::Error) -> CeremonyError {
+    CeremonyError::Unreadable(err.to_string())
+}
+
+fn unavailable(err: impl std::error::Error + Send + Sync + 'static) -> Unavailable {
+    Unavailable::new("passkeys", err)
+}

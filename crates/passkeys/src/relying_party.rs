@@ -1,0 +1,89 @@
+//! Whom authenticators make passkeys for: the server, by its address.
+
+use webauthn_rs::prelude::Url;
+
+/// Why browsers take no passkeys at an address.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum NoPasskeys {
+    /// Passkeys are bound to names.
+    #[error("its host is an IP address, and passkeys are bound to names")]
+    IpAddress,
+    /// Browsers hand passkeys to nobody on the way.
+    #[error("it is no https address, and browsers take passkeys nowhere else but on localhost")]
+    Readable,
+    /// It is none of the web's.
+    #[error("it is no address that browsers open")]
+    Unknown,
+}
+
+/// The name that passkeys are bound to, and the one origin that they are used
+/// at.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct RelyingParty {
+    pub(crate) id: String,
+    pub(crate) origin: Url,
+}
+
+impl RelyingParty {
+    /// The server that is known under this address, whose path does not count.
+    pub(crate) fn at(public_url: &str) -> Result<Self, NoPasskeys> {
+        let url = Url::parse(public_url).map_err(|_says_no_more| NoPasskeys::Unknown)?;
+        if url.host_str().is_none_or(str::is_empty) {
+            return Err(NoPasskeys::Unknown);
+        }
+        let id = url.domain().ok_or(NoPasskeys::IpAddress)?.to_owned();
+        let local = id == "localhost" || id.ends_with(".localhost");
+        match url.scheme() {
+            "https" => {}
+            "http" if local => {}
+            "http" => return Err(NoPasskeys::Readable),
+            _ => return Err(NoPasskeys::Unknown),
+        }
+        let origin = Url::parse(&url.origin().ascii_serialization());
+        let origin = origin.map_err(|_says_no_more| NoPasskeys::Unknown)?;
+        Ok(Self { id, origin })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn party(url: &str) -> Result<(String, String), NoPasskeys> {
+        RelyingParty::at(url).map(|it| (it.id, it.origin.to_string()))
+    }
+
+    #[test]
+    fn passkeys_are_bound_to_the_host_and_used_at_the_origin() {
+        for (url, id, origin) in [
+            ("https://pia.example.com", "pia.example.com", "https://pia.example.com/"),
+            (
+                "https://Pia.example.com:8443/pia",
+                "pia.example.com",
+                "https://pia.example.com:8443/",
+            ),
+            ("https://pia.example.com:443", "pia.example.com", "https://pia.example.com/"),
+            ("https://bücher.example", "xn--bcher-kva.example", "https://xn--bcher-kva.example/"),
+            ("http://localhost:8080", "localhost", "http://localhost:8080/"),
+            ("http://pia.localhost:8080", "pia.localhost", "http://pia.localhost:8080/"),
+        ] {
+            assert_eq!(party(url), Ok((id.to_owned(), origin.to_owned())), "{url}");
+        }
+    }
+
+    #[test]
+    fn addresses_without_a_name_or_without_tls_have_none() {
+        for (url, reason) in [
+            ("http://127.0.0.1:8080", NoPasskeys::IpAddress),
+            ("https://[::1]:8080", NoPasskeys::IpAddress),
+            ("https://192.0.2.1", NoPasskeys::IpAddress),
+            ("http://pia.example.com", NoPasskeys::Readable),
+            ("http://notlocalhost", NoPasskeys::Readable),
+            ("ftp://pia.example.com", NoPasskeys::Unknown),
+            ("pia.example.com", NoPasskeys::Unknown),
+            ("", NoPasskeys::Unknown),
+        ] {
+            assert_eq!(party(url), Err(reason), "{url}");
+        }
+    }
+}
