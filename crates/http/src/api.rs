@@ -5,6 +5,7 @@ use std::sync::Arc;
 use pia_identity::{
     Accounts, AppPasswords, PasswordChanges, PasswordResets, Registration, SecondFactors, Sessions,
     SignIn, SignInHistory, Verification,
+    Accounts, PasskeySignIn, Passkeys, Registration, SecondFactors, Sessions, SignIn, SignInHistory,
 };
 use pia_kernel::{Live, Secret, SessionId};
 use pia_web::{ApiError, Runner};
@@ -34,6 +35,10 @@ pub struct Api {
     pub passwords: PasswordChanges,
     /// Passwords for programs that cannot ask for one.
     pub app_passwords: AppPasswords,
+    /// Adding passkeys to one's account, and removing them.
+    pub passkeys: Passkeys,
+    /// Signing in with one.
+    pub passkey_sign_in: PasskeySignIn,
     /// What `/ready` asks.
     pub readiness: Arc<dyn Readiness>,
     /// Whether `/openapi/v1.json` is published.

@@ -5,6 +5,7 @@ mod app_passwords;
 mod auth;
 mod mfa;
 mod passwords;
+mod passkeys;
 mod utility;
 
 use pia_web::Route;
@@ -16,5 +17,6 @@ const MIB: usize = 1024 * KIB;
 pub fn routes() -> Vec<Route> {
     let accounts = auth::routes().into_iter().chain(mfa::routes()).chain(passwords::routes());
     let accounts = auth::routes().into_iter().chain(mfa::routes()).chain(app_passwords::routes());
+    let accounts = auth::routes().into_iter().chain(mfa::routes()).chain(passkeys::routes());
     utility::routes().into_iter().chain(accounts).chain(ai::routes()).collect()
 }

@@ -5,12 +5,14 @@ mod identity;
 mod letters;
 mod mail;
 mod people;
+mod passkeys;
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use pia_console::{Console, Reception};
 use pia_http::Api;
+use pia_identity::Passkeys;
 use pia_kernel::Clock;
 use pia_policy::VerifyingKey;
 use pia_sealing::{AcceptNew, KeyError, KeyGuard, MasterKeys, Sealer, ServerSeal};
@@ -126,10 +128,12 @@ pub async fn compose(config: &LiveConfig, clock: Arc<dyn Clock>) -> Result<App, 
     let setup = Setup::open(Arc::clone(&licence), start.setup.token_path.clone(), admins);
     let identity = Identity::compose(config, &db, (&licence, sealer), &mail, &clock)?;
     let people = People::compose(config, &db, (&identity, &setup), &clock);
+    let public_url = start.server.public_url.as_str();
+    let (passkeys, passkey_sign_in) = passkeys::compose(&db, public_url, &identity, &clock);
     let usage = SqlUsageLog::start(db.clone(), &tasks, &Handle::current());
     ai::count(&metrics, &usage);
     let ai = AiFactory::compose(config, &usage, stop.clone(), &clock)?;
-    begin(&tasks, &stop, &setup, (&identity, &people), &clock);
+    begin(&tasks, &stop, &setup, (&identity, &people, &passkeys), &clock);
     mail::begin(config, &db, (&tasks, &stop), &metrics, (mail, &clock));
 
     let readiness = Looks::new(db, licence.state(), Arc::clone(&clock));
@@ -145,6 +149,8 @@ pub async fn compose(config: &LiveConfig, clock: Arc<dyn Clock>) -> Result<App, 
         password_resets: identity.letters.resets,
         passwords: identity.letters.passwords,
         app_passwords: identity.app_passwords,
+        passkeys,
+        passkey_sign_in,
         readiness: Arc::new(readiness),
         openapi: config.follow(|it| it.open_api.enabled),
         runner: runner.clone(),
@@ -215,7 +221,7 @@ fn begin(
     tasks: &TaskTracker,
     stop: &CancellationToken,
     setup: &Setup,
-    (identity, people): (&Identity, &People),
+    (identity, people, passkeys): (&Identity, &People, &Passkeys),
     clock: &Arc<dyn Clock>,
 ) {
     let housekeeping = Housekeeping {
@@ -224,6 +230,7 @@ fn begin(
         second_factors: identity.second_factors.clone(),
         challenges: identity.challenges.clone(),
         verification: identity.letters.verification.clone(),
+        passkeys: passkeys.clone(),
         attempts: Arc::clone(&identity.attempts),
         guesses: Arc::clone(&identity.guesses),
         invitations: people.invitations.clone(),

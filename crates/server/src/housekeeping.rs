@@ -7,6 +7,7 @@ use pia_identity::{
     AttemptStore, FactorChallenges, GuessLedger, GuessRules, SecondFactors, Sessions,
     SignInHistory, Verification,
     AttemptStore, FactorChallenges, Invitations, SecondFactors, Sessions, SignInHistory,
+    AttemptStore, FactorChallenges, Passkeys, SecondFactors, Sessions, SignInHistory,
 };
 use pia_kernel::Clock;
 use tokio_util::sync::CancellationToken;
@@ -23,6 +24,7 @@ pub(crate) struct Housekeeping {
     pub(crate) second_factors: SecondFactors,
     pub(crate) challenges: FactorChallenges,
     pub(crate) verification: Verification,
+    pub(crate) passkeys: Passkeys,
     pub(crate) attempts: Arc<dyn AttemptStore>,
     pub(crate) guesses: Arc<dyn GuessLedger>,
     pub(crate) invitations: Invitations,
@@ -59,6 +61,8 @@ impl Housekeeping {
         }
         if let Err(err) = self.verification.sweep().await {
             tracing::warn!(error = %err, "tokens of letters could not be cleared away");
+        if let Err(err) = self.passkeys.sweep().await {
+            tracing::warn!(error = %err, "passkey challenges that ended could not be cleared away");
         }
         if let Err(err) = self.second_factors.sweep().await {
             tracing::warn!(error = %err, "second factors never put on could not be cleared away");

@@ -7,3 +7,4 @@ mod factors;
 mod first_admin;
 mod identity;
 mod passwords;
+mod passkeys;

@@ -24,9 +24,11 @@ struct LoginHistoryItem {
     id: String,
     #[schema(value_type = String, format = DateTime)]
     at: Timestamp,
-    /// What came of it: `signed_in`, `wrong_password` or `wrong_factor`.
+    /// What came of it: `signed_in`, `wrong_password`, `wrong_factor` or
+    /// `wrong_passkey`.
     outcome: String,
-    /// How it was tried: `password`, `password_with_factor`, `app_password` …
+    /// How it was tried: `password`, `password_with_factor`, `app_password`,
+    /// `passkey` …
     method: String,
     /// From where.
     #[serde(skip_serializing_if = "Option::is_none")]

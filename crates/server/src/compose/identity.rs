@@ -40,6 +40,8 @@ pub(super) struct Identity {
     pub(super) guesses: Arc<dyn GuessLedger>,
     pub(super) hasher: Arc<dyn PasswordHasher>,
     pub(super) seats: Arc<dyn Seats>,
+    pub(super) factors: (FactorPorts, Live<FactorSettings>),
+    pub(super) log: Arc<dyn SignInLog>,
 }
 
 impl Identity {
@@ -95,6 +97,8 @@ impl Identity {
         let app_passwords = AppPasswords::new(app_passwords, factors.clone(), gates, live, clock());
         Ok(Self {
             app_passwords,
+            factors: (factors.clone(), proofs.clone()),
+            log: Arc::clone(&log),
             second_factors: SecondFactors::new(factors, standings.clone(), proofs, clock()),
             sign_in: SignIn::new(sign_in, sessions.clone(), challenges.clone(), clock()),
             history: SignInHistory::new(log, clock()),

@@ -11,6 +11,7 @@ mod hosted;
 mod instances;
 mod passwords;
 mod invitations;
+pub(crate) mod passkeys;
 mod registration;
 mod sessions;
 mod sign_in;

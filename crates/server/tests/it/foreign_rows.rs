@@ -5,10 +5,12 @@ use pia_web::Route;
 use uuid::Uuid;
 
 use crate::auth::app_passwords::app_password;
+use crate::auth::passkeys::enrol;
 use crate::auth::{current, sessions};
+use crate::authenticator::{Authenticator, ORIGIN};
 use crate::both::on_both_databases;
 use crate::client::{Answer, Client};
-use crate::harness::{Setting, TestApp};
+use crate::harness::Setting;
 
 on_both_databases!(a_foreign_id_is_answered_as_an_unknown_one);
 
@@ -24,6 +26,9 @@ async fn owned(route: &Route, owner: &Client) -> String {
     let owned = match route.path {
         "/auth/app-passwords/{appPasswordId}" => Some(app_password(owner).await),
         "/auth/sessions/{sessionId}" => Some(current(owner).await),
+        "/auth/webauthn/credentials/{id}" => {
+            Some(enrol(owner, &mut Authenticator::new(), "Key").await)
+        }
         _ => None,
     };
     owned.expect(route.path)
@@ -46,7 +51,7 @@ fn seen(answer: &Answer) -> (u16, Vec<(String, String)>, Vec<u8>) {
 }
 
 async fn a_foreign_id_is_answered_as_an_unknown_one(database: Fresh) {
-    let app = Setting::on(database).start().await;
+    let app = Setting::on(database).with("Server__PublicUrl", ORIGIN).start().await;
     let (owner, stranger) = (app.signed_in().await, app.signed_in().await);
     let routes = routes_with_an_id();
 
@@ -66,7 +71,8 @@ async fn a_foreign_id_is_answered_as_an_unknown_one(database: Fresh) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn without_a_token_every_id_is_refused_alike() {
-    let app = TestApp::spawn().await;
+    let setting = Setting::on(Fresh::sqlite()).with("Server__PublicUrl", ORIGIN);
+    let app = setting.start().await;
     let owner = app.signed_in().await;
 
     for route in &routes_with_an_id() {

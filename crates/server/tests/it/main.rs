@@ -4,6 +4,7 @@
 
 mod ai_client;
 mod ai_peer;
+mod authenticator;
 mod both;
 mod browser;
 mod client;

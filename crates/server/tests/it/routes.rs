@@ -21,6 +21,16 @@ const MEANT: &str = "
     POST /auth/mfa/totp/verify     owner     ended      global
     POST /auth/mfa/disable         owner     ended      global
     POST /auth/mfa/recovery-codes/regenerate  owner     ended  global
+    POST /auth/mfa/totp/begin      signed-in ended      global
+    POST /auth/mfa/totp/verify     signed-in ended      global
+    POST /auth/mfa/disable         signed-in ended      global
+    POST /auth/mfa/recovery-codes/regenerate  signed-in ended  global
+    POST /auth/webauthn/register/begin     owner  ended  global
+    POST /auth/webauthn/register/complete  owner  ended  global
+    GET  /auth/webauthn/credentials        owner  ended  global
+    DELETE /auth/webauthn/credentials/{id} owner  ended  global
+    POST /auth/webauthn/login/begin     anyone  ended  local-auth
+    POST /auth/webauthn/login/complete  anyone  ended  local-auth
     POST /auth/refresh             anyone    ended      auth
     POST /auth/logout              anyone    ended      auth
     GET  /auth/me                  signed-in ended      auth
@@ -122,6 +132,7 @@ async fn a_stranger_is_turned_away_before_a_byte_of_their_body_is_read() {
     }
     assert_eq!(closed.len(), 18);
     assert_eq!(closed.len(), 20);
+    assert_eq!(closed.len(), 21);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -20,6 +20,14 @@ pub(crate) struct FreshProofRequest {
 }
 
 impl FreshProofRequest {
+    /// The same where there may be nothing to show.
+    pub(crate) fn proof_if_any(self) -> Result<Option<FreshProof>, ApiError> {
+        if self.password.is_none() && self.code.is_none() && self.recovery_code.is_none() {
+            return Ok(None);
+        }
+        self.proof().map(Some)
+    }
+
     pub(crate) fn proof(self) -> Result<FreshProof, ApiError> {
         fresh_proof(self.password, self.code, self.recovery_code)?.ok_or_else(|| {
             fault("required", "One of `password`, `code` and `recoveryCode` is needed.")

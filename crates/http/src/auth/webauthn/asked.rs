@@ -1,0 +1,45 @@
+//! What a browser is to ask an authenticator, and what it answers with.
+
+use pia_identity::AskedPasskey;
+use pia_kernel::Secret;
+use pia_web::{ApiError, FieldError};
+use serde::Serialize;
+use serde_json::Value;
+use serde_json::value::RawValue;
+use utoipa::ToSchema;
+
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct AskedResponse {
+    /// Comes back with the answer, within five minutes. It is good once.
+    challenge_token: String,
+    /// Options of `navigator.credentials`, as WebAuthn's JSON.
+    #[schema(value_type = Object)]
+    public_key: Box<RawValue>,
+}
+
+impl AskedResponse {
+    pub(crate) fn new(asked: AskedPasskey) -> Result<Self, ApiError> {
+        let challenge_token = asked.token.expose().clone();
+        let public_key = RawValue::from_string(asked.options).map_err(ApiError::internal)?;
+        Ok(Self { challenge_token, public_key })
+    }
+}
+
+/// The challenge's token and the authenticator's answer, both of which there
+/// must be.
+pub(crate) fn answered(
+    token: Option<Secret<String>>,
+    credential: Option<&Value>,
+) -> Result<(Secret<String>, String), ApiError> {
+    match (token, credential) {
+        (Some(token), Some(credential)) => Ok((token, credential.to_string())),
+        (None, _) => Err(missing("challengeToken")),
+        (_, None) => Err(missing("credential")),
+    }
+}
+
+pub(crate) fn missing(field: &str) -> ApiError {
+    let message = format!("`{field}` is needed.");
+    ApiError::invalid(vec![FieldError { field: field.to_owned(), code: "required", message }])
+}

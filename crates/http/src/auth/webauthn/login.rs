@@ -1,0 +1,44 @@
+//! `POST /auth/webauthn/login/…`: signing in with a passkey.
+
+use actix_web::web::{Data, Json};
+use pia_kernel::Secret;
+use pia_web::{ApiError, Body, FromDevice, Gates};
+use serde::Deserialize;
+use serde_json::Value;
+use utoipa::ToSchema;
+
+use super::AskedResponse;
+use super::asked::answered;
+use crate::Api;
+use crate::auth::TokenEnvelope;
+
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct PasskeyLoginRequest {
+    #[schema(value_type = Option<String>)]
+    challenge_token: Option<Secret<String>>,
+    /// What `navigator.credentials.get` gave, as WebAuthn's JSON.
+    #[schema(value_type = Option<Object>)]
+    credential: Option<Value>,
+}
+
+/// Whatever body comes along says nothing, and is not read.
+pub(crate) async fn begin_login(api: Data<Api>) -> Result<Json<AskedResponse>, ApiError> {
+    let sign_in = api.passkey_sign_in.clone();
+    let ask = async move { sign_in.ask().await };
+    Ok(Json(AskedResponse::new(api.runner.run(ask).await?)?))
+}
+
+pub(crate) async fn complete_login(
+    api: Data<Api>,
+    gates: Data<Gates>,
+    FromDevice(device): FromDevice,
+    Body(request): Body<PasskeyLoginRequest>,
+) -> Result<Json<TokenEnvelope>, ApiError> {
+    let (token, answer) = answered(request.challenge_token, request.credential.as_ref())?;
+    let sign_in = api.passkey_sign_in.clone();
+    let login = async move { sign_in.sign_in(&token, &answer, device).await };
+    let signed_in = api.runner.run(login).await?;
+    let owes = gates.rules.get().owes_declaration(signed_in.account.customer);
+    Ok(Json(TokenEnvelope::new(signed_in, owes)))
+}

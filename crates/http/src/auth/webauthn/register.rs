@@ -1,0 +1,48 @@
+//! `POST /auth/webauthn/register/…`: adding a passkey.
+
+use actix_web::web::{Data, Json};
+use pia_kernel::Secret;
+use pia_web::{ApiError, Body, Caller};
+use serde::Deserialize;
+use serde_json::Value;
+use utoipa::ToSchema;
+
+use super::asked::{answered, missing};
+use super::{AskedResponse, PasskeyItem};
+use crate::Api;
+use crate::auth::mfa::FreshProofRequest;
+
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct PasskeyRegistrationRequest {
+    #[schema(value_type = Option<String>)]
+    challenge_token: Option<Secret<String>>,
+    /// What its owner calls it: up to 64 characters.
+    name: Option<String>,
+    /// What `navigator.credentials.create` gave, as WebAuthn's JSON.
+    #[schema(value_type = Option<Object>)]
+    credential: Option<Value>,
+}
+
+pub(crate) async fn begin_registration(
+    caller: Caller,
+    api: Data<Api>,
+    Body(request): Body<FreshProofRequest>,
+) -> Result<Json<AskedResponse>, ApiError> {
+    let (passkeys, claim) = (api.passkeys.clone(), caller.claim());
+    let proof = request.proof_if_any()?;
+    let ask = async move { passkeys.ask(claim, proof).await };
+    Ok(Json(AskedResponse::new(api.runner.run(ask).await?)?))
+}
+
+pub(crate) async fn complete_registration(
+    caller: Caller,
+    api: Data<Api>,
+    Body(request): Body<PasskeyRegistrationRequest>,
+) -> Result<Json<PasskeyItem>, ApiError> {
+    let (token, answer) = answered(request.challenge_token, request.credential.as_ref())?;
+    let name = request.name.ok_or_else(|| missing("name"))?;
+    let (passkeys, claim) = (api.passkeys.clone(), caller.claim());
+    let add = async move { passkeys.add(claim, &token, &name, &answer).await };
+    Ok(Json(api.runner.run(add).await?.into()))
+}

@@ -1,0 +1,132 @@
+//! Passkeys.
+
+use actix_web::http::Method;
+use pia_web::{Access, Answer, Budget, Charge, Docs, Licensing, Route, wire};
+
+use super::KIB;
+use crate::auth::{self, mfa, webauthn};
+
+const OFF: (u16, &str) = (409, "The server's address allows no passkeys: `passkeys_unavailable`.");
+
+pub(super) fn routes() -> Vec<Route> {
+    vec![
+        begin_registration(),
+        complete_registration(),
+        list(),
+        remove(),
+        begin_login(),
+        complete_login(),
+    ]
+}
+
+fn begin_registration() -> Route {
+    Route {
+        method: Method::POST,
+        path: "/auth/webauthn/register/begin",
+        access: Access::Owner,
+        licensing: Licensing::MayHaveEnded,
+        feature: None,
+        charge: Charge::AtGate(Budget::Global),
+        body_limit: 64 * KIB,
+        handler: |route| route.to(webauthn::begin_registration),
+        docs: Docs {
+            tag: "auth",
+            summary: "Begins to add a passkey, after a fresh proof.",
+            request: Some(wire::<mfa::FreshProofRequest>),
+            answer: Answer::Json(wire::<webauthn::AskedResponse>),
+            refusals: &[
+                (
+                    403,
+                    "A wrong proof: `invalid_proof`. An account without password and factor \
+                       whose session is not new: `fresh_sign_in_required`.",
+                ),
+                (409, "`passkeys_unavailable`, or there are 20: `passkey_limit_reached`."),
+            ],
+        },
+    }
+}
+
+fn complete_registration() -> Route {
+    Route {
+        path: "/auth/webauthn/register/complete",
+        handler: |route| route.to(webauthn::complete_registration),
+        docs: Docs {
+            tag: "auth",
+            summary: "Adds the passkey that was made, and ends all other sessions.",
+            request: Some(wire::<webauthn::PasskeyRegistrationRequest>),
+            answer: Answer::Json(wire::<webauthn::PasskeyItem>),
+            refusals: &[
+                (400, "The answer is none to what was asked: `invalid_passkey_response`."),
+                (409, "`passkeys_unavailable`, or there are 20: `passkey_limit_reached`."),
+            ],
+        },
+        ..begin_registration()
+    }
+}
+
+fn list() -> Route {
+    Route {
+        method: Method::GET,
+        path: "/auth/webauthn/credentials",
+        handler: |route| route.to(webauthn::passkeys),
+        docs: Docs {
+            tag: "auth",
+            summary: "Lists the caller's passkeys.",
+            request: None,
+            answer: Answer::Json(wire::<webauthn::PasskeysResponse>),
+            refusals: &[],
+        },
+        ..begin_registration()
+    }
+}
+
+fn remove() -> Route {
+    Route {
+        method: Method::DELETE,
+        path: "/auth/webauthn/credentials/{id}",
+        handler: |route| route.to(webauthn::remove_passkey),
+        docs: Docs {
+            tag: "auth",
+            summary: "Removes one of the caller's passkeys, and ends all other sessions.",
+            request: None,
+            answer: Answer::Json(wire::<auth::Done>),
+            refusals: &[(404, "The caller has no such passkey: `not_found`.")],
+        },
+        ..begin_registration()
+    }
+}
+
+fn begin_login() -> Route {
+    Route {
+        path: "/auth/webauthn/login/begin",
+        access: Access::Anonymous,
+        charge: Charge::AtGate(Budget::LocalAuth),
+        handler: |route| route.to(webauthn::begin_login),
+        docs: Docs {
+            tag: "auth",
+            summary: "Begins to sign in with a passkey; nobody says yet who they are.",
+            request: None,
+            answer: Answer::Json(wire::<webauthn::AskedResponse>),
+            refusals: &[OFF],
+        },
+        ..begin_registration()
+    }
+}
+
+fn complete_login() -> Route {
+    Route {
+        path: "/auth/webauthn/login/complete",
+        handler: |route| route.to(webauthn::complete_login),
+        docs: Docs {
+            tag: "auth",
+            summary: "Signs in with a passkey.",
+            request: Some(wire::<webauthn::PasskeyLoginRequest>),
+            answer: Answer::Json(wire::<auth::TokenEnvelope>),
+            refusals: &[
+                (401, "The answer is none of a known passkey to the challenge: `invalid_passkey`."),
+                OFF,
+            ],
+        },
+        ..begin_login()
+    }
+}
