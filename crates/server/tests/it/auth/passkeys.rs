@@ -1,6 +1,7 @@
 //! Passkeys: adding them, signing in with them, and removing them.
 
 mod bad_input;
+mod browser;
 mod forged;
 mod proofs;
 
