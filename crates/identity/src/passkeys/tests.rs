@@ -110,8 +110,8 @@ fn secret(text: &str) -> Secret<String> {
     Secret::new(text.to_owned())
 }
 
-fn password(text: &str) -> Option<FreshProof> {
-    Some(FreshProof::Password(secret(text)))
+fn password(text: &str) -> FreshProof {
+    FreshProof::Password(secret(text))
 }
 
 #[tokio::test]
@@ -124,7 +124,7 @@ async fn the_password_is_leave_to_add_a_passkey() {
         Ok(true)
     });
 
-    let asked = world.build().ask(claim, password(PASSWORD)).await.unwrap();
+    let asked = world.build().ask(claim, Some(password(PASSWORD))).await.unwrap();
 
     assert_eq!((asked.token.expose().len(), asked.options.as_str()), (43, "{}"));
 }
@@ -137,8 +137,8 @@ async fn a_wrong_proof_or_one_that_is_used_up_is_none() {
 
     let claim = wrong.claim;
     for outcome in [
-        wrong.build().ask(claim, password("a wrong password")).await,
-        spent.build().ask(claim, password(PASSWORD)).await,
+        wrong.build().ask(claim, Some(password("a wrong password"))).await,
+        spent.build().ask(claim, Some(password(PASSWORD))).await,
         nothing_on.build().ask(claim, Some(code)).await,
     ] {
         assert!(matches!(outcome, Err(PasskeyAskError::WrongProof)), "{outcome:?}");
@@ -180,7 +180,7 @@ async fn the_twenty_first_is_not_asked_for() {
     let world = world().with_passkeys(20);
 
     let claim = world.claim;
-    let outcome = world.build().ask(claim, password(PASSWORD)).await;
+    let outcome = world.build().ask(claim, Some(password(PASSWORD))).await;
 
     assert!(matches!(outcome, Err(PasskeyAskError::Full { limit: 20 })));
 }
@@ -190,7 +190,7 @@ async fn without_an_address_for_them_there_are_no_passkeys() {
     let off = || World { ceremony: None, ..world() }.build();
     let claim = world().claim;
 
-    let asked = off().ask(claim, password(PASSWORD)).await;
+    let asked = off().ask(claim, Some(password(PASSWORD))).await;
     let added = off().add(claim, &secret("token"), "Key", "right").await;
 
     assert!(matches!(asked, Err(PasskeyAskError::Off)));

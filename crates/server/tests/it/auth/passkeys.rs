@@ -1,5 +1,6 @@
 //! Passkeys: adding them, signing in with them, and removing them.
 
+mod at_rest;
 mod bad_input;
 mod browser;
 mod forged;
