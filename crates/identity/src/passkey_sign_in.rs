@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use pia_kernel::{Clock, Effects, Letter, Secret, Timestamp, Unavailable, UserId};
 
+use crate::asked_passkey::{AskedPasskey, asked, known};
 use crate::device::Device;
-use crate::passkeys::{AskedPasskey, PasskeyPorts, asked, known};
+use crate::passkeys::PasskeyPorts;
 use crate::ports::{
     AccountStore, CeremonyError, FailedSignIn, PasskeyUse, SignInLog, SignInMethod, SignInOutcome,
     StoredPasskey, Used,

@@ -7,25 +7,20 @@ use pia_kernel::{Clock, Effects, Letter, Live, PasskeyId, Secret, Timestamp, Una
 
 use crate::access_tokens::Claim;
 use crate::account::Account;
-use crate::factor_challenges::hash;
+use crate::asked_passkey::{AskedPasskey, asked, known};
 use crate::factor_proofs::{FactorPorts, FactorProofs, FactorSettings, FreshProof, ProofError};
 use crate::ports::{
-    Added, Ceremony, CeremonyError, Evidence, Factor, FactorChange, FactorState, Leave, NewPasskey,
+    Added, CeremonyError, Evidence, Factor, FactorChange, FactorState, Leave, NewPasskey,
     NewPasskeyChallenge, PasskeyCeremony, PasskeyChallenges, PasskeyEntry, PasskeyStore,
 };
-use crate::refresh_tokens;
 use crate::standings::Standings;
 use crate::violation::Violation;
 
 /// How many passkeys an account may have.
 const MOST: usize = 20;
-/// How long a challenge waits for its answer, as browsers are told too.
-pub(crate) const LIFETIME: Duration = Duration::from_mins(5);
 /// How new a session is that needs no other proof.
 const NEW: Duration = Duration::from_mins(10);
 const MOST_NAME_CHARS: usize = 64;
-/// Longer texts are no tokens of ours; those have 43 letters.
-const MOST_TOKEN_BYTES: usize = 128;
 
 /// Why nobody is asked for a new passkey.
 #[derive(Debug, thiserror::Error)]
@@ -109,15 +104,6 @@ pub enum PasskeyRemoveError {
     /// Something that is needed did not answer.
     #[error(transparent)]
     Unavailable(#[from] Unavailable),
-}
-
-/// What a browser is handed to go to an authenticator with.
-#[derive(Debug, Clone)]
-pub struct AskedPasskey {
-    /// What the answer comes back with. It is good once.
-    pub token: Secret<String>,
-    /// Options of `navigator.credentials`, as JSON.
-    pub options: String,
 }
 
 /// What passkeys are built on.
@@ -288,22 +274,6 @@ impl Passkeys {
         let factor = self.proofs.ports.factors.factor(user).await?;
         Ok(factor.filter(|it| it.state == FactorState::On))
     }
-}
-
-/// What goes to the browser, and what waits for its answer.
-pub(crate) fn asked(
-    begun: Ceremony,
-    now: Timestamp,
-) -> Result<(AskedPasskey, NewPasskeyChallenge), Unavailable> {
-    let token = refresh_tokens::fresh()?;
-    let (hash, expires_at) = (hash(&token), now + LIFETIME);
-    let challenge = NewPasskeyChallenge { hash, state: begun.state, expires_at };
-    Ok((AskedPasskey { token, options: begun.options }, challenge))
-}
-
-/// What is kept of a token; nothing if it can be none of ours.
-pub(crate) fn known(token: &Secret<String>) -> Option<crate::ports::TokenHash> {
-    (1..=MOST_TOKEN_BYTES).contains(&token.expose().len()).then(|| hash(token))
 }
 
 fn checked(name: &str) -> Result<String, Violation> {

@@ -6,8 +6,8 @@ use pia_testkit::ManualClock;
 use super::*;
 use crate::fakes::{Factors, PASSWORD};
 use crate::ports::{
-    Credentials, MockAccountStore, MockPasskeyCeremony, MockPasskeyChallenges, MockPasskeyStore,
-    PasskeyCredential, TokenHash,
+    Ceremony, Credentials, MockAccountStore, MockPasskeyCeremony, MockPasskeyChallenges,
+    MockPasskeyStore, PasskeyCredential,
 };
 
 struct World {
@@ -276,12 +276,4 @@ async fn a_passkey_is_removed_with_its_letter() {
     let unknown = passkeys.remove(claim, PasskeyId::generate()).await;
 
     assert!(matches!(unknown, Err(PasskeyRemoveError::Unknown)));
-}
-
-#[test]
-fn a_token_is_kept_as_its_hash() {
-    let token = secret("a token");
-
-    assert_eq!(known(&token), Some(hash(&token)));
-    assert_ne!(known(&token), Some(TokenHash([0; 32])));
 }
