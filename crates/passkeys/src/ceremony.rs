@@ -132,3 +132,6 @@ fn unreadable(err: serde_json::Error) -> CeremonyError {
 fn unavailable(err: impl std::error::Error + Send + Sync + 'static) -> Unavailable {
     Unavailable::new("passkeys", err)
 }
+
+#[cfg(test)]
+mod tests;
