@@ -72,8 +72,11 @@ impl Verification {
         let at = clock.now();
         let verified = Effects::audit(at, user, "account.verified");
         let good = tokens.verify(user, token, at, verified).await?;
+        if !good {
+            return Err(VerifyError::Invalid);
+        }
         self.standings.forget_user(user);
-        if good { Ok(()) } else { Err(VerifyError::Invalid) }
+        Ok(())
     }
 
     /// Sends another letter, if there is an account with this address that has
