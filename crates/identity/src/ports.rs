@@ -24,8 +24,10 @@ pub use sign_in_log::MockSignInLog;
 pub use sign_in_log::{FailedSignIn, SignInEntry, SignInLog, SignInMethod, SignInOutcome};
 
 mod factors;
+mod providers;
 
 pub use factors::*;
+pub use providers::*;
 
 mod mailed_tokens;
 mod passwords;

@@ -49,8 +49,9 @@ impl Default for RegistrationRules {
 }
 
 impl RegistrationRules {
-    /// Whether somebody may try who shows no invitation.
-    fn admit(&self, email: &str) -> bool {
+    /// Whether somebody with this address may make an account who has shown
+    /// no invitation.
+    pub(crate) fn admit(&self, email: &str) -> bool {
         let domain = email::domain(email);
         let allowed = |it: &String| it.trim().trim_start_matches('@').to_lowercase() == domain;
         self.policy == RegistrationPolicy::Open

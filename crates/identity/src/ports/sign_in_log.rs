@@ -16,6 +16,8 @@ pub enum SignInMethod {
     AppPassword,
     /// With a passkey, whose authenticator has made sure who uses it.
     Passkey,
+    /// By the word of an identity provider.
+    IdentityProvider,
 }
 
 impl SignInMethod {
@@ -26,6 +28,7 @@ impl SignInMethod {
             Self::PasswordWithFactor => "password_with_factor",
             Self::AppPassword => "app_password",
             Self::Passkey => "passkey",
+            Self::IdentityProvider => "identity_provider",
         }
     }
 }

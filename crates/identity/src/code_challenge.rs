@@ -1,0 +1,95 @@
+//! What only the program that began a sign-in can answer.
+
+use std::fmt;
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use pia_kernel::Secret;
+use ring::digest;
+use serde::{Deserialize, Serialize};
+
+/// How long a verifier may be (RFC 7636, 4.1). Shorter ones could be guessed.
+const VERIFIER_CHARS: std::ops::RangeInclusive<usize> = 43..=128;
+
+/// The SHA-256 of a verifier, which its owner shows when they redeem a code
+/// (RFC 7636).
+#[derive(Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CodeChallenge(pub [u8; 32]);
+
+impl CodeChallenge {
+    /// The challenge in this parameter; there is one way to spell it.
+    pub(crate) fn parse(text: &str) -> Option<Self> {
+        let bytes: [u8; 32] = URL_SAFE_NO_PAD.decode(text).ok()?.try_into().ok()?;
+        (URL_SAFE_NO_PAD.encode(bytes) == text).then_some(Self(bytes))
+    }
+
+    /// The challenge that this verifier answers; nothing for what cannot be
+    /// one.
+    pub(crate) fn of(verifier: &Secret<String>) -> Option<Self> {
+        let text = verifier.expose().as_bytes();
+        let plain = |it: &u8| it.is_ascii_alphanumeric() || b"-._~".contains(it);
+        if !VERIFIER_CHARS.contains(&text.len()) || !text.iter().all(plain) {
+            return None;
+        }
+        Some(Self::of_ours(verifier))
+    }
+
+    /// The challenge that a verifier answers which we made.
+    pub(crate) fn of_ours(verifier: &Secret<String>) -> Self {
+        let mut hash = [0; 32];
+        let digest = digest::digest(&digest::SHA256, verifier.expose().as_bytes());
+        hash.copy_from_slice(digest.as_ref());
+        Self(hash)
+    }
+}
+
+impl fmt::Debug for CodeChallenge {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("CodeChallenge").field(&URL_SAFE_NO_PAD.encode(self.0)).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(verifier: &str) -> Option<CodeChallenge> {
+        CodeChallenge::of(&Secret::new(verifier.to_owned()))
+    }
+
+    #[test]
+    fn the_example_of_the_rfc_fits() {
+        let challenge = CodeChallenge::parse("E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM");
+
+        assert!(challenge.is_some());
+        assert_eq!(of("dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"), challenge);
+    }
+
+    #[test]
+    fn a_challenge_is_thirty_two_bytes_spelled_in_the_one_way() {
+        let good = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM";
+
+        for bad in [
+            "",
+            "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-c",
+            "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cN",
+            "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw+cM",
+            &format!("{good}="),
+            &format!("{good}AA"),
+            &format!(" {good}"),
+            &"A".repeat(100_000),
+        ] {
+            assert_eq!(CodeChallenge::parse(bad), None, "{bad:.60}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_a_verifier_answers_nothing() {
+        let (shortest, longest) = ("a".repeat(43), "a".repeat(128));
+
+        assert!(of(&shortest).is_some() && of(&longest).is_some());
+        for bad in [&shortest[1..], &format!("{longest}a"), "", &"ä".repeat(43), &" ".repeat(43)] {
+            assert_eq!(of(bad), None, "{bad:.60}");
+        }
+    }
+}

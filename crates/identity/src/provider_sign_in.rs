@@ -1,0 +1,401 @@
+//! Signing in at an identity provider.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use pia_kernel::{Clock, Live, Secret, Unavailable};
+
+use crate::code_challenge::CodeChallenge;
+use crate::destination::{Destination, DestinationError, WayBack};
+use crate::device::Device;
+use crate::ports::{
+    AccountStore, IdentityProviders, LicenceInForce, NewProviderFlow, ProviderAccounts,
+    ProviderClaims, ProviderCode, ProviderError, ProviderFlows, ProviderRequest, Seats,
+    SignInCodes, SignInMethod,
+};
+use crate::provider::Provider;
+use crate::provider_flow::ProviderFlow;
+use crate::provider_people::ProviderPeople;
+use crate::refresh_tokens;
+use crate::registration::RegistrationRules;
+use crate::sessions::Sessions;
+use crate::sign_in::SignedIn;
+use crate::sign_in_codes::{OneTimeCodes, RedeemError};
+use crate::standings::Standings;
+use crate::token_hash;
+
+/// How long somebody may take at their provider.
+const LIFETIME: Duration = Duration::from_mins(10);
+/// How long a client's state may be.
+const MOST_STATE_CHARS: usize = 1024;
+/// Longer texts are no codes of a provider.
+const MOST_CODE_BYTES: usize = 4096;
+
+/// What a client asks for that signs in at a provider.
+#[derive(Debug, Clone, Default)]
+pub struct ProviderWish {
+    /// At which one.
+    pub provider: Option<String>,
+    /// Where it is to lead.
+    pub target: Option<String>,
+    /// What only the client can answer.
+    pub challenge: Option<String>,
+    /// How the challenge was made.
+    pub challenge_method: Option<String>,
+    /// What it wants to hear again.
+    pub state: Option<String>,
+}
+
+/// A sign-in that has begun.
+#[derive(Debug, Clone)]
+pub struct BegunAtProvider {
+    /// Where the browser goes.
+    pub url: String,
+    /// What the browser keeps, and shows when it comes back.
+    pub browser: Secret<String>,
+}
+
+/// What a provider sends a browser back with.
+#[derive(Debug, Clone, Default)]
+pub struct ProviderAnswer {
+    /// By which the sign-in is known again.
+    pub state: Option<Secret<String>>,
+    /// What can be redeemed at the provider.
+    pub code: Option<Secret<String>>,
+    /// Why there is no code.
+    pub error: Option<String>,
+    /// Who the provider says it is.
+    pub issuer: Option<String>,
+}
+
+/// What came of a sign-in at a provider.
+#[derive(Debug, Clone)]
+pub enum Arrived {
+    /// The browser goes on to where the sign-in leads, with a one-time code.
+    Onward {
+        /// Where that is.
+        url: String,
+        /// What redeems the code; nothing where a program has it.
+        verifier: Option<Secret<String>>,
+    },
+    /// The sign-in leads nowhere else.
+    Here(SignedIn),
+}
+
+/// Why a sign-in at a provider did not begin.
+#[derive(Debug, thiserror::Error)]
+pub enum BeginError {
+    /// It may not lead there.
+    #[error(transparent)]
+    Destination(#[from] DestinationError),
+    /// The state is longer than can be kept.
+    #[error("the state is too long")]
+    StateTooLong {
+        /// How many characters it may have.
+        limit: usize,
+    },
+    /// There is no such provider.
+    #[error("there is no such provider")]
+    UnknownProvider,
+    /// There is, and nobody has set it up.
+    #[error("the provider is not set up")]
+    NotConfigured,
+    /// It came to nothing before the browser left.
+    #[error(transparent)]
+    Failed(#[from] ArrivalError),
+}
+
+/// A sign-in at a provider that came to nothing.
+#[derive(Debug, thiserror::Error)]
+#[error("{why}")]
+pub struct ArrivalError {
+    /// Who waits to hear of it.
+    pub back: Option<WayBack>,
+    /// Why it did.
+    #[source]
+    pub why: ProviderSignInError,
+}
+
+/// Why somebody was not signed in by their provider's word.
+#[derive(Debug, thiserror::Error)]
+pub enum ProviderSignInError {
+    /// This browser has no such sign-in under way.
+    #[error("the browser began no such sign-in")]
+    InvalidState,
+    /// They changed their mind, or their provider does not let them.
+    #[error("the sign-in was denied at the provider")]
+    AccessDenied,
+    /// The provider does not answer.
+    #[error("the provider does not answer")]
+    ProviderUnreachable,
+    /// What the provider says is an error, or cannot be believed.
+    #[error("the provider's answer is not good")]
+    ProviderFailed,
+    /// The provider tells no address.
+    #[error("the provider tells no address")]
+    EmailMissing,
+    /// The provider does not say that the address is theirs.
+    #[error("the provider does not vouch for the address")]
+    EmailNotVerified,
+    /// The address has an account that somebody else vouches for.
+    #[error("the address has another account")]
+    EmailExists,
+    /// The operator does not let them make an account.
+    #[error("registration is closed")]
+    RegistrationClosed,
+    /// There are as many accounts as the licence allows.
+    #[error("all {limit} accounts of the licence are taken")]
+    SeatsTaken {
+        /// How many that is.
+        limit: u32,
+    },
+    /// The licence has ended, and with it that accounts are made.
+    #[error("the licence has ended")]
+    LicenceEnded,
+    /// Their account is deactivated.
+    #[error("the account is deactivated")]
+    Deactivated,
+    /// Something that is needed did not answer.
+    #[error(transparent)]
+    Unavailable(#[from] Unavailable),
+}
+
+/// What sign-in at providers is built on.
+#[derive(Clone)]
+pub struct ProviderPorts {
+    /// What speaks to providers.
+    pub providers: Arc<dyn IdentityProviders>,
+    /// Where sign-ins are kept that are at one.
+    pub flows: Arc<dyn ProviderFlows>,
+    /// Where one-time codes are kept.
+    pub codes: Arc<dyn SignInCodes>,
+    /// Whose account is whose.
+    pub known: Arc<dyn ProviderAccounts>,
+    /// Where accounts are made.
+    pub accounts: Arc<dyn AccountStore>,
+    /// How many there may be.
+    pub seats: Arc<dyn Seats>,
+    /// Whether any more may be made.
+    pub licence: Arc<dyn LicenceInForce>,
+}
+
+/// Signs people in who prove elsewhere who they are.
+#[derive(Clone)]
+pub struct ProviderSignIn {
+    providers: Arc<dyn IdentityProviders>,
+    flows: Arc<dyn ProviderFlows>,
+    people: ProviderPeople,
+    codes: OneTimeCodes,
+    sessions: Sessions,
+    /// Where browsers reach this server.
+    here: String,
+    clock: Arc<dyn Clock>,
+}
+
+impl ProviderSignIn {
+    /// Sign-in that begins its sessions with `sessions` and makes accounts by
+    /// `rules`. Browsers reach this server at `here`.
+    pub fn new(
+        ports: ProviderPorts,
+        (sessions, standings): (Sessions, Standings),
+        rules: Live<RegistrationRules>,
+        here: String,
+        clock: Arc<dyn Clock>,
+    ) -> Self {
+        let people = ProviderPeople {
+            known: ports.known,
+            accounts: Arc::clone(&ports.accounts),
+            seats: ports.seats,
+            licence: ports.licence,
+            rules,
+            clock: Arc::clone(&clock),
+        };
+        let codes = OneTimeCodes {
+            store: ports.codes,
+            accounts: ports.accounts,
+            sessions: sessions.clone(),
+            standings,
+            clock: Arc::clone(&clock),
+        };
+        let (providers, flows) = (ports.providers, ports.flows);
+        Self { providers, flows, people, codes, sessions, here, clock }
+    }
+
+    /// Sends a browser to a provider.
+    ///
+    /// Where it is to lead is judged before anything else, so that nothing
+    /// ever goes to a target that was not. A browser that comes with a cookie
+    /// keeps it: it may have more than one sign-in under way.
+    pub async fn begin(
+        &self,
+        wish: ProviderWish,
+        browser: Option<Secret<String>>,
+    ) -> Result<BegunAtProvider, BeginError> {
+        let ProviderWish { provider, target, challenge, challenge_method, state } = wish;
+        let destination =
+            Destination::of(target.as_deref(), challenge.as_deref(), challenge_method.as_deref())?;
+        if state.as_ref().is_some_and(|it| it.chars().count() > MOST_STATE_CHARS) {
+            return Err(BeginError::StateTooLong { limit: MOST_STATE_CHARS });
+        }
+        let provider = provider.as_deref().and_then(Provider::of_name);
+        let provider = provider.ok_or(BeginError::UnknownProvider)?;
+        let back = self.way_back(&destination, state.clone());
+        let leave = self.leave(provider, destination, state, browser).await;
+        match leave.map_err(|why| ArrivalError { back, why })? {
+            Some(begun) => Ok(begun),
+            None => Err(BeginError::NotConfigured),
+        }
+    }
+
+    /// Nothing where the provider is not set up.
+    async fn leave(
+        &self,
+        provider: Provider,
+        destination: Destination,
+        state: Option<String>,
+        browser: Option<Secret<String>>,
+    ) -> Result<Option<BegunAtProvider>, ProviderSignInError> {
+        let request = ProviderRequest {
+            state: refresh_tokens::fresh()?,
+            nonce: refresh_tokens::fresh()?,
+            verifier: refresh_tokens::fresh()?,
+        };
+        let url = match self.providers.authorization_url(provider, &request).await {
+            Ok(url) => url,
+            Err(ProviderError::NotConfigured) => return Ok(None),
+            Err(err) => return Err(err.into()),
+        };
+        let browser = match browser.filter(|it| token_hash::of_shown(it).is_some()) {
+            Some(known) => known,
+            None => refresh_tokens::fresh()?,
+        };
+        let ProviderRequest { state: hash, nonce, verifier } = request;
+        let new = NewProviderFlow {
+            hash: token_hash::of_ours(&hash),
+            browser: token_hash::of_ours(&browser),
+            flow: ProviderFlow { provider, destination, state, nonce, verifier },
+            expires_at: self.clock.now() + LIFETIME,
+        };
+        self.flows.put(new).await?;
+        Ok(Some(BegunAtProvider { url, browser }))
+    }
+
+    /// Takes a browser back that comes from its provider.
+    pub async fn finish(
+        &self,
+        answer: ProviderAnswer,
+        browser: Option<Secret<String>>,
+        device: Device,
+    ) -> Result<Arrived, ArrivalError> {
+        // Of a browser that began no such sign-in nobody waits to hear.
+        let flow = self.flow(&answer, browser).await;
+        let flow = flow.map_err(|why| ArrivalError { back: None, why })?;
+        let back = self.way_back(&flow.destination, flow.state.clone());
+        let arrived = self.arrive(flow, answer, device).await;
+        arrived.map_err(|why| ArrivalError { back, why })
+    }
+
+    async fn flow(
+        &self,
+        answer: &ProviderAnswer,
+        browser: Option<Secret<String>>,
+    ) -> Result<ProviderFlow, ProviderSignInError> {
+        let hash = answer.state.as_ref().and_then(token_hash::of_shown);
+        let browser = browser.as_ref().and_then(token_hash::of_shown);
+        let (Some(hash), Some(browser)) = (hash, browser) else {
+            return Err(ProviderSignInError::InvalidState);
+        };
+        let flow = self.flows.take(hash, browser, self.clock.now()).await?;
+        flow.ok_or(ProviderSignInError::InvalidState)
+    }
+
+    async fn arrive(
+        &self,
+        flow: ProviderFlow,
+        answer: ProviderAnswer,
+        device: Device,
+    ) -> Result<Arrived, ProviderSignInError> {
+        let back = self.way_back(&flow.destination, flow.state.clone());
+        let (provider, destination) = (flow.provider, flow.destination.clone());
+        let claims = self.claims(flow, answer).await?;
+        let account = self.people.welcome(provider, claims).await?;
+        let Some(back) = back else {
+            let method = SignInMethod::IdentityProvider;
+            let grant = self.sessions.start(account.user, method, device).await?;
+            return Ok(Arrived::Here(SignedIn { account, grant }));
+        };
+        let (challenge, verifier) = match destination {
+            Destination::Program { challenge, .. } => (challenge, None),
+            Destination::Page { .. } | Destination::Browser => {
+                let verifier = refresh_tokens::fresh()?;
+                (CodeChallenge::of_ours(&verifier), Some(verifier))
+            }
+        };
+        let code = self.codes.issue(account.user, challenge).await?;
+        Ok(Arrived::Onward { url: back.with(&[("code", code.expose())]), verifier })
+    }
+
+    async fn claims(
+        &self,
+        flow: ProviderFlow,
+        answer: ProviderAnswer,
+    ) -> Result<ProviderClaims, ProviderSignInError> {
+        if let Some(error) = answer.error {
+            tracing::info!(
+                provider = flow.provider.name(),
+                provider.error = %error.escape_debug().take(100).collect::<String>(),
+                "a provider refused a sign-in"
+            );
+            return Err(match error.as_str() {
+                "access_denied" => ProviderSignInError::AccessDenied,
+                _ => ProviderSignInError::ProviderFailed,
+            });
+        }
+        let code = answer.code.filter(|it| (1..=MOST_CODE_BYTES).contains(&it.expose().len()));
+        let code = ProviderCode {
+            code: code.ok_or(ProviderSignInError::ProviderFailed)?,
+            issuer: answer.issuer,
+            nonce: flow.nonce,
+            verifier: flow.verifier,
+        };
+        Ok(self.providers.exchange(flow.provider, code).await?)
+    }
+
+    /// Begins the session of whoever shows a one-time code and its verifier.
+    pub async fn redeem(
+        &self,
+        code: &Secret<String>,
+        verifier: &Secret<String>,
+        device: Device,
+    ) -> Result<SignedIn, RedeemError> {
+        self.codes.redeem(code, verifier, device).await
+    }
+
+    /// Forgets sign-ins and codes that have ended. Answers how many they were.
+    pub async fn sweep(&self) -> Result<u64, Unavailable> {
+        Ok(self.flows.sweep(self.clock.now()).await? + self.codes.sweep().await?)
+    }
+
+    fn way_back(&self, destination: &Destination, state: Option<String>) -> Option<WayBack> {
+        let target = match destination {
+            Destination::Program { url, .. } => url.clone(),
+            Destination::Page { path } => format!("{}{path}", self.here),
+            Destination::Browser => return None,
+        };
+        Some(WayBack::new(target, state))
+    }
+}
+
+impl From<ProviderError> for ProviderSignInError {
+    fn from(err: ProviderError) -> Self {
+        match err {
+            ProviderError::Unreachable => Self::ProviderUnreachable,
+            ProviderError::NotConfigured | ProviderError::Refused(_) | ProviderError::BadToken => {
+                Self::ProviderFailed
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,203 @@
+//! Beginning, coming back and redeeming, with ports that say what they are
+//! told to.
+
+use pia_kernel::{SessionId, Timestamp, UserId};
+use pia_testkit::FixedClock;
+
+use super::*;
+use crate::access_tokens::{AccessTokens, TokenNames};
+use crate::account::Account;
+use crate::ports::{
+    CodeRedemption, MockAccountStore, MockIdentityProviders, MockLicenceInForce,
+    MockProviderAccounts, MockProviderFlows, MockSeats, MockSessionStore, MockSignInCodes,
+};
+use crate::refresh_tokens::RefreshKeys;
+use crate::sessions::SessionSettings;
+use crate::signing_keys::SigningKeys;
+
+const CHALLENGE: &str = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM";
+const VERIFIER: &str = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
+
+fn secret(text: &str) -> Secret<String> {
+    Secret::new(text.to_owned())
+}
+
+#[derive(Default)]
+struct Fixture {
+    providers: MockIdentityProviders,
+    flows: MockProviderFlows,
+    codes: MockSignInCodes,
+    accounts: MockAccountStore,
+    sessions: MockSessionStore,
+}
+
+impl Fixture {
+    fn build(self) -> ProviderSignIn {
+        let clock: Arc<dyn Clock> = Arc::new(FixedClock(Timestamp::UNIX_EPOCH));
+        let keys =
+            SigningKeys { current: secret("an example of thirty-two letters"), previous: None };
+        let names = TokenNames { issuer: "issuer".to_owned(), audience: "audience".to_owned() };
+        let settings = Live::new(SessionSettings::default());
+        let access = AccessTokens::new(&keys, names, settings.clone(), Arc::clone(&clock));
+        let accounts: Arc<dyn AccountStore> = Arc::new(self.accounts);
+        let standings = Standings::new(Arc::clone(&accounts), Arc::clone(&clock));
+        let tokens = (access, RefreshKeys::derive(&keys));
+        let sessions = Sessions::new(
+            Arc::new(self.sessions),
+            standings.clone(),
+            tokens,
+            settings,
+            Arc::clone(&clock),
+        );
+        let ports = ProviderPorts {
+            providers: Arc::new(self.providers),
+            flows: Arc::new(self.flows),
+            codes: Arc::new(self.codes),
+            known: Arc::new(MockProviderAccounts::new()),
+            accounts,
+            seats: Arc::new(MockSeats::new()),
+            licence: Arc::new(MockLicenceInForce::new()),
+        };
+        let (rules, here) = (Live::new(RegistrationRules::default()), "https://pia.example");
+        ProviderSignIn::new(ports, (sessions, standings), rules, here.to_owned(), clock)
+    }
+
+    /// Where this account's code was redeemed, and may be settled or not.
+    fn redeemed(settled: bool) -> Self {
+        let mut fixture = Self::default();
+        fixture
+            .codes
+            .expect_redeem()
+            .once()
+            .returning(|_, _, _, _| Ok(CodeRedemption::Redeemed(UserId::generate())));
+        fixture.codes.expect_settle().once().returning(move |_, _| Ok(settled));
+        fixture.accounts.expect_find().returning(|user| {
+            Ok(Some(Account::local(user, "ada@example.org".to_owned(), Timestamp::UNIX_EPOCH)))
+        });
+        fixture.sessions.expect_begin().once().returning(|_, _, _, _| Ok(()));
+        fixture
+    }
+}
+
+fn wish() -> ProviderWish {
+    ProviderWish {
+        provider: Some("google".to_owned()),
+        target: Some("http://localhost:1/".to_owned()),
+        challenge: Some(CHALLENGE.to_owned()),
+        challenge_method: None,
+        state: Some("s&t".to_owned()),
+    }
+}
+
+#[tokio::test]
+async fn what_is_kept_of_a_sign_in_opens_with_what_the_browser_and_the_provider_have() {
+    let mut fixture = Fixture::default();
+    fixture
+        .providers
+        .expect_authorization_url()
+        .returning(|_, request| Ok(request.state.expose().clone()));
+    fixture.flows.expect_put().once().returning(|new| {
+        assert_eq!(new.expires_at, Timestamp::UNIX_EPOCH + Duration::from_mins(10));
+        assert_eq!(new.flow.state.as_deref(), Some("s&t"));
+        assert_ne!(new.hash, new.browser);
+        Ok(())
+    });
+
+    let begun = fixture.build().begin(wish(), None).await.unwrap();
+
+    assert_ne!(begun.url, *begun.browser.expose());
+    assert_eq!((begun.url.len(), begun.browser.expose().len()), (43, 43));
+}
+
+#[tokio::test]
+async fn a_provider_that_is_away_is_told_with_the_state_and_nothing_is_kept() {
+    let mut fixture = Fixture::default();
+    fixture.providers.expect_authorization_url().returning(|_, _| Err(ProviderError::Unreachable));
+
+    let Err(BeginError::Failed(failed)) = fixture.build().begin(wish(), None).await else {
+        panic!("it began")
+    };
+
+    assert!(matches!(failed.why, ProviderSignInError::ProviderUnreachable));
+    let url = failed.back.unwrap().with(&[("error", "e")]);
+    assert_eq!(url, "http://localhost:1/?error=e&state=s%26t");
+}
+
+#[tokio::test]
+async fn a_bad_target_is_refused_before_the_provider_is_looked_at() {
+    let wish = ProviderWish {
+        provider: Some("nobody".to_owned()),
+        target: Some("https://evil.example".to_owned()),
+        state: Some("x".repeat(5000)),
+        ..ProviderWish::default()
+    };
+
+    let outcome = Fixture::default().build().begin(wish, None).await;
+
+    assert!(matches!(outcome, Err(BeginError::Destination(DestinationError::Target))));
+}
+
+#[tokio::test]
+async fn without_state_or_cookie_nothing_is_looked_for() {
+    let token = || Some(secret(&"a".repeat(43)));
+    for (state, browser) in [
+        (None, token()),
+        (token(), None),
+        (token(), Some(secret("short"))),
+        (Some(secret("' OR 1=1 --")), token()),
+    ] {
+        let answer = ProviderAnswer { state, ..ProviderAnswer::default() };
+
+        let outcome = Fixture::default().build().finish(answer, browser, Device::default()).await;
+
+        let failed = outcome.unwrap_err();
+        assert!(matches!(failed.why, ProviderSignInError::InvalidState));
+        assert!(failed.back.is_none());
+    }
+}
+
+#[tokio::test]
+async fn a_code_that_is_settled_gives_its_session() {
+    let code = secret(&"c".repeat(43));
+
+    let signed_in =
+        Fixture::redeemed(true).build().redeem(&code, &secret(VERIFIER), Device::default()).await;
+
+    assert_eq!(signed_in.unwrap().account.email, "ada@example.org");
+}
+
+#[tokio::test]
+async fn a_code_that_was_presented_again_meanwhile_gives_a_session_that_is_over() {
+    let mut fixture = Fixture::redeemed(false);
+    fixture
+        .sessions
+        .expect_end()
+        .once()
+        .returning(|_, _, _| Ok(Some((UserId::generate(), SessionId::generate()))));
+    let code = secret(&"c".repeat(43));
+
+    let outcome = fixture.build().redeem(&code, &secret(VERIFIER), Device::default()).await;
+
+    assert!(matches!(outcome, Err(RedeemError::InvalidGrant)));
+}
+
+#[tokio::test]
+async fn what_cannot_be_a_code_never_reaches_the_store_and_a_bad_verifier_does() {
+    let sign_in = Fixture::default().build();
+    for code in ["", "short", &"ä".repeat(43)] {
+        let outcome = sign_in.redeem(&secret(code), &secret(VERIFIER), Device::default()).await;
+        assert!(matches!(outcome, Err(RedeemError::InvalidGrant)), "{code}");
+    }
+    let mut fixture = Fixture::default();
+    fixture
+        .codes
+        .expect_redeem()
+        .withf(|_, challenge, _, _| challenge.is_none())
+        .once()
+        .returning(|_, _, _, _| Ok(CodeRedemption::Refused));
+
+    let code = secret(&"c".repeat(43));
+    let outcome = fixture.build().redeem(&code, &secret("bad"), Device::default()).await;
+
+    assert!(matches!(outcome, Err(RedeemError::InvalidGrant)));
+}

@@ -1,0 +1,110 @@
+//! One-time codes, by which a program gets the tokens of a sign-in that
+//! happened in a browser.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use pia_kernel::{Clock, Effects, Secret, Timestamp, Unavailable, UserId};
+
+use crate::account::Account;
+use crate::code_challenge::CodeChallenge;
+use crate::device::Device;
+use crate::ports::{
+    AccountStore, CodeRedemption, NewSignInCode, SignInCodes, SignInMethod, TokenHash,
+};
+use crate::refresh_tokens;
+use crate::sessions::Sessions;
+use crate::sign_in::SignedIn;
+use crate::standings::Standings;
+use crate::token_hash;
+
+/// How long a code is good.
+const LIFETIME: Duration = Duration::from_mins(2);
+
+/// Why a code gave no session. It is not told which half was wrong.
+#[derive(Debug, thiserror::Error)]
+pub enum RedeemError {
+    /// The code or its verifier is not good, or no longer.
+    #[error("the code is not good")]
+    InvalidGrant,
+    /// Something that is needed did not answer.
+    #[error(transparent)]
+    Unavailable(#[from] Unavailable),
+}
+
+/// One-time codes: each good for two minutes and one try.
+///
+/// A code that is presented twice may have been stolen, so the second try ends
+/// what the first one gave (RFC 6749, 4.1.2), also where both come at once:
+/// then nobody is signed in.
+#[derive(Clone)]
+pub(crate) struct OneTimeCodes {
+    pub(crate) store: Arc<dyn SignInCodes>,
+    pub(crate) accounts: Arc<dyn AccountStore>,
+    pub(crate) sessions: Sessions,
+    pub(crate) standings: Standings,
+    pub(crate) clock: Arc<dyn Clock>,
+}
+
+impl OneTimeCodes {
+    /// A code for whoever can answer the challenge.
+    pub(crate) async fn issue(
+        &self,
+        user: UserId,
+        challenge: CodeChallenge,
+    ) -> Result<Secret<String>, Unavailable> {
+        let code = refresh_tokens::fresh()?;
+        let hash = token_hash::of_ours(&code);
+        let expires_at = self.clock.now() + LIFETIME;
+        self.store.put(NewSignInCode { hash, user, challenge, expires_at }).await?;
+        Ok(code)
+    }
+
+    /// Begins the session of whoever shows the code and its verifier.
+    pub(crate) async fn redeem(
+        &self,
+        code: &Secret<String>,
+        verifier: &Secret<String>,
+        device: Device,
+    ) -> Result<SignedIn, RedeemError> {
+        let hash = token_hash::of_shown(code).ok_or(RedeemError::InvalidGrant)?;
+        let challenge = CodeChallenge::of(verifier);
+        let presented = self.store.redeem(hash, challenge, self.clock.now(), replayed).await?;
+        let user = match presented {
+            CodeRedemption::Redeemed(user) => user,
+            CodeRedemption::Refused => return Err(RedeemError::InvalidGrant),
+            CodeRedemption::Replayed(user) => {
+                self.standings.forget_user(user);
+                return Err(RedeemError::InvalidGrant);
+            }
+        };
+        let account = self.accounts.find(user).await?.ok_or(RedeemError::InvalidGrant)?;
+        self.begin(hash, account, device).await
+    }
+
+    /// The session is there before the code says so, and its tokens are given
+    /// out after: whoever presents the code meanwhile finds one or the other.
+    async fn begin(
+        &self,
+        hash: TokenHash,
+        account: Account,
+        device: Device,
+    ) -> Result<SignedIn, RedeemError> {
+        let method = SignInMethod::IdentityProvider;
+        let grant = self.sessions.start(account.user, method, device).await?;
+        if self.store.settle(hash, grant.session).await? {
+            return Ok(SignedIn { account, grant });
+        }
+        self.sessions.end(&grant.refresh).await?;
+        Err(RedeemError::InvalidGrant)
+    }
+
+    pub(crate) async fn sweep(&self) -> Result<u64, Unavailable> {
+        self.store.sweep(self.clock.now()).await
+    }
+}
+
+/// What goes with the end of a session whose code someone else may hold.
+fn replayed(user: UserId, at: Timestamp) -> Effects {
+    Effects::about(at, user, "session.code_replayed")
+}

@@ -1,0 +1,42 @@
+//! What is kept of random tokens that nobody could guess.
+
+use pia_kernel::Secret;
+use ring::digest;
+
+use crate::ports::TokenHash;
+
+/// How long our random tokens are, as they are told.
+const CHARS: usize = 43;
+
+/// The plain SHA-256 of a token that we made: it needs no key, as there is
+/// nothing to guess.
+pub(crate) fn of_ours(token: &Secret<String>) -> TokenHash {
+    let mut hash = [0; 32];
+    hash.copy_from_slice(digest::digest(&digest::SHA256, token.expose().as_bytes()).as_ref());
+    TokenHash(hash)
+}
+
+/// The same of one that was shown to us; nothing for a text that cannot be
+/// one.
+pub(crate) fn of_shown(token: &Secret<String>) -> Option<TokenHash> {
+    let text = token.expose().as_bytes();
+    let plain = |it: &u8| it.is_ascii_alphanumeric() || b"-_".contains(it);
+    (text.len() == CHARS && text.iter().all(plain)).then(|| of_ours(token))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::refresh_tokens;
+
+    #[test]
+    fn only_what_may_be_a_token_of_ours_has_a_hash() {
+        let token = refresh_tokens::fresh().unwrap();
+        let text = |it: &str| of_shown(&Secret::new(it.to_owned()));
+
+        assert_eq!(of_shown(&token), Some(of_ours(&token)));
+        for other in ["", &token.expose()[1..], &format!("{}a", token.expose()), &"ä".repeat(43)] {
+            assert_eq!(text(other), None, "{other}");
+        }
+    }
+}
