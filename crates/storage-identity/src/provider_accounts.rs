@@ -1,0 +1,68 @@
+//! Whom identity providers know accounts' owners as, in SQL.
+
+use async_trait::async_trait;
+use diesel::dsl::exists;
+use diesel::prelude::*;
+use diesel_async::RunQueryDsl;
+use pia_identity::{
+    Credentials, KnownAccount, Provider, ProviderAccounts, ProviderIdentity, fold_email,
+};
+use pia_kernel::Unavailable;
+use pia_storage::schema::{accounts, provider_identities as identities};
+use pia_storage::{Database, DbError, on_conn};
+
+use crate::accounts::AccountRow;
+
+/// Accounts of providers in SQL.
+#[derive(Debug, Clone)]
+pub struct SqlProviderAccounts {
+    db: Database,
+}
+
+impl SqlProviderAccounts {
+    /// Those kept in `db`.
+    pub fn new(db: Database) -> Self {
+        Self { db }
+    }
+
+    async fn known(
+        &self,
+        by: Provider,
+        identity: &ProviderIdentity,
+    ) -> Result<Option<KnownAccount>, DbError> {
+        let same = identities::provider
+            .eq(by.name())
+            .and(identities::issuer.eq(&identity.issuer))
+            .and(identities::subject.eq(&identity.subject));
+        let owner = identities::table.filter(same).select(identities::user_id);
+        let account = accounts::table.filter(accounts::id.eq_any(owner));
+        let found: Option<(AccountRow, bool)> = on_conn!(self.db.reader(), |conn| {
+            let columns = (AccountRow::as_select(), accounts::deactivated_at.is_null());
+            account.select(columns).first(conn).await.optional()?
+        });
+        let Some((row, active)) = found else { return Ok(None) };
+        let Credentials { account, .. } = row.try_into()?;
+        Ok(Some(if active { KnownAccount::Active(account) } else { KnownAccount::Deactivated }))
+    }
+
+    async fn taken(&self, email: &str) -> Result<bool, DbError> {
+        let same = accounts::table.filter(accounts::email_folded.eq(fold_email(email)));
+        let taken = diesel::select(exists(same));
+        on_conn!(self.db.reader(), |conn| Ok(taken.get_result(conn).await?))
+    }
+}
+
+#[async_trait]
+impl ProviderAccounts for SqlProviderAccounts {
+    async fn find(
+        &self,
+        provider: Provider,
+        identity: &ProviderIdentity,
+    ) -> Result<Option<KnownAccount>, Unavailable> {
+        Ok(self.known(provider, identity).await?)
+    }
+
+    async fn has_address(&self, email: &str) -> Result<bool, Unavailable> {
+        Ok(self.taken(email).await?)
+    }
+}

@@ -1,0 +1,130 @@
+//! One-time codes in SQL.
+
+use async_trait::async_trait;
+use diesel::dsl::exists;
+use diesel::prelude::*;
+use diesel_async::RunQueryDsl;
+use pia_identity::{
+    CodeChallenge, CodeRedemption, NewSignInCode, ReplayEffects, SignInCodes, TokenHash,
+};
+use pia_kernel::{SessionId, Timestamp, Unavailable, UserId};
+use pia_storage::schema::sign_in_codes::{self as codes, burned_at, expires_at, session_id};
+use pia_storage::schema::{accounts, sessions};
+use pia_storage::{Database, DbError, DbInstant, DbUid, WriteEffects, in_tx, on_conn};
+
+/// One-time codes in SQL.
+///
+/// A code that was redeemed stays with the session that it gave, until it ends
+/// or is presented again. One that was refused is deleted, and so is one that
+/// was presented again: nothing more can come of either.
+#[derive(Debug, Clone)]
+pub struct SqlSignInCodes {
+    db: Database,
+}
+
+/// Whose a code is, what answers it, when it ends, and whether and for which
+/// session it was redeemed.
+type CodeRow = (DbUid, Vec<u8>, DbInstant, Option<DbInstant>, Option<DbUid>);
+
+impl SqlSignInCodes {
+    /// The codes kept in `db`.
+    pub fn new(db: Database) -> Self {
+        Self { db }
+    }
+
+    async fn add(&self, new: &NewSignInCode) -> Result<(), DbError> {
+        let row = (
+            codes::hash.eq(new.hash.0.to_vec()),
+            codes::user_id.eq(DbUid(new.user.0)),
+            codes::challenge.eq(new.challenge.0.to_vec()),
+            expires_at.eq(DbInstant(new.expires_at)),
+        );
+        let insert = diesel::insert_into(codes::table).values(row);
+        on_conn!(self.db.writer(), |conn| insert.execute(conn).await?);
+        Ok(())
+    }
+
+    async fn present(
+        &self,
+        hash: TokenHash,
+        answer: Option<CodeChallenge>,
+        at: Timestamp,
+        if_replayed: ReplayEffects,
+    ) -> Result<CodeRedemption, DbError> {
+        let (hash, now) = (hash.0.to_vec(), DbInstant(at));
+        in_tx!(self.db, async |conn| -> Result<CodeRedemption, DbError> {
+            // The code's row is locked by the first statement, so that what
+            // follows is serial for the code, settling it included.
+            let code = diesel::update(codes::table.find(&hash)).set(expires_at.eq(expires_at));
+            let code = code.returning((
+                codes::user_id,
+                codes::challenge,
+                expires_at,
+                burned_at,
+                session_id,
+            ));
+            let found: Option<CodeRow> = code.get_result(conn).await.optional()?;
+            let Some((user, challenge, end, burned, session)) = found else {
+                return Ok(CodeRedemption::Refused);
+            };
+
+            let answers = answer.is_some_and(|it| it.0[..] == challenge[..]);
+            let active = accounts::table.find(user).filter(accounts::deactivated_at.is_null());
+            if burned.is_none()
+                && answers
+                && end.0 > at
+                && diesel::select(exists(active)).get_result::<bool>(conn).await?
+            {
+                let burn = diesel::update(codes::table.find(&hash)).set(burned_at.eq(now));
+                burn.execute(conn).await?;
+                return Ok(CodeRedemption::Redeemed(UserId(user.0)));
+            }
+
+            diesel::delete(codes::table.find(&hash)).execute(conn).await?;
+            if burned.is_none() {
+                return Ok(CodeRedemption::Refused);
+            }
+            if let Some(session) = session {
+                diesel::delete(sessions::table.find(session)).execute(conn).await?;
+            }
+            conn.write_effects(&self.db, &if_replayed(UserId(user.0), at)).await?;
+            Ok(CodeRedemption::Replayed(UserId(user.0)))
+        })
+    }
+
+    async fn record(&self, hash: TokenHash, session: SessionId) -> Result<bool, DbError> {
+        let burned = codes::table.find(hash.0.to_vec()).filter(burned_at.is_not_null());
+        let record = diesel::update(burned).set(session_id.eq(DbUid(session.0)));
+        on_conn!(self.db.writer(), |conn| Ok(record.execute(conn).await? == 1))
+    }
+
+    async fn forget(&self, now: Timestamp) -> Result<usize, DbError> {
+        let over = codes::table.filter(expires_at.le(DbInstant(now)));
+        on_conn!(self.db.writer(), |conn| Ok(diesel::delete(over).execute(conn).await?))
+    }
+}
+
+#[async_trait]
+impl SignInCodes for SqlSignInCodes {
+    async fn put(&self, new: NewSignInCode) -> Result<(), Unavailable> {
+        Ok(self.add(&new).await?)
+    }
+
+    async fn redeem(
+        &self,
+        hash: TokenHash,
+        challenge: Option<CodeChallenge>,
+        at: Timestamp,
+        if_replayed: ReplayEffects,
+    ) -> Result<CodeRedemption, Unavailable> {
+        Ok(self.present(hash, challenge, at, if_replayed).await?)
+    }
+
+    async fn settle(&self, hash: TokenHash, session: SessionId) -> Result<bool, Unavailable> {
+        Ok(self.record(hash, session).await?)
+    }
+
+    async fn sweep(&self, now: Timestamp) -> Result<u64, Unavailable> {
+        Ok(self.forget(now).await? as u64)
+    }
+}

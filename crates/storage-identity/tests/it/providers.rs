@@ -1,0 +1,215 @@
+//! Sign-ins that are at a provider, and whom providers know accounts' owners as.
+
+use std::time::Duration;
+
+use diesel::prelude::*;
+use diesel_async::RunQueryDsl;
+use futures_util::future::join_all;
+use pia_identity::{
+    Account, AccountStore, CodeChallenge, Destination, KnownAccount, NewAccount, NewProviderFlow,
+    Provider, ProviderAccounts, ProviderFlow, ProviderFlows, ProviderIdentity, Registered,
+    TokenHash,
+};
+use pia_kernel::{Effects, Secret, UserId};
+use pia_storage::schema::provider_flows;
+use pia_storage::{Database, DbError, on_conn};
+use pia_storage_identity::{SqlAccounts, SqlProviderAccounts, SqlProviderFlows};
+
+use crate::people::{START, deactivate, person, remove};
+
+pia_testkit::contract! {
+    a_sign_in_goes_on_as_it_was_put_down,
+    a_sign_in_is_taken_once_by_many_at_once,
+    another_browser_takes_nothing_and_takes_nothing_away,
+    a_sign_in_that_ended_is_not_taken_and_is_swept,
+    nothing_of_a_sign_in_is_kept_in_plain,
+    an_account_is_found_by_provider_issuer_and_subject_alone,
+    an_address_is_taken_in_any_case_and_by_a_deactivated_account_too,
+    of_many_accounts_of_one_identity_one_is_stored,
+    an_identity_goes_with_its_account,
+}
+
+const STATE: TokenHash = TokenHash([1; 32]);
+const BROWSER: TokenHash = TokenHash([2; 32]);
+const LIFETIME: Duration = Duration::from_mins(10);
+
+fn flow() -> ProviderFlow {
+    ProviderFlow {
+        provider: Provider::EntraId,
+        destination: Destination::Program {
+            url: "http://localhost:1/".to_owned(),
+            challenge: CodeChallenge([7; 32]),
+        },
+        state: Some("canary-of-the-client".to_owned()),
+        nonce: Secret::new("canary-nonce".to_owned()),
+        verifier: Secret::new("canary-verifier".to_owned()),
+    }
+}
+
+async fn put(db: &Database, hash: TokenHash) -> SqlProviderFlows {
+    let flows = SqlProviderFlows::new(db.clone());
+    let expires_at = START + LIFETIME;
+    let new = NewProviderFlow { hash, browser: BROWSER, flow: flow(), expires_at };
+    flows.put(new).await.unwrap();
+    flows
+}
+
+async fn a_sign_in_goes_on_as_it_was_put_down(db: Database) {
+    let flows = put(&db, STATE).await;
+
+    let taken = flows.take(STATE, BROWSER, START).await.unwrap().unwrap();
+
+    let meant = flow();
+    assert_eq!(
+        (taken.provider, taken.destination, taken.state),
+        (meant.provider, meant.destination, meant.state)
+    );
+    assert!(taken.nonce.is("canary-nonce") && taken.verifier.is("canary-verifier"));
+    for destination in [Destination::Browser, Destination::Page { path: "/admin".to_owned() }] {
+        let flow = ProviderFlow { destination: destination.clone(), state: None, ..flow() };
+        let new =
+            NewProviderFlow { hash: STATE, browser: BROWSER, flow, expires_at: START + LIFETIME };
+        flows.put(new).await.unwrap();
+
+        let taken = flows.take(STATE, BROWSER, START).await.unwrap().unwrap();
+
+        assert_eq!((taken.destination, taken.state), (destination, None));
+    }
+}
+
+async fn a_sign_in_is_taken_once_by_many_at_once(db: Database) {
+    let flows = put(&db, STATE).await;
+
+    let all = join_all((0..64).map(|_| flows.take(STATE, BROWSER, START))).await;
+
+    assert_eq!(all.into_iter().filter(|it| it.as_ref().unwrap().is_some()).count(), 1);
+}
+
+async fn another_browser_takes_nothing_and_takes_nothing_away(db: Database) {
+    let flows = put(&db, STATE).await;
+
+    let other = flows.take(STATE, TokenHash([3; 32]), START).await.unwrap();
+    let unknown = flows.take(BROWSER, STATE, START).await.unwrap();
+
+    assert!(other.is_none() && unknown.is_none());
+    assert!(flows.take(STATE, BROWSER, START).await.unwrap().is_some());
+}
+
+async fn a_sign_in_that_ended_is_not_taken_and_is_swept(db: Database) {
+    let flows = put(&db, STATE).await;
+
+    let late = flows.take(STATE, BROWSER, START + LIFETIME).await.unwrap();
+
+    assert!(late.is_none());
+    assert_eq!(flows.sweep(START + LIFETIME - Duration::from_micros(1)).await.unwrap(), 0);
+    assert_eq!(flows.sweep(START + LIFETIME).await.unwrap(), 1);
+}
+
+async fn nothing_of_a_sign_in_is_kept_in_plain(db: Database) {
+    let (first, second) = (STATE, TokenHash([9; 32]));
+    put(&db, first).await;
+    put(&db, second).await;
+
+    let rows = provider_flows::table.select(provider_flows::sealed);
+    let kept: Result<Vec<Vec<u8>>, DbError> =
+        async { on_conn!(db.reader(), |conn| Ok(rows.load(conn).await?)) }.await;
+    let kept = kept.unwrap();
+
+    assert_eq!(kept.len(), 2);
+    assert!(!kept.concat().windows(6).any(|it| it == b"canary"));
+    // A row that was moved to where another stood opens there no more.
+    let stolen = kept[0].clone();
+    let update = diesel::update(provider_flows::table).set(provider_flows::sealed.eq(stolen));
+    let moved: Result<usize, DbError> =
+        async { on_conn!(db.writer(), |conn| Ok(update.execute(conn).await?)) }.await;
+    assert_eq!(moved.unwrap(), 2);
+    let flows = SqlProviderFlows::new(db);
+    let opened = [
+        flows.take(first, BROWSER, START).await.unwrap().is_some(),
+        flows.take(second, BROWSER, START).await.unwrap().is_some(),
+    ];
+    assert_eq!(opened.into_iter().filter(|it| *it).count(), 1);
+}
+
+fn identity(issuer: &str, subject: &str) -> ProviderIdentity {
+    ProviderIdentity { issuer: issuer.to_owned(), subject: subject.to_owned() }
+}
+
+fn newcomer(email: &str, identity: ProviderIdentity) -> NewAccount {
+    let account = Account::local(UserId::generate(), email.to_owned(), START);
+    let account = Account {
+        provider: Provider::Google.name().to_owned(),
+        email_verified_at: Some(START),
+        ..account
+    };
+    NewAccount {
+        account,
+        password_hash: None,
+        identity: Some(identity),
+        verification: None,
+        invitation: None,
+    }
+}
+
+/// Somebody whom Google knows.
+async fn known(db: &Database) -> (Account, SqlProviderAccounts) {
+    let new = newcomer("ada@example.org", identity("https://issuer", "ada"));
+    let account = new.account.clone();
+    let accounts = SqlAccounts::new(db.clone());
+    let stored = accounts.register(new, None, Effects::default()).await.unwrap();
+    assert_eq!(stored, Registered::Stored);
+    (account, SqlProviderAccounts::new(db.clone()))
+}
+
+async fn an_account_is_found_by_provider_issuer_and_subject_alone(db: Database) {
+    let (account, accounts) = known(&db).await;
+    let find = async |provider, issuer, subject| {
+        accounts.find(provider, &identity(issuer, subject)).await.unwrap()
+    };
+
+    let found = find(Provider::Google, "https://issuer", "ada").await;
+    let others = [
+        find(Provider::Oidc, "https://issuer", "ada").await,
+        find(Provider::Google, "https://other", "ada").await,
+        find(Provider::Google, "https://issuer", "Ada").await,
+        find(Provider::Google, "https://issuer", "ada ").await,
+    ];
+    deactivate(&db, account.user).await;
+    let after = find(Provider::Google, "https://issuer", "ada").await;
+
+    assert_eq!(found, Some(KnownAccount::Active(account)));
+    assert_eq!(others, [None, None, None, None]);
+    assert_eq!(after, Some(KnownAccount::Deactivated));
+}
+
+async fn an_address_is_taken_in_any_case_and_by_a_deactivated_account_too(db: Database) {
+    let (_, accounts) = known(&db).await;
+    let gone = person(&db, "gone@example.org").await;
+    deactivate(&db, gone).await;
+
+    assert!(accounts.has_address(" ADA@Example.org").await.unwrap());
+    assert!(accounts.has_address("Gone@example.org").await.unwrap());
+    assert!(!accounts.has_address("bob@example.org").await.unwrap());
+}
+
+async fn of_many_accounts_of_one_identity_one_is_stored(db: Database) {
+    let accounts = SqlAccounts::new(db);
+
+    let all = (0..32).map(|_| {
+        let new = newcomer("ada@example.org", identity("https://issuer", "ada"));
+        accounts.register(new, None, Effects::default())
+    });
+    let all: Vec<_> = join_all(all).await.into_iter().map(Result::unwrap).collect();
+
+    assert_eq!(all.iter().filter(|it| **it == Registered::Stored).count(), 1);
+    assert_eq!(all.iter().filter(|it| **it == Registered::EmailTaken).count(), 31);
+}
+
+async fn an_identity_goes_with_its_account(db: Database) {
+    let (account, accounts) = known(&db).await;
+
+    remove(&db, account.user).await;
+
+    let found = accounts.find(Provider::Google, &identity("https://issuer", "ada")).await;
+    assert_eq!(found.unwrap(), None);
+}

@@ -1,0 +1,177 @@
+//! One-time codes.
+
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use pia_identity::{
+    CodeChallenge, CodeRedemption, NewSignInCode, SessionStore, SignInCodes, TokenHash,
+};
+use pia_kernel::{Effects, SessionId, Timestamp, UserId};
+use pia_storage::Database;
+use pia_storage_identity::{SqlSessions, SqlSignInCodes};
+
+use crate::people::{START, audited, deactivate, new_session, person, remove};
+
+pia_testkit::contract! {
+    a_code_is_redeemed_by_its_challenge_in_time,
+    any_try_that_fails_burns_the_code,
+    presented_again_a_code_ends_the_session_that_it_gave_and_no_other,
+    presented_again_before_it_is_settled_a_code_gives_nothing,
+    of_many_presentations_at_once_one_is_redeemed_and_gives_nothing,
+    of_many_settled_at_once_no_session_outlives_a_replay,
+    a_deactivated_account_redeems_nothing,
+    codes_that_ended_are_swept,
+    codes_go_with_their_account,
+}
+
+const CODE: TokenHash = TokenHash([1; 32]);
+const CHALLENGE: CodeChallenge = CodeChallenge([2; 32]);
+const LIFETIME: Duration = Duration::from_mins(2);
+
+async fn issued(db: &Database) -> (UserId, SqlSignInCodes) {
+    let user = person(db, "ada@example.org").await;
+    let codes = SqlSignInCodes::new(db.clone());
+    put(&codes, user, CODE).await;
+    (user, codes)
+}
+
+async fn put(codes: &SqlSignInCodes, user: UserId, hash: TokenHash) {
+    let new = NewSignInCode { hash, user, challenge: CHALLENGE, expires_at: START + LIFETIME };
+    codes.put(new).await.unwrap();
+}
+
+fn replayed(user: UserId, at: Timestamp) -> Effects {
+    Effects::about(at, user, "replayed")
+}
+
+async fn present(codes: &SqlSignInCodes, at: Timestamp) -> CodeRedemption {
+    codes.redeem(CODE, Some(CHALLENGE), at, replayed).await.unwrap()
+}
+
+/// A session that the code gave.
+async fn session(db: &Database, user: UserId, token: u8) -> SessionId {
+    let new = new_session(user, TokenHash([token; 32]), START);
+    let session = new.session;
+    let sessions = SqlSessions::new(db.clone());
+    sessions.begin(new, 100, Effects::default(), |_, _| Effects::default()).await.unwrap();
+    session
+}
+
+async fn is_live(db: &Database, token: u8) -> bool {
+    SqlSessions::new(db.clone()).session_of(TokenHash([token; 32])).await.unwrap().is_some()
+}
+
+async fn a_code_is_redeemed_by_its_challenge_in_time(db: Database) {
+    let (user, codes) = issued(&db).await;
+
+    let redeemed = present(&codes, START + LIFETIME - Duration::from_micros(1)).await;
+
+    assert_eq!(redeemed, CodeRedemption::Redeemed(user));
+    assert!(codes.settle(CODE, session(&db, user, 9).await).await.unwrap());
+    assert!(is_live(&db, 9).await);
+}
+
+async fn any_try_that_fails_burns_the_code(db: Database) {
+    let (user, codes) = issued(&db).await;
+
+    for (challenge, at) in
+        [(None, START), (Some(CodeChallenge([3; 32])), START), (Some(CHALLENGE), START + LIFETIME)]
+    {
+        let failed = codes.redeem(CODE, challenge, at, replayed).await.unwrap();
+        let after = present(&codes, START).await;
+
+        assert_eq!((failed, after), (CodeRedemption::Refused, CodeRedemption::Refused));
+        assert!(!codes.settle(CODE, SessionId::generate()).await.unwrap());
+        put(&codes, user, CODE).await;
+    }
+    assert_eq!(audited(&db, user, "replayed").await, 0);
+}
+
+async fn presented_again_a_code_ends_the_session_that_it_gave_and_no_other(db: Database) {
+    let (user, codes) = issued(&db).await;
+    present(&codes, START).await;
+    codes.settle(CODE, session(&db, user, 9).await).await.unwrap();
+    session(&db, user, 10).await;
+
+    // Long after, and with nothing that answers it.
+    let again = codes.redeem(CODE, None, START + LIFETIME * 2, replayed).await.unwrap();
+
+    assert_eq!(again, CodeRedemption::Replayed(user));
+    assert_eq!((is_live(&db, 9).await, is_live(&db, 10).await), (false, true));
+    assert_eq!(audited(&db, user, "replayed").await, 1);
+    assert_eq!(present(&codes, START).await, CodeRedemption::Refused);
+}
+
+async fn presented_again_before_it_is_settled_a_code_gives_nothing(db: Database) {
+    let (user, codes) = issued(&db).await;
+    present(&codes, START).await;
+
+    let again = present(&codes, START).await;
+
+    assert_eq!(again, CodeRedemption::Replayed(user));
+    assert!(!codes.settle(CODE, SessionId::generate()).await.unwrap());
+}
+
+async fn of_many_presentations_at_once_one_is_redeemed_and_gives_nothing(db: Database) {
+    let (user, codes) = issued(&db).await;
+
+    let all = join_all((0..64).map(|_| present(&codes, START))).await;
+
+    let count = |what| all.iter().filter(|it| **it == what).count();
+    assert_eq!(count(CodeRedemption::Redeemed(user)), 1);
+    assert_eq!(count(CodeRedemption::Replayed(user)), 1);
+    assert_eq!(count(CodeRedemption::Refused), 62);
+    assert!(!codes.settle(CODE, SessionId::generate()).await.unwrap());
+}
+
+async fn of_many_settled_at_once_no_session_outlives_a_replay(db: Database) {
+    let user = person(&db, "ada@example.org").await;
+    let codes = SqlSignInCodes::new(db.clone());
+    let (codes, db) = (&codes, &db);
+
+    // Each code is settled while it is presented again.
+    let all = (100..132).map(|it| async move {
+        let hash = TokenHash([it; 32]);
+        put(codes, user, hash).await;
+        let first = codes.redeem(hash, Some(CHALLENGE), START, replayed).await.unwrap();
+        assert_eq!(first, CodeRedemption::Redeemed(user));
+        let session = session(db, user, it).await;
+        let (settled, again) = futures_util::join!(
+            codes.settle(hash, session),
+            codes.redeem(hash, Some(CHALLENGE), START, replayed)
+        );
+        assert_eq!(again.unwrap(), CodeRedemption::Replayed(user));
+        (settled.unwrap(), is_live(db, it).await)
+    });
+    let all = join_all(all).await;
+
+    // What was settled was ended; the rest is for its owner to end.
+    assert!(all.iter().all(|(settled, live)| *settled != *live), "{all:?}");
+}
+
+async fn a_deactivated_account_redeems_nothing(db: Database) {
+    let (user, codes) = issued(&db).await;
+    deactivate(&db, user).await;
+
+    assert_eq!(present(&codes, START).await, CodeRedemption::Refused);
+}
+
+async fn codes_that_ended_are_swept(db: Database) {
+    let (user, codes) = issued(&db).await;
+    let later = TokenHash([5; 32]);
+    let expires_at = START + LIFETIME * 2;
+    codes.put(NewSignInCode { hash: later, user, challenge: CHALLENGE, expires_at }).await.unwrap();
+
+    assert_eq!(codes.sweep(START + LIFETIME).await.unwrap(), 1);
+
+    let kept = codes.redeem(later, Some(CHALLENGE), START, replayed).await.unwrap();
+    assert_eq!(kept, CodeRedemption::Redeemed(user));
+}
+
+async fn codes_go_with_their_account(db: Database) {
+    let (user, codes) = issued(&db).await;
+
+    remove(&db, user).await;
+
+    assert_eq!(present(&codes, START).await, CodeRedemption::Refused);
+}
