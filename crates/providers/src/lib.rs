@@ -1,1 +1,16 @@
 //! Identity providers, spoken to by OpenID Connect.
+
+mod settings;
+
+mod providers;
+
+mod client;
+mod discovery;
+mod token;
+mod user_info;
+
+mod http;
+
+pub use http::SetupError;
+pub use providers::OpenIdProviders;
+pub use settings::{IssuerRule, ProviderSettings, ProvidersSettings};

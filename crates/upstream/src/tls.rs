@@ -38,7 +38,8 @@ impl Tls {
         Ok(Self(config))
     }
 
-    pub(crate) fn config(&self) -> ClientConfig {
+    /// The same for clients of other kinds.
+    pub fn config(&self) -> ClientConfig {
         self.0.clone()
     }
 }

@@ -1,0 +1,170 @@
+//! openidconnect's client, as one provider is spoken to.
+
+use openidconnect::core::{
+    CoreAuthDisplay, CoreAuthPrompt, CoreErrorResponseType, CoreGenderClaim, CoreJsonWebKey,
+    CoreJweContentEncryptionAlgorithm, CoreJwsSigningAlgorithm, CoreResponseType,
+    CoreRevocableToken, CoreRevocationErrorResponse, CoreTokenIntrospectionResponse, CoreTokenType,
+};
+use openidconnect::{
+    AdditionalClaims, AuthType, AuthUrl, AuthenticationFlow, AuthorizationCode, ClientId,
+    ClientSecret, CsrfToken, EmptyExtraTokenFields, EndpointNotSet, EndpointSet, IdToken,
+    IdTokenClaims, IdTokenFields, IssuerUrl, Nonce, PkceCodeChallenge, PkceCodeVerifier,
+    RedirectUrl, RequestTokenError, Scope, StandardErrorResponse, StandardTokenResponse, TokenUrl,
+};
+use pia_identity::{ProviderError, ProviderRequest};
+use pia_kernel::Secret;
+use serde::{Deserialize, Serialize};
+
+use crate::discovery::Known;
+use crate::http::{Http, HttpError};
+use crate::settings::ProviderSettings;
+
+/// What Microsoft adds to the claims there are.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct TenantClaims {
+    /// The tenant that the token's issuer stands for.
+    pub(crate) tid: Option<String>,
+}
+
+impl AdditionalClaims for TenantClaims {}
+
+pub(crate) type Claims = IdTokenClaims<TenantClaims, CoreGenderClaim>;
+pub(crate) type SignedToken = IdToken<
+    TenantClaims,
+    CoreGenderClaim,
+    CoreJweContentEncryptionAlgorithm,
+    CoreJwsSigningAlgorithm,
+>;
+pub(crate) type Tokens = StandardTokenResponse<
+    IdTokenFields<
+        TenantClaims,
+        EmptyExtraTokenFields,
+        CoreGenderClaim,
+        CoreJweContentEncryptionAlgorithm,
+        CoreJwsSigningAlgorithm,
+    >,
+    CoreTokenType,
+>;
+type Refusal = StandardErrorResponse<CoreErrorResponseType>;
+
+/// With an address to sign in at and one to redeem codes at.
+type Ready = openidconnect::Client<
+    TenantClaims,
+    CoreAuthDisplay,
+    CoreGenderClaim,
+    CoreJweContentEncryptionAlgorithm,
+    CoreJsonWebKey,
+    CoreAuthPrompt,
+    Refusal,
+    Tokens,
+    CoreTokenIntrospectionResponse,
+    CoreRevocableToken,
+    CoreRevocationErrorResponse,
+    EndpointSet,
+    EndpointNotSet,
+    EndpointNotSet,
+    EndpointNotSet,
+    EndpointSet,
+    EndpointNotSet,
+>;
+
+/// One provider, to be spoken to.
+pub(crate) struct Client(Ready);
+
+impl Client {
+    pub(crate) fn new(
+        settings: &ProviderSettings,
+        known: &Known,
+        callback: &str,
+    ) -> Result<Self, ProviderError> {
+        let unusable = |_| ProviderError::Unreachable;
+        let metadata = &known.metadata;
+        // The issuer is looked at with the token, where its tenant is known.
+        let issuer = IssuerUrl::new(settings.authority.clone()).map_err(unusable)?;
+        let client = openidconnect::Client::new(
+            ClientId::new(settings.client_id.clone()),
+            issuer,
+            known.keys.clone(),
+        );
+        let mut client = client
+            .set_auth_uri(AuthUrl::new(metadata.authorization_endpoint.clone()).map_err(unusable)?)
+            .set_token_uri(TokenUrl::new(metadata.token_endpoint.clone()).map_err(unusable)?)
+            .set_redirect_uri(RedirectUrl::new(callback.to_owned()).map_err(unusable)?)
+            .set_auth_type(auth_type(&metadata.token_endpoint_auth_methods_supported));
+        if let Some(secret) = &settings.client_secret {
+            client = client.set_client_secret(ClientSecret::new(secret.expose().clone()));
+        }
+        Ok(Self(client))
+    }
+
+    /// Where a browser signs in.
+    pub(crate) fn authorization_url(
+        &self,
+        settings: &ProviderSettings,
+        request: &ProviderRequest,
+    ) -> String {
+        let (state, nonce) = (request.state.expose().clone(), request.nonce.expose().clone());
+        let verifier = PkceCodeVerifier::new(request.verifier.expose().clone());
+        let request = self.0.authorize_url(
+            AuthenticationFlow::<CoreResponseType>::AuthorizationCode,
+            || CsrfToken::new(state),
+            || Nonce::new(nonce),
+        );
+        // That one is asked for already.
+        let scopes = settings.scopes.iter().filter(|it| *it != "openid");
+        let scopes = scopes.cloned().map(Scope::new);
+        let challenge = PkceCodeChallenge::from_code_verifier_sha256(&verifier);
+        let (url, ..) = request.add_scopes(scopes).set_pkce_challenge(challenge).url();
+        url.into()
+    }
+
+    /// What a provider gives for a code.
+    pub(crate) async fn redeem(
+        &self,
+        http: &Http,
+        code: &Secret<String>,
+        verifier: &Secret<String>,
+    ) -> Result<Tokens, ProviderError> {
+        self.0
+            .exchange_code(AuthorizationCode::new(code.expose().clone()))
+            .set_pkce_verifier(PkceCodeVerifier::new(verifier.expose().clone()))
+            .request_async(http)
+            .await
+            .map_err(|err| told(&err))
+    }
+}
+
+/// What every provider knows is how the secret is sent unless it says that it
+/// takes no other way than in the body.
+fn auth_type(supported: &[String]) -> AuthType {
+    let takes = |method: &str| supported.iter().any(|it| it == method);
+    if takes("client_secret_post") && !takes("client_secret_basic") {
+        AuthType::RequestBody
+    } else {
+        AuthType::BasicAuth
+    }
+}
+
+/// Logs what went wrong, without what the provider sent: that may be a token.
+fn told(err: &RequestTokenError<HttpError, Refusal>) -> ProviderError {
+    match err {
+        RequestTokenError::ServerResponse(refusal) => {
+            let code = refusal.error().to_string();
+            tracing::warn!(provider.error = %code.escape_debug(), "a provider took no code");
+            ProviderError::Refused(code)
+        }
+        RequestTokenError::Request(err) => {
+            let error = err as &dyn std::error::Error;
+            tracing::warn!(error, "a provider cannot be asked for a token");
+            ProviderError::Unreachable
+        }
+        RequestTokenError::Parse(err, _) => {
+            tracing::warn!(at = %err.path(), "a provider's token cannot be read");
+            ProviderError::BadToken
+        }
+        RequestTokenError::Other(_) => {
+            tracing::warn!("a provider answered for a code with nothing that is known");
+            ProviderError::Unreachable
+        }
+    }
+}

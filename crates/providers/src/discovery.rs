@@ -1,0 +1,221 @@
+//! What providers publish of themselves, remembered for a while.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use openidconnect::core::CoreJsonWebKeySet;
+use pia_identity::ProviderError;
+use pia_kernel::{Clock, Timestamp};
+use serde::Deserialize;
+
+use crate::http::{Http, allowed};
+use crate::settings::{IssuerRule, ProviderSettings};
+
+/// How long what a provider publishes is believed.
+const FRESH: Duration = Duration::from_hours(1);
+/// How often a provider is asked for its keys because of one that is unknown:
+/// whoever forges tokens could have it asked for each.
+const KEYS_FRESH: Duration = Duration::from_secs(30);
+/// What stands for a tenant in Microsoft's issuer.
+pub(crate) const TENANT: &str = "{tenantid}";
+
+/// What a provider publishes of itself, as much of it as is used.
+#[derive(Debug, Clone, Deserialize)]
+pub(crate) struct Metadata {
+    pub(crate) issuer: String,
+    pub(crate) authorization_endpoint: String,
+    pub(crate) token_endpoint: String,
+    pub(crate) jwks_uri: String,
+    pub(crate) userinfo_endpoint: Option<String>,
+    #[serde(default)]
+    pub(crate) token_endpoint_auth_methods_supported: Vec<String>,
+    #[serde(default)]
+    pub(crate) authorization_response_iss_parameter_supported: bool,
+}
+
+/// A provider as it was last seen.
+#[derive(Debug, Clone)]
+pub(crate) struct Known {
+    pub(crate) metadata: Metadata,
+    pub(crate) keys: CoreJsonWebKeySet,
+    at: Timestamp,
+    keys_at: Timestamp,
+}
+
+/// The providers that were asked, by their authorities.
+///
+/// Two that ask at once both ask the provider: rare, and simpler than that one
+/// waits for the other's failure.
+pub(crate) struct Directory {
+    clock: Arc<dyn Clock>,
+    known: Mutex<HashMap<String, Arc<Known>>>,
+}
+
+impl Directory {
+    pub(crate) fn new(clock: Arc<dyn Clock>) -> Self {
+        Self { clock, known: Mutex::default() }
+    }
+
+    /// What a provider publishes of itself, an hour old at most.
+    pub(crate) async fn look(
+        &self,
+        http: &Http,
+        settings: &ProviderSettings,
+    ) -> Result<Arc<Known>, ProviderError> {
+        let now = self.clock.now();
+        let known = self.known().get(&settings.authority).cloned();
+        if let Some(known) = known.filter(|it| is_fresh(it.at, FRESH, now)) {
+            return Ok(known);
+        }
+        let metadata = metadata(http, settings).await?;
+        let keys = keys(http, &metadata).await?;
+        Ok(self.keep(settings, Known { metadata, keys, at: now, keys_at: now }))
+    }
+
+    /// The same with the keys of now, for a token whose key is unknown;
+    /// nothing if they were looked for a moment ago.
+    pub(crate) async fn look_again(
+        &self,
+        http: &Http,
+        settings: &ProviderSettings,
+        known: &Known,
+    ) -> Result<Option<Arc<Known>>, ProviderError> {
+        let now = self.clock.now();
+        if is_fresh(known.keys_at, KEYS_FRESH, now) {
+            return Ok(None);
+        }
+        let keys = keys(http, &known.metadata).await?;
+        Ok(Some(self.keep(settings, Known { keys, keys_at: now, ..known.clone() })))
+    }
+
+    fn keep(&self, settings: &ProviderSettings, known: Known) -> Arc<Known> {
+        let known = Arc::new(known);
+        self.known().insert(settings.authority.clone(), Arc::clone(&known));
+        known
+    }
+
+    fn known(&self) -> MutexGuard<'_, HashMap<String, Arc<Known>>> {
+        // Nothing panics while it holds the lock.
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What lies in the future was read on a clock that is no more.
+fn is_fresh(at: Timestamp, age: Duration, now: Timestamp) -> bool {
+    at <= now && now < at + age
+}
+
+async fn metadata(http: &Http, settings: &ProviderSettings) -> Result<Metadata, ProviderError> {
+    let authority = settings.authority.trim_end_matches('/');
+    let address = format!("{authority}/.well-known/openid-configuration");
+    let metadata: Metadata = read(http, &address).await?;
+    let endpoints = [&metadata.authorization_endpoint, &metadata.token_endpoint];
+    if !speaks_for(&metadata.issuer, settings) {
+        tracing::error!(
+            provider.authority = authority,
+            provider.issuer = %metadata.issuer.escape_debug(),
+            "a provider names another issuer than it is set up with"
+        );
+        return Err(ProviderError::BadToken);
+    }
+    if endpoints.iter().any(|it| allowed(it).is_none()) {
+        tracing::error!(provider.authority = authority, "a provider is not reached over https");
+        return Err(ProviderError::Unreachable);
+    }
+    Ok(metadata)
+}
+
+/// Whether tokens of this issuer may be this provider's. Microsoft's common
+/// authority names a template, others of its a tenant.
+fn speaks_for(issuer: &str, settings: &ProviderSettings) -> bool {
+    let authority = &settings.authority;
+    match settings.issuer {
+        IssuerRule::Exact => issuer.trim_end_matches('/') == authority.trim_end_matches('/'),
+        IssuerRule::AnyTenant => {
+            let origin = |it: &str| allowed(&it.replace(TENANT, "tenant")).map(|it| it.origin());
+            origin(issuer).is_some() && origin(issuer) == origin(authority)
+        }
+    }
+}
+
+async fn keys(http: &Http, metadata: &Metadata) -> Result<CoreJsonWebKeySet, ProviderError> {
+    read(http, &metadata.jwks_uri).await
+}
+
+async fn read<T: for<'de> Deserialize<'de>>(
+    http: &Http,
+    address: &str,
+) -> Result<T, ProviderError> {
+    let body = http.get(address, None).await.map_err(|err| {
+        tracing::warn!(error = &err as &dyn std::error::Error, "a provider cannot be asked");
+        ProviderError::Unreachable
+    })?;
+    serde_json::from_slice(&body).map_err(|err| {
+        tracing::warn!(error = %err, "a provider's answer cannot be read");
+        ProviderError::Unreachable
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn settings(authority: &str, issuer: IssuerRule) -> ProviderSettings {
+        ProviderSettings {
+            client_id: "pia".to_owned(),
+            client_secret: None,
+            authority: authority.to_owned(),
+            issuer,
+            trusts_email: false,
+            scopes: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn a_provider_speaks_for_itself_alone() {
+        let provider = settings("https://id.example/realms/a", IssuerRule::Exact);
+
+        assert!(speaks_for("https://id.example/realms/a", &provider));
+        assert!(speaks_for("https://id.example/realms/a/", &provider));
+        for other in [
+            "https://id.example/realms/b",
+            "https://id.example",
+            "http://id.example/realms/a",
+            "https://id.example/realms/A",
+            "https://id.example/realms/{tenantid}",
+            "",
+        ] {
+            assert!(!speaks_for(other, &provider), "{other}");
+        }
+    }
+
+    #[test]
+    fn microsoft_speaks_for_its_tenants() {
+        let authority = "https://login.microsoftonline.com/common/v2.0";
+        let provider = settings(authority, IssuerRule::AnyTenant);
+
+        assert!(speaks_for("https://login.microsoftonline.com/{tenantid}/v2.0", &provider));
+        assert!(speaks_for(
+            "https://login.microsoftonline.com/9188040d-6c67-4c5b-b112-36a304b66dad/v2.0",
+            &provider
+        ));
+        for other in [
+            "https://evil.example/{tenantid}/v2.0",
+            "http://login.microsoftonline.com/{tenantid}/v2.0",
+            "https://login.microsoftonline.com.evil.example/{tenantid}/v2.0",
+            "{tenantid}",
+        ] {
+            assert!(!speaks_for(other, &provider), "{other}");
+        }
+    }
+
+    #[test]
+    fn what_was_seen_long_ago_or_in_the_future_is_not_fresh() {
+        let now = Timestamp::from_micros(10_000_000_000);
+
+        assert!(is_fresh(now, FRESH, now));
+        assert!(!is_fresh(now - FRESH, FRESH, now));
+        assert!(!is_fresh(now + Duration::from_secs(1), FRESH, now));
+    }
+}

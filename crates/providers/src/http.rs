@@ -1,0 +1,176 @@
+//! The one way out to providers: bounded, over TLS, and to where it was told.
+
+use std::pin::Pin;
+use std::time::Duration;
+
+use ::http::header;
+use openidconnect::{AsyncHttpClient, HttpRequest, HttpResponse};
+use reqwest::redirect::Policy;
+use reqwest::{Client, Response};
+use rustls::ClientConfig;
+use tokio::time::timeout;
+use url::{Host, Url};
+
+/// Longer than any answer of a provider.
+const MOST_BYTES: usize = 1024 * 1024;
+/// How long a connection may take to stand.
+const CONNECT: Duration = Duration::from_secs(5);
+
+/// Why the client could not be made.
+#[derive(Debug, thiserror::Error)]
+#[error("the client for identity providers could not be made")]
+pub struct SetupError(#[from] reqwest::Error);
+
+/// Why a provider gave no answer. Tells no address: some hold secrets.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum HttpError {
+    /// It may be read or forged on the way there.
+    #[error("the address is neither https nor on this machine")]
+    Insecure,
+    /// There was no answer.
+    #[error("the request failed: {0}")]
+    Failed(#[source] reqwest::Error),
+    /// There was none in time.
+    #[error("there was no answer in time")]
+    TooSlow,
+    /// There was more of it than is read.
+    #[error("the answer is longer than 1 MiB")]
+    TooLong,
+    /// The provider says that it failed, or that it is elsewhere.
+    #[error("the provider answered with status {0}")]
+    Status(u16),
+}
+
+/// Sends requests to providers on the runtime that it is called on. It follows
+/// no redirects and asks the environment for no proxy.
+#[derive(Debug, Clone)]
+pub(crate) struct Http {
+    client: Client,
+    patience: Duration,
+}
+
+impl Http {
+    pub(crate) fn new(tls: ClientConfig) -> Result<Self, SetupError> {
+        let client = Client::builder()
+            .tls_backend_preconfigured(tls)
+            .no_proxy()
+            .redirect(Policy::none())
+            .retry(reqwest::retry::never())
+            .referer(false)
+            .connect_timeout(CONNECT)
+            .user_agent(concat!("pia-server/", env!("CARGO_PKG_VERSION")))
+            .build()?;
+        Ok(Self { client, patience: Duration::from_secs(10) })
+    }
+
+    /// The same with other patience.
+    pub(crate) fn within(&self, patience: Duration) -> Self {
+        Self { client: self.client.clone(), patience }
+    }
+
+    /// What lies at an address, if all is well.
+    pub(crate) async fn get(
+        &self,
+        address: &str,
+        bearer: Option<&str>,
+    ) -> Result<Vec<u8>, HttpError> {
+        let mut request = self.client.get(allowed(address).ok_or(HttpError::Insecure)?);
+        request = request.header(header::ACCEPT, "application/json");
+        if let Some(token) = bearer {
+            request = request.bearer_auth(token);
+        }
+        let request = request.build().map_err(failed)?;
+        let answer = self.send(request).await?;
+        match answer.status().as_u16() {
+            200 => Ok(answer.into_body()),
+            other => Err(HttpError::Status(other)),
+        }
+    }
+
+    async fn send(&self, request: reqwest::Request) -> Result<HttpResponse, HttpError> {
+        let answer = async {
+            let response = self.client.execute(request).await.map_err(failed)?;
+            let status = response.status();
+            if status.is_server_error() || status.is_redirection() {
+                return Err(HttpError::Status(status.as_u16()));
+            }
+            whole(response).await
+        };
+        timeout(self.patience, answer).await.map_err(|_elapsed| HttpError::TooSlow)?
+    }
+}
+
+impl<'c> AsyncHttpClient<'c> for Http {
+    type Error = HttpError;
+    type Future = Pin<Box<dyn Future<Output = Result<HttpResponse, HttpError>> + Send + 'c>>;
+
+    fn call(&'c self, request: HttpRequest) -> Self::Future {
+        Box::pin(async move {
+            allowed(&request.uri().to_string()).ok_or(HttpError::Insecure)?;
+            self.send(request.try_into().map_err(failed)?).await
+        })
+    }
+}
+
+async fn whole(mut response: Response) -> Result<HttpResponse, HttpError> {
+    let (mut body, status) = (Vec::new(), response.status());
+    let kind = response.headers().get(header::CONTENT_TYPE).cloned();
+    while let Some(piece) = response.chunk().await.map_err(failed)? {
+        if body.len() + piece.len() > MOST_BYTES {
+            return Err(HttpError::TooLong);
+        }
+        body.extend_from_slice(&piece);
+    }
+    let mut answer = ::http::Response::new(body);
+    *answer.status_mut() = status;
+    if let Some(kind) = kind {
+        answer.headers_mut().insert(header::CONTENT_TYPE, kind);
+    }
+    Ok(answer)
+}
+
+fn failed(err: reqwest::Error) -> HttpError {
+    HttpError::Failed(err.without_url())
+}
+
+/// The address, if nobody can listen on the way there.
+pub(crate) fn allowed(address: &str) -> Option<Url> {
+    let url = Url::parse(address).ok()?;
+    let here = match url.host()? {
+        Host::Domain(name) => name == "localhost",
+        Host::Ipv4(address) => address.is_loopback(),
+        Host::Ipv6(address) => address.is_loopback(),
+    };
+    let secure = url.scheme() == "https" || (url.scheme() == "http" && here);
+    (secure && url.username().is_empty() && url.password().is_none()).then_some(url)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nobody_can_listen_on_the_way() {
+        for good in [
+            "https://accounts.google.com/o",
+            "http://localhost:1/",
+            "http://127.0.0.1:80/x",
+            "http://[::1]/",
+        ] {
+            assert!(allowed(good).is_some(), "{good}");
+        }
+        for bad in [
+            "http://accounts.google.com/",
+            "http://localhost.example/",
+            "http://10.0.0.1/",
+            "ftp://localhost/",
+            "https://user@example.org/",
+            "https://user:password@example.org/",
+            "file:///etc/passwd",
+            "/relative",
+            "",
+        ] {
+            assert!(allowed(bad).is_none(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! Identity's port to providers, by OpenID Connect.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use openidconnect::TokenResponse;
+use pia_identity::{
+    IdentityProviders, Provider, ProviderClaims, ProviderCode, ProviderError, ProviderIdentity,
+    ProviderRequest,
+};
+use pia_kernel::{Clock, Live};
+use rustls::ClientConfig;
+
+use crate::client::{Claims, Client, Tokens};
+use crate::discovery::{Directory, Known};
+use crate::http::{Http, SetupError};
+use crate::settings::{IssuerRule, ProviderSettings, ProvidersSettings};
+use crate::token::{self, Doubt};
+use crate::user_info::{self, UserInfo};
+
+/// Speaks OpenID Connect with the providers that are set up.
+pub struct OpenIdProviders {
+    settings: Live<ProvidersSettings>,
+    /// Where providers send browsers back to.
+    callback: String,
+    http: Http,
+    directory: Directory,
+    clock: Arc<dyn Clock>,
+}
+
+/// One of them, as it is set up now.
+struct Peer {
+    name: Provider,
+    settings: ProviderSettings,
+    http: Http,
+    known: Arc<Known>,
+    client: Client,
+}
+
+impl OpenIdProviders {
+    /// Providers that may change while the server runs, and send browsers back
+    /// to `callback`.
+    pub fn new(
+        settings: Live<ProvidersSettings>,
+        callback: String,
+        tls: ClientConfig,
+        clock: Arc<dyn Clock>,
+    ) -> Result<Self, SetupError> {
+        let directory = Directory::new(Arc::clone(&clock));
+        Ok(Self { settings, callback, http: Http::new(tls)?, directory, clock })
+    }
+
+    async fn peer(&self, name: Provider) -> Result<Peer, ProviderError> {
+        let all = self.settings.get();
+        let settings = all.providers.get(&name).cloned().ok_or(ProviderError::NotConfigured)?;
+        let http = self.http.within(all.patience);
+        let known = self.directory.look(&http, &settings).await?;
+        let client = Client::new(&settings, &known, &self.callback)?;
+        Ok(Peer { name, settings, http, known, client })
+    }
+
+    /// The claims of a token, by a key that the provider may have made lately.
+    async fn claims(
+        &self,
+        peer: &Peer,
+        tokens: &Tokens,
+        code: &ProviderCode,
+    ) -> Result<Claims, ProviderError> {
+        let token = tokens.id_token().ok_or(ProviderError::BadToken)?;
+        let now = self.clock.now();
+        let verified = |known: &Known| {
+            token::verified(token, &peer.settings, known, &code.nonce, now).cloned()
+        };
+        let claims = match verified(&peer.known) {
+            Err(Doubt::UnknownKey) => {
+                let again = self.directory.look_again(&peer.http, &peer.settings, &peer.known);
+                again.await?.map_or(Err(Doubt::UnknownKey), |known| verified(&known))
+            }
+            verified => verified,
+        };
+        claims.map_err(|doubt| {
+            let provider = peer.name.name();
+            tracing::warn!(provider, error = %doubt, "a provider's token is not believed");
+            ProviderError::BadToken
+        })
+    }
+}
+
+#[async_trait]
+impl IdentityProviders for OpenIdProviders {
+    async fn authorization_url(
+        &self,
+        provider: Provider,
+        request: &ProviderRequest,
+    ) -> Result<String, ProviderError> {
+        let peer = self.peer(provider).await?;
+        Ok(peer.client.authorization_url(&peer.settings, request))
+    }
+
+    async fn exchange(
+        &self,
+        provider: Provider,
+        code: ProviderCode,
+    ) -> Result<ProviderClaims, ProviderError> {
+        let peer = self.peer(provider).await?;
+        peer.expect_from(code.issuer.as_deref())?;
+        let tokens = peer.client.redeem(&peer.http, &code.code, &code.verifier).await?;
+        let claims = self.claims(&peer, &tokens, &code).await?;
+        let told = user_info::of(&peer.http, &peer.known, &tokens, &claims).await;
+        Ok(peer.told(&claims, told))
+    }
+}
+
+impl Peer {
+    /// Refuses a code that says to be another provider's (RFC 9207).
+    fn expect_from(&self, issuer: Option<&str>) -> Result<(), ProviderError> {
+        let metadata = &self.known.metadata;
+        let fits = match (issuer, self.settings.issuer) {
+            (Some(issuer), IssuerRule::Exact) => issuer == metadata.issuer,
+            (Some(_), IssuerRule::AnyTenant) => true,
+            (None, _) => !metadata.authorization_response_iss_parameter_supported,
+        };
+        if fits {
+            return Ok(());
+        }
+        tracing::warn!(provider = self.name.name(), "a code is another provider's");
+        Err(ProviderError::BadToken)
+    }
+
+    fn told(&self, claims: &Claims, told: UserInfo) -> ProviderClaims {
+        ProviderClaims {
+            identity: ProviderIdentity {
+                issuer: claims.issuer().to_string(),
+                subject: claims.subject().to_string(),
+            },
+            email: told.email,
+            email_verified: told.email_verified,
+            trusts_email: self.settings.trusts_email,
+            name: told.name,
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! Whether a provider's token can be believed.
+
+use std::time::Duration;
+
+use openidconnect::core::CoreJwsSigningAlgorithm;
+use openidconnect::{
+    ClaimsVerificationError, ClientId, IdTokenVerifier, IssuerUrl, Nonce,
+    SignatureVerificationError,
+};
+use pia_kernel::{Secret, Timestamp};
+
+use crate::client::{Claims, SignedToken};
+use crate::discovery::{Known, TENANT};
+use crate::settings::{IssuerRule, ProviderSettings};
+
+/// How far the clocks of servers are apart.
+const SKEW: Duration = Duration::from_mins(1);
+/// How long a subject may be (OpenID Connect Core, 2).
+const MOST_SUBJECT_BYTES: usize = 255;
+
+/// Why a token is not believed.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Doubt {
+    /// Its key is none of those that the provider published.
+    #[error("its key is not known")]
+    UnknownKey,
+    /// It is not signed, not for us, not of this sign-in, or not of now.
+    #[error(transparent)]
+    Claims(ClaimsVerificationError),
+    /// It is from somebody else.
+    #[error("its issuer is not the provider's")]
+    Issuer,
+    /// It was given to somebody else.
+    #[error("another client asked for it")]
+    Party,
+    /// Its subject is in no form that is kept.
+    #[error("its subject is empty or too long")]
+    Subject,
+}
+
+/// The claims of a token that a provider signed for this server, this sign-in
+/// and this time. Signatures are asymmetric: a secret would make whoever
+/// learns it a provider.
+pub(crate) fn verified<'a>(
+    token: &'a SignedToken,
+    settings: &ProviderSettings,
+    known: &Known,
+    nonce: &Secret<String>,
+    now: Timestamp,
+) -> Result<&'a Claims, Doubt> {
+    let issuer = IssuerUrl::new(settings.authority.clone()).map_err(|_no_url| Doubt::Issuer)?;
+    let client = ClientId::new(settings.client_id.clone());
+    let verifier = IdTokenVerifier::new_public_client(client, issuer, known.keys.clone())
+        .set_allowed_algs([
+            CoreJwsSigningAlgorithm::RsaSsaPkcs1V15Sha256,
+            CoreJwsSigningAlgorithm::RsaSsaPssSha256,
+            CoreJwsSigningAlgorithm::EcdsaP256Sha256,
+        ])
+        // Below, where its tenant is known.
+        .require_issuer_match(false)
+        .set_time_fn(move || (now - SKEW).into())
+        .set_issue_time_verifier_fn(move |at| {
+            let early = Timestamp::from(at) > now + SKEW;
+            if early { Err("issued in the future".to_owned()) } else { Ok(()) }
+        });
+    let claims = token.claims(&verifier, &Nonce::new(nonce.expose().clone())).map_err(doubt)?;
+    if !is_from(claims, settings, known) {
+        return Err(Doubt::Issuer);
+    }
+    if claims.authorized_party().is_some_and(|it| **it != settings.client_id) {
+        return Err(Doubt::Party);
+    }
+    if !(1..=MOST_SUBJECT_BYTES).contains(&claims.subject().len()) {
+        return Err(Doubt::Subject);
+    }
+    Ok(claims)
+}
+
+fn is_from(claims: &Claims, settings: &ProviderSettings, known: &Known) -> bool {
+    let published = &known.metadata.issuer;
+    let tenant = claims.additional_claims().tid.as_deref().filter(|it| is_tenant(it));
+    match (settings.issuer, tenant) {
+        (IssuerRule::AnyTenant, Some(tenant)) => {
+            **claims.issuer() == published.replace(TENANT, tenant)
+        }
+        (IssuerRule::AnyTenant, None) => false,
+        (IssuerRule::Exact, _) => **claims.issuer() == *published,
+    }
+}
+
+/// A GUID, which can stand for nothing else in an address.
+fn is_tenant(text: &str) -> bool {
+    text.len() == 36 && text.bytes().all(|it| it.is_ascii_hexdigit() || it == b'-')
+}
+
+fn doubt(err: ClaimsVerificationError) -> Doubt {
+    match err {
+        ClaimsVerificationError::SignatureVerification(
+            SignatureVerificationError::NoMatchingKey,
+        ) => Doubt::UnknownKey,
+        other => Doubt::Claims(other),
+    }
+}

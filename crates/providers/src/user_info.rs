@@ -1,0 +1,87 @@
+//! What a provider tells of somebody beside its token.
+
+use openidconnect::OAuth2TokenResponse;
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::client::{Claims, Tokens};
+use crate::discovery::Known;
+use crate::http::Http;
+
+/// How somebody is reached and called.
+#[derive(Debug, Default)]
+pub(crate) struct UserInfo {
+    pub(crate) email: Option<String>,
+    pub(crate) email_verified: Option<bool>,
+    pub(crate) name: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Told {
+    sub: String,
+    email: Option<String>,
+    email_verified: Option<Value>,
+    name: Option<String>,
+}
+
+/// What the token tells, or else what the provider does when it is asked: many
+/// keep addresses out of their tokens. An address and whether it was seen are
+/// from one place.
+pub(crate) async fn of(http: &Http, known: &Known, tokens: &Tokens, claims: &Claims) -> UserInfo {
+    let name = claims.name().and_then(|it| it.get(None)).map(|it| it.as_str().to_owned());
+    if let Some(email) = claims.email() {
+        let email = Some(email.as_str().to_owned());
+        return UserInfo { email, email_verified: claims.email_verified(), name };
+    }
+    let Some(address) = &known.metadata.userinfo_endpoint else {
+        return UserInfo { name, ..UserInfo::default() };
+    };
+    match http.get(address, Some(tokens.access_token().secret())).await {
+        Ok(body) => read(&body, claims.subject()).unwrap_or_default(),
+        Err(err) => {
+            let error = &err as &dyn std::error::Error;
+            tracing::warn!(error, "a provider does not tell who somebody is");
+            UserInfo { name, ..UserInfo::default() }
+        }
+    }
+}
+
+/// Nothing of what is told of somebody else.
+fn read(body: &[u8], subject: &str) -> Option<UserInfo> {
+    let told: Told = serde_json::from_slice(body).ok()?;
+    if told.sub != subject {
+        return None;
+    }
+    // Some write it as a text.
+    let email_verified = match told.email_verified {
+        Some(Value::Bool(it)) => Some(it),
+        Some(Value::String(it)) => Some(it == "true"),
+        _ => None,
+    };
+    Some(UserInfo { email: told.email, email_verified, name: told.name })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_told_of_somebody_else_is_not_heard() {
+        let body = br#"{"sub":"eve","email":"eve@example.org","email_verified":true}"#;
+
+        assert!(read(body, "ada").is_none());
+        assert!(read(b"<html>", "ada").is_none());
+        assert_eq!(read(body, "eve").unwrap().email_verified, Some(true));
+    }
+
+    #[test]
+    fn whether_an_address_was_seen_may_be_written_as_a_text() {
+        for (written, meant) in
+            [("true", Some(true)), ("\"true\"", Some(true)), ("\"yes\"", Some(false)), ("1", None)]
+        {
+            let body = format!(r#"{{"sub":"ada","email_verified":{written}}}"#);
+
+            assert_eq!(read(body.as_bytes(), "ada").unwrap().email_verified, meant, "{written}");
+        }
+    }
+}
