@@ -17,6 +17,7 @@ mod interrupt;
 mod job;
 mod license;
 mod migration;
+mod node;
 mod outcome;
 mod places;
 mod postgres;

@@ -4,6 +4,7 @@ use crate::chromium;
 use crate::command::cargo;
 use crate::interrupt::Interrupt;
 use crate::job::Job;
+use crate::node;
 use crate::outcome::Outcome;
 use crate::places;
 use crate::postgres::Cluster;
@@ -18,6 +19,7 @@ const AIOSMTPD: &str = "aiosmtpd==1.4.6";
 pub(crate) fn run(args: Vec<String>, interrupt: &Interrupt) -> Outcome {
     let python = Venv::with("test-peers", &[OPENAI, AIOSMTPD])?;
     let chromedriver = chromium::driver()?;
+    let oidc = node::modules("oidc-provider", "crates/server/tests/it/oidc")?;
     let cluster = Cluster::for_tests(interrupt)?;
     let mut tests = cargo();
     tests
@@ -25,8 +27,9 @@ pub(crate) fn run(args: Vec<String>, interrupt: &Interrupt) -> Outcome {
         .args(selection(args))
         .current_dir(places::root())
         .env("TEST_POSTGRES_URL", cluster.url())
-        .env("TEST_PYTHON", python.program("python"))
-        .env("TEST_CHROMEDRIVER", chromedriver);
+        .env("TEST_CHROMEDRIVER", chromedriver)
+        .env("TEST_OIDC", oidc)
+        .env("TEST_PYTHON", python.program("python"));
     Job::run(&mut tests, interrupt)
 }
 

@@ -6,11 +6,12 @@ use pia_identity::{
     Accounts, AppPasswords, PasswordChanges, PasswordResets, Registration, SecondFactors, Sessions,
     SignIn, SignInHistory, Verification,
     Accounts, PasskeySignIn, Passkeys, Registration, SecondFactors, Sessions, SignIn, SignInHistory,
+    Accounts, ProviderSignIn, Registration, SecondFactors, Sessions, SignIn, SignInHistory,
 };
 use pia_kernel::{Live, Secret, SessionId};
 use pia_web::{ApiError, Runner};
 
-use crate::Readiness;
+use crate::{Browsers, Readiness};
 
 /// The use cases that handlers call.
 #[derive(Clone)]
@@ -19,6 +20,10 @@ pub struct Api {
     pub registration: Registration,
     /// Signing in.
     pub sign_in: SignIn,
+    /// Signing in by the word of an identity provider.
+    pub provider_sign_in: ProviderSignIn,
+    /// How browsers come here for that.
+    pub browsers: Browsers,
     /// Staying signed in.
     pub sessions: Sessions,
     /// Who tried to sign in.

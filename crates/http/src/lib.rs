@@ -13,5 +13,6 @@ mod routes;
 
 pub use ai::AiApi;
 pub use api::Api;
+pub use auth::Browsers;
 pub use ready::{Readiness, Ready};
 pub use routes::routes;

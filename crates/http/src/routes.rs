@@ -6,6 +6,7 @@ mod auth;
 mod mfa;
 mod passwords;
 mod passkeys;
+mod providers;
 mod utility;
 
 use pia_web::Route;
@@ -18,5 +19,6 @@ pub fn routes() -> Vec<Route> {
     let accounts = auth::routes().into_iter().chain(mfa::routes()).chain(passwords::routes());
     let accounts = auth::routes().into_iter().chain(mfa::routes()).chain(app_passwords::routes());
     let accounts = auth::routes().into_iter().chain(mfa::routes()).chain(passkeys::routes());
+    let accounts = auth::routes().into_iter().chain(mfa::routes()).chain(providers::routes());
     utility::routes().into_iter().chain(accounts).chain(ai::routes()).collect()
 }

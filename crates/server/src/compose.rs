@@ -6,13 +6,14 @@ mod letters;
 mod mail;
 mod people;
 mod passkeys;
+mod providers;
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use pia_console::{Console, Reception};
-use pia_http::Api;
-use pia_identity::Passkeys;
+use pia_http::{Api, Browsers};
+use pia_identity::{Passkeys, ProviderSignIn};
 use pia_kernel::Clock;
 use pia_policy::VerifyingKey;
 use pia_sealing::{AcceptNew, KeyError, KeyGuard, MasterKeys, Sealer, ServerSeal};
@@ -20,7 +21,7 @@ use pia_storage::{Database, StartError};
 use pia_storage_assistant::SqlUsageLog;
 use pia_storage_identity::SqlFirstAdmin;
 use pia_storage_sealing::{SqlKeyRegister, SqlSalts};
-use pia_upstream::{SetupError, TlsError};
+use pia_upstream::{SetupError, Tls, TlsError};
 use pia_web::{Budgets, Gates, Metrics, RouteTable, Runner};
 use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
@@ -76,6 +77,9 @@ pub enum ComposeError {
     /// The client for upstream models cannot be made.
     #[error("SVC-RUN-003: the client for upstream models cannot be made: {0}")]
     Upstream(#[from] SetupError),
+    /// The client for identity providers cannot be made.
+    #[error("SVC-RUN-005: the client for identity providers cannot be made: {0}")]
+    Providers(#[from] pia_providers::SetupError),
 }
 
 /// What goes on beside requests.
@@ -126,14 +130,16 @@ pub async fn compose(config: &LiveConfig, clock: Arc<dyn Clock>) -> Result<App, 
     ));
     let admins = Administrators::look(Arc::new(SqlFirstAdmin::new(db.clone()))).await;
     let setup = Setup::open(Arc::clone(&licence), start.setup.token_path.clone(), admins);
+    let tls = Tls::native()?;
     let identity = Identity::compose(config, &db, (&licence, sealer), &mail, &clock)?;
     let people = People::compose(config, &db, (&identity, &setup), &clock);
     let public_url = start.server.public_url.as_str();
     let (passkeys, passkey_sign_in) = passkeys::compose(&db, public_url, &identity, &clock);
+    let provider_sign_in = providers::compose(config, &db, (&identity, &licence, &tls), &clock)?;
     let usage = SqlUsageLog::start(db.clone(), &tasks, &Handle::current());
     ai::count(&metrics, &usage);
-    let ai = AiFactory::compose(config, &usage, stop.clone(), &clock)?;
-    begin(&tasks, &stop, &setup, (&identity, &people, &passkeys), &clock);
+    let ai = AiFactory::compose(config, &usage, (stop.clone(), tls), &clock)?;
+    begin(&tasks, &stop, &setup, (&identity, &people, &passkeys, &provider_sign_in), &clock);
     mail::begin(config, &db, (&tasks, &stop), &metrics, (mail, &clock));
 
     let readiness = Looks::new(db, licence.state(), Arc::clone(&clock));
@@ -141,6 +147,8 @@ pub async fn compose(config: &LiveConfig, clock: Arc<dyn Clock>) -> Result<App, 
     let api = Api {
         registration: identity.registration,
         sign_in: identity.sign_in,
+        provider_sign_in,
+        browsers: Browsers::at(start.server.public_url.as_str()),
         sessions: identity.sessions,
         history: identity.history,
         accounts: identity.accounts,
@@ -221,7 +229,7 @@ fn begin(
     tasks: &TaskTracker,
     stop: &CancellationToken,
     setup: &Setup,
-    (identity, people, passkeys): (&Identity, &People, &Passkeys),
+    (identity, people, passkeys, provider_sign_in): (&Identity, &People, &Passkeys, &ProviderSignIn),
     clock: &Arc<dyn Clock>,
 ) {
     let housekeeping = Housekeeping {
@@ -231,6 +239,7 @@ fn begin(
         challenges: identity.challenges.clone(),
         verification: identity.letters.verification.clone(),
         passkeys: passkeys.clone(),
+        provider_sign_in: provider_sign_in.clone(),
         attempts: Arc::clone(&identity.attempts),
         guesses: Arc::clone(&identity.guesses),
         invitations: people.invitations.clone(),

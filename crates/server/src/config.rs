@@ -13,6 +13,7 @@ mod license;
 mod local_auth;
 mod logging;
 mod metrics;
+mod oauth;
 mod open_api;
 mod password_hashing;
 mod rate_limits;
@@ -60,6 +61,7 @@ pub use local_auth::LocalAuth;
 pub use logging::{LogFormat, Logging};
 pub use metrics::MetricsConfig;
 pub use notice::Notice;
+pub use oauth::OAuth;
 pub use open_api::OpenApi;
 pub use password_hashing::PasswordHashing;
 pub use rate_limits::RateLimits;
@@ -80,6 +82,7 @@ const SECTIONS: [&str; 14] = [
     "LocalAuth",
     "Logging",
     "Metrics",
+    "OAuth",
     "OpenApi",
     "PasswordHashing",
     "RateLimits",
@@ -113,6 +116,8 @@ pub struct Config {
     pub license: License,
     /// How a server without a licence is set up.
     pub setup: SetupConfig,
+    /// Identity providers.
+    pub oauth: OAuth,
     /// The API's description.
     pub open_api: OpenApi,
     /// What is measured.
@@ -164,6 +169,7 @@ impl Config {
         let rate_limits = RateLimits::read(&mut all.section("RateLimits"));
         let license = License::read(&mut all.section("License"));
         let setup = SetupConfig::read(&mut all.section("Setup"));
+        let oauth = OAuth::read(&mut all.section("OAuth"));
         let open_api = OpenApi::read(&mut all.section("OpenApi"));
         let metrics = MetricsConfig::read(&mut all.section("Metrics"));
         let logging = Logging::read(&mut all.section("Logging"));
@@ -181,6 +187,7 @@ impl Config {
             rate_limits,
             license,
             setup,
+            oauth,
             open_api,
             metrics,
             logging,

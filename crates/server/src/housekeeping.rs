@@ -8,6 +8,7 @@ use pia_identity::{
     SignInHistory, Verification,
     AttemptStore, FactorChallenges, Invitations, SecondFactors, Sessions, SignInHistory,
     AttemptStore, FactorChallenges, Passkeys, SecondFactors, Sessions, SignInHistory,
+    AttemptStore, FactorChallenges, ProviderSignIn, SecondFactors, Sessions, SignInHistory,
 };
 use pia_kernel::Clock;
 use tokio_util::sync::CancellationToken;
@@ -25,6 +26,7 @@ pub(crate) struct Housekeeping {
     pub(crate) challenges: FactorChallenges,
     pub(crate) verification: Verification,
     pub(crate) passkeys: Passkeys,
+    pub(crate) provider_sign_in: ProviderSignIn,
     pub(crate) attempts: Arc<dyn AttemptStore>,
     pub(crate) guesses: Arc<dyn GuessLedger>,
     pub(crate) invitations: Invitations,
@@ -63,6 +65,8 @@ impl Housekeeping {
             tracing::warn!(error = %err, "tokens of letters could not be cleared away");
         if let Err(err) = self.passkeys.sweep().await {
             tracing::warn!(error = %err, "passkey challenges that ended could not be cleared away");
+        if let Err(err) = self.provider_sign_in.sweep().await {
+            tracing::warn!(error = %err, "sign-ins at providers could not be cleared away");
         }
         if let Err(err) = self.second_factors.sweep().await {
             tracing::warn!(error = %err, "second factors never put on could not be cleared away");

@@ -93,6 +93,19 @@ impl ApiError {
         self
     }
 
+    /// Code and message, for an answer in another form than this one's. What
+    /// only the log is told goes there now.
+    pub fn told(&self) -> (&'static str, &str) {
+        self.log();
+        (self.0.code, &self.0.message)
+    }
+
+    fn log(&self) {
+        if let Some(cause) = &self.0.cause {
+            tracing::error!(error = %Chain(&**cause), "request failed: {}", self.0.code);
+        }
+    }
+
     /// The caller is not signed in, or no longer.
     pub fn unauthenticated() -> Self {
         let message = "The access token is missing, invalid or expired: sign in.";
@@ -171,9 +184,7 @@ impl ResponseError for ApiError {
     }
 
     fn error_response(&self) -> HttpResponse {
-        if let Some(cause) = &self.0.cause {
-            tracing::error!(error = %Chain(&**cause), "request failed: {}", self.0.code);
-        }
+        self.log();
         let mut response = HttpResponse::build(self.0.status);
         if let Some(wait) = self.0.retry_after {
             // Rounded up: a client that came back sooner would be refused again.

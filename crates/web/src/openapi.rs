@@ -108,6 +108,11 @@ fn responses(route: &Route, schemas: &mut Schemas) -> Map<String, Value> {
                 "text/event-stream": { "schema": { "type": "string" } },
             }),
         ),
+        Answer::JsonOrRedirect(it) => {
+            responses.insert("302".to_owned(), json!({ "description": "The browser goes on." }));
+            ("200", json!({ "application/json": reference(&it(schemas)) }))
+        }
+        Answer::Redirect => ("302", Value::Null),
         Answer::Other(kind) => ("200", json!({ kind: { "schema": { "type": "string" } } })),
         Answer::Nothing => ("204", Value::Null),
     };

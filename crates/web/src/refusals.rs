@@ -8,3 +8,4 @@ mod first_admin;
 mod identity;
 mod passwords;
 mod passkeys;
+mod providers;

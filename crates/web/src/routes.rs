@@ -92,6 +92,10 @@ pub enum Answer {
     Page(WireType),
     /// JSON with status 200, or an event stream where the request asks for it.
     JsonOrEvents(WireType),
+    /// Status 302: the browser goes elsewhere.
+    Redirect,
+    /// The same, or JSON with status 200 where there is nowhere to go.
+    JsonOrRedirect(WireType),
     /// Another media type with status 200.
     Other(&'static str),
     /// Status 204 and nothing else.

@@ -33,10 +33,10 @@ impl AiFactory {
     pub(super) fn compose(
         config: &LiveConfig,
         usage: &SqlUsageLog,
-        stop: CancellationToken,
+        (stop, tls): (CancellationToken, Tls),
         clock: &Arc<dyn Clock>,
     ) -> Result<Self, ComposeError> {
-        let (limits, tls) = (config.follow(|it| it.ai.limits.clone()), Tls::native()?);
+        let limits = config.follow(|it| it.ai.limits.clone());
         let gateway = Gateway {
             // Of the main runtime; each worker puts its own in the place.
             upstream: Arc::new(Upstream::new(limits.clone(), &tls)?),

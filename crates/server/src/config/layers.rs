@@ -15,6 +15,14 @@ const NAMED: &[(&str, &str)] = &[
     ("JWT_SECRET_KEY", "Jwt:SecretKey"),
     ("JWT_PREVIOUS_SECRET_KEY", "Jwt:PreviousSecretKey"),
     ("ENCRYPTION_MASTER_KEY", "Encryption:MasterKey"),
+    ("OAUTH_GOOGLE_CLIENT_ID", "OAuth:google:ClientId"),
+    ("OAUTH_GOOGLE_CLIENT_SECRET", "OAuth:google:ClientSecret"),
+    ("OAUTH_MICROSOFT_CLIENT_ID", "OAuth:microsoft:ClientId"),
+    ("OAUTH_MICROSOFT_CLIENT_SECRET", "OAuth:microsoft:ClientSecret"),
+    ("OAUTH_ENTRAID_CLIENT_ID", "OAuth:entraid:ClientId"),
+    ("OAUTH_ENTRAID_CLIENT_SECRET", "OAuth:entraid:ClientSecret"),
+    ("OAUTH_OIDC_CLIENT_ID", "OAuth:oidc:ClientId"),
+    ("OAUTH_OIDC_CLIENT_SECRET", "OAuth:oidc:ClientSecret"),
 ];
 
 /// Longer than any file of settings that is meant.

@@ -3,6 +3,7 @@
 mod command;
 mod layers;
 mod notices;
+mod oauth;
 mod operating;
 mod reload;
 mod secrets;

@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
-use pia_identity::Seats;
+use pia_identity::{LicenceInForce, Seats};
 use pia_kernel::{Clock, Live};
 use pia_policy::{Licence, LicenceState, Licensed};
 
 /// The licence's `maxUsers` and `maxAdmins`, for the domain that makes accounts.
+#[derive(Clone)]
 pub struct LicenceSeats {
     state: Live<LicenceState>,
     clock: Arc<dyn Clock>,
@@ -37,5 +38,11 @@ impl LicenceSeats {
             Licensed::Not => Some(0),
             Licensed::Expired(licence) | Licensed::Valid(licence) => of(licence),
         }
+    }
+}
+
+impl LicenceInForce for LicenceSeats {
+    fn in_force(&self) -> bool {
+        matches!(self.state.get().at(self.clock.now()), Licensed::Valid(_))
     }
 }

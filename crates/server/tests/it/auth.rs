@@ -12,6 +12,7 @@ mod instances;
 mod passwords;
 mod invitations;
 pub(crate) mod passkeys;
+mod providers;
 mod registration;
 mod sessions;
 mod sign_in;

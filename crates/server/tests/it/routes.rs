@@ -31,6 +31,9 @@ const MEANT: &str = "
     DELETE /auth/webauthn/credentials/{id} owner  ended  global
     POST /auth/webauthn/login/begin     anyone  ended  local-auth
     POST /auth/webauthn/login/complete  anyone  ended  local-auth
+    GET  /auth/login               anyone    ended      auth     OAuth
+    GET  /auth/callback            anyone    ended      auth     OAuth
+    POST /auth/token               anyone    ended      auth     OAuth
     POST /auth/refresh             anyone    ended      auth
     POST /auth/logout              anyone    ended      auth
     GET  /auth/me                  signed-in ended      auth

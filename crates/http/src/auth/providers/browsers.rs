@@ -1,0 +1,151 @@
+//! What browsers keep of a sign-in, and where they are sent.
+
+use actix_web::http::StatusCode;
+use actix_web::http::header::{ACCEPT, COOKIE, LOCATION, REFERRER_POLICY, SET_COOKIE};
+use actix_web::{HttpRequest, HttpResponse};
+use pia_identity::ArrivalError;
+use pia_kernel::Secret;
+use pia_web::ApiError;
+
+/// What binds a sign-in to the browser that began it.
+const BROWSER: &str = "pia_sign_in";
+/// As long as a sign-in may take.
+const BROWSER_SECONDS: u32 = 600;
+/// What redeems a code that one of our own pages is given.
+const VERIFIER: &str = "pia_code_verifier";
+/// As long as a code is good.
+const VERIFIER_SECONDS: u32 = 120;
+
+/// How browsers come to this server, which is known by the settings and never
+/// by a request.
+#[derive(Debug, Clone)]
+pub struct Browsers {
+    /// The path before every route, as browsers see it.
+    base: String,
+    /// Whether they come over TLS.
+    secure: bool,
+}
+
+impl Browsers {
+    /// Those that know the server by this address.
+    pub fn at(public_url: &str) -> Self {
+        let rest = public_url.split_once("://").map_or(public_url, |(_, rest)| rest);
+        let base = rest.find('/').and_then(|at| rest.get(at..)).unwrap_or_default();
+        Self { base: base.to_owned(), secure: public_url.starts_with("https://") }
+    }
+
+    /// What the browser was given when its sign-in began.
+    pub(super) fn known(request: &HttpRequest) -> Option<Secret<String>> {
+        let cookies = request.headers().get_all(COOKIE).filter_map(|it| it.to_str().ok());
+        let mut pairs = cookies.flat_map(|it| it.split(';')).filter_map(|it| it.split_once('='));
+        let found = pairs.find(|(name, _)| name.trim() == BROWSER);
+        found.map(|(_, value)| Secret::new(value.trim().to_owned()))
+    }
+
+    /// Sends a browser to its provider.
+    pub(super) fn depart(&self, url: &str, browser: &Secret<String>) -> HttpResponse {
+        let path = format!("{}/auth", self.base);
+        redirect(url, Some(self.cookie(BROWSER, browser, &path, BROWSER_SECONDS)))
+    }
+
+    /// Sends a browser to where its sign-in leads. Not `Strict`: it comes from
+    /// elsewhere.
+    pub(super) fn arrive(&self, url: &str, verifier: Option<&Secret<String>>) -> HttpResponse {
+        let path = format!("{}/", self.base);
+        redirect(url, verifier.map(|it| self.cookie(VERIFIER, it, &path, VERIFIER_SECONDS)))
+    }
+
+    /// Tells whoever waits that a sign-in came to nothing, or else the browser
+    /// itself: by a page, if it reads pages.
+    pub(super) fn fail(
+        &self,
+        request: &HttpRequest,
+        err: ArrivalError,
+    ) -> Result<HttpResponse, ApiError> {
+        let refusal = ApiError::from(err.why);
+        if let Some(back) = err.back {
+            let (code, message) = refusal.told();
+            return Ok(redirect(&back.with(&[("error", code), ("message", message)]), None));
+        }
+        if !reads_pages(request) {
+            return Err(refusal);
+        }
+        let (code, _) = refusal.told();
+        Ok(redirect(&format!("{}/auth/error?reason={code}", self.base), None))
+    }
+
+    fn cookie(&self, name: &str, value: &Secret<String>, path: &str, seconds: u32) -> String {
+        let (value, secure) = (value.expose(), if self.secure { "; Secure" } else { "" });
+        format!("{name}={value}; Path={path}; Max-Age={seconds}; HttpOnly; SameSite=Lax{secure}")
+    }
+}
+
+fn reads_pages(request: &HttpRequest) -> bool {
+    let accept = request.headers().get(ACCEPT).and_then(|it| it.to_str().ok());
+    accept.is_some_and(|it| it.to_ascii_lowercase().contains("text/html"))
+}
+
+/// Nobody beyond is to learn from where the browser came: the address may hold
+/// a code.
+fn redirect(url: &str, cookie: Option<String>) -> HttpResponse {
+    let mut response = HttpResponse::build(StatusCode::FOUND);
+    response.insert_header((LOCATION, url)).insert_header((REFERRER_POLICY, "no-referrer"));
+    if let Some(cookie) = cookie {
+        response.insert_header((SET_COOKIE, cookie));
+    }
+    response.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use actix_web::test::TestRequest;
+
+    use super::*;
+
+    fn secret() -> Secret<String> {
+        Secret::new("abc".to_owned())
+    }
+
+    fn cookie(response: &HttpResponse) -> &str {
+        response.headers().get(SET_COOKIE).unwrap().to_str().unwrap()
+    }
+
+    #[test]
+    fn a_cookie_is_for_the_servers_own_path_and_over_tls_where_that_is_spoken() {
+        let under =
+            Browsers::at("https://corp.example/pia").depart("https://id.example", &secret());
+        let plain = Browsers::at("http://127.0.0.1:8080").depart("https://id.example", &secret());
+
+        assert_eq!(
+            cookie(&under),
+            "pia_sign_in=abc; Path=/pia/auth; Max-Age=600; HttpOnly; SameSite=Lax; Secure"
+        );
+        assert_eq!(
+            cookie(&plain),
+            "pia_sign_in=abc; Path=/auth; Max-Age=600; HttpOnly; SameSite=Lax"
+        );
+    }
+
+    #[test]
+    fn what_redeems_a_code_is_for_every_page() {
+        let response = Browsers::at("https://pia.example").arrive("/admin", Some(&secret()));
+
+        assert_eq!(
+            cookie(&response),
+            "pia_code_verifier=abc; Path=/; Max-Age=120; HttpOnly; SameSite=Lax; Secure"
+        );
+    }
+
+    #[test]
+    fn a_browser_is_known_by_its_cookie_among_others() {
+        let known = |cookies: &str| {
+            let request = TestRequest::default().insert_header((COOKIE, cookies));
+            Browsers::known(&request.to_http_request()).map(|it| it.expose().clone())
+        };
+
+        assert_eq!(known("a=b; pia_sign_in=abc; c=d").as_deref(), Some("abc"));
+        assert_eq!(known("pia_sign_in=abc").as_deref(), Some("abc"));
+        assert_eq!(known("xpia_sign_in=abc; pia_sign_in2=d"), None);
+        assert_eq!(known(""), None);
+    }
+}

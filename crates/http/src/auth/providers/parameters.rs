@@ -1,0 +1,34 @@
+//! What stands in a request's query, each once.
+
+use actix_web::HttpRequest;
+use actix_web::web::Query;
+use pia_web::{ApiError, FieldError};
+
+/// The parameters of a query. One that stands there twice is refused where it
+/// is asked for: two readers might take different ones.
+pub(super) struct Parameters(Vec<(String, String)>);
+
+impl Parameters {
+    pub(super) fn of(request: &HttpRequest) -> Result<Self, ApiError> {
+        match Query::<Vec<(String, String)>>::from_query(request.query_string()) {
+            Ok(Query(parameters)) => Ok(Self(parameters)),
+            Err(_) => Err(fault("", "The query is malformed.")),
+        }
+    }
+
+    pub(super) fn one(&self, name: &str) -> Result<Option<String>, ApiError> {
+        let mut given = self.0.iter().filter(|(it, _)| it == name);
+        match (given.next(), given.next()) {
+            (first, None) => Ok(first.map(|(_, value)| value.clone())),
+            _ => Err(fault(name, "Each parameter may stand in the query once.")),
+        }
+    }
+}
+
+fn fault(field: &str, message: &str) -> ApiError {
+    ApiError::invalid(vec![FieldError {
+        field: field.to_owned(),
+        code: "invalid",
+        message: message.to_owned(),
+    }])
+}

@@ -1,0 +1,75 @@
+//! Signing in at identity providers.
+
+use actix_web::http::Method;
+use pia_policy::Feature;
+use pia_web::{Access, Answer, Budget, Charge, Docs, Licensing, Route, wire};
+
+use super::KIB;
+use crate::auth::{TokenEnvelope, providers};
+
+pub(super) fn routes() -> Vec<Route> {
+    vec![login(), callback(), token()]
+}
+
+fn login() -> Route {
+    Route {
+        method: Method::GET,
+        path: "/auth/login",
+        access: Access::Anonymous,
+        // Making an account is not, which is decided when it is made.
+        licensing: Licensing::MayHaveEnded,
+        feature: Some(Feature::OAuth),
+        charge: Charge::AtGate(Budget::Auth),
+        body_limit: 0,
+        handler: |route| route.to(providers::login),
+        docs: Docs {
+            tag: "auth",
+            summary: "Sends a browser to the identity provider that `provider` names; \
+                      `redirect_uri`, `code_challenge` and `state` say where the sign-in leads.",
+            request: None,
+            answer: Answer::Redirect,
+            refusals: &[(
+                400,
+                "`invalid_redirect_uri`, `code_challenge_required`, `code_challenge_invalid`, \
+                 `code_challenge_unexpected`, `unknown_provider`, `provider_not_configured` or \
+                 `validation_failed`.",
+            )],
+        },
+    }
+}
+
+fn callback() -> Route {
+    Route {
+        path: "/auth/callback",
+        handler: |route| route.to(providers::callback),
+        docs: Docs {
+            summary: "Takes a browser back from its identity provider, and sends it to \
+                      `redirect_uri` with `code` or `error`; without one it answers the tokens.",
+            answer: Answer::JsonOrRedirect(wire::<TokenEnvelope>),
+            refusals: &[
+                (400, "The browser has no such sign-in under way: `invalid_state`."),
+                (409, "The address has another account: `email_exists`."),
+                (502, "The provider failed: `provider_unreachable` or `provider_error`."),
+            ],
+            ..login().docs
+        },
+        ..login()
+    }
+}
+
+fn token() -> Route {
+    Route {
+        method: Method::POST,
+        path: "/auth/token",
+        body_limit: 256 * KIB,
+        handler: |route| route.to(providers::token),
+        docs: Docs {
+            summary: "Gives the tokens of a sign-in for its one-time code.",
+            request: Some(wire::<providers::TokenRequest>),
+            answer: Answer::Json(wire::<TokenEnvelope>),
+            refusals: &[(400, "Code or verifier is not good, or no longer: `invalid_grant`.")],
+            ..login().docs
+        },
+        ..login()
+    }
+}

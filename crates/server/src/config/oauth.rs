@@ -1,0 +1,169 @@
+//! `OAuth`: which identity providers vouch for people, and as whom this server
+//! speaks to them.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use pia_identity::Provider;
+use pia_kernel::Secret;
+use pia_providers::{IssuerRule, ProviderSettings, ProvidersSettings};
+use url::{Host, Url};
+
+use super::fault::Reason;
+use super::section::Section;
+use super::setting::Setting;
+
+/// Where Microsoft's accounts are, in front of a tenant.
+const MICROSOFT: &str = "https://login.microsoftonline.com";
+
+const SHORTEST: Duration = Duration::from_millis(100);
+const LONGEST: Duration = Duration::from_mins(1);
+
+/// Identity providers.
+#[derive(Debug, Clone)]
+pub struct OAuth {
+    /// Those that are set up.
+    pub providers: ProvidersSettings,
+}
+
+impl OAuth {
+    pub(super) fn read(from: &mut Section<'_>) -> Self {
+        let read = |provider: Provider| {
+            let settings = read(&mut from.section(provider.name()), provider)?;
+            Some((provider, settings))
+        };
+        let providers: BTreeMap<_, _> = Provider::ALL.into_iter().filter_map(read).collect();
+        let patience = from.reload("Timeout").within(Duration::from_secs(10), SHORTEST..=LONGEST);
+        Self { providers: ProvidersSettings { providers, patience } }
+    }
+}
+
+/// One provider; nothing where it has no client id, and so is off.
+fn read(from: &mut Section<'_>, provider: Provider) -> Option<ProviderSettings> {
+    let client_id = from.reload("ClientId").optional::<String>();
+    let client_secret = from.reload("ClientSecret").optional::<Secret<String>>();
+    let authority = authority(from, provider, client_id.is_some());
+    let trusts_email = from.reload("TrustEmail").or(provider == Provider::EntraId);
+    let scopes = from.reload("Scopes").or(Scopes::usual()).0;
+    if client_id.is_none() && client_secret.is_some() {
+        from.note("ClientSecret", "is not used: a provider is on once it has a ClientId");
+    }
+    let issuer = match provider {
+        Provider::Microsoft => IssuerRule::AnyTenant,
+        Provider::Google | Provider::EntraId | Provider::Oidc => IssuerRule::Exact,
+    };
+    Some(ProviderSettings {
+        client_id: client_id?,
+        client_secret,
+        authority: authority?,
+        issuer,
+        trusts_email,
+        scopes,
+    })
+}
+
+fn authority(from: &mut Section<'_>, provider: Provider, is_on: bool) -> Option<String> {
+    let usual = |it: &str| Authority(it.to_owned());
+    match provider {
+        Provider::Google => {
+            Some(from.reload("Authority").or(usual("https://accounts.google.com")).0)
+        }
+        Provider::Microsoft => {
+            Some(from.reload("Authority").or(usual(&format!("{MICROSOFT}/common/v2.0"))).0)
+        }
+        Provider::EntraId => {
+            let tenant = from.reload("TenantId").optional::<TenantId>();
+            let given = from.reload("Authority").optional::<Authority>().map(|it| it.0);
+            let authority = given.or_else(|| Some(format!("{MICROSOFT}/{}/v2.0", tenant?.0)));
+            if is_on && authority.is_none() {
+                let reason = Reason::combination("needs the TenantId, or an Authority");
+                from.refuse("ClientId", reason);
+            }
+            authority
+        }
+        Provider::Oidc => {
+            let authority = from.reload("Authority").optional::<Authority>().map(|it| it.0);
+            if is_on && authority.is_none() {
+                from.refuse("ClientId", Reason::combination("needs an Authority"));
+            }
+            authority
+        }
+    }
+}
+
+/// A provider's address, to the letter: it is compared with its issuer.
+struct Authority(String);
+
+impl Setting for Authority {
+    fn parse(text: &str) -> Result<Self, Reason> {
+        let form = || Reason::form("expected a URL such as https://login.example.com");
+        let text = text.trim();
+        let url = Url::parse(text).map_err(|_says_no_more| form())?;
+        let here = match url.host().ok_or_else(form)? {
+            Host::Domain(name) => name == "localhost",
+            Host::Ipv4(address) => address.is_loopback(),
+            Host::Ipv6(address) => address.is_loopback(),
+        };
+        if url.scheme() != "https" && !(url.scheme() == "http" && here) {
+            return Err(Reason::form("expected an https address, or one of this machine"));
+        }
+        if !url.username().is_empty() || url.password().is_some() {
+            return Err(Reason::form("expected a URL without a name or a password in it"));
+        }
+        if url.query().is_some() || url.fragment().is_some() {
+            return Err(Reason::form("expected a URL without `?` and `#`"));
+        }
+        Ok(Self(text.to_owned()))
+    }
+
+    fn tell(&self) -> String {
+        self.0.clone()
+    }
+}
+
+/// A tenant by its id alone: its issuer is named by that.
+struct TenantId(String);
+
+impl Setting for TenantId {
+    fn parse(text: &str) -> Result<Self, Reason> {
+        let text = text.trim().to_ascii_lowercase();
+        let lengths: Vec<usize> = text.split('-').map(str::len).collect();
+        let hex = text.bytes().all(|it| it.is_ascii_hexdigit() || it == b'-');
+        if lengths != [8, 4, 4, 4, 12] || !hex {
+            return Err(Reason::form("expected the tenant's id, a GUID"));
+        }
+        Ok(Self(text))
+    }
+
+    fn tell(&self) -> String {
+        self.0.clone()
+    }
+}
+
+/// What a provider is asked to tell, with blanks or commas between.
+struct Scopes(Vec<String>);
+
+impl Scopes {
+    fn usual() -> Self {
+        Self(["openid", "email", "profile"].map(str::to_owned).to_vec())
+    }
+}
+
+impl Setting for Scopes {
+    fn parse(text: &str) -> Result<Self, Reason> {
+        let parts = text.split([' ', ',']).filter(|it| !it.is_empty());
+        let scopes: Vec<String> = parts.map(str::to_owned).collect();
+        let plain = |it: &String| it.bytes().all(|it| it.is_ascii_graphic() && it != b'"');
+        if !scopes.iter().all(plain) {
+            return Err(Reason::form("expected names of scopes with blanks between"));
+        }
+        if !scopes.iter().any(|it| it == "openid") {
+            return Err(Reason::form("expected `openid` among the scopes"));
+        }
+        Ok(Self(scopes))
+    }
+
+    fn tell(&self) -> String {
+        self.0.join(" ")
+    }
+}

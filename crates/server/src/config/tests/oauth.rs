@@ -1,0 +1,122 @@
+//! Identity providers, as operators set them up.
+
+use pia_identity::Provider;
+use pia_providers::{IssuerRule, ProviderSettings};
+
+use super::*;
+
+const TENANT: &str = "72F988BF-86f1-41af-91ab-2d7cd011db47";
+
+fn provider(operator: &Operator, name: Provider) -> Option<ProviderSettings> {
+    operator.read().oauth.providers.providers.get(&name).cloned()
+}
+
+#[test]
+fn a_provider_is_on_once_it_has_a_client_id() {
+    let operator = Operator::development()
+        .variable("OAUTH_GOOGLE_CLIENT_ID", "google-id")
+        .variable("OAUTH_GOOGLE_CLIENT_SECRET", "google-secret")
+        .variable("OAuth__microsoft__ClientId", "microsoft-id");
+
+    let google = provider(&operator, Provider::Google).unwrap();
+    let microsoft = provider(&operator, Provider::Microsoft).unwrap();
+
+    assert_eq!((google.client_id.as_str(), google.issuer), ("google-id", IssuerRule::Exact));
+    assert!(google.client_secret.is_some_and(|it| it.is("google-secret")));
+    assert_eq!(google.authority, "https://accounts.google.com");
+    assert_eq!(google.scopes, ["openid", "email", "profile"]);
+    assert_eq!(microsoft.authority, "https://login.microsoftonline.com/common/v2.0");
+    assert_eq!((microsoft.issuer, microsoft.trusts_email), (IssuerRule::AnyTenant, false));
+    assert!(microsoft.client_secret.is_none());
+    for other in [Provider::EntraId, Provider::Oidc] {
+        assert!(provider(&operator, other).is_none());
+    }
+}
+
+#[test]
+fn one_tenant_is_named_by_its_id_and_trusted_with_addresses() {
+    let operator = Operator::development()
+        .variable("OAUTH_ENTRAID_CLIENT_ID", "id")
+        .variable("OAuth__entraid__TenantId", TENANT);
+
+    let tenant = provider(&operator, Provider::EntraId).unwrap();
+
+    let authority = format!("https://login.microsoftonline.com/{}/v2.0", TENANT.to_lowercase());
+    assert_eq!((tenant.authority, tenant.issuer), (authority, IssuerRule::Exact));
+    assert!(tenant.trusts_email);
+}
+
+#[test]
+fn a_provider_without_an_address_stops_the_start() {
+    for name in ["entraid", "oidc"] {
+        let faults = Operator::development()
+            .variable(&format!("OAuth__{name}__ClientId"), "id")
+            .faults()
+            .join("\n");
+
+        assert!(faults.contains(&format!("OAuth:{name}:ClientId")), "{faults}");
+        assert!(faults.contains("SVC-CFG-005"), "{faults}");
+    }
+}
+
+#[test]
+fn an_address_that_can_be_listened_to_is_refused() {
+    let refused = |value: &str| {
+        let operator = Operator::development().variable("OAuth__oidc__Authority", value);
+        operator.sources.read().is_err()
+    };
+
+    for good in ["https://id.example", "https://id.example/realms/a/", "http://127.0.0.1:8080"] {
+        assert!(!refused(good), "{good}");
+    }
+    for bad in [
+        "http://id.example",
+        "http://localhost.evil.example",
+        "https://user:password@id.example",
+        "https://id.example/?a=b",
+        "https://id.example/#a",
+        "id.example",
+        "ftp://localhost",
+    ] {
+        assert!(refused(bad), "{bad}");
+    }
+}
+
+#[test]
+fn values_of_the_wrong_form_are_refused_without_being_told() {
+    for (key, value) in [
+        ("OAuth__entraid__TenantId", "common"),
+        ("OAuth__entraid__TenantId", "contoso.onmicrosoft.com"),
+        ("OAuth__oidc__Scopes", "email profile"),
+        ("OAuth__oidc__Scopes", "openid \"quoted\""),
+        ("OAuth__google__TrustEmail", "perhaps"),
+        ("OAuth__Timeout", "1h"),
+    ] {
+        let faults = Operator::development().variable(key, value).faults().join("\n");
+
+        assert!(faults.contains("SVC-CFG-003") && !faults.contains(value), "{faults}");
+    }
+}
+
+#[test]
+fn scopes_stand_with_blanks_or_commas_between() {
+    for (text, scopes) in
+        [("openid,email", ["openid", "email"]), ("email  openid", ["email", "openid"])]
+    {
+        let operator = Operator::development()
+            .variable("OAUTH_GOOGLE_CLIENT_ID", "id")
+            .variable("OAuth__google__Scopes", text);
+
+        assert_eq!(provider(&operator, Provider::Google).unwrap().scopes, scopes);
+    }
+}
+
+#[test]
+fn a_secret_without_a_client_id_is_mentioned_and_never_shown() {
+    let operator = Operator::development().variable("OAUTH_OIDC_CLIENT_SECRET", "the-oidc-secret");
+
+    let notices = operator.notices().join("\n");
+
+    assert!(notices.contains("OAuth:oidc:ClientSecret"), "{notices}");
+    assert!(!format!("{notices}{:?}", operator.read()).contains("the-oidc-secret"));
+}

@@ -1,0 +1,163 @@
+//! Where a sign-in may lead, and what it takes to begin one.
+
+use pia_kernel::{Clock, SystemClock};
+use pia_policy::{Edition, Terms};
+use pia_testkit::databases::Fresh;
+
+use super::browser::Browser;
+use super::{
+    CHALLENGE, HERE, PROGRAM, STATE, VERIFIER, code_told, desktop_login, knowing, location, login,
+    parameter, redeem, with_fake,
+};
+use crate::both::on_both_databases;
+use crate::harness::Setting;
+
+on_both_databases!(
+    what_is_asked_for_wrongly_is_refused_before_anybody_is_sent_anywhere,
+    a_page_of_this_server_gets_a_code_that_its_browser_alone_can_redeem,
+);
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_licence_without_the_feature_refuses_all_three_routes() {
+    let community = Terms::new("A test", Edition::Community, SystemClock.now());
+    let app = Setting::on(Fresh::sqlite()).licensed(Some(community)).start().await;
+
+    for answer in [
+        app.stranger().get(&desktop_login()).await,
+        app.stranger().get("/auth/callback?code=a&state=b").await,
+        redeem(&app.stranger(), "a", "b").await,
+    ] {
+        assert_eq!(answer.refusal(), (403, "feature_not_licensed"));
+        assert_eq!(answer.body["feature"], "OAuth");
+    }
+}
+
+async fn what_is_asked_for_wrongly_is_refused_before_anybody_is_sent_anywhere(database: Fresh) {
+    let (fake, app) = with_fake(database).await;
+    let (oidc, to) = (("provider", "oidc"), ("redirect_uri", PROGRAM));
+    let challenge = ("code_challenge", CHALLENGE);
+    let evil = ("redirect_uri", "https://evil.example/");
+    let long = "ü".repeat(1025);
+
+    for (asked, code) in [
+        (vec![oidc, evil, challenge], "invalid_redirect_uri"),
+        (vec![("provider", "nobody"), evil], "invalid_redirect_uri"),
+        (vec![oidc, ("redirect_uri", "//evil.example/admin")], "invalid_redirect_uri"),
+        (vec![oidc, ("redirect_uri", "http://localhost@evil.example/")], "invalid_redirect_uri"),
+        (vec![oidc, ("redirect_uri", "")], "invalid_redirect_uri"),
+        (
+            vec![oidc, ("redirect_uri", "http://localhost:1/\r\nX: y"), challenge],
+            "invalid_redirect_uri",
+        ),
+        (vec![oidc, to], "code_challenge_required"),
+        (vec![oidc, to, ("code_challenge", "short")], "code_challenge_invalid"),
+        (vec![oidc, to, ("code_challenge", "")], "code_challenge_invalid"),
+        (vec![oidc, to, challenge, ("code_challenge_method", "plain")], "code_challenge_invalid"),
+        (vec![oidc, challenge], "code_challenge_unexpected"),
+        (vec![oidc, ("redirect_uri", "/admin"), challenge], "code_challenge_unexpected"),
+        (vec![to, challenge], "unknown_provider"),
+        (vec![], "unknown_provider"),
+        (vec![("provider", ""), to, challenge], "unknown_provider"),
+        (vec![("provider", "local"), to, challenge], "unknown_provider"),
+        (vec![("provider", "oidc\0"), to, challenge], "unknown_provider"),
+        (vec![("provider", "google"), to, challenge], "provider_not_configured"),
+        (vec![oidc, to, challenge, ("state", &long)], "validation_failed"),
+        (vec![oidc, to, to, challenge], "validation_failed"),
+        (vec![oidc, oidc, to, challenge], "validation_failed"),
+        (vec![oidc, to, challenge, ("state", "a"), ("state", "b")], "validation_failed"),
+    ] {
+        let answer = Browser::of(&app).get(&login(&asked)).await;
+
+        assert_eq!(answer.refusal(), (400, code), "{asked:?}");
+        assert_eq!(answer.header("location"), None, "{asked:?}");
+        assert_eq!(answer.header("set-cookie"), None, "{asked:?}");
+    }
+    assert_eq!(fake.called("/.well-known/openid-configuration"), 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_longest_state_comes_back_and_so_does_none() {
+    let (fake, app) = with_fake(Fresh::sqlite()).await;
+    let longest = "ü".repeat(1024);
+    for state in [Some(longest.as_str()), Some(""), Some(STATE), None] {
+        let mut asked = vec![
+            ("provider", "OIDC"),
+            ("redirect_uri", "http://[::1]:1/x"),
+            ("code_challenge", CHALLENGE),
+        ];
+        asked.extend(state.map(|it| ("state", it)));
+        let mut browser = Browser::of(&app);
+
+        let left = browser.get(&login(&asked)).await;
+        let arrived = browser.get(&fake.admit(&location(&left))).await;
+
+        let to = location(&arrived);
+        assert!(arrived.header("location").is_some_and(|it| it.starts_with("http://[::1]:1/x?")));
+        assert_eq!(parameter(&to, "state").as_deref(), state);
+        assert_eq!(parameter(&to, "code").map(|it| it.len()), Some(43));
+    }
+}
+
+async fn a_page_of_this_server_gets_a_code_that_its_browser_alone_can_redeem(database: Fresh) {
+    let (fake, app) = with_fake(database).await;
+    let mut browser = Browser::of(&app);
+    let start = login(&[("provider", "oidc"), ("redirect_uri", "/admin/users"), ("state", "s")]);
+
+    let left = browser.get(&start).await;
+    let arrived = browser.get(&fake.admit(&location(&left))).await;
+
+    let to = location(&arrived);
+    assert!(to.as_str().starts_with(&format!("{HERE}/admin/users?code=")), "{to}");
+    assert_eq!(parameter(&to, "state").as_deref(), Some("s"));
+    let cookie = arrived.header("set-cookie").expect("a cookie");
+    assert!(cookie.ends_with("; Path=/; Max-Age=120; HttpOnly; SameSite=Lax; Secure"), "{cookie}");
+    let (code, verifier) = (parameter(&to, "code"), browser.cookie("pia_code_verifier"));
+    let (code, verifier) = (code.expect("a code"), verifier.expect("a verifier"));
+    assert_eq!(redeem(&app.stranger(), &code, verifier).await.status, 200);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_cookie_is_for_this_server_alone_and_one_browser_keeps_it() {
+    let (fake, app) = with_fake(Fresh::sqlite()).await;
+    let mut browser = Browser::of(&app);
+
+    let first = browser.get(&desktop_login()).await;
+    let second = browser.get(&desktop_login()).await;
+
+    let cookie = first.header("set-cookie").expect("a cookie");
+    let value = cookie.strip_prefix("pia_sign_in=").expect("its name");
+    assert_eq!(&value[43..], "; Path=/auth; Max-Age=600; HttpOnly; SameSite=Lax; Secure");
+    assert_eq!(second.header("set-cookie"), Some(cookie));
+    // Both sign-ins can be finished.
+    for left in [&second, &first] {
+        let back = fake.admit(&location(left));
+        let code = code_told(&browser.get(&back).await);
+        assert_eq!(redeem(&app.stranger(), &code, VERIFIER).await.status, 200);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_cookie_that_cannot_be_ours_is_replaced() {
+    let (_fake, app) = with_fake(Fresh::sqlite()).await;
+    for planted in ["x", "", "a b", &"ä".repeat(43), &"a".repeat(44)] {
+        let mut browser = Browser::of(&app).with("pia_sign_in", Some(planted));
+
+        browser.get(&desktop_login()).await;
+
+        let kept = browser.cookie("pia_sign_in").expect("a cookie");
+        assert!(kept != planted && kept.len() == 43, "{planted}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_provider_that_is_set_up_later_is_there_without_a_restart() {
+    let (fake, _) = with_fake(Fresh::sqlite()).await;
+    let app = knowing(Fresh::sqlite(), &fake.issuer).without("OAUTH_OIDC_CLIENT_ID").start().await;
+    let before = app.stranger().get(&desktop_login()).await;
+
+    app.reload(&serde_json::json!({ "OAuth": { "oidc": { "ClientId": "pia" } } }));
+    let after = app.stranger().get(&desktop_login()).await;
+
+    assert_eq!(before.refusal(), (400, "provider_not_configured"));
+    assert_eq!(after.status, 302);
+}

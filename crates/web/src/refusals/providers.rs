@@ -1,0 +1,116 @@
+//! Signing in at identity providers.
+
+use actix_web::http::StatusCode;
+use pia_identity::{BeginError, DestinationError, ProviderSignInError, RedeemError};
+
+use crate::{ApiError, FieldError};
+
+impl From<BeginError> for ApiError {
+    fn from(err: BeginError) -> Self {
+        let bad = |code, message: &str| Self::refused(StatusCode::BAD_REQUEST, code, message);
+        match err {
+            BeginError::Destination(err) => err.into(),
+            BeginError::StateTooLong { limit } => Self::invalid(vec![FieldError {
+                field: "state".to_owned(),
+                code: "too_long",
+                message: format!("`state` may have {limit} characters."),
+            }]),
+            BeginError::UnknownProvider => {
+                bad("unknown_provider", "There is no identity provider of this name.")
+            }
+            BeginError::NotConfigured => {
+                bad("provider_not_configured", "This identity provider is not set up here.")
+            }
+            BeginError::Failed(err) => err.why.into(),
+        }
+    }
+}
+
+impl From<DestinationError> for ApiError {
+    fn from(err: DestinationError) -> Self {
+        let bad = |code, message: &str| Self::refused(StatusCode::BAD_REQUEST, code, message);
+        match err {
+            DestinationError::Target => bad(
+                "invalid_redirect_uri",
+                "`redirect_uri` is neither a loopback address nor a page of this server.",
+            ),
+            DestinationError::ChallengeRequired => bad(
+                "code_challenge_required",
+                "A loopback `redirect_uri` needs a `code_challenge`: the app is too old for this \
+                 server.",
+            ),
+            DestinationError::ChallengeInvalid => bad(
+                "code_challenge_invalid",
+                "`code_challenge` is not the SHA-256 of a verifier in base64url, or \
+                 `code_challenge_method` is not `S256`.",
+            ),
+            DestinationError::ChallengeUnexpected => bad(
+                "code_challenge_unexpected",
+                "Only a loopback `redirect_uri` has a `code_challenge`.",
+            ),
+        }
+    }
+}
+
+impl From<ProviderSignInError> for ApiError {
+    fn from(err: ProviderSignInError) -> Self {
+        let forbidden = |code, message: &str| Self::refused(StatusCode::FORBIDDEN, code, message);
+        match err {
+            ProviderSignInError::InvalidState => {
+                let message = "This browser has no such sign-in under way: begin again.";
+                Self::refused(StatusCode::BAD_REQUEST, "invalid_state", message)
+            }
+            ProviderSignInError::AccessDenied => {
+                forbidden("access_denied", "The sign-in was cancelled or denied.")
+            }
+            ProviderSignInError::ProviderUnreachable => {
+                let message = "The identity provider does not answer: try again in a while.";
+                Self::refused(StatusCode::BAD_GATEWAY, "provider_unreachable", message)
+            }
+            ProviderSignInError::ProviderFailed => {
+                let message = "The identity provider's answer cannot be accepted.";
+                Self::refused(StatusCode::BAD_GATEWAY, "provider_error", message)
+            }
+            ProviderSignInError::EmailMissing => {
+                forbidden("email_missing", "The identity provider tells no e-mail address.")
+            }
+            ProviderSignInError::EmailNotVerified => forbidden(
+                "email_not_verified",
+                "The identity provider has not verified your e-mail address.",
+            ),
+            ProviderSignInError::EmailExists => {
+                let message = "There is an account with this address: sign in the way you did \
+                               before.";
+                Self::refused(StatusCode::CONFLICT, "email_exists", message)
+            }
+            ProviderSignInError::RegistrationClosed => {
+                forbidden("registration_closed", "This server does not let you make an account.")
+            }
+            ProviderSignInError::SeatsTaken { limit } => forbidden(
+                "user_limit_reached",
+                "All accounts that the server's licence allows are taken.",
+            )
+            .with("limit", limit),
+            ProviderSignInError::LicenceEnded => forbidden(
+                "license_expired",
+                "The server's licence has ended: until it is renewed, no account can be made.",
+            ),
+            ProviderSignInError::Deactivated => {
+                forbidden("account_deactivated", "This account is deactivated.")
+            }
+            ProviderSignInError::Unavailable(err) => err.into(),
+        }
+    }
+}
+
+impl From<RedeemError> for ApiError {
+    fn from(err: RedeemError) -> Self {
+        match err {
+            RedeemError::InvalidGrant => {
+                let message = "The sign-in code is not good, or no longer: sign in again.";
+                Self::refused(StatusCode::BAD_REQUEST, "invalid_grant", message)
+            }
+            RedeemError::Unavailable(err) => err.into(),
+        }
+    }
+}
