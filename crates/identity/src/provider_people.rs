@@ -45,7 +45,7 @@ impl ProviderPeople {
         }
         let email = address(&claims)?;
         if self.known.has_address(&email).await? {
-            return Err(ProviderSignInError::EmailExists);
+            return self.find_again(provider, &claims.identity).await;
         }
         if !self.licence.in_force() {
             return Err(ProviderSignInError::LicenceEnded);
@@ -97,11 +97,18 @@ impl ProviderPeople {
             Registered::SeatsTaken => {
                 Err(ProviderSignInError::SeatsTaken { limit: limit.unwrap_or_default() })
             }
-            // By themselves, perhaps, in another tab just now.
-            Registered::EmailTaken => {
-                self.find(provider, &identity).await?.ok_or(ProviderSignInError::EmailExists)
-            }
+            Registered::EmailTaken => self.find_again(provider, &identity).await,
         }
+    }
+
+    /// Of somebody whose address is taken: by themselves, perhaps, in another
+    /// tab just now.
+    async fn find_again(
+        &self,
+        provider: Provider,
+        identity: &ProviderIdentity,
+    ) -> Result<Account, ProviderSignInError> {
+        self.find(provider, identity).await?.ok_or(ProviderSignInError::EmailExists)
     }
 }
 

@@ -1,12 +1,15 @@
 //! Signing in at an identity provider.
 
+mod errors;
+mod journey;
+
 use std::sync::Arc;
 use std::time::Duration;
 
 use pia_kernel::{Clock, Live, Secret, Unavailable};
 
 use crate::code_challenge::CodeChallenge;
-use crate::destination::{Destination, DestinationError, WayBack};
+use crate::destination::{Destination, WayBack};
 use crate::device::Device;
 use crate::ports::{
     AccountStore, IdentityProviders, LicenceInForce, NewProviderFlow, ProviderAccounts,
@@ -24,141 +27,15 @@ use crate::sign_in_codes::{OneTimeCodes, RedeemError};
 use crate::standings::Standings;
 use crate::token_hash;
 
+pub use errors::{ArrivalError, BeginError, ProviderSignInError};
+pub use journey::{Arrived, BegunAtProvider, ProviderAnswer, ProviderWish};
+
 /// How long somebody may take at their provider.
 const LIFETIME: Duration = Duration::from_mins(10);
 /// How long a client's state may be.
 const MOST_STATE_CHARS: usize = 1024;
 /// Longer texts are no codes of a provider.
 const MOST_CODE_BYTES: usize = 4096;
-
-/// What a client asks for that signs in at a provider.
-#[derive(Debug, Clone, Default)]
-pub struct ProviderWish {
-    /// At which one.
-    pub provider: Option<String>,
-    /// Where it is to lead.
-    pub target: Option<String>,
-    /// What only the client can answer.
-    pub challenge: Option<String>,
-    /// How the challenge was made.
-    pub challenge_method: Option<String>,
-    /// What it wants to hear again.
-    pub state: Option<String>,
-}
-
-/// A sign-in that has begun.
-#[derive(Debug, Clone)]
-pub struct BegunAtProvider {
-    /// Where the browser goes.
-    pub url: String,
-    /// What the browser keeps, and shows when it comes back.
-    pub browser: Secret<String>,
-}
-
-/// What a provider sends a browser back with.
-#[derive(Debug, Clone, Default)]
-pub struct ProviderAnswer {
-    /// By which the sign-in is known again.
-    pub state: Option<Secret<String>>,
-    /// What can be redeemed at the provider.
-    pub code: Option<Secret<String>>,
-    /// Why there is no code.
-    pub error: Option<String>,
-    /// Who the provider says it is.
-    pub issuer: Option<String>,
-}
-
-/// What came of a sign-in at a provider.
-#[derive(Debug, Clone)]
-pub enum Arrived {
-    /// The browser goes on to where the sign-in leads, with a one-time code.
-    Onward {
-        /// Where that is.
-        url: String,
-        /// What redeems the code; nothing where a program has it.
-        verifier: Option<Secret<String>>,
-    },
-    /// The sign-in leads nowhere else.
-    Here(SignedIn),
-}
-
-/// Why a sign-in at a provider did not begin.
-#[derive(Debug, thiserror::Error)]
-pub enum BeginError {
-    /// It may not lead there.
-    #[error(transparent)]
-    Destination(#[from] DestinationError),
-    /// The state is longer than can be kept.
-    #[error("the state is too long")]
-    StateTooLong {
-        /// How many characters it may have.
-        limit: usize,
-    },
-    /// There is no such provider.
-    #[error("there is no such provider")]
-    UnknownProvider,
-    /// There is, and nobody has set it up.
-    #[error("the provider is not set up")]
-    NotConfigured,
-    /// It came to nothing before the browser left.
-    #[error(transparent)]
-    Failed(#[from] ArrivalError),
-}
-
-/// A sign-in at a provider that came to nothing.
-#[derive(Debug, thiserror::Error)]
-#[error("{why}")]
-pub struct ArrivalError {
-    /// Who waits to hear of it.
-    pub back: Option<WayBack>,
-    /// Why it did.
-    #[source]
-    pub why: ProviderSignInError,
-}
-
-/// Why somebody was not signed in by their provider's word.
-#[derive(Debug, thiserror::Error)]
-pub enum ProviderSignInError {
-    /// This browser has no such sign-in under way.
-    #[error("the browser began no such sign-in")]
-    InvalidState,
-    /// They changed their mind, or their provider does not let them.
-    #[error("the sign-in was denied at the provider")]
-    AccessDenied,
-    /// The provider does not answer.
-    #[error("the provider does not answer")]
-    ProviderUnreachable,
-    /// What the provider says is an error, or cannot be believed.
-    #[error("the provider's answer is not good")]
-    ProviderFailed,
-    /// The provider tells no address.
-    #[error("the provider tells no address")]
-    EmailMissing,
-    /// The provider does not say that the address is theirs.
-    #[error("the provider does not vouch for the address")]
-    EmailNotVerified,
-    /// The address has an account that somebody else vouches for.
-    #[error("the address has another account")]
-    EmailExists,
-    /// The operator does not let them make an account.
-    #[error("registration is closed")]
-    RegistrationClosed,
-    /// There are as many accounts as the licence allows.
-    #[error("all {limit} accounts of the licence are taken")]
-    SeatsTaken {
-        /// How many that is.
-        limit: u32,
-    },
-    /// The licence has ended, and with it that accounts are made.
-    #[error("the licence has ended")]
-    LicenceEnded,
-    /// Their account is deactivated.
-    #[error("the account is deactivated")]
-    Deactivated,
-    /// Something that is needed did not answer.
-    #[error(transparent)]
-    Unavailable(#[from] Unavailable),
-}
 
 /// What sign-in at providers is built on.
 #[derive(Clone)]
@@ -383,17 +260,6 @@ impl ProviderSignIn {
             Destination::Browser => return None,
         };
         Some(WayBack::new(target, state))
-    }
-}
-
-impl From<ProviderError> for ProviderSignInError {
-    fn from(err: ProviderError) -> Self {
-        match err {
-            ProviderError::Unreachable => Self::ProviderUnreachable,
-            ProviderError::NotConfigured | ProviderError::Refused(_) | ProviderError::BadToken => {
-                Self::ProviderFailed
-            }
-        }
     }
 }
 

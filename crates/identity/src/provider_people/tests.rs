@@ -31,10 +31,14 @@ fn account() -> Account {
 
 /// What knows nobody at first, and answers this when it is asked again.
 fn knowing_later(later: Option<KnownAccount>) -> MockProviderAccounts {
+    knowing_later_at(later, false)
+}
+
+fn knowing_later_at(later: Option<KnownAccount>, taken: bool) -> MockProviderAccounts {
     let mut known = MockProviderAccounts::new();
     known.expect_find().once().returning(|_, _| Ok(None));
     known.expect_find().returning(move |_, _| Ok(later.clone()));
-    known.expect_has_address().returning(|_| Ok(false));
+    known.expect_has_address().returning(move |_| Ok(taken));
     known
 }
 
@@ -90,16 +94,16 @@ async fn an_account_is_stored_with_its_identity_its_limit_and_its_audit_entry() 
 #[tokio::test]
 async fn whoever_was_registered_meanwhile_in_another_tab_is_let_in() {
     let there = account();
-    let (known, accounts) = (
-        knowing_later(Some(KnownAccount::Active(there.clone()))),
-        registering(Registered::EmailTaken),
-    );
+    let known = |taken| knowing_later_at(Some(KnownAccount::Active(there.clone())), taken);
+    // Before the address was looked for, or after.
+    for (known, accounts) in [
+        (known(true), MockAccountStore::new()),
+        (known(false), registering(Registered::EmailTaken)),
+    ] {
+        let people = people(known, accounts, RegistrationPolicy::Open, true);
 
-    let found = people(known, accounts, RegistrationPolicy::Open, true)
-        .welcome(Provider::Google, claims())
-        .await;
-
-    assert_eq!(found.unwrap(), there);
+        assert_eq!(people.welcome(Provider::Google, claims()).await.unwrap(), there);
+    }
 }
 
 #[tokio::test]

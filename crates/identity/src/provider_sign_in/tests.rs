@@ -7,6 +7,7 @@ use pia_testkit::FixedClock;
 use super::*;
 use crate::access_tokens::{AccessTokens, TokenNames};
 use crate::account::Account;
+use crate::destination::DestinationError;
 use crate::ports::{
     CodeRedemption, MockAccountStore, MockIdentityProviders, MockLicenceInForce,
     MockProviderAccounts, MockProviderFlows, MockSeats, MockSessionStore, MockSignInCodes,

@@ -33,7 +33,11 @@ const STATE: &str = "a&b=c?d#e+f%20g ü/\"<>";
 
 /// A server that knows this provider as `oidc`.
 fn knowing(database: Fresh, authority: &str) -> Setting {
-    Setting::on(database)
+    provided(Setting::on(database), authority)
+}
+
+fn provided(setting: Setting, authority: &str) -> Setting {
+    setting
         .with("Server__PublicUrl", HERE)
         .with("OAUTH_OIDC_CLIENT_ID", "pia")
         .with("OAUTH_OIDC_CLIENT_SECRET", CLIENT_SECRET)

@@ -186,11 +186,7 @@ async fn a_licence_that_ended_lets_those_in_who_have_an_account(database: Fresh)
     let ada = signed_in(&app, &fake).await;
     let terms = Terms::new("A test", Edition::Enterprise, SystemClock.now());
     let ended = Terms { expires_at: Some(SystemClock.now()), ..terms };
-    let other = super::Setting::beside(&app)
-        .with("Server__PublicUrl", super::HERE)
-        .with("OAUTH_OIDC_CLIENT_ID", "pia")
-        .with("OAUTH_OIDC_CLIENT_SECRET", super::CLIENT_SECRET)
-        .with("OAuth__oidc__Authority", &fake.issuer)
+    let other = super::provided(super::Setting::beside(&app), &fake.issuer)
         .licensed(Some(ended))
         .start()
         .await;

@@ -9,14 +9,17 @@ use pia_testkit::databases::Fresh;
 
 use super::browser::Browser;
 use super::fake::{Fake, back};
-use super::{code_told, desktop_login, error_told, knowing, location, login, parameter, with_fake};
+use super::{
+    code_told, desktop_login, error_told, knowing, location, login, parameter, provided, with_fake,
+};
 use crate::both::on_both_databases;
 use crate::client::Answer;
-use crate::harness::TestApp;
+use crate::harness::{Setting, TestApp};
 
 on_both_databases!(
     only_the_browser_that_began_comes_back,
     a_sign_in_is_finished_once,
+    a_sign_in_goes_on_at_another_instance,
     a_sign_in_waits_ten_minutes,
     what_a_provider_refuses_is_told_with_the_state,
 );
@@ -64,6 +67,17 @@ async fn a_sign_in_is_finished_once(database: Fresh) {
 
     assert_eq!(code_told(&first).len(), 43);
     refused(&second);
+}
+
+async fn a_sign_in_goes_on_at_another_instance(database: Fresh) {
+    let (fake, app) = with_fake(database).await;
+    let beside = provided(Setting::beside(&app), &fake.issuer).start().await;
+    let (browser, back) = left(&app, &fake).await;
+
+    let mut there = Browser::of(&beside).with("pia_sign_in", browser.cookie("pia_sign_in"));
+    let arrived = there.get(&back).await;
+
+    assert_eq!(code_told(&arrived).len(), 43);
 }
 
 async fn a_sign_in_waits_ten_minutes(database: Fresh) {

@@ -43,7 +43,7 @@ async fn whatever_a_provider_does_instead_of_answering_is_told_and_mended_by_try
         ("/token", Whim::Says(elsewhere.to_owned()), "provider_unreachable"),
         ("/token", Whim::Says(whole("200 OK", &flood)), "provider_unreachable"),
         ("/token", Whim::Says(String::new()), "provider_unreachable"),
-        ("/token", Whim::Says(html.to_owned()), "provider_error"),
+        ("/token", Whim::Says(html.to_owned()), "provider_unreachable"),
         ("/token", Whim::Says(whole("400 No", r#"{"error":"invalid_grant"}"#)), "provider_error"),
         ("/token", Whim::Says(whole("401 No", r#"{"error":"invalid_client"}"#)), "provider_error"),
         (

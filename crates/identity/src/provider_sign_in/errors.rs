@@ -1,0 +1,95 @@
+//! Why a sign-in at a provider comes to nothing.
+
+use pia_kernel::Unavailable;
+
+use crate::destination::{DestinationError, WayBack};
+use crate::ports::ProviderError;
+
+/// Why a sign-in at a provider did not begin.
+#[derive(Debug, thiserror::Error)]
+pub enum BeginError {
+    /// It may not lead there.
+    #[error(transparent)]
+    Destination(#[from] DestinationError),
+    /// The state is longer than can be kept.
+    #[error("the state is too long")]
+    StateTooLong {
+        /// How many characters it may have.
+        limit: usize,
+    },
+    /// There is no such provider.
+    #[error("there is no such provider")]
+    UnknownProvider,
+    /// There is, and nobody has set it up.
+    #[error("the provider is not set up")]
+    NotConfigured,
+    /// It came to nothing before the browser left.
+    #[error(transparent)]
+    Failed(#[from] ArrivalError),
+}
+
+/// A sign-in at a provider that came to nothing.
+#[derive(Debug, thiserror::Error)]
+#[error("{why}")]
+pub struct ArrivalError {
+    /// Who waits to hear of it.
+    pub back: Option<WayBack>,
+    /// Why it did.
+    #[source]
+    pub why: ProviderSignInError,
+}
+
+/// Why somebody was not signed in by their provider's word.
+#[derive(Debug, thiserror::Error)]
+pub enum ProviderSignInError {
+    /// This browser has no such sign-in under way.
+    #[error("the browser began no such sign-in")]
+    InvalidState,
+    /// They changed their mind, or their provider does not let them.
+    #[error("the sign-in was denied at the provider")]
+    AccessDenied,
+    /// The provider does not answer.
+    #[error("the provider does not answer")]
+    ProviderUnreachable,
+    /// What the provider says is an error, or cannot be believed.
+    #[error("the provider's answer is not good")]
+    ProviderFailed,
+    /// The provider tells no address.
+    #[error("the provider tells no address")]
+    EmailMissing,
+    /// The provider does not say that the address is theirs.
+    #[error("the provider does not vouch for the address")]
+    EmailNotVerified,
+    /// The address has an account that somebody else vouches for.
+    #[error("the address has another account")]
+    EmailExists,
+    /// The operator does not let them make an account.
+    #[error("registration is closed")]
+    RegistrationClosed,
+    /// There are as many accounts as the licence allows.
+    #[error("all {limit} accounts of the licence are taken")]
+    SeatsTaken {
+        /// How many that is.
+        limit: u32,
+    },
+    /// The licence has ended, and with it that accounts are made.
+    #[error("the licence has ended")]
+    LicenceEnded,
+    /// Their account is deactivated.
+    #[error("the account is deactivated")]
+    Deactivated,
+    /// Something that is needed did not answer.
+    #[error(transparent)]
+    Unavailable(#[from] Unavailable),
+}
+
+impl From<ProviderError> for ProviderSignInError {
+    fn from(err: ProviderError) -> Self {
+        match err {
+            ProviderError::Unreachable => Self::ProviderUnreachable,
+            ProviderError::NotConfigured | ProviderError::Refused(_) | ProviderError::BadToken => {
+                Self::ProviderFailed
+            }
+        }
+    }
+}
