@@ -2,17 +2,20 @@
 //! comes from, what goes with a change, and the one error that any port may
 //! answer with.
 
+mod audit_log;
 mod clock;
 mod effects;
 mod error;
 mod id;
 mod language;
+mod lifecycle;
 mod live;
 mod origin;
 mod page;
 mod secret;
 mod timestamp;
 
+pub use audit_log::{AuditLog, AuditPerson, AuditRecord, AuditSide};
 pub use clock::{Clock, SystemClock};
 pub use effects::{AuditEntry, Effects, Letter, Mail, Recipient};
 pub use error::Unavailable;
@@ -20,6 +23,7 @@ pub use id::{
     AppPasswordId, GroupId, InvitationId, MailId, PasskeyId, SessionId, SignInId, UserId,
 };
 pub use language::Language;
+pub use lifecycle::{Departure, Eraser, Erasure, ExportPage, Inventory, LeftOut, PersonalData};
 pub use live::Live;
 pub use origin::{Origin, Scoped};
 pub use page::{Page, Part, Place};

@@ -1,0 +1,66 @@
+//! Reading what the audit log tells.
+
+use std::net::IpAddr;
+
+use async_trait::async_trait;
+use uuid::Uuid;
+
+use crate::{Page, Timestamp, Unavailable, UserId};
+
+/// An entry of the audit log as it is read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AuditRecord {
+    /// Which entry it is.
+    pub id: Uuid,
+    /// When it happened.
+    pub at: Timestamp,
+    /// What happened: `session.started`.
+    pub action: String,
+    /// What it happened to, if that is no person.
+    pub object: Option<String>,
+    /// The request that caused it.
+    pub request: Option<String>,
+    /// Who did it.
+    pub actor: AuditSide,
+    /// Whom it happened to, if that is somebody else.
+    pub subject: AuditSide,
+}
+
+/// One side of an entry.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum AuditSide {
+    /// Nobody was ever on it.
+    #[default]
+    Nobody,
+    /// Whoever it was is forgotten, or sealed with a key that is lost.
+    Forgotten,
+    /// Somebody of whom this is known.
+    Known(AuditPerson),
+}
+
+/// What the audit log knows of somebody.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct AuditPerson {
+    /// Their account.
+    pub user: Option<UserId>,
+    /// From where they called.
+    pub address: Option<IpAddr>,
+    /// With what.
+    pub agent: Option<String>,
+}
+
+/// Where the audit log is read, and where it ends.
+#[async_trait]
+pub trait AuditLog: Send + Sync {
+    /// A part of the entries, newest first: all, or those in which a user is
+    /// on either side.
+    async fn page(
+        &self,
+        whose: Option<UserId>,
+        page: Page,
+    ) -> Result<Vec<AuditRecord>, Unavailable>;
+
+    /// Forgets entries from before `time`, with what identifies whom they are
+    /// about. Answers how many they were.
+    async fn sweep(&self, time: Timestamp) -> Result<u64, Unavailable>;
+}
