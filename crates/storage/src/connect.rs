@@ -25,6 +25,8 @@ pub(crate) const SQLITE_WRITES: &str = "
     PRAGMA journal_mode = WAL;
     PRAGMA foreign_keys = ON;
     PRAGMA secure_delete = ON;";
+/// How long a statement waits for others to be done with the file.
+pub(crate) const SQLITE_BUSY: &str = "PRAGMA busy_timeout = 5000;";
 const SQLITE_READS: &str = "PRAGMA busy_timeout = 5000; PRAGMA query_only = ON;";
 
 /// Nobody waits longer for an answer than this, so that nothing may take

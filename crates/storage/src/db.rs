@@ -17,7 +17,7 @@ use tokio::runtime::Handle;
 
 use crate::connect::{self, OpenError, Options};
 use crate::target::{Kind, Provider, Target};
-use crate::{migrations, on_conn};
+use crate::{checkpoint, migrations, on_conn};
 
 /// A connection to SQLite, which works on threads that may block.
 pub type AsyncSqlite = SyncConnectionWrapper<SqliteConnection>;
@@ -191,6 +191,16 @@ impl Database {
         }
         self.migrated.store(true, Ordering::Relaxed);
         Ok(())
+    }
+
+    /// Empties SQLite's log into the file and cuts it, so that what was deleted
+    /// is in neither. Answers whether it could: somebody who reads stands in
+    /// its way. PostgreSQL looks after its own.
+    pub async fn truncate_log(&self) -> Result<bool, DbError> {
+        match self.writer().await? {
+            Conn::Sqlite(mut conn) => checkpoint::truncate(&mut conn).await,
+            Conn::Postgres(_) => Ok(true),
+        }
     }
 
     async fn answers(&self) -> Result<(), DbError> {

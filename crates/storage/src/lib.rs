@@ -14,6 +14,7 @@ mod migrations;
 
 mod db;
 
+mod checkpoint;
 mod connect;
 mod postgres;
 mod sqlite;

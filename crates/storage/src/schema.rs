@@ -340,6 +340,7 @@ diesel::joinable!(audit_identities -> audit_entries (entry_id));
 diesel::allow_tables_to_appear_in_same_query!(audit_entries, audit_identities);
 diesel::allow_tables_to_appear_in_same_query!(
     accounts,
+    ai_usage,
     app_passwords,
     factor_challenges,
     invitations,

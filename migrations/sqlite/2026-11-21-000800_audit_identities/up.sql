@@ -8,7 +8,7 @@ CREATE TABLE audit_identities (
     sealed   BLOB,
     PRIMARY KEY (entry_id, part)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX audit_identities_of_user ON audit_identities (user_id);
+CREATE INDEX audit_identities_of_user ON audit_identities (user_id, entry_id);
 INSERT INTO audit_identities (entry_id, part, user_id) SELECT id, 'subject', subject FROM audit_entries;
 
 DROP INDEX audit_entries_of_subject;
