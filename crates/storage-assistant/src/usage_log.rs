@@ -3,12 +3,17 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use diesel::dsl::{exists, not};
+use diesel::prelude::*;
+use diesel_async::RunQueryDsl;
 use pia_assistant::{UsageLog, UsageRecord};
-use pia_storage::{Database, DbError, InsertAll, on_conn};
+use pia_storage::schema::{accounts, ai_usage};
+use pia_storage::{Database, DbError, DbUid, InsertAll, in_tx};
 use tokio::runtime::Handle;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
+use uuid::Uuid;
 
 use crate::usage_queue::UsageQueue;
 use crate::usage_row::UsageRow;
@@ -22,6 +27,8 @@ const LARGEST_BATCH: usize = 256;
 /// them, and a commit for each few would take more of the machine than the
 /// calls they tell of.
 const GATHERED_FOR: Duration = Duration::from_millis(50);
+/// Whose usage it is where the account is gone.
+const NOBODY: DbUid = DbUid(Uuid::nil());
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 
@@ -137,10 +144,18 @@ impl Writer {
     }
 
     /// A batch whose commit was not heard of is written again, which changes
-    /// nothing.
+    /// nothing. What somebody used whose account was deleted meanwhile is
+    /// nobody's.
     async fn insert(&self, rows: Vec<UsageRow>) -> Result<(), DbError> {
-        on_conn!(self.db.writer(), |conn| conn.insert_all(rows).await?);
-        Ok(())
+        let ids: Vec<DbUid> = rows.iter().map(|it| it.id).collect();
+        in_tx!(self.db, async |conn| -> Result<(), DbError> {
+            conn.insert_all(rows.clone()).await?;
+            let account = accounts::table.filter(accounts::id.eq(ai_usage::user_id));
+            let orphaned = ai_usage::id.eq_any(&ids).and(not(exists(account)));
+            let orphaned = diesel::update(ai_usage::table.filter(orphaned));
+            orphaned.set(ai_usage::user_id.eq(NOBODY)).execute(conn).await?;
+            Ok(())
+        })
     }
 
     /// A pause before the next attempt. Ends early, and tells so, when the log

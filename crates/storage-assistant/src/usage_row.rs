@@ -11,7 +11,7 @@ const LONGEST_MODEL: usize = 256;
 #[derive(Debug, Clone, Insertable)]
 #[diesel(table_name = ai_usage)]
 pub(crate) struct UsageRow {
-    id: DbUid,
+    pub(crate) id: DbUid,
     at: DbInstant,
     user_id: DbUid,
     mode: &'static str,

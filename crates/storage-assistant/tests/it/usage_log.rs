@@ -16,6 +16,7 @@ use uuid::Uuid;
 pia_testkit::contract! {
     what_is_noted_on_any_thread_is_written,
     every_part_of_a_record_is_kept,
+    what_is_written_after_an_account_is_gone_is_nobodys,
     a_record_that_is_noted_twice_is_written_once,
     the_name_of_a_model_may_be_anything,
     what_is_noted_while_the_database_is_away_is_written_later,
@@ -53,6 +54,22 @@ async fn rows(db: &Database) -> i64 {
     found.unwrap()
 }
 
+/// Makes an account with this id.
+async fn sign_up(db: &Database, user: UserId) {
+    use pia_storage::schema::accounts::dsl as row;
+    let account = diesel::insert_into(row::accounts).values((
+        row::id.eq(DbUid(user.0)),
+        row::email.eq(user.to_string()),
+        row::email_folded.eq(user.to_string()),
+        row::provider.eq("local"),
+        row::customer_type.eq(0),
+        row::created_at.eq(pia_storage::DbInstant(Timestamp::UNIX_EPOCH)),
+    ));
+    let made: Result<usize, DbError> =
+        async { on_conn!(db.writer(), |conn| Ok(account.execute(conn).await?)) }.await;
+    made.unwrap();
+}
+
 async fn execute(db: &Database, sql: &str) {
     let done: Result<(), DbError> =
         async { on_conn!(db.writer(), |conn| Ok(conn.batch_execute(sql).await?)) }.await;
@@ -82,6 +99,7 @@ async fn what_is_noted_on_any_thread_is_written(db: Database) {
 
 async fn every_part_of_a_record_is_kept(db: Database) {
     let (log, record) = (start(&db), record("gpt"));
+    sign_up(&db, record.user).await;
 
     log.note(record.clone());
     log.drain(LIMIT).await;
@@ -96,6 +114,21 @@ async fn every_part_of_a_record_is_kept(db: Database) {
         async { on_conn!(db.reader(), |conn| Ok(row.first(conn).await?)) }.await;
     let names = ["Assistant", "OpenAI", "gpt", "abandoned"].map(str::to_owned).into();
     assert_eq!(kept.unwrap(), (names, (30, 20, 10), true));
+}
+
+async fn what_is_written_after_an_account_is_gone_is_nobodys(db: Database) {
+    let (log, theirs, nobodys) = (start(&db), record("gpt"), record("gpt"));
+    sign_up(&db, theirs.user).await;
+
+    log.note(theirs.clone());
+    log.note(nobodys.clone());
+    log.drain(LIMIT).await;
+
+    let whose = ai_usage::table.order(ai_usage::id).select((ai_usage::id, ai_usage::user_id));
+    let whose: Result<Vec<(DbUid, DbUid)>, DbError> =
+        async { on_conn!(db.reader(), |conn| Ok(whose.load(conn).await?)) }.await;
+    let kept = (DbUid(theirs.id), DbUid(theirs.user.0));
+    assert_eq!(whose.unwrap(), [kept, (DbUid(nobodys.id), DbUid(Uuid::nil()))]);
 }
 
 async fn a_record_that_is_noted_twice_is_written_once(db: Database) {
