@@ -1,0 +1,81 @@
+//! What people are told of tables that hold one row of theirs.
+
+use diesel::prelude::*;
+use diesel_async::RunQueryDsl;
+use pia_kernel::UserId;
+use pia_storage::schema::{accounts, recovery_codes, totp_factors, user_groups};
+use pia_storage::{Database, DbError, DbInstant, DbUid, on_conn};
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::sections::told;
+
+pub(crate) const ACCOUNT: &[&str] = &[
+    "id",
+    "email",
+    "display_name",
+    "provider",
+    "customer_type",
+    "company_name",
+    "created_at",
+    "deactivated_at",
+    "role",
+    "group_id",
+    "email_verified_at",
+];
+
+pub(crate) const SECOND_FACTOR: &[&str] = &["begun_at", "enabled_at"];
+
+#[derive(Queryable, Selectable, Serialize)]
+#[diesel(table_name = accounts)]
+#[serde(rename_all = "camelCase")]
+struct AccountRow {
+    id: DbUid,
+    email: String,
+    display_name: Option<String>,
+    provider: String,
+    customer_type: i32,
+    company_name: Option<String>,
+    created_at: DbInstant,
+    deactivated_at: Option<DbInstant>,
+    role: String,
+    group_id: DbUid,
+    email_verified_at: Option<DbInstant>,
+}
+
+/// The account, with its group by name.
+pub(crate) async fn account_of(db: &Database, user: UserId) -> Result<Vec<Value>, DbError> {
+    let account = accounts::table.find(DbUid(user.0));
+    let row: Option<AccountRow> = on_conn!(db.reader(), |conn| {
+        account.select(AccountRow::as_select()).first(conn).await.optional()?
+    });
+    let Some(row) = row else { return Ok(Vec::new()) };
+    let group = user_groups::table.find(row.group_id).select(user_groups::name);
+    let group: Option<String> = on_conn!(db.reader(), |conn| group.first(conn).await.optional()?);
+    let mut account = told(row);
+    if let (Some(fields), Some(group)) = (account.as_object_mut(), group) {
+        fields.insert("group".to_owned(), group.into());
+    }
+    Ok(vec![account])
+}
+
+/// How the second factor stands; nothing of where there never was one.
+pub(crate) async fn second_factor_of(db: &Database, user: UserId) -> Result<Vec<Value>, DbError> {
+    let user = DbUid(user.0);
+    let factor = totp_factors::table.find(user);
+    let factor = factor.select((totp_factors::begun_at, totp_factors::enabled_at));
+    let codes = recovery_codes::table.filter(recovery_codes::user_id.eq(user)).count();
+    let (factor, codes): (Option<(DbInstant, Option<DbInstant>)>, i64) =
+        on_conn!(db.reader(), |conn| {
+            (factor.first(conn).await.optional()?, codes.get_result(conn).await?)
+        });
+    if factor.is_none() && codes == 0 {
+        return Ok(Vec::new());
+    }
+    let (begun_at, enabled_at) = factor.unzip();
+    Ok(vec![serde_json::json!({
+        "begunAt": begun_at,
+        "enabledAt": enabled_at.flatten(),
+        "recoveryCodesLeft": codes,
+    })])
+}

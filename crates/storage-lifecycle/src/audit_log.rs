@@ -1,0 +1,186 @@
+//! Reading the audit log in SQL.
+
+use std::collections::HashMap;
+
+use async_trait::async_trait;
+use diesel::prelude::*;
+use diesel_async::RunQueryDsl;
+use pia_kernel::{
+    AuditLog, AuditPerson, AuditRecord, AuditSide, Page, Place, Timestamp, Unavailable, UserId,
+};
+use pia_storage::schema::{audit_entries, audit_identities};
+use pia_storage::{AuditIdentity, AuditPart, Database, DbError, DbInstant, DbUid, on_conn};
+
+/// How many entries one statement forgets, so that none holds its locks for
+/// long.
+const SWEPT_AT_ONCE: i64 = 500;
+
+/// The audit log in SQL.
+#[derive(Debug, Clone)]
+pub struct SqlAuditLog {
+    db: Database,
+}
+
+impl SqlAuditLog {
+    /// The audit log kept in `db`.
+    pub fn new(db: Database) -> Self {
+        Self { db }
+    }
+
+    async fn records(
+        &self,
+        whose: Option<UserId>,
+        page: Page,
+    ) -> Result<Vec<AuditRecord>, DbError> {
+        let rows = match whose {
+            Some(user) => self.entries_of(user, page).await?,
+            None => self.entries(page).await?,
+        };
+        let ids: Vec<DbUid> = rows.iter().map(|it| it.id).collect();
+        let identities =
+            audit_identities::table.filter(audit_identities::entry_id.eq_any(ids)).select((
+                audit_identities::entry_id,
+                audit_identities::part,
+                audit_identities::user_id,
+                audit_identities::sealed,
+            ));
+        let identities: Vec<IdentityRow> =
+            on_conn!(self.db.reader(), |conn| identities.load(conn).await?);
+        let mut sides: HashMap<DbUid, Vec<IdentityRow>> = HashMap::new();
+        for row in identities {
+            sides.entry(row.entry_id).or_default().push(row);
+        }
+        rows.into_iter().map(|it| self.open(it, &sides)).collect()
+    }
+
+    async fn entries(&self, page: Page) -> Result<Vec<EntryRow>, DbError> {
+        use audit_entries::{at, id};
+        let after = page.after.unwrap_or_else(Place::top);
+        let (time, key) = (DbInstant(after.at), DbUid(after.id));
+        let entries = audit_entries::table
+            .filter(at.le(time).and(at.lt(time).or(id.lt(key))))
+            .order((at.desc(), id.desc()))
+            .limit(page.limit.into());
+        Ok(on_conn!(self.db.reader(), |conn| {
+            entries.select(EntryRow::as_select()).load(conn).await?
+        }))
+    }
+
+    /// Their ids sort as their times do, and an index holds them by user.
+    async fn entries_of(&self, user: UserId, page: Page) -> Result<Vec<EntryRow>, DbError> {
+        use audit_identities::{entry_id, user_id};
+        let after = page.after.unwrap_or_else(Place::top);
+        let theirs = audit_identities::table
+            .filter(user_id.eq(DbUid(user.0)).and(entry_id.lt(DbUid(after.id))))
+            .select(entry_id)
+            .distinct()
+            .order(entry_id.desc())
+            .limit(page.limit.into());
+        Ok(on_conn!(self.db.reader(), |conn| {
+            let ids: Vec<DbUid> = theirs.load(conn).await?;
+            let entries = audit_entries::table.filter(audit_entries::id.eq_any(ids));
+            let entries = entries.order(audit_entries::id.desc());
+            entries.select(EntryRow::as_select()).load(conn).await?
+        }))
+    }
+
+    fn open(
+        &self,
+        row: EntryRow,
+        sides: &HashMap<DbUid, Vec<IdentityRow>>,
+    ) -> Result<AuditRecord, DbError> {
+        let kept = sides.get(&row.id).map(Vec::as_slice).unwrap_or_default();
+        Ok(AuditRecord {
+            actor: self.side(&row, AuditPart::Actor, kept)?,
+            subject: self.side(&row, AuditPart::Subject, kept)?,
+            id: row.id.0,
+            at: row.at.0,
+            action: row.action,
+            object: row.object,
+            request: row.request,
+        })
+    }
+
+    fn side(
+        &self,
+        entry: &EntryRow,
+        part: AuditPart,
+        kept: &[IdentityRow],
+    ) -> Result<AuditSide, DbError> {
+        let commitment = match part {
+            AuditPart::Actor => &entry.actor_commitment,
+            AuditPart::Subject => &entry.subject_commitment,
+        };
+        let identity = kept.iter().find(|it| it.part == part.name());
+        Ok(match (commitment, identity) {
+            (Some(commitment), Some(IdentityRow { sealed: Some(sealed), .. })) => {
+                let kept = (sealed.as_slice(), commitment.as_slice());
+                match AuditIdentity::open(self.db.seal()?, entry.id.0, part, kept) {
+                    Some(AuditIdentity { user, address, agent }) => {
+                        AuditSide::Known(AuditPerson { user, address, agent })
+                    }
+                    None => AuditSide::Forgotten,
+                }
+            }
+            (Some(_), _) => AuditSide::Forgotten,
+            // Of before there were commitments, only the user is known.
+            (None, Some(IdentityRow { user_id: Some(user), .. })) => {
+                let user = Some(UserId(user.0));
+                AuditSide::Known(AuditPerson { user, ..AuditPerson::default() })
+            }
+            (None, _) => AuditSide::Nobody,
+        })
+    }
+
+    async fn forget(&self, time: Timestamp) -> Result<usize, DbError> {
+        let old = audit_entries::table.filter(audit_entries::at.lt(DbInstant(time)));
+        let some = old.select(audit_entries::id).limit(SWEPT_AT_ONCE);
+        on_conn!(self.db.writer(), |conn| {
+            let chosen: Vec<DbUid> = some.load(conn).await?;
+            let gone = audit_entries::table.filter(audit_entries::id.eq_any(chosen));
+            Ok(diesel::delete(gone).execute(conn).await?)
+        })
+    }
+}
+
+#[async_trait]
+impl AuditLog for SqlAuditLog {
+    async fn page(
+        &self,
+        whose: Option<UserId>,
+        page: Page,
+    ) -> Result<Vec<AuditRecord>, Unavailable> {
+        Ok(self.records(whose, page).await?)
+    }
+
+    async fn sweep(&self, time: Timestamp) -> Result<u64, Unavailable> {
+        let mut forgotten = 0;
+        loop {
+            let some = self.forget(time).await?;
+            if some == 0 {
+                return Ok(forgotten);
+            }
+            forgotten += some as u64;
+        }
+    }
+}
+
+#[derive(Queryable, Selectable)]
+#[diesel(table_name = audit_entries)]
+struct EntryRow {
+    id: DbUid,
+    at: DbInstant,
+    action: String,
+    object: Option<String>,
+    request: Option<String>,
+    actor_commitment: Option<Vec<u8>>,
+    subject_commitment: Option<Vec<u8>>,
+}
+
+#[derive(Queryable)]
+struct IdentityRow {
+    entry_id: DbUid,
+    part: String,
+    user_id: Option<DbUid>,
+    sealed: Option<Vec<u8>>,
+}

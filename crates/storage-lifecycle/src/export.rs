@@ -1,0 +1,164 @@
+//! All that is kept of a person, in SQL.
+
+use async_trait::async_trait;
+use diesel::dsl::exists;
+use diesel::prelude::*;
+use diesel_async::RunQueryDsl;
+use pia_kernel::{
+    AuditLog, AuditPerson, AuditRecord, AuditSide, Effects, ExportPage, Inventory, LeftOut, Page,
+    PersonalData, Place, Unavailable, UserId,
+};
+use pia_storage::schema::accounts;
+use pia_storage::{Database, DbError, DbUid, WriteEffects, in_tx};
+use serde_json::{Value, json};
+
+use crate::account::{account_of, second_factor_of};
+use crate::audit_log::SqlAuditLog;
+use crate::inventory;
+use crate::sections::{
+    PAGE, Told, ai_usage_of, app_passwords_of, invitations_of, login_history_of, mails_of,
+    passkeys_of, provider_identities_of, sessions_of,
+};
+
+/// The kinds of data, in the order in which they are told.
+const SECTIONS: &[&str] = &[
+    "account",
+    "secondFactor",
+    "passkeys",
+    "appPasswords",
+    "providerIdentities",
+    "sessions",
+    "loginHistory",
+    "invitations",
+    "mails",
+    "aiUsage",
+    "audit",
+];
+
+/// All that is kept of a person, in SQL.
+#[derive(Debug, Clone)]
+pub struct SqlPersonalData {
+    db: Database,
+    audit: SqlAuditLog,
+}
+
+impl SqlPersonalData {
+    /// What is kept in `db`.
+    pub fn new(db: Database) -> Self {
+        Self { audit: SqlAuditLog::new(db.clone()), db }
+    }
+
+    async fn note(&self, user: UserId, effects: &Effects) -> Result<bool, DbError> {
+        let account = accounts::table.find(DbUid(user.0));
+        in_tx!(self.db, async |conn| -> Result<bool, DbError> {
+            if !diesel::select(exists(account)).get_result::<bool>(conn).await? {
+                return Ok(false);
+            }
+            conn.write_effects(&self.db, effects).await?;
+            Ok(true)
+        })
+    }
+
+    async fn rows(
+        &self,
+        user: UserId,
+        section: &'static str,
+        after: Option<Place>,
+    ) -> Result<ExportPage, DbError> {
+        let (db, place) = (&self.db, after.unwrap_or_else(Place::top));
+        Ok(match section {
+            "account" => whole(account_of(db, user).await?),
+            "secondFactor" => whole(second_factor_of(db, user).await?),
+            "passkeys" => part(passkeys_of(db, user, place).await?),
+            "appPasswords" => part(app_passwords_of(db, user, place).await?),
+            "providerIdentities" => whole(provider_identities_of(db, user).await?),
+            "sessions" => part(sessions_of(db, user, place).await?),
+            "loginHistory" => part(login_history_of(db, user, place).await?),
+            "invitations" => part(invitations_of(db, user, place).await?),
+            "mails" => part(mails_of(db, user, place).await?),
+            "aiUsage" => part(ai_usage_of(db, user, place).await?),
+            _ => return Err(DbError::Unreadable("a section")),
+        })
+    }
+
+    /// The entries that a user is in, in which nobody else is named.
+    async fn audit(&self, user: UserId, after: Option<Place>) -> Result<ExportPage, Unavailable> {
+        let page = Page { after, limit: u16::try_from(PAGE).unwrap_or(u16::MAX) };
+        let entries = self.audit.page(Some(user), page).await?;
+        Ok(part(entries.into_iter().map(|it| entry(user, it)).collect()))
+    }
+}
+
+#[async_trait]
+impl PersonalData for SqlPersonalData {
+    fn inventory(&self) -> Inventory {
+        let left_out = inventory::left_out().map(|(what, why)| LeftOut { what, why });
+        Inventory { sections: SECTIONS.to_vec(), left_out: left_out.collect() }
+    }
+
+    async fn begin_export(&self, user: UserId, effects: Effects) -> Result<bool, Unavailable> {
+        Ok(self.note(user, &effects).await?)
+    }
+
+    async fn page(
+        &self,
+        user: UserId,
+        section: &'static str,
+        after: Option<Place>,
+    ) -> Result<ExportPage, Unavailable> {
+        match section {
+            "audit" => self.audit(user, after).await,
+            _ => Ok(self.rows(user, section, after).await?),
+        }
+    }
+}
+
+fn entry(user: UserId, record: AuditRecord) -> Told {
+    let place = Place { at: record.at, id: record.id };
+    let told = json!({
+        "id": record.id,
+        "at": record.at,
+        "action": record.action,
+        "object": record.object,
+        "requestId": record.request,
+        "actor": side(user, record.actor),
+        "subject": side(user, record.subject),
+    });
+    (place, told)
+}
+
+/// What is known of one side, unless that is somebody else.
+fn side(user: UserId, side: AuditSide) -> Value {
+    match side {
+        AuditSide::Known(AuditPerson { user: known, address, agent })
+            if known.is_none_or(|it| it == user) =>
+        {
+            json!({ "id": known, "address": address, "agent": agent })
+        }
+        AuditSide::Known(_) | AuditSide::Forgotten | AuditSide::Nobody => Value::Null,
+    }
+}
+
+fn whole(rows: Vec<Value>) -> ExportPage {
+    ExportPage { rows: rows.into_iter().map(written).collect(), next: None }
+}
+
+/// A page that is full is followed by another, which may be empty.
+fn part(rows: Vec<Told>) -> ExportPage {
+    let full = i64::try_from(rows.len()).is_ok_and(|it| it >= PAGE);
+    let next = rows.last().filter(|_| full).map(|it| it.0);
+    ExportPage { rows: rows.into_iter().map(|it| written(it.1)).collect(), next }
+}
+
+/// A row as text. What is not there is not told as `null`.
+fn written(mut row: Value) -> String {
+    strip(&mut row);
+    row.to_string()
+}
+
+fn strip(value: &mut Value) {
+    if let Some(fields) = value.as_object_mut() {
+        fields.retain(|_, it| !it.is_null());
+        fields.values_mut().for_each(strip);
+    }
+}

@@ -1,0 +1,257 @@
+//! Every table there is: what of it people are told, and what becomes of it
+//! when they go.
+
+use crate::account::{ACCOUNT, SECOND_FACTOR};
+use crate::sections::{
+    AI_USAGE, APP_PASSWORDS, INVITATIONS, LOGIN_HISTORY, MAILS, PASSKEYS, PROVIDER_IDENTITIES,
+    SESSIONS,
+};
+
+/// One table.
+#[derive(Debug, Clone, Copy)]
+pub struct Table {
+    /// Its name.
+    pub name: &'static str,
+    /// What becomes of a person's rows when they go.
+    pub fate: Fate,
+    /// The columns that people are told of their rows.
+    pub told: &'static [&'static str],
+    /// The columns that they are not told, each with the reason.
+    pub left_out: &'static [(&'static str, &'static str)],
+}
+
+/// What becomes of a person's rows when they go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fate {
+    /// They go with the person.
+    Goes,
+    /// They stay as nobody's, for this reason.
+    StaysAsNobodys(&'static str),
+    /// There are none: no row is a person's, for this reason.
+    Nobodys(&'static str),
+}
+
+const SAME: &str = "says nothing that is not told elsewhere";
+const YOU: &str = "your account's id, which the manifest tells";
+const SECRET: &str = "a secret: whoever holds a copy of the export would hold it too";
+const RECOGNISES: &str = "only recognises a secret that you hold, and is of no other use";
+const SHORT_LIVED: &str = "belongs to something under way, and is gone within days";
+const KEY: &str = "what sealed data is opened with; it is of use to the server alone";
+const OURS: &str = "how the server keeps its books";
+
+/// Every table there is. A test compares it with the tables of both databases.
+pub const INVENTORY: &[Table] = &[
+    Table {
+        name: "accounts",
+        fate: Fate::Goes,
+        told: ACCOUNT,
+        left_out: &[("email_folded", SAME), ("password_hash", SECRET)],
+    },
+    Table { name: "sessions", fate: Fate::Goes, told: SESSIONS, left_out: &[("user_id", YOU)] },
+    Table {
+        name: "refresh_tokens",
+        fate: Fate::Goes,
+        told: &[],
+        left_out: &[("hash", RECOGNISES), ("session_id", SAME), ("spent_at", OURS)],
+    },
+    Table {
+        name: "sign_ins",
+        fate: Fate::Goes,
+        told: LOGIN_HISTORY,
+        left_out: &[("user_id", YOU)],
+    },
+    Table {
+        name: "totp_factors",
+        fate: Fate::Goes,
+        told: SECOND_FACTOR,
+        left_out: &[("user_id", YOU), ("secret", SECRET), ("last_step", OURS)],
+    },
+    Table {
+        name: "recovery_codes",
+        fate: Fate::Goes,
+        told: &[],
+        left_out: &[("user_id", YOU), ("hash", RECOGNISES)],
+    },
+    Table {
+        name: "passkeys",
+        fate: Fate::Goes,
+        told: PASSKEYS,
+        left_out: &[
+            ("user_id", YOU),
+            ("credential_id", RECOGNISES),
+            ("credential", RECOGNISES),
+            ("counter", OURS),
+        ],
+    },
+    Table {
+        name: "app_passwords",
+        fate: Fate::Goes,
+        told: APP_PASSWORDS,
+        left_out: &[("user_id", YOU), ("hash", RECOGNISES)],
+    },
+    Table {
+        name: "provider_identities",
+        fate: Fate::Goes,
+        told: PROVIDER_IDENTITIES,
+        left_out: &[("user_id", YOU)],
+    },
+    // Those to their address go; those that they made are the server's.
+    Table {
+        name: "invitations",
+        fate: Fate::Goes,
+        told: INVITATIONS,
+        left_out: &[("hash", RECOGNISES), ("invited_by", YOU)],
+    },
+    Table {
+        name: "mails",
+        fate: Fate::Goes,
+        told: MAILS,
+        left_out: &[
+            ("user_id", YOU),
+            ("sealed", "is on its way to you, and may hold links that open your account"),
+            ("claimed_until", OURS),
+        ],
+    },
+    Table {
+        name: "audit_entries",
+        fate: Fate::StaysAsNobodys(
+            "an entry keeps no more than salted commitments to who was on its sides",
+        ),
+        told: &["id", "at", "action", "object", "request"],
+        left_out: &[("actor_commitment", OURS), ("subject_commitment", OURS)],
+    },
+    Table {
+        name: "audit_identities",
+        fate: Fate::Goes,
+        told: &["part", "sealed"],
+        left_out: &[("entry_id", SAME), ("user_id", YOU)],
+    },
+    Table {
+        name: "ai_usage",
+        fate: Fate::StaysAsNobodys(
+            "what was used stays in the operator's sums, under a pseudonym that nobody knows",
+        ),
+        told: AI_USAGE,
+        left_out: &[("user_id", YOU)],
+    },
+    Table {
+        name: "person_salts",
+        fate: Fate::Goes,
+        told: &[],
+        left_out: &[("user_id", YOU), ("salt", KEY)],
+    },
+    Table {
+        name: "factor_challenges",
+        fate: Fate::Goes,
+        told: &[],
+        left_out: &[
+            ("hash", RECOGNISES),
+            ("user_id", YOU),
+            ("expires_at", SHORT_LIVED),
+            ("tries", SHORT_LIVED),
+        ],
+    },
+    Table {
+        name: "mailed_tokens",
+        fate: Fate::Goes,
+        told: &[],
+        left_out: &[
+            ("hash", RECOGNISES),
+            ("user_id", YOU),
+            ("purpose", SHORT_LIVED),
+            ("expires_at", SHORT_LIVED),
+        ],
+    },
+    Table {
+        name: "passkey_challenges",
+        fate: Fate::Goes,
+        told: &[],
+        left_out: &[
+            ("hash", RECOGNISES),
+            ("user_id", YOU),
+            ("state", SHORT_LIVED),
+            ("expires_at", SHORT_LIVED),
+        ],
+    },
+    Table {
+        name: "sign_in_codes",
+        fate: Fate::Goes,
+        told: &[],
+        left_out: &[
+            ("hash", RECOGNISES),
+            ("user_id", YOU),
+            ("challenge", SHORT_LIVED),
+            ("expires_at", SHORT_LIVED),
+            ("burned_at", SHORT_LIVED),
+            ("session_id", SAME),
+        ],
+    },
+    Table {
+        name: "attempts",
+        fate: Fate::Goes,
+        told: &[],
+        left_out: &[("who", SHORT_LIVED), ("tat_micros", SHORT_LIVED)],
+    },
+    Table {
+        name: "guesses",
+        fate: Fate::Goes,
+        told: &[],
+        left_out: &[
+            ("who", SHORT_LIVED),
+            ("failures", SHORT_LIVED),
+            ("blocked_until", SHORT_LIVED),
+            ("forgotten_at", SHORT_LIVED),
+        ],
+    },
+    Table {
+        name: "provider_flows",
+        fate: Fate::Nobodys("nobody has signed in yet: it is gone within minutes"),
+        told: &[],
+        left_out: &[
+            ("hash", SHORT_LIVED),
+            ("browser", SHORT_LIVED),
+            ("sealed", SHORT_LIVED),
+            ("expires_at", SHORT_LIVED),
+        ],
+    },
+    Table {
+        name: "user_groups",
+        fate: Fate::Nobodys(
+            "the groups of the server; which one is yours is told with the account",
+        ),
+        told: &[],
+        left_out: &[("id", OURS), ("name", OURS), ("is_default", OURS), ("created_at", OURS)],
+    },
+    Table {
+        name: "locks",
+        fate: Fate::Nobodys("who is served first"),
+        told: &[],
+        left_out: &[("name", OURS), ("turn", OURS)],
+    },
+    Table {
+        name: "master_key",
+        fate: Fate::Nobodys("which key the server seals with"),
+        told: &[],
+        left_out: &[("id", OURS), ("key_id", OURS)],
+    },
+];
+
+/// What is kept of people and not shown to them, as they are told.
+pub(crate) fn left_out() -> impl Iterator<Item = (String, &'static str)> {
+    let theirs = INVENTORY.iter().filter(|it| !matches!(it.fate, Fate::Nobodys(_)));
+    theirs.flat_map(|table| {
+        let columns = table.left_out.iter();
+        columns.map(|(column, why)| (format!("{}.{}", camel(table.name), camel(column)), *why))
+    })
+}
+
+/// A name as it is spelled on the wire.
+fn camel(name: &str) -> String {
+    let mut words = name.split('_');
+    let first = words.next().unwrap_or_default().to_owned();
+    words.fold(first, |mut name, word| {
+        let mut letters = word.chars();
+        name.extend(letters.next().map(|it| it.to_ascii_uppercase()));
+        name + letters.as_str()
+    })
+}

@@ -1,0 +1,167 @@
+//! What people are told of tables that hold many rows of theirs.
+
+use diesel::prelude::*;
+use diesel_async::RunQueryDsl;
+use pia_kernel::{Place, UserId};
+use pia_storage::schema::{
+    ai_usage, app_passwords, invitations, mails, passkeys, provider_identities, sessions, sign_ins,
+};
+use pia_storage::{Database, DbError, DbInstant, DbUid, on_conn};
+use serde::Serialize;
+use serde_json::Value;
+
+/// A row as it is told, and its place among the others.
+pub(crate) type Told = (Place, Value);
+
+/// How many rows are held in memory at once.
+pub(crate) const PAGE: i64 = 200;
+
+/// What is told of a row, as JSON; it holds nothing that fails to become that.
+pub(crate) fn told(row: impl Serialize) -> Value {
+    serde_json::to_value(row).unwrap_or_default()
+}
+
+/// Makes, of the columns of a table that its owners are told, the list of their
+/// names and the function that reads a page of them, newest first.
+macro_rules! section {
+    (
+        $columns:ident, $page:ident: $table:ident of $owner:ident by $at:ident,
+        $row:ident { $($column:ident: $type:ty),* $(,)? }
+    ) => {
+        pub(crate) const $columns: &[&str] = &[$(stringify!($column)),*];
+
+        #[derive(Queryable, Selectable, Serialize)]
+        #[diesel(table_name = $table)]
+        #[serde(rename_all = "camelCase")]
+        struct $row { $($column: $type),* }
+
+        pub(crate) async fn $page(
+            db: &Database,
+            user: UserId,
+            after: Place,
+        ) -> Result<Vec<Told>, DbError> {
+            let (at, id) = (DbInstant(after.at), DbUid(after.id));
+            let behind = $table::$at.le(at).and($table::$at.lt(at).or($table::id.lt(id)));
+            let page = $table::table
+                .filter($table::$owner.eq(DbUid(user.0)).and(behind))
+                .order(($table::$at.desc(), $table::id.desc()))
+                .limit(PAGE);
+            let rows: Vec<$row> = on_conn!(db.reader(), |conn| {
+                page.select($row::as_select()).load(conn).await?
+            });
+            let place = |it: &$row| Place { at: it.$at.0, id: it.id.0 };
+            Ok(rows.into_iter().map(|it| (place(&it), told(it))).collect())
+        }
+    };
+}
+
+section! {
+    SESSIONS, sessions_of: sessions of user_id by began_at,
+    SessionRow {
+        id: DbUid,
+        began_at: DbInstant,
+        used_at: DbInstant,
+        expires_at: DbInstant,
+        method: String,
+        device_id: Option<String>,
+        app_version: Option<String>,
+        os_version: Option<String>,
+        user_agent: Option<String>,
+        signed_in_from: Option<String>,
+        used_from: Option<String>,
+        app_password_id: Option<DbUid>,
+    }
+}
+
+section! {
+    LOGIN_HISTORY, login_history_of: sign_ins of user_id by at,
+    SignInRow {
+        id: DbUid,
+        at: DbInstant,
+        outcome: String,
+        method: String,
+        address: Option<String>,
+        device_id: Option<String>,
+        app_version: Option<String>,
+        os_version: Option<String>,
+        user_agent: Option<String>,
+        session_id: Option<DbUid>,
+    }
+}
+
+section! {
+    PASSKEYS, passkeys_of: passkeys of user_id by created_at,
+    PasskeyRow { id: DbUid, name: String, created_at: DbInstant, used_at: Option<DbInstant> }
+}
+
+section! {
+    APP_PASSWORDS, app_passwords_of: app_passwords of user_id by created_at,
+    AppPasswordRow { id: DbUid, name: String, created_at: DbInstant, used_at: Option<DbInstant> }
+}
+
+section! {
+    INVITATIONS, invitations_of: invitations of invited_by by created_at,
+    InvitationRow {
+        id: DbUid,
+        email_folded: Option<String>,
+        role: String,
+        group_id: Option<DbUid>,
+        created_at: DbInstant,
+        expires_at: DbInstant,
+    }
+}
+
+section! {
+    MAILS, mails_of: mails of user_id by queued_at,
+    MailRow {
+        id: DbUid,
+        letter: String,
+        queued_at: DbInstant,
+        due_at: DbInstant,
+        tries: i32,
+        failed_at: Option<DbInstant>,
+        failure: Option<String>,
+    }
+}
+
+section! {
+    AI_USAGE, ai_usage_of: ai_usage of user_id by at,
+    UsageRow {
+        id: DbUid,
+        at: DbInstant,
+        mode: String,
+        provider: String,
+        model: String,
+        input_tokens: i64,
+        cached_input_tokens: i64,
+        output_tokens: i64,
+        estimated: bool,
+        outcome: String,
+    }
+}
+
+pub(crate) const PROVIDER_IDENTITIES: &[&str] = &["provider", "issuer", "subject", "created_at"];
+
+#[derive(Queryable, Selectable, Serialize)]
+#[diesel(table_name = provider_identities)]
+#[serde(rename_all = "camelCase")]
+struct ProviderIdentityRow {
+    provider: String,
+    issuer: String,
+    subject: String,
+    created_at: DbInstant,
+}
+
+/// All at once: nobody has more than a few.
+pub(crate) async fn provider_identities_of(
+    db: &Database,
+    user: UserId,
+) -> Result<Vec<Value>, DbError> {
+    use provider_identities::{created_at, user_id};
+    let all = provider_identities::table.filter(user_id.eq(DbUid(user.0)));
+    let all = all.order(created_at.desc()).limit(PAGE);
+    let rows: Vec<ProviderIdentityRow> = on_conn!(db.reader(), |conn| {
+        all.select(ProviderIdentityRow::as_select()).load(conn).await?
+    });
+    Ok(rows.into_iter().map(told).collect())
+}

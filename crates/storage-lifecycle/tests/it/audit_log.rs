@@ -1,0 +1,137 @@
+//! Reading the audit log, and its end.
+
+use std::time::Duration;
+
+use pia_identity::Role;
+use pia_kernel::{
+    AuditEntry, AuditLog, AuditPerson, AuditSide, Effects, Eraser, Origin, Page, PersonalData,
+    Place, UserId,
+};
+use pia_storage::{Database, DbError, WriteEffects, in_tx};
+use pia_storage_lifecycle::{SqlAuditLog, SqlEraser, SqlPersonalData};
+
+use crate::people::{AT, departure, person};
+
+pia_testkit::contract! {
+    entries_tell_who_did_what_to_whom_from_where,
+    parts_neither_repeat_nor_hide_entries,
+    whoever_is_forgotten_is_told_as_that,
+    people_are_told_of_nobody_else,
+    old_entries_go_with_all_that_belongs_to_them,
+}
+
+const ALL: Page = Page { after: None, limit: 100 };
+
+fn entry(actor: Option<UserId>, subject: Option<UserId>, seconds: u64) -> AuditEntry {
+    let at = AT + Duration::from_secs(seconds);
+    AuditEntry { at, actor, subject, object: None, action: "account.deactivated" }
+}
+
+async fn write(db: &Database, entries: &[AuditEntry]) {
+    let origin = Origin {
+        address: Some("192.0.2.7".parse().unwrap()),
+        agent: Some("an agent".into()),
+        request: Some("request-1".into()),
+        language: None,
+    };
+    for entry in entries {
+        let effects = Effects { audit: vec![entry.clone()], mail: vec![] };
+        let writing = async {
+            in_tx!(db, async |conn| -> Result<(), DbError> {
+                conn.write_effects(db, &effects).await
+            })
+        };
+        origin.clone().scope(writing).await.unwrap();
+    }
+}
+
+async fn entries_tell_who_did_what_to_whom_from_where(db: Database) {
+    let (admin, user) = (UserId::generate(), UserId::generate());
+    write(&db, &[entry(Some(admin), Some(user), 0), entry(Some(user), None, 1)]).await;
+    let log = SqlAuditLog::new(db);
+
+    let all = log.page(None, ALL).await.unwrap();
+    let hers = log.page(Some(user), ALL).await.unwrap();
+    let his = log.page(Some(admin), ALL).await.unwrap();
+
+    let known = |user| AuditPerson {
+        user: Some(user),
+        address: Some("192.0.2.7".parse().unwrap()),
+        agent: Some("an agent".to_owned()),
+    };
+    let alone = AuditPerson { user: Some(user), ..AuditPerson::default() };
+    assert_eq!(
+        (all[0].actor.clone(), &all[0].subject),
+        (AuditSide::Known(known(user)), &AuditSide::Nobody)
+    );
+    assert_eq!(all[1].actor, AuditSide::Known(known(admin)));
+    assert_eq!(all[1].subject, AuditSide::Known(alone));
+    assert_eq!((&*all[1].action, all[1].at), ("account.deactivated", AT));
+    assert_eq!(all[1].request.as_deref(), Some("request-1"));
+    assert_eq!((hers, his), (all.clone(), vec![all[1].clone()]));
+}
+
+async fn parts_neither_repeat_nor_hide_entries(db: Database) {
+    let user = UserId::generate();
+    let entries: Vec<_> = (0..7).map(|it| entry(Some(user), None, it / 3)).collect();
+    write(&db, &entries).await;
+    let log = SqlAuditLog::new(db);
+
+    for whose in [None, Some(user)] {
+        let mut read = Vec::new();
+        let mut page = Page { after: None, limit: 2 };
+        loop {
+            let part = log.page(whose, page).await.unwrap();
+            let Some(last) = part.last() else { break };
+            page.after = Some(Place { at: last.at, id: last.id });
+            read.extend(part);
+        }
+
+        assert_eq!(read, log.page(whose, ALL).await.unwrap());
+        assert_eq!(read.len(), 7);
+    }
+}
+
+async fn whoever_is_forgotten_is_told_as_that(db: Database) {
+    let (ada, bob) = (person(&db, Role::User).await, person(&db, Role::User).await);
+    write(&db, &[entry(Some(ada.user), Some(bob.user), 0)]).await;
+
+    SqlEraser::new(db.clone()).erase(departure(ada)).await.unwrap();
+
+    let log = SqlAuditLog::new(db);
+    let all = log.page(None, ALL).await.unwrap();
+    assert_eq!(all.len(), 2);
+    let deleted = all.iter().find(|it| it.action == "account.deleted").unwrap();
+    let before = all.iter().find(|it| it.action != "account.deleted").unwrap();
+    assert_eq!((&deleted.actor, &deleted.subject), (&AuditSide::Nobody, &AuditSide::Nobody));
+    assert_eq!(before.actor, AuditSide::Forgotten);
+    assert!(matches!(&before.subject, AuditSide::Known(it) if it.user == Some(bob.user)));
+    assert!(log.page(Some(ada.user), ALL).await.unwrap().is_empty());
+}
+
+async fn people_are_told_of_nobody_else(db: Database) {
+    let (admin, user) = (UserId::generate(), UserId::generate());
+    write(&db, &[entry(Some(admin), Some(user), 0), entry(None, Some(user), 1)]).await;
+
+    let page = SqlPersonalData::new(db).page(user, "audit", None).await.unwrap();
+
+    assert_eq!(page.rows.len(), 2);
+    let rows = page.rows.join("\n");
+    assert!(rows.contains(&user.to_string()) && !rows.contains(&admin.to_string()), "{rows}");
+    // The address of a stranger who tried is told, that of the admin is not.
+    assert_eq!(rows.matches("192.0.2.7").count(), 1, "{rows}");
+}
+
+async fn old_entries_go_with_all_that_belongs_to_them(db: Database) {
+    let user = UserId::generate();
+    let entries: Vec<_> = (0..1203).map(|it| entry(Some(user), None, it)).collect();
+    write(&db, &entries).await;
+    let log = SqlAuditLog::new(db.clone());
+
+    let gone = log.sweep(AT + Duration::from_mins(20)).await.unwrap();
+
+    let left = log.page(Some(user), ALL).await.unwrap();
+    assert_eq!((gone, left.len()), (1200, 3));
+    assert_eq!(left[2].at, AT + Duration::from_mins(20));
+    assert_eq!(log.page(None, ALL).await.unwrap().len(), 3);
+}

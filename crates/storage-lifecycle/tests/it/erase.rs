@@ -1,0 +1,221 @@
+//! Forgetting people.
+
+use diesel::prelude::*;
+use diesel_async::RunQueryDsl;
+use futures_util::future::join_all;
+use pia_identity::Role;
+use pia_kernel::{Effects, Eraser, Erasure, MailId, Origin, SessionId, UserId};
+use pia_storage::schema::{accounts, ai_usage, audit_entries, audit_identities, mails};
+use pia_storage::{
+    AuditIdentity, AuditPart, Database, DbError, DbUid, StoredLetter, WriteEffects, in_tx, on_conn,
+};
+use pia_storage_lifecycle::SqlEraser;
+use pia_testkit::databases::seal;
+
+use crate::people::{AT, Person, address, departure, execute, person};
+
+pia_testkit::contract! {
+    who_leaves_is_gone_and_nobody_else,
+    an_ended_session_or_a_deactivated_account_erases_nothing,
+    the_last_administrator_stays,
+    of_administrators_who_leave_at_once_one_stays,
+    who_leaves_many_times_at_once_leaves_once,
+    what_is_left_in_the_audit_log_names_nobody_and_can_be_verified,
+    usage_stays_under_a_name_that_nobody_has,
+    what_was_deleted_is_taken_out_of_the_log_later_too,
+}
+
+async fn accounts_left(db: &Database) -> Vec<DbUid> {
+    let ids = accounts::table.order(accounts::id).select(accounts::id);
+    let found: Result<_, DbError> =
+        async { on_conn!(db.reader(), |conn| Ok(ids.load(conn).await?)) }.await;
+    found.unwrap()
+}
+
+async fn count(db: &Database, sql: &str) -> i64 {
+    use diesel::sql_types::BigInt;
+    let count = diesel::select(diesel::dsl::sql::<BigInt>(sql));
+    let found: Result<i64, DbError> =
+        async { on_conn!(db.reader(), |conn| Ok(count.get_result(conn).await?)) }.await;
+    found.unwrap()
+}
+
+async fn write(db: &Database, effects: Effects) {
+    let origin = Origin {
+        address: Some("192.0.2.7".parse().unwrap()),
+        agent: Some("an agent".into()),
+        request: Some("request-1".into()),
+        language: None,
+    };
+    let writing = async {
+        in_tx!(db, async |conn| -> Result<(), DbError> { conn.write_effects(db, &effects).await })
+    };
+    origin.scope(writing).await.unwrap();
+}
+
+async fn who_leaves_is_gone_and_nobody_else(db: Database) {
+    let (ada, bob) = (person(&db, Role::User).await, person(&db, Role::User).await);
+
+    let erased = SqlEraser::new(db.clone()).erase(departure(ada)).await.unwrap();
+    let again = SqlEraser::new(db.clone()).erase(departure(ada)).await.unwrap();
+
+    assert_eq!((erased, again), (Erasure::Erased, Erasure::Gone));
+    assert_eq!(accounts_left(&db).await, [DbUid(bob.user.0)]);
+    assert_eq!(count(&db, "(SELECT COUNT(*) FROM sessions)").await, 1);
+    let waiting: Vec<(DbUid, Option<DbUid>, Option<Vec<u8>>)> = async {
+        let row = mails::table.select((mails::id, mails::user_id, mails::sealed));
+        on_conn!(db.reader(), |conn| Ok::<_, DbError>(row.load(conn).await?))
+    }
+    .await
+    .unwrap();
+    let [(id, None, Some(sealed))] = &waiting[..] else { panic!("one letter of nobody's") };
+    let letter = StoredLetter::open(&seal(), MailId(id.0), sealed).unwrap();
+    assert_eq!((&*letter.to, &*letter.letter), (&*address(ada.user), "account-deleted"));
+}
+
+async fn an_ended_session_or_a_deactivated_account_erases_nothing(db: Database) {
+    let (ada, bob) = (person(&db, Role::User).await, person(&db, Role::User).await);
+    let eraser = SqlEraser::new(db.clone());
+    let erase = async |person| eraser.erase(departure(person)).await.unwrap();
+
+    let unknown = erase(Person { session: SessionId::generate(), ..ada }).await;
+    let anothers = erase(Person { session: bob.session, ..ada }).await;
+    let nobody = erase(Person { user: UserId::generate(), ..ada }).await;
+    execute(&db, "UPDATE accounts SET deactivated_at = created_at").await;
+    let deactivated = erase(ada).await;
+
+    let over = Erasure::SessionOver;
+    assert_eq!([unknown, anothers, nobody, deactivated], [over, over, Erasure::Gone, over]);
+    assert_eq!(accounts_left(&db).await.len(), 2);
+    assert_eq!(count(&db, "(SELECT COUNT(*) FROM audit_entries)").await, 0);
+}
+
+async fn the_last_administrator_stays(db: Database) {
+    let (ada, bob) = (person(&db, Role::Admin).await, person(&db, Role::Admin).await);
+    let _user = person(&db, Role::OrgManager).await;
+    let eraser = SqlEraser::new(db.clone());
+
+    let first = eraser.erase(departure(ada)).await.unwrap();
+    let last = eraser.erase(departure(bob)).await.unwrap();
+
+    assert_eq!((first, last), (Erasure::Erased, Erasure::LastAdmin));
+    assert_eq!(accounts_left(&db).await.len(), 2);
+}
+
+async fn of_administrators_who_leave_at_once_one_stays(db: Database) {
+    let eraser = SqlEraser::new(db.clone());
+    let mut admins = Vec::new();
+    for _ in 0..6 {
+        admins.push(person(&db, Role::Admin).await);
+    }
+
+    let erasures = join_all(admins.into_iter().map(|it| eraser.erase(departure(it)))).await;
+
+    let mut erasures: Vec<_> = erasures.into_iter().map(|it| it.unwrap()).collect();
+    erasures.sort_by_key(|it| *it == Erasure::LastAdmin);
+    assert_eq!(erasures.iter().filter(|it| **it == Erasure::Erased).count(), 5);
+    assert_eq!(erasures.last(), Some(&Erasure::LastAdmin));
+    assert_eq!(accounts_left(&db).await.len(), 1);
+}
+
+async fn who_leaves_many_times_at_once_leaves_once(db: Database) {
+    let (ada, eraser) = (person(&db, Role::User).await, SqlEraser::new(db.clone()));
+
+    let erasures = join_all((0..8).map(|_| eraser.erase(departure(ada)))).await;
+
+    let erased = erasures.iter().filter(|it| *it.as_ref().unwrap() == Erasure::Erased).count();
+    let gone = erasures.iter().filter(|it| *it.as_ref().unwrap() == Erasure::Gone).count();
+    assert_eq!((erased, gone), (1, 7));
+    assert_eq!(count(&db, "(SELECT COUNT(*) FROM audit_entries)").await, 1);
+    assert_eq!(count(&db, "(SELECT COUNT(*) FROM mails)").await, 1);
+}
+
+type Entry = (DbUid, String, Option<String>, Option<Vec<u8>>);
+type Identity = (DbUid, String, Option<DbUid>, Option<Vec<u8>>);
+
+async fn what_is_left_in_the_audit_log_names_nobody_and_can_be_verified(db: Database) {
+    let (ada, bob) = (person(&db, Role::User).await, person(&db, Role::User).await);
+    write(&db, Effects::audit(AT, ada.user, "hers")).await;
+    write(&db, Effects::about(AT, ada.user, "about_her")).await;
+    write(&db, Effects::audit(AT, bob.user, "his")).await;
+    let eraser = SqlEraser::new(db.clone());
+    let origin = Origin {
+        address: Some("192.0.2.9".parse().unwrap()),
+        request: Some("request-2".into()),
+        ..Origin::default()
+    };
+
+    origin.scope(eraser.erase(departure(ada))).await.unwrap();
+
+    let (entries, identities): (Vec<Entry>, Vec<Identity>) = async {
+        use audit_entries::{action, actor_commitment, id, request};
+        let entries = audit_entries::table.order(id);
+        let entries = entries.select((id, action, request, actor_commitment));
+        let identities = audit_identities::table;
+        on_conn!(db.reader(), |conn| {
+            Ok::<_, DbError>((entries.load(conn).await?, identities.load(conn).await?))
+        })
+    }
+    .await
+    .unwrap();
+    let told: Vec<_> = entries.iter().map(|it| (&*it.1, it.3.is_some())).collect();
+    let expected = [("hers", true), ("about_her", true), ("his", true), ("account.deleted", false)];
+    assert_eq!(told, expected);
+    assert_eq!(entries[3].2.as_deref(), Some("request-2"));
+    let [(entry, _, Some(user), Some(sealed))] = &identities[..] else { panic!("his alone") };
+    assert_eq!((*entry, *user), (entries[2].0, DbUid(bob.user.0)));
+    let kept = (sealed.as_slice(), entries[2].3.as_deref().unwrap());
+    let known = AuditIdentity::open(&seal(), entry.0, AuditPart::Actor, kept).unwrap();
+    assert_eq!((known.user, known.agent.as_deref()), (Some(bob.user), Some("an agent")));
+}
+
+async fn usage_stays_under_a_name_that_nobody_has(db: Database) {
+    let (ada, bob) = (person(&db, Role::User).await, person(&db, Role::User).await);
+    for user in [ada.user, ada.user, bob.user] {
+        let row = diesel::insert_into(ai_usage::table).values((
+            ai_usage::id.eq(DbUid(UserId::generate().0)),
+            ai_usage::at.eq(pia_storage::DbInstant(AT)),
+            ai_usage::user_id.eq(DbUid(user.0)),
+            ai_usage::mode.eq("Assistant"),
+            ai_usage::provider.eq("OpenAI"),
+            ai_usage::model.eq("m"),
+            ai_usage::input_tokens.eq(7),
+            ai_usage::cached_input_tokens.eq(0),
+            ai_usage::output_tokens.eq(0),
+            ai_usage::estimated.eq(false),
+            ai_usage::outcome.eq("completed"),
+        ));
+        let done: Result<usize, DbError> =
+            async { on_conn!(db.writer(), |conn| Ok(row.execute(conn).await?)) }.await;
+        done.unwrap();
+    }
+
+    SqlEraser::new(db.clone()).erase(departure(ada)).await.unwrap();
+
+    let whose = ai_usage::table.order(ai_usage::id).select(ai_usage::user_id);
+    let whose: Result<Vec<DbUid>, DbError> =
+        async { on_conn!(db.reader(), |conn| Ok(whose.load(conn).await?)) }.await;
+    let whose = whose.unwrap();
+    assert_eq!((whose[0], whose[2]), (whose[1], DbUid(bob.user.0)));
+    assert!(![DbUid(ada.user.0), DbUid(bob.user.0)].contains(&whose[0]));
+}
+
+async fn what_was_deleted_is_taken_out_of_the_log_later_too(db: Database) {
+    let (ada, eraser) = (person(&db, Role::User).await, SqlEraser::new(db.clone()));
+    let reading: Result<Erasure, DbError> = async {
+        // Somebody reads meanwhile, and sees what was before.
+        on_conn!(db.reader(), |conn| {
+            diesel_async::AsyncConnection::transaction(conn, async |conn| {
+                accounts::table.count().get_result::<i64>(conn).await?;
+                Ok::<_, DbError>(eraser.erase(departure(ada)).await.unwrap())
+            })
+            .await
+        })
+    }
+    .await;
+
+    let later = eraser.settle().await.unwrap();
+
+    assert_eq!((reading.unwrap(), later), (Erasure::Erased, true));
+    assert!(eraser.settle().await.unwrap());
+}

@@ -1,0 +1,8 @@
+//! What spans all tables, on every backend.
+
+#![expect(clippy::indexing_slicing, clippy::panic, clippy::unwrap_used, reason = "tests")]
+
+mod audit_log;
+mod erase;
+mod inventory;
+mod people;

@@ -1,0 +1,68 @@
+//! People with accounts and sessions.
+
+use diesel::prelude::*;
+use diesel_async::{RunQueryDsl, SimpleAsyncConnection};
+use pia_identity::Role;
+use pia_kernel::{AuditEntry, Departure, Effects, Letter, SessionId, Timestamp, UserId};
+use pia_storage::schema::{accounts, sessions};
+use pia_storage::{Database, DbError, DbInstant, DbUid, on_conn};
+
+pub(crate) const AT: Timestamp = Timestamp::UNIX_EPOCH;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Person {
+    pub(crate) user: UserId,
+    pub(crate) session: SessionId,
+}
+
+pub(crate) fn address(user: UserId) -> String {
+    format!("{user}@example.org")
+}
+
+/// Somebody who is signed in for an hour.
+pub(crate) async fn person(db: &Database, role: Role) -> Person {
+    let person = Person { user: UserId::generate(), session: SessionId::generate() };
+    let account = diesel::insert_into(accounts::table).values((
+        accounts::id.eq(DbUid(person.user.0)),
+        accounts::email.eq(address(person.user)),
+        accounts::email_folded.eq(address(person.user)),
+        accounts::provider.eq("local"),
+        accounts::customer_type.eq(0),
+        accounts::created_at.eq(DbInstant(AT)),
+        accounts::role.eq(role.name()),
+    ));
+    let end = AT + std::time::Duration::from_hours(1);
+    let session = diesel::insert_into(sessions::table).values((
+        sessions::id.eq(DbUid(person.session.0)),
+        sessions::user_id.eq(DbUid(person.user.0)),
+        sessions::began_at.eq(DbInstant(AT)),
+        sessions::used_at.eq(DbInstant(AT)),
+        sessions::expires_at.eq(DbInstant(end)),
+        sessions::method.eq("password"),
+    ));
+    let made: Result<(), DbError> = async {
+        on_conn!(db.writer(), |conn| {
+            account.execute(conn).await?;
+            session.execute(conn).await?;
+            Ok(())
+        })
+    }
+    .await;
+    made.unwrap();
+    person
+}
+
+pub(crate) async fn execute(db: &Database, sql: &str) {
+    let done: Result<(), DbError> =
+        async { on_conn!(db.writer(), |conn| Ok(conn.batch_execute(sql).await?)) }.await;
+    done.unwrap();
+}
+
+/// What the use case says when somebody leaves.
+pub(crate) fn departure(person: Person) -> Departure {
+    let entry =
+        AuditEntry { at: AT, actor: None, subject: None, object: None, action: "account.deleted" };
+    let letter = Letter::new("account-deleted").to_address(AT, address(person.user));
+    let effects = Effects { audit: vec![entry], mail: vec![letter] };
+    Departure { user: person.user, session: person.session, at: AT, effects }
+}
