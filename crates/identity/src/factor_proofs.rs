@@ -200,6 +200,7 @@ impl FactorProofs {
         }
     }
 
+    /// Whether a password is the account's.
     pub(crate) async fn password(
         &self,
         account: &Account,

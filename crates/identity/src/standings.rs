@@ -106,6 +106,11 @@ impl Standings {
         }
     }
 
+    /// Whether there is no such account any more, which is looked up anew.
+    pub async fn is_gone(&self, user: UserId) -> Result<bool, Unavailable> {
+        Ok(self.inner.store.find(user).await?.is_none())
+    }
+
     /// A session has ended.
     pub fn forget(&self, claim: Claim) {
         if let Some(mut shard) = self.shard(claim.user) {

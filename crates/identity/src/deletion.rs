@@ -1,0 +1,135 @@
+//! Leaving for good.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use pia_kernel::{
+    AuditEntry, Clock, Departure, Effects, Eraser, Erasure, Letter, Live, Secret, Unavailable,
+};
+
+use crate::access_tokens::Claim;
+use crate::account::{Account, LOCAL};
+use crate::factor_proofs::{FactorPorts, FactorProofs, FactorSettings, ProofError};
+use crate::standings::Standings;
+use crate::violation::Violation;
+
+/// What must be typed, so that nobody leaves by accident.
+const CONFIRMATION: &str = "DELETE";
+
+/// That a person wants to be forgotten.
+#[derive(Debug, Clone, Default)]
+pub struct Farewell {
+    /// The word that confirms it.
+    pub confirm: Option<String>,
+    /// The password, if the account has one of its own.
+    pub password: Option<Secret<String>>,
+}
+
+/// Why an account stays.
+#[derive(Debug, thiserror::Error)]
+pub enum DeleteError {
+    /// The request does not say what it must.
+    #[error("the deletion is not confirmed correctly")]
+    Invalid(Vec<Violation>),
+    /// The password is wrong.
+    #[error("the password is wrong")]
+    WrongPassword,
+    /// There were too many wrong ones.
+    #[error("too many wrong passwords")]
+    TooMany {
+        /// When the next may be tried.
+        wait: Duration,
+    },
+    /// Without its owner nobody could look after the server.
+    #[error("the last administrator cannot leave")]
+    LastAdmin,
+    /// The session ended meanwhile.
+    #[error("the session is over")]
+    SessionOver,
+    /// There is no such account, or no longer.
+    #[error("there is no such account")]
+    Gone,
+    /// Something that is needed did not answer.
+    #[error(transparent)]
+    Unavailable(#[from] Unavailable),
+}
+
+/// Deleting one's own account.
+///
+/// A wrong password counts as a wrong proof of a second factor does, so that
+/// who has stolen a session cannot guess it here.
+#[derive(Clone)]
+pub struct AccountDeletion {
+    proofs: FactorProofs,
+    eraser: Arc<dyn Eraser>,
+    standings: Standings,
+}
+
+impl AccountDeletion {
+    /// Deletes with `eraser`; `standings` is told of those who are gone.
+    pub fn new(
+        (ports, settings): (FactorPorts, Live<FactorSettings>),
+        eraser: Arc<dyn Eraser>,
+        standings: Standings,
+        clock: Arc<dyn Clock>,
+    ) -> Self {
+        Self { proofs: FactorProofs { ports, settings, clock }, eraser, standings }
+    }
+
+    /// Forgets the caller and all that is theirs. From then on none of their
+    /// sessions is good.
+    pub async fn delete(&self, caller: Claim, farewell: Farewell) -> Result<(), DeleteError> {
+        confirmed(&farewell)?;
+        let account = self.proofs.ports.accounts.find(caller.user).await?;
+        let account = account.ok_or(DeleteError::Gone)?;
+        self.prove(&account, farewell.password).await?;
+        let at = self.proofs.clock.now();
+        let entry =
+            AuditEntry { at, actor: None, subject: None, object: None, action: "account.deleted" };
+        let effects = Effects { audit: vec![entry], mail: Vec::new() }
+            .and_mail(Letter::new("account-deleted").to_address(at, account.email));
+        let departure = Departure { user: caller.user, session: caller.session, at, effects };
+        let erasure = self.eraser.erase(departure).await?;
+        self.standings.forget_user(caller.user);
+        match erasure {
+            Erasure::Erased => Ok(()),
+            Erasure::LastAdmin => Err(DeleteError::LastAdmin),
+            Erasure::SessionOver => Err(DeleteError::SessionOver),
+            Erasure::Gone => Err(DeleteError::Gone),
+        }
+    }
+
+    /// Who is vouched for elsewhere has no password to show.
+    async fn prove(
+        &self,
+        account: &Account,
+        password: Option<Secret<String>>,
+    ) -> Result<(), DeleteError> {
+        if account.provider != LOCAL {
+            return Ok(());
+        }
+        let Some(password) = password else {
+            let fault = Violation::new("password", "required", "The password is required.");
+            return Err(DeleteError::Invalid(vec![fault]));
+        };
+        let judge = self.proofs.password(account, password);
+        match self.proofs.counted(account.user, judge).await {
+            Ok(_) => Ok(()),
+            Err(ProofError::Wrong) => Err(DeleteError::WrongPassword),
+            Err(ProofError::TooMany { wait }) => Err(DeleteError::TooMany { wait }),
+            Err(ProofError::Unavailable(err)) => Err(err.into()),
+        }
+    }
+}
+
+fn confirmed(farewell: &Farewell) -> Result<(), DeleteError> {
+    let (code, message) = match farewell.confirm.as_deref() {
+        Some(CONFIRMATION) => return Ok(()),
+        Some(_) => ("invalid", "Confirm with the word DELETE."),
+        None => ("required", "Confirm with the word DELETE."),
+    };
+    Err(DeleteError::Invalid(vec![Violation::new("confirm", code, message)]))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,143 @@
+//! Who may leave, and what it takes.
+
+use std::sync::Mutex;
+
+use async_trait::async_trait;
+use pia_kernel::{Recipient, SessionId, Timestamp, UserId};
+use pia_testkit::FixedClock;
+
+use super::*;
+use crate::account::Standing;
+use crate::fakes::{Factors, PASSWORD};
+use crate::ports::{AccountStore, MockAccountStore};
+
+/// Answers as it is told, and keeps what it is asked.
+struct Answering(Erasure, Mutex<Vec<Departure>>);
+
+#[async_trait]
+impl Eraser for Answering {
+    async fn erase(&self, departure: Departure) -> Result<Erasure, Unavailable> {
+        self.1.lock().unwrap().push(departure);
+        Ok(self.0)
+    }
+
+    async fn settle(&self) -> Result<bool, Unavailable> {
+        Ok(true)
+    }
+}
+
+struct Leaving {
+    deletion: AccountDeletion,
+    eraser: Arc<Answering>,
+    standings: Standings,
+    caller: Claim,
+}
+
+fn leaving(erasure: Erasure, provider: Option<&'static str>) -> Leaving {
+    let clock: Arc<dyn Clock> = Arc::new(FixedClock(Timestamp::UNIX_EPOCH));
+    let caller = Claim { user: UserId::generate(), session: SessionId::generate() };
+    let mut ports = Factors::on_at_look(None).ports();
+    if let Some(provider) = provider {
+        let mut accounts = MockAccountStore::new();
+        accounts.expect_find().returning(move |user| {
+            let account = Account::local(user, "ada@example.org".to_owned(), Timestamp::UNIX_EPOCH);
+            Ok((provider != "nobody").then(|| Account { provider: provider.to_owned(), ..account }))
+        });
+        ports.accounts = Arc::new(accounts) as Arc<dyn AccountStore>;
+    }
+    let mut gates = MockAccountStore::new();
+    gates.expect_standing().returning(|user, session, _| Ok(Some(Standing::of(user, session))));
+    let standings = Standings::new(Arc::new(gates), Arc::clone(&clock));
+    let eraser = Arc::new(Answering(erasure, Mutex::default()));
+    let deletion = AccountDeletion::new(
+        (ports, Live::new(FactorSettings::default())),
+        Arc::clone(&eraser) as _,
+        standings.clone(),
+        clock,
+    );
+    Leaving { deletion, eraser, standings, caller }
+}
+
+impl Leaving {
+    async fn say(&self, confirm: &str, password: Option<&str>) -> Result<(), DeleteError> {
+        let password = password.map(|it| Secret::new(it.to_owned()));
+        let farewell = Farewell { confirm: Some(confirm.to_owned()), password };
+        self.deletion.delete(self.caller, farewell).await
+    }
+
+    fn asked(&self) -> Vec<Departure> {
+        self.eraser.1.lock().unwrap().clone()
+    }
+}
+
+#[tokio::test]
+async fn who_leaves_is_forgotten_by_the_gates_and_written_to_by_address() {
+    let ada = leaving(Erasure::Erased, None);
+    ada.standings.fresh(ada.caller).await.unwrap();
+
+    ada.say("DELETE", Some(PASSWORD)).await.unwrap();
+
+    let [departure] = &ada.asked()[..] else { panic!("one departure") };
+    assert_eq!((departure.user, departure.session), (ada.caller.user, ada.caller.session));
+    let entry = &departure.effects.audit[0];
+    assert_eq!((entry.action, entry.actor, entry.subject), ("account.deleted", None, None));
+    let letter = &departure.effects.mail[0];
+    assert_eq!(letter.letter.name, "account-deleted");
+    assert!(matches!(&letter.to, Recipient::Address(it) if it.contains('@')));
+    assert_eq!(ada.standings.cached(ada.caller), None);
+}
+
+#[tokio::test]
+async fn nobody_leaves_by_accident_or_on_a_guess() {
+    let ada = leaving(Erasure::Erased, None);
+
+    for confirm in ["", "delete", "DELETE ", "yes"] {
+        let told = ada.say(confirm, Some(PASSWORD)).await;
+        assert!(matches!(told, Err(DeleteError::Invalid(it)) if it[0].field == "confirm"));
+    }
+    let silent = ada.deletion.delete(ada.caller, Farewell::default()).await;
+    let without = ada.say("DELETE", None).await;
+    let wrong = ada.say("DELETE", Some("a guess")).await;
+
+    assert!(matches!(silent, Err(DeleteError::Invalid(it)) if it[0].code == "required"));
+    assert!(matches!(without, Err(DeleteError::Invalid(it)) if it[0].field == "password"));
+    assert!(matches!(wrong, Err(DeleteError::WrongPassword)));
+    assert!(ada.asked().is_empty());
+}
+
+#[tokio::test]
+async fn wrong_passwords_are_counted_and_right_ones_are_not() {
+    let ada = leaving(Erasure::LastAdmin, None);
+
+    for _ in 0..20 {
+        let told = ada.say("DELETE", Some(PASSWORD)).await;
+        assert!(matches!(told, Err(DeleteError::LastAdmin)));
+    }
+    let mut refused = 0;
+    for _ in 0..12 {
+        match ada.say("DELETE", Some("a guess")).await {
+            Err(DeleteError::TooMany { .. }) => refused += 1,
+            told => assert!(matches!(told, Err(DeleteError::WrongPassword))),
+        }
+    }
+
+    assert_eq!(refused, 2);
+}
+
+#[tokio::test]
+async fn whom_a_provider_vouches_for_needs_no_password() {
+    let ada = leaving(Erasure::Erased, Some("google"));
+
+    assert!(ada.say("DELETE", None).await.is_ok());
+}
+
+#[tokio::test]
+async fn what_stands_in_the_way_is_told() {
+    let nobody = leaving(Erasure::Erased, Some("nobody"));
+    let over = leaving(Erasure::SessionOver, Some("google"));
+    let gone = leaving(Erasure::Gone, Some("google"));
+
+    assert!(matches!(nobody.say("DELETE", None).await, Err(DeleteError::Gone)));
+    assert!(matches!(over.say("DELETE", None).await, Err(DeleteError::SessionOver)));
+    assert!(matches!(gone.say("DELETE", None).await, Err(DeleteError::Gone)));
+}

@@ -1,0 +1,57 @@
+//! Telling people all that is kept of them.
+
+use std::sync::Arc;
+
+use pia_kernel::{
+    Clock, Effects, ExportPage, Inventory, PersonalData, Place, Timestamp, Unavailable, UserId,
+};
+
+use crate::accounts::AccountError;
+
+/// People's exports of what is kept of them, told page by page.
+#[derive(Clone)]
+pub struct AccountExport {
+    data: Arc<dyn PersonalData>,
+    clock: Arc<dyn Clock>,
+}
+
+/// An export that has begun.
+#[derive(Clone)]
+pub struct BegunExport {
+    /// Whose it is.
+    pub user: UserId,
+    /// When it began.
+    pub at: Timestamp,
+    /// What it tells.
+    pub inventory: Inventory,
+    data: Arc<dyn PersonalData>,
+}
+
+impl AccountExport {
+    /// Exports of this data.
+    pub fn new(data: Arc<dyn PersonalData>, clock: Arc<dyn Clock>) -> Self {
+        Self { data, clock }
+    }
+
+    /// Begins an export, which its owner's audit entries tell from then on.
+    pub async fn begin(&self, user: UserId) -> Result<BegunExport, AccountError> {
+        let at = self.clock.now();
+        let exported = Effects::audit(at, user, "account.exported");
+        if !self.data.begin_export(user, exported).await? {
+            return Err(AccountError::Gone);
+        }
+        let (inventory, data) = (self.data.inventory(), Arc::clone(&self.data));
+        Ok(BegunExport { user, at, inventory, data })
+    }
+}
+
+impl BegunExport {
+    /// A page of one of the inventory's sections.
+    pub async fn page(
+        &self,
+        section: &'static str,
+        after: Option<Place>,
+    ) -> Result<ExportPage, Unavailable> {
+        self.data.page(self.user, section, after).await
+    }
+}
