@@ -13,8 +13,9 @@ use actix_web::middleware::Next;
 const WORTH_IT: u64 = 1024;
 const IDENTITY: HeaderValue = HeaderValue::from_static("identity");
 
-/// Middleware behind `Compress`: marks short answers, and event streams, whose
-/// events would wait in the compressor for more.
+/// Middleware behind `Compress`: marks short answers, event streams, whose
+/// events would wait in the compressor for more, and archives, which are
+/// compressed.
 pub async fn keep_uncompressed<B: MessageBody + 'static>(
     request: ServiceRequest,
     next: Next<B>,
@@ -23,7 +24,8 @@ pub async fn keep_uncompressed<B: MessageBody + 'static>(
     let short = matches!(answer.response().body().size(), BodySize::Sized(n) if n < WORTH_IT);
     let kind = answer.headers().get(CONTENT_TYPE).and_then(|it| it.to_str().ok());
     let stream = kind.is_some_and(|it| it.starts_with("text/event-stream"));
-    if short || stream {
+    let archive = kind == Some("application/zip");
+    if short || stream || archive {
         answer.headers_mut().insert(CONTENT_ENCODING, IDENTITY);
     }
     Ok(answer)

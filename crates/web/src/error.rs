@@ -148,6 +148,12 @@ impl ApiError {
         Self::refused(StatusCode::NOT_FOUND, "not_found", "You have nothing with this id.")
     }
 
+    /// The caller's account was deleted.
+    pub(crate) fn no_such_account() -> Self {
+        let message = "There is no such account any more.";
+        Self::refused(StatusCode::NOT_FOUND, "user_not_found", message)
+    }
+
     pub(crate) fn no_such_path() -> Self {
         Self::refused(StatusCode::NOT_FOUND, "not_found", "There is no such path.")
     }

@@ -109,7 +109,7 @@ impl Gates {
         }
         match route.access {
             Access::Anonymous => {}
-            Access::Bearer | Access::Owner => {
+            Access::Bearer | Access::Owner | Access::Leaver => {
                 let standing = self.standing(claim, route).await?;
                 request.extensions_mut().insert(Caller(standing));
             }
@@ -151,16 +151,26 @@ impl Gates {
         }
         let standings = self.standings.clone();
         let fresh = self.runner.run(async move { standings.fresh(claim).await }).await?;
-        let standing = fresh.ok_or_else(ApiError::unauthenticated)?;
+        let Some(standing) = fresh else { return Err(self.not_in(claim, route).await?) };
         match self.refusal(standing, route) {
             Some(refusal) => Err(refusal),
             None => Ok(standing),
         }
     }
 
+    /// What somebody is told who shows a good token and may not come in.
+    async fn not_in(&self, claim: Claim, route: &Route) -> Result<ApiError, ApiError> {
+        if route.access != Access::Leaver {
+            return Ok(ApiError::unauthenticated());
+        }
+        let standings = self.standings.clone();
+        let gone = self.runner.run(async move { standings.is_gone(claim.user).await }).await?;
+        Ok(if gone { ApiError::no_such_account() } else { ApiError::unauthenticated() })
+    }
+
     fn refusal(&self, standing: Standing, route: &Route) -> Option<ApiError> {
         let refused = |code, message| ApiError::refused(StatusCode::FORBIDDEN, code, message);
-        if route.access == Access::Owner && standing.scope == SessionScope::Data {
+        if route.owners_only() && standing.scope == SessionScope::Data {
             let message = "This session began with an app password: sign in with your own \
                            password for that.";
             return Some(refused("app_password_refused", message));

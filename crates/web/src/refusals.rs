@@ -9,3 +9,4 @@ mod identity;
 mod passwords;
 mod passkeys;
 mod providers;
+mod lifecycle;

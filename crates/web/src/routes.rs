@@ -40,6 +40,9 @@ pub enum Access {
     Bearer,
     /// The same, but not with an app password: what secures the account.
     Owner,
+    /// The same, on the way out: whose account is gone is told so, and not
+    /// that they must sign in.
+    Leaver,
     /// Whoever calls from the machine itself, or with the metrics token.
     Operator,
 }
@@ -123,6 +126,11 @@ pub(crate) enum Found<'a> {
 }
 
 impl Route {
+    /// Whether it is closed to sessions that began with an app password.
+    pub(crate) fn owners_only(&self) -> bool {
+        matches!(self.access, Access::Owner | Access::Leaver)
+    }
+
     /// Whether an account that owes its declaration as a trader, or has not
     /// shown that its address is its own, may call it.
     pub(crate) fn open_to_newcomers(&self) -> bool {
