@@ -7,6 +7,8 @@ use pia_identity::{
     SignIn, SignInHistory, Verification,
     Accounts, PasskeySignIn, Passkeys, Registration, SecondFactors, Sessions, SignIn, SignInHistory,
     Accounts, ProviderSignIn, Registration, SecondFactors, Sessions, SignIn, SignInHistory,
+    AccountDeletion, AccountExport, Accounts, Registration, SecondFactors, Sessions, SignIn,
+    SignInHistory,
 };
 use pia_kernel::{Live, Secret, SessionId};
 use pia_web::{ApiError, Runner};
@@ -30,6 +32,10 @@ pub struct Api {
     pub history: SignInHistory,
     /// Looking at and changing one's account.
     pub accounts: Accounts,
+    /// Telling people what is kept of them.
+    pub export: AccountExport,
+    /// Forgetting them.
+    pub deletion: AccountDeletion,
     /// Protecting one's account with a second factor.
     pub second_factors: SecondFactors,
     /// Showing that one's address is one's own.

@@ -1,5 +1,6 @@
 //! `/auth`: accounts, signing in, and staying so.
 
+pub(crate) mod account;
 mod app_passwords;
 mod business_profile;
 mod change_password;

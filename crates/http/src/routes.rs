@@ -1,5 +1,6 @@
 //! Every route of the JSON API, and who may call it.
 
+mod account;
 mod ai;
 mod app_passwords;
 mod auth;
@@ -20,5 +21,7 @@ pub fn routes() -> Vec<Route> {
     let accounts = auth::routes().into_iter().chain(mfa::routes()).chain(app_passwords::routes());
     let accounts = auth::routes().into_iter().chain(mfa::routes()).chain(passkeys::routes());
     let accounts = auth::routes().into_iter().chain(mfa::routes()).chain(providers::routes());
+    let accounts = auth::routes().into_iter().chain(mfa::routes());
+    let accounts = accounts.chain(account::routes());
     utility::routes().into_iter().chain(accounts).chain(ai::routes()).collect()
 }

@@ -1,0 +1,71 @@
+//! An export as a ZIP of JSON files.
+
+use std::io::{self, Write};
+use std::mem;
+
+use zip::write::{SimpleFileOptions, StreamWriter};
+use zip::{CompressionMethod, ZipWriter};
+
+use super::encoder::{Encoder, Pieces, Rows};
+use super::manifest::Manifest;
+
+/// A ZIP with a file for each kind of data, and the manifest last: an archive
+/// that was cut has neither that nor a directory.
+pub(super) struct Archive {
+    /// Nothing once it is finished.
+    zip: Option<ZipWriter<StreamWriter<Pieces>>>,
+    pieces: Pieces,
+    rows: Rows,
+}
+
+impl Archive {
+    pub(super) fn new() -> Self {
+        let pieces = Pieces::default();
+        let zip = Some(ZipWriter::new_stream(pieces.clone()));
+        Self { zip, pieces, rows: Rows::default() }
+    }
+
+    fn zip(&mut self) -> io::Result<&mut ZipWriter<StreamWriter<Pieces>>> {
+        self.zip.as_mut().ok_or_else(|| io::Error::other("the archive has ended"))
+    }
+
+    fn file(&mut self, name: &str) -> io::Result<()> {
+        // How long it gets is not known when it begins.
+        let options = SimpleFileOptions::default()
+            .compression_method(CompressionMethod::Deflated)
+            .large_file(true);
+        Ok(self.zip()?.start_file(name, options)?)
+    }
+}
+
+impl Encoder for Archive {
+    fn begin(&mut self, section: &str) -> io::Result<()> {
+        self.rows = Rows::default();
+        self.file(&Manifest::file(section))
+    }
+
+    fn row(&mut self, row: &str) -> io::Result<()> {
+        let mut rows = mem::take(&mut self.rows);
+        rows.row(self.zip()?, row)?;
+        self.rows = rows;
+        Ok(())
+    }
+
+    fn end(&mut self) -> io::Result<()> {
+        let rows = mem::take(&mut self.rows);
+        rows.end(self.zip()?)
+    }
+
+    fn finish(&mut self, manifest: &Manifest) -> io::Result<()> {
+        self.file("manifest.json")?;
+        self.zip()?.write_all(&serde_json::to_vec_pretty(manifest)?)?;
+        if let Some(zip) = self.zip.take() {
+            drop(zip.finish()?);
+        }
+        Ok(())
+    }
+
+    fn pieces(&self) -> &Pieces {
+        &self.pieces
+    }
+}

@@ -1,0 +1,84 @@
+//! `GET /auth/account/export`: all that is kept of the caller.
+
+use actix_web::http::header::{ACCEPT, CONTENT_DISPOSITION};
+use actix_web::web::Data;
+use actix_web::{HttpRequest, HttpResponse};
+use pia_web::{ApiError, Caller};
+
+use super::archive::Archive;
+use super::document::Document;
+use super::encoder::Encoder;
+use super::telling::tell;
+use crate::Api;
+
+pub(crate) async fn export(
+    caller: Caller,
+    api: Data<Api>,
+    request: HttpRequest,
+) -> Result<HttpResponse, ApiError> {
+    let (exports, user) = (api.export.clone(), caller.0.user);
+    let begin = async move { exports.begin(user).await };
+    let begun = api.runner.run(begin).await?;
+    let (encoder, kind, name): (Box<dyn Encoder>, _, _) = if asks_for_json(&request) {
+        (Box::new(Document::new()), "application/json", "attachment; filename=\"pia-export.json\"")
+    } else {
+        (Box::new(Archive::new()), "application/zip", "attachment; filename=\"pia-export.zip\"")
+    };
+    let body = api.runner.feed(|feed| tell(begun, encoder, feed));
+    let mut answer = HttpResponse::Ok();
+    answer.content_type(kind).insert_header((CONTENT_DISPOSITION, name));
+    Ok(answer.streaming(body))
+}
+
+/// Whether JSON is named, and no archive: who takes anything gets the archive.
+fn asks_for_json(request: &HttpRequest) -> bool {
+    let accepted = request.headers().get_all(ACCEPT).filter_map(|it| it.to_str().ok());
+    let kinds: Vec<String> = accepted
+        .flat_map(|it| it.split(','))
+        .filter(|it| !refused(it))
+        .map(|it| it.split(';').next().unwrap_or_default().trim().to_ascii_lowercase())
+        .collect();
+    let named = |kind: &str| kinds.iter().any(|it| it == kind);
+    named("application/json") && !named("application/zip")
+}
+
+/// Whether a range is named only to say that it is not wanted: `;q=0`.
+fn refused(range: &str) -> bool {
+    range.split(';').skip(1).any(|it| {
+        let weight = it.trim().to_ascii_lowercase();
+        weight.strip_prefix("q=").and_then(|it| it.parse::<f32>().ok()) == Some(0.0)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use actix_web::test::TestRequest;
+
+    use super::*;
+
+    #[test]
+    fn json_is_for_those_who_ask_for_it() {
+        let asks = |accept: &str| {
+            let request = TestRequest::default().insert_header((ACCEPT, accept));
+            asks_for_json(&request.to_http_request())
+        };
+
+        for json in [
+            "application/json",
+            "Application/JSON; charset=utf-8",
+            "text/html, application/json;q=0.5",
+        ] {
+            assert!(asks(json), "{json}");
+        }
+        for archive in [
+            "",
+            "*/*",
+            "application/*",
+            "application/zip",
+            "application/json, application/zip",
+            "application/json;q=0",
+        ] {
+            assert!(!asks(archive), "{archive}");
+        }
+    }
+}

@@ -1,0 +1,50 @@
+//! Writing an export while it is read.
+
+use std::error::Error;
+
+use pia_identity::BegunExport;
+use pia_web::Feed;
+
+use super::encoder::Encoder;
+use super::manifest::Manifest;
+
+/// So much is gathered before it is sent.
+const PIECE: usize = 32 * 1024;
+
+type Failure = Box<dyn Error + Send + Sync>;
+
+/// Reads page after page, and sends what becomes of it. Of what is kept, a
+/// page and a piece are in memory, however slowly the client reads.
+pub(super) async fn tell(
+    export: BegunExport,
+    mut encoder: Box<dyn Encoder>,
+    feed: Feed,
+) -> Result<(), Failure> {
+    let mut counts = Vec::new();
+    for section in export.inventory.sections.iter().copied() {
+        encoder.begin(section)?;
+        let (mut rows, mut after) = (0, None);
+        loop {
+            let page = export.page(section, after).await?;
+            for row in &page.rows {
+                encoder.row(row)?;
+                rows += 1;
+                if encoder.pieces().len() >= PIECE {
+                    feed.send(encoder.pieces().take()).await?;
+                }
+            }
+            after = page.next;
+            if after.is_none() {
+                break;
+            }
+        }
+        encoder.end()?;
+        counts.push((section, rows));
+    }
+    encoder.finish(&Manifest::new(&export, &counts))?;
+    feed.send(encoder.pieces().take()).await?;
+    Ok(feed.end().await?)
+}
+
+#[cfg(test)]
+mod tests;

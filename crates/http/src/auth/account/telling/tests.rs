@@ -1,0 +1,160 @@
+//! Exports as they come out, and how far they read ahead.
+
+use std::io::{Cursor, Read as _};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use async_trait::async_trait;
+use futures_util::StreamExt;
+use pia_identity::AccountExport;
+use pia_kernel::{
+    Effects, ExportPage, Inventory, LeftOut, PersonalData, Place, SystemClock, Unavailable, UserId,
+};
+use pia_web::Runner;
+use serde_json::Value;
+use zip::ZipArchive;
+
+use super::super::archive::Archive;
+use super::super::document::Document;
+use super::*;
+
+const ROWS: usize = 100;
+
+/// So many pages of long rows, one of which may fail.
+struct Pages {
+    most: usize,
+    fails_at: usize,
+    read: AtomicUsize,
+}
+
+#[async_trait]
+impl PersonalData for Pages {
+    fn inventory(&self) -> Inventory {
+        let left_out = vec![LeftOut { what: "rows.secret".to_owned(), why: "it is one" }];
+        Inventory { sections: vec!["none", "rows"], left_out }
+    }
+
+    async fn begin_export(&self, _: UserId, effects: Effects) -> Result<bool, Unavailable> {
+        Ok(effects.audit[0].action == "account.exported")
+    }
+
+    async fn page(
+        &self,
+        _: UserId,
+        section: &'static str,
+        _: Option<Place>,
+    ) -> Result<ExportPage, Unavailable> {
+        if section == "none" {
+            return Ok(ExportPage::default());
+        }
+        let page = self.read.fetch_add(1, Ordering::SeqCst) + 1;
+        if page == self.fails_at {
+            return Err(Unavailable::new("storage", "down"));
+        }
+        let rows = (0..ROWS).map(|row| format!("{{\"row\":\"{}\"}}", noise(page * ROWS + row)));
+        let next = (page < self.most).then(Place::top);
+        Ok(ExportPage { rows: rows.collect(), next })
+    }
+}
+
+/// A kilobyte that does not get much smaller.
+fn noise(seed: usize) -> String {
+    let mut state = seed as u64 + 1;
+    let mut letter = || {
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        char::from(b'0' + u8::try_from(state >> 58).unwrap_or_default())
+    };
+    std::iter::repeat_with(&mut letter).filter(|it| *it != '\\').take(1024).collect()
+}
+
+fn pages(most: usize, fails_at: usize) -> Arc<Pages> {
+    Arc::new(Pages { most, fails_at, read: AtomicUsize::new(0) })
+}
+
+async fn begun(pages: &Arc<Pages>) -> BegunExport {
+    let export = AccountExport::new(Arc::clone(pages) as _, Arc::new(SystemClock));
+    export.begin(UserId::generate()).await.unwrap()
+}
+
+/// All that comes out, and whether that is the whole.
+async fn told(pages: &Arc<Pages>, encoder: Box<dyn Encoder>) -> (Vec<u8>, bool) {
+    let export = begun(pages).await;
+    let mut body = Runner::here().feed(|feed| tell(export, encoder, feed));
+    let mut told = Vec::new();
+    while let Some(piece) = body.next().await {
+        let Ok(piece) = piece else { return (told, false) };
+        told.extend_from_slice(&piece);
+    }
+    (told, true)
+}
+
+fn file(archive: &mut ZipArchive<Cursor<Vec<u8>>>, name: &str) -> Value {
+    let mut text = String::new();
+    archive.by_name(name).unwrap().read_to_string(&mut text).unwrap();
+    serde_json::from_str(&text).unwrap()
+}
+
+#[tokio::test]
+async fn an_archive_has_a_file_for_each_kind_of_data_and_says_what_is_in_it() {
+    let (told, whole) = told(&pages(3, 0), Box::new(Archive::new())).await;
+
+    assert!(whole && told.starts_with(b"PK"));
+    let mut archive = ZipArchive::new(Cursor::new(told)).unwrap();
+    let names: Vec<_> = archive.file_names().map(str::to_owned).collect();
+    assert_eq!(names, ["none.json", "rows.json", "manifest.json"]);
+    let manifest = file(&mut archive, "manifest.json");
+    assert_eq!(manifest["formatVersion"], 1);
+    assert_eq!(manifest["files"][0]["rows"], 0);
+    assert_eq!(manifest["files"][1]["rows"], 300);
+    assert_eq!(manifest["leftOut"][0]["what"], "rows.secret");
+    assert_eq!(file(&mut archive, "none.json"), serde_json::json!([]));
+    assert_eq!(file(&mut archive, "rows.json").as_array().unwrap().len(), 300);
+}
+
+#[tokio::test]
+async fn a_document_holds_the_same() {
+    let (told, whole) = told(&pages(3, 0), Box::new(Document::new())).await;
+
+    assert!(whole);
+    let document: Value = serde_json::from_slice(&told).unwrap();
+    assert_eq!(document["data"]["none"], serde_json::json!([]));
+    assert_eq!(document["data"]["rows"][299]["row"], noise(399).as_str());
+    assert_eq!(document["manifest"]["files"][1]["rows"], 300);
+}
+
+#[tokio::test]
+async fn what_fails_half_way_is_no_archive() {
+    let (archive, whole) = told(&pages(5, 4), Box::new(Archive::new())).await;
+    let (document, also_whole) = told(&pages(5, 4), Box::new(Document::new())).await;
+
+    assert!(!whole && !also_whole && !archive.is_empty());
+    assert!(ZipArchive::new(Cursor::new(archive)).is_err());
+    assert!(serde_json::from_slice::<Value>(&document).is_err());
+}
+
+#[tokio::test]
+async fn who_reads_slowly_is_read_for_slowly() {
+    for encoder in [Box::new(Archive::new()) as Box<dyn Encoder>, Box::new(Document::new())] {
+        let pages = pages(1000, 0);
+        let export = begun(&pages).await;
+        let mut body = Runner::here().feed(|feed| tell(export, encoder, feed));
+
+        let mut ahead = Vec::new();
+        for _ in 0..3 {
+            body.next().await.unwrap().unwrap();
+            // Whoever fills the feed gets as far as they can.
+            for _ in 0..1000 {
+                tokio::task::yield_now().await;
+            }
+            ahead.push(pages.read.load(Ordering::SeqCst));
+        }
+
+        assert!(ahead[2] <= 4, "{ahead:?} pages of 100 KiB for three pieces of 32 KiB");
+        drop(body);
+        for _ in 0..1000 {
+            tokio::task::yield_now().await;
+        }
+        assert!(pages.read.load(Ordering::SeqCst) <= ahead[2] + 1, "nobody reads any more");
+    }
+}

@@ -1,0 +1,61 @@
+//! Taking one's data along, and leaving.
+
+use actix_web::http::Method;
+use pia_web::{Access, Answer, Budget, Charge, Docs, Licensing, Route, wire};
+
+use super::KIB;
+use crate::auth::account;
+
+pub(super) fn routes() -> Vec<Route> {
+    vec![export(), delete()]
+}
+
+fn export() -> Route {
+    Route {
+        method: Method::GET,
+        path: "/auth/account/export",
+        access: Access::Owner,
+        licensing: Licensing::MayHaveEnded,
+        feature: None,
+        charge: Charge::AtGate(Budget::Global),
+        body_limit: 0,
+        handler: |route| route.to(account::export),
+        docs: Docs {
+            tag: "auth",
+            summary: "Gives all that is kept of the caller: a ZIP of JSON files, or with `Accept: \
+                      application/json` one document.",
+            request: None,
+            answer: Answer::Other("application/zip"),
+            refusals: &[(403, "The session began with an app password: `app_password_refused`.")],
+        },
+    }
+}
+
+fn delete() -> Route {
+    Route {
+        method: Method::POST,
+        path: "/auth/account/delete",
+        access: Access::Leaver,
+        licensing: Licensing::MayHaveEnded,
+        feature: None,
+        charge: Charge::AtGate(Budget::Global),
+        body_limit: 16 * KIB,
+        handler: |route| route.to(account::delete),
+        docs: Docs {
+            tag: "auth",
+            summary: "Deletes the caller's account and all that is kept of them.",
+            request: Some(wire::<account::DeleteRequest>),
+            answer: Answer::Json(wire::<account::DeleteResponse>),
+            refusals: &[
+                (
+                    400,
+                    "`confirm` or `password` is missing, or the password is wrong: \
+                       `invalid_password`.",
+                ),
+                (403, "The session began with an app password: `app_password_refused`."),
+                (404, "The account was deleted before: `user_not_found`."),
+                (409, "The caller is the only administrator: `last_admin`."),
+            ],
+        },
+    }
+}
