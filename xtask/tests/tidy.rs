@@ -58,6 +58,42 @@ fn nothing_is_left_for_later() {
 }
 
 #[test]
+fn every_action_of_the_audit_log_is_explained() {
+    let domains = ["/crates/identity/src/", "/crates/policy/src/"];
+    let shipped = rust_files().into_iter().filter(|it| {
+        let path = format!("/{}", shown(it));
+        domains.iter().any(|domain| path.starts_with(domain)) && !path.ends_with("/tests.rs")
+    });
+    let used: BTreeSet<String> = shipped
+        .flat_map(|it| {
+            let text = text(&it);
+            let lines = text.lines().take_while(|line| *line != "#[cfg(test)]");
+            lines
+                .flat_map(|line| line.split('"').skip(1).step_by(2).map(str::to_owned))
+                .collect::<Vec<_>>()
+        })
+        .filter(|it| is_action(it))
+        .collect();
+    let handbook = text(&root().join("docs/AUDIT.md"));
+    let told: BTreeSet<String> = handbook
+        .lines()
+        .filter_map(|line| Some(line.strip_prefix("| `")?.split_once('`')?.0.to_owned()))
+        .collect();
+
+    let differ = used.symmetric_difference(&told).cloned();
+
+    refuse(differ, "actions that only the code or only docs/AUDIT.md has");
+    assert!(!used.is_empty(), "there are no actions");
+}
+
+/// Whether a text has the form `noun.what_happened`.
+fn is_action(text: &str) -> bool {
+    let word =
+        |it: &str| !it.is_empty() && it.bytes().all(|it| it.is_ascii_lowercase() || it == b'_');
+    text.split_once('.').is_some_and(|(noun, verb)| word(noun) && word(verb))
+}
+
+#[test]
 fn both_databases_have_the_same_migrations() {
     let names = |database: &str| -> BTreeSet<String> {
         let folder = root().join("migrations").join(database);

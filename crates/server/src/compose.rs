@@ -7,6 +7,7 @@ mod mail;
 mod people;
 mod passkeys;
 mod providers;
+mod lifecycle;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -34,6 +35,7 @@ use crate::licence::LicenceFile;
 use crate::readiness::Looks;
 use crate::setup::{Administrators, Setup};
 use identity::Identity;
+use lifecycle::Lifecycle;
 use people::People;
 
 pub use ai::AiFactory;
@@ -139,7 +141,8 @@ pub async fn compose(config: &LiveConfig, clock: Arc<dyn Clock>) -> Result<App, 
     let usage = SqlUsageLog::start(db.clone(), &tasks, &Handle::current());
     ai::count(&metrics, &usage);
     let ai = AiFactory::compose(config, &usage, (stop.clone(), tls), &clock)?;
-    begin(&tasks, &stop, &setup, (&identity, &people, &passkeys, &provider_sign_in), &clock);
+    let lifecycle = Lifecycle::compose(config, &db, &identity, &clock);
+    begin(&tasks, &stop, &setup, (&identity, &people, &passkeys, &provider_sign_in, &lifecycle), &clock);
     mail::begin(config, &db, (&tasks, &stop), &metrics, (mail, &clock));
 
     let readiness = Looks::new(db, licence.state(), Arc::clone(&clock));
@@ -159,6 +162,8 @@ pub async fn compose(config: &LiveConfig, clock: Arc<dyn Clock>) -> Result<App, 
         app_passwords: identity.app_passwords,
         passkeys,
         passkey_sign_in,
+        export: lifecycle.export,
+        deletion: lifecycle.deletion,
         readiness: Arc::new(readiness),
         openapi: config.follow(|it| it.open_api.enabled),
         runner: runner.clone(),
@@ -229,7 +234,13 @@ fn begin(
     tasks: &TaskTracker,
     stop: &CancellationToken,
     setup: &Setup,
-    (identity, people, passkeys, provider_sign_in): (&Identity, &People, &Passkeys, &ProviderSignIn),
+    (identity, people, passkeys, provider_sign_in, lifecycle): (
+        &Identity,
+        &People,
+        &Passkeys,
+        &ProviderSignIn,
+        &Lifecycle,
+    ),
     clock: &Arc<dyn Clock>,
 ) {
     let housekeeping = Housekeeping {
@@ -243,6 +254,9 @@ fn begin(
         attempts: Arc::clone(&identity.attempts),
         guesses: Arc::clone(&identity.guesses),
         invitations: people.invitations.clone(),
+        audit: Arc::clone(&lifecycle.audit),
+        audit_kept: lifecycle.audit_kept.clone(),
+        eraser: Arc::clone(&lifecycle.eraser),
         clock: Arc::clone(clock),
     };
     tasks.spawn(housekeeping.run(stop.clone()));

@@ -6,6 +6,7 @@ mod environment;
 mod sources;
 
 mod ai;
+mod audit;
 mod database;
 mod encryption;
 mod jwt;
@@ -48,6 +49,7 @@ use snapshot::Snapshot;
 
 pub use admin_command::AdminCommand;
 pub use ai::Ai;
+pub use audit::Audit;
 pub use base_url::BaseUrl;
 pub use command::{Command, USAGE};
 pub use database::{DatabaseConfig, MigrationTargets};
@@ -75,6 +77,7 @@ pub use watch::{Watch, watch};
 /// The sections there are.
 const SECTIONS: [&str; 14] = [
     "Ai",
+    "Audit",
     "Database",
     "Encryption",
     "Jwt",
@@ -128,6 +131,8 @@ pub struct Config {
     pub ai: Ai,
     /// Through which relay mail is sent.
     pub smtp: Smtp,
+    /// The audit log.
+    pub audit: Audit,
     /// What the operator should know, each worth a warning in the log.
     pub notices: Vec<Notice>,
     snapshot: Arc<Snapshot>,
@@ -175,6 +180,7 @@ impl Config {
         let logging = Logging::read(&mut all.section("Logging"));
         let ai = Ai::read(&mut all.section("Ai"));
         let smtp = Smtp::read(&mut all.section("Smtp"));
+        let audit = Audit::read(&mut all.section("Audit"));
         let config = Self {
             environment: all.environment().clone(),
             dir: all.dir().to_owned(),
@@ -193,6 +199,7 @@ impl Config {
             logging,
             ai,
             smtp,
+            audit,
             notices: Vec::new(),
             snapshot: Arc::default(),
         };

@@ -11,12 +11,14 @@ use pia_identity::{
     AttemptStore, FactorChallenges, ProviderSignIn, SecondFactors, Sessions, SignInHistory,
 };
 use pia_kernel::Clock;
+use pia_identity::{AttemptStore, FactorChallenges, SecondFactors, Sessions, SignInHistory};
+use pia_kernel::{AuditLog, Clock, Eraser, Live};
 use tokio_util::sync::CancellationToken;
 
 const EVERY: Duration = Duration::from_mins(10);
 
-/// Forgets expired sessions, old sign-ins and full buckets now and then, until
-/// stopped.
+/// Forgets expired sessions, old sign-ins, old audit entries and full buckets
+/// now and then, until stopped.
 ///
 /// Every instance does it; that another was faster costs nothing.
 pub(crate) struct Housekeeping {
@@ -30,6 +32,10 @@ pub(crate) struct Housekeeping {
     pub(crate) attempts: Arc<dyn AttemptStore>,
     pub(crate) guesses: Arc<dyn GuessLedger>,
     pub(crate) invitations: Invitations,
+    pub(crate) audit: Arc<dyn AuditLog>,
+    /// How long its entries are kept.
+    pub(crate) audit_kept: Live<Duration>,
+    pub(crate) eraser: Arc<dyn Eraser>,
     pub(crate) clock: Arc<dyn Clock>,
 }
 
@@ -80,6 +86,15 @@ impl Housekeeping {
         let forgotten = self.clock.now() - GuessRules::default().memory;
         if let Err(err) = self.guesses.sweep(forgotten).await {
             tracing::warn!(error = %err, "old guesses could not be cleared away");
+        match self.audit.sweep(self.clock.now() - *self.audit_kept.get()).await {
+            Ok(0) => {}
+            Ok(gone) => tracing::info!(entries = gone, "old audit entries were cleared away"),
+            Err(err) => tracing::warn!(error = %err, "old audit entries could not be cleared away"),
+        }
+        match self.eraser.settle().await {
+            Ok(true) => {}
+            Ok(false) => tracing::info!("what was deleted stays in the database's log for now"),
+            Err(err) => tracing::warn!(error = %err, "the database's log could not be cut"),
         }
     }
 }

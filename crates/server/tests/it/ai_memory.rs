@@ -95,7 +95,7 @@ async fn program(endpoint: &str) -> (Program, Client) {
 }
 
 /// The most memory that a process ever had, in bytes.
-fn peak(program: &Program) -> usize {
+pub(crate) fn peak(program: &Program) -> usize {
     let status = std::fs::read_to_string(format!("/proc/{}/status", program.id()));
     let status = status.expect("a process");
     let line = status.lines().find_map(|it| it.strip_prefix("VmHWM:")).expect("a peak");

@@ -2,6 +2,8 @@
 
 pub(crate) mod app_passwords;
 mod deactivated;
+mod account;
+mod audit;
 mod declaration;
 mod devices;
 mod factors;
@@ -18,6 +20,7 @@ mod sessions;
 mod sign_in;
 mod tokens;
 mod verification;
+mod traces;
 
 use serde_json::{Value, json};
 

@@ -52,6 +52,8 @@ const MEANT: &str = "
     POST /auth/app-passwords       owner     ended      global
     DELETE /auth/app-passwords/{appPasswordId}  owner  ended  global
     GET  /auth/login-history       signed-in ended      global
+    GET  /auth/account/export      owner     ended      global
+    POST /auth/account/delete      leaver    ended      global
     GET  /api/ai/status            signed-in ended      global   AiProxy
     GET  /api/ai/templates         signed-in ended      global   AiProxy
     POST /api/ai/optimize          signed-in licensed   ai       AiProxy
@@ -83,6 +85,7 @@ fn told(route: &Route) -> String {
         Access::Anonymous => "anyone",
         Access::Bearer => "signed-in",
         Access::Owner => "owner",
+        Access::Leaver => "leaver",
         Access::Operator => "operator",
     };
     let licensing = match route.licensing {
@@ -136,6 +139,7 @@ async fn a_stranger_is_turned_away_before_a_byte_of_their_body_is_read() {
     assert_eq!(closed.len(), 18);
     assert_eq!(closed.len(), 20);
     assert_eq!(closed.len(), 21);
+    assert_eq!(closed.len(), 19);
 }
 
 #[tokio::test(flavor = "multi_thread")]

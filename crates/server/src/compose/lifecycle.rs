@@ -1,0 +1,41 @@
+//! What spans all domains, over all tables.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use pia_identity::{AccountDeletion, AccountExport};
+use pia_kernel::{AuditLog, Clock, Eraser, Live};
+use pia_storage::Database;
+use pia_storage_lifecycle::{SqlAuditLog, SqlEraser, SqlPersonalData};
+
+use super::identity::Identity;
+use crate::config::LiveConfig;
+
+/// What spans all domains, over all tables.
+pub(super) struct Lifecycle {
+    pub(super) export: AccountExport,
+    pub(super) deletion: AccountDeletion,
+    pub(super) audit: Arc<dyn AuditLog>,
+    pub(super) audit_kept: Live<Duration>,
+    pub(super) eraser: Arc<dyn Eraser>,
+}
+
+impl Lifecycle {
+    pub(super) fn compose(
+        config: &LiveConfig,
+        db: &Database,
+        identity: &Identity,
+        clock: &Arc<dyn Clock>,
+    ) -> Self {
+        let clock = || Arc::clone(clock);
+        let eraser: Arc<dyn Eraser> = Arc::new(SqlEraser::new(db.clone()));
+        let (proofs, standings) = (identity.factors.clone(), identity.standings.clone());
+        Self {
+            export: AccountExport::new(Arc::new(SqlPersonalData::new(db.clone())), clock()),
+            deletion: AccountDeletion::new(proofs, Arc::clone(&eraser), standings, clock()),
+            audit: Arc::new(SqlAuditLog::new(db.clone())),
+            audit_kept: config.follow(|it| it.audit.kept),
+            eraser,
+        }
+    }
+}

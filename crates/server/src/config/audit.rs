@@ -1,0 +1,20 @@
+//! `Audit`: how long the audit log reaches back.
+
+use std::time::Duration;
+
+use super::section::Section;
+
+const DAY: Duration = Duration::from_hours(24);
+
+/// The audit log.
+#[derive(Debug, Clone)]
+pub struct Audit {
+    /// How long an entry is kept.
+    pub kept: Duration,
+}
+
+impl Audit {
+    pub(super) fn read(from: &mut Section<'_>) -> Self {
+        Self { kept: DAY * from.reload("RetentionDays").within(365, 1..=3650) }
+    }
+}

@@ -1,0 +1,191 @@
+//! Leaving for good.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use pia_kernel::{Clock as _, SystemClock};
+use pia_testkit::ManualClock;
+use pia_testkit::databases::Fresh;
+
+use super::*;
+use crate::both::on_both_databases;
+use crate::harness::Setting;
+
+on_both_databases!(
+    who_leaves_is_gone_at_once,
+    who_asks_again_is_told_that_it_is_done,
+    only_the_owner_of_a_live_session_may,
+    wrong_passwords_are_counted_with_wrong_proofs,
+    the_last_administrator_stays,
+    of_many_who_ask_at_once_all_are_told_that_it_is_done,
+    whom_a_provider_vouches_for_needs_no_password,
+    another_instance_knows_too,
+);
+
+async fn who_leaves_is_gone_at_once(database: Fresh) {
+    let app = Setting::on(database).start().await;
+    let ada = app.sign_up("ada@example.org").await;
+    let other = another_session(&app.stranger(), "ada@example.org").await;
+    let bob = app.sign_up("bob@example.org").await;
+    for client in [&ada, &other, &bob] {
+        assert_eq!(client.get("/auth/me").await.status, 200);
+    }
+
+    let answer = leave(&ada, PASSWORD).await;
+
+    assert_eq!((answer.status, &answer.body), (200, &json!({ "deleted": true })));
+    for client in [&ada, &other] {
+        assert_eq!(client.get("/auth/me").await.refusal(), (401, "unauthorized"));
+        assert_eq!(refresh(&app.stranger(), spent(client)).await.status, 401);
+    }
+    let again = sign_in(&app.stranger(), "ada@example.org", PASSWORD).await;
+    assert_eq!(again.refusal(), (401, "invalid_credentials"));
+    assert_eq!(bob.get("/auth/me").await.status, 200);
+    // The address is free, and whoever takes it is somebody else.
+    let new = app.sign_up("ada@example.org").await;
+    assert_ne!(new.user, ada.user);
+    assert_eq!(
+        new.get("/auth/login-history").await.body["items"].as_array().map(Vec::len),
+        Some(1)
+    );
+}
+
+async fn who_asks_again_is_told_that_it_is_done(database: Fresh) {
+    let app = Setting::on(database).start().await;
+    let ada = app.sign_up("ada@example.org").await;
+    let other = another_session(&app.stranger(), "ada@example.org").await;
+    assert_eq!(leave(&ada, PASSWORD).await.status, 200);
+
+    for client in [&ada, &ada, &other] {
+        assert_eq!(leave(client, PASSWORD).await.refusal(), (404, "user_not_found"));
+        let wrong = client.post(DELETE, &json!({})).await;
+        assert_eq!(wrong.refusal(), (404, "user_not_found"));
+    }
+    assert_eq!(ada.get(EXPORT).await.refusal(), (401, "unauthorized"));
+}
+
+async fn only_the_owner_of_a_live_session_may(database: Fresh) {
+    let clock = Arc::new(ManualClock::new(SystemClock.now()));
+    let app = Setting::on(database).at(Arc::<ManualClock>::clone(&clock)).start().await;
+    let ada = app.sign_up("ada@example.org").await;
+    let revoked = another_session(&app.stranger(), "ada@example.org").await;
+    log_out(&app.stranger(), spent(&revoked)).await;
+    let forged = Client { access: ada.access.as_ref().map(|it| format!("{it}x")), ..ada.clone() };
+
+    for client in [&app.stranger(), &revoked, &forged] {
+        assert_eq!(leave(client, PASSWORD).await.refusal(), (401, "unauthorized"));
+    }
+    execute(&app, "UPDATE accounts SET deactivated_at = created_at").await;
+    clock.advance(Duration::from_secs(6));
+    assert_eq!(leave(&ada, PASSWORD).await.refusal(), (401, "unauthorized"));
+    execute(&app, "UPDATE accounts SET deactivated_at = NULL").await;
+    clock.advance(Duration::from_mins(15));
+    assert_eq!(leave(&ada, PASSWORD).await.refusal(), (401, "unauthorized"));
+    let ada = another_session(&app.stranger(), "ada@example.org").await;
+    assert_eq!(leave(&ada, PASSWORD).await.status, 200);
+    // Nobody is told anything by a token that has ended.
+    clock.advance(Duration::from_mins(15));
+    assert_eq!(leave(&ada, PASSWORD).await.refusal(), (401, "unauthorized"));
+}
+
+async fn wrong_passwords_are_counted_with_wrong_proofs(database: Fresh) {
+    let app = Setting::on(database).start().await;
+    let ada = app.sign_up("ada@example.org").await;
+
+    let mut told = Vec::new();
+    for guess in 0..11 {
+        told.push(leave(&ada, &format!("guess {guess}")).await);
+    }
+    let right = leave(&ada, PASSWORD).await;
+
+    let (last, first) = told.split_last().expect("answers");
+    assert!(first.iter().all(|it| it.refusal() == (400, "invalid_password")));
+    assert_eq!(last.refusal(), (429, "rate_limited"));
+    assert!(last.header("retry-after").is_some());
+    assert_eq!(right.refusal(), (429, "rate_limited"));
+    assert_eq!(ada.get("/auth/me").await.status, 200);
+}
+
+async fn the_last_administrator_stays(database: Fresh) {
+    let app = Setting::on(database).start().await;
+    let (ada, bob) = (app.sign_up("ada@example.org").await, app.sign_up("bob@example.org").await);
+    execute(&app, "UPDATE accounts SET role = 'admin'").await;
+
+    let (first, second) = tokio::join!(leave(&ada, PASSWORD), leave(&bob, PASSWORD));
+
+    let (gone, stays) = if first.status == 200 { (first, second) } else { (second, first) };
+    assert_eq!(gone.status, 200, "{}", gone.text());
+    assert_eq!(stays.refusal(), (409, "last_admin"));
+}
+
+async fn of_many_who_ask_at_once_all_are_told_that_it_is_done(database: Fresh) {
+    let app = Setting::on(database).start().await;
+    let ada = app.sign_up("ada@example.org").await;
+
+    let told = join_all((0..6).map(|_| leave(&ada, PASSWORD))).await;
+
+    let count = |status| told.iter().filter(|it| it.status == status).count();
+    let told: Vec<_> = told.iter().map(Answer::text).collect();
+    assert_eq!((count(200), count(404)), (1, 5), "{told:?}");
+}
+
+async fn whom_a_provider_vouches_for_needs_no_password(database: Fresh) {
+    let app = Setting::on(database).start().await;
+    let ada = app.sign_up("ada@example.org").await;
+    execute(&app, "UPDATE accounts SET provider = 'google', password_hash = NULL").await;
+
+    let answer = ada.post(DELETE, &json!({ "confirm": "DELETE", "password": null })).await;
+
+    assert_eq!((answer.status, &answer.body), (200, &json!({ "deleted": true })));
+}
+
+async fn another_instance_knows_too(database: Fresh) {
+    let app = Setting::on(database).start().await;
+    let beside = Setting::beside(&app).start().await;
+    let ada = app.sign_up("ada@example.org").await;
+    let there = Client { addr: beside.addr, ..ada.clone() };
+    assert_eq!(there.get("/auth/me").await.status, 200);
+
+    assert_eq!(leave(&ada, PASSWORD).await.status, 200);
+
+    assert_eq!(leave(&there, PASSWORD).await.refusal(), (404, "user_not_found"));
+    assert_eq!(there.get("/auth/me").await.refusal(), (401, "unauthorized"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_not_confirmed_correctly_deletes_nothing() {
+    let app = TestApp::spawn().await;
+    let ada = app.sign_up("ada@example.org").await;
+    let long = "x".repeat(9000);
+
+    for (body, field, code) in [
+        (json!({}), "confirm", "required"),
+        (json!({ "confirm": null, "password": PASSWORD }), "confirm", "required"),
+        (json!({ "confirm": "delete", "password": PASSWORD }), "confirm", "invalid"),
+        (json!({ "confirm": "DELETE\u{0}", "password": PASSWORD }), "confirm", "invalid"),
+        (json!({ "confirm": long, "password": PASSWORD }), "confirm", "invalid"),
+        (json!({ "confirm": "DELETE" }), "password", "required"),
+        (json!({ "confirm": "DELETE", "password": null }), "password", "required"),
+    ] {
+        let answer = ada.post(DELETE, &body).await;
+        assert_eq!(answer.refusal(), (400, "validation_failed"), "{body}");
+        let told = (&answer.body["errors"][0]["field"], &answer.body["errors"][0]["code"]);
+        assert_eq!(told, (&json!(field), &json!(code)), "{body}");
+    }
+    for (body, field) in [
+        (json!({ "confirm": true, "password": PASSWORD }), "confirm"),
+        (json!({ "confirm": "DELETE", "password": 5 }), "password"),
+        (json!({ "confirm": "DELETE", "password": [PASSWORD] }), "password"),
+    ] {
+        let answer = ada.post(DELETE, &body).await;
+        assert_eq!(answer.refusal(), (400, "validation_failed"), "{body}");
+        assert_eq!(answer.body["errors"][0]["field"], field, "{body}");
+    }
+    for password in
+        ["", &*long, "correct horse battery staple\u{0}", "Correct horse battery staple"]
+    {
+        assert_eq!(leave(&ada, password).await.refusal(), (400, "invalid_password"), "{password}");
+    }
+    assert_eq!(ada.get("/auth/me").await.status, 200);
+}
