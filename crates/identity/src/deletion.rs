@@ -115,7 +115,11 @@ impl AccountDeletion {
         let judge = self.proofs.password(account, password);
         match self.proofs.counted(account.user, judge).await {
             Ok(_) => Ok(()),
-            Err(ProofError::Wrong) => Err(DeleteError::WrongPassword),
+            // Whose account goes meanwhile has no password any more.
+            Err(ProofError::Wrong) => match self.proofs.ports.accounts.find(account.user).await? {
+                Some(_) => Err(DeleteError::WrongPassword),
+                None => Err(DeleteError::Gone),
+            },
             Err(ProofError::TooMany { wait }) => Err(DeleteError::TooMany { wait }),
             Err(ProofError::Unavailable(err)) => Err(err.into()),
         }

@@ -17,7 +17,10 @@ const PATIENCE: Duration = Duration::from_mins(1);
 
 /// Where the pieces of an answer go. Dropped before [`end`](Self::end), it cuts
 /// the connection: a part is never taken for the whole.
-pub struct Feed(Sender<Piece>);
+pub struct Feed {
+    pieces: Sender<Piece>,
+    patience: Duration,
+}
 
 enum Piece {
     More(Bytes),
@@ -51,8 +54,12 @@ impl Error for Cut {}
 impl Feed {
     /// A feed, and the body that it fills.
     pub(crate) fn new() -> (Self, BoxStream<'static, Result<Bytes, Cut>>) {
-        let (sender, receiver) = channel(WAITING);
-        (Self(sender), body(receiver).boxed())
+        Self::waiting(PATIENCE)
+    }
+
+    fn waiting(patience: Duration) -> (Self, BoxStream<'static, Result<Bytes, Cut>>) {
+        let (pieces, receiver) = channel(WAITING);
+        (Self { pieces, patience }, body(receiver).boxed())
     }
 
     /// Sends a piece as soon as the client has taken those before.
@@ -66,7 +73,7 @@ impl Feed {
     }
 
     async fn put(&self, piece: Piece) -> Result<(), Unread> {
-        match tokio::time::timeout(PATIENCE, self.0.send(piece)).await {
+        match tokio::time::timeout(self.patience, self.pieces.send(piece)).await {
             Ok(Ok(())) => Ok(()),
             Ok(Err(_)) | Err(_) => Err(Unread),
         }
@@ -110,11 +117,11 @@ mod tests {
         assert_eq!(pieces, [true, false]);
     }
 
-    #[tokio::test(start_paused = true)]
+    #[tokio::test]
     async fn a_client_who_hangs_up_or_reads_nothing_ends_it() {
         let (left, body) = Feed::new();
         drop(body);
-        let (stalled, _body) = Feed::new();
+        let (stalled, _body) = Feed::waiting(Duration::from_millis(1));
 
         let unread = left.send(Bytes::new()).await;
         let mut taken = 0;

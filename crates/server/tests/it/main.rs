@@ -1,6 +1,6 @@
 //! The composed application, seen from outside.
 
-#![expect(clippy::expect_used, clippy::indexing_slicing, reason = "tests")]
+#![expect(clippy::expect_used, clippy::indexing_slicing, clippy::panic, reason = "tests")]
 
 mod ai_client;
 mod ai_peer;

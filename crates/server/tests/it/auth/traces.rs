@@ -301,12 +301,14 @@ async fn somebody(program: &Program, name: &'static str) -> Person {
     });
     let made = stranger.post("/auth/register", &person).await;
     assert_eq!(made.status, 200, "{}", made.text());
+    let says = |what: &str| format!("{name}-{what}-canary");
+    let (agent, id, app, system) = (says("agent"), says("device"), says("app"), says("system"));
     let device = [
         ("content-type", "application/json"),
-        ("user-agent", &*format!("{name}-agent-canary")),
-        ("x-pia-device-id", &*format!("{name}-device-canary")),
-        ("x-pia-app-version", &*format!("{name}-app-canary")),
-        ("x-pia-os-version", &*format!("{name}-system-canary")),
+        ("user-agent", &*agent),
+        ("x-pia-device-id", &*id),
+        ("x-pia-app-version", &*app),
+        ("x-pia-os-version", &*system),
     ];
     let mut signed_in = Value::Null;
     for password in ["a wrong password", PASSWORD, PASSWORD] {
@@ -327,9 +329,8 @@ async fn nothing_is_left_of_whoever_leaves(database: Fresh) {
     let program = call.start().await;
     let (ada, bob) = (somebody(&program, "ada").await, somebody(&program, "bob").await);
     let kept = Kept::open(&database).await;
-    let mut tables: Vec<_> = INVENTORY.iter().filter(|it| !matches!(it.fate, Fate::Nobodys(_)));
-    let mut tables: Vec<_> =
-        tables.by_ref().map(|it| it.name).filter(|it| *it != "accounts").collect();
+    let theirs = INVENTORY.iter().filter(|it| !matches!(it.fate, Fate::Nobodys(_)));
+    let mut tables: Vec<_> = theirs.map(|it| it.name).filter(|it| *it != "accounts").collect();
     tables.sort_by_key(|it| FIRST.iter().position(|first| first == it).unwrap_or(FIRST.len()));
     for person in [&ada, &bob] {
         for table in &tables {

@@ -95,7 +95,8 @@ async fn json_is_the_same_as_one_document(database: Fresh) {
     }
     // The second one tells of the first.
     let audit = file(&mut archive, "audit.json");
-    assert_eq!(audit[1..].as_array(), data["audit"].as_array());
+    let before = audit.as_array().and_then(|it| it.get(1..));
+    assert_eq!(before, data["audit"].as_array().map(Vec::as_slice));
     let told = file(&mut archive, "manifest.json");
     assert_eq!(document.body["manifest"]["leftOut"], told["leftOut"]);
 }
