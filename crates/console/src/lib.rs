@@ -14,7 +14,9 @@ mod setup;
 mod testing;
 mod texts;
 
-pub use accounts::{AccountDesk, Applicant, Joined, LinkAsked, NewPassword, PasswordReset, Verified};
+pub use accounts::{
+    AccountDesk, Applicant, Joined, LinkAsked, NewPassword, PasswordReset, Verified,
+};
 pub use auth::readable;
 pub use console::Console;
 pub use reception::Reception;

@@ -3,12 +3,9 @@
 use std::sync::Arc;
 
 use pia_identity::{
-    Accounts, AppPasswords, PasswordChanges, PasswordResets, Registration, SecondFactors, Sessions,
-    SignIn, SignInHistory, Verification,
-    Accounts, PasskeySignIn, Passkeys, Registration, SecondFactors, Sessions, SignIn, SignInHistory,
-    Accounts, ProviderSignIn, Registration, SecondFactors, Sessions, SignIn, SignInHistory,
-    AccountDeletion, AccountExport, Accounts, Registration, SecondFactors, Sessions, SignIn,
-    SignInHistory,
+    AccountDeletion, AccountExport, Accounts, AppPasswords, PasskeySignIn, Passkeys,
+    PasswordChanges, PasswordResets, ProviderSignIn, Registration, SecondFactors, Sessions, SignIn,
+    SignInHistory, Verification,
 };
 use pia_kernel::{Live, Secret, SessionId};
 use pia_web::{ApiError, Runner};

@@ -21,7 +21,10 @@ mod sessions;
 mod verify_email;
 pub(crate) mod webauthn;
 
-pub(crate) use app_passwords::{AppPasswordRequest, AppPasswordsResponse, CreatedAppPasswordResponse, app_passwords, create_app_password, revoke_app_password};
+pub(crate) use app_passwords::{
+    AppPasswordRequest, AppPasswordsResponse, CreatedAppPasswordResponse, app_passwords,
+    create_app_password, revoke_app_password,
+};
 pub(crate) use business_profile::{BusinessProfileRequest, declare};
 pub(crate) use change_password::{ChangePasswordRequest, change_password};
 pub(crate) use done::Done;
@@ -36,5 +39,7 @@ pub use providers::Browsers;
 pub(crate) use refresh::{RefreshRequest, RefreshResponse, refresh};
 pub(crate) use register::{RegisterRequest, RegisterResponse, register};
 pub(crate) use reset_password::{ResetPasswordRequest, reset_password};
-pub(crate) use sessions::{RevokedResponse, SessionsResponse, revoke_others, revoke_session, sessions};
+pub(crate) use sessions::{
+    RevokedResponse, SessionsResponse, revoke_others, revoke_session, sessions,
+};
 pub(crate) use verify_email::verify_email;

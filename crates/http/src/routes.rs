@@ -5,8 +5,8 @@ mod ai;
 mod app_passwords;
 mod auth;
 mod mfa;
-mod passwords;
 mod passkeys;
+mod passwords;
 mod providers;
 mod utility;
 

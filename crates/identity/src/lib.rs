@@ -49,9 +49,13 @@ mod verification;
 mod violation;
 
 pub use access_tokens::{AccessTokens, Claim, Issued, TokenNames};
-pub use account::{Account, AccountRules, CustomerType, DEFAULT_GROUP, LOCAL, SessionScope, Standing};
+pub use account::{
+    Account, AccountRules, CustomerType, DEFAULT_GROUP, LOCAL, SessionScope, Standing,
+};
 pub use accounts::{AccountError, Accounts, DeclareError, TraderDeclaration};
-pub use app_passwords::{AppPasswords, CreateAppPasswordError, CreatedAppPassword, RemoveAppPasswordError};
+pub use app_passwords::{
+    AppPasswords, CreateAppPasswordError, CreatedAppPassword, RemoveAppPasswordError,
+};
 pub use asked_passkey::AskedPasskey;
 pub use code_challenge::CodeChallenge;
 pub use deletion::{AccountDeletion, DeleteError, Farewell};
@@ -70,17 +74,48 @@ pub use passkeys::{PasskeyAddError, PasskeyAskError, PasskeyPorts, PasskeyRemove
 pub use password_changes::{ChangePasswordError, PasswordChanges};
 pub use password_resets::{PasswordPorts, PasswordResets, ResetError};
 pub use password_rules::MOST_PASSWORD_CHARS;
-pub use ports::{AccountStore, Added, AppPasswordEntry, AppPasswordHash, AppPasswordStore, Appointed, Attempt, AttemptStore, BeginEffects, Ceremony, CeremonyError, ChallengeStore, Claimant, CodeRedemption, Credentials, Deactivation, EndEffects, Evidence, Factor, FactorChange, FactorState, FactorStore, FailedSignIn, FirstAdminStore, GuessLedger, GuessRules, IdentityProviders, InvitationEntry, InvitationStore, Kept, KnownAccount, Leave, LicenceInForce, MailedPurpose, MailedTokenStore, Member, NewAccount, NewAppPassword, NewChallenge, NewInvitation, NewMailedToken, NewPasskey, NewPasskeyChallenge, NewProviderFlow, NewSession, NewSignInCode, PasskeyCeremony, PasskeyChallenges, PasskeyCredential, PasskeyEntry, PasskeyStore, PasskeyUse, PasswordChange, PasswordHasher, PasswordReset, PasswordStore, Presented, ProviderAccounts, ProviderClaims, ProviderCode, ProviderError, ProviderFlows, ProviderIdentity, ProviderRequest, Quota, Reactivation, RecoveryHash, RedeemEffects, Redeemed, Redemption, Registered, RemovalEffects, ReplayEffects, Revoked, RoleChange, RoleStore, Rotation, SeatLimits, Seats, SecretBox, SessionEntry, SessionStarts, SessionStore, SetupToken, ShownInvitation, SignInCodes, SignInEntry, SignInLog, SignInMethod, SignInOutcome, Step, StoredPasskey, TokenHash, Used, Verdict};
+pub use ports::{
+    AccountStore, Added, AppPasswordEntry, AppPasswordHash, AppPasswordStore, Appointed, Attempt,
+    AttemptStore, BeginEffects, Ceremony, CeremonyError, ChallengeStore, Claimant, CodeRedemption,
+    Credentials, Deactivation, EndEffects, Evidence, Factor, FactorChange, FactorState,
+    FactorStore, FailedSignIn, FirstAdminStore, GuessLedger, GuessRules, IdentityProviders,
+    InvitationEntry, InvitationStore, Kept, KnownAccount, Leave, LicenceInForce, MailedPurpose,
+    MailedTokenStore, Member, NewAccount, NewAppPassword, NewChallenge, NewInvitation,
+    NewMailedToken, NewPasskey, NewPasskeyChallenge, NewProviderFlow, NewSession, NewSignInCode,
+    PasskeyCeremony, PasskeyChallenges, PasskeyCredential, PasskeyEntry, PasskeyStore, PasskeyUse,
+    PasswordChange, PasswordHasher, PasswordReset, PasswordStore, Presented, ProviderAccounts,
+    ProviderClaims, ProviderCode, ProviderError, ProviderFlows, ProviderIdentity, ProviderRequest,
+    Quota, Reactivation, RecoveryHash, RedeemEffects, Redeemed, Redemption, Registered,
+    RemovalEffects, ReplayEffects, Revoked, RoleChange, RoleStore, Rotation, SeatLimits, Seats,
+    SecretBox, SessionEntry, SessionStarts, SessionStore, SetupToken, ShownInvitation, SignInCodes,
+    SignInEntry, SignInLog, SignInMethod, SignInOutcome, Step, StoredPasskey, TokenHash, Used,
+    Verdict,
+};
 #[cfg(feature = "mock")]
-pub use ports::{MockAccountStore, MockAppPasswordStore, MockAttemptStore, MockChallengeStore, MockFactorStore, MockFirstAdminStore, MockGuessLedger, MockIdentityProviders, MockInvitationStore, MockLicenceInForce, MockMailedTokenStore, MockPasskeyCeremony, MockPasskeyChallenges, MockPasskeyStore, MockPasswordHasher, MockPasswordStore, MockProviderAccounts, MockProviderFlows, MockRoleStore, MockSeats, MockSecretBox, MockSessionStarts, MockSessionStore, MockSetupToken, MockSignInCodes, MockSignInLog};
+pub use ports::{
+    MockAccountStore, MockAppPasswordStore, MockAttemptStore, MockChallengeStore, MockFactorStore,
+    MockFirstAdminStore, MockGuessLedger, MockIdentityProviders, MockInvitationStore,
+    MockLicenceInForce, MockMailedTokenStore, MockPasskeyCeremony, MockPasskeyChallenges,
+    MockPasskeyStore, MockPasswordHasher, MockPasswordStore, MockProviderAccounts,
+    MockProviderFlows, MockRoleStore, MockSeats, MockSecretBox, MockSessionStarts,
+    MockSessionStore, MockSetupToken, MockSignInCodes, MockSignInLog,
+};
 pub use provider::Provider;
 pub use provider_flow::ProviderFlow;
-pub use provider_sign_in::{ArrivalError, Arrived, BeginError, BegunAtProvider, ProviderAnswer, ProviderPorts, ProviderSignIn, ProviderSignInError, ProviderWish};
+pub use provider_sign_in::{
+    ArrivalError, Arrived, BeginError, BegunAtProvider, ProviderAnswer, ProviderPorts,
+    ProviderSignIn, ProviderSignInError, ProviderWish,
+};
 pub use refresh_tokens::RefreshKeys;
-pub use registration::{Joined, NewPerson, RegisterError, Registration, RegistrationPolicy, RegistrationPorts, RegistrationRules};
+pub use registration::{
+    Joined, NewPerson, RegisterError, Registration, RegistrationPolicy, RegistrationPorts,
+    RegistrationRules,
+};
 pub use role::Role;
 pub use roles::{RoleError, Roles};
-pub use second_factors::{ConfirmError, EnrolError, FactorChangeError, RecoveryCodes, SecondFactors};
+pub use second_factors::{
+    ConfirmError, EnrolError, FactorChangeError, RecoveryCodes, SecondFactors,
+};
 pub use sessions::{Grant, RefreshError, RevokeError, SessionSettings, Sessions};
 pub use sign_in::{FactorSignInError, Program, SignIn, SignInError, SignInPorts, SignedIn};
 pub use sign_in_codes::RedeemError;

@@ -1,42 +1,46 @@
 //! What is cleared away while the server runs.
 
-use std::sync::Arc;
 use std::time::Duration;
 
-use pia_identity::{
-    AttemptStore, FactorChallenges, GuessLedger, GuessRules, SecondFactors, Sessions,
-    SignInHistory, Verification,
-    AttemptStore, FactorChallenges, Invitations, SecondFactors, Sessions, SignInHistory,
-    AttemptStore, FactorChallenges, Passkeys, SecondFactors, Sessions, SignInHistory,
-    AttemptStore, FactorChallenges, ProviderSignIn, SecondFactors, Sessions, SignInHistory,
-};
-use pia_kernel::Clock;
-use pia_identity::{AttemptStore, FactorChallenges, SecondFactors, Sessions, SignInHistory};
-use pia_kernel::{AuditLog, Clock, Eraser, Live};
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use pia_kernel::Unavailable;
 use tokio_util::sync::CancellationToken;
 
 const EVERY: Duration = Duration::from_mins(10);
 
-/// Forgets expired sessions, old sign-ins, old audit entries and full buckets
-/// now and then, until stopped.
+type Work = Box<dyn Fn() -> BoxFuture<'static, Result<u64, Unavailable>> + Send + Sync>;
+
+/// Something that is cleared away now and then.
+pub(crate) struct Chore {
+    what: &'static str,
+    work: Work,
+}
+
+impl Chore {
+    /// `work` clears away what is called so, and answers how many they were.
+    pub(crate) fn new<W>(what: &'static str, work: impl Fn() -> W + Send + Sync + 'static) -> Self
+    where
+        W: Future<Output = Result<u64, Unavailable>> + Send + 'static,
+    {
+        Self { what, work: Box::new(move || work().boxed()) }
+    }
+
+    async fn once(&self) {
+        let what = self.what;
+        match (self.work)().await {
+            Ok(0) => {}
+            Ok(gone) => tracing::info!(what, gone, "cleared away"),
+            Err(err) => tracing::warn!(what, error = %err, "could not be cleared away"),
+        }
+    }
+}
+
+/// Does all chores now and then, until stopped.
 ///
 /// Every instance does it; that another was faster costs nothing.
 pub(crate) struct Housekeeping {
-    pub(crate) sessions: Sessions,
-    pub(crate) history: SignInHistory,
-    pub(crate) second_factors: SecondFactors,
-    pub(crate) challenges: FactorChallenges,
-    pub(crate) verification: Verification,
-    pub(crate) passkeys: Passkeys,
-    pub(crate) provider_sign_in: ProviderSignIn,
-    pub(crate) attempts: Arc<dyn AttemptStore>,
-    pub(crate) guesses: Arc<dyn GuessLedger>,
-    pub(crate) invitations: Invitations,
-    pub(crate) audit: Arc<dyn AuditLog>,
-    /// How long its entries are kept.
-    pub(crate) audit_kept: Live<Duration>,
-    pub(crate) eraser: Arc<dyn Eraser>,
-    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) chores: Vec<Chore>,
 }
 
 impl Housekeeping {
@@ -49,52 +53,9 @@ impl Housekeeping {
                 _ = tick.tick() => {}
             }
             // Run to the end, beside no `select!`: nothing is cut half-way.
-            self.once().await;
-        }
-    }
-
-    async fn once(&self) {
-        match self.sessions.sweep().await {
-            Ok(0) => {}
-            Ok(gone) => tracing::info!(sessions = gone, "expired sessions were cleared away"),
-            Err(err) => tracing::warn!(error = %err, "expired sessions could not be cleared away"),
-        }
-        match self.history.sweep().await {
-            Ok(0) => {}
-            Ok(gone) => tracing::info!(sign_ins = gone, "old sign-ins were cleared away"),
-            Err(err) => tracing::warn!(error = %err, "old sign-ins could not be cleared away"),
-        }
-        if let Err(err) = self.challenges.sweep().await {
-            tracing::warn!(error = %err, "sign-ins that are over could not be cleared away");
-        }
-        if let Err(err) = self.verification.sweep().await {
-            tracing::warn!(error = %err, "tokens of letters could not be cleared away");
-        if let Err(err) = self.passkeys.sweep().await {
-            tracing::warn!(error = %err, "passkey challenges that ended could not be cleared away");
-        if let Err(err) = self.provider_sign_in.sweep().await {
-            tracing::warn!(error = %err, "sign-ins at providers could not be cleared away");
-        }
-        if let Err(err) = self.second_factors.sweep().await {
-            tracing::warn!(error = %err, "second factors never put on could not be cleared away");
-        }
-        if let Err(err) = self.invitations.sweep().await {
-            tracing::warn!(error = %err, "invitations that ended could not be cleared away");
-        }
-        if let Err(err) = self.attempts.sweep(self.clock.now()).await {
-            tracing::warn!(error = %err, "full rate buckets could not be cleared away");
-        }
-        let forgotten = self.clock.now() - GuessRules::default().memory;
-        if let Err(err) = self.guesses.sweep(forgotten).await {
-            tracing::warn!(error = %err, "old guesses could not be cleared away");
-        match self.audit.sweep(self.clock.now() - *self.audit_kept.get()).await {
-            Ok(0) => {}
-            Ok(gone) => tracing::info!(entries = gone, "old audit entries were cleared away"),
-            Err(err) => tracing::warn!(error = %err, "old audit entries could not be cleared away"),
-        }
-        match self.eraser.settle().await {
-            Ok(true) => {}
-            Ok(false) => tracing::info!("what was deleted stays in the database's log for now"),
-            Err(err) => tracing::warn!(error = %err, "the database's log could not be cut"),
+            for chore in &self.chores {
+                chore.once().await;
+            }
         }
     }
 }

@@ -2,35 +2,32 @@
 
 use std::sync::Arc;
 
-use pia_kernel::{Clock, Live};
+use pia_kernel::Clock;
 use pia_mail::{PlainLetters, SmtpRelay};
 use pia_outbox::{Postman, PostmanPorts, PostmanSettings};
-use pia_storage::Database;
 use pia_storage_outbox::SqlOutbox;
 use pia_web::Metrics;
-use tokio_util::sync::CancellationToken;
-use tokio_util::task::TaskTracker;
 
+use super::ground::Ground;
 use crate::config::LiveConfig;
 use crate::rounds::Rounds;
 
-/// Begins to send what waits in the outbox, until stopped.
-pub(super) fn begin(
+/// What sends what waits in the outbox, once it is run.
+pub(super) fn rounds(
     config: &LiveConfig,
-    db: &Database,
-    (tasks, stop): (&TaskTracker, &CancellationToken),
+    ground: &Ground,
     metrics: &Metrics,
-    (set_up, clock): (Live<bool>, &Arc<dyn Clock>),
-) {
+    clock: &Arc<dyn Clock>,
+) -> Rounds {
     let public_url = config.latest().server.public_url.as_str().to_owned();
     let ports = PostmanPorts {
-        outbox: Arc::new(SqlOutbox::new(db.clone())),
+        outbox: Arc::new(SqlOutbox::new(ground.db.clone())),
         letters: Arc::new(PlainLetters::new(public_url, config.follow(|it| it.smtp.language))),
         relay: Arc::new(SmtpRelay::new(config.follow(|it| it.smtp.relay.clone()))),
     };
     let postman = Postman::new(ports, PostmanSettings::default(), Arc::clone(clock));
     count(metrics, &postman);
-    tasks.spawn(Rounds { postman, set_up }.run(stop.clone()));
+    Rounds { postman, set_up: ground.mail.clone() }
 }
 
 /// Counts what becomes of mails.

@@ -1,9 +1,9 @@
 //! Accounts, signing in, and staying so.
 
-pub(crate) mod app_passwords;
-mod deactivated;
 mod account;
+pub(crate) mod app_passwords;
 mod audit;
+mod deactivated;
 mod declaration;
 mod devices;
 mod factors;
@@ -11,16 +11,16 @@ mod guessing;
 mod history;
 mod hosted;
 mod instances;
-mod passwords;
 mod invitations;
 pub(crate) mod passkeys;
+mod passwords;
 mod providers;
 mod registration;
 mod sessions;
 mod sign_in;
 mod tokens;
-mod verification;
 mod traces;
+mod verification;
 
 use serde_json::{Value, json};
 

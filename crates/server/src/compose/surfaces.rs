@@ -1,0 +1,98 @@
+//! What the surfaces call, and who reaches them.
+
+use std::sync::Arc;
+
+use pia_console::{Console, Reception};
+use pia_http::{Api, Browsers};
+use pia_kernel::Clock;
+use pia_web::{Budgets, Gates, RouteTable, Runner};
+
+use super::ground::Ground;
+use super::use_cases::UseCases;
+use crate::bridges::PageAccounts;
+use crate::config::LiveConfig;
+use crate::readiness::Looks;
+
+/// What the handlers of the JSON API call.
+pub(super) fn api(
+    config: &LiveConfig,
+    use_cases: UseCases,
+    ground: &Ground,
+    (runner, clock): (&Runner, &Arc<dyn Clock>),
+) -> Api {
+    let UseCases { identity, passkeys, passkey_sign_in, provider_sign_in, lifecycle, people: _ } =
+        use_cases;
+    let readiness = Looks::new(ground.db.clone(), ground.licence.state(), Arc::clone(clock));
+    Api {
+        registration: identity.registration,
+        sign_in: identity.sign_in,
+        provider_sign_in,
+        browsers: Browsers::at(config.latest().server.public_url.as_str()),
+        sessions: identity.sessions,
+        history: identity.history,
+        accounts: identity.accounts,
+        second_factors: identity.second_factors,
+        verification: identity.letters.verification,
+        password_resets: identity.letters.resets,
+        passwords: identity.letters.passwords,
+        app_passwords: identity.app_passwords,
+        passkeys,
+        passkey_sign_in,
+        export: lifecycle.export,
+        deletion: lifecycle.deletion,
+        readiness: Arc::new(readiness),
+        openapi: config.follow(|it| it.open_api.enabled),
+        runner: runner.clone(),
+    }
+}
+
+/// What the pages that set the server up call.
+pub(super) fn console(use_cases: &UseCases, ground: &Ground, runner: &Runner) -> Console {
+    Console {
+        desk: Arc::new(ground.setup.clone()),
+        first_admin: use_cases.people.first_admin.clone(),
+        runner: runner.clone(),
+    }
+}
+
+/// What the pages of accounts call.
+pub(super) fn reception(config: &LiveConfig, use_cases: &UseCases, runner: &Runner) -> Reception {
+    let accounts = PageAccounts {
+        registration: use_cases.identity.registration.clone(),
+        verification: use_cases.identity.letters.verification.clone(),
+        resets: use_cases.identity.letters.resets.clone(),
+        rules: config.follow(|it| it.local_auth.registration.clone()),
+    };
+    Reception {
+        desk: Arc::new(accounts),
+        public_url: config.latest().server.public_url.to_string(),
+        runner: runner.clone(),
+    }
+}
+
+/// Who reaches them all.
+pub(super) fn gates(
+    config: &LiveConfig,
+    use_cases: &UseCases,
+    ground: &Ground,
+    (runner, clock): (&Runner, &Arc<dyn Clock>),
+) -> Gates {
+    let (start, identity) = (config.latest(), &use_cases.identity);
+    let (quotas, attempts) = (start.rate_limits.quotas, Arc::clone(&identity.attempts));
+    let budgets = Arc::new(Budgets::new(quotas, attempts, Arc::clone(clock)));
+    let resized = Arc::clone(&budgets);
+    config.on_change(move |it| resized.resize(it.rate_limits.quotas));
+    let routes = pia_http::routes().into_iter().chain(pia_console::routes());
+    Gates {
+        table: RouteTable::new(routes.collect()),
+        tokens: identity.tokens.clone(),
+        standings: identity.standings.clone(),
+        budgets,
+        licence: ground.licence.state(),
+        setup_url: start.server.setup_url.clone(),
+        rules: config.follow(|it| it.local_auth.accounts),
+        metrics_token: config.follow(|it| it.metrics.token.clone()),
+        clock: Arc::clone(clock),
+        runner: runner.clone(),
+    }
+}

@@ -1,0 +1,114 @@
+//! The use cases of all domains, and what each leaves to be cleared away.
+
+use std::sync::Arc;
+
+use pia_identity::{GuessRules, PasskeySignIn, Passkeys, ProviderSignIn};
+use pia_kernel::{Clock, Timestamp, Unavailable};
+
+use super::ComposeError;
+use super::ground::Ground;
+use super::identity::Identity;
+use super::lifecycle::Lifecycle;
+use super::people::People;
+use super::{passkeys, providers};
+use crate::config::LiveConfig;
+use crate::housekeeping::Chore;
+
+/// A chore of what knows by itself what is old.
+macro_rules! sweep {
+    ($what:literal, $of:expr) => {{
+        let of = $of.clone();
+        Chore::new($what, move || {
+            let of = of.clone();
+            async move { of.sweep().await }
+        })
+    }};
+}
+
+/// The use cases of all domains.
+pub(super) struct UseCases {
+    pub(super) identity: Identity,
+    pub(super) people: People,
+    pub(super) passkeys: Passkeys,
+    pub(super) passkey_sign_in: PasskeySignIn,
+    pub(super) provider_sign_in: ProviderSignIn,
+    pub(super) lifecycle: Lifecycle,
+}
+
+impl UseCases {
+    pub(super) fn compose(
+        config: &LiveConfig,
+        ground: &Ground,
+        clock: &Arc<dyn Clock>,
+    ) -> Result<Self, ComposeError> {
+        let Ground { db, sealer, mail, licence, setup, tls } = ground;
+        let sealed = (&**licence, sealer.clone());
+        let identity = Identity::compose(config, db, sealed, mail, clock)?;
+        let public_url = config.latest().server.public_url.as_str().to_owned();
+        let (passkeys, passkey_sign_in) = passkeys::compose(db, &public_url, &identity, clock);
+        Ok(Self {
+            people: People::compose(config, db, (&identity, setup), clock),
+            provider_sign_in: providers::compose(config, db, (&identity, licence, tls), clock)?,
+            lifecycle: Lifecycle::compose(config, db, &identity, clock),
+            identity,
+            passkeys,
+            passkey_sign_in,
+        })
+    }
+
+    /// What is to be cleared away now and then.
+    pub(super) fn chores(&self, clock: &Arc<dyn Clock>) -> Vec<Chore> {
+        let identity = &self.identity;
+        vec![
+            sweep!("expired sessions", identity.sessions),
+            sweep!("old sign-ins", identity.history),
+            sweep!("sign-ins that waited for a factor", identity.challenges),
+            sweep!("factors that were never put on", identity.second_factors),
+            sweep!("links of letters", identity.letters.verification),
+            sweep!("passkey challenges", self.passkeys),
+            sweep!("sign-ins at providers", self.provider_sign_in),
+            sweep!("invitations", self.people.invitations),
+            swept_at("full rate buckets", &identity.attempts, clock, |it, now| async move {
+                it.sweep(now).await
+            }),
+            swept_at("old guesses", &identity.guesses, clock, |it, now| async move {
+                it.sweep(now - GuessRules::default().memory).await
+            }),
+            self.old_audit_entries(clock),
+            self.deleted_traces(),
+        ]
+    }
+
+    fn old_audit_entries(&self, clock: &Arc<dyn Clock>) -> Chore {
+        let kept = self.lifecycle.audit_kept.clone();
+        swept_at("old audit entries", &self.lifecycle.audit, clock, move |it, now| {
+            let before = now - *kept.get();
+            async move { it.sweep(before).await }
+        })
+    }
+
+    /// What was deleted stays in the database's log while somebody reads there.
+    fn deleted_traces(&self) -> Chore {
+        let eraser = Arc::clone(&self.lifecycle.eraser);
+        Chore::new("traces of deleted accounts", move || {
+            let eraser = Arc::clone(&eraser);
+            async move {
+                if !eraser.settle().await? {
+                    tracing::info!("what was deleted stays in the database's log for now");
+                }
+                Ok(0)
+            }
+        })
+    }
+}
+
+/// The same of something that has to be told the time.
+fn swept_at<T, F, W>(what: &'static str, store: &Arc<T>, clock: &Arc<dyn Clock>, work: F) -> Chore
+where
+    T: ?Sized + Send + Sync + 'static,
+    F: Fn(Arc<T>, Timestamp) -> W + Send + Sync + 'static,
+    W: Future<Output = Result<u64, Unavailable>> + Send + 'static,
+{
+    let (store, clock) = (Arc::clone(store), Arc::clone(clock));
+    Chore::new(what, move || work(Arc::clone(&store), clock.now()))
+}
