@@ -48,14 +48,20 @@ pub(crate) fn message(
     let from = settings.from.address();
     let rendition = mail.rendition.clone();
     Message::builder()
-        .from(Mailbox::new(Some(settings.from_name.clone()), from.clone()))
+        .from(Mailbox::new(Some(one_line(&settings.from_name)), from.clone()))
         .to(Mailbox::new(None, to))
-        .subject(rendition.subject)
+        .subject(one_line(&rendition.subject))
         .date(date(mail))
         .message_id(Some(format!("<{}@{}>", mail.id, from.domain())))
         .header(AutoSubmitted)
         .multipart(MultiPart::alternative_plain_html(rendition.text, rendition.html))
         .map_err(MessageError::Form)
+}
+
+/// What can stand in a header. Neither should hold anything else, but lettre
+/// panics on some of it.
+fn one_line(text: &str) -> String {
+    text.chars().map(|it| if it.is_control() { ' ' } else { it }).collect()
 }
 
 fn date(mail: &RenderedMail) -> SystemTime {

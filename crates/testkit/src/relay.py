@@ -7,10 +7,15 @@ import asyncio
 import email
 import email.policy
 import json
+import logging
 import ssl
 import sys
+import warnings
 
-from aiosmtpd.smtp import SMTP, AuthResult, LoginPassword
+warnings.simplefilter("ignore")
+logging.disable(logging.CRITICAL)
+
+from aiosmtpd.smtp import SMTP, AuthResult, LoginPassword  # noqa: E402
 
 OPTIONS = json.loads(sys.argv[1])
 COUNTS = {"defer": OPTIONS["defer"], "drop": OPTIONS["drop"], "connections": 0}

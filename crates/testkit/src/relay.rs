@@ -13,6 +13,7 @@ use tempfile::TempDir;
 use tokio::io::{AsyncBufReadExt, BufReader, Lines};
 use tokio::process::{Child, ChildStdout, Command};
 use tokio::sync::Mutex;
+use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
 const SCRIPT: &str = include_str!("relay.py");
 /// Longer than anything a test waits for on purpose.
@@ -107,7 +108,8 @@ pub struct Relay {
     /// The certificate that it shows, which is for `localhost`.
     pub certificate: PathBuf,
     child: Child,
-    told: Mutex<Lines<BufReader<ChildStdout>>>,
+    /// Read at once: a relay whose words nobody reads falls silent.
+    told: Mutex<UnboundedReceiver<DeliveredMail>>,
     _dir: TempDir,
 }
 
@@ -129,9 +131,18 @@ impl Relay {
             .spawn()
             .expect("the interpreter that TEST_PYTHON names");
         let stdout = child.stdout.take().expect("an output");
-        let mut told = BufReader::new(stdout).lines();
-        let first: Listening = read(&mut told).await.expect("a relay that listens");
-        Self { port: first.port, certificate, child, told: Mutex::new(told), _dir: dir }
+        let mut words = BufReader::new(stdout).lines();
+        let first = tokio::time::timeout(PATIENCE, read::<Listening>(&mut words)).await;
+        let port = first.expect("a relay in time").expect("a relay that listens").port;
+        let (sender, told) = unbounded_channel();
+        #[expect(clippy::disallowed_methods, reason = "ends with the relay")]
+        let _reading = tokio::spawn(async move {
+            while let Some(mail) = read(&mut words).await {
+                // Nobody may ask any more.
+                drop(sender.send(mail));
+            }
+        });
+        Self { port, certificate, child, told: Mutex::new(told), _dir: dir }
     }
 
     /// How settings name where it is.
@@ -141,7 +152,8 @@ impl Relay {
 
     /// The next mail that it takes.
     pub async fn next_mail(&self) -> DeliveredMail {
-        read(&mut *self.told.lock().await).await.expect("a mail")
+        let next = tokio::time::timeout(PATIENCE, async { self.told.lock().await.recv().await });
+        next.await.expect("a mail in time").expect("a mail")
     }
 
     /// Ends it. Answers the mails that it took and that were not asked for.
@@ -149,9 +161,12 @@ impl Relay {
         drop(self.child.stdin.take());
         let mut told = self.told.lock().await;
         let mut left = Vec::new();
-        while let Some(mail) = read(&mut told).await {
-            left.push(mail);
-        }
+        let reading = async {
+            while let Some(mail) = told.recv().await {
+                left.push(mail);
+            }
+        };
+        tokio::time::timeout(PATIENCE, reading).await.expect("a relay that ends");
         left
     }
 }
@@ -161,9 +176,8 @@ struct Listening {
     port: u16,
 }
 
-async fn read<T: for<'a> Deserialize<'a>>(told: &mut Lines<BufReader<ChildStdout>>) -> Option<T> {
-    let line = tokio::time::timeout(PATIENCE, told.next_line()).await;
-    let line = line.expect("a word from the relay in time").expect("a readable output")?;
+async fn read<T: for<'a> Deserialize<'a>>(words: &mut Lines<BufReader<ChildStdout>>) -> Option<T> {
+    let line = words.next_line().await.expect("a readable output")?;
     Some(serde_json::from_str(&line).expect("a line of JSON"))
 }
 

@@ -104,10 +104,12 @@ async fn what_the_relay_took_is_forgotten() {
 
 #[tokio::test]
 async fn a_mail_is_ours_for_longer_than_handing_it_over_takes() {
-    let mut scene = Scene::with(mail(letter(None)));
-    scene.outbox = MockOutbox::new();
-    let claimed = scene.outbox.expect_claim().once();
+    let mut outbox = MockOutbox::new();
+    let claimed = outbox.expect_claim().once();
     claimed.withf(|now, until| *until == *now + Duration::from_mins(5)).returning(|_, _| Ok(None));
+
+    let (letters, relay) = (MockLetters::new(), MockRelay::new());
+    let scene = Scene { now: START, outbox, letters, relay };
 
     assert_eq!(scene.deliver().await, Delivery::Nothing);
 }
