@@ -21,6 +21,7 @@ on_both_databases!(
     a_letter_in_flight_when_a_server_dies_is_sent_by_another,
     of_two_servers_one_delivers_each_letter,
     a_letter_that_the_relay_refuses_is_wiped,
+    a_letter_in_hand_is_seen_through_when_the_server_ends,
     letters_wait_until_a_relay_is_set,
     whoever_deletes_their_account_is_written_to_no_more,
 );
@@ -164,6 +165,19 @@ async fn a_letter_that_the_relay_refuses_is_wiped(database: Fresh) {
     let why = kept.failure.as_deref().unwrap_or_default();
     assert_eq!((&*kept.letter, kept.tries, kept.is_sealed), ("invitation", 1, false));
     assert!(why.contains("(550)") && !why.contains("canary"), "{why}");
+}
+
+async fn a_letter_in_hand_is_seen_through_when_the_server_ends(database: Fresh) {
+    let silent = Relay::that(Behaviour { silent: true, ..Behaviour::default() }).await;
+    let app = Setting::on(database).with_relay(&silent).with("Smtp__Timeout", "2s");
+    let app = app.start().await;
+    app.queue(invitation(SystemClock.now(), 1)).await;
+    until(async || (app.mails().await[0].tries == 1).then_some(())).await;
+
+    app.stop.cancel();
+
+    tried(&app).await;
+    assert!(app.mails().await[0].is_sealed, "it is sent by the next one");
 }
 
 async fn letters_wait_until_a_relay_is_set(database: Fresh) {
