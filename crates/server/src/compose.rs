@@ -118,7 +118,7 @@ pub async fn compose(config: &LiveConfig, clock: Arc<dyn Clock>) -> Result<App, 
     let housekeeping = Housekeeping { chores: use_cases.chores(&clock) };
     tasks.spawn(housekeeping.run(stop.clone()));
     tasks.spawn(ground.setup.clone().watch(stop.clone()));
-    tasks.spawn(mail::rounds(config, &ground, &metrics, &clock).run(stop.clone()));
+    tasks.spawn(mail::rounds(config, &ground, (&metrics, &tasks), &clock).run(stop.clone()));
 
     Ok(App {
         console: surfaces::console(&use_cases, &ground, &runner),

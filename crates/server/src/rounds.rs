@@ -7,6 +7,7 @@ use pia_kernel::{Live, Unavailable};
 use pia_outbox::{Delivery, Postman};
 use tokio::time::{Instant, MissedTickBehavior, interval};
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
 
 /// How long a mail waits at most before somebody looks for it. Looking is one
 /// read of an index; being told instead would mean being told from within the
@@ -19,11 +20,14 @@ const SWEEP_EVERY: Duration = Duration::from_mins(10);
 /// Lets the postman look for mail now and then, until stopped.
 ///
 /// Every instance does it; each mail goes to one of them.
+#[derive(Clone)]
 pub(crate) struct Rounds {
     pub(crate) postman: Postman,
     /// Whether there is a relay to hand mail to. What waits while there is
     /// none waits on.
     pub(crate) set_up: Live<bool>,
+    /// What shutdown waits for.
+    pub(crate) tasks: TaskTracker,
 }
 
 impl Rounds {
@@ -37,15 +41,26 @@ impl Rounds {
                 _ = tick.tick() => {}
             }
             // Run to the end, beside no `select!`: nothing is cut half-way.
-            if *self.set_up.get()
-                && let Err(err) = self.once(&stop).await
-            {
-                tracing::warn!(error = %err, "the outbox could not be looked through");
+            if *self.set_up.get() {
+                self.guarded(&stop).await;
             }
             if swept.is_none_or(|it| it.elapsed() >= SWEEP_EVERY) {
                 self.sweep().await;
                 swept = Some(Instant::now());
             }
+        }
+    }
+
+    /// A round in a task of its own, so that a mail on which it panics does not
+    /// end the rounds.
+    async fn guarded(&self, stop: &CancellationToken) {
+        let (round, stop) = (self.clone(), stop.clone());
+        match self.tasks.spawn(async move { round.once(&stop).await }).await {
+            Ok(Ok(())) => {}
+            Ok(Err(err)) => {
+                tracing::warn!(error = %err, "the outbox could not be looked through");
+            }
+            Err(err) => tracing::error!(error = %err, "a round of the postman broke off"),
         }
     }
 

@@ -7,6 +7,7 @@ use pia_mail::{PlainLetters, SmtpRelay};
 use pia_outbox::{Postman, PostmanPorts, PostmanSettings};
 use pia_storage_outbox::SqlOutbox;
 use pia_web::Metrics;
+use tokio_util::task::TaskTracker;
 
 use super::ground::Ground;
 use crate::config::LiveConfig;
@@ -16,7 +17,7 @@ use crate::rounds::Rounds;
 pub(super) fn rounds(
     config: &LiveConfig,
     ground: &Ground,
-    metrics: &Metrics,
+    (metrics, tasks): (&Metrics, &TaskTracker),
     clock: &Arc<dyn Clock>,
 ) -> Rounds {
     let public_url = config.latest().server.public_url.as_str().to_owned();
@@ -27,7 +28,7 @@ pub(super) fn rounds(
     };
     let postman = Postman::new(ports, PostmanSettings::default(), Arc::clone(clock));
     count(metrics, &postman);
-    Rounds { postman, set_up: ground.mail.clone() }
+    Rounds { postman, set_up: ground.mail.clone(), tasks: tasks.clone() }
 }
 
 /// Counts what becomes of mails.
