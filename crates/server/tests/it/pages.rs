@@ -1,6 +1,7 @@
 //! The pages, over the wire and as a browser shows them.
 
 mod browsed;
+mod letters;
 
 use pia_testkit::databases::Fresh;
 
