@@ -181,7 +181,7 @@ impl Script {
                 assert!(request.to_lowercase().contains("authorization: bearer seldom used"));
                 self.user_info.clone().expect("nobody to be asked about")
             }
-            other => panic!("nothing lies at {other}"),
+            _ => json!("nothing lies here"),
         }
     }
 
