@@ -35,7 +35,7 @@ mod tests {
         let text = |it: &str| of_shown(&Secret::new(it.to_owned()));
 
         assert_eq!(of_shown(&token), Some(of_ours(&token)));
-        for other in ["", &token.expose()[1..], &format!("{}a", token.expose()), &"ä".repeat(43)] {
+        for other in ["", &"a".repeat(42), &format!("{}a", token.expose()), &"ä".repeat(43)] {
             assert_eq!(text(other), None, "{other}");
         }
     }
