@@ -194,7 +194,11 @@ impl TestApp {
         let words = std::iter::once("admin").chain(line.split(' '));
         let words: Vec<String> = words.map(str::to_owned).collect();
         let (command, _) = Sources::of(Vec::new(), &words).expect("a command");
-        let Command::Admin(command) = command else { panic!("{command:?}") };
+        let command = match command {
+            Command::Admin(command) => Some(command),
+            _ => None,
+        };
+        let command = command.expect("something to do to accounts");
         let config = self.sources.read_for_admin().expect("settings");
         administer(&config, command, clock).await
     }

@@ -1,6 +1,6 @@
 //! What identity's storage must do on every backend.
 
-#![expect(clippy::unwrap_used, reason = "tests")]
+#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
 
 mod accounts;
 mod app_passwords;
