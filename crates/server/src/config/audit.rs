@@ -15,6 +15,6 @@ pub struct Audit {
 
 impl Audit {
     pub(super) fn read(from: &mut Section<'_>) -> Self {
-        Self { kept: DAY * from.reload("RetentionDays").within(365, 1..=3650) }
+        Self { kept: DAY * from.reload("RetentionDays").within(365_u32, 1..=3650) }
     }
 }
