@@ -17,11 +17,16 @@ const MIB: usize = 1024 * KIB;
 
 /// What registration, gates, OpenAPI and tests are made of.
 pub fn routes() -> Vec<Route> {
-    let accounts = auth::routes().into_iter().chain(mfa::routes()).chain(passwords::routes());
-    let accounts = auth::routes().into_iter().chain(mfa::routes()).chain(app_passwords::routes());
-    let accounts = auth::routes().into_iter().chain(mfa::routes()).chain(passkeys::routes());
-    let accounts = auth::routes().into_iter().chain(mfa::routes()).chain(providers::routes());
-    let accounts = auth::routes().into_iter().chain(mfa::routes());
-    let accounts = accounts.chain(account::routes());
-    utility::routes().into_iter().chain(accounts).chain(ai::routes()).collect()
+    let areas = [
+        utility::routes(),
+        auth::routes(),
+        passwords::routes(),
+        mfa::routes(),
+        app_passwords::routes(),
+        passkeys::routes(),
+        providers::routes(),
+        account::routes(),
+        ai::routes(),
+    ];
+    areas.into_iter().flatten().collect()
 }

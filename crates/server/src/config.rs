@@ -75,7 +75,7 @@ pub use sources::Sources;
 pub use watch::{Watch, watch};
 
 /// The sections there are.
-const SECTIONS: [&str; 14] = [
+const SECTIONS: [&str; 16] = [
     "Ai",
     "Audit",
     "Database",

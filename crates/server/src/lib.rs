@@ -17,7 +17,13 @@ mod tls;
 
 pub use admin::{AdminError, administer};
 pub use compose::{AiFactory, App, Background, ComposeError, compose};
-pub use config::{AdminCommand, AdminConfig, Ai, Audit, BaseUrl, Changes, Code, Command, Config, DatabaseConfig, Effect, Encryption, Environment, Fault, Faults, Jwt, License, LiveConfig, LocalAuth, LogFormat, Logging, MetricsConfig, MigrationConfig, MigrationTargets, Notice, OAuth, OpenApi, PasswordHashing, RateLimits, ServerConfig, SetupConfig, Smtp, Sources, TlsFiles, USAGE, Watch, watch};
+pub use config::{
+    AdminCommand, AdminConfig, Ai, Audit, BaseUrl, Changes, Code, Command, Config, DatabaseConfig,
+    Effect, Encryption, Environment, Fault, Faults, Jwt, License, LiveConfig, LocalAuth, LogFormat,
+    Logging, MetricsConfig, MigrationConfig, MigrationTargets, Notice, OAuth, OpenApi,
+    PasswordHashing, RateLimits, ServerConfig, SetupConfig, Smtp, Sources, TlsFiles, USAGE, Watch,
+    watch,
+};
 pub use licence::{LicenceFile, LicenceSeats};
 pub use process::{Failure, run};
 pub use serve::{Listen, Server};

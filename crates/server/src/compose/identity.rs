@@ -62,16 +62,7 @@ impl Identity {
         let cost = config.follow(|it| it.password_hashing.cost);
         let hasher = Arc::new(Argon2Hasher::new(cost, start.password_hashing.size)?);
         let standings = Standings::new(Arc::clone(&accounts), clock());
-        let settings = config.follow(|it| it.jwt.sessions);
-        let (keys, names) = (&start.jwt.keys, start.jwt.names.clone());
-        let tokens = AccessTokens::new(keys, names, settings.clone(), clock());
-        let sessions = Sessions::new(
-            Arc::new(SqlSessions::new(db.clone())),
-            standings.clone(),
-            (tokens.clone(), RefreshKeys::derive(keys)),
-            settings,
-            clock(),
-        );
+        let (tokens, sessions) = sessions(config, db, &standings, main_clock);
         let factors = factor_ports(db, sealer, (&accounts, &attempts), Arc::clone(&hasher) as _);
         let proofs = Live::new(FactorSettings::default());
         let letters =
@@ -115,6 +106,26 @@ impl Identity {
             seats,
         })
     }
+}
+
+/// Sessions, and the tokens by which their holders are known.
+fn sessions(
+    config: &LiveConfig,
+    db: &Database,
+    standings: &Standings,
+    clock: &Arc<dyn Clock>,
+) -> (AccessTokens, Sessions) {
+    let (start, settings) = (config.latest(), config.follow(|it| it.jwt.sessions));
+    let (keys, names) = (&start.jwt.keys, start.jwt.names.clone());
+    let tokens = AccessTokens::new(keys, names, settings.clone(), Arc::clone(clock));
+    let sessions = Sessions::new(
+        Arc::new(SqlSessions::new(db.clone())),
+        standings.clone(),
+        (tokens.clone(), RefreshKeys::derive(keys)),
+        settings,
+        Arc::clone(clock),
+    );
+    (tokens, sessions)
 }
 
 fn factor_ports(

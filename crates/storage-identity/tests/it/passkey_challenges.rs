@@ -12,7 +12,7 @@ use pia_storage::Database;
 use pia_storage_identity::{SqlPasskeyChallenges, SqlSessions};
 
 use crate::factors::enable;
-use crate::people::{START, audited, deactivate, new_session, person, remove};
+use crate::people::{START, audited, deactivate, new_session, nothing, person, remove};
 
 pia_testkit::contract! {
     a_challenge_is_taken_once_and_in_time,
@@ -139,7 +139,7 @@ async fn a_new_session_is_leave_and_an_old_one_is_not(db: Database) {
     let new = new_session(ada, TokenHash([1; 32]), START);
     let session = new.session;
     let sessions = SqlSessions::new(db.clone());
-    sessions.begin(new, 10, Effects::default(), |_, _| Effects::default()).await.unwrap();
+    sessions.begin(new, 10, Effects::default(), nothing()).await.unwrap();
     let just_after = Timestamp::from_micros(START.micros() + 1);
     let leave = |session, since| Leave::NewSession { session, since };
 

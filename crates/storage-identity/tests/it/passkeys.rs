@@ -12,7 +12,7 @@ use pia_storage::schema::{mails, sessions};
 use pia_storage::{Database, DbError, DbUid, on_conn};
 use pia_storage_identity::{SqlPasskeys, SqlSessions};
 
-use crate::people::{START, audited, deactivate, new_session, person, remove};
+use crate::people::{START, audited, deactivate, new_session, only, person, remove};
 
 pia_testkit::contract! {
     passkeys_are_told_in_the_order_in_which_they_were_added,
@@ -41,7 +41,7 @@ async fn session(db: &Database, user: UserId, number: u8) -> SessionId {
     let new = new_session(user, TokenHash([number; 32]), START);
     let session = new.session;
     let sessions = SqlSessions::new(db.clone());
-    sessions.begin(new, 10, Effects::default(), nothing).await.unwrap();
+    sessions.begin(new, 10, Effects::default(), only(nothing)).await.unwrap();
     session
 }
 

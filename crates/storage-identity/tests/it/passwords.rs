@@ -18,7 +18,7 @@ use pia_storage_identity::{
 
 use crate::factors::enable;
 use crate::mailed_tokens::{put, token};
-use crate::people::{START, audited, deactivate, new_session, person};
+use crate::people::{START, audited, deactivate, new_session, only, person};
 
 pia_testkit::contract! {
     a_reset_replaces_the_password_and_ends_every_session,
@@ -74,7 +74,7 @@ async fn begin_session(db: &Database, user: UserId, token: u8) -> Claim {
     let new = new_session(user, TokenHash([token; 32]), START);
     let session = new.session;
     let sessions = SqlSessions::new(db.clone());
-    sessions.begin(new, 10, Effects::default(), ended).await.unwrap();
+    sessions.begin(new, 10, Effects::default(), only(ended)).await.unwrap();
     Claim { user, session }
 }
 

@@ -118,7 +118,7 @@ async fn nothing_of_a_sign_in_is_kept_in_plain(db: Database) {
     assert_eq!(kept.len(), 2);
     assert!(!kept.concat().windows(6).any(|it| it == b"canary"));
     // A row that was moved to where another stood opens there no more.
-    let stolen = kept.first().cloned().unwrap();
+    let stolen = kept[0].clone();
     let update = diesel::update(provider_flows::table).set(provider_flows::sealed.eq(stolen));
     let moved: Result<usize, DbError> =
         async { on_conn!(db.writer(), |conn| Ok(update.execute(conn).await?)) }.await;

@@ -12,7 +12,7 @@ use pia_storage::schema::{mailed_tokens, passkey_challenges, sign_in_codes};
 use pia_storage::{Database, DbError, DbInstant, DbUid, on_conn};
 use pia_storage_identity::{SqlAccounts, SqlChallenges, SqlRoles, SqlSessions};
 
-use crate::people::{HOUR, START, audited, device, new_session, person};
+use crate::people::{HOUR, START, audited, device, new_session, only, person};
 
 pia_testkit::contract! {
     a_role_is_given_with_its_effects_and_once,
@@ -145,7 +145,7 @@ async fn a_deactivated_account_loses_all_that_was_begun_with_it(db: Database) {
     let user = person(&db, "ada@example.org").await;
     let session = new_session(user, TokenHash([1; 32]), START);
     let id = session.session;
-    sessions.begin(session, 10, nothing(), |_, _| nothing()).await.unwrap();
+    sessions.begin(session, 10, nothing(), only(|_, _| nothing())).await.unwrap();
     let challenge = NewChallenge { hash: TokenHash([2; 32]), user, expires_at: START + HOUR };
     challenges.open(challenge).await.unwrap();
 
@@ -234,11 +234,11 @@ async fn no_session_outlives_a_deactivation_that_it_races(db: Database) {
 
     let begin = (0..16).map(|n| {
         let session = new_session(user, TokenHash([n; 32]), START);
-        sessions.begin(session, 100, nothing(), |_, _| nothing())
+        sessions.begin(session, 100, nothing(), only(|_, _| nothing()))
     });
     let (_some_refused, deactivated) = futures_util::join!(join_all(begin), deactivate(&db, user));
     let late = new_session(user, TokenHash([99; 32]), START);
-    let late = sessions.begin(late, 100, nothing(), |_, _| nothing()).await;
+    let late = sessions.begin(late, 100, nothing(), only(|_, _| nothing())).await;
 
     assert_eq!(deactivated, Deactivation::Done);
     assert!(late.is_err());

@@ -10,7 +10,7 @@ use pia_kernel::{Effects, SessionId, Timestamp, UserId};
 use pia_storage::Database;
 use pia_storage_identity::{SqlSessions, SqlSignInCodes};
 
-use crate::people::{START, audited, deactivate, new_session, person, remove};
+use crate::people::{START, audited, deactivate, new_session, nothing, person, remove};
 
 pia_testkit::contract! {
     a_code_is_redeemed_by_its_challenge_in_time,
@@ -53,7 +53,7 @@ async fn session(db: &Database, user: UserId, token: u8) -> SessionId {
     let new = new_session(user, TokenHash([token; 32]), START);
     let session = new.session;
     let sessions = SqlSessions::new(db.clone());
-    sessions.begin(new, 100, Effects::default(), |_, _| Effects::default()).await.unwrap();
+    sessions.begin(new, 100, Effects::default(), nothing()).await.unwrap();
     session
 }
 

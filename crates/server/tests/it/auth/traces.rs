@@ -26,7 +26,8 @@ struct Column {
     #[diesel(sql_type = Text)]
     table_name: String,
     #[diesel(sql_type = Text)]
-    column_name: String,
+    #[diesel(column_name = "column_name")]
+    name: String,
     #[diesel(sql_type = Text)]
     kind: String,
 }
@@ -139,7 +140,7 @@ impl Kept {
     /// A row of a person's, with a canary in each text and each blob.
     async fn plant(&self, person: &Person, table: &str) {
         let columns = self.of(table);
-        let names: Vec<_> = columns.iter().map(|it| it.column_name.as_str()).collect();
+        let names: Vec<_> = columns.iter().map(|it| it.name.as_str()).collect();
         let values: Vec<_> = columns.iter().map(|it| self.value(person, it)).collect();
         let (names, values) = (names.join(", "), values.join(", "));
         let insert = format!("INSERT INTO {table} ({names}) VALUES ({values})");
@@ -147,9 +148,9 @@ impl Kept {
     }
 
     fn value(&self, person: &Person, column: &Column) -> String {
-        let Column { table_name, column_name, kind } = column;
-        let canary = person.canary(table_name, column_name);
-        match (column_name.as_str(), kind.as_str()) {
+        let Column { table_name, name, kind } = column;
+        let canary = person.canary(table_name, name);
+        match (name.as_str(), kind.as_str()) {
             ("user_id", _) => self.uuid(person.id()),
             ("id", _) => self.uuid(person.row(table_name)),
             ("session_id", _) => self.uuid(person.row("sessions")),
@@ -181,12 +182,12 @@ impl Kept {
         for table in INVENTORY.iter().filter(|it| it.fate == Fate::Goes) {
             for column in self.of(table.name) {
                 let blob = ["blob", "bytea"].contains(&column.kind.as_str());
-                let id = column.column_name == "id" || column.column_name.ends_with("_id");
-                let id = id && blob && column.column_name != "credential_id";
+                let id = column.name == "id" || column.name.ends_with("_id");
+                let id = id && blob && column.name != "credential_id";
                 if id || !(blob || column.kind == "text") {
                     continue;
                 }
-                let name = &column.column_name;
+                let name = &column.name;
                 let hex = match (self.is_postgres(), blob) {
                     (true, true) => format!("encode({name}, 'hex')"),
                     (true, false) => format!("encode(convert_to({name}, 'UTF8'), 'hex')"),

@@ -102,9 +102,9 @@ impl Fake {
         let mut script = self.script();
         let claims = script.claims.as_object_mut().expect("claims");
         if value.is_null() {
-            drop(claims.remove(name))
+            drop(claims.remove(name));
         } else {
-            drop(claims.insert(name.to_owned(), value))
+            drop(claims.insert(name.to_owned(), value));
         }
     }
 
