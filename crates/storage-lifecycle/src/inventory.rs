@@ -199,8 +199,8 @@ pub const INVENTORY: &[Table] = &[
         left_out: &[
             ("who", SHORT_LIVED),
             ("failures", SHORT_LIVED),
-            ("blocked_until", SHORT_LIVED),
-            ("forgotten_at", SHORT_LIVED),
+            ("wait_micros", SHORT_LIVED),
+            ("counted_at_micros", SHORT_LIVED),
         ],
     },
     Table {

@@ -81,6 +81,7 @@ section! {
         outcome: String,
         method: String,
         address: Option<String>,
+        network: Option<String>,
         device_id: Option<String>,
         app_version: Option<String>,
         os_version: Option<String>,

@@ -414,7 +414,8 @@ async fn without_a_licence_in_force_no_administrator_is_made() {
 fn every_route_but_the_last_step_can_be_reached_without_a_licence_and_reads_no_more_than_it_must() {
     use pia_web::{Budget, Charge, Licensing};
 
-    for route in crate::routes() {
+    let setup = crate::routes().into_iter().filter(|it| it.path.starts_with("/admin/"));
+    for route in setup {
         let expected = match route.path {
             "/admin/setup/administrator" => Licensing::InForce,
             _ => Licensing::NotNeeded,

@@ -68,7 +68,7 @@ async fn every_entry_tells_who_from_where_with_what_and_in_which_request(databas
     let (envelope, signed_in) = send(&stranger, "/auth/login/local", &person).await;
     let ada = app.stranger().with_tokens(&envelope.body);
     let (_, other) = send(&stranger, "/auth/login/local", &person).await;
-    let (begun, _) = send(&ada, "/auth/mfa/totp/begin", &json!({})).await;
+    let (begun, _) = send(&ada, "/auth/mfa/totp/begin", &json!({ "password": PASSWORD })).await;
     let url = begun.body["otpauthUri"].as_str().expect("a URI");
     let totp = totp_rs::Totp::from_url(url).expect("TOTP");
     let now = u64::try_from(SystemClock.now().micros() / 1_000_000).expect("a time");

@@ -76,7 +76,7 @@ async fn whoever_is_reactivated_signs_in_anew(database: Fresh) {
 
 async fn a_sign_in_that_waits_for_its_second_factor_ends(database: Fresh) {
     let (app, ada, clock) = with_ada(database).await;
-    let begun = ada.post("/auth/mfa/totp/begin", &json!({})).await;
+    let begun = ada.post("/auth/mfa/totp/begin", &json!({ "password": PASSWORD })).await;
     let uri = begun.body["otpauthUri"].as_str().expect("a URI");
     let totp = totp_rs::Totp::from_url(uri).expect("TOTP");
     let code = |clock: &ManualClock| {

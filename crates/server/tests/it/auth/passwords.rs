@@ -307,7 +307,7 @@ async fn tokens_are_guessed_within_the_budget_of_the_address() {
 async fn a_reset_leaves_the_second_factor_on() {
     let (app, token) = asked(Fresh::sqlite()).await;
     let ada = another_session(&app.stranger(), ADA).await;
-    let begun = ada.post("/auth/mfa/totp/begin", &json!({})).await;
+    let begun = ada.post("/auth/mfa/totp/begin", &json!({ "password": PASSWORD })).await;
     let uri = begun.body["otpauthUri"].as_str().expect("a URI");
     let totp = totp_rs::Totp::from_url(uri).expect("TOTP");
     let now = u64::try_from(SystemClock.now().micros() / 1_000_000).expect("a time");

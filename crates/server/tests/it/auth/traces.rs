@@ -317,7 +317,8 @@ async fn somebody(program: &Program, name: &'static str) -> Person {
         signed_in = stranger.send("POST", "/auth/login/local", &device, body.as_bytes()).await.body;
     }
     let client = stranger.with_tokens(&signed_in);
-    let begun = client.send("POST", "/auth/mfa/totp/begin", &device, b"{}").await;
+    let proof = json!({ "password": PASSWORD }).to_string();
+    let begun = client.send("POST", "/auth/mfa/totp/begin", &device, proof.as_bytes()).await;
     assert_eq!(begun.status, 200, "{}", begun.text());
     Person { name, client }
 }

@@ -15,7 +15,7 @@ use zip::ZipArchive;
 use super::*;
 use crate::ai_memory::peak;
 use crate::both::on_both_databases;
-use crate::harness::{Setting, terms};
+use crate::harness::{PASSWORD, Setting, terms};
 use crate::program::Call;
 
 on_both_databases!(
@@ -48,7 +48,7 @@ async fn an_export_is_an_archive_of_all_that_is_kept(database: Fresh) {
     let app = Setting::on(database).start().await;
     let ada = app.sign_up("Ada@example.org").await;
     sign_in(&app.stranger(), "ada@example.org", "a wrong one").await;
-    ada.post("/auth/mfa/totp/begin", &json!({})).await;
+    ada.post("/auth/mfa/totp/begin", &json!({ "password": PASSWORD })).await;
 
     let answer = ada.get(EXPORT).await;
 

@@ -8,7 +8,7 @@ const BEGIN: &str = "/auth/webauthn/register/begin";
 
 /// Ada's authenticator app is on; what it shows, and her recovery codes.
 async fn with_factor(client: &Client, clock: &ManualClock) -> (Totp, Vec<String>) {
-    let begun = client.post("/auth/mfa/totp/begin", &json!({})).await;
+    let begun = client.post("/auth/mfa/totp/begin", &json!({ "password": PASSWORD })).await;
     let totp = Totp::from_url(text(&begun.body["otpauthUri"])).expect("TOTP");
     let body = json!({ "code": code(&totp, clock) });
     let verified = client.post("/auth/mfa/totp/verify", &body).await;
