@@ -58,6 +58,29 @@ fn nothing_is_left_for_later() {
 }
 
 #[test]
+fn every_letter_that_is_written_has_its_words() {
+    let shipped = rust_files().into_iter().filter(|it| {
+        let path = shown(it);
+        path.starts_with("crates/") && path.contains("/src/") && !path.ends_with("/tests.rs")
+    });
+    let written: BTreeSet<String> = shipped
+        .flat_map(|it| {
+            let text = text(&it);
+            let named = text.match_indices("Letter::new(\"").map(|(at, it)| at + it.len());
+            let linked = text.match_indices(" letter: \"").map(|(at, it)| at + it.len());
+            let names = named.chain(linked).filter_map(|at| text.get(at..)?.split('"').next());
+            names.map(str::to_owned).collect::<Vec<_>>()
+        })
+        .collect();
+    let kinds = text(&root().join("crates/mail/src/letters/kind.rs"));
+
+    let wordless = written.iter().filter(|it| !kinds.contains(&format!("\"{it}\" =>")));
+
+    refuse(wordless.cloned(), "letters that nobody can write");
+    assert!(!written.is_empty(), "there are no letters");
+}
+
+#[test]
 fn every_action_of_the_audit_log_is_explained() {
     let domains = ["/crates/identity/src/", "/crates/policy/src/"];
     let shipped = rust_files().into_iter().filter(|it| {

@@ -82,7 +82,7 @@ impl Desk {
         let db = pia_storage::start(config.database.startup.clone()).await?;
         // Never a new one: what the old one sealed is the server's to give up.
         let keys = master_keys(&config.encryption, AcceptNew::No, &db).await?;
-        let db = db.with_effects(ServerSeal::new(keys), Live::new(false));
+        let db = db.with_effects(ServerSeal::new(keys), Live::new(config.smtp.relay.is_some()));
         let path = config.license.path.clone();
         let licence = LicenceFile::open(path, VerifyingKey::built_in(), Arc::clone(&clock));
         let seats = Arc::new(LicenceSeats::new(licence.state(), Arc::clone(&clock)));

@@ -160,6 +160,8 @@ pub struct AdminConfig {
     pub license: License,
     /// Where links lead.
     pub server: ServerConfig,
+    /// Through which relay the server sends the letters that are left for it.
+    pub smtp: Smtp,
 }
 
 impl Config {
@@ -242,7 +244,9 @@ impl AdminConfig {
         let encryption = Encryption::read(&mut all.section("Encryption"));
         let license = License::read(&mut all.section("License"));
         let server = ServerConfig::read(&mut all.section("Server"));
-        Some(Self { database: database?, encryption: encryption?, license, server: server? })
+        let smtp = Smtp::read(&mut all.section("Smtp"));
+        let (database, encryption) = (database?, encryption?);
+        Some(Self { database, encryption, license, server: server?, smtp })
     }
 }
 

@@ -1,6 +1,7 @@
 //! Signing in: the steps that are taken, and the answers.
 
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use pia_kernel::{Live, SessionId, Timestamp, UserId};
 use pia_testkit::FixedClock;
@@ -17,6 +18,7 @@ use crate::sessions::SessionSettings;
 use crate::signing_keys::SigningKeys;
 use crate::standings::Standings;
 
+const ADA: UserId = UserId(uuid::Uuid::from_u128(1));
 const ADDRESS: &str = "Ada@example.org";
 const APP_PASSWORD: &str = "pia-k3v90-0qxz7-1bcde-fghjk-mnpqr";
 const LOOK: &str = "look for ada@example.org";
@@ -48,6 +50,8 @@ struct World {
     /// At which look at the account's factor it is on; never if nothing.
     factor_on_at: Option<usize>,
     owes_verification: bool,
+    /// What is kept of the password from the second look on.
+    changed_to: Option<&'static str>,
 }
 
 impl World {
@@ -64,6 +68,7 @@ impl World {
             note: || Ok(()),
             factor_on_at: None,
             owes_verification: false,
+            changed_to: None,
         }
     }
 
@@ -98,12 +103,16 @@ impl World {
             note()
         });
         let log = step.clone();
+        let (looks, changed_to) = (AtomicUsize::new(0), self.changed_to);
         accounts.expect_by_email().returning(move |email| {
             log(&format!("look for {email}"));
+            let again = looks.fetch_add(1, Ordering::Relaxed) > 0;
             Ok(match found {
                 Found::Nobody => None,
                 Found::WithoutPassword => Some(credentials(None)),
-                Found::With(kept) => Some(credentials(Some(kept))),
+                Found::With(kept) => {
+                    Some(credentials(Some(changed_to.filter(|_| again).unwrap_or(kept))))
+                }
             })
         });
         let log = step.clone();
@@ -183,7 +192,7 @@ fn device() -> Device {
 }
 
 fn credentials(kept: Option<&str>) -> Credentials {
-    let account = Account::local(UserId::generate(), ADDRESS.to_owned(), Timestamp::UNIX_EPOCH);
+    let account = Account::local(ADA, ADDRESS.to_owned(), Timestamp::UNIX_EPOCH);
     Credentials { account, password_hash: kept.map(|it| Secret::new(it.to_owned())) }
 }
 
@@ -210,7 +219,28 @@ async fn the_right_password_begins_a_session_and_counts_as_no_attempt() {
     let signed_in = outcome.unwrap();
     assert_eq!(signed_in.account.email, ADDRESS);
     assert_ne!(signed_in.grant.session, SessionId::generate());
-    assert_eq!(steps, [LOOK, KNOW, "count", "verify", "clear"]);
+    assert_eq!(steps, [LOOK, KNOW, "count", "verify", "clear", LOOK]);
+}
+
+#[tokio::test]
+async fn a_password_that_changed_while_it_was_looked_at_opens_nothing() {
+    static VERDICTS: AtomicUsize = AtomicUsize::new(0);
+    let changed = |verdict| World {
+        changed_to: Some("another"),
+        ..World::with(Found::With("kept"), verdict)
+    };
+
+    let (changed_now, _) = changed(|| {
+        let first = VERDICTS.fetch_add(1, Ordering::Relaxed) == 0;
+        Ok(if first { Verdict::Right } else { Verdict::Wrong })
+    })
+    .sign_in(ADDRESS)
+    .await;
+    let (hashed_anew, steps) = changed(|| Ok(Verdict::Right)).sign_in(ADDRESS).await;
+
+    assert!(matches!(changed_now, Err(SignInError::WrongCredentials)), "{changed_now:?}");
+    assert!(hashed_anew.is_ok(), "{hashed_anew:?}");
+    assert_eq!(steps, [LOOK, KNOW, "count", "verify", "clear", LOOK, "verify"]);
 }
 
 #[tokio::test]

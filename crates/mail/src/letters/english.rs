@@ -36,6 +36,7 @@ fn subject(kind: &Kind) -> &'static str {
         Kind::RecoveryCodeUsed(_) => "A recovery code was used",
         Kind::PasskeyAdded(_) => "A passkey was added",
         Kind::PasskeyRemoved(_) => "A passkey was removed",
+        Kind::PasskeyCloned(_) => "A sign-in with a copied passkey was refused",
         Kind::AppPasswordAdded(_) => "An app password was made",
         Kind::AppPasswordRemoved(_) => "An app password was removed",
         Kind::AccountDeactivated => "Your account was deactivated",
@@ -44,6 +45,9 @@ fn subject(kind: &Kind) -> &'static str {
 }
 
 fn opening(kind: &Kind) -> String {
+    if let Some(text) = of_something_named(kind) {
+        return text;
+    }
     let text = match kind {
         Kind::VerifyAddress(_) => {
             "Somebody, most likely you, gave this address for an account. Confirm that it is \
@@ -75,26 +79,40 @@ fn opening(kind: &Kind) -> String {
         Kind::RecoveryCodeUsed(left) => {
             return format!("A recovery code of your account was used. {}", codes_left(*left));
         }
-        Kind::PasskeyAdded(name) => {
-            return format!(
-                "The passkey “{name}” was added to your account. It opens the account."
-            );
-        }
-        Kind::PasskeyRemoved(name) => {
-            return format!("The passkey “{name}” was removed from your account.");
-        }
-        Kind::AppPasswordAdded(name) => {
-            return format!(
-                "The app password “{name}” was made for your account. It opens the account."
-            );
-        }
-        Kind::AppPasswordRemoved(name) => {
-            return format!("The app password “{name}” was removed from your account.");
-        }
+        Kind::PasskeyAdded(_)
+        | Kind::PasskeyRemoved(_)
+        | Kind::PasskeyCloned(_)
+        | Kind::AppPasswordAdded(_)
+        | Kind::AppPasswordRemoved(_) => "",
         Kind::AccountDeactivated => "Your account was deactivated. All devices were signed out.",
         Kind::AccountDeleted => "Your account was deleted, with all that was kept for it.",
     };
     text.to_owned()
+}
+
+/// What happened to a passkey or to an app password.
+fn of_something_named(kind: &Kind) -> Option<String> {
+    Some(match kind {
+        Kind::PasskeyAdded(name) => {
+            format!("The passkey “{name}” was added to your account. It opens the account.")
+        }
+        Kind::PasskeyRemoved(name) => {
+            format!("The passkey “{name}” was removed from your account.")
+        }
+        Kind::PasskeyCloned(name) => {
+            format!(
+                "A sign-in with the passkey “{name}” was refused: it seems that there is a copy \
+                 of it. Remove it from your account, and add a new one."
+            )
+        }
+        Kind::AppPasswordAdded(name) => {
+            format!("The app password “{name}” was made for your account. It opens the account.")
+        }
+        Kind::AppPasswordRemoved(name) => {
+            format!("The app password “{name}” was removed from your account.")
+        }
+        _ => return None,
+    })
 }
 
 fn codes_left(left: u32) -> String {
@@ -128,7 +146,8 @@ fn span(hours: u32) -> String {
 fn advice(kind: &Kind, public_url: &str) -> Vec<String> {
     let text = match kind {
         Kind::VerifyAddress(_) => {
-            "If it was not you, do nothing: without your confirmation the address is not used."
+            "If it was not you, do not follow the link: you would confirm an account whose \
+             password somebody else knows. Without your confirmation the address is not used."
         }
         Kind::PasswordReset(_) => {
             "If it was not you, do nothing: your password stays as it is. Give the link to nobody."

@@ -36,6 +36,7 @@ fn subject(kind: &Kind) -> &'static str {
         Kind::RecoveryCodeUsed(_) => "Ein Wiederherstellungscode wurde benutzt",
         Kind::PasskeyAdded(_) => "Ein Passkey wurde hinzugefügt",
         Kind::PasskeyRemoved(_) => "Ein Passkey wurde entfernt",
+        Kind::PasskeyCloned(_) => "Eine Anmeldung mit kopiertem Passkey wurde abgelehnt",
         Kind::AppPasswordAdded(_) => "Ein App-Passwort wurde erzeugt",
         Kind::AppPasswordRemoved(_) => "Ein App-Passwort wurde entfernt",
         Kind::AccountDeactivated => "Ihr Konto wurde deaktiviert",
@@ -44,6 +45,9 @@ fn subject(kind: &Kind) -> &'static str {
 }
 
 fn opening(kind: &Kind) -> String {
+    if let Some(text) = of_something_named(kind) {
+        return text;
+    }
     let text = match kind {
         Kind::VerifyAddress(_) => {
             "jemand, vermutlich Sie, hat diese Adresse für ein Konto angegeben. Bestätigen Sie, \
@@ -79,26 +83,40 @@ fn opening(kind: &Kind) -> String {
                 codes_left(*left)
             );
         }
-        Kind::PasskeyAdded(name) => {
-            return format!(
-                "der Passkey „{name}“ wurde Ihrem Konto hinzugefügt. Er öffnet das Konto."
-            );
-        }
-        Kind::PasskeyRemoved(name) => {
-            return format!("der Passkey „{name}“ wurde von Ihrem Konto entfernt.");
-        }
-        Kind::AppPasswordAdded(name) => {
-            return format!(
-                "das App-Passwort „{name}“ wurde für Ihr Konto erzeugt. Es öffnet das Konto."
-            );
-        }
-        Kind::AppPasswordRemoved(name) => {
-            return format!("das App-Passwort „{name}“ wurde von Ihrem Konto entfernt.");
-        }
+        Kind::PasskeyAdded(_)
+        | Kind::PasskeyRemoved(_)
+        | Kind::PasskeyCloned(_)
+        | Kind::AppPasswordAdded(_)
+        | Kind::AppPasswordRemoved(_) => "",
         Kind::AccountDeactivated => "Ihr Konto wurde deaktiviert. Alle Geräte wurden abgemeldet.",
         Kind::AccountDeleted => "Ihr Konto wurde gelöscht, mit allem, was dafür gespeichert war.",
     };
     text.to_owned()
+}
+
+/// What happened to a passkey or to an app password.
+fn of_something_named(kind: &Kind) -> Option<String> {
+    Some(match kind {
+        Kind::PasskeyAdded(name) => {
+            format!("der Passkey „{name}“ wurde Ihrem Konto hinzugefügt. Er öffnet das Konto.")
+        }
+        Kind::PasskeyRemoved(name) => {
+            format!("der Passkey „{name}“ wurde von Ihrem Konto entfernt.")
+        }
+        Kind::PasskeyCloned(name) => {
+            format!(
+                "eine Anmeldung mit dem Passkey „{name}“ wurde abgelehnt: Es scheint eine Kopie \
+                 davon zu geben. Entfernen Sie ihn aus Ihrem Konto, und fügen Sie einen neuen hinzu."
+            )
+        }
+        Kind::AppPasswordAdded(name) => {
+            format!("das App-Passwort „{name}“ wurde für Ihr Konto erzeugt. Es öffnet das Konto.")
+        }
+        Kind::AppPasswordRemoved(name) => {
+            format!("das App-Passwort „{name}“ wurde von Ihrem Konto entfernt.")
+        }
+        _ => return None,
+    })
 }
 
 fn codes_left(left: u32) -> String {
@@ -132,8 +150,9 @@ fn span(hours: u32) -> String {
 fn advice(kind: &Kind, public_url: &str) -> Vec<String> {
     let text = match kind {
         Kind::VerifyAddress(_) => {
-            "Wenn Sie es nicht waren, müssen Sie nichts tun: Ohne Ihre Bestätigung wird die \
-             Adresse nicht verwendet."
+            "Wenn Sie es nicht waren, folgen Sie dem Link nicht: Sie würden ein Konto bestätigen, \
+             dessen Passwort jemand anderes kennt. Ohne Ihre Bestätigung wird die Adresse nicht \
+             verwendet."
         }
         Kind::PasswordReset(_) => {
             "Wenn Sie es nicht waren, müssen Sie nichts tun: Ihr Passwort bleibt, wie es ist. \

@@ -4,7 +4,7 @@ use pia_kernel::Timestamp;
 
 use super::*;
 
-const NAMES: [&str; 16] = [
+const NAMES: [&str; 17] = [
     "verify-address",
     "password-reset",
     "invitation",
@@ -17,6 +17,7 @@ const NAMES: [&str; 16] = [
     "recovery-code-used",
     "passkey-added",
     "passkey-removed",
+    "passkey-cloned",
     "app-password-added",
     "app-password-removed",
     "account-deactivated",
@@ -81,7 +82,8 @@ fn a_letter_is_laid_out_in_paragraphs() {
          https://pia.example/auth/verify-email?userId=1&token=abc\n\n\
          The link works once, for 24 hours.\n\nWhen: 2026-11-21 15:04 UTC\n\
          From the address: 192.0.2.7\nWith the program: PiaDesktop, Windows\n\n\
-         If it was not you, do nothing: without your confirmation the address is not used.\n\n\
+         If it was not you, do not follow the link: you would confirm an account whose password \
+         somebody else knows. Without your confirmation the address is not used.\n\n\
          -- \nThis letter was written by the Pia server https://pia.example"
     );
     assert_eq!(

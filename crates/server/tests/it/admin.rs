@@ -8,12 +8,14 @@ use crate::both::on_both_databases;
 use crate::harness::{MASTER_KEY, PASSWORD, Setting, TestApp, terms};
 use crate::patience::until;
 use crate::program::Call;
+use crate::relay::Relay;
 
 on_both_databases!(
     roles_are_given_and_taken_within_the_licence,
     the_last_administrator_cannot_be_lost,
     accounts_that_are_active_are_never_more_than_there_are_seats,
     invitations_are_made_listed_and_taken_back,
+    whom_it_concerns_gets_a_letter_from_the_server,
 );
 
 async fn told(app: &TestApp, line: &str) -> String {
@@ -180,4 +182,19 @@ fn settings_stand_beside_the_words() {
 
     assert!(String::from_utf8_lossy(&output.stdout).contains("no administrator"));
     assert!(elsewhere.exists() && !server.dir().join("pia.db").exists());
+}
+
+async fn whom_it_concerns_gets_a_letter_from_the_server(database: Fresh) {
+    let relay = Relay::start().await;
+    let app = Setting::on(database).with_relay(&relay).start().await;
+    app.sign_up("bob@example.org").await;
+
+    let made = told(&app, "invite ada@example.org").await;
+    let invited = relay.next_mail().await;
+    told(&app, "deactivate bob@example.org").await;
+    let deactivated = relay.next_mail().await;
+
+    assert_eq!(invited.header("to"), Some("ada@example.org"));
+    assert!(made.contains(&invited.link()), "{made}");
+    assert_eq!(deactivated.subject(), "Your account was deactivated");
 }
