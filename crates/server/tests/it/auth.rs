@@ -5,6 +5,7 @@ pub(crate) mod app_passwords;
 mod audit;
 mod deactivated;
 mod declaration;
+mod desktop;
 mod devices;
 mod factors;
 mod guessing;

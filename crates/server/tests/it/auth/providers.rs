@@ -135,6 +135,35 @@ async fn through_named(app: &TestApp, fake: &Fake, provider: &str) -> Answer {
     browser.get(&back).await
 }
 
+/// A server with a provider, for who looks at no more of it than where it
+/// sends a browser.
+pub(super) struct Provided {
+    pub(super) app: TestApp,
+    fake: Fake,
+}
+
+impl Provided {
+    /// A server that knows its provider as `google`.
+    pub(super) async fn by_google(database: Fresh) -> Self {
+        let fake = Fake::start().await;
+        let setting = Setting::on(database)
+            .with("Server__PublicUrl", HERE)
+            .with("OAUTH_GOOGLE_CLIENT_ID", "pia")
+            .with("OAUTH_GOOGLE_CLIENT_SECRET", CLIENT_SECRET)
+            .with("OAuth__google__Authority", &fake.issuer);
+        Self { app: setting.start().await, fake }
+    }
+
+    /// Opens an address of the server in a browser, signs in at the provider,
+    /// and tells where that leads.
+    pub(super) async fn browse(&self, start: &str) -> Answer {
+        let mut browser = Browser::of(&self.app);
+        let left = browser.get(start).await;
+        let back = self.fake.admit(&location(&left));
+        browser.get(&back).await
+    }
+}
+
 /// Somebody who came by a fake provider.
 async fn signed_in(app: &TestApp, fake: &Fake) -> Client {
     let code = code_told(&through(app, fake).await);
