@@ -129,8 +129,13 @@ async fn through(app: &TestApp, fake: &Fake) -> Answer {
 }
 
 async fn through_named(app: &TestApp, fake: &Fake, provider: &str) -> Answer {
+    browse(app, fake, &desktop_login_at(provider)).await
+}
+
+/// The same from any address of the server.
+async fn browse(app: &TestApp, fake: &Fake, start: &str) -> Answer {
     let mut browser = Browser::of(app);
-    let left = browser.get(&desktop_login_at(provider)).await;
+    let left = browser.get(start).await;
     let back = fake.admit(&location(&left));
     browser.get(&back).await
 }
@@ -157,10 +162,7 @@ impl Provided {
     /// Opens an address of the server in a browser, signs in at the provider,
     /// and tells where that leads.
     pub(super) async fn browse(&self, start: &str) -> Answer {
-        let mut browser = Browser::of(&self.app);
-        let left = browser.get(start).await;
-        let back = self.fake.admit(&location(&left));
-        browser.get(&back).await
+        browse(&self.app, &self.fake, start).await
     }
 }
 
