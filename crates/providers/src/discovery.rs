@@ -9,7 +9,7 @@ use pia_identity::ProviderError;
 use pia_kernel::{Clock, Timestamp};
 use serde::Deserialize;
 
-use crate::http::{Http, allowed};
+use crate::http::{Http, allowed, is_public};
 use crate::settings::{IssuerRule, ProviderSettings};
 
 /// How long what a provider publishes is believed.
@@ -111,6 +111,9 @@ async fn metadata(http: &Http, settings: &ProviderSettings) -> Result<Metadata, 
     let address = format!("{authority}/.well-known/openid-configuration");
     let metadata: Metadata = read(http, &address).await?;
     let endpoints = [&metadata.authorization_endpoint, &metadata.token_endpoint];
+    let user = metadata.userinfo_endpoint.as_ref();
+    let called = [Some(&metadata.token_endpoint), Some(&metadata.jwks_uri), user];
+    let points_inside = is_public(authority) && called.iter().flatten().any(|it| !is_public(it));
     if !speaks_for(&metadata.issuer, settings) {
         tracing::error!(
             provider.authority = authority,
@@ -122,6 +125,11 @@ async fn metadata(http: &Http, settings: &ProviderSettings) -> Result<Metadata, 
     if endpoints.iter().any(|it| allowed(it).is_none()) {
         tracing::error!(provider.authority = authority, "a provider is not reached over https");
         return Err(ProviderError::Unreachable);
+    }
+    if points_inside {
+        // It would have the server call what only the server can reach.
+        tracing::error!(provider.authority = authority, "a provider points into our own network");
+        return Err(ProviderError::BadToken);
     }
     Ok(metadata)
 }

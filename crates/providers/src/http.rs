@@ -133,6 +133,23 @@ fn failed(err: reqwest::Error) -> HttpError {
     HttpError::Failed(err.without_url())
 }
 
+/// Whether an address may lie outside of the network that this runs in. A name
+/// may, whatever it resolves to.
+pub(crate) fn is_public(address: &str) -> bool {
+    match Url::parse(address).ok().as_ref().and_then(Url::host) {
+        Some(Host::Domain(name)) => name != "localhost" && !name.ends_with(".localhost"),
+        Some(Host::Ipv4(it)) => {
+            let ours = it.is_private() || it.is_link_local() || it.is_unspecified();
+            !it.is_loopback() && !ours
+        }
+        Some(Host::Ipv6(it)) => {
+            let ours = it.is_unique_local() || it.is_unicast_link_local() || it.is_unspecified();
+            !it.is_loopback() && !ours && it.to_ipv4_mapped().is_none()
+        }
+        None => false,
+    }
+}
+
 /// The address, if nobody can listen on the way there.
 pub(crate) fn allowed(address: &str) -> Option<Url> {
     let url = Url::parse(address).ok()?;
@@ -148,6 +165,29 @@ pub(crate) fn allowed(address: &str) -> Option<Url> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_only_we_can_reach_is_not_public() {
+        for ours in [
+            "http://localhost:1/",
+            "https://a.localhost/",
+            "https://127.1.2.3/",
+            "https://10.0.0.1/",
+            "https://192.168.0.1/",
+            "https://169.254.169.254/latest",
+            "https://[::1]/",
+            "https://[fd00::1]/",
+            "https://[::ffff:10.0.0.1]/",
+            "nonsense",
+        ] {
+            assert!(!is_public(ours), "{ours}");
+        }
+        for theirs in
+            ["https://accounts.google.com/", "https://192.0.2.1/", "https://[2001:db8::1]/"]
+        {
+            assert!(is_public(theirs), "{theirs}");
+        }
+    }
 
     #[test]
     fn nobody_can_listen_on_the_way() {

@@ -34,7 +34,7 @@ pub(crate) enum Doubt {
     #[error("another client asked for it")]
     Party,
     /// Its subject is in no form that is kept.
-    #[error("its subject is empty or too long")]
+    #[error("its subject is empty, too long or no line of text")]
     Subject,
 }
 
@@ -70,7 +70,8 @@ pub(crate) fn verified<'a>(
     if claims.authorized_party().is_some_and(|it| **it != settings.client_id) {
         return Err(Doubt::Party);
     }
-    if !(1..=MOST_SUBJECT_BYTES).contains(&claims.subject().len()) {
+    let subject = claims.subject().as_str();
+    if !(1..=MOST_SUBJECT_BYTES).contains(&subject.len()) || subject.chars().any(char::is_control) {
         return Err(Doubt::Subject);
     }
     Ok(claims)
