@@ -13,8 +13,7 @@ use crate::destination::{Destination, WayBack};
 use crate::device::Device;
 use crate::ports::{
     AccountStore, IdentityProviders, LicenceInForce, NewProviderFlow, ProviderAccounts,
-    ProviderClaims, ProviderCode, ProviderError, ProviderFlows, ProviderRequest, Seats,
-    SignInCodes, SignInMethod,
+    ProviderClaims, ProviderCode, ProviderFlows, ProviderRequest, Seats, SignInCodes, SignInMethod,
 };
 use crate::provider::Provider;
 use crate::provider_flow::ProviderFlow;
@@ -118,30 +117,22 @@ impl ProviderSignIn {
         let provider = provider.ok_or(BeginError::UnknownProvider)?;
         let back = self.way_back(&destination, state.clone());
         let leave = self.leave(provider, destination, state, browser).await;
-        match leave.map_err(|why| ArrivalError { back, why })? {
-            Some(begun) => Ok(begun),
-            None => Err(BeginError::NotConfigured),
-        }
+        leave.map_err(|why| ArrivalError { back, why }.into())
     }
 
-    /// Nothing where the provider is not set up.
     async fn leave(
         &self,
         provider: Provider,
         destination: Destination,
         state: Option<String>,
         browser: Option<Secret<String>>,
-    ) -> Result<Option<BegunAtProvider>, ProviderSignInError> {
+    ) -> Result<BegunAtProvider, ProviderSignInError> {
         let request = ProviderRequest {
             state: refresh_tokens::fresh()?,
             nonce: refresh_tokens::fresh()?,
             verifier: refresh_tokens::fresh()?,
         };
-        let url = match self.providers.authorization_url(provider, &request).await {
-            Ok(url) => url,
-            Err(ProviderError::NotConfigured) => return Ok(None),
-            Err(err) => return Err(err.into()),
-        };
+        let url = self.providers.authorization_url(provider, &request).await?;
         let browser = match browser.filter(|it| token_hash::of_shown(it).is_some()) {
             Some(known) => known,
             None => refresh_tokens::fresh()?,
@@ -154,7 +145,7 @@ impl ProviderSignIn {
             expires_at: self.clock.now() + LIFETIME,
         };
         self.flows.put(new).await?;
-        Ok(Some(BegunAtProvider { url, browser }))
+        Ok(BegunAtProvider { url, browser })
     }
 
     /// Takes a browser back that comes from its provider.

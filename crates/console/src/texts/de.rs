@@ -140,21 +140,29 @@ pub(super) static TEXTS: Texts = Texts {
         access_denied: "Die Anmeldung wurde abgebrochen oder nicht erlaubt.",
         email_exists: "Zu Ihrer E-Mail-Adresse gibt es schon ein Konto, das sich anders anmeldet: \
                        Melden Sie sich so an wie beim Anlegen des Kontos.",
+        email_missing: "Ihr Anbieter nennt keine E-Mail-Adresse von Ihnen, und ohne sie gibt es \
+                        hier kein Konto.",
         email_not_verified: "Ihr Anbieter hat nicht bestätigt, dass die E-Mail-Adresse Ihnen \
                              gehört. Bestätigen Sie sie zuerst dort.",
         user_limit_reached: "Alle Konten, die dieser Server haben darf, sind vergeben. Fragen Sie \
                              die Betreiber.",
+        license_expired: "Die Lizenz dieses Servers ist abgelaufen, und bis sie erneuert ist, kann \
+                          niemand ein Konto anlegen. Fragen Sie die Betreiber.",
         registration_closed: "Sie haben hier kein Konto und können auf diesem Server keines \
                               anlegen. Fragen Sie die Betreiber.",
         free_tier_suspended: "Kostenlose Konten gibt es hier zurzeit nicht.",
         provider_error: "Der Anbieter, mit dem Sie sich anmelden, meldet einen Fehler.",
         provider_unreachable: "Der Anbieter, mit dem Sie sich anmelden, antwortet zurzeit nicht.",
+        provider_not_configured: "Der Anbieter, mit dem Sie sich anmelden wollen, ist auf diesem \
+                                  Server nicht eingerichtet. Fragen Sie die Betreiber.",
         invalid_state: "Diese Anmeldung wurde nicht in diesem Browser begonnen oder ist schon \
                         beendet.",
         expired: "Die Anmeldung hat zu lange gedauert.",
         feature_not_licensed: "Die Lizenz dieses Servers erlaubt keine Anmeldung über andere \
                                Anbieter. Fragen Sie die Betreiber.",
         account_deactivated: "Ihr Konto ist abgeschaltet. Fragen Sie die Betreiber dieses Servers.",
+        unavailable: "Ein Teil des Servers ist nicht da oder beschäftigt. Versuchen Sie es gleich \
+                      noch einmal.",
         server_error: "Der Server hat einen Fehler. Versuchen Sie es in einigen Minuten wieder.",
         other: "Die Anmeldung hat nicht geklappt.",
     },

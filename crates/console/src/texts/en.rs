@@ -129,20 +129,27 @@ pub(super) static TEXTS: Texts = Texts {
         access_denied: "The sign-in was cancelled or not allowed.",
         email_exists: "There is an account with your e-mail address already, which signs in \
                        another way: sign in as you did when it was made.",
+        email_missing: "Your provider tells no e-mail address of yours, and without one there is \
+                        no account here.",
         email_not_verified: "Your provider has not confirmed that your e-mail address is yours. \
                              Confirm it there first.",
         user_limit_reached: "All accounts that this server may have are taken. Ask the people \
                              who run it.",
+        license_expired: "This server's licence has ended, and until it is renewed nobody can make \
+                          an account. Ask the people who run it.",
         registration_closed: "You have no account here, and this server does not let you make \
                               one. Ask the people who run it.",
         free_tier_suspended: "There are no free accounts here at the moment.",
         provider_error: "The provider that you sign in with reported an error.",
         provider_unreachable: "The provider that you sign in with does not answer at the moment.",
+        provider_not_configured: "The provider that you want to sign in with is not set up on this \
+                                  server. Ask the people who run it.",
         invalid_state: "This sign-in was not begun in this browser, or is over already.",
         expired: "The sign-in took too long.",
         feature_not_licensed: "This server is not licensed for signing in with other providers. \
                                Ask the people who run it.",
         account_deactivated: "Your account is switched off. Ask the people who run this server.",
+        unavailable: "A part of the server is away or busy. Try again in a moment.",
         server_error: "The server failed. Try again in a few minutes.",
         other: "The sign-in did not work.",
     },

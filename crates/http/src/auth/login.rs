@@ -8,6 +8,7 @@ use utoipa::ToSchema;
 
 use crate::Api;
 use crate::auth::TokenEnvelope;
+use crate::auth::reset_password::required;
 
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
@@ -24,16 +25,20 @@ pub(crate) async fn login(
     FromDevice(device): FromDevice,
     Body(request): Body<LoginRequest>,
 ) -> Result<Json<TokenEnvelope>, ApiError> {
+    let absent = request.absent();
     let (Some(email), Some(password)) = (request.email, request.password) else {
-        return Err(ApiError::invalid(vec![FieldError {
-            field: String::new(),
-            code: "required",
-            message: "Both `email` and `password` are needed.".to_owned(),
-        }]));
+        return Err(ApiError::invalid(absent));
     };
     let sign_in = api.sign_in.clone();
     let login = async move { sign_in.local(&email, password, program, device).await };
     let signed_in = api.runner.run(login).await?;
     let owes = gates.rules.get().owes_declaration(signed_in.account.customer);
     Ok(Json(TokenEnvelope::new(signed_in, owes)))
+}
+
+impl LoginRequest {
+    fn absent(&self) -> Vec<FieldError> {
+        let fields = [("email", self.email.is_none()), ("password", self.password.is_none())];
+        fields.into_iter().filter(|it| it.1).map(|(field, _)| required(field)).collect()
+    }
 }

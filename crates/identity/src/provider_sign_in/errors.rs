@@ -20,9 +20,6 @@ pub enum BeginError {
     /// There is no such provider.
     #[error("there is no such provider")]
     UnknownProvider,
-    /// There is, and nobody has set it up.
-    #[error("the provider is not set up")]
-    NotConfigured,
     /// It came to nothing before the browser left.
     #[error(transparent)]
     Failed(#[from] ArrivalError),
@@ -45,6 +42,9 @@ pub enum ProviderSignInError {
     /// This browser has no such sign-in under way.
     #[error("the browser began no such sign-in")]
     InvalidState,
+    /// Nobody has set the provider up, or no longer.
+    #[error("the provider is not set up")]
+    NotConfigured,
     /// They changed their mind, or their provider does not let them.
     #[error("the sign-in was denied at the provider")]
     AccessDenied,
@@ -87,9 +87,8 @@ impl From<ProviderError> for ProviderSignInError {
     fn from(err: ProviderError) -> Self {
         match err {
             ProviderError::Unreachable => Self::ProviderUnreachable,
-            ProviderError::NotConfigured | ProviderError::Refused(_) | ProviderError::BadToken => {
-                Self::ProviderFailed
-            }
+            ProviderError::NotConfigured => Self::NotConfigured,
+            ProviderError::Refused(_) | ProviderError::BadToken => Self::ProviderFailed,
         }
     }
 }

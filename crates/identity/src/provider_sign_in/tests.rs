@@ -11,6 +11,7 @@ use crate::destination::DestinationError;
 use crate::ports::{
     CodeRedemption, MockAccountStore, MockIdentityProviders, MockLicenceInForce,
     MockProviderAccounts, MockProviderFlows, MockSeats, MockSessionStore, MockSignInCodes,
+    ProviderError,
 };
 use crate::refresh_tokens::RefreshKeys;
 use crate::sessions::SessionSettings;
@@ -122,6 +123,25 @@ async fn a_provider_that_is_away_is_told_with_the_state_and_nothing_is_kept() {
     assert!(matches!(failed.why, ProviderSignInError::ProviderUnreachable));
     let url = failed.back.unwrap().with(&[("error", "e")]);
     assert_eq!(url, "http://localhost:1/?error=e&state=s%26t");
+}
+
+#[tokio::test]
+async fn a_provider_that_is_not_set_up_is_told_to_whoever_waits() {
+    let nobody = ProviderWish { target: None, challenge: None, ..wish() };
+    let waits = "http://localhost:1/?error=e&state=s%26t";
+    for (wish, waiting) in [(wish(), Some(waits)), (nobody, None)] {
+        let mut fixture = Fixture::default();
+        let refuse = fixture.providers.expect_authorization_url();
+        refuse.returning(|_, _| Err(ProviderError::NotConfigured));
+
+        let Err(BeginError::Failed(failed)) = fixture.build().begin(wish, None).await else {
+            panic!("it began")
+        };
+
+        assert!(matches!(failed.why, ProviderSignInError::NotConfigured));
+        let url = failed.back.map(|it| it.with(&[("error", "e")]));
+        assert_eq!(url.as_deref(), waiting);
+    }
 }
 
 #[tokio::test]

@@ -48,6 +48,15 @@ async fn another_session(caller: &Client, email: &str) -> Client {
     caller.clone().with_tokens(&envelope.body)
 }
 
+/// The fields that a body is refused for, and why.
+fn faults(answer: &Answer) -> Vec<(&str, &str)> {
+    let errors = answer.body["errors"].as_array().map(Vec::as_slice).unwrap_or_default();
+    errors
+        .iter()
+        .map(|it| (it["field"].as_str().expect("a field"), it["code"].as_str().expect("a code")))
+        .collect()
+}
+
 fn keys(object: &Value) -> Vec<&str> {
     let mut keys: Vec<_> = object.as_object().expect("an object").keys().collect();
     keys.sort();

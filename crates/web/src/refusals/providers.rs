@@ -7,7 +7,6 @@ use crate::{ApiError, FieldError};
 
 impl From<BeginError> for ApiError {
     fn from(err: BeginError) -> Self {
-        let bad = |code, message: &str| Self::refused(StatusCode::BAD_REQUEST, code, message);
         match err {
             BeginError::Destination(err) => err.into(),
             BeginError::StateTooLong { limit } => Self::invalid(vec![FieldError {
@@ -16,10 +15,8 @@ impl From<BeginError> for ApiError {
                 message: format!("`state` may have {limit} characters."),
             }]),
             BeginError::UnknownProvider => {
-                bad("unknown_provider", "There is no identity provider of this name.")
-            }
-            BeginError::NotConfigured => {
-                bad("provider_not_configured", "This identity provider is not set up here.")
+                let message = "There is no identity provider of this name.";
+                Self::refused(StatusCode::BAD_REQUEST, "unknown_provider", message)
             }
             BeginError::Failed(err) => err.why.into(),
         }
@@ -59,6 +56,10 @@ impl From<ProviderSignInError> for ApiError {
             ProviderSignInError::InvalidState => {
                 let message = "This browser has no such sign-in under way: begin again.";
                 Self::refused(StatusCode::BAD_REQUEST, "invalid_state", message)
+            }
+            ProviderSignInError::NotConfigured => {
+                let message = "This identity provider is not set up here.";
+                Self::refused(StatusCode::BAD_REQUEST, "provider_not_configured", message)
             }
             ProviderSignInError::AccessDenied => {
                 forbidden("access_denied", "The sign-in was cancelled or denied.")

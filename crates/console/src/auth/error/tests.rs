@@ -5,19 +5,23 @@ use std::collections::HashSet;
 use super::*;
 use crate::testing::{Shown, opened};
 
-const KNOWN: [&str; 13] = [
+const KNOWN: [&str; 17] = [
     "access_denied",
     "email_exists",
+    "email_missing",
     "email_not_verified",
     "user_limit_reached",
+    "license_expired",
     "registration_closed",
     "free_tier_suspended",
     "provider_error",
     "provider_unreachable",
+    "provider_not_configured",
     "invalid_state",
     "expired",
     "feature_not_licensed",
     "account_deactivated",
+    "unavailable",
     "server_error",
 ];
 

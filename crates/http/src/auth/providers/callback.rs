@@ -1,5 +1,6 @@
 //! `GET /auth/callback`: a browser comes back from an identity provider.
 
+use actix_web::http::Method;
 use actix_web::web::{Data, Json};
 use actix_web::{Either, HttpRequest, HttpResponse};
 use pia_identity::{Arrived, ProviderAnswer};
@@ -16,6 +17,10 @@ pub(crate) async fn callback(
     FromDevice(device): FromDevice,
     request: HttpRequest,
 ) -> Result<Either<HttpResponse, Json<TokenEnvelope>>, ApiError> {
+    if request.method() == Method::HEAD {
+        // Whatever only looks spends no answer.
+        return Ok(Either::Left(HttpResponse::NoContent().finish()));
+    }
     let (answer, browser) = (answer(&request)?, Browsers::known(&request));
     let sign_in = api.provider_sign_in.clone();
     let finish = async move { Ok::<_, Unavailable>(sign_in.finish(answer, browser, device).await) };

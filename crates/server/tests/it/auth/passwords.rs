@@ -15,7 +15,7 @@ use pia_testkit::ManualClock;
 use pia_testkit::databases::Fresh;
 use serde_json::{Value, json};
 
-use super::{another_session, keys, refresh, sign_in, spent};
+use super::{another_session, faults, keys, refresh, sign_in, spent};
 use crate::both::on_both_databases;
 use crate::client::Answer;
 use crate::harness::{PASSWORD, Setting, TestApp};
@@ -67,14 +67,6 @@ async fn without_passwords(app: &TestApp) {
     let done: Result<usize, DbError> =
         async { on_conn!(db.writer(), |conn| Ok(update.execute(conn).await?)) }.await;
     assert!(done.expect("accounts") > 0);
-}
-
-fn faults(answer: &Answer) -> Vec<(&str, &str)> {
-    let errors = answer.body["errors"].as_array().map(Vec::as_slice).unwrap_or_default();
-    errors
-        .iter()
-        .map(|it| (it["field"].as_str().expect("a field"), it["code"].as_str().expect("a code")))
-        .collect()
 }
 
 async fn a_forgotten_password_is_replaced_with_a_letter(database: Fresh) {

@@ -5,9 +5,8 @@ use pia_policy::Terms;
 use pia_testkit::databases::Fresh;
 use serde_json::{Value, json};
 
-use super::{keys, sign_in};
+use super::{faults, keys, sign_in};
 use crate::both::on_both_databases;
-use crate::client::Answer;
 use crate::harness::{PASSWORD, Setting, TestApp, terms};
 
 on_both_databases!(
@@ -19,14 +18,6 @@ on_both_databases!(
 
 fn person(email: &str) -> Value {
     json!({ "email": email, "password": PASSWORD })
-}
-
-fn faults(answer: &Answer) -> Vec<(&str, &str)> {
-    let errors = answer.body["errors"].as_array().map(Vec::as_slice).unwrap_or_default();
-    errors
-        .iter()
-        .map(|it| (it["field"].as_str().expect("a field"), it["code"].as_str().expect("a code")))
-        .collect()
 }
 
 async fn an_account_is_made_and_can_be_used(database: Fresh) {

@@ -8,7 +8,7 @@ use pia_testkit::ManualClock;
 use pia_testkit::databases::Fresh;
 use serde_json::json;
 
-use super::{another_session, keys, sign_in, spent};
+use super::{another_session, faults, keys, sign_in, spent};
 use crate::both::on_both_databases;
 use crate::harness::{PASSWORD, Setting, TestApp};
 
@@ -74,10 +74,20 @@ async fn the_eleventh_session_ends_the_first(database: Fresh) {
 async fn what_is_missing_is_asked_for() {
     let app = TestApp::spawn().await;
 
-    for body in [json!({}), json!({ "email": "a@example.org" }), json!({ "password": null })] {
+    for (body, absent) in [
+        (json!({}), vec!["email", "password"]),
+        (json!({ "email": null, "password": null }), vec!["email", "password"]),
+        (json!({ "email": "a@example.org" }), vec!["password"]),
+        (json!({ "email": "a@example.org", "password": null }), vec!["password"]),
+        (json!({ "password": PASSWORD }), vec!["email"]),
+        (json!({ "email": null, "password": PASSWORD }), vec!["email"]),
+    ] {
+        let expected: Vec<_> = absent.into_iter().map(|it| (it, "required")).collect();
+
         let answer = app.stranger().post("/auth/login/local", &body).await;
+
         assert_eq!(answer.refusal(), (400, "validation_failed"), "{body}");
-        assert_eq!(answer.body["errors"][0]["code"], "required", "{body}");
+        assert_eq!(faults(&answer), expected, "{body}");
     }
 }
 

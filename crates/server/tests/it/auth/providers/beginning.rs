@@ -6,8 +6,8 @@ use pia_testkit::databases::Fresh;
 
 use super::browser::Browser;
 use super::{
-    CHALLENGE, HERE, PROGRAM, STATE, VERIFIER, code_told, desktop_login, knowing, location, login,
-    parameter, redeem, with_fake,
+    CHALLENGE, HERE, PROGRAM, STATE, VERIFIER, code_told, desktop_login, desktop_login_at,
+    error_told, knowing, location, login, parameter, redeem, with_fake,
 };
 use crate::both::on_both_databases;
 use crate::harness::Setting;
@@ -60,7 +60,6 @@ async fn what_is_asked_for_wrongly_is_refused_before_anybody_is_sent_anywhere(da
         (vec![("provider", ""), to, challenge], "unknown_provider"),
         (vec![("provider", "local"), to, challenge], "unknown_provider"),
         (vec![("provider", "oidc\0"), to, challenge], "unknown_provider"),
-        (vec![("provider", "google"), to, challenge], "provider_not_configured"),
         (vec![oidc, to, challenge, ("state", &long)], "validation_failed"),
         (vec![oidc, to, to, challenge], "validation_failed"),
         (vec![oidc, oidc, to, challenge], "validation_failed"),
@@ -150,6 +149,29 @@ async fn a_cookie_that_cannot_be_ours_is_replaced() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_provider_that_is_not_set_up_is_told_to_whoever_waits() {
+    let (_fake, app) = with_fake(Fresh::sqlite()).await;
+    let google = ("provider", "google");
+    let to_page = login(&[google, ("redirect_uri", "/admin/users"), ("state", "s")]);
+    let mut browser = Browser::of(&app);
+
+    let program = browser.get(&desktop_login_at("google")).await;
+    let page = browser.get(&to_page).await;
+    let person = browser.get(&login(&[google])).await;
+    let other = app.stranger().get(&login(&[google])).await;
+
+    assert_eq!(error_told(&program), "provider_not_configured");
+    let page = location(&page);
+    assert_eq!((page.path(), parameter(&page, "state").as_deref()), ("/admin/users", Some("s")));
+    assert_eq!(parameter(&page, "error").as_deref(), Some("provider_not_configured"));
+    let person = location(&person);
+    assert_eq!(person.path(), "/auth/error");
+    assert_eq!(parameter(&person, "reason").as_deref(), Some("provider_not_configured"));
+    assert_eq!(other.refusal(), (400, "provider_not_configured"));
+    assert_eq!(browser.cookie("pia_sign_in"), None);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_provider_that_is_set_up_later_is_there_without_a_restart() {
     let (fake, _) = with_fake(Fresh::sqlite()).await;
     let app = knowing(Fresh::sqlite(), &fake.issuer).without("OAUTH_OIDC_CLIENT_ID").start().await;
@@ -158,6 +180,6 @@ async fn a_provider_that_is_set_up_later_is_there_without_a_restart() {
     app.reload(&serde_json::json!({ "OAuth": { "oidc": { "ClientId": "pia" } } }));
     let after = app.stranger().get(&desktop_login()).await;
 
-    assert_eq!(before.refusal(), (400, "provider_not_configured"));
+    assert_eq!(error_told(&before), "provider_not_configured");
     assert_eq!(after.status, 302);
 }
