@@ -152,7 +152,8 @@ impl PasskeySignIn {
             method: SignInMethod::Passkey,
             device: device.clone(),
         };
-        if let Err(err) = self.ports.log.failed(attempt).await {
+        let effects = |user, at| Effects::about(at, user, "sign_in.failed");
+        if let Err(err) = self.ports.log.failed(attempt, effects).await {
             tracing::warn!(
                 error = &err as &dyn std::error::Error,
                 "a sign-in that failed could not be remembered"

@@ -19,9 +19,7 @@ pub use app_passwords::*;
 pub use attempts::*;
 pub use guesses::*;
 pub use session_starts::*;
-#[cfg(any(test, feature = "mock"))]
-pub use sign_in_log::MockSignInLog;
-pub use sign_in_log::{FailedSignIn, SignInEntry, SignInLog, SignInMethod, SignInOutcome};
+pub use sign_in_log::*;
 
 mod factors;
 mod providers;

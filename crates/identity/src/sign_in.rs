@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use pia_kernel::{AppPasswordId, Clock, Secret, Unavailable, UserId};
+use pia_kernel::{AppPasswordId, Clock, Effects, Secret, Unavailable, UserId};
 
 use crate::account::Account;
 use crate::app_password_codes;
@@ -305,7 +305,8 @@ impl SignIn {
     ) {
         let (at, device) = (self.clock.now(), device.clone());
         let attempt = FailedSignIn { user, at, outcome, method, device };
-        if let Err(err) = self.ports.log.failed(attempt).await {
+        let effects = |user, at| Effects::about(at, user, "sign_in.failed");
+        if let Err(err) = self.ports.log.failed(attempt, effects).await {
             tracing::warn!(
                 error = &err as &dyn std::error::Error,
                 "a sign-in that failed could not be remembered"

@@ -4,10 +4,12 @@ use async_trait::async_trait;
 use diesel::dsl::{exists, not};
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
-use pia_identity::{Device, FailedSignIn, NewSession, SignInEntry, SignInLog, SignInOutcome};
+use pia_identity::{
+    Device, EndEffects, FailedSignIn, NewSession, SignInEntry, SignInLog, SignInOutcome,
+};
 use pia_kernel::{Page, Place, SessionId, SignInId, Timestamp, Unavailable, UserId};
 use pia_storage::schema::{accounts, sign_ins};
-use pia_storage::{Database, DbError, DbInstant, DbUid, in_tx, on_conn};
+use pia_storage::{Database, DbError, DbInstant, DbUid, WriteEffects, in_tx, on_conn};
 
 /// How many attempts one statement forgets, so that none holds its locks for
 /// long.
@@ -25,7 +27,7 @@ impl SqlSignIns {
         Self { db }
     }
 
-    async fn add(&self, attempt: FailedSignIn) -> Result<(), DbError> {
+    async fn add(&self, attempt: FailedSignIn, effects: EndEffects) -> Result<(), DbError> {
         let row = SignInRow::from(attempt);
         in_tx!(self.db, async |conn| -> Result<(), DbError> {
             // Written whether there is such an account or not, and taken back
@@ -34,8 +36,11 @@ impl SqlSignIns {
             diesel::insert_into(sign_ins::table).values(&row).execute(conn).await?;
             let account = accounts::table.find(row.user_id);
             let nobodys = sign_ins::table.find(row.id).filter(not(exists(account)));
-            diesel::delete(nobodys).execute(conn).await?;
-            Ok(())
+            let taken_back = diesel::delete(nobodys).execute(conn).await? == 1;
+
+            // Who left meanwhile is not named anew.
+            let user = if taken_back { UserId::generate() } else { UserId(row.user_id.0) };
+            conn.write_effects(&self.db, &effects(user, row.at.0)).await
         })
     }
 
@@ -66,8 +71,8 @@ impl SqlSignIns {
 
 #[async_trait]
 impl SignInLog for SqlSignIns {
-    async fn failed(&self, attempt: FailedSignIn) -> Result<(), Unavailable> {
-        Ok(self.add(attempt).await?)
+    async fn failed(&self, attempt: FailedSignIn, effects: EndEffects) -> Result<(), Unavailable> {
+        Ok(self.add(attempt, effects).await?)
     }
 
     async fn page(&self, user: UserId, page: Page) -> Result<Vec<SignInEntry>, Unavailable> {

@@ -3,6 +3,7 @@
 use async_trait::async_trait;
 use pia_kernel::{Page, SessionId, SignInId, Timestamp, Unavailable, UserId};
 
+use super::EndEffects;
 use crate::device::Device;
 
 /// How someone proves who they are.
@@ -98,12 +99,12 @@ pub struct SignInEntry {
 #[cfg_attr(any(test, feature = "mock"), mockall::automock)]
 #[async_trait]
 pub trait SignInLog: Send + Sync {
-    /// Remembers an attempt that failed.
+    /// Remembers an attempt that failed, with its effects, atomically.
     ///
-    /// Where there is no account nothing stays behind, but the same work is
-    /// done, down to the disk: how long it takes must not tell which
-    /// addresses have accounts.
-    async fn failed(&self, attempt: FailedSignIn) -> Result<(), Unavailable>;
+    /// Where there is no account the effects alone stay behind, on an id that
+    /// is nobody's, but the same work is done, down to the disk: how long it
+    /// takes must not tell which addresses have accounts.
+    async fn failed(&self, attempt: FailedSignIn, effects: EndEffects) -> Result<(), Unavailable>;
 
     /// A part of a user's attempts, newest first.
     async fn page(&self, user: UserId, page: Page) -> Result<Vec<SignInEntry>, Unavailable>;

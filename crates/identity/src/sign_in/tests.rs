@@ -96,7 +96,8 @@ impl World {
         let (mut accounts, mut hasher) = (MockAccountStore::new(), MockPasswordHasher::new());
         let mut failures = MockSignInLog::new();
         let log = step.clone();
-        failures.expect_failed().returning(move |attempt| {
+        failures.expect_failed().returning(move |attempt, effects| {
+            assert_eq!(effects(ADA, attempt.at), Effects::about(attempt.at, ADA, "sign_in.failed"));
             let whose = if attempt.user.is_some() { "somebody's" } else { "nobody's" };
             assert_eq!(attempt.device, device());
             log(&format!("note {whose} {}", attempt.outcome.name()));

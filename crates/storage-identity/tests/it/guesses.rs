@@ -172,7 +172,7 @@ async fn an_account_knows_from_where_it_was_signed_in_to(db: Database) {
         method: SignInMethod::Password,
         device: Device { address: "192.0.2.2".parse().ok(), ..device() },
     };
-    SqlSignIns::new(db.clone()).failed(failed).await.unwrap();
+    SqlSignIns::new(db.clone()).failed(failed, |_, _| Effects::default()).await.unwrap();
     let guesses = SqlGuesses::new(db);
     let before = START - Duration::from_secs(1);
     let knows =

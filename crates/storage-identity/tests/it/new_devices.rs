@@ -50,7 +50,7 @@ async fn the_first_sign_in_ever_is_no_news(db: Database) {
         method: SignInMethod::Password,
         device: device(Some("other"), None, "198.51.100.7"),
     };
-    SqlSignIns::new(db.clone()).failed(failed).await.unwrap();
+    SqlSignIns::new(db.clone()).failed(failed, |_, _| Effects::default()).await.unwrap();
 
     let first = news(&db, ada, 1, device(Some("one"), None, "192.0.2.1")).await;
     let failed_before = news(&db, ada, 2, device(Some("other"), None, "198.51.100.7")).await;

@@ -8,8 +8,8 @@ use pia_identity::{
     FailedSignIn, SessionStore, SignInEntry, SignInLog, SignInMethod, SignInOutcome, TokenHash,
 };
 use pia_kernel::{Effects, Page, Place, SessionId, Timestamp, UserId};
-use pia_storage::schema::sign_ins;
-use pia_storage::{Database, DbError, on_conn};
+use pia_storage::schema::{audit_entries, audit_identities, sign_ins};
+use pia_storage::{Database, DbError, DbUid, on_conn};
 use pia_storage_identity::{SqlSessions, SqlSignIns};
 
 use crate::people::{HOUR, START, device, new_session, nothing, person, remove};
@@ -18,7 +18,9 @@ pia_testkit::contract! {
     a_sign_in_is_remembered_longer_than_its_session,
     a_session_that_does_not_begin_is_no_sign_in,
     a_failure_is_remembered_for_its_account,
-    a_failure_at_nobodys_account_leaves_nothing_behind,
+    a_failure_at_nobodys_account_is_not_remembered,
+    a_failure_is_audited_whoever_was_meant,
+    a_failure_that_is_not_audited_is_not_remembered,
     attempts_are_told_in_parts_the_newest_first,
     old_attempts_are_forgotten,
     attempts_go_with_their_account,
@@ -27,6 +29,10 @@ pia_testkit::contract! {
 fn failure(user: Option<UserId>, at: Timestamp) -> FailedSignIn {
     let (outcome, method) = (SignInOutcome::WrongPassword, SignInMethod::Password);
     FailedSignIn { user, at, outcome, method, device: device() }
+}
+
+fn audit(user: UserId, at: Timestamp) -> Effects {
+    Effects::about(at, user, "failed")
 }
 
 async fn begin(db: &Database, user: UserId) -> Option<SessionId> {
@@ -54,6 +60,18 @@ async fn remembered(db: &Database) -> i64 {
     found.unwrap()
 }
 
+/// Whom each entry of a failure is about, in order.
+async fn audited(db: &Database) -> Vec<Option<DbUid>> {
+    let failures = audit_entries::table
+        .inner_join(audit_identities::table)
+        .filter(audit_entries::action.eq("failed"))
+        .order(audit_entries::id)
+        .select(audit_identities::user_id);
+    let found: Result<Vec<Option<DbUid>>, DbError> =
+        async { on_conn!(db.reader(), |conn| Ok(failures.load(conn).await?)) }.await;
+    found.unwrap()
+}
+
 async fn a_sign_in_is_remembered_longer_than_its_session(db: Database) {
     let user = person(&db, "ada@example.org").await;
     let session = begin(&db, user).await;
@@ -74,7 +92,7 @@ async fn a_session_that_does_not_begin_is_no_sign_in(db: Database) {
 async fn a_failure_is_remembered_for_its_account(db: Database) {
     let (ada, bob) = (person(&db, "ada@example.org").await, person(&db, "bob@example.org").await);
 
-    SqlSignIns::new(db.clone()).failed(failure(Some(ada), START)).await.unwrap();
+    SqlSignIns::new(db.clone()).failed(failure(Some(ada), START), audit).await.unwrap();
 
     let entry = only(told(&db, ada).await);
     assert_eq!((entry.at, entry.session, &entry.device), (START, None, &device()));
@@ -82,12 +100,39 @@ async fn a_failure_is_remembered_for_its_account(db: Database) {
     assert_eq!(told(&db, bob).await, []);
 }
 
-async fn a_failure_at_nobodys_account_leaves_nothing_behind(db: Database) {
+async fn a_failure_at_nobodys_account_is_not_remembered(db: Database) {
     let log = SqlSignIns::new(db.clone());
 
-    log.failed(failure(None, START)).await.unwrap();
-    log.failed(failure(Some(UserId::generate()), START)).await.unwrap();
+    log.failed(failure(None, START), audit).await.unwrap();
+    log.failed(failure(Some(UserId::generate()), START), audit).await.unwrap();
 
+    assert_eq!(remembered(&db).await, 0);
+}
+
+async fn a_failure_is_audited_whoever_was_meant(db: Database) {
+    let (ada, gone) = (person(&db, "ada@example.org").await, UserId::generate());
+    let log = SqlSignIns::new(db.clone());
+
+    for user in [Some(ada), None, Some(gone)] {
+        log.failed(failure(user, START), audit).await.unwrap();
+    }
+
+    let about = audited(&db).await;
+    let hers: Vec<_> = about.iter().map(|it| *it == Some(DbUid(ada.0))).collect();
+    assert_eq!(hers, [true, false, false]);
+    assert!(about.iter().all(Option::is_some), "{about:?}");
+    assert!(!about.contains(&Some(DbUid(gone.0))), "who is gone is named no more");
+}
+
+async fn a_failure_that_is_not_audited_is_not_remembered(db: Database) {
+    let ada = person(&db, "ada@example.org").await;
+    let statement = diesel::sql_query("DROP TABLE audit_identities");
+    let dropped: Result<usize, DbError> =
+        async { on_conn!(db.writer(), |conn| Ok(statement.execute(conn).await?)) }.await;
+
+    let failed = SqlSignIns::new(db.clone()).failed(failure(Some(ada), START), audit).await;
+
+    assert!(dropped.is_ok() && failed.is_err(), "{dropped:?} {failed:?}");
     assert_eq!(remembered(&db).await, 0);
 }
 
@@ -95,7 +140,7 @@ async fn attempts_are_told_in_parts_the_newest_first(db: Database) {
     let (user, log) = (person(&db, "ada@example.org").await, SqlSignIns::new(db.clone()));
     // Three at a time, so that the time alone does not sort them.
     for second in [2, 0, 1, 1, 2, 0, 0, 1, 2] {
-        log.failed(failure(Some(user), START + Duration::from_secs(second))).await.unwrap();
+        log.failed(failure(Some(user), START + Duration::from_secs(second)), audit).await.unwrap();
     }
 
     let (mut entries, mut after) = (Vec::new(), None);
@@ -113,7 +158,7 @@ async fn attempts_are_told_in_parts_the_newest_first(db: Database) {
 async fn old_attempts_are_forgotten(db: Database) {
     let (user, log) = (person(&db, "ada@example.org").await, SqlSignIns::new(db.clone()));
     for second in 0..5 {
-        log.failed(failure(Some(user), START + Duration::from_secs(second))).await.unwrap();
+        log.failed(failure(Some(user), START + Duration::from_secs(second)), audit).await.unwrap();
     }
 
     let forgotten = log.sweep(START + Duration::from_secs(3)).await.unwrap();
@@ -126,7 +171,7 @@ async fn old_attempts_are_forgotten(db: Database) {
 async fn attempts_go_with_their_account(db: Database) {
     let user = person(&db, "ada@example.org").await;
     begin(&db, user).await;
-    SqlSignIns::new(db.clone()).failed(failure(Some(user), START)).await.unwrap();
+    SqlSignIns::new(db.clone()).failed(failure(Some(user), START), audit).await.unwrap();
 
     remove(&db, user).await;
 

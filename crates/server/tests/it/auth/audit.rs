@@ -77,6 +77,8 @@ async fn every_entry_tells_who_from_where_with_what_and_in_which_request(databas
     let (_, disabled) = send(&ada, "/auth/mfa/disable", &json!({ "password": PASSWORD })).await;
     let out = json!({ "refreshToken": spent(&ada) });
     let (_, signed_out) = send(&stranger, "/auth/logout", &out).await;
+    let wrong = json!({ "email": "ada@example.org", "password": "not her passphrase" });
+    let (_, failed) = send(&stranger, "/auth/login/local", &wrong).await;
 
     assert_eq!(enabled.status, 200, "{}", enabled.text());
     let mut told = entries(&app).await;
@@ -91,6 +93,7 @@ async fn every_entry_tells_who_from_where_with_what_and_in_which_request(databas
         ("session.ended", &verified),
         ("factor.disabled", &disabled),
         ("session.ended", &signed_out),
+        ("sign_in.failed", &failed),
     ];
     assert_eq!(told, expected.map(|(action, request)| (action, request.as_str())));
     for entry in entries(&app).await {
