@@ -82,11 +82,11 @@ impl MailedLinks {
     pub(crate) async fn request(&self, link: &Link, email: &str) -> Result<(), MailedError> {
         self.configured()?;
         // No account has such an address, so how soon that is said tells nothing.
-        let Ok(email) = email::read(email) else { return Ok(()) };
-        if !self.counted(link.purpose.name(), &email, LETTERS).await? {
+        let Some(email) = email::sought(email) else { return Ok(()) };
+        if !self.counted(link.purpose.name(), email, LETTERS).await? {
             return Ok(());
         }
-        let found = self.0.accounts.by_email(&fold_email(&email)).await?;
+        let found = self.0.accounts.by_email(&fold_email(email)).await?;
         match found.filter(link.is_for) {
             Some(Credentials { account, .. }) => self.send(link, &account).await?,
             None => self.0.tokens.pretend(self.0.clock.now()).await?,
