@@ -8,7 +8,9 @@ use std::path::Path;
 /// in backticks.
 fn named(text: &str) -> BTreeSet<(&str, &str)> {
     let code = text.split('`').skip(1).step_by(2);
-    code.filter_map(|it| it.split_once("::")).filter(|(file, _)| file.ends_with(".rs")).collect()
+    code.filter_map(|it| it.split_once("::"))
+        .filter(|(file, _)| file.starts_with("crates/"))
+        .collect()
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use pia_identity::{CustomerType, RegistrationRules, Violation};
+use pia_identity::{CustomerType, Device, RegistrationRules, Violation};
 use pia_kernel::{Secret, Unavailable, UserId};
 
 /// What a person filled in to make an account, as they typed it.
@@ -67,6 +67,8 @@ pub struct NewPassword {
     pub token: Secret<String>,
     /// The password, as it was typed.
     pub password: Secret<String>,
+    /// Where they do.
+    pub device: Device,
 }
 
 /// What came of choosing another password.

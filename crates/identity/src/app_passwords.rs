@@ -9,7 +9,9 @@ use pia_kernel::{
 
 use crate::access_tokens::Claim;
 use crate::app_password_codes;
-use crate::factor_proofs::{FactorPorts, FactorProofs, FactorSettings, FreshProof, ProofError};
+use crate::factor_proofs::{
+    FactorPorts, FactorProofs, FactorSettings, FreshProof, ProofError, used_up,
+};
 use crate::owner_proofs::OwnerError;
 use crate::ports::{
     AppPasswordEntry, AppPasswordStore, Evidence, FactorState, Kept, NewAppPassword,
@@ -106,7 +108,7 @@ impl AppPasswords {
             created_at: self.proofs.clock.now(),
             used_at: None,
         };
-        let keep = |evidence| self.keep(claim.user, &entry, &password, evidence);
+        let keep = |evidence| self.keep(claim, &entry, &password, evidence);
         match self.proofs.owner(claim, (&account, factor.as_ref()), proof, keep).await? {
             Kept::Full => Err(CreateAppPasswordError::Full { limit: MOST }),
             Kept::Gone => Err(CreateAppPasswordError::Gone),
@@ -116,7 +118,7 @@ impl AppPasswords {
 
     async fn keep(
         &self,
-        user: UserId,
+        by: Claim,
         entry: &AppPasswordEntry,
         password: &Secret<String>,
         evidence: Evidence,
@@ -124,8 +126,8 @@ impl AppPasswords {
         // What was made a moment ago is one.
         let hash = app_password_codes::hash(password).ok_or(ProofError::Wrong)?;
         let (name, at) = (entry.name.clone(), entry.created_at);
-        let new = NewAppPassword { id: entry.id, user, name, hash, at };
-        let effects = added(user, at, &entry.name, evidence);
+        let new = NewAppPassword { id: entry.id, by, name, hash, at };
+        let effects = added(by.user, at, &entry.name, evidence);
         match self.store.add(new, MOST, evidence, effects).await? {
             Kept::Stale => Err(ProofError::Wrong),
             kept => Ok(kept),
@@ -168,10 +170,7 @@ fn read_name(given: Option<&str>) -> Result<String, Violation> {
 fn added(user: UserId, at: Timestamp, name: &str, evidence: Evidence) -> Effects {
     let letter = Letter::new("app-password-added").with("name", name).to_user(at, user);
     let added = Effects::audit(at, user, "app_password.added").and_mail(letter);
-    match evidence {
-        Evidence::RecoveryCode(_) => Effects::audit(at, user, "recovery_code.used").and(added),
-        Evidence::Password | Evidence::SignIn | Evidence::Code(_) => added,
-    }
+    used_up(evidence, user, at).and(added)
 }
 
 fn removed(user: UserId, at: Timestamp, name: &str) -> Effects {

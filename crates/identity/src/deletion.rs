@@ -108,10 +108,8 @@ impl AccountDeletion {
         if account.provider != LOCAL {
             return Ok(());
         }
-        let Some(password) = password else {
-            let fault = Violation::new("password", "required", "The password is required.");
-            return Err(DeleteError::Invalid(vec![fault]));
-        };
+        // Clients show one message for what is missing and what is wrong.
+        let Some(password) = password else { return Err(DeleteError::WrongPassword) };
         let judge = self.proofs.password(account, password);
         match self.proofs.counted(account.user, judge).await {
             Ok(_) => Ok(()),

@@ -3,11 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use pia_kernel::{Clock, Effects, Letter, Live, Secret, Timestamp, Unavailable, UserId};
+use pia_kernel::{Clock, Effects, Live, Secret, Timestamp, Unavailable, UserId};
 use ring::digest;
 
 use crate::factor_proofs::{FactorAnswer, FactorPorts, FactorProofs, FactorSettings, ProofError};
 use crate::ports::{ChallengeStore, FactorState, NewChallenge, Redeemed, Redemption, TokenHash};
+use crate::recovery_codes;
 use crate::refresh_tokens;
 
 /// Longer texts are no tokens of ours; those have 43 letters.
@@ -128,12 +129,9 @@ impl FactorChallenges {
     }
 }
 
-/// The owner of a recovery code is told of its use, since whoever finds such a
-/// code needs no authenticator.
 fn redeemed(user: UserId, at: Timestamp, codes_left: Option<u64>) -> Effects {
-    let Some(left) = codes_left else { return Effects::default() };
-    let letter = Letter::new("recovery-code-used").with("left", left.to_string());
-    Effects::audit(at, user, "recovery_code.used").and_mail(letter.to_user(at, user))
+    let used = |left| recovery_codes::used(user, at, Some(left));
+    codes_left.map(used).unwrap_or_default()
 }
 
 /// What is kept of a token. It needs no key, since it cannot be guessed.

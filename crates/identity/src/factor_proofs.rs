@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use pia_kernel::{Clock, Live, Secret, Unavailable, UserId};
+use pia_kernel::{Clock, Effects, Live, Secret, Timestamp, Unavailable, UserId};
 
 use crate::account::Account;
 use crate::password_rules;
@@ -96,6 +96,14 @@ pub(crate) enum ProofError {
     /// Something that is needed did not answer.
     #[error(transparent)]
     Unavailable(#[from] Unavailable),
+}
+
+/// What is written of evidence for a change that is used up by it.
+pub(crate) fn used_up(evidence: Evidence, user: UserId, at: Timestamp) -> Effects {
+    match evidence {
+        Evidence::RecoveryCode(_) => recovery_codes::used(user, at, None),
+        Evidence::Password | Evidence::SignIn | Evidence::Code(_) => Effects::default(),
+    }
 }
 
 /// Judges proofs, and counts those that are wrong.

@@ -38,8 +38,9 @@ pub enum FirstAdminError {
     /// There is an account with this address, which is not made an
     /// administrator's by somebody who need not be its owner.
     #[error(
-        "there is an account with this address; `pia-server admin grant`, called where the server \
-         runs, makes its owner an administrator"
+        "there is an account with this address; if it is your own, `pia-server admin grant`, \
+         called where the server runs, makes you an administrator, but whoever registered it \
+         first would be one too: choose another address if in doubt"
     )]
     EmailTaken,
     /// The licence has no seat left.

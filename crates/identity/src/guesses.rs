@@ -72,6 +72,16 @@ impl Guesses {
         tell(self.ledger.clear(&bucket.0).await);
     }
 
+    /// Whoever it was has shown in another way that the account is theirs:
+    /// what strangers guessed, and they themselves where they are, is
+    /// forgotten. That it fails fails nothing else.
+    pub(crate) async fn forgive(&self, email: &str, device: &Device) {
+        tell(self.ledger.clear(&Bucket::of(email, None).0).await);
+        if let Some(network) = device.network() {
+            tell(self.ledger.clear(&Bucket::of(email, Some(network)).0).await);
+        }
+    }
+
     /// Nobody judged the guess.
     pub(crate) async fn unjudged(&self, bucket: &Bucket) {
         tell(self.ledger.give_back(&bucket.0, self.rules).await);

@@ -8,9 +8,11 @@ use pia_kernel::{Clock, Effects, Letter, Live, PasskeyId, Secret, Timestamp, Una
 use crate::access_tokens::Claim;
 use crate::account::Account;
 use crate::asked_passkey::{AskedPasskey, asked, known};
-use crate::factor_proofs::{FactorPorts, FactorProofs, FactorSettings, FreshProof, ProofError};
+use crate::factor_proofs::{
+    FactorPorts, FactorProofs, FactorSettings, FreshProof, ProofError, used_up,
+};
 use crate::ports::{
-    Added, CeremonyError, Evidence, Factor, FactorChange, FactorState, Leave, NewPasskey,
+    Added, CeremonyError, Factor, FactorChange, FactorState, Leave, NewPasskey,
     NewPasskeyChallenge, PasskeyCeremony, PasskeyChallenges, PasskeyEntry, PasskeyStore,
 };
 use crate::standings::Standings;
@@ -237,12 +239,7 @@ impl Passkeys {
                 (FreshProof::Factor(it), Some(on)) => self.proofs.answer(user, &on, &it).await?,
                 (FreshProof::Factor(_), None) => return Err(ProofError::Wrong),
             };
-            let at = self.proofs.clock.now();
-            let effects = if matches!(evidence, Evidence::RecoveryCode(_)) {
-                Effects::audit(at, user, "recovery_code.used")
-            } else {
-                Effects::default()
-            };
+            let effects = used_up(evidence, user, self.proofs.clock.now());
             let leave = Leave::Evidence(evidence);
             let opened =
                 self.ports.challenges.open_registration(user, leave, challenge, effects).await?;

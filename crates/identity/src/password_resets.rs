@@ -7,17 +7,21 @@ use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use pia_kernel::{Effects, Letter, Live, Secret, Timestamp, Unavailable, UserId};
 
 use crate::account::Account;
+use crate::device::Device;
 use crate::email::fold_email;
+use crate::guesses::Guesses;
 use crate::mailed_links::{self, Link, MailedError, MailedLinks, MailedPorts};
 use crate::password_rules;
-use crate::ports::{MailedPurpose, PasswordHasher, PasswordReset, PasswordStore};
+use crate::ports::{
+    GuessLedger, GuessRules, MailedPurpose, PasswordHasher, PasswordReset, PasswordStore,
+};
 use crate::registration::RegistrationRules;
 use crate::standings::Standings;
 use crate::violation::Violation;
 
 /// Who is vouched for elsewhere has no password to reset: to give them one
 /// would open a second way into their account.
-const LINK: Link = Link {
+pub(crate) const LINK: Link = Link {
     purpose: MailedPurpose::PasswordReset,
     lifetime: Duration::from_hours(1),
     letter: "password-reset",
@@ -73,13 +77,21 @@ impl PasswordPorts {
 pub struct PasswordResets {
     links: MailedLinks,
     passwords: PasswordPorts,
+    guesses: Guesses,
     standings: Standings,
 }
 
 impl PasswordResets {
     /// Resets by letter; `standings` is told of sessions that end.
-    pub fn new(links: MailedPorts, passwords: PasswordPorts, standings: Standings) -> Self {
-        Self { links: MailedLinks(links), passwords, standings }
+    pub fn new(
+        links: MailedPorts,
+        passwords: PasswordPorts,
+        guesses: Arc<dyn GuessLedger>,
+        standings: Standings,
+    ) -> Self {
+        let (rules, clock) = (GuessRules::default(), Arc::clone(&links.clock));
+        let guesses = Guesses { ledger: guesses, rules, clock };
+        Self { links: MailedLinks(links), passwords, guesses, standings }
     }
 
     /// Whether anybody could get a letter at all.
@@ -94,7 +106,7 @@ impl PasswordResets {
     }
 
     /// Puts another password in the place of the forgotten one, and ends every
-    /// session of its owner.
+    /// session of its owner. Guesses at the old one slow nobody down any more.
     ///
     /// The token is looked at before the password, so that what is wrong with
     /// that is told to nobody else, and spent only with a password that is
@@ -104,6 +116,7 @@ impl PasswordResets {
         email: &str,
         token: &Secret<String>,
         new_password: Secret<String>,
+        device: &Device,
     ) -> Result<(), ResetError> {
         let token = mailed_links::shown(token).ok_or(ResetError::InvalidToken)?;
         let MailedPorts { accounts, tokens, clock, .. } = &self.links.0;
@@ -121,7 +134,11 @@ impl PasswordResets {
         let reset = PasswordReset { user, token, password_hash, at, effects, if_ended: ended };
         let good = self.passwords.store.reset(reset).await?;
         self.standings.forget_user(user);
-        if good { Ok(()) } else { Err(ResetError::InvalidToken) }
+        if !good {
+            return Err(ResetError::InvalidToken);
+        }
+        self.guesses.forgive(&account.email, device).await;
+        Ok(())
     }
 }
 

@@ -1,6 +1,6 @@
 //! Recovery codes: what comes in the place of an authenticator that is lost.
 
-use pia_kernel::{Secret, Unavailable, UserId};
+use pia_kernel::{Effects, Letter, Secret, Timestamp, Unavailable, UserId};
 use ring::hmac;
 use ring::rand::{SecureRandom, SystemRandom};
 
@@ -10,8 +10,8 @@ use crate::ports::RecoveryHash;
 pub(crate) const COUNT: usize = 10;
 /// Crockford's base 32, which has no letters that look like digits.
 const LETTERS: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
-/// A hundred bits: nobody finds one that hashes like one of ours.
-const LENGTH: usize = 20;
+/// 125 bits: nobody finds one that hashes like one of ours.
+const LENGTH: usize = 25;
 const GROUP: usize = 5;
 /// Longer texts are no codes, however they are written.
 const MOST_BYTES: usize = 64;
@@ -46,6 +46,17 @@ pub(crate) fn hash(user: UserId, typed: &Secret<String>) -> Option<RecoveryHash>
     Some(RecoveryHash(hash))
 }
 
+/// That a code was used. Its owner is told, and of how many are left where
+/// that is known, since whoever finds such a code needs no authenticator.
+pub(crate) fn used(user: UserId, at: Timestamp, left: Option<u64>) -> Effects {
+    let letter = Letter::new("recovery-code-used");
+    let letter = match left {
+        Some(left) => letter.with("left", left.to_string()),
+        None => letter,
+    };
+    Effects::audit(at, user, "recovery_code.used").and_mail(letter.to_user(at, user))
+}
+
 fn read(typed: &str) -> Option<[u8; LENGTH]> {
     if typed.len() > MOST_BYTES {
         return None;
@@ -73,28 +84,28 @@ mod tests {
     }
 
     #[test]
-    fn ten_codes_are_shown_in_four_groups_of_five_and_no_two_are_the_same() {
+    fn ten_codes_are_shown_in_five_groups_of_five_and_no_two_are_the_same() {
         let codes = fresh().unwrap();
 
         let texts: HashSet<&String> = codes.iter().map(Secret::expose).collect();
         assert_eq!(texts.len(), 10);
         for text in texts {
             let groups: Vec<&str> = text.split('-').collect();
-            assert!(groups.len() == 4 && groups.iter().all(|it| it.len() == 5), "{text}");
+            assert!(groups.len() == 5 && groups.iter().all(|it| it.len() == 5), "{text}");
         }
     }
 
     #[test]
     fn a_code_is_known_however_it_is_typed() {
         let user = UserId::generate();
-        let known = hashed(user, "K3V90-0QXZ7-1BCDE-FGHJK");
+        let known = hashed(user, "K3V90-0QXZ7-1BCDE-FGHJK-MNPQR");
 
         assert!(known.is_some());
         for typed in [
-            "k3v90-0qxz7-1bcde-fghjk",
-            " K3V900QXZ71BCDEFGHJK\n",
-            "K3V9O oQXZ7 lBCDE FGHJK",
-            "K3V90-0QXZ7-IBCDE-FGHJK",
+            "k3v90-0qxz7-1bcde-fghjk-mnpqr",
+            " K3V900QXZ71BCDEFGHJKMNPQR\n",
+            "K3V9O oQXZ7 lBCDE FGHJK-MNPQR",
+            "K3V90-0QXZ7-IBCDE-FGHJK-MNPQR",
         ] {
             assert_eq!(hashed(user, typed), known, "{typed}");
         }
@@ -102,7 +113,7 @@ mod tests {
 
     #[test]
     fn a_code_of_another_is_kept_differently() {
-        let code = "K3V90-0QXZ7-1BCDE-FGHJK";
+        let code = "K3V90-0QXZ7-1BCDE-FGHJK-MNPQR";
 
         assert_ne!(hashed(UserId::generate(), code), hashed(UserId::generate(), code));
     }
@@ -114,10 +125,10 @@ mod tests {
         for typed in [
             "",
             "K3V90",
-            "K3V90-0QXZ7-1BCDE-FGHJKM",
-            "K3V90-0QXZ7-1BCDE-FGHJU",
-            "K3V90-0QXZ7-1BCDE-FGH\u{0}K",
-            "K3V90-0QXZ7-1BCDE-FGHJÄ",
+            "K3V90-0QXZ7-1BCDE-FGHJK-MNPQRS",
+            "K3V90-0QXZ7-1BCDE-FGHJK-MNPQU",
+            "K3V90-0QXZ7-1BCDE-FGHJK-MNP\u{0}R",
+            "K3V90-0QXZ7-1BCDE-FGHJK-MNPQÄ",
             &" ".repeat(100),
         ] {
             assert_eq!(hashed(user, typed), None, "{typed}");

@@ -531,6 +531,7 @@ mod tests {
     async fn where_addresses_are_verified_a_taken_one_is_told_to_its_owner_alone() {
         let (fresh, taken) = (Post::open(), Post::open());
         let owner = taken.person("ADA@example.org", Some("kept"));
+        taken.prove(owner);
         let register = async |post: &Arc<Post>, outcome| {
             let rules = RegistrationRules::default();
             registration_with(storing(outcome), rules, post.verification(true))

@@ -10,6 +10,7 @@ use crate::access_tokens::Claim;
 use crate::account::Account;
 use crate::factor_proofs::{
     FactorAnswer, FactorPorts, FactorProofs, FactorSettings, FreshProof, PURPOSE, ProofError,
+    used_up,
 };
 use crate::owner_proofs::OwnerError;
 use crate::ports::{Evidence, Factor, FactorChange, FactorState, RecoveryHash};
@@ -147,11 +148,10 @@ impl SecondFactors {
         let factor = begun.ok_or(ConfirmError::NotBegun)?;
         let answer = FactorAnswer::Code(code);
         let judge = self.proofs.answer(claim.user, &factor, &answer);
-        let Evidence::Code(step) = self.proofs.counted(claim.user, judge).await? else {
-            return Err(ConfirmError::WrongCode);
-        };
+        let evidence = self.proofs.counted(claim.user, judge).await?;
+        let Evidence::Code(step) = evidence else { return Err(ConfirmError::WrongCode) };
         let (codes, hashes) = fresh_codes(claim.user)?;
-        let change = self.change(claim, &["factor.enabled"], "factor-enabled");
+        let change = self.change(claim, evidence, "factor.enabled", "factor-enabled");
         let enabled = ports.factors.enable(change, &factor.sealed, step, &hashes).await?;
         self.standings.forget_user(claim.user);
         if enabled { Ok(codes) } else { Err(ConfirmError::NotBegun) }
@@ -162,8 +162,7 @@ impl SecondFactors {
         let (account, factor) = self.of(claim.user).await?;
         let judge = async {
             let evidence = self.proofs.proof(&account, &factor, proof).await?;
-            let change =
-                self.change(claim, &actions(evidence, "factor.disabled"), "factor-disabled");
+            let change = self.change(claim, evidence, "factor.disabled", "factor-disabled");
             spent(self.proofs.ports.factors.disable(change, evidence).await?)
         };
         let disabled = self.proofs.counted(claim.user, judge).await;
@@ -181,8 +180,8 @@ impl SecondFactors {
         let (codes, hashes) = fresh_codes(claim.user)?;
         let judge = async {
             let evidence = self.proofs.proof(&account, &factor, proof).await?;
-            let actions = actions(evidence, "recovery_codes.regenerated");
-            let change = self.change(claim, &actions, "recovery-codes-regenerated");
+            let (action, letter) = ("recovery_codes.regenerated", "recovery-codes-regenerated");
+            let change = self.change(claim, evidence, action, letter);
             spent(self.proofs.ports.factors.replace_codes(change, evidence, &hashes).await?)
         };
         let replaced = self.proofs.counted(claim.user, judge).await;
@@ -207,11 +206,17 @@ impl SecondFactors {
         Ok((account, factor.ok_or(FactorChangeError::NotOn)?))
     }
 
-    fn change(&self, claim: Claim, actions: &[&'static str], letter: &'static str) -> FactorChange {
+    fn change(
+        &self,
+        claim: Claim,
+        evidence: Evidence,
+        action: &'static str,
+        letter: &'static str,
+    ) -> FactorChange {
         let (Claim { user, session }, at) = (claim, self.proofs.clock.now());
-        let entries = actions.iter().map(|it| Effects::audit(at, user, it));
         let letter = Letter::new(letter).to_user(at, user);
-        let effects = entries.fold(Effects::default(), Effects::and).and_mail(letter);
+        let changed = Effects::audit(at, user, action).and_mail(letter);
+        let effects = used_up(evidence, user, at).and(changed);
         FactorChange { user, session, at, effects, if_ended: ended }
     }
 }
@@ -220,14 +225,6 @@ fn fresh_codes(user: UserId) -> Result<(RecoveryCodes, Vec<RecoveryHash>), Unava
     let codes = recovery_codes::fresh()?;
     let hashes = codes.iter().filter_map(|it| recovery_codes::hash(user, it)).collect();
     Ok((RecoveryCodes(codes), hashes))
-}
-
-/// What a change is called, and what it was proved with if that is used up.
-fn actions(evidence: Evidence, change: &'static str) -> Vec<&'static str> {
-    match evidence {
-        Evidence::Password | Evidence::SignIn | Evidence::Code(_) => vec![change],
-        Evidence::RecoveryCode(_) => vec!["recovery_code.used", change],
-    }
 }
 
 fn spent(good: bool) -> Result<(), ProofError> {

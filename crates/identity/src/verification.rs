@@ -7,11 +7,12 @@ use pia_kernel::{Effects, Letter, Live, Mail, Secret, Unavailable, UserId};
 use crate::account::{Account, AccountRules};
 use crate::email::fold_email;
 use crate::mailed_links::{self, Link, MailedError, MailedLinks, MailedPorts};
+use crate::password_resets::LINK as RESET;
 use crate::ports::{MailedPurpose, NewMailedToken, Quota};
 use crate::standings::Standings;
 
 /// How often the owner of an address is told that somebody registers it.
-const TOLD: Quota = Quota { burst: 1, window: Duration::from_hours(1) };
+const TOLD: Quota = Quota { burst: 3, window: Duration::from_hours(1) };
 
 const LINK: Link = Link {
     purpose: MailedPurpose::Verification,
@@ -115,6 +116,10 @@ impl Verification {
 
     /// Tells the owner of an address that somebody has registered it anew.
     ///
+    /// As long as nobody has shown that the address is theirs, whoever reads
+    /// the letter may be the one who registers now, and the account somebody
+    /// else's: they are sent a link to choose a password instead.
+    ///
     /// Done too for the newcomer whose it has just become, and then in vain:
     /// otherwise the time would tell the two apart.
     pub(crate) async fn tell_owner(
@@ -125,13 +130,20 @@ impl Verification {
         let MailedPorts { accounts, tokens, clock, .. } = &self.links.0;
         let may = self.links.counted("address-taken", email, TOLD).await?;
         let owner = accounts.by_email(&fold_email(email)).await?;
-        let owner = owner.map(|it| it.account.user).filter(|it| may && *it != newcomer);
+        let owner = owner.filter(|it| may && it.account.user != newcomer);
         let at = clock.now();
         match owner {
-            Some(owner) => {
+            Some(found) => {
+                let owner = found.account.user;
                 let told = Effects::about(at, owner, "registration.address_taken");
-                let letter = Letter::new("address-taken").to_user(at, owner);
-                tokens.put(owner, None, told.and_mail(letter)).await
+                let unproved = found.account.email_verified_at.is_none();
+                let (token, letter) = if unproved && (RESET.is_for)(&found) {
+                    let (token, letter) = self.links.letter(&RESET, &found.account)?;
+                    (Some(token), letter)
+                } else {
+                    (None, Letter::new("address-taken").to_user(at, owner))
+                };
+                tokens.put(owner, token, told.and_mail(letter)).await
             }
             None => tokens.pretend(at).await,
         }

@@ -37,7 +37,7 @@ impl SqlAppPasswords {
         in_tx!(self.db, async |conn| -> Result<Kept, DbError> {
             // Under the account's lock, so that of many at once each counts
             // the others.
-            if !conn.lock_account(new.user).await? {
+            if !conn.lock_session(new.by, new.at).await? {
                 return Ok(Kept::Gone);
             }
             let theirs = app_passwords::table.filter(app_passwords::user_id.eq(row.user_id));
@@ -47,7 +47,7 @@ impl SqlAppPasswords {
             let good = match evidence {
                 Evidence::Password | Evidence::SignIn => true,
                 Evidence::Code(_) | Evidence::RecoveryCode(_) => {
-                    conn.spend(new.user, evidence).await?
+                    conn.spend(new.by.user, evidence).await?
                 }
             };
             if !good {
@@ -167,7 +167,7 @@ impl From<&NewAppPassword> for NewRow {
     fn from(new: &NewAppPassword) -> Self {
         Self {
             id: DbUid(new.id.0),
-            user_id: DbUid(new.user.0),
+            user_id: DbUid(new.by.user.0),
             name: new.name.clone(),
             hash: new.hash.0.to_vec(),
             created_at: DbInstant(new.at),

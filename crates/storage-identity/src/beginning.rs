@@ -49,10 +49,17 @@ pub(crate) async fn begin(
             conn.write_effects(db, &(others.if_new_device)(new.user, new.at)).await?;
         }
 
+        // Those of app passwords make room first, so that a program that signs
+        // in again and again does not end the sessions of its owner.
         let live = sessions::user_id.eq(user).and(sessions::expires_at.gt(at));
         let surplus: Vec<DbUid> = sessions::table
             .filter(live)
-            .order((sessions::began_at.desc(), sessions::id.desc()))
+            .order((
+                sessions::id.eq(session).desc(),
+                sessions::app_password_id.is_null().desc(),
+                sessions::began_at.desc(),
+                sessions::id.desc(),
+            ))
             .offset(most)
             .select(sessions::id)
             .load(conn)

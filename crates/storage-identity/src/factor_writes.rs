@@ -1,17 +1,27 @@
 //! What several changes of second factors have in common.
 
+use diesel::dsl::exists;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use pia_identity::{Claim, EndEffects, Evidence, FactorChange, RecoveryHash};
 use pia_kernel::{Timestamp, UserId};
 use pia_storage::schema::{accounts, recovery_codes, sessions, totp_factors};
-use pia_storage::{AsyncPostgres, AsyncSqlite, Database, DbError, DbUid, WriteEffects};
+use pia_storage::{AsyncPostgres, AsyncSqlite, Database, DbError, DbInstant, DbUid, WriteEffects};
 
 /// A connection that can write them. Call each inside a transaction.
 pub(crate) trait FactorWrites {
     /// Locks an account until the commit, so that what follows is serial for
     /// it. Answers whether it is there and active.
     fn lock_account(&mut self, user: UserId) -> impl Future<Output = QueryResult<bool>> + Send;
+
+    /// Locks the account of whoever asks until the commit. Answers whether it
+    /// is there and active, and the session that asks is not over: who lost it
+    /// since it was looked at changes nothing any more.
+    fn lock_session(
+        &mut self,
+        claim: Claim,
+        at: Timestamp,
+    ) -> impl Future<Output = QueryResult<bool>> + Send;
 
     /// Spends evidence, if the account's factor is on. Answers whether it was
     /// good.
@@ -55,6 +65,16 @@ macro_rules! factor_writes {
                 let account = accounts::table.find(DbUid(user.0)).filter(active);
                 let lock = diesel::update(account).set(accounts::provider.eq(accounts::provider));
                 Ok(lock.execute(self).await? == 1)
+            }
+
+            async fn lock_session(&mut self, claim: Claim, at: Timestamp) -> QueryResult<bool> {
+                if !self.lock_account(claim.user).await? {
+                    return Ok(false);
+                }
+                let of_user = sessions::user_id.eq(DbUid(claim.user.0));
+                let live = of_user.and(sessions::expires_at.gt(DbInstant(at)));
+                let session = sessions::table.find(DbUid(claim.session.0)).filter(live);
+                diesel::select(exists(session)).get_result(self).await
             }
 
             async fn spend(&mut self, user: UserId, evidence: Evidence) -> QueryResult<bool> {

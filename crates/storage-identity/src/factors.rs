@@ -67,7 +67,7 @@ impl SqlFactors {
     ) -> Result<bool, DbError> {
         use totp_factors::{enabled_at, last_step, secret};
         in_tx!(self.db, async |conn| -> Result<bool, DbError> {
-            if !conn.lock_account(change.user).await? {
+            if !conn.lock_session(change.claim(), change.at).await? {
                 return Ok(false);
             }
             let begun = secret.eq(sealed).and(enabled_at.is_null());
@@ -84,7 +84,9 @@ impl SqlFactors {
 
     async fn take_off(&self, change: &FactorChange, evidence: Evidence) -> Result<bool, DbError> {
         in_tx!(self.db, async |conn| -> Result<bool, DbError> {
-            if !conn.lock_account(change.user).await? || !conn.spend(change.user, evidence).await? {
+            if !conn.lock_session(change.claim(), change.at).await?
+                || !conn.spend(change.user, evidence).await?
+            {
                 return Ok(false);
             }
             let user = DbUid(change.user.0);
@@ -104,7 +106,9 @@ impl SqlFactors {
         codes: &[RecoveryHash],
     ) -> Result<bool, DbError> {
         in_tx!(self.db, async |conn| -> Result<bool, DbError> {
-            if !conn.lock_account(change.user).await? || !conn.spend(change.user, evidence).await? {
+            if !conn.lock_session(change.claim(), change.at).await?
+                || !conn.spend(change.user, evidence).await?
+            {
                 return Ok(false);
             }
             conn.replace_recovery_codes(change.user, codes).await?;

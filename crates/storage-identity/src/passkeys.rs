@@ -8,7 +8,7 @@ use pia_identity::{
     Added, FactorChange, NewPasskey, PasskeyEntry, PasskeyStore, PasskeyUse, StoredPasskey, Used,
 };
 use pia_kernel::{PasskeyId, Unavailable, UserId};
-use pia_storage::schema::{accounts, passkeys, sessions};
+use pia_storage::schema::{accounts, passkeys};
 use pia_storage::{Database, DbError, DbInstant, DbUid, WriteEffects, in_tx, on_conn};
 
 use crate::factor_writes::FactorWrites;
@@ -44,13 +44,9 @@ impl SqlPasskeys {
             counter: new.credential.counter.into(),
             created_at: at,
         };
-        let session = sessions::table.find(DbUid(change.session.0));
-        let live = session.filter(sessions::user_id.eq(user).and(sessions::expires_at.gt(at)));
         let most = i64::try_from(most).unwrap_or(i64::MAX);
         in_tx!(self.db, async |conn| -> Result<Added, DbError> {
-            if !conn.lock_account(change.user).await?
-                || !diesel::select(exists(live)).get_result::<bool>(conn).await?
-            {
+            if !conn.lock_session(change.claim(), change.at).await? {
                 return Ok(Added::SessionOver);
             }
             let own = passkeys::table.filter(passkeys::user_id.eq(user));
@@ -93,13 +89,9 @@ impl SqlPasskeys {
     }
 
     async fn take_off(&self, change: &FactorChange, id: PasskeyId) -> Result<bool, DbError> {
-        let (user, at) = (DbUid(change.user.0), DbInstant(change.at));
-        let session = sessions::table.find(DbUid(change.session.0));
-        let live = session.filter(sessions::user_id.eq(user).and(sessions::expires_at.gt(at)));
+        let user = DbUid(change.user.0);
         in_tx!(self.db, async |conn| -> Result<bool, DbError> {
-            if !conn.lock_account(change.user).await?
-                || !diesel::select(exists(live)).get_result::<bool>(conn).await?
-            {
+            if !conn.lock_session(change.claim(), change.at).await? {
                 return Ok(false);
             }
             let own = passkeys::table.find(DbUid(id.0)).filter(passkeys::user_id.eq(user));

@@ -4,22 +4,30 @@ use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use pia_identity::MailedPurpose;
 use pia_kernel::{Timestamp, UserId};
-use pia_storage::schema::{accounts, factor_challenges, mailed_tokens};
+use pia_storage::schema::{
+    accounts, factor_challenges, mailed_tokens, passkey_challenges, passkeys, recovery_codes,
+    totp_factors,
+};
 use pia_storage::{AsyncPostgres, AsyncSqlite, DbInstant, DbUid};
 
 /// A connection that can write them. Call each inside a transaction, under
 /// the account's lock.
 pub(crate) trait PasswordWrites {
     /// Notes that the address is its owner's, unless that was known before.
+    /// Answers whether it is known by this.
     fn verify_address(
         &mut self,
         user: UserId,
         at: Timestamp,
-    ) -> impl Future<Output = QueryResult<()>> + Send;
+    ) -> impl Future<Output = QueryResult<bool>> + Send;
 
     /// Forgets what was begun with the password before: sign-ins that wait for
-    /// a second factor, and resets.
+    /// a second factor, authenticators that were shown a secret or a challenge,
+    /// and resets.
     fn forget_unfinished(&mut self, user: UserId) -> impl Future<Output = QueryResult<()>> + Send;
+
+    /// Forgets every second factor and passkey.
+    fn forget_factors(&mut self, user: UserId) -> impl Future<Output = QueryResult<()>> + Send;
 }
 
 /// A function generic over connections would have to name the type of every
@@ -27,12 +35,11 @@ pub(crate) trait PasswordWrites {
 macro_rules! password_writes {
     ($($conn:ty),*) => {$(
         impl PasswordWrites for $conn {
-            async fn verify_address(&mut self, user: UserId, at: Timestamp) -> QueryResult<()> {
+            async fn verify_address(&mut self, user: UserId, at: Timestamp) -> QueryResult<bool> {
                 let unknown = accounts::email_verified_at.is_null();
                 let account = accounts::table.find(DbUid(user.0)).filter(unknown);
                 let verified = accounts::email_verified_at.eq(DbInstant(at));
-                diesel::update(account).set(verified).execute(self).await?;
-                Ok(())
+                Ok(diesel::update(account).set(verified).execute(self).await? == 1)
             }
 
             async fn forget_unfinished(&mut self, user: UserId) -> QueryResult<()> {
@@ -43,6 +50,22 @@ macro_rules! password_writes {
                 diesel::delete(resets).execute(self).await?;
                 let waiting = factor_challenges::table.filter(factor_challenges::user_id.eq(user));
                 diesel::delete(waiting).execute(self).await?;
+                let asked = passkey_challenges::table;
+                let asked = asked.filter(passkey_challenges::user_id.eq(user));
+                diesel::delete(asked).execute(self).await?;
+                let begun = totp_factors::table.find(user);
+                let begun = begun.filter(totp_factors::enabled_at.is_null());
+                diesel::delete(begun).execute(self).await?;
+                Ok(())
+            }
+
+            async fn forget_factors(&mut self, user: UserId) -> QueryResult<()> {
+                let user = DbUid(user.0);
+                diesel::delete(totp_factors::table.find(user)).execute(self).await?;
+                let codes = recovery_codes::table.filter(recovery_codes::user_id.eq(user));
+                diesel::delete(codes).execute(self).await?;
+                let keys = passkeys::table.filter(passkeys::user_id.eq(user));
+                diesel::delete(keys).execute(self).await?;
                 Ok(())
             }
         }

@@ -5,7 +5,7 @@ use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use pia_identity::{MailedPurpose, PasswordChange, PasswordReset, PasswordStore};
 use pia_kernel::Unavailable;
-use pia_storage::schema::{accounts, app_passwords, mailed_tokens, passkey_challenges, sessions};
+use pia_storage::schema::{accounts, app_passwords, mailed_tokens, sessions};
 use pia_storage::{Database, DbError, DbInstant, DbUid, WriteEffects, in_tx};
 
 use crate::factor_writes::FactorWrites;
@@ -48,10 +48,12 @@ impl SqlPasswords {
                 return Ok(false);
             }
 
-            conn.verify_address(*user, *at).await?;
+            if conn.verify_address(*user, *at).await? {
+                // Nobody had shown before that the address is theirs, so what
+                // was put on the account may be somebody else's.
+                conn.forget_factors(*user).await?;
+            }
             conn.forget_unfinished(*user).await?;
-            let begun = passkey_challenges::table.filter(passkey_challenges::user_id.eq(whose));
-            diesel::delete(begun).execute(conn).await?;
             conn.write_effects(&self.db, effects).await?;
             let all = sessions::table.filter(sessions::user_id.eq(whose));
             for _ in 0..diesel::delete(all).execute(conn).await? {

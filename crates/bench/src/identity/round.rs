@@ -10,8 +10,9 @@ use crate::process;
 use crate::sign_ins::sign_ins;
 use crate::stats::count;
 
-/// More than are hashed at once, so that the hashing threads never wait.
-const CONNECTIONS: usize = 8;
+/// More than two cores hash at once, so that the hashing threads never wait,
+/// and fewer than the guesses at one account that go on without a delay.
+const CONNECTIONS: usize = 4;
 
 pub(super) struct Round<'a> {
     pub(super) plan: &'a Plan,

@@ -5,8 +5,9 @@ use std::sync::Arc;
 use actix_web::http::StatusCode;
 use actix_web::web::{Bytes, Data};
 use actix_web::{HttpRequest, HttpResponse, ResponseError as _};
+use pia_identity::Device;
 use pia_kernel::Secret;
-use pia_web::{ApiError, RawBody};
+use pia_web::{ApiError, FromDevice, RawBody};
 use serde::Deserialize;
 
 use super::form::{Control, FormView};
@@ -41,14 +42,15 @@ pub(crate) async fn show(reception: Data<Reception>, request: HttpRequest) -> Ht
 pub(crate) async fn submit(
     reception: Data<Reception>,
     request: HttpRequest,
+    FromDevice(device): FromDevice,
     body: Result<RawBody, ApiError>,
 ) -> HttpResponse {
-    answer(&reception, &request, body.map(RawBody::into_bytes)).await
+    answer(&reception, (&request, device), body.map(RawBody::into_bytes)).await
 }
 
 async fn answer(
     reception: &Reception,
-    request: &HttpRequest,
+    (request, device): (&HttpRequest, Device),
     body: Result<Bytes, ApiError>,
 ) -> HttpResponse {
     let frame = Visit::of(request).frame;
@@ -61,6 +63,7 @@ async fn answer(
         email: form.email.clone(),
         token: form.token.clone(),
         password: form.password.clone(),
+        device,
     };
     match reception.ask(frame.language, async move { desk.reset(new).await }).await {
         Ok(reset) => told(frame, reception, &form, reset),

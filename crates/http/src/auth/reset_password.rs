@@ -2,7 +2,7 @@
 
 use actix_web::web::{Data, Json};
 use pia_kernel::Secret;
-use pia_web::{ApiError, Body, FieldError};
+use pia_web::{ApiError, Body, FieldError, FromDevice};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
@@ -23,6 +23,7 @@ pub(crate) struct ResetPasswordRequest {
 
 pub(crate) async fn reset_password(
     api: Data<Api>,
+    FromDevice(device): FromDevice,
     Body(request): Body<ResetPasswordRequest>,
 ) -> Result<Json<Done>, ApiError> {
     let absent = request.absent();
@@ -32,7 +33,7 @@ pub(crate) async fn reset_password(
         return Err(ApiError::invalid(absent));
     };
     let resets = api.password_resets.clone();
-    let reset = async move { resets.reset(&email, &token, new).await };
+    let reset = async move { resets.reset(&email, &token, new, &device).await };
     api.runner.run(reset).await?;
     Ok(Json(Done::success()))
 }

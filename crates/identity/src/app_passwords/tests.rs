@@ -16,7 +16,7 @@ use crate::ports::{
 };
 use crate::recovery_codes;
 
-const CODE: &str = "K3V90-0QXZ7-1BCDE-FGHJK";
+const CODE: &str = "K3V90-0QXZ7-1BCDE-FGHJK-MNPQR";
 
 /// One user's app passwords, and their factors.
 struct Memory {
@@ -74,7 +74,7 @@ impl AppPasswordStore for Memory {
         _: EndEffects,
     ) -> Result<bool, Unavailable> {
         let mut kept = self.kept.lock().unwrap();
-        let Some(place) = kept.iter().position(|it| (it.user, it.id) == whose) else {
+        let Some(place) = kept.iter().position(|it| (it.by.user, it.id) == whose) else {
             return Ok(false);
         };
         let gone = kept.remove(place);
@@ -160,7 +160,7 @@ async fn without_a_proof_or_with_a_wrong_one_none_is_made() {
 
     let silent = world.create(None).await;
     let wrong = world.create(by_password("a guess")).await;
-    let invented = world.create(by_recovery_code("K3V90-0QXZ7-1BCDE-FGHJM")).await;
+    let invented = world.create(by_recovery_code("K3V90-0QXZ7-1BCDE-FGHJK-MNPQS")).await;
 
     assert!(matches!(silent, Err(CreateAppPasswordError::Owner(OwnerError::Missing))));
     for refused in [wrong, invented] {
@@ -181,6 +181,17 @@ async fn a_recovery_code_proves_it_once() {
     assert!(matches!(again, Err(CreateAppPasswordError::Owner(OwnerError::Wrong))));
     assert_eq!(world.factors.audited(), ["recovery_code.used", "app_password.added"]);
     assert_eq!(world.factors.wrong(), 1);
+}
+
+#[tokio::test]
+async fn the_owner_is_told_that_a_recovery_code_made_one() {
+    let world = world().with_factor();
+
+    world.create(by_recovery_code(CODE)).await.unwrap();
+
+    let used = Letter::new("recovery-code-used");
+    let added = Letter::new("app-password-added").with("name", "Desktop");
+    assert_eq!(world.factors.state.lock().unwrap().letters, [used, added]);
 }
 
 #[tokio::test]

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use pia_kernel::Timestamp;
+use pia_kernel::{Letter, Timestamp};
 use pia_testkit::ManualClock;
 use totp_rs::{Builder, Secret as TotpSecret};
 
@@ -13,7 +13,7 @@ use crate::ports::{Factor, SecretBox, Step};
 use crate::recovery_codes;
 
 const KEY: [u8; 20] = *b"12345678901234567890";
-const RECOVERY: &str = "K3V90-0QXZ7-1BCDE-FGHJK";
+const RECOVERY: &str = "K3V90-0QXZ7-1BCDE-FGHJK-MNPQR";
 
 struct World {
     kept: Arc<Factors>,
@@ -127,7 +127,7 @@ async fn a_code_that_was_used_or_an_older_one_is_wrong() {
 async fn a_recovery_code_meets_a_challenge_once_and_that_is_audited() {
     let world = world().await;
     let (first, second) = (world.token().await, world.token().await);
-    let answer = || FactorAnswer::RecoveryCode(secret("k3v90 0qxz7 1bcde fghjk"));
+    let answer = || FactorAnswer::RecoveryCode(secret("k3v90 0qxz7 1bcde fghjk mnpqr"));
 
     let met = world.meet(&first, answer()).await;
     let again = world.meet(&second, answer()).await;

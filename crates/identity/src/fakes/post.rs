@@ -61,6 +61,14 @@ impl Post {
         user
     }
 
+    /// They have shown that their address is theirs.
+    pub(crate) fn prove(&self, user: UserId) {
+        let mut state = self.state.lock().unwrap();
+        for person in state.people.iter_mut().filter(|it| it.account.user == user) {
+            person.account.email_verified_at = Some(Timestamp::UNIX_EPOCH);
+        }
+    }
+
     pub(crate) fn ports(self: &Arc<Self>) -> MailedPorts {
         MailedPorts {
             accounts: self.accounts(),

@@ -4,9 +4,10 @@ use pia_kernel::{Recipient, SessionId};
 use pia_testkit::ManualClock;
 
 use super::*;
+use crate::factor_proofs::FactorAnswer;
 use crate::fakes::{Factors, PASSWORD};
 use crate::ports::{
-    Ceremony, Credentials, MockAccountStore, MockPasskeyCeremony, MockPasskeyChallenges,
+    Ceremony, Credentials, Evidence, MockAccountStore, MockPasskeyCeremony, MockPasskeyChallenges,
     MockPasskeyStore, PasskeyCredential,
 };
 
@@ -130,10 +131,30 @@ async fn the_password_is_leave_to_add_a_passkey() {
 }
 
 #[tokio::test]
+async fn a_recovery_code_is_leave_to_add_a_passkey_and_its_owner_is_told() {
+    let kept = Arc::<Factors>::default();
+    kept.state.lock().unwrap().factor = Some(Factor { sealed: vec![], state: FactorState::On });
+    let mut world = World { factors: kept.ports(), ..world().with_passkeys(0) };
+    let claim = world.claim;
+    world.challenges.expect_open_registration().once().returning(move |_, leave, _, effects| {
+        assert!(matches!(leave, Leave::Evidence(Evidence::RecoveryCode(_))));
+        assert_eq!(effects.audit[0].action, "recovery_code.used");
+        let letter = Letter::new("recovery-code-used").to_user(NOW, claim.user);
+        assert_eq!(effects.mail, [letter]);
+        Ok(true)
+    });
+    let code = FactorAnswer::RecoveryCode(secret("K3V90-0QXZ7-1BCDE-FGHJK-MNPQR"));
+
+    let asked = world.build().ask(claim, Some(FreshProof::Factor(code))).await;
+
+    assert!(asked.is_ok());
+}
+
+#[tokio::test]
 async fn a_wrong_proof_or_one_that_is_used_up_is_none() {
     let (wrong, spent) = (world().with_passkeys(0), world().with_passkeys(0).opened(false));
     let nothing_on = world().with_passkeys(0);
-    let code = FreshProof::Factor(crate::factor_proofs::FactorAnswer::Code(secret("123456")));
+    let code = FreshProof::Factor(FactorAnswer::Code(secret("123456")));
 
     let claim = wrong.claim;
     for outcome in [

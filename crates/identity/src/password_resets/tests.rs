@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::fakes::{Post, claim};
+use crate::ports::MockGuessLedger;
 
 const ADA: &str = "ada+pia@example.org";
 const NEW: &str = "a perfectly fine passphrase";
@@ -10,20 +11,35 @@ fn secret(text: &str) -> Secret<String> {
     Secret::new(text.to_owned())
 }
 
+fn device() -> Device {
+    Device { address: "192.0.2.7".parse().ok(), ..Device::default() }
+}
+
 fn resets(post: &Arc<Post>) -> PasswordResets {
+    resets_with(post, MockGuessLedger::new())
+}
+
+fn resets_with(post: &Arc<Post>, guesses: MockGuessLedger) -> PasswordResets {
     let passwords = PasswordPorts {
         store: Arc::clone(post) as _,
         hasher: Post::hasher(),
         rules: Live::new(RegistrationRules::default()),
     };
-    PasswordResets::new(post.ports(), passwords, post.standings())
+    PasswordResets::new(post.ports(), passwords, Arc::new(guesses), post.standings())
+}
+
+/// Guesses by strangers and by herself where she is are forgotten.
+fn forgiving() -> MockGuessLedger {
+    let mut guesses = MockGuessLedger::new();
+    guesses.expect_clear().times(0..=2).returning(|_| Ok(()));
+    guesses
 }
 
 /// Ada, who has just asked for a letter.
 async fn asked() -> (Arc<Post>, PasswordResets, UserId) {
     let post = Post::open();
     let ada = post.person(ADA, Some("kept old"));
-    let resets = resets(&post);
+    let resets = resets_with(&post, forgiving());
     resets.request(ADA).await.unwrap();
     (post, resets, ada)
 }
@@ -46,13 +62,23 @@ async fn the_link_leads_to_a_page_and_holds_the_address_whatever_is_in_it() {
 }
 
 #[tokio::test]
+async fn an_older_account_whose_address_no_new_one_may_have_gets_its_letter() {
+    let post = Post::open();
+    let ada = post.person("ada..pia@example.org", Some("kept old"));
+
+    resets(&post).request("ada..pia@example.org").await.unwrap();
+
+    assert_eq!(post.letters(), [("password-reset", ada)]);
+}
+
+#[tokio::test]
 async fn a_token_puts_another_password_in_the_place_of_the_forgotten_one_once() {
     let (post, resets, ada) = asked().await;
     let (token, claim) = (post.token(), claim(ada));
     resets.standings.fresh(claim).await.unwrap();
 
-    let first = resets.reset(" ADA+Pia@example.org", &token, secret(NEW)).await;
-    let second = resets.reset(ADA, &token, secret("another fine passphrase")).await;
+    let first = resets.reset(" ADA+Pia@example.org", &token, secret(NEW), &device()).await;
+    let second = resets.reset(ADA, &token, secret("another fine passphrase"), &device()).await;
 
     assert!(first.is_ok(), "{first:?}");
     assert!(matches!(second, Err(ResetError::InvalidToken)), "{second:?}");
@@ -67,8 +93,9 @@ async fn a_token_is_good_for_its_own_address_for_an_hour() {
     let (post, resets, ada) = asked().await;
     let token = post.token();
     post.person("eve@example.org", Some("kept old"));
-    let reset =
-        async |email: &str, token: &Secret<String>| resets.reset(email, token, secret(NEW)).await;
+    let reset = async |email: &str, token: &Secret<String>| {
+        resets.reset(email, token, secret(NEW), &device()).await
+    };
 
     let foreign = reset("eve@example.org", &token).await;
     let unknown = reset("nobody@example.org", &token).await;
@@ -89,7 +116,7 @@ async fn a_token_of_another_kind_of_letter_resets_nothing() {
     let (post, resets, _) = asked().await;
     post.verification(true).resend(ADA).await.unwrap();
 
-    let refused = resets.reset(ADA, &post.token(), secret(NEW)).await;
+    let refused = resets.reset(ADA, &post.token(), secret(NEW), &device()).await;
 
     assert!(matches!(refused, Err(ResetError::InvalidToken)));
 }
@@ -107,7 +134,7 @@ async fn a_weak_password_is_told_and_leaves_the_token_good() {
         (ADA, "personal"),
         (&"x".repeat(999), "too_long"),
     ] {
-        match resets.reset(ADA, &token, secret(password)).await {
+        match resets.reset(ADA, &token, secret(password), &device()).await {
             Err(ResetError::Invalid(faults)) => {
                 let told: Vec<_> = faults.iter().map(|it| (it.field, it.code)).collect();
                 assert_eq!(told, [("newPassword", code)]);
@@ -115,14 +142,14 @@ async fn a_weak_password_is_told_and_leaves_the_token_good() {
             other => panic!("{other:?}"),
         }
     }
-    assert!(resets.reset(ADA, &token, secret(NEW)).await.is_ok());
+    assert!(resets.reset(ADA, &token, secret(NEW), &device()).await.is_ok());
 }
 
 #[tokio::test]
 async fn who_does_not_hold_the_token_learns_nothing_of_a_name() {
     let (_, resets, _) = asked().await;
 
-    let refused = resets.reset(ADA, &secret("nonsense"), secret("Ada Augusta")).await;
+    let refused = resets.reset(ADA, &secret("nonsense"), secret("Ada Augusta"), &device()).await;
 
     assert!(matches!(refused, Err(ResetError::InvalidToken)));
 }
@@ -164,4 +191,18 @@ async fn without_mail_that_is_said_before_anything_else() {
         assert!(matches!(outcome, Err(MailedError::NotConfigured)), "{email}");
     }
     assert_eq!(post.steps(), Vec::<&str>::new());
+}
+
+#[tokio::test]
+async fn guesses_at_the_old_password_are_forgotten_once_there_is_another() {
+    let post = Post::open();
+    post.person(ADA, Some("kept old"));
+    let mut guesses = MockGuessLedger::new();
+    guesses.expect_clear().times(2).returning(|_| Ok(()));
+    let resets = resets_with(&post, guesses);
+    resets.request(ADA).await.unwrap();
+
+    let token = post.token();
+    resets.reset(ADA, &secret("nonsense"), secret(NEW), &device()).await.unwrap_err();
+    resets.reset(ADA, &token, secret(NEW), &device()).await.unwrap();
 }

@@ -4,6 +4,7 @@ use async_trait::async_trait;
 use pia_kernel::{AppPasswordId, Effects, Timestamp, Unavailable, UserId};
 
 use super::{EndEffects, Evidence};
+use crate::access_tokens::Claim;
 
 /// What is kept of an app password.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -14,8 +15,8 @@ pub struct AppPasswordHash(pub [u8; 32]);
 pub struct NewAppPassword {
     /// What it is known by.
     pub id: AppPasswordId,
-    /// Whose it is.
-    pub user: UserId,
+    /// Who makes it, in which session.
+    pub by: Claim,
     /// What its owner calls it.
     pub name: String,
     /// What is kept of it.
@@ -46,7 +47,7 @@ pub enum Kept {
     Stale,
     /// There are as many as may be.
     Full,
-    /// The account is no more, or deactivated.
+    /// The account is no more or deactivated, or the session is over.
     Gone,
 }
 

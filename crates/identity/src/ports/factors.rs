@@ -4,6 +4,7 @@ use async_trait::async_trait;
 use pia_kernel::{Effects, Secret, SessionId, Timestamp, Unavailable, UserId};
 
 use super::{EndEffects, TokenHash};
+use crate::access_tokens::Claim;
 
 /// Keeps secrets of people so that the database alone does not give them away.
 #[cfg_attr(any(test, feature = "mock"), mockall::automock)]
@@ -89,10 +90,18 @@ pub struct FactorChange {
     pub if_ended: EndEffects,
 }
 
+impl FactorChange {
+    /// Whoever makes it.
+    pub fn claim(&self) -> Claim {
+        Claim { user: self.user, session: self.session }
+    }
+}
+
 /// Where second factors are kept.
 ///
 /// Changes of one account's factor happen one after another, on any number of
-/// instances, and none of them after its account is deactivated.
+/// instances, and none of them after its account is deactivated or its session
+/// is over.
 #[cfg_attr(any(test, feature = "mock"), mockall::automock)]
 #[async_trait]
 pub trait FactorStore: Send + Sync {

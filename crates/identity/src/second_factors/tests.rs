@@ -174,17 +174,22 @@ async fn any_fresh_proof_takes_the_factor_off() {
     for number in 0..3 {
         let world = world();
         let (shown, codes) = world.on().await;
-        let (proof, audited) = match number {
-            0 => (FreshProof::Password(secret(PASSWORD)), vec!["factor.disabled"]),
-            1 => (by_code(world.code(&shown)), vec!["factor.disabled"]),
-            _ => (by_recovery_code(&codes[7]), vec!["recovery_code.used", "factor.disabled"]),
+        let (action, letter) = ("factor.disabled", "factor-disabled");
+        let (proof, audited, letters) = match number {
+            0 => (FreshProof::Password(secret(PASSWORD)), vec![action], vec![letter]),
+            1 => (by_code(world.code(&shown)), vec![action], vec![letter]),
+            _ => (
+                by_recovery_code(&codes[7]),
+                vec!["recovery_code.used", action],
+                vec!["recovery-code-used", letter],
+            ),
         };
 
         world.factors.disable(world.claim, proof).await.unwrap();
 
         assert!(world.kept.state.lock().unwrap().factor.is_none());
         assert_eq!(world.kept.audited()[1..], audited);
-        assert_eq!(world.kept.letters(), ["factor-enabled", "factor-disabled"]);
+        assert_eq!(world.kept.letters()[1..], letters);
         assert_eq!(world.kept.wrong(), 0);
     }
 }
@@ -200,7 +205,7 @@ async fn a_wrong_proof_changes_nothing_and_is_counted() {
         FreshProof::Password(secret(&long)),
         by_code(secret("12345")),
         by_code(secret(&long)),
-        by_recovery_code(&secret("K3V90-0QXZ7-1BCDE-FGHJK")),
+        by_recovery_code(&secret("K3V90-0QXZ7-1BCDE-FGHJK-MNPQR")),
         by_recovery_code(&secret(&long)),
     ];
 
@@ -230,6 +235,19 @@ async fn a_code_that_was_used_proves_nothing_again() {
     assert!(matches!(old, Err(FactorChangeError::WrongProof)), "the codes before are gone");
     assert_eq!(world.kept.audited(), ["factor.enabled", "recovery_codes.regenerated"]);
     assert_eq!(world.kept.letters(), ["factor-enabled", "recovery-codes-regenerated"]);
+}
+
+#[tokio::test]
+async fn the_owner_is_told_that_a_recovery_code_made_new_ones() {
+    let world = world();
+    let (_, codes) = world.on().await;
+
+    world.factors.regenerate_codes(world.claim, by_recovery_code(&codes[3])).await.unwrap();
+
+    let letters = ["recovery-code-used", "recovery-codes-regenerated"].map(Letter::new);
+    assert_eq!(world.kept.state.lock().unwrap().letters[1..], letters);
+    let audited = ["recovery_code.used", "recovery_codes.regenerated"];
+    assert_eq!(world.kept.audited()[1..], audited);
 }
 
 #[tokio::test]

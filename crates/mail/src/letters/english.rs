@@ -76,7 +76,8 @@ fn opening(kind: &Kind) -> String {
         Kind::RecoveryCodesRegenerated => {
             "New recovery codes were made for your account. The old ones are of no use any more."
         }
-        Kind::RecoveryCodeUsed(left) => {
+        Kind::RecoveryCodeUsed(None) => "A recovery code of your account was used.",
+        Kind::RecoveryCodeUsed(Some(left)) => {
             return format!("A recovery code of your account was used. {}", codes_left(*left));
         }
         Kind::PasskeyAdded(_)

@@ -77,7 +77,8 @@ fn opening(kind: &Kind) -> String {
             "für Ihr Konto wurden neue Wiederherstellungscodes erzeugt. Die alten gelten nicht \
              mehr."
         }
-        Kind::RecoveryCodeUsed(left) => {
+        Kind::RecoveryCodeUsed(None) => "ein Wiederherstellungscode Ihres Kontos wurde benutzt.",
+        Kind::RecoveryCodeUsed(Some(left)) => {
             return format!(
                 "ein Wiederherstellungscode Ihres Kontos wurde benutzt. {}",
                 codes_left(*left)
@@ -196,5 +197,14 @@ mod tests {
         for (hours, told) in [(1, "eine Stunde"), (24, "24 Stunden"), (168, "7 Tage")] {
             assert_eq!(span(hours), told);
         }
+    }
+
+    #[test]
+    fn how_many_recovery_codes_are_left_is_told_only_where_it_is_known() {
+        let used = "ein Wiederherstellungscode Ihres Kontos wurde benutzt.";
+
+        assert_eq!(opening(&Kind::RecoveryCodeUsed(None)), used);
+        let known = opening(&Kind::RecoveryCodeUsed(Some(5)));
+        assert_eq!(known, format!("{used} 5 sind noch übrig."));
     }
 }

@@ -17,8 +17,8 @@ pub(super) enum Kind {
     FactorEnabled,
     FactorDisabled,
     RecoveryCodesRegenerated,
-    /// So many are left.
-    RecoveryCodeUsed(u32),
+    /// So many are left, where that is known.
+    RecoveryCodeUsed(Option<u32>),
     PasskeyAdded(String),
     PasskeyRemoved(String),
     PasskeyCloned(String),
@@ -76,8 +76,9 @@ fn link(letter: &OutgoingLetter) -> Result<Link, RenderError> {
     Ok(Link { url: url.to_owned(), hours: letter.hours().filter(|it| *it > 0) })
 }
 
-fn left(letter: &OutgoingLetter) -> Result<u32, RenderError> {
-    field(letter, "left")?.parse().map_err(|_no_number| RenderError::Field("left"))
+fn left(letter: &OutgoingLetter) -> Result<Option<u32>, RenderError> {
+    let number = |it: &String| it.parse::<u32>().map_err(|_no_number| RenderError::Field("left"));
+    letter.fields.get("left").map(number).transpose()
 }
 
 /// What somebody called something, on one line.

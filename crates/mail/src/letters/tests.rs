@@ -166,9 +166,7 @@ fn a_link_leads_to_a_page() {
 
 #[test]
 fn a_letter_without_what_it_needs_is_refused() {
-    for (name, field) in
-        [("verify-address", "link"), ("passkey-removed", "name"), ("recovery-code-used", "left")]
-    {
+    for (name, field) in [("verify-address", "link"), ("passkey-removed", "name")] {
         let mut letter = letter(name, Language::En);
         letter.fields.clear();
 
@@ -182,4 +180,17 @@ fn the_last_recovery_codes_are_told() {
     for (left, told) in [("0", "None is left"), ("1", "One is left"), ("5", "5 are left.")] {
         assert!(rendered(&with("recovery-code-used", "left", left)).text.contains(told), "{left}");
     }
+    let failed = failure(&with("recovery-code-used", "left", "some"));
+    assert_eq!(failed, Some(RenderError::Field("left")));
+}
+
+#[test]
+fn how_many_recovery_codes_are_left_is_told_only_where_it_is_known() {
+    let mut letter = letter("recovery-code-used", Language::En);
+    letter.fields.remove("left");
+
+    let Rendition { text, html, .. } = rendered(&letter);
+
+    assert!(text.contains("\n\nA recovery code of your account was used.\n\n"), "{text}");
+    assert!(html.contains("A recovery code of your account was used.<"), "{html}");
 }

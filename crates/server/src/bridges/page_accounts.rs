@@ -55,8 +55,8 @@ impl AccountDesk for PageAccounts {
     }
 
     async fn reset(&self, new: NewPassword) -> Result<PasswordReset, Unavailable> {
-        let NewPassword { email, token, password } = new;
-        match self.resets.reset(&email, &token, password).await {
+        let NewPassword { email, token, password, device } = new;
+        match self.resets.reset(&email, &token, password, &device).await {
             Ok(()) => Ok(PasswordReset::Done),
             Err(ResetError::Invalid(violations)) => Ok(PasswordReset::Refused(violations)),
             Err(ResetError::InvalidToken) => Ok(PasswordReset::Invalid),

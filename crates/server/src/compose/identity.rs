@@ -65,8 +65,13 @@ impl Identity {
         let (tokens, sessions) = sessions(config, db, &standings, main_clock);
         let factors = factor_ports(db, sealer, (&accounts, &attempts), Arc::clone(&hasher) as _);
         let proofs = Live::new(FactorSettings::default());
-        let letters =
-            Letters::compose((config, db), mail, (&factors, &proofs), &standings, main_clock);
+        let letters = Letters::compose(
+            (config, db),
+            mail,
+            (&factors, &proofs),
+            (&standings, &guesses),
+            main_clock,
+        );
         let sign_in = SignInPorts {
             accounts: Arc::clone(&accounts),
             app_passwords: Arc::clone(&app_passwords),

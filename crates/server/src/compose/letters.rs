@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use pia_identity::{
-    FactorPorts, FactorSettings, MailedPorts, PasswordChanges, PasswordPorts, PasswordResets,
-    Standings, Verification,
+    FactorPorts, FactorSettings, GuessLedger, MailedPorts, PasswordChanges, PasswordPorts,
+    PasswordResets, Standings, Verification,
 };
 use pia_kernel::{Clock, Live};
 use pia_storage::Database;
@@ -25,7 +25,7 @@ impl Letters {
         (config, db): (&LiveConfig, &Database),
         mail: &Live<bool>,
         (factors, settings): (&FactorPorts, &Live<FactorSettings>),
-        standings: &Standings,
+        (standings, guesses): (&Standings, &Arc<dyn GuessLedger>),
         clock: &Arc<dyn Clock>,
     ) -> Self {
         let links = MailedPorts {
@@ -44,7 +44,12 @@ impl Letters {
         let owed = config.follow(|it| it.local_auth.accounts);
         Self {
             verification: Verification::new(links.clone(), owed, standings.clone()),
-            resets: PasswordResets::new(links, passwords.clone(), standings.clone()),
+            resets: PasswordResets::new(
+                links,
+                passwords.clone(),
+                Arc::clone(guesses),
+                standings.clone(),
+            ),
             passwords: PasswordChanges::new(
                 (factors.clone(), settings.clone()),
                 passwords,

@@ -26,12 +26,20 @@ pia_testkit::contract! {
     an_account_that_is_no_more_or_deactivated_gets_none,
     app_passwords_go_with_their_account,
     a_session_tells_its_owner_when_it_began,
+    a_session_that_is_over_or_anothers_makes_none,
+    sessions_of_app_passwords_make_room_before_those_of_their_owner,
 }
 
-fn new(user: UserId, number: u8) -> NewAppPassword {
+/// One made in a session of its own.
+async fn new(db: &Database, user: UserId, number: u8) -> NewAppPassword {
+    new_in(begin(db, user, 100 + number, None).await, user, number)
+}
+
+fn new_in(session: SessionId, user: UserId, number: u8) -> NewAppPassword {
     let at = START + Duration::from_secs(number.into());
     let hash = AppPasswordHash([number; 32]);
-    NewAppPassword { id: AppPasswordId::generate(), user, name: format!("app {number}"), hash, at }
+    let by = Claim { user, session };
+    NewAppPassword { id: AppPasswordId::generate(), by, name: format!("app {number}"), hash, at }
 }
 
 fn added(user: UserId) -> Effects {
@@ -48,7 +56,7 @@ fn ended(user: UserId, at: Timestamp) -> Effects {
 }
 
 async fn add(db: &Database, new: NewAppPassword, evidence: Evidence) -> Kept {
-    let effects = added(new.user);
+    let effects = added(new.by.user);
     SqlAppPasswords::new(db.clone()).add(new, 3, evidence, effects).await.unwrap()
 }
 
@@ -67,7 +75,7 @@ async fn begin(db: &Database, user: UserId, token: u8, with: Option<AppPasswordI
 
 async fn an_app_password_is_found_for_its_owner_alone(db: Database) {
     let (ada, bob) = (person(&db, "ada@example.org").await, person(&db, "bob@example.org").await);
-    let (first, second) = (new(ada, 1), new(ada, 2));
+    let (first, second) = (new(&db, ada, 1).await, new(&db, ada, 2).await);
     let id = first.id;
     let passwords = SqlAppPasswords::new(db.clone());
 
@@ -87,8 +95,11 @@ async fn an_app_password_is_found_for_its_owner_alone(db: Database) {
 
 async fn of_many_made_at_once_no_more_stay_than_may(db: Database) {
     let ada = person(&db, "ada@example.org").await;
+    let session = begin(&db, ada, 100, None).await;
 
-    let all = join_all((0..16).map(|number| add(&db, new(ada, number), Evidence::Password))).await;
+    let all =
+        join_all((0..16).map(|number| add(&db, new_in(session, ada, number), Evidence::Password)))
+            .await;
 
     let kept = all.iter().filter(|it| **it == Kept::Done).count();
     assert_eq!((kept, names(&db, ada).await.len()), (3, 3));
@@ -99,24 +110,22 @@ async fn of_many_made_at_once_no_more_stay_than_may(db: Database) {
 async fn factor_on(db: &Database, user: UserId, code: RecoveryHash) {
     let factors = SqlFactors::new(db.clone());
     factors.begin(user, b"sealed", START).await.unwrap();
-    let change = FactorChange {
-        user,
-        session: SessionId::generate(),
-        at: START,
-        effects: Effects::default(),
-        if_ended: ended,
-    };
+    let session = begin(db, user, 99, None).await;
+    let change =
+        FactorChange { user, session, at: START, effects: Effects::default(), if_ended: ended };
     assert!(factors.enable(change, b"sealed", Step(1), &[code]).await.unwrap());
 }
 
 async fn a_recovery_code_makes_one_of_many(db: Database) {
     let (ada, code) = (person(&db, "ada@example.org").await, RecoveryHash([7; 32]));
     factor_on(&db, ada, code).await;
+    let session = begin(&db, ada, 100, None).await;
 
-    let by_paper = (0..16).map(|number| add(&db, new(ada, number), Evidence::RecoveryCode(code)));
+    let by_paper =
+        (0..16).map(|number| add(&db, new_in(session, ada, number), Evidence::RecoveryCode(code)));
     let by_paper = join_all(by_paper).await;
-    let by_used_code = add(&db, new(ada, 17), Evidence::Code(Step(1))).await;
-    let by_code = add(&db, new(ada, 18), Evidence::Code(Step(2))).await;
+    let by_used_code = add(&db, new(&db, ada, 17).await, Evidence::Code(Step(1))).await;
+    let by_code = add(&db, new(&db, ada, 18).await, Evidence::Code(Step(2))).await;
 
     assert_eq!(by_paper.iter().filter(|it| **it == Kept::Done).count(), 1);
     assert_eq!(by_paper.iter().filter(|it| **it == Kept::Stale).count(), 15);
@@ -126,15 +135,16 @@ async fn a_recovery_code_makes_one_of_many(db: Database) {
 async fn without_a_factor_no_code_makes_any(db: Database) {
     let ada = person(&db, "ada@example.org").await;
 
-    let by_code = add(&db, new(ada, 1), Evidence::Code(Step(1))).await;
-    let by_paper = add(&db, new(ada, 2), Evidence::RecoveryCode(RecoveryHash([7; 32]))).await;
+    let by_code = add(&db, new(&db, ada, 1).await, Evidence::Code(Step(1))).await;
+    let by_paper =
+        add(&db, new(&db, ada, 2).await, Evidence::RecoveryCode(RecoveryHash([7; 32]))).await;
 
     assert_eq!((by_code, by_paper), (Kept::Stale, Kept::Stale));
 }
 
 async fn a_session_that_began_with_one_is_for_data_and_ends_with_it(db: Database) {
     let ada = person(&db, "ada@example.org").await;
-    let (first, other) = (new(ada, 1), new(ada, 2));
+    let (first, other) = (new(&db, ada, 1).await, new(&db, ada, 2).await);
     let (id, other_id) = (first.id, other.id);
     add(&db, first, Evidence::Password).await;
     add(&db, other, Evidence::Password).await;
@@ -165,7 +175,7 @@ async fn a_session_that_began_with_one_is_for_data_and_ends_with_it(db: Database
 
 async fn one_that_is_somebody_elses_is_not_taken_away(db: Database) {
     let (ada, bob) = (person(&db, "ada@example.org").await, person(&db, "bob@example.org").await);
-    let first = new(ada, 1);
+    let first = new(&db, ada, 1).await;
     let id = first.id;
     add(&db, first, Evidence::Password).await;
 
@@ -177,17 +187,19 @@ async fn one_that_is_somebody_elses_is_not_taken_away(db: Database) {
 
 async fn an_account_that_is_no_more_or_deactivated_gets_none(db: Database) {
     let ada = person(&db, "ada@example.org").await;
+    let first = new(&db, ada, 1).await;
     deactivate(&db, ada).await;
 
-    let deactivated = add(&db, new(ada, 1), Evidence::Password).await;
-    let gone = add(&db, new(UserId::generate(), 2), Evidence::Password).await;
+    let deactivated = add(&db, first, Evidence::Password).await;
+    let nobody = new_in(SessionId::generate(), UserId::generate(), 2);
+    let gone = add(&db, nobody, Evidence::Password).await;
 
     assert_eq!((deactivated, gone), (Kept::Gone, Kept::Gone));
 }
 
 async fn app_passwords_go_with_their_account(db: Database) {
     let ada = person(&db, "ada@example.org").await;
-    let first = new(ada, 1);
+    let first = new(&db, ada, 1).await;
     let id = first.id;
     add(&db, first, Evidence::Password).await;
     begin(&db, ada, 10, Some(id)).await;
@@ -206,4 +218,35 @@ async fn a_session_tells_its_owner_when_it_began(db: Database) {
     let foreign = starts.began_at(Claim { user: bob, session }).await.unwrap();
 
     assert_eq!((own, foreign), (Some(START + Duration::from_secs(3)), None));
+}
+
+async fn a_session_that_is_over_or_anothers_makes_none(db: Database) {
+    let (ada, bob) = (person(&db, "ada@example.org").await, person(&db, "bob@example.org").await);
+    let his = begin(&db, bob, 1, None).await;
+    let expired = begin(&db, ada, 2, None).await;
+    let late = NewAppPassword { at: START + Duration::from_hours(2), ..new_in(expired, ada, 2) };
+
+    for over in [new_in(SessionId::generate(), ada, 1), new_in(his, ada, 1), late] {
+        assert_eq!(add(&db, over, Evidence::Password).await, Kept::Gone);
+    }
+
+    assert_eq!(names(&db, ada).await, Vec::<String>::new());
+}
+
+async fn sessions_of_app_passwords_make_room_before_those_of_their_owner(db: Database) {
+    let ada = person(&db, "ada@example.org").await;
+    let app = new(&db, ada, 1).await;
+    let (id, first) = (app.id, app.by.session);
+    add(&db, app, Evidence::Password).await;
+    let sessions = SqlSessions::new(db.clone());
+
+    for token in 1..=20 {
+        begin(&db, ada, token, Some(id)).await;
+    }
+    let kept = sessions.session_of(TokenHash([20; 32])).await.unwrap().is_some();
+    let accounts = SqlAccounts::new(db);
+    let own = accounts.standing(ada, first, START).await.unwrap();
+
+    assert!(kept && own.is_some());
+    assert!(sessions.session_of(TokenHash([10; 32])).await.unwrap().is_none());
 }

@@ -5,14 +5,14 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use pia_identity::{
     ChallengeStore, Evidence, FactorChange, FactorStore, NewChallenge, RecoveryHash, Redeemed,
-    Redemption, Step, TokenHash,
+    Redemption, SessionStore, Step, TokenHash,
 };
-use pia_kernel::{Effects, SessionId, Timestamp, UserId};
+use pia_kernel::{Effects, Timestamp, UserId};
 use pia_storage::Database;
-use pia_storage_identity::{SqlChallenges, SqlFactors};
+use pia_storage_identity::{SqlChallenges, SqlFactors, SqlSessions};
 
 use crate::factors::enable;
-use crate::people::{START, audited, deactivate, person, remove};
+use crate::people::{START, audited, deactivate, new_session, nothing, person, remove};
 
 pia_testkit::contract! {
     a_challenge_tells_whose_it_is_until_it_ends,
@@ -152,15 +152,18 @@ async fn a_challenge_is_answered_by_its_own_user_in_time(db: Database) {
 
 async fn challenges_go_when_the_factor_is_taken_off(db: Database) {
     let (user, challenges) = challenged(&db).await;
+    let new = new_session(user, TokenHash([77; 32]), START);
+    let session = new.session;
+    SqlSessions::new(db.clone()).begin(new, 10, Effects::default(), nothing()).await.unwrap();
     let change = FactorChange {
         user,
-        session: SessionId::generate(),
+        session,
         at: START,
         effects: Effects::default(),
         if_ended: |_, _| Effects::default(),
     };
 
-    SqlFactors::new(db).disable(change, Evidence::Password).await.unwrap();
+    assert!(SqlFactors::new(db).disable(change, Evidence::Password).await.unwrap());
 
     assert_eq!(challenges.owner(TOKEN, 5, START).await.unwrap(), None);
     assert_eq!(redeem(&challenges, user, TOKEN, Evidence::Code(Step(20))).await, Redeemed::Gone);

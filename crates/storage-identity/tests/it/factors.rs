@@ -2,13 +2,16 @@
 
 use std::time::Duration;
 
+use diesel::prelude::*;
+use diesel_async::RunQueryDsl;
 use futures_util::future::join_all;
 use pia_identity::{
     Evidence, Factor, FactorChange, FactorState, FactorStore, NewSession, RecoveryHash,
     SessionStore, SignInMethod, Step, TokenHash,
 };
 use pia_kernel::{Effects, SessionId, Timestamp, UserId};
-use pia_storage::Database;
+use pia_storage::schema::sessions;
+use pia_storage::{Database, DbError, DbUid, on_conn};
 use pia_storage_identity::{SqlFactors, SqlSessions};
 
 use crate::people::{START, audited, deactivate, device, only, person, remove};
@@ -28,7 +31,12 @@ pia_testkit::contract! {
     a_secret_is_sealed_anew_only_where_the_old_one_stands,
     factors_that_were_never_put_on_are_swept,
     all_of_it_goes_with_the_account,
+    nothing_changes_from_a_session_that_is_over,
 }
+
+/// Tokens of sessions that tests do not ask about.
+const ENABLING: u8 = 251;
+const SHOWING: u8 = 252;
 
 fn ended(user: UserId, at: Timestamp) -> Effects {
     Effects::audit(at, user, "ended")
@@ -47,9 +55,18 @@ fn codes(numbers: std::ops::Range<u8>) -> Vec<RecoveryHash> {
 pub(crate) async fn enable(db: &Database, user: UserId) {
     let factors = SqlFactors::new(db.clone());
     assert!(factors.begin(user, b"sealed", START).await.unwrap());
-    let change =
-        FactorChange { effects: Effects::default(), ..change(user, SessionId::generate()) };
+    let session = begin_session(db, user, ENABLING).await;
+    let change = FactorChange { effects: Effects::default(), ..change(user, session) };
     assert!(factors.enable(change, b"sealed", Step(10), &codes(0..10)).await.unwrap());
+    end(db, session).await;
+}
+
+/// Ends a session without a word.
+async fn end(db: &Database, session: SessionId) {
+    let session = diesel::delete(sessions::table.find(DbUid(session.0)));
+    let done: Result<usize, DbError> =
+        async { on_conn!(db.writer(), |conn| Ok(session.execute(conn).await?)) }.await;
+    assert_eq!(done.unwrap(), 1);
 }
 
 async fn begin_session(db: &Database, user: UserId, token: u8) -> SessionId {
@@ -76,13 +93,17 @@ async fn alive(db: &Database, token: u8) -> bool {
 }
 
 /// Whether this evidence is good for new recovery codes.
-async fn good(factors: &SqlFactors, user: UserId, evidence: Evidence) -> bool {
-    let change = change(user, SessionId::generate());
-    factors.replace_codes(change, evidence, &codes(0..10)).await.unwrap()
+async fn good(db: &Database, user: UserId, evidence: Evidence) -> bool {
+    let session = begin_session(db, user, SHOWING).await;
+    let change = change(user, session);
+    let factors = SqlFactors::new(db.clone());
+    let good = factors.replace_codes(change, evidence, &codes(0..10)).await.unwrap();
+    end(db, session).await;
+    good
 }
 
 async fn a_factor_that_is_begun_again_takes_the_place_of_the_first(db: Database) {
-    let (user, factors) = (person(&db, "ada@example.org").await, SqlFactors::new(db));
+    let (user, factors) = (person(&db, "ada@example.org").await, SqlFactors::new(db.clone()));
     let later = START + Duration::from_secs(5);
 
     let none = factors.factor(user).await.unwrap();
@@ -99,7 +120,7 @@ async fn a_factor_that_is_begun_again_takes_the_place_of_the_first(db: Database)
 async fn of_many_first_codes_at_once_one_puts_the_factor_on(db: Database) {
     let (user, factors) = (person(&db, "ada@example.org").await, SqlFactors::new(db.clone()));
     factors.begin(user, b"sealed", START).await.unwrap();
-    let (session, codes) = (SessionId::generate(), codes(0..10));
+    let (session, codes) = (begin_session(&db, user, 1).await, codes(0..10));
 
     let all = (0..64).map(|_| factors.enable(change(user, session), b"sealed", Step(7), &codes));
     let all = join_all(all).await;
@@ -107,14 +128,14 @@ async fn of_many_first_codes_at_once_one_puts_the_factor_on(db: Database) {
     assert_eq!(all.into_iter().map(Result::unwrap).filter(|it| *it).count(), 1);
     assert_eq!(factors.factor(user).await.unwrap().unwrap().state, FactorState::On);
     assert_eq!(audited(&db, user, "changed").await, 1);
-    assert!(!good(&factors, user, Evidence::Code(Step(7))).await, "it was used for that");
+    assert!(!good(&db, user, Evidence::Code(Step(7))).await, "it was used for that");
 }
 
 async fn a_factor_is_put_on_with_the_secret_that_was_confirmed_and_no_other(db: Database) {
-    let (user, factors) = (person(&db, "ada@example.org").await, SqlFactors::new(db));
+    let (user, factors) = (person(&db, "ada@example.org").await, SqlFactors::new(db.clone()));
     factors.begin(user, b"first", START).await.unwrap();
     factors.begin(user, b"second", START).await.unwrap();
-    let change = change(user, SessionId::generate());
+    let change = change(user, begin_session(&db, user, 1).await);
 
     let on = factors.enable(change, b"first", Step(7), &codes(0..10)).await.unwrap();
 
@@ -136,12 +157,14 @@ async fn a_step_is_good_once_and_none_before_it_is(db: Database) {
     let (user, factors) = (person(&db, "ada@example.org").await, SqlFactors::new(db.clone()));
     enable(&db, user).await;
 
-    let (factors, code) = (&factors, |step| Evidence::Code(Step(step)));
-    let all = join_all((0..64).map(|_| good(factors, user, code(12)))).await;
+    let session = begin_session(&db, user, 1).await;
+    let (code, codes) = (|step| Evidence::Code(Step(step)), codes(0..10));
+    let all = (0..64).map(|_| factors.replace_codes(change(user, session), code(12), &codes));
+    let all = join_all(all).await;
 
-    assert_eq!(all.into_iter().filter(|it| *it).count(), 1);
+    assert_eq!(all.into_iter().map(Result::unwrap).filter(|it| *it).count(), 1);
     for (step, expected) in [(10, false), (11, false), (12, false), (13, true), (13, false)] {
-        assert_eq!(good(factors, user, code(step)).await, expected, "{step}");
+        assert_eq!(good(&db, user, code(step)).await, expected, "{step}");
     }
 }
 
@@ -153,33 +176,31 @@ async fn a_recovery_code_is_good_once_however_many_show_it(db: Database) {
     let shown = Evidence::RecoveryCode(RecoveryHash([3; 32]));
     let new = codes(100..110);
 
-    let all = join_all((0..64).map(|_| {
-        let change = change(user, SessionId::generate());
-        factors.replace_codes(change, shown, &new)
-    }));
-    let all = all.await;
+    let session = begin_session(&db, user, 1).await;
+    let all = (0..64).map(|_| factors.replace_codes(change(user, session), shown, &new));
+    let all = join_all(all).await;
 
     assert_eq!(all.into_iter().map(Result::unwrap).filter(|it| *it).count(), 1);
-    assert!(good(&factors, other, shown).await, "another's equal code is another code");
+    assert!(good(&db, other, shown).await, "another's equal code is another code");
 }
 
 async fn new_recovery_codes_take_the_place_of_the_ones_before(db: Database) {
     let (user, factors) = (person(&db, "ada@example.org").await, SqlFactors::new(db.clone()));
     enable(&db, user).await;
-    let change = change(user, SessionId::generate());
+    let change = change(user, begin_session(&db, user, 1).await);
 
     let done = factors.replace_codes(change, Evidence::Password, &codes(50..60)).await.unwrap();
 
     let code = |number| Evidence::RecoveryCode(RecoveryHash([number; 32]));
     assert!(done);
-    assert!(!good(&factors, user, code(3)).await);
-    assert!(good(&factors, user, code(53)).await);
+    assert!(!good(&db, user, code(3)).await);
+    assert!(good(&db, user, code(53)).await);
 }
 
 async fn of_many_who_take_it_off_at_once_one_does(db: Database) {
     let (user, factors) = (person(&db, "ada@example.org").await, SqlFactors::new(db.clone()));
     enable(&db, user).await;
-    let session = SessionId::generate();
+    let session = begin_session(&db, user, 1).await;
 
     let all =
         join_all((0..64).map(|_| factors.disable(change(user, session), Evidence::Password))).await;
@@ -191,6 +212,7 @@ async fn of_many_who_take_it_off_at_once_one_does(db: Database) {
 
 async fn without_a_factor_that_is_on_nothing_is_good(db: Database) {
     let (user, factors) = (person(&db, "ada@example.org").await, SqlFactors::new(db.clone()));
+    let session = begin_session(&db, user, 1).await;
     let evidence = [
         Evidence::Password,
         Evidence::Code(Step(20)),
@@ -202,8 +224,8 @@ async fn without_a_factor_that_is_on_nothing_is_good(db: Database) {
             factors.begin(user, b"sealed", START).await.unwrap();
         }
         for evidence in evidence {
-            let disabled = factors.disable(change(user, SessionId::generate()), evidence).await;
-            assert!(!disabled.unwrap() && !good(&factors, user, evidence).await, "{evidence:?}");
+            let disabled = factors.disable(change(user, session), evidence).await;
+            assert!(!disabled.unwrap() && !good(&db, user, evidence).await, "{evidence:?}");
         }
     }
 
@@ -234,12 +256,14 @@ async fn a_change_ends_all_sessions_but_its_own_and_those_of_others(db: Database
 async fn nothing_changes_for_a_deactivated_account(db: Database) {
     let (user, factors) = (person(&db, "ada@example.org").await, SqlFactors::new(db.clone()));
     enable(&db, user).await;
+    let session = begin_session(&db, user, 1).await;
 
     deactivate(&db, user).await;
 
-    assert!(!good(&factors, user, Evidence::Password).await);
-    let disabled = factors.disable(change(user, SessionId::generate()), Evidence::Password).await;
-    assert!(!disabled.unwrap());
+    let change = || change(user, session);
+    let exchanged = factors.replace_codes(change(), Evidence::Password, &codes(0..10)).await;
+    let disabled = factors.disable(change(), Evidence::Password).await;
+    assert!(!exchanged.unwrap() && !disabled.unwrap());
 }
 
 async fn a_secret_is_sealed_anew_only_where_the_old_one_stands(db: Database) {
@@ -280,4 +304,29 @@ async fn all_of_it_goes_with_the_account(db: Database) {
 
     assert_eq!(factors.factor(user).await.unwrap(), None);
     assert!(factors.begin(user, b"sealed", START).await.is_err());
+}
+
+async fn nothing_changes_from_a_session_that_is_over(db: Database) {
+    let (user, factors) = (person(&db, "ada@example.org").await, SqlFactors::new(db.clone()));
+    let eve = person(&db, "eve@example.org").await;
+    let (ended, hers) = (begin_session(&db, user, 1).await, begin_session(&db, eve, 2).await);
+    end(&db, ended).await;
+    let late = begin_session(&db, user, 3).await;
+    let late = FactorChange { at: START + Duration::from_hours(1), ..change(user, late) };
+    let over = [change(user, ended), change(user, hers), late];
+    factors.begin(user, b"sealed", START).await.unwrap();
+    let codes = codes(0..10);
+
+    for change in over.clone() {
+        assert!(!factors.enable(change, b"sealed", Step(7), &codes).await.unwrap());
+    }
+    let on = change(user, begin_session(&db, user, 4).await);
+    assert!(factors.enable(on, b"sealed", Step(10), &codes).await.unwrap());
+    for change in over {
+        let exchange = factors.replace_codes(change.clone(), Evidence::Password, &codes).await;
+        let disabled = factors.disable(change, Evidence::Password).await;
+        assert!(!exchange.unwrap() && !disabled.unwrap());
+    }
+
+    assert_eq!(audited(&db, user, "changed").await, 1);
 }

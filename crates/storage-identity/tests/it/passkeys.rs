@@ -45,6 +45,14 @@ async fn session(db: &Database, user: UserId, number: u8) -> SessionId {
     session
 }
 
+/// Gives somebody a passkey.
+pub(crate) async fn add_to(db: &Database, user: UserId) {
+    let session = session(db, user, 250).await;
+    let store = SqlPasskeys::new(db.clone());
+    let change = FactorChange { effects: Effects::default(), ..change(user, session, "added") };
+    assert_eq!(store.add(change, passkey(1, 0), 10).await.unwrap(), Added::Stored);
+}
+
 fn nothing(_: UserId, _: Timestamp) -> Effects {
     Effects::default()
 }

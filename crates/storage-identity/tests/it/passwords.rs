@@ -7,17 +7,18 @@ use diesel_async::RunQueryDsl;
 use futures_util::future::join_all;
 use pia_identity::{
     AccountStore, ChallengeStore, Claim, MailedPurpose, MailedTokenStore, NewChallenge,
-    PasswordChange, PasswordReset, PasswordStore, SessionStore, TokenHash,
+    PasskeyStore, PasswordChange, PasswordReset, PasswordStore, SessionStore, TokenHash,
 };
 use pia_kernel::{AppPasswordId, Effects, Letter, Secret, SessionId, Timestamp, UserId};
 use pia_storage::schema::{accounts, app_passwords, mailed_tokens, mails};
 use pia_storage::{Database, DbError, DbInstant, DbUid, on_conn};
 use pia_storage_identity::{
-    SqlAccounts, SqlChallenges, SqlMailedTokens, SqlPasswords, SqlSessions,
+    SqlAccounts, SqlChallenges, SqlMailedTokens, SqlPasskeys, SqlPasswords, SqlSessions,
 };
 
 use crate::factors::enable;
 use crate::mailed_tokens::{put, token};
+use crate::passkeys;
 use crate::people::{START, audited, deactivate, new_session, only, person};
 
 pia_testkit::contract! {
@@ -26,7 +27,8 @@ pia_testkit::contract! {
     of_many_tokens_shown_at_once_one_resets,
     a_token_of_somebody_else_of_another_kind_or_too_late_resets_nothing,
     a_reset_takes_away_what_may_be_in_wrong_hands,
-    a_reset_leaves_the_second_factor_and_other_people_alone,
+    a_reset_leaves_a_second_factor_that_an_owner_put_on_and_other_people_alone,
+    a_reset_takes_off_what_was_put_on_before_anybody_showed_the_address_to_be_theirs,
     a_reset_gives_no_password_to_who_had_none,
     a_reset_of_somebody_deactivated_changes_nothing,
     a_change_replaces_the_password_and_ends_the_other_sessions,
@@ -184,9 +186,13 @@ async fn a_reset_takes_away_what_may_be_in_wrong_hands(db: Database) {
     assert_eq!(challenges.owner(challenge, 5, START).await.unwrap(), None);
 }
 
-async fn a_reset_leaves_the_second_factor_and_other_people_alone(db: Database) {
+async fn a_reset_leaves_a_second_factor_that_an_owner_put_on_and_other_people_alone(db: Database) {
     use pia_identity::{FactorState, FactorStore};
     let (user, passwords) = forgetful(&db).await;
+    put(&db, user, token(9, MailedPurpose::Verification)).await;
+    let tokens = SqlMailedTokens::new(db.clone());
+    assert!(tokens.verify(user, TokenHash([9; 32]), START, Effects::default()).await.unwrap());
+    passkeys::add_to(&db, user).await;
     let eve = person(&db, "eve@example.org").await;
     enable(&db, user).await;
     let hers = begin_session(&db, eve, 101).await;
@@ -197,9 +203,26 @@ async fn a_reset_leaves_the_second_factor_and_other_people_alone(db: Database) {
 
     let factor = pia_storage_identity::SqlFactors::new(db.clone()).factor(user).await.unwrap();
     assert!(factor.is_some_and(|it| it.state == FactorState::On));
+    assert_eq!(SqlPasskeys::new(db.clone()).of_user(user).await.unwrap().len(), 1);
     assert!(is_live(&db, hers).await);
     assert_eq!(rows(&db).await, [1, 1, 1]);
     assert_eq!(kept(&db, "eve@example.org").await.as_deref(), Some("first"));
+}
+
+/// Whoever registers somebody's address first keeps no way in.
+async fn a_reset_takes_off_what_was_put_on_before_anybody_showed_the_address_to_be_theirs(
+    db: Database,
+) {
+    use pia_identity::FactorStore;
+    let (user, passwords) = forgetful(&db).await;
+    passkeys::add_to(&db, user).await;
+    enable(&db, user).await;
+
+    assert!(passwords.reset(reset(user, 1, "second")).await.unwrap());
+
+    let factor = pia_storage_identity::SqlFactors::new(db.clone()).factor(user).await.unwrap();
+    assert_eq!(factor, None);
+    assert_eq!(SqlPasskeys::new(db.clone()).of_user(user).await.unwrap(), []);
 }
 
 async fn a_reset_gives_no_password_to_who_had_none(db: Database) {

@@ -19,7 +19,8 @@ async fn page(uri: &str) -> Shown {
 async fn filled_in(accounts: &Arc<Accounts>, form: &'static str) -> Shown {
     let reception = crate::testing::reception(Arc::clone(accounts));
     let (request, body) = (crate::testing::sent("/auth/reset-password.html"), form.as_bytes());
-    Shown::of(answer(&reception, &request, Ok(Bytes::from_static(body))).await).await
+    Shown::of(answer(&reception, (&request, Device::default()), Ok(Bytes::from_static(body))).await)
+        .await
 }
 
 async fn told(reset: PasswordReset) -> Shown {

@@ -265,7 +265,7 @@ async fn a_wrong_code_stands_in_the_history(database: Fresh) {
     let ada = Ada::on(database).await;
 
     answer(&ada.app, &ada.challenge().await, &ada.wrong_code()).await;
-    recover(&ada.app, &ada.challenge().await, "K3V90-0QXZ7-1BCDE-FGHJK").await;
+    recover(&ada.app, &ada.challenge().await, "K3V90-0QXZ7-1BCDE-FGHJK-MNPQR").await;
     answer(&ada.app, "nonsense", &ada.code()).await;
 
     let told = ada.client.get("/auth/login-history").await.body;

@@ -57,7 +57,7 @@ async fn whoever_holds_a_session_guesses_within_the_same_limit() {
         let proof = match number % 3 {
             0 => json!({ "password": "a wrong password" }),
             1 => json!({ "code": ada.wrong_code() }),
-            _ => json!({ "recoveryCode": "K3V90-0QXZ7-1BCDE-FGHJK" }),
+            _ => json!({ "recoveryCode": "K3V90-0QXZ7-1BCDE-FGHJK-MNPQR" }),
         };
         let path = ["/auth/mfa/disable", "/auth/mfa/recovery-codes/regenerate"][number % 2];
         let refused = ada.client.post(path, &proof).await;
