@@ -5,7 +5,7 @@ use diesel::prelude::*;
 use diesel::sql_types::Bool;
 use diesel_async::RunQueryDsl;
 use pia_identity::{BeginEffects, NewSession, SignInOutcome};
-use pia_kernel::Effects;
+use pia_kernel::{Effects, SessionId};
 use pia_storage::schema::{accounts, app_passwords, refresh_tokens, sessions, sign_ins};
 use pia_storage::{
     AsyncPostgres, AsyncSqlite, Database, DbError, DbInstant, DbUid, WriteEffects, in_tx,
@@ -50,12 +50,14 @@ pub(crate) async fn begin(
         }
 
         // Those of app passwords make room first, so that a program that signs
-        // in again and again does not end the sessions of its owner.
+        // in again and again does not end the sessions of its owner; but the
+        // one that just begins stays.
+        let first = new.app_password.map_or_else(SessionId::generate, |_| new.session);
         let live = sessions::user_id.eq(user).and(sessions::expires_at.gt(at));
         let surplus: Vec<DbUid> = sessions::table
             .filter(live)
             .order((
-                sessions::id.eq(session).desc(),
+                sessions::id.eq(DbUid(first.0)).desc(),
                 sessions::app_password_id.is_null().desc(),
                 sessions::began_at.desc(),
                 sessions::id.desc(),

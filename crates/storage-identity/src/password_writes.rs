@@ -5,8 +5,7 @@ use diesel_async::RunQueryDsl;
 use pia_identity::MailedPurpose;
 use pia_kernel::{Timestamp, UserId};
 use pia_storage::schema::{
-    accounts, factor_challenges, mailed_tokens, passkey_challenges, passkeys, recovery_codes,
-    totp_factors,
+    accounts, factor_challenges, mailed_tokens, passkey_challenges, passkeys, totp_factors,
 };
 use pia_storage::{AsyncPostgres, AsyncSqlite, DbInstant, DbUid};
 
@@ -26,8 +25,8 @@ pub(crate) trait PasswordWrites {
     /// and resets.
     fn forget_unfinished(&mut self, user: UserId) -> impl Future<Output = QueryResult<()>> + Send;
 
-    /// Forgets every second factor and passkey.
-    fn forget_factors(&mut self, user: UserId) -> impl Future<Output = QueryResult<()>> + Send;
+    /// Forgets every passkey.
+    fn forget_passkeys(&mut self, user: UserId) -> impl Future<Output = QueryResult<()>> + Send;
 }
 
 /// A function generic over connections would have to name the type of every
@@ -59,11 +58,8 @@ macro_rules! password_writes {
                 Ok(())
             }
 
-            async fn forget_factors(&mut self, user: UserId) -> QueryResult<()> {
+            async fn forget_passkeys(&mut self, user: UserId) -> QueryResult<()> {
                 let user = DbUid(user.0);
-                diesel::delete(totp_factors::table.find(user)).execute(self).await?;
-                let codes = recovery_codes::table.filter(recovery_codes::user_id.eq(user));
-                diesel::delete(codes).execute(self).await?;
                 let keys = passkeys::table.filter(passkeys::user_id.eq(user));
                 diesel::delete(keys).execute(self).await?;
                 Ok(())

@@ -49,9 +49,11 @@ impl SqlPasswords {
             }
 
             if conn.verify_address(*user, *at).await? {
-                // Nobody had shown before that the address is theirs, so what
-                // was put on the account may be somebody else's.
-                conn.forget_factors(*user).await?;
+                // Nobody had shown before that the address is theirs, so keys
+                // to the account may be somebody else's. A second factor
+                // opens nothing without the new password, and guards it from
+                // whoever holds the mailbox alone.
+                conn.forget_passkeys(*user).await?;
             }
             conn.forget_unfinished(*user).await?;
             conn.write_effects(&self.db, effects).await?;

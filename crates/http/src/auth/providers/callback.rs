@@ -17,10 +17,6 @@ pub(crate) async fn callback(
     FromDevice(device): FromDevice,
     request: HttpRequest,
 ) -> Result<Either<HttpResponse, Json<TokenEnvelope>>, ApiError> {
-    if request.method() == Method::HEAD {
-        // Whatever only looks spends no answer.
-        return Ok(Either::Left(HttpResponse::NoContent().finish()));
-    }
     let (answer, browser) = (answer(&request)?, Browsers::known(&request));
     let sign_in = api.provider_sign_in.clone();
     let finish = async move { Ok::<_, Unavailable>(sign_in.finish(answer, browser, device).await) };
@@ -37,6 +33,10 @@ pub(crate) async fn callback(
 }
 
 fn answer(request: &HttpRequest) -> Result<ProviderAnswer, ApiError> {
+    if request.method() == Method::HEAD {
+        // Whatever only looks spends nothing: it is told what nobody's answer is.
+        return Ok(ProviderAnswer { state: None, code: None, error: None, issuer: None });
+    }
     let parameters = Parameters::of(request)?;
     Ok(ProviderAnswer {
         state: parameters.one("state")?.map(Secret::new),

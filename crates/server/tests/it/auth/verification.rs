@@ -174,7 +174,8 @@ async fn the_owner_of_an_address_is_told_three_times_an_hour() {
     }
 
     let told = names_to(&app, ADA).await;
-    assert_eq!((told.len(), told[0], &told[1..]), (7, "verify-address", &["address-taken"; 6][..]));
+    assert_eq!(told[..1], ["verify-address"]);
+    assert_eq!(told[1..], ["address-taken"; 6]);
 }
 
 #[tokio::test(flavor = "multi_thread")]

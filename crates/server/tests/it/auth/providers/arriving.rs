@@ -62,9 +62,11 @@ async fn a_sign_in_is_finished_once(database: Fresh) {
     let (fake, app) = with_fake(database).await;
     let (mut browser, back) = left(&app, &fake).await;
 
+    let looked = browser.send("HEAD", &back).await;
     let first = browser.get(&back).await;
     let second = browser.get(&back).await;
 
+    refused(&looked);
     assert_eq!(code_told(&first).len(), 43);
     refused(&second);
 }

@@ -20,11 +20,15 @@ impl Browser {
 
     /// Opens a page, and keeps the cookies that come with it.
     pub(super) async fn get(&mut self, path: &str) -> Answer {
+        self.send("GET", path).await
+    }
+
+    pub(super) async fn send(&mut self, method: &str, path: &str) -> Answer {
         let cookies: Vec<_> =
             self.cookies.iter().map(|(name, value)| format!("{name}={value}")).collect();
         let cookies = cookies.join("; ");
         let headers = [("accept", "text/html,*/*;q=0.8"), ("cookie", cookies.as_str())];
-        let answer = self.client.send("GET", path, &headers, b"").await;
+        let answer = self.client.send(method, path, &headers, b"").await;
         for (_, set) in answer.headers.iter().filter(|(name, _)| name == "set-cookie") {
             let pair = set.split(';').next().unwrap_or_default();
             let (name, value) = pair.split_once('=').expect("a cookie");
