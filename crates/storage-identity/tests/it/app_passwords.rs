@@ -26,7 +26,7 @@ pia_testkit::contract! {
     an_account_that_is_no_more_or_deactivated_gets_none,
     app_passwords_go_with_their_account,
     a_session_tells_its_owner_when_it_began,
-    a_session_that_is_over_or_anothers_makes_none,
+    a_session_that_is_over_or_somebody_elses_makes_none,
     sessions_of_app_passwords_make_room_before_those_of_their_owner,
 }
 
@@ -220,7 +220,7 @@ async fn a_session_tells_its_owner_when_it_began(db: Database) {
     assert_eq!((own, foreign), (Some(START + Duration::from_secs(3)), None));
 }
 
-async fn a_session_that_is_over_or_anothers_makes_none(db: Database) {
+async fn a_session_that_is_over_or_somebody_elses_makes_none(db: Database) {
     let (ada, bob) = (person(&db, "ada@example.org").await, person(&db, "bob@example.org").await);
     let his = begin(&db, bob, 1, None).await;
     let expired = begin(&db, ada, 2, None).await;

@@ -21,7 +21,7 @@ pia_testkit::contract! {
     of_many_stored_at_once_an_account_keeps_the_most_it_may_have,
     a_change_ends_the_other_sessions_and_writes_its_effects,
     nothing_is_changed_by_a_session_that_is_over,
-    nobody_removes_anothers_passkey,
+    nobody_removes_a_passkey_of_somebody_else,
     of_many_removals_at_once_one_is_made,
     a_counter_goes_up_and_never_back,
     of_many_uses_with_one_counter_one_is_noted,
@@ -198,7 +198,7 @@ async fn nothing_is_changed_by_a_session_that_is_over(db: Database) {
     assert_eq!((live(&db, user).await, mailed(&db, user).await), (1, 1));
 }
 
-async fn nobody_removes_anothers_passkey(db: Database) {
+async fn nobody_removes_a_passkey_of_somebody_else(db: Database) {
     let (user, session_of_ada, passkeys) = ada(&db).await;
     let eve = person(&db, "eve@example.org").await;
     let eves = session(&db, eve, 2).await;

@@ -79,13 +79,13 @@ async fn an_ended_session_or_a_deactivated_account_erases_nothing(db: Database) 
     let erase = async |person| eraser.erase(departure(person)).await.unwrap();
 
     let unknown = erase(Person { session: SessionId::generate(), ..ada }).await;
-    let anothers = erase(Person { session: bob.session, ..ada }).await;
+    let theirs = erase(Person { session: bob.session, ..ada }).await;
     let nobody = erase(Person { user: UserId::generate(), ..ada }).await;
     execute(&db, "UPDATE accounts SET deactivated_at = created_at").await;
     let deactivated = erase(ada).await;
 
     let over = Erasure::SessionOver;
-    assert_eq!([unknown, anothers, nobody, deactivated], [over, over, Erasure::Gone, over]);
+    assert_eq!([unknown, theirs, nobody, deactivated], [over, over, Erasure::Gone, over]);
     assert_eq!(accounts_left(&db).await.len(), 2);
     assert_eq!(count(&db, "(SELECT COUNT(*) FROM audit_entries)").await, 0);
 }
