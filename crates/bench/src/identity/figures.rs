@@ -41,7 +41,7 @@ impl Metric {
     pub(super) fn label(self) -> &'static str {
         match self {
             Self::Hashes => "raw Argon2id hashes/s, all cores",
-            Self::SignIns => "sign-ins/s at 8 connections",
+            Self::SignIns => "sign-ins/s at 4 connections",
             Self::Share => "sign-ins as a share of raw hashes",
             Self::Refreshes => "refreshes/s of 16 sessions",
             Self::Storm => "sign-ins/s in a storm",
