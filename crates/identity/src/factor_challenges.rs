@@ -7,9 +7,12 @@ use pia_kernel::{Clock, Effects, Live, Secret, Timestamp, Unavailable, UserId};
 use ring::digest;
 
 use crate::factor_proofs::{FactorAnswer, FactorPorts, FactorProofs, FactorSettings, ProofError};
-use crate::ports::{ChallengeStore, FactorState, NewChallenge, Redeemed, Redemption, TokenHash};
+use crate::ports::{
+    Begun, ChallengeStore, FactorState, NewChallenge, Redeemed, Redemption, TokenHash,
+};
 use crate::recovery_codes;
 use crate::refresh_tokens;
+use crate::sessions::StartError;
 
 /// Longer texts are no tokens of ours; those have 43 letters.
 pub(crate) const MOST_BYTES: usize = 128;
@@ -66,7 +69,7 @@ impl FactorChallenges {
     pub(crate) async fn challenge(
         &self,
         user: UserId,
-    ) -> Result<Option<Secret<String>>, Unavailable> {
+    ) -> Result<Option<Secret<String>>, StartError> {
         let FactorProofs { ports, settings, clock } = &self.proofs;
         let factor = ports.factors.factor(user).await?;
         if !factor.is_some_and(|it| it.state == FactorState::On) {
@@ -75,8 +78,10 @@ impl FactorChallenges {
         let token = refresh_tokens::fresh()?;
         let expires_at = clock.now() + settings.get().challenge_lifetime;
         let challenge = NewChallenge { hash: hash(&token), user, expires_at };
-        self.store.open(challenge).await?;
-        Ok(Some(token))
+        match self.store.open(challenge).await? {
+            Begun::Done => Ok(Some(token)),
+            Begun::Stale => Err(StartError::Stale),
+        }
     }
 
     /// Takes the answer to a challenge. Answers who has proved themselves.

@@ -196,8 +196,10 @@ impl FactorProofs {
             return;
         }
         let resealed = async {
-            let new = self.ports.secrets.seal(user, PURPOSE, secret).await?;
-            self.ports.factors.reseal(user, old, &new).await
+            match self.ports.secrets.seal(user, PURPOSE, secret).await? {
+                Some(new) => self.ports.factors.reseal(user, old, &new).await,
+                None => Ok(()),
+            }
         };
         if let Err(err) = resealed.await {
             tracing::warn!(

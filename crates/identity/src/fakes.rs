@@ -16,10 +16,10 @@ use crate::account::Account;
 use crate::factor_challenges::FactorChallenges;
 use crate::factor_proofs::{FactorPorts, FactorSettings};
 use crate::ports::{
-    AccountStore, Attempt, AttemptStore, ChallengeStore, Credentials, Evidence, Factor,
-    FactorChange, FactorState, FactorStore, MockAccountStore, MockPasswordHasher, NewChallenge,
-    PasswordHasher, Quota, RecoveryHash, Redeemed, Redemption, SecretBox, SessionStarts, Step,
-    TokenHash, Verdict,
+    AccountStore, Attempt, AttemptStore, Begun, ChallengeStore, Credentials, Enrolled, Evidence,
+    Factor, FactorChange, FactorState, FactorStore, MockAccountStore, MockPasswordHasher,
+    NewChallenge, PasswordHasher, Quota, RecoveryHash, Redeemed, Redemption, SecretBox,
+    SessionStarts, Step, TokenHash, Verdict,
 };
 
 pub(crate) use post::{Post, claim, verification};
@@ -57,6 +57,8 @@ pub(crate) struct State {
     pub(crate) key_changed: bool,
     /// Whether sealed secrets no longer open.
     pub(crate) key_lost: bool,
+    /// Whether the account is deleted after it was looked at.
+    pub(crate) gone: bool,
 }
 
 impl Factors {
@@ -173,10 +175,15 @@ impl FactorStore for Factors {
         Ok(self.state.lock().unwrap().factor.clone())
     }
 
-    async fn begin(&self, _: UserId, sealed: &[u8], at: Timestamp) -> Result<bool, Unavailable> {
+    async fn begin(
+        &self,
+        _: UserId,
+        sealed: &[u8],
+        at: Timestamp,
+    ) -> Result<Enrolled, Unavailable> {
         let state = FactorState::Begun { at };
         self.state.lock().unwrap().factor = Some(Factor { sealed: sealed.to_vec(), state });
-        Ok(true)
+        Ok(Enrolled::Begun)
     }
 
     async fn enable(
@@ -233,9 +240,9 @@ impl FactorStore for Factors {
 
 #[async_trait]
 impl ChallengeStore for Factors {
-    async fn open(&self, challenge: NewChallenge) -> Result<(), Unavailable> {
+    async fn open(&self, challenge: NewChallenge) -> Result<Begun, Unavailable> {
         self.state.lock().unwrap().challenges.insert(challenge.hash, (challenge, 0));
-        Ok(())
+        Ok(Begun::Done)
     }
 
     async fn owner(
@@ -284,8 +291,9 @@ impl SecretBox for Factors {
         user: UserId,
         purpose: &'static str,
         secret: &Secret<Vec<u8>>,
-    ) -> Result<Vec<u8>, Unavailable> {
-        Ok([user.0.as_bytes(), purpose.as_bytes(), secret.expose()].concat())
+    ) -> Result<Option<Vec<u8>>, Unavailable> {
+        let gone = self.state.lock().unwrap().gone;
+        Ok((!gone).then(|| [user.0.as_bytes(), purpose.as_bytes(), secret.expose()].concat()))
     }
 
     async fn open(

@@ -76,20 +76,20 @@ pub use password_resets::{PasswordPorts, PasswordResets, ResetError};
 pub use password_rules::MOST_PASSWORD_CHARS;
 pub use ports::{
     AccountStore, Added, AppPasswordEntry, AppPasswordHash, AppPasswordStore, Appointed, Attempt,
-    AttemptStore, BeginEffects, Ceremony, CeremonyError, ChallengeStore, Claimant, CodeRedemption,
-    Credentials, Deactivation, EndEffects, Evidence, Factor, FactorChange, FactorState,
-    FactorStore, FailedSignIn, FirstAdminStore, GuessLedger, GuessRules, IdentityProviders,
-    InvitationEntry, InvitationStore, Kept, KnownAccount, Leave, LicenceInForce, MailedPurpose,
-    MailedTokenStore, Member, NewAccount, NewAppPassword, NewChallenge, NewInvitation,
-    NewMailedToken, NewPasskey, NewPasskeyChallenge, NewProviderFlow, NewSession, NewSignInCode,
-    PasskeyCeremony, PasskeyChallenges, PasskeyCredential, PasskeyEntry, PasskeyStore, PasskeyUse,
-    PasswordChange, PasswordHasher, PasswordReset, PasswordStore, Presented, ProviderAccounts,
-    ProviderClaims, ProviderCode, ProviderError, ProviderFlows, ProviderIdentity, ProviderRequest,
-    Quota, Reactivation, RecoveryHash, RedeemEffects, Redeemed, Redemption, Registered,
-    RemovalEffects, ReplayEffects, Revoked, RoleChange, RoleStore, Rotation, SeatLimits, Seats,
-    SecretBox, SessionEntry, SessionStarts, SessionStore, SetupToken, ShownInvitation, SignInCodes,
-    SignInEntry, SignInLog, SignInMethod, SignInOutcome, Step, StoredPasskey, TokenHash, Used,
-    Verdict,
+    AttemptStore, BeginEffects, Begun, Ceremony, CeremonyError, ChallengeStore, Claimant,
+    CodeRedemption, Credentials, Deactivation, EndEffects, Enrolled, Evidence, Factor,
+    FactorChange, FactorState, FactorStore, FailedSignIn, FirstAdminStore, GuessLedger, GuessRules,
+    IdentityProviders, InvitationEntry, InvitationStore, Kept, KnownAccount, Leave, LicenceInForce,
+    MailedPurpose, MailedTokenStore, Member, NewAccount, NewAppPassword, NewChallenge,
+    NewInvitation, NewMailedToken, NewPasskey, NewPasskeyChallenge, NewProviderFlow, NewSession,
+    NewSignInCode, PasskeyCeremony, PasskeyChallenges, PasskeyCredential, PasskeyEntry,
+    PasskeyStore, PasskeyUse, PasswordChange, PasswordHasher, PasswordReset, PasswordStore,
+    Presented, ProviderAccounts, ProviderClaims, ProviderCode, ProviderError, ProviderFlows,
+    ProviderIdentity, ProviderRequest, Quota, Reactivation, RecoveryHash, RedeemEffects, Redeemed,
+    Redemption, Registered, RemovalEffects, ReplayEffects, Revoked, RoleChange, RoleStore,
+    Rotation, SeatLimits, Seats, SecretBox, SessionEntry, SessionStarts, SessionStore, SetupToken,
+    ShownInvitation, SignInCodes, SignInEntry, SignInLog, SignInMethod, SignInOutcome, Step,
+    StoredPasskey, TokenHash, Used, Verdict,
 };
 #[cfg(feature = "mock")]
 pub use ports::{
@@ -116,7 +116,7 @@ pub use roles::{RoleError, Roles};
 pub use second_factors::{
     ConfirmError, EnrolError, FactorChangeError, RecoveryCodes, SecondFactors,
 };
-pub use sessions::{Grant, RefreshError, RevokeError, SessionSettings, Sessions};
+pub use sessions::{Grant, RefreshError, RevokeError, SessionSettings, Sessions, StartError};
 pub use sign_in::{FactorSignInError, Program, SignIn, SignInError, SignInPorts, SignedIn};
 pub use sign_in_codes::RedeemError;
 pub use sign_in_history::SignInHistory;

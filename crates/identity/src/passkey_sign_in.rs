@@ -11,7 +11,7 @@ use crate::ports::{
     AccountStore, CeremonyError, FailedSignIn, PasskeyUse, SignInLog, SignInMethod, SignInOutcome,
     StoredPasskey, Used,
 };
-use crate::sessions::Sessions;
+use crate::sessions::{Sessions, StartError};
 use crate::sign_in::SignedIn;
 
 /// Why a passkey did not sign anybody in.
@@ -166,6 +166,15 @@ fn cloned(passkey: &StoredPasskey, at: Timestamp) -> Effects {
     let letter = Letter::new("passkey-cloned").with("name", passkey.name.as_str());
     let effects = Effects::about(at, passkey.user, "passkey.cloned");
     effects.and_mail(letter.to_user(at, passkey.user))
+}
+
+impl From<StartError> for PasskeySignInError {
+    fn from(err: StartError) -> Self {
+        match err {
+            StartError::Stale => Self::Refused,
+            StartError::Unavailable(err) => Self::Unavailable(err),
+        }
+    }
 }
 
 impl From<CeremonyError> for PasskeySignInError {

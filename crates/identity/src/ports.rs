@@ -268,6 +268,16 @@ pub enum Rotation {
     Refused,
 }
 
+/// What came of beginning a session, or a way to one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Begun {
+    /// It is there.
+    Done,
+    /// The account is no more or deactivated, or what its user has shown is
+    /// good no more.
+    Stale,
+}
+
 /// What is written with the end of a session, once the store knows whose it is.
 pub type EndEffects = fn(UserId, Timestamp) -> Effects;
 
@@ -285,7 +295,8 @@ pub struct BeginEffects {
 #[async_trait]
 pub trait SessionStore: Send + Sync {
     /// Stores a new session, the sign-in it began with and its effects,
-    /// atomically.
+    /// atomically; or none of it, where the account or the app password that
+    /// it begins with is there no more.
     ///
     /// Of a user's live sessions at most `most` stay, however many begin at
     /// once: those that began first end, each with what `others` says. That an
@@ -296,7 +307,7 @@ pub trait SessionStore: Send + Sync {
         most: usize,
         effects: Effects,
         others: BeginEffects,
-    ) -> Result<(), Unavailable>;
+    ) -> Result<Begun, Unavailable>;
 
     /// Spends a token and stores its successor, atomically.
     ///

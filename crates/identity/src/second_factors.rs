@@ -13,7 +13,7 @@ use crate::factor_proofs::{
     used_up,
 };
 use crate::owner_proofs::OwnerError;
-use crate::ports::{Evidence, Factor, FactorChange, FactorState, RecoveryHash};
+use crate::ports::{Enrolled, Evidence, Factor, FactorChange, FactorState, RecoveryHash};
 use crate::recovery_codes;
 use crate::standings::Standings;
 use crate::totp::{self, Enrolment};
@@ -124,11 +124,11 @@ impl SecondFactors {
         self.proofs.owner(claim, (&account, None), proof, |_| ready(Ok(()))).await?;
         let secret = totp::fresh()?;
         let enrolment = totp::enrolment(&secret, &settings.get().issuer, &account.email)?;
-        let sealed = ports.secrets.seal(user, PURPOSE, &secret).await?;
-        if ports.factors.begin(user, &sealed, clock.now()).await? {
-            Ok(enrolment)
-        } else {
-            Err(EnrolError::AlreadyOn)
+        let sealed = ports.secrets.seal(user, PURPOSE, &secret).await?.ok_or(EnrolError::Gone)?;
+        match ports.factors.begin(user, &sealed, clock.now()).await? {
+            Enrolled::Begun => Ok(enrolment),
+            Enrolled::AlreadyOn => Err(EnrolError::AlreadyOn),
+            Enrolled::Gone => Err(EnrolError::Gone),
         }
     }
 

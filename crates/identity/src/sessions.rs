@@ -11,7 +11,7 @@ use pia_kernel::{
 use crate::access_tokens::{AccessTokens, Claim};
 use crate::device::Device;
 use crate::ports::{
-    BeginEffects, NewSession, Presented, Revoked, Rotation, SessionEntry, SessionStore,
+    BeginEffects, Begun, NewSession, Presented, Revoked, Rotation, SessionEntry, SessionStore,
     SignInMethod,
 };
 use crate::refresh_tokens::{self, RefreshKeys, Shown};
@@ -52,6 +52,18 @@ pub struct Grant {
     pub expires_in: Duration,
     /// The sign-in that these continue.
     pub session: SessionId,
+}
+
+/// Why no session began.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// The account or the app password is no more, or the account is
+    /// deactivated.
+    #[error("what was shown is good no more")]
+    Stale,
+    /// Something that is needed did not answer.
+    #[error(transparent)]
+    Unavailable(#[from] Unavailable),
 }
 
 /// Why a session was not continued.
@@ -112,7 +124,7 @@ impl Sessions {
         user: UserId,
         method: SignInMethod,
         device: Device,
-    ) -> Result<Grant, Unavailable> {
+    ) -> Result<Grant, StartError> {
         self.begin(user, (method, None), device).await
     }
 
@@ -123,7 +135,7 @@ impl Sessions {
         user: UserId,
         app_password: AppPasswordId,
         device: Device,
-    ) -> Result<Grant, Unavailable> {
+    ) -> Result<Grant, StartError> {
         self.begin(user, (SignInMethod::AppPassword, Some(app_password)), device).await
     }
 
@@ -132,7 +144,7 @@ impl Sessions {
         user: UserId,
         (method, app_password): (SignInMethod, Option<AppPasswordId>),
         device: Device,
-    ) -> Result<Grant, Unavailable> {
+    ) -> Result<Grant, StartError> {
         let settings = *self.settings.get();
         let (session, refresh) = (SessionId::generate(), refresh_tokens::fresh()?);
         let at = self.clock.now();
@@ -148,10 +160,13 @@ impl Sessions {
         };
         let started = Effects::audit(at, user, "session.started");
         let others = BeginEffects { if_ended: evicted, if_new_device: new_device };
-        self.store.begin(new, settings.most, started, others).await?;
+        match self.store.begin(new, settings.most, started, others).await? {
+            Begun::Done => {}
+            Begun::Stale => return Err(StartError::Stale),
+        }
         // Which session made room is not told, only whose it was.
         self.standings.forget_user(user);
-        self.grant(user, session, refresh)
+        Ok(self.grant(user, session, refresh)?)
     }
 
     /// Spends a refresh token for the next one.

@@ -17,7 +17,7 @@ use crate::ports::{
     AccountStore, AppPasswordStore, Credentials, FailedSignIn, GuessLedger, GuessRules,
     PasswordHasher, SignInLog, SignInMethod, SignInOutcome, Verdict,
 };
-use crate::sessions::{Grant, Sessions};
+use crate::sessions::{Grant, Sessions, StartError};
 use crate::verification::{Owed, Verification};
 
 /// What kind of program somebody signs in with.
@@ -327,6 +327,24 @@ impl SignIn {
                 error = &err as &dyn std::error::Error,
                 "a password could not be hashed anew"
             );
+        }
+    }
+}
+
+impl From<StartError> for SignInError {
+    fn from(err: StartError) -> Self {
+        match err {
+            StartError::Stale => Self::WrongCredentials,
+            StartError::Unavailable(err) => Self::Unavailable(err),
+        }
+    }
+}
+
+impl From<StartError> for FactorSignInError {
+    fn from(err: StartError) -> Self {
+        match err {
+            StartError::Stale => Self::Over,
+            StartError::Unavailable(err) => Self::Unavailable(err),
         }
     }
 }

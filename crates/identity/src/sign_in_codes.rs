@@ -10,10 +10,10 @@ use crate::account::Account;
 use crate::code_challenge::CodeChallenge;
 use crate::device::Device;
 use crate::ports::{
-    AccountStore, CodeRedemption, NewSignInCode, SignInCodes, SignInMethod, TokenHash,
+    AccountStore, Begun, CodeRedemption, NewSignInCode, SignInCodes, SignInMethod, TokenHash,
 };
 use crate::refresh_tokens;
-use crate::sessions::Sessions;
+use crate::sessions::{Sessions, StartError};
 use crate::sign_in::SignedIn;
 use crate::standings::Standings;
 use crate::token_hash;
@@ -52,12 +52,14 @@ impl OneTimeCodes {
         &self,
         user: UserId,
         challenge: CodeChallenge,
-    ) -> Result<Secret<String>, Unavailable> {
+    ) -> Result<Secret<String>, StartError> {
         let code = refresh_tokens::fresh()?;
         let hash = token_hash::of_ours(&code);
         let expires_at = self.clock.now() + LIFETIME;
-        self.store.put(NewSignInCode { hash, user, challenge, expires_at }).await?;
-        Ok(code)
+        match self.store.put(NewSignInCode { hash, user, challenge, expires_at }).await? {
+            Begun::Done => Ok(code),
+            Begun::Stale => Err(StartError::Stale),
+        }
     }
 
     /// Begins the session of whoever shows the code and its verifier.
@@ -101,6 +103,15 @@ impl OneTimeCodes {
 
     pub(crate) async fn sweep(&self) -> Result<u64, Unavailable> {
         self.store.sweep(self.clock.now()).await
+    }
+}
+
+impl From<StartError> for RedeemError {
+    fn from(err: StartError) -> Self {
+        match err {
+            StartError::Stale => Self::InvalidGrant,
+            StartError::Unavailable(err) => Self::Unavailable(err),
+        }
     }
 }
 

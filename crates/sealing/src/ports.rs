@@ -46,8 +46,8 @@ pub trait SaltStore: Send + Sync {
     /// The salt of a person, which is `fresh` from now on if they had none.
     ///
     /// However many ask at once, on any number of instances, all are told the
-    /// same. Nobody who has no account is given one.
-    async fn salt(&self, person: UserId, fresh: Salt) -> Result<Salt, Unavailable>;
+    /// same. Who has no account is given none.
+    async fn salt(&self, person: UserId, fresh: Salt) -> Result<Option<Salt>, Unavailable>;
 
     /// The salt of a person, if they have one.
     async fn find(&self, person: UserId) -> Result<Option<Salt>, Unavailable>;

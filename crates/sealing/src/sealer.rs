@@ -30,17 +30,17 @@ impl Sealer {
         Self { keys: Arc::new(keys), salts }
     }
 
-    /// Seals a value of a person for one place.
+    /// Seals a value of a person for one place; nothing if they have no account.
     pub async fn seal(
         &self,
         person: UserId,
         place: Place<'_>,
         plain: &Secret<Vec<u8>>,
-    ) -> Result<Vec<u8>, Unavailable> {
-        let salt = self.salts.salt(person, Salt(random()?)).await?;
+    ) -> Result<Option<Vec<u8>>, Unavailable> {
+        let Some(salt) = self.salts.salt(person, Salt(random()?)).await? else { return Ok(None) };
         let nonce = random()?;
-        seal(&self.keys.current, (person, &salt), place, nonce, plain.expose())
-            .ok_or_else(|| Unavailable::new("sealing", "the value is too long"))
+        let sealed = seal(&self.keys.current, (person, &salt), place, nonce, plain.expose());
+        sealed.map(Some).ok_or_else(|| Unavailable::new("sealing", "the value is too long"))
     }
 
     /// Opens what was sealed for this person and place.

@@ -25,7 +25,7 @@ impl SecretBox for SealedSecrets {
         user: UserId,
         purpose: &'static str,
         secret: &Secret<Vec<u8>>,
-    ) -> Result<Vec<u8>, Unavailable> {
+    ) -> Result<Option<Vec<u8>>, Unavailable> {
         self.0.seal(user, place(&user, purpose), secret).await
     }
 

@@ -4,42 +4,42 @@ use diesel::dsl::exists;
 use diesel::prelude::*;
 use diesel::sql_types::Bool;
 use diesel_async::RunQueryDsl;
-use pia_identity::{BeginEffects, NewSession, SignInOutcome};
+use pia_identity::{BeginEffects, Begun, NewSession, SignInOutcome};
 use pia_kernel::{Effects, SessionId};
-use pia_storage::schema::{accounts, app_passwords, refresh_tokens, sessions, sign_ins};
+use pia_storage::schema::{app_passwords, refresh_tokens, sessions, sign_ins};
 use pia_storage::{
     AsyncPostgres, AsyncSqlite, Database, DbError, DbInstant, DbUid, WriteEffects, in_tx,
 };
 
+use crate::factor_writes::FactorWrites;
 use crate::session_rows::{NewRow, TokenRow};
 use crate::sign_ins::SignInRow;
 
-/// Stores a session and the sign-in that it begins with.
+/// Stores a session and the sign-in that it begins with, if that is still good.
 pub(crate) async fn begin(
     db: &Database,
     new: NewSession,
     most: usize,
     effects: Effects,
     others: BeginEffects,
-) -> Result<(), DbError> {
+) -> Result<Begun, DbError> {
     let (session, user, at) = (DbUid(new.session.0), DbUid(new.user.0), DbInstant(new.at));
     let most = i64::try_from(most.max(1)).unwrap_or(i64::MAX);
     let (row, sign_in) = (NewRow::from(&new), SignInRow::from(&new));
-    in_tx!(db, async |conn| -> Result<(), DbError> {
+    in_tx!(db, async |conn| -> Result<Begun, DbError> {
         // The account's row is locked by the first statement, so that sessions
         // of one user begin one after another: otherwise each would count
         // without the others.
-        let active = accounts::table.find(user).filter(accounts::deactivated_at.is_null());
-        let account = diesel::update(active);
-        if account.set(accounts::provider.eq(accounts::provider)).execute(conn).await? == 0 {
-            return Err(diesel::result::Error::NotFound.into());
+        if !conn.lock_account(new.user).await? {
+            return Ok(Begun::Stale);
         }
-        let on_new_device = conn.is_new_device(&new).await?;
-
         if let Some(id) = new.app_password {
             let used = diesel::update(app_passwords::table.find(DbUid(id.0)));
-            used.set(app_passwords::used_at.eq(at)).execute(conn).await?;
+            if used.set(app_passwords::used_at.eq(at)).execute(conn).await? == 0 {
+                return Ok(Begun::Stale);
+            }
         }
+        let on_new_device = conn.is_new_device(&new).await?;
         diesel::insert_into(sessions::table).values(&row).execute(conn).await?;
         let token = TokenRow::unspent(new.hash, session);
         diesel::insert_into(refresh_tokens::table).values(token).execute(conn).await?;
@@ -70,7 +70,7 @@ pub(crate) async fn begin(
             diesel::delete(sessions::table.find(ended)).execute(conn).await?;
             conn.write_effects(db, &(others.if_ended)(new.user, new.at)).await?;
         }
-        Ok(())
+        Ok(Begun::Done)
     })
 }
 

@@ -4,7 +4,9 @@ use async_trait::async_trait;
 use diesel::dsl::exists;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
-use pia_identity::{ChallengeStore, Evidence, NewChallenge, Redeemed, Redemption, TokenHash};
+use pia_identity::{
+    Begun, ChallengeStore, Evidence, NewChallenge, Redeemed, Redemption, TokenHash,
+};
 use pia_kernel::{Timestamp, Unavailable, UserId};
 use pia_storage::schema::factor_challenges::{self as challenges, expires_at, tries, user_id};
 use pia_storage::schema::{accounts, recovery_codes};
@@ -24,16 +26,20 @@ impl SqlChallenges {
         Self { db }
     }
 
-    async fn add(&self, new: &NewChallenge) -> Result<(), DbError> {
+    async fn add(&self, new: &NewChallenge) -> Result<Begun, DbError> {
         let row = (
             challenges::hash.eq(new.hash.0.to_vec()),
             user_id.eq(DbUid(new.user.0)),
             expires_at.eq(DbInstant(new.expires_at)),
             tries.eq(0),
         );
-        let insert = diesel::insert_into(challenges::table).values(row);
-        on_conn!(self.db.writer(), |conn| insert.execute(conn).await?);
-        Ok(())
+        in_tx!(self.db, async |conn| -> Result<Begun, DbError> {
+            if !conn.lock_account(new.user).await? {
+                return Ok(Begun::Stale);
+            }
+            diesel::insert_into(challenges::table).values(&row).execute(conn).await?;
+            Ok(Begun::Done)
+        })
     }
 
     async fn whose(
@@ -98,7 +104,7 @@ impl SqlChallenges {
 
 #[async_trait]
 impl ChallengeStore for SqlChallenges {
-    async fn open(&self, challenge: NewChallenge) -> Result<(), Unavailable> {
+    async fn open(&self, challenge: NewChallenge) -> Result<Begun, Unavailable> {
         Ok(self.add(&challenge).await?)
     }
 

@@ -5,7 +5,9 @@ use diesel::prelude::*;
 use diesel::query_dsl::methods;
 use diesel::upsert::excluded;
 use diesel_async::RunQueryDsl;
-use pia_identity::{Evidence, Factor, FactorChange, FactorState, FactorStore, RecoveryHash, Step};
+use pia_identity::{
+    Enrolled, Evidence, Factor, FactorChange, FactorState, FactorStore, RecoveryHash, Step,
+};
 use pia_kernel::{Timestamp, Unavailable, UserId};
 use pia_storage::schema::{factor_challenges, totp_factors};
 use pia_storage::{Database, DbError, DbInstant, DbUid, in_tx, on_conn};
@@ -41,7 +43,12 @@ impl SqlFactors {
         }))
     }
 
-    async fn put_down(&self, user: UserId, sealed: &[u8], at: Timestamp) -> Result<bool, DbError> {
+    async fn put_down(
+        &self,
+        user: UserId,
+        sealed: &[u8],
+        at: Timestamp,
+    ) -> Result<Enrolled, DbError> {
         use totp_factors::{begun_at, enabled_at, last_step, secret, user_id};
         let row = (
             user_id.eq(DbUid(user.0)),
@@ -49,13 +56,19 @@ impl SqlFactors {
             begun_at.eq(DbInstant(at)),
             last_step.eq(NO_STEP),
         );
-        let insert = diesel::insert_into(totp_factors::table)
-            .values(row)
-            .on_conflict(user_id)
-            .do_update()
-            .set((secret.eq(excluded(secret)), begun_at.eq(excluded(begun_at))));
-        let insert = methods::FilterDsl::filter(insert, enabled_at.is_null());
-        on_conn!(self.db.writer(), |conn| Ok(insert.execute(conn).await? == 1))
+        in_tx!(self.db, async |conn| -> Result<Enrolled, DbError> {
+            if !conn.lock_account(user).await? {
+                return Ok(Enrolled::Gone);
+            }
+            let insert = diesel::insert_into(totp_factors::table)
+                .values(row)
+                .on_conflict(user_id)
+                .do_update()
+                .set((secret.eq(excluded(secret)), begun_at.eq(excluded(begun_at))));
+            let insert = methods::FilterDsl::filter(insert, enabled_at.is_null());
+            let begun = insert.execute(conn).await? == 1;
+            Ok(if begun { Enrolled::Begun } else { Enrolled::AlreadyOn })
+        })
     }
 
     async fn put_on(
@@ -139,7 +152,12 @@ impl FactorStore for SqlFactors {
         Ok(self.of_user(user).await?)
     }
 
-    async fn begin(&self, user: UserId, sealed: &[u8], at: Timestamp) -> Result<bool, Unavailable> {
+    async fn begin(
+        &self,
+        user: UserId,
+        sealed: &[u8],
+        at: Timestamp,
+    ) -> Result<Enrolled, Unavailable> {
         Ok(self.put_down(user, sealed, at).await?)
     }
 

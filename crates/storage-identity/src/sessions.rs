@@ -5,7 +5,7 @@ use diesel::dsl::exists;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use pia_identity::{
-    BeginEffects, Claim, EndEffects, NewSession, Presented, Revoked, Rotation, SessionEntry,
+    BeginEffects, Begun, Claim, EndEffects, NewSession, Presented, Revoked, Rotation, SessionEntry,
     SessionStore, TokenHash,
 };
 use pia_kernel::{Effects, Page, Place, SessionId, Timestamp, Unavailable, UserId};
@@ -192,7 +192,7 @@ impl SessionStore for SqlSessions {
         most: usize,
         effects: Effects,
         others: BeginEffects,
-    ) -> Result<(), Unavailable> {
+    ) -> Result<Begun, Unavailable> {
         Ok(begin(&self.db, session, most, effects, others).await?)
     }
 

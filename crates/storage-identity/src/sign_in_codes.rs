@@ -5,12 +5,14 @@ use diesel::dsl::exists;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use pia_identity::{
-    CodeChallenge, CodeRedemption, NewSignInCode, ReplayEffects, SignInCodes, TokenHash,
+    Begun, CodeChallenge, CodeRedemption, NewSignInCode, ReplayEffects, SignInCodes, TokenHash,
 };
 use pia_kernel::{SessionId, Timestamp, Unavailable, UserId};
 use pia_storage::schema::sign_in_codes::{self as codes, burned_at, expires_at, session_id};
 use pia_storage::schema::{accounts, sessions};
 use pia_storage::{Database, DbError, DbInstant, DbUid, WriteEffects, in_tx, on_conn};
+
+use crate::factor_writes::FactorWrites;
 
 /// One-time codes in SQL.
 ///
@@ -32,16 +34,20 @@ impl SqlSignInCodes {
         Self { db }
     }
 
-    async fn add(&self, new: &NewSignInCode) -> Result<(), DbError> {
+    async fn add(&self, new: &NewSignInCode) -> Result<Begun, DbError> {
         let row = (
             codes::hash.eq(new.hash.0.to_vec()),
             codes::user_id.eq(DbUid(new.user.0)),
             codes::challenge.eq(new.challenge.0.to_vec()),
             expires_at.eq(DbInstant(new.expires_at)),
         );
-        let insert = diesel::insert_into(codes::table).values(row);
-        on_conn!(self.db.writer(), |conn| insert.execute(conn).await?);
-        Ok(())
+        in_tx!(self.db, async |conn| -> Result<Begun, DbError> {
+            if !conn.lock_account(new.user).await? {
+                return Ok(Begun::Stale);
+            }
+            diesel::insert_into(codes::table).values(&row).execute(conn).await?;
+            Ok(Begun::Done)
+        })
     }
 
     async fn present(
@@ -106,7 +112,7 @@ impl SqlSignInCodes {
 
 #[async_trait]
 impl SignInCodes for SqlSignInCodes {
-    async fn put(&self, new: NewSignInCode) -> Result<(), Unavailable> {
+    async fn put(&self, new: NewSignInCode) -> Result<Begun, Unavailable> {
         Ok(self.add(&new).await?)
     }
 

@@ -5,8 +5,8 @@ use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use pia_kernel::{Unavailable, UserId};
 use pia_sealing::{Salt, SaltStore};
-use pia_storage::schema::person_salts;
-use pia_storage::{Database, DbError, DbUid, on_conn};
+use pia_storage::schema::{accounts, person_salts};
+use pia_storage::{Database, DbError, DbUid, in_tx, on_conn};
 
 /// People's salts in SQL. A salt goes with its account.
 #[derive(Debug, Clone)]
@@ -27,26 +27,28 @@ impl SqlSalts {
         salt.map(read).transpose()
     }
 
-    async fn put_down(&self, person: UserId, fresh: &Salt) -> Result<Salt, DbError> {
+    async fn put_down(&self, person: UserId, fresh: &Salt) -> Result<Option<Salt>, DbError> {
         let person = DbUid(person.0);
         let row = (person_salts::user_id.eq(person), person_salts::salt.eq(&fresh.0[..]));
-        let kept: Vec<u8> = on_conn!(self.db.writer(), |conn| {
-            diesel::insert_into(person_salts::table)
-                .values(row)
-                .on_conflict_do_nothing()
-                .execute(conn)
-                .await?;
-            person_salts::table.find(person).select(person_salts::salt).first(conn).await?
-        });
-        read(kept)
+        in_tx!(self.db, async |conn| -> Result<Option<Salt>, DbError> {
+            // Locked, so that the account is not deleted meanwhile.
+            let account = diesel::update(accounts::table.find(person));
+            if account.set(accounts::provider.eq(accounts::provider)).execute(conn).await? == 0 {
+                return Ok(None);
+            }
+            let insert = diesel::insert_into(person_salts::table).values(row);
+            insert.on_conflict_do_nothing().execute(conn).await?;
+            let kept = person_salts::table.find(person).select(person_salts::salt);
+            Ok(Some(read(kept.first(conn).await?)?))
+        })
     }
 }
 
 #[async_trait]
 impl SaltStore for SqlSalts {
-    async fn salt(&self, person: UserId, fresh: Salt) -> Result<Salt, Unavailable> {
+    async fn salt(&self, person: UserId, fresh: Salt) -> Result<Option<Salt>, Unavailable> {
         match self.kept(person).await? {
-            Some(kept) => Ok(kept),
+            Some(kept) => Ok(Some(kept)),
             None => Ok(self.put_down(person, &fresh).await?),
         }
     }

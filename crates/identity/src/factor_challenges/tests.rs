@@ -29,7 +29,7 @@ async fn world() -> World {
     let clock = Arc::new(ManualClock::new(start));
     let challenges = kept.challenges(Arc::<ManualClock>::clone(&clock));
     let user = UserId::generate();
-    let sealed = kept.seal(user, PURPOSE, &Secret::new(KEY.to_vec())).await.unwrap();
+    let sealed = kept.seal(user, PURPOSE, &Secret::new(KEY.to_vec())).await.unwrap().unwrap();
     {
         let mut state = kept.state.lock().unwrap();
         state.factor = Some(Factor { sealed, state: FactorState::On });

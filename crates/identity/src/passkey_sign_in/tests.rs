@@ -9,8 +9,8 @@ use super::*;
 use crate::access_tokens::{AccessTokens, TokenNames};
 use crate::account::Account;
 use crate::ports::{
-    Claimant, MockAccountStore, MockPasskeyCeremony, MockPasskeyChallenges, MockPasskeyStore,
-    MockSessionStore, MockSignInLog,
+    Begun, Claimant, MockAccountStore, MockPasskeyCeremony, MockPasskeyChallenges,
+    MockPasskeyStore, MockSessionStore, MockSignInLog,
 };
 use crate::refresh_tokens::RefreshKeys;
 use crate::sessions::SessionSettings;
@@ -27,6 +27,7 @@ struct World {
     known: [bool; 2],
     judged: fn() -> Result<u32, CeremonyError>,
     used: Used,
+    begun: Begun,
 }
 
 impl World {
@@ -37,6 +38,7 @@ impl World {
             known: [true, true],
             judged: || Ok(5),
             used: Used::Noted,
+            begun: Begun::Done,
         }
     }
 
@@ -52,7 +54,7 @@ impl World {
             let steps = Arc::clone(steps);
             move |step: &str| steps.lock().unwrap().push(step.to_owned())
         };
-        let World { state, claimant, known, judged, used } = self;
+        let World { state, claimant, known, judged, used, begun } = self;
         let user = UserId::generate();
         let mut challenges = MockPasskeyChallenges::new();
         let log = step.clone();
@@ -87,7 +89,7 @@ impl World {
         };
         let ports =
             PasskeySignInPorts { accounts: Arc::new(accounts), log: Arc::new(failures), passkeys };
-        PasskeySignIn::new(ports, sessions(step), Arc::new(FixedClock(NOW)))
+        PasskeySignIn::new(ports, sessions(begun, step), Arc::new(FixedClock(NOW)))
     }
 }
 
@@ -120,13 +122,13 @@ fn store(
     store
 }
 
-fn sessions(step: impl Fn(&str) + Clone + Send + Sync + 'static) -> Sessions {
+fn sessions(begun: Begun, step: impl Fn(&str) + Clone + Send + Sync + 'static) -> Sessions {
     let clock: Arc<dyn Clock> = Arc::new(FixedClock(NOW));
     let mut store = MockSessionStore::new();
     let log = step.clone();
     store.expect_begin().returning(move |new, _, _, _| {
         log(&format!("begin {}", new.method.name()));
-        Ok(())
+        Ok(begun)
     });
     store.expect_end().returning(move |_, _, _| {
         step("end");
@@ -200,6 +202,14 @@ async fn a_passkey_that_is_removed_meanwhile_leaves_no_session() {
 
     assert!(is_refused(&outcome));
     assert_eq!(steps, ["take", "judge", "use", "begin passkey", "end"]);
+}
+
+#[tokio::test]
+async fn an_account_that_goes_meanwhile_is_refused() {
+    let (outcome, steps) = World { begun: Begun::Stale, ..World::fine() }.sign_in().await;
+
+    assert!(is_refused(&outcome));
+    assert_eq!(steps, ["take", "judge", "use", "begin passkey"]);
 }
 
 #[tokio::test]

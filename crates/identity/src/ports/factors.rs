@@ -3,21 +3,21 @@
 use async_trait::async_trait;
 use pia_kernel::{Effects, Secret, SessionId, Timestamp, Unavailable, UserId};
 
-use super::{EndEffects, TokenHash};
+use super::{Begun, EndEffects, TokenHash};
 use crate::access_tokens::Claim;
 
 /// Keeps secrets of people so that the database alone does not give them away.
 #[cfg_attr(any(test, feature = "mock"), mockall::automock)]
 #[async_trait]
 pub trait SecretBox: Send + Sync {
-    /// Seals a secret of a user, who must have an account. It opens for the
-    /// same user and purpose only.
+    /// Seals a secret of a user; nothing if they have no account any more. It
+    /// opens for the same user and purpose only.
     async fn seal(
         &self,
         user: UserId,
         purpose: &'static str,
         secret: &Secret<Vec<u8>>,
-    ) -> Result<Vec<u8>, Unavailable>;
+    ) -> Result<Option<Vec<u8>>, Unavailable>;
 
     /// Opens what was sealed; nothing if it was changed since, or its key is
     /// lost.
@@ -97,6 +97,17 @@ impl FactorChange {
     }
 }
 
+/// What came of keeping the secret of a factor that is begun.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Enrolled {
+    /// It waits for its first code.
+    Begun,
+    /// A factor is on.
+    AlreadyOn,
+    /// The account is no more or deactivated.
+    Gone,
+}
+
 /// Where second factors are kept.
 ///
 /// Changes of one account's factor happen one after another, on any number of
@@ -109,8 +120,13 @@ pub trait FactorStore: Send + Sync {
     async fn factor(&self, user: UserId) -> Result<Option<Factor>, Unavailable>;
 
     /// Keeps the sealed secret of a factor that is begun, in the place of one
-    /// begun before. Answers whether it does: not if a factor is on.
-    async fn begin(&self, user: UserId, sealed: &[u8], at: Timestamp) -> Result<bool, Unavailable>;
+    /// begun before, but not of one that is on.
+    async fn begin(
+        &self,
+        user: UserId,
+        sealed: &[u8],
+        at: Timestamp,
+    ) -> Result<Enrolled, Unavailable>;
 
     /// Puts the factor on that was begun with `sealed`, since its code of
     /// `step` was seen, with these recovery codes and no others. Answers
@@ -194,8 +210,8 @@ pub enum Redeemed {
 #[cfg_attr(any(test, feature = "mock"), mockall::automock)]
 #[async_trait]
 pub trait ChallengeStore: Send + Sync {
-    /// Stores a challenge.
-    async fn open(&self, challenge: NewChallenge) -> Result<(), Unavailable>;
+    /// Stores a challenge, unless its account is no more or deactivated.
+    async fn open(&self, challenge: NewChallenge) -> Result<Begun, Unavailable>;
 
     /// Whose challenge it is, if it is there and was tried less than `most`
     /// times.

@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use pia_kernel::{Effects, Secret, SessionId, Timestamp, Unavailable, UserId};
 
-use super::{ProviderIdentity, TokenHash};
+use super::{Begun, ProviderIdentity, TokenHash};
 use crate::account::Account;
 use crate::code_challenge::CodeChallenge;
 use crate::provider::Provider;
@@ -180,8 +180,8 @@ pub type ReplayEffects = fn(UserId, Timestamp) -> Effects;
 #[cfg_attr(any(test, feature = "mock"), mockall::automock)]
 #[async_trait]
 pub trait SignInCodes: Send + Sync {
-    /// Stores one.
-    async fn put(&self, new: NewSignInCode) -> Result<(), Unavailable>;
+    /// Stores one, unless its account is no more or deactivated.
+    async fn put(&self, new: NewSignInCode) -> Result<Begun, Unavailable>;
 
     /// Presents one, which is good for no second try whatever comes of it.
     ///

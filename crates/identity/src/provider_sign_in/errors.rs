@@ -4,6 +4,7 @@ use pia_kernel::Unavailable;
 
 use crate::destination::{DestinationError, WayBack};
 use crate::ports::ProviderError;
+use crate::sessions::StartError;
 
 /// Why a sign-in at a provider did not begin.
 #[derive(Debug, thiserror::Error)]
@@ -39,7 +40,8 @@ pub struct ArrivalError {
 /// Why somebody was not signed in by their provider's word.
 #[derive(Debug, thiserror::Error)]
 pub enum ProviderSignInError {
-    /// This browser has no such sign-in under way.
+    /// This browser has no such sign-in under way, or its account went away
+    /// meanwhile.
     #[error("the browser began no such sign-in")]
     InvalidState,
     /// Nobody has set the provider up, or no longer.
@@ -81,6 +83,15 @@ pub enum ProviderSignInError {
     /// Something that is needed did not answer.
     #[error(transparent)]
     Unavailable(#[from] Unavailable),
+}
+
+impl From<StartError> for ProviderSignInError {
+    fn from(err: StartError) -> Self {
+        match err {
+            StartError::Stale => Self::InvalidState,
+            StartError::Unavailable(err) => Self::Unavailable(err),
+        }
+    }
 }
 
 impl From<ProviderError> for ProviderSignInError {

@@ -9,7 +9,7 @@ use crate::access_tokens::{AccessTokens, TokenNames};
 use crate::account::Account;
 use crate::destination::DestinationError;
 use crate::ports::{
-    CodeRedemption, MockAccountStore, MockIdentityProviders, MockLicenceInForce,
+    Begun, CodeRedemption, MockAccountStore, MockIdentityProviders, MockLicenceInForce,
     MockProviderAccounts, MockProviderFlows, MockSeats, MockSessionStore, MockSignInCodes,
     ProviderError,
 };
@@ -66,17 +66,23 @@ impl Fixture {
 
     /// Where this account's code was redeemed, and may be settled or not.
     fn redeemed(settled: bool) -> Self {
+        let mut fixture = Self::redeeming();
+        fixture.codes.expect_settle().once().returning(move |_, _| Ok(settled));
+        fixture.sessions.expect_begin().once().returning(|_, _, _, _| Ok(Begun::Done));
+        fixture
+    }
+
+    /// Where this account's code is redeemed.
+    fn redeeming() -> Self {
         let mut fixture = Self::default();
         fixture
             .codes
             .expect_redeem()
             .once()
             .returning(|_, _, _, _| Ok(CodeRedemption::Redeemed(UserId::generate())));
-        fixture.codes.expect_settle().once().returning(move |_, _| Ok(settled));
         fixture.accounts.expect_find().returning(|user| {
             Ok(Some(Account::local(user, "ada@example.org".to_owned(), Timestamp::UNIX_EPOCH)))
         });
-        fixture.sessions.expect_begin().once().returning(|_, _, _, _| Ok(()));
         fixture
     }
 }
@@ -195,6 +201,17 @@ async fn a_code_that_was_presented_again_meanwhile_gives_a_session_that_is_over(
         .expect_end()
         .once()
         .returning(|_, _, _| Ok(Some((UserId::generate(), SessionId::generate()))));
+    let code = secret(&"c".repeat(43));
+
+    let outcome = fixture.build().redeem(&code, &secret(VERIFIER), Device::default()).await;
+
+    assert!(matches!(outcome, Err(RedeemError::InvalidGrant)));
+}
+
+#[tokio::test]
+async fn a_code_of_an_account_that_goes_meanwhile_is_not_good() {
+    let mut fixture = Fixture::redeeming();
+    fixture.sessions.expect_begin().once().returning(|_, _, _, _| Ok(Begun::Stale));
     let code = secret(&"c".repeat(43));
 
     let outcome = fixture.build().redeem(&code, &secret(VERIFIER), Device::default()).await;

@@ -170,6 +170,16 @@ async fn while_a_factor_is_on_none_is_begun_or_confirmed() {
 }
 
 #[tokio::test]
+async fn whoever_is_deleted_while_they_begin_is_told_as_gone() {
+    let world = world();
+    world.kept.state.lock().unwrap().gone = true;
+
+    let begun = world.begin().await;
+
+    assert!(matches!(begun, Err(EnrolError::Gone)), "{begun:?}");
+}
+
+#[tokio::test]
 async fn any_fresh_proof_takes_the_factor_off() {
     for number in 0..3 {
         let world = world();

@@ -77,7 +77,7 @@ async fn a_session_begins_with_what_it_is_allowed_and_its_audit_entry() {
                 && (others.if_new_device)(user, at).mail == [told.clone()]
         })
         .once()
-        .returning(|_, _, _, _| Ok(()));
+        .returning(|_, _, _, _| Ok(Begun::Done));
     let fixture = fixture(store, None);
 
     let grant = fixture.sessions.start(user, PASSWORD, device()).await.unwrap();
@@ -90,13 +90,24 @@ async fn a_session_begins_with_what_it_is_allowed_and_its_audit_entry() {
 #[tokio::test]
 async fn only_a_keyed_hash_of_the_token_reaches_the_store() {
     let mut store = MockSessionStore::new();
-    store.expect_begin().returning(|_, _, _, _| Ok(()));
+    store.expect_begin().returning(|_, _, _, _| Ok(Begun::Done));
     let sessions = fixture(store, None).sessions;
 
     let grant = sessions.start(UserId::generate(), PASSWORD, device()).await.unwrap();
 
     let plain = ring::digest::digest(&ring::digest::SHA256, grant.refresh.expose().as_bytes());
     assert_ne!(sessions.keys.hash(&grant.refresh).0, plain.as_ref());
+}
+
+#[tokio::test]
+async fn what_is_good_no_more_begins_nothing() {
+    let mut store = MockSessionStore::new();
+    store.expect_begin().returning(|_, _, _, _| Ok(Begun::Stale));
+    let sessions = fixture(store, None).sessions;
+
+    let started = sessions.start(UserId::generate(), PASSWORD, device()).await;
+
+    assert!(matches!(started, Err(StartError::Stale)), "{started:?}");
 }
 
 #[tokio::test]
@@ -229,7 +240,7 @@ async fn a_reused_token_has_everyone_looked_at_anew() {
 async fn a_new_session_has_the_users_others_looked_at_anew() {
     let claim = Claim { user: UserId::generate(), session: SessionId::generate() };
     let mut store = MockSessionStore::new();
-    store.expect_begin().returning(|_, _, _, _| Ok(()));
+    store.expect_begin().returning(|_, _, _, _| Ok(Begun::Done));
     let fixture = fixture(store, None);
     fixture.standings.fresh(claim).await.unwrap();
 

@@ -10,7 +10,7 @@ use super::*;
 use crate::access_tokens::{AccessTokens, TokenNames};
 use crate::fakes::{self, Factors};
 use crate::ports::{
-    Attempt, MockAccountStore, MockAppPasswordStore, MockGuessLedger, MockPasswordHasher,
+    Attempt, Begun, MockAccountStore, MockAppPasswordStore, MockGuessLedger, MockPasswordHasher,
     MockSessionStore, MockSignInLog,
 };
 use crate::refresh_tokens::RefreshKeys;
@@ -52,6 +52,8 @@ struct World {
     owes_verification: bool,
     /// What is kept of the password from the second look on.
     changed_to: Option<&'static str>,
+    /// What comes of beginning a session.
+    begun: Begun,
 }
 
 impl World {
@@ -69,6 +71,7 @@ impl World {
             factor_on_at: None,
             owes_verification: false,
             changed_to: None,
+            begun: Begun::Done,
         }
     }
 
@@ -142,7 +145,7 @@ impl World {
         let clock: Arc<dyn Clock> = Arc::new(FixedClock(Timestamp::UNIX_EPOCH));
         let factors = Factors::on_at_look(factor_on_at);
         let challenges = factors.challenges(Arc::clone(&clock));
-        SignIn::new(ports, sessions(&clock), challenges, clock)
+        SignIn::new(ports, sessions(self.begun, &clock), challenges, clock)
     }
 }
 
@@ -197,9 +200,9 @@ fn credentials(kept: Option<&str>) -> Credentials {
     Credentials { account, password_hash: kept.map(|it| Secret::new(it.to_owned())) }
 }
 
-fn sessions(clock: &Arc<dyn Clock>) -> Sessions {
+fn sessions(begun: Begun, clock: &Arc<dyn Clock>) -> Sessions {
     let mut store = MockSessionStore::new();
-    store.expect_begin().returning(|_, _, _, _| Ok(()));
+    store.expect_begin().returning(move |_, _, _, _| Ok(begun));
     store.expect_end().returning(|_, _, _| Ok(None));
     let current = Secret::new("an example of thirty-two letters".to_owned());
     let keys = SigningKeys { current, previous: None };
@@ -297,6 +300,21 @@ async fn whoever_does_not_come_in_takes_the_same_steps_to_the_same_answer() {
 
         assert!(matches!(outcome, Err(SignInError::WrongCredentials)), "{found:?}");
         assert_eq!(steps, [LOOK, KNOW, "count", "verify", note], "{found:?}");
+    }
+}
+
+#[tokio::test]
+async fn an_account_or_app_password_that_goes_meanwhile_is_answered_as_a_wrong_password() {
+    for app_password in [None, Some(AppPasswordId::generate())] {
+        let world = World {
+            app_password,
+            begun: Begun::Stale,
+            ..World::with(Found::With("kept"), || Ok(Verdict::Right))
+        };
+
+        let (outcome, _) = world.sign_in_with(ADDRESS, APP_PASSWORD).await;
+
+        assert!(matches!(outcome, Err(SignInError::WrongCredentials)), "{app_password:?}");
     }
 }
 

@@ -17,8 +17,8 @@ struct Salts(Mutex<HashMap<UserId, Salt>>);
 
 #[async_trait]
 impl SaltStore for Salts {
-    async fn salt(&self, person: UserId, fresh: Salt) -> Result<Salt, Unavailable> {
-        Ok(self.0.lock().unwrap().entry(person).or_insert(fresh).clone())
+    async fn salt(&self, person: UserId, fresh: Salt) -> Result<Option<Salt>, Unavailable> {
+        Ok(Some(self.0.lock().unwrap().entry(person).or_insert(fresh).clone()))
     }
 
     async fn find(&self, person: UserId) -> Result<Option<Salt>, Unavailable> {
@@ -68,7 +68,7 @@ fn a_value_is_sealed_in_the_form_that_was_laid_down() {
 async fn what_is_sealed_opens_for_the_same_person_and_place() {
     let sealer = sealer(&Arc::default(), 1, None);
 
-    let sealed = sealer.seal(ada(), PLACE, &plain()).await.unwrap();
+    let sealed = sealer.seal(ada(), PLACE, &plain()).await.unwrap().unwrap();
 
     assert_eq!(sealer.open(ada(), PLACE, &sealed).await.unwrap().expose(), PLAIN);
     assert!(!sealed.windows(4).any(|it| PLAIN.windows(4).any(|part| part == it)));
@@ -78,8 +78,8 @@ async fn what_is_sealed_opens_for_the_same_person_and_place() {
 async fn the_same_value_is_never_sealed_the_same() {
     let sealer = sealer(&Arc::default(), 1, None);
 
-    let first = sealer.seal(ada(), PLACE, &plain()).await.unwrap();
-    let second = sealer.seal(ada(), PLACE, &plain()).await.unwrap();
+    let first = sealer.seal(ada(), PLACE, &plain()).await.unwrap().unwrap();
+    let second = sealer.seal(ada(), PLACE, &plain()).await.unwrap().unwrap();
 
     assert_ne!(first, second);
 }
@@ -87,7 +87,7 @@ async fn the_same_value_is_never_sealed_the_same() {
 #[tokio::test]
 async fn any_flipped_bit_is_found() {
     let sealer = sealer(&Arc::default(), 1, None);
-    let sealed = sealer.seal(ada(), PLACE, &plain()).await.unwrap();
+    let sealed = sealer.seal(ada(), PLACE, &plain()).await.unwrap().unwrap();
 
     for bit in 0..sealed.len() * 8 {
         let mut changed = sealed.clone();
@@ -107,7 +107,7 @@ async fn any_flipped_bit_is_found() {
 #[tokio::test]
 async fn what_is_cut_off_is_refused_at_any_length() {
     let sealer = sealer(&Arc::default(), 1, None);
-    let sealed = sealer.seal(ada(), PLACE, &plain()).await.unwrap();
+    let sealed = sealer.seal(ada(), PLACE, &plain()).await.unwrap().unwrap();
 
     for length in 0..sealed.len() {
         let refused = sealer.open(ada(), PLACE, &sealed[..length]).await;
@@ -120,8 +120,8 @@ async fn what_is_cut_off_is_refused_at_any_length() {
 async fn it_opens_neither_for_another_person_nor_in_another_place() {
     let sealer = sealer(&Arc::default(), 1, None);
     let eve = UserId::generate();
-    let sealed = sealer.seal(ada(), PLACE, &plain()).await.unwrap();
-    sealer.seal(eve, PLACE, &plain()).await.unwrap();
+    let sealed = sealer.seal(ada(), PLACE, &plain()).await.unwrap().unwrap();
+    sealer.seal(eve, PLACE, &plain()).await.unwrap().unwrap();
 
     let elsewhere = [
         (eve, PLACE),
@@ -139,10 +139,10 @@ async fn it_opens_neither_for_another_person_nor_in_another_place() {
 #[tokio::test]
 async fn what_the_previous_key_sealed_is_opened_and_new_values_are_under_the_current() {
     let salts = Arc::default();
-    let old = sealer(&salts, 1, None).seal(ada(), PLACE, &plain()).await.unwrap();
+    let old = sealer(&salts, 1, None).seal(ada(), PLACE, &plain()).await.unwrap().unwrap();
     let both = sealer(&salts, 2, Some(1));
 
-    let new = both.seal(ada(), PLACE, &plain()).await.unwrap();
+    let new = both.seal(ada(), PLACE, &plain()).await.unwrap().unwrap();
 
     assert_eq!(both.open(ada(), PLACE, &old).await.unwrap().expose(), PLAIN);
     assert!(both.is_outdated(&old) && !both.is_outdated(&new));
@@ -156,11 +156,11 @@ async fn what_the_previous_key_sealed_is_opened_and_new_values_are_under_the_cur
 async fn without_the_salt_all_of_a_person_is_lost_even_if_another_is_made() {
     let salts = Arc::<Salts>::default();
     let sealer = sealer(&salts, 1, None);
-    let sealed = sealer.seal(ada(), PLACE, &plain()).await.unwrap();
+    let sealed = sealer.seal(ada(), PLACE, &plain()).await.unwrap().unwrap();
     salts.0.lock().unwrap().clear();
 
     let gone = sealer.open(ada(), PLACE, &sealed).await;
-    sealer.seal(ada(), PLACE, &plain()).await.unwrap();
+    sealer.seal(ada(), PLACE, &plain()).await.unwrap().unwrap();
     let replaced = sealer.open(ada(), PLACE, &sealed).await;
 
     assert!(matches!(gone, Err(OpenError::Shredded)));

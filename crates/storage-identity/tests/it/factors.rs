@@ -6,7 +6,7 @@ use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use futures_util::future::join_all;
 use pia_identity::{
-    Evidence, Factor, FactorChange, FactorState, FactorStore, NewSession, RecoveryHash,
+    Enrolled, Evidence, Factor, FactorChange, FactorState, FactorStore, NewSession, RecoveryHash,
     SessionStore, SignInMethod, Step, TokenHash,
 };
 use pia_kernel::{Effects, SessionId, Timestamp, UserId};
@@ -54,7 +54,7 @@ fn codes(numbers: std::ops::Range<u8>) -> Vec<RecoveryHash> {
 /// Puts a factor on whose first code was of step 10, with codes 0 to 9.
 pub(crate) async fn enable(db: &Database, user: UserId) {
     let factors = SqlFactors::new(db.clone());
-    assert!(factors.begin(user, b"sealed", START).await.unwrap());
+    assert_eq!(factors.begin(user, b"sealed", START).await.unwrap(), Enrolled::Begun);
     let session = begin_session(db, user, ENABLING).await;
     let change = FactorChange { effects: Effects::default(), ..change(user, session) };
     assert!(factors.enable(change, b"sealed", Step(10), &codes(0..10)).await.unwrap());
@@ -113,7 +113,7 @@ async fn a_factor_that_is_begun_again_takes_the_place_of_the_first(db: Database)
     ];
 
     let kept = Factor { sealed: b"second".to_vec(), state: FactorState::Begun { at: later } };
-    assert_eq!((none, begun), (None, [true, true]));
+    assert_eq!((none, begun), (None, [Enrolled::Begun; 2]));
     assert_eq!(factors.factor(user).await.unwrap(), Some(kept));
 }
 
@@ -149,7 +149,7 @@ async fn while_a_factor_is_on_none_is_begun(db: Database) {
 
     let begun = factors.begin(user, b"another", START).await.unwrap();
 
-    assert!(!begun);
+    assert_eq!(begun, Enrolled::AlreadyOn);
     assert_eq!(factors.factor(user).await.unwrap().unwrap().sealed, b"sealed");
 }
 
@@ -303,7 +303,7 @@ async fn all_of_it_goes_with_the_account(db: Database) {
     remove(&db, user).await;
 
     assert_eq!(factors.factor(user).await.unwrap(), None);
-    assert!(factors.begin(user, b"sealed", START).await.is_err());
+    assert_eq!(factors.begin(user, b"sealed", START).await.unwrap(), Enrolled::Gone);
 }
 
 async fn nothing_changes_from_a_session_that_is_over(db: Database) {

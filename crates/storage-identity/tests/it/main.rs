@@ -10,6 +10,7 @@ mod factors;
 mod first_admin;
 mod guesses;
 mod invitations;
+mod leaving;
 mod mailed_tokens;
 mod new_devices;
 mod passkey_challenges;

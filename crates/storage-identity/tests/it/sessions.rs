@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use futures_util::future::join_all;
-use pia_identity::{SessionStore, TokenHash};
+use pia_identity::{Begun, SessionStore, TokenHash};
 use pia_kernel::{Effects, Timestamp, UserId};
 use pia_storage::Database;
 use pia_storage_identity::SqlSessions;
@@ -29,10 +29,10 @@ fn ended(subject: UserId, at: Timestamp) -> Effects {
 }
 
 /// Begins a session that lasts an hour, known by `token`.
-async fn begin(db: &Database, user: UserId, token: u8, at: Timestamp) -> Result<(), ()> {
+async fn begin(db: &Database, user: UserId, token: u8, at: Timestamp) -> Begun {
     let new = new_session(user, TokenHash([token; 32]), at);
     let sessions = SqlSessions::new(db.clone());
-    sessions.begin(new, 10, begun(user, at), only(ended)).await.or(Err(()))
+    sessions.begin(new, 10, begun(user, at), only(ended)).await.unwrap()
 }
 
 /// Those tokens whose sessions are there.
@@ -52,7 +52,7 @@ async fn however_many_begin_at_once_the_ten_that_began_last_stay(db: Database) {
     let all = (0..64).map(|n| begin(&db, user, n, START + Duration::from_secs(n.into())));
     let all = join_all(all).await;
 
-    assert!(all.iter().all(Result::is_ok));
+    assert_eq!(all, [Begun::Done; 64]);
     assert_eq!(alive(&db, 0..64).await, (54..64).collect::<Vec<_>>());
     assert_eq!(audited(&db, user, "begun").await, 64);
     assert_eq!(audited(&db, user, "ended").await, 54);
@@ -60,10 +60,10 @@ async fn however_many_begin_at_once_the_ten_that_began_last_stay(db: Database) {
 
 async fn an_expired_session_does_not_count(db: Database) {
     let user = person(&db, "ada@example.org").await;
-    begin(&db, user, 0, START).await.unwrap();
+    begin(&db, user, 0, START).await;
 
     for token in 1..11 {
-        begin(&db, user, token, START + HOUR).await.unwrap();
+        begin(&db, user, token, START + HOUR).await;
     }
 
     assert_eq!(alive(&db, 0..11).await, (0..11).collect::<Vec<_>>());
@@ -74,8 +74,8 @@ async fn sessions_of_others_do_not_count(db: Database) {
     let (one, other) = (person(&db, "a@b.org").await, person(&db, "c@d.org").await);
 
     for token in 0..10 {
-        begin(&db, one, token, START).await.unwrap();
-        begin(&db, other, token + 10, START).await.unwrap();
+        begin(&db, one, token, START).await;
+        begin(&db, other, token + 10, START).await;
     }
 
     assert_eq!(alive(&db, 0..20).await.len(), 20);
@@ -86,13 +86,13 @@ async fn a_session_of_nobody_does_not_begin(db: Database) {
 
     let refused = begin(&db, nobody, 1, START).await;
 
-    assert_eq!(refused, Err(()));
+    assert_eq!(refused, Begun::Stale);
     assert_eq!(audited(&db, nobody, "begun").await, 0);
 }
 
 async fn a_session_ends_by_any_of_its_tokens_once(db: Database) {
     let (user, sessions) = (person(&db, "ada@example.org").await, SqlSessions::new(db.clone()));
-    begin(&db, user, 1, START).await.unwrap();
+    begin(&db, user, 1, START).await;
     let (token, later) = (TokenHash([1; 32]), START + HOUR / 2);
     let session = sessions.session_of(token).await.unwrap().unwrap();
 
@@ -107,7 +107,7 @@ async fn a_session_ends_by_any_of_its_tokens_once(db: Database) {
 async fn expired_sessions_are_swept(db: Database) {
     let (user, sessions) = (person(&db, "ada@example.org").await, SqlSessions::new(db.clone()));
     for token in 0..5 {
-        begin(&db, user, token, START + Duration::from_secs(token.into())).await.unwrap();
+        begin(&db, user, token, START + Duration::from_secs(token.into())).await;
     }
 
     let swept = sessions.sweep(START + HOUR + Duration::from_secs(2)).await.unwrap();
@@ -118,7 +118,7 @@ async fn expired_sessions_are_swept(db: Database) {
 
 async fn sessions_go_with_their_account(db: Database) {
     let user = person(&db, "ada@example.org").await;
-    begin(&db, user, 1, START).await.unwrap();
+    begin(&db, user, 1, START).await;
 
     remove(&db, user).await;
 

@@ -5,7 +5,8 @@ use std::time::Duration;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use pia_identity::{
-    FailedSignIn, SessionStore, SignInEntry, SignInLog, SignInMethod, SignInOutcome, TokenHash,
+    Begun, FailedSignIn, SessionStore, SignInEntry, SignInLog, SignInMethod, SignInOutcome,
+    TokenHash,
 };
 use pia_kernel::{Effects, Page, Place, SessionId, Timestamp, UserId};
 use pia_storage::schema::{audit_entries, audit_identities, sign_ins};
@@ -39,7 +40,7 @@ async fn begin(db: &Database, user: UserId) -> Option<SessionId> {
     let new = new_session(user, TokenHash([1; 32]), START);
     let (session, sessions) = (new.session, SqlSessions::new(db.clone()));
     let begun = sessions.begin(new, 10, Effects::default(), nothing()).await;
-    begun.ok().map(|()| session)
+    (begun.unwrap() == Begun::Done).then_some(session)
 }
 
 async fn told(db: &Database, user: UserId) -> Vec<SignInEntry> {

@@ -19,6 +19,7 @@ on_both_databases!(
     wrong_passwords_are_counted_with_wrong_proofs,
     the_last_administrator_stays,
     of_many_who_ask_at_once_all_are_told_that_it_is_done,
+    who_signs_in_beside_their_deletion_comes_in_or_is_refused_like_anybody,
     whom_a_provider_vouches_for_needs_no_password,
     another_instance_knows_too,
 );
@@ -128,6 +129,29 @@ async fn of_many_who_ask_at_once_all_are_told_that_it_is_done(database: Fresh) {
     let count = |status| told.iter().filter(|it| it.status == status).count();
     let told: Vec<_> = told.iter().map(Answer::text).collect();
     assert_eq!((count(200), count(404)), (1, 5), "{told:?}");
+}
+
+async fn who_signs_in_beside_their_deletion_comes_in_or_is_refused_like_anybody(database: Fresh) {
+    let app = Setting::on(database).start().await;
+    for round in 0..4 {
+        let email = format!("ada{round}@example.org");
+        let (ada, stranger) = (app.sign_up(&email).await, app.stranger());
+        let password = json!({ "password": PASSWORD });
+
+        let (left, signed_in, begun) = tokio::join!(
+            leave(&ada, PASSWORD),
+            join_all((0..5).map(|_| sign_in(&stranger, &email, PASSWORD))),
+            join_all((0..3).map(|_| ada.post("/auth/mfa/totp/begin", &password))),
+        );
+
+        assert_eq!(left.status, 200, "{round}: {}", left.text());
+        for answer in signed_in.iter().filter(|it| it.status != 200) {
+            assert_eq!(answer.refusal(), (401, "invalid_credentials"));
+        }
+        for answer in begun.iter().filter(|it| it.status != 200) {
+            assert!(matches!(answer.status, 400 | 401), "{}", answer.text());
+        }
+    }
 }
 
 async fn whom_a_provider_vouches_for_needs_no_password(database: Fresh) {

@@ -1,0 +1,105 @@
+//! Signing in beside the end of what one signs in with.
+
+use diesel::prelude::*;
+use diesel_async::RunQueryDsl;
+use futures_util::future::join_all;
+use pia_identity::{
+    AppPasswordStore, Begun, ChallengeStore, CodeChallenge, Enrolled, FactorStore, NewChallenge,
+    NewSession, NewSignInCode, SessionStore, SignInCodes, TokenHash,
+};
+use pia_kernel::{AppPasswordId, Effects, UserId};
+use pia_storage::schema::app_passwords;
+use pia_storage::{Database, DbError, DbInstant, DbUid, on_conn};
+use pia_storage_identity::{
+    SqlAppPasswords, SqlChallenges, SqlFactors, SqlSessions, SqlSignInCodes,
+};
+
+use crate::people::{HOUR, START, new_session, nothing, person, remove};
+
+pia_testkit::contract! {
+    what_begins_beside_a_deletion_begins_or_not_and_nothing_fails,
+    sessions_begun_beside_the_end_of_their_app_password_end_with_it_and_nothing_fails,
+}
+
+/// How often each race is run.
+const ROUNDS: u8 = 6;
+
+async fn begin(db: &Database, user: UserId, token: u8, with: Option<AppPasswordId>) -> Begun {
+    let new = new_session(user, TokenHash([token; 32]), START);
+    let new = NewSession { app_password: with, ..new };
+    SqlSessions::new(db.clone()).begin(new, 100, Effects::default(), nothing()).await.unwrap()
+}
+
+async fn open(db: &Database, user: UserId, token: u8) -> Begun {
+    let hash = TokenHash([token; 32]);
+    let new = NewChallenge { hash, user, expires_at: START + HOUR };
+    SqlChallenges::new(db.clone()).open(new).await.unwrap()
+}
+
+async fn put(db: &Database, user: UserId, token: u8) -> Begun {
+    let (hash, challenge) = (TokenHash([token; 32]), CodeChallenge([token; 32]));
+    let new = NewSignInCode { hash, user, challenge, expires_at: START + HOUR };
+    SqlSignInCodes::new(db.clone()).put(new).await.unwrap()
+}
+
+async fn enrol(db: &Database, user: UserId) -> Enrolled {
+    SqlFactors::new(db.clone()).begin(user, b"sealed", START).await.unwrap()
+}
+
+async fn add_app_password(db: &Database, user: UserId) -> AppPasswordId {
+    let id = AppPasswordId::generate();
+    let row = (
+        app_passwords::id.eq(DbUid(id.0)),
+        app_passwords::user_id.eq(DbUid(user.0)),
+        app_passwords::name.eq("an app"),
+        app_passwords::hash.eq(id.0.as_bytes().to_vec()),
+        app_passwords::created_at.eq(DbInstant(START)),
+    );
+    let insert = diesel::insert_into(app_passwords::table).values(row);
+    let done: Result<usize, DbError> =
+        async { on_conn!(db.writer(), |conn| Ok(insert.execute(conn).await?)) }.await;
+    assert_eq!(done.unwrap(), 1);
+    id
+}
+
+async fn what_begins_beside_a_deletion_begins_or_not_and_nothing_fails(db: Database) {
+    for round in 0..ROUNDS {
+        let user = person(&db, &format!("ada{round}@example.org")).await;
+        let tokens = || (0..6).map(|it| round * 10 + it);
+
+        let _some_begun = futures_util::join!(
+            join_all(tokens().map(|it| begin(&db, user, it, None))),
+            join_all(tokens().map(|it| open(&db, user, it))),
+            remove(&db, user),
+            join_all(tokens().map(|it| put(&db, user, it))),
+            join_all(tokens().map(|_| enrol(&db, user))),
+        );
+
+        let late = [begin(&db, user, 99, None).await, open(&db, user, 99).await];
+        assert_eq!((late, put(&db, user, 99).await), ([Begun::Stale; 2], Begun::Stale));
+        assert_eq!(enrol(&db, user).await, Enrolled::Gone);
+    }
+}
+
+async fn sessions_begun_beside_the_end_of_their_app_password_end_with_it_and_nothing_fails(
+    db: Database,
+) {
+    let (passwords, sessions) = (SqlAppPasswords::new(db.clone()), SqlSessions::new(db.clone()));
+    let user = person(&db, "ada@example.org").await;
+    for round in 0..ROUNDS {
+        let id = add_app_password(&db, user).await;
+        let tokens = || (0..8).map(|it| round * 10 + it);
+        let quiet = |_, _| Effects::default();
+
+        let (_some_begun, removed) = futures_util::join!(
+            join_all(tokens().map(|it| begin(&db, user, it, Some(id)))),
+            passwords.remove((user, id), START, |_, _, _| Effects::default(), quiet),
+        );
+
+        assert!(removed.unwrap());
+        assert_eq!(begin(&db, user, 99, Some(id)).await, Begun::Stale);
+        for token in tokens() {
+            assert_eq!(sessions.session_of(TokenHash([token; 32])).await.unwrap(), None);
+        }
+    }
+}
