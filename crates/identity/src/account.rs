@@ -45,6 +45,15 @@ impl CustomerType {
     }
 }
 
+/// How often what an account is opened with was changed: its password, its
+/// second factor, its passkeys.
+///
+/// Whoever has shown any of it begins a session only while this is what it was
+/// when they were looked up: a change ends the sessions that there are, and so
+/// outdates those that are just about to be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct CredentialsEpoch(pub i64);
+
 /// A person's account.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Account {
@@ -69,6 +78,8 @@ pub struct Account {
     /// When its owner showed that the address is theirs; nothing if they have
     /// not.
     pub email_verified_at: Option<Timestamp>,
+    /// As of which change of them its credentials are.
+    pub epoch: CredentialsEpoch,
 }
 
 impl Account {
@@ -85,6 +96,7 @@ impl Account {
             role: Role::User,
             group: DEFAULT_GROUP,
             email_verified_at: None,
+            epoch: CredentialsEpoch::default(),
         }
     }
 }

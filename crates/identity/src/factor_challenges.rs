@@ -6,6 +6,7 @@ use std::time::Duration;
 use pia_kernel::{Clock, Effects, Live, Secret, Timestamp, Unavailable, UserId};
 use ring::digest;
 
+use crate::account::Account;
 use crate::factor_proofs::{FactorAnswer, FactorPorts, FactorProofs, FactorSettings, ProofError};
 use crate::ports::{
     Begun, ChallengeStore, FactorState, NewChallenge, Redeemed, Redemption, TokenHash,
@@ -66,9 +67,10 @@ impl FactorChallenges {
     }
 
     /// A token for who must show a second factor; nothing for who has none.
+    /// Their password was looked at not before their account was.
     pub(crate) async fn challenge(
         &self,
-        user: UserId,
+        &Account { user, epoch, .. }: &Account,
     ) -> Result<Option<Secret<String>>, StartError> {
         let FactorProofs { ports, settings, clock } = &self.proofs;
         let factor = ports.factors.factor(user).await?;
@@ -77,7 +79,7 @@ impl FactorChallenges {
         }
         let token = refresh_tokens::fresh()?;
         let expires_at = clock.now() + settings.get().challenge_lifetime;
-        let challenge = NewChallenge { hash: hash(&token), user, expires_at };
+        let challenge = NewChallenge { hash: hash(&token), user, epoch, expires_at };
         match self.store.open(challenge).await? {
             Begun::Done => Ok(Some(token)),
             Begun::Stale => Err(StartError::Stale),
@@ -92,19 +94,23 @@ impl FactorChallenges {
         &self,
         token: &Secret<String>,
         answer: &FactorAnswer,
-    ) -> Result<UserId, ChallengeError> {
+    ) -> Result<Account, ChallengeError> {
         if !(1..=MOST_BYTES).contains(&token.expose().len()) {
             return Err(ChallengeError::Gone);
         }
         let (hash, most) = (hash(token), self.proofs.settings.get().challenge_tries);
         let now = self.proofs.clock.now();
         let user = self.store.owner(hash, most, now).await?.ok_or(ChallengeError::Gone)?;
+        // Looked at first: a password that is replaced later takes the
+        // challenge away, or finds that the account is outdated.
+        let account = self.proofs.ports.accounts.find(user).await?;
+        let account = account.ok_or(ChallengeError::Gone)?;
         let met = self.proofs.counted(user, async {
             let may = self.store.attempt(hash, most, now).await?;
             if may { self.try_once(hash, user, answer).await } else { Ok(false) }
         });
         let met = met.await.map_err(|err| ChallengeError::of(user, err))?;
-        if met { Ok(user) } else { Err(ChallengeError::Gone) }
+        if met { Ok(account) } else { Err(ChallengeError::Gone) }
     }
 
     /// Forgets challenges that have ended. Answers how many they were.

@@ -3,7 +3,7 @@
 mod post;
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
@@ -30,9 +30,6 @@ pub(crate) const PASSWORD: &str = "correct horse battery staple";
 #[derive(Default)]
 pub(crate) struct Factors {
     pub(crate) state: Mutex<State>,
-    /// At which look the factor turns out to be on, if it is set.
-    on_at_look: Option<usize>,
-    looks: AtomicUsize,
     attempts: AtomicU32,
 }
 
@@ -57,13 +54,24 @@ pub(crate) struct State {
     pub(crate) key_changed: bool,
     /// Whether sealed secrets no longer open.
     pub(crate) key_lost: bool,
-    /// Whether the account is deleted after it was looked at.
-    pub(crate) gone: bool,
+    /// What becomes of the account after it was looked at.
+    pub(crate) meanwhile: Option<Meanwhile>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Meanwhile {
+    /// It is deleted.
+    Deleted,
+    /// Its credentials are changed.
+    Changed,
 }
 
 impl Factors {
-    pub(crate) fn on_at_look(on_at_look: Option<usize>) -> Arc<Self> {
-        Arc::new(Self { on_at_look, ..Self::default() })
+    /// Of somebody whose authenticator shows no code that is right.
+    pub(crate) fn on() -> Arc<Self> {
+        let factor = Some(Factor { sealed: Vec::new(), state: FactorState::On });
+        let state = Mutex::new(State { factor, ..State::default() });
+        Arc::new(Self { state, ..Self::default() })
     }
 
     pub(crate) fn challenges(self: &Arc<Self>, clock: Arc<dyn Clock>) -> FactorChallenges {
@@ -153,7 +161,7 @@ impl State {
     }
 }
 
-fn account(user: UserId) -> Account {
+pub(crate) fn account(user: UserId) -> Account {
     Account::local(user, "ada@example.org".to_owned(), Timestamp::UNIX_EPOCH)
 }
 
@@ -168,10 +176,6 @@ fn hasher() -> Arc<dyn PasswordHasher> {
 #[async_trait]
 impl FactorStore for Factors {
     async fn factor(&self, _: UserId) -> Result<Option<Factor>, Unavailable> {
-        let look = self.looks.fetch_add(1, Ordering::SeqCst);
-        if self.on_at_look.is_some_and(|it| look >= it) {
-            return Ok(Some(Factor { sealed: Vec::new(), state: FactorState::On }));
-        }
         Ok(self.state.lock().unwrap().factor.clone())
     }
 
@@ -241,7 +245,11 @@ impl FactorStore for Factors {
 #[async_trait]
 impl ChallengeStore for Factors {
     async fn open(&self, challenge: NewChallenge) -> Result<Begun, Unavailable> {
-        self.state.lock().unwrap().challenges.insert(challenge.hash, (challenge, 0));
+        let mut state = self.state.lock().unwrap();
+        if state.meanwhile == Some(Meanwhile::Changed) {
+            return Ok(Begun::Stale);
+        }
+        state.challenges.insert(challenge.hash, (challenge, 0));
         Ok(Begun::Done)
     }
 
@@ -292,7 +300,7 @@ impl SecretBox for Factors {
         purpose: &'static str,
         secret: &Secret<Vec<u8>>,
     ) -> Result<Option<Vec<u8>>, Unavailable> {
-        let gone = self.state.lock().unwrap().gone;
+        let gone = self.state.lock().unwrap().meanwhile == Some(Meanwhile::Deleted);
         Ok((!gone).then(|| [user.0.as_bytes(), purpose.as_bytes(), secret.expose()].concat()))
     }
 

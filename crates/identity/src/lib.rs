@@ -50,7 +50,8 @@ mod violation;
 
 pub use access_tokens::{AccessTokens, Claim, Issued, TokenNames};
 pub use account::{
-    Account, AccountRules, CustomerType, DEFAULT_GROUP, LOCAL, SessionScope, Standing,
+    Account, AccountRules, CredentialsEpoch, CustomerType, DEFAULT_GROUP, LOCAL, SessionScope,
+    Standing,
 };
 pub use accounts::{AccountError, Accounts, DeclareError, TraderDeclaration};
 pub use app_passwords::{

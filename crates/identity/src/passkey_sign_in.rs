@@ -83,6 +83,10 @@ impl PasskeySignIn {
         let claimant = ceremony.claimant(answer)?;
         let passkey = store.find(&claimant.credential).await?;
         let passkey = passkey.ok_or(PasskeySignInError::Refused)?;
+        // Looked at before the use is noted: a passkey that is removed later
+        // finds that the account is outdated.
+        let account = self.ports.accounts.find(passkey.user).await?;
+        let account = account.ok_or(PasskeySignInError::Refused)?;
 
         let judged = if passkey.user == claimant.user {
             ceremony.finish_sign_in(&state, answer, &passkey.key).map_err(Into::into)
@@ -97,7 +101,8 @@ impl PasskeySignIn {
             self.note_failure(passkey.user, &device).await;
         }
         proved?;
-        self.begin(&passkey, &claimant.credential, device).await
+        let grant = self.sessions.start(&account, SignInMethod::Passkey, device).await?;
+        Ok(SignedIn { account, grant })
     }
 
     async fn note_use(
@@ -122,24 +127,6 @@ impl PasskeySignIn {
             }
             Used::Gone => Err(PasskeySignInError::Refused),
         }
-    }
-
-    async fn begin(
-        &self,
-        passkey: &StoredPasskey,
-        credential: &[u8],
-        device: Device,
-    ) -> Result<SignedIn, PasskeySignInError> {
-        let account = self.ports.accounts.find(passkey.user).await?;
-        let account = account.ok_or(PasskeySignInError::Refused)?;
-        let grant = self.sessions.start(passkey.user, SignInMethod::Passkey, device).await?;
-        if self.ports.passkeys.store.find(credential).await?.is_none() {
-            // It was removed since, which ended the sessions that there were,
-            // of which this was none yet.
-            self.sessions.end(&grant.refresh).await?;
-            return Err(PasskeySignInError::Refused);
-        }
-        Ok(SignedIn { account, grant })
     }
 
     /// Remembers a bad answer for whoever's passkey was meant. That it fails

@@ -12,7 +12,7 @@ use async_trait::async_trait;
 use pia_kernel::{AppPasswordId, Effects, Page, Secret, SessionId, Timestamp, Unavailable, UserId};
 
 use crate::access_tokens::Claim;
-use crate::account::{Account, CustomerType, Standing};
+use crate::account::{Account, CredentialsEpoch, CustomerType, Standing};
 use crate::device::Device;
 
 pub use app_passwords::*;
@@ -195,6 +195,8 @@ pub struct NewSession {
     pub session: SessionId,
     /// Whose it is.
     pub user: UserId,
+    /// As of when its user's credentials were looked at.
+    pub epoch: CredentialsEpoch,
     /// What is kept of its first refresh token.
     pub hash: TokenHash,
     /// When it began.
@@ -273,8 +275,8 @@ pub enum Rotation {
 pub enum Begun {
     /// It is there.
     Done,
-    /// The account is no more or deactivated, or what its user has shown is
-    /// good no more.
+    /// The account is no more or deactivated, its credentials were changed, or
+    /// the app password is no more.
     Stale,
 }
 
@@ -296,7 +298,8 @@ pub struct BeginEffects {
 pub trait SessionStore: Send + Sync {
     /// Stores a new session, the sign-in it began with and its effects,
     /// atomically; or none of it, where the account or the app password that
-    /// it begins with is there no more.
+    /// it begins with is there no more, or the account's credentials are not
+    /// those of the session's epoch.
     ///
     /// Of a user's live sessions at most `most` stay, however many begin at
     /// once: those that began first end, each with what `others` says. That an

@@ -189,7 +189,7 @@ impl ProviderSignIn {
         let account = self.people.welcome(provider, claims).await?;
         let Some(back) = back else {
             let method = SignInMethod::IdentityProvider;
-            let grant = self.sessions.start(account.user, method, device).await?;
+            let grant = self.sessions.start(&account, method, device).await?;
             return Ok(Arrived::Here(SignedIn { account, grant }));
         };
         let (challenge, verifier) = match destination {

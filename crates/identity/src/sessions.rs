@@ -9,6 +9,7 @@ use pia_kernel::{
 };
 
 use crate::access_tokens::{AccessTokens, Claim};
+use crate::account::Account;
 use crate::device::Device;
 use crate::ports::{
     BeginEffects, Begun, NewSession, Presented, Revoked, Rotation, SessionEntry, SessionStore,
@@ -58,7 +59,7 @@ pub struct Grant {
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
     /// The account or the app password is no more, or the account is
-    /// deactivated.
+    /// deactivated, or its credentials were changed since it was looked at.
     #[error("what was shown is good no more")]
     Stale,
     /// Something that is needed did not answer.
@@ -118,30 +119,31 @@ impl Sessions {
         Self { store, standings, access, keys, settings, clock }
     }
 
-    /// Begins a session of a user who has just proved who they are.
+    /// Begins a session of somebody who has just proved who they are, by what
+    /// was looked at not before their account was.
     pub async fn start(
         &self,
-        user: UserId,
+        account: &Account,
         method: SignInMethod,
         device: Device,
     ) -> Result<Grant, StartError> {
-        self.begin(user, (method, None), device).await
+        self.begin(account, (method, None), device).await
     }
 
-    /// Begins a session of a user by one of their app passwords: it ends with
+    /// Begins a session of somebody by one of their app passwords: it ends with
     /// that, and may not change what secures the account.
     pub(crate) async fn start_by_app_password(
         &self,
-        user: UserId,
+        account: &Account,
         app_password: AppPasswordId,
         device: Device,
     ) -> Result<Grant, StartError> {
-        self.begin(user, (SignInMethod::AppPassword, Some(app_password)), device).await
+        self.begin(account, (SignInMethod::AppPassword, Some(app_password)), device).await
     }
 
     async fn begin(
         &self,
-        user: UserId,
+        &Account { user, epoch, .. }: &Account,
         (method, app_password): (SignInMethod, Option<AppPasswordId>),
         device: Device,
     ) -> Result<Grant, StartError> {
@@ -151,6 +153,7 @@ impl Sessions {
         let new = NewSession {
             session,
             user,
+            epoch,
             hash: self.keys.hash(&refresh),
             at,
             expires_at: at + settings.refresh_lifetime,

@@ -117,13 +117,7 @@ pub struct SignIn {
 /// Whose password somebody has shown, or which app password of theirs.
 struct Proved {
     account: Account,
-    by: Shown,
-}
-
-/// What was shown, with what was kept of it then.
-enum Shown {
-    Password { password: Secret<String>, kept: Secret<String> },
-    AppPassword(AppPasswordId),
+    app_password: Option<AppPasswordId>,
 }
 
 impl SignIn {
@@ -169,22 +163,11 @@ impl SignIn {
             }
             Err(_) => self.guesses.unjudged(&guess).await,
         }
-        let Proved { account, by } = proved?;
+        let Proved { account, app_password } = proved?;
         self.ports.verification.owed(&account).await?;
-        let grant = match by {
-            Shown::AppPassword(id) => {
-                self.sessions.start_by_app_password(account.user, id, device).await?
-            }
-            Shown::Password { password, kept } => {
-                let grant = self.start(&account, device).await?;
-                if !self.still_right(&account, password, &kept).await? {
-                    // It was changed since it was looked at, which ended the
-                    // sessions that there were, of which this was none yet.
-                    self.sessions.end(&grant.refresh).await?;
-                    return Err(SignInError::WrongCredentials);
-                }
-                grant
-            }
+        let grant = match app_password {
+            Some(id) => self.sessions.start_by_app_password(&account, id, device).await?,
+            None => self.start(&account, device).await?,
         };
         Ok(SignedIn { account, grant })
     }
@@ -202,29 +185,16 @@ impl SignIn {
             let device = device.clone().tidy();
             self.note_failure(Some(user), SignInOutcome::WrongFactor, method, &device).await;
         }
-        let user = met?;
-        let account = self.ports.accounts.find(user).await?.ok_or(FactorSignInError::Over)?;
-        let grant = self.sessions.start(user, method, device).await?;
+        let account = met?;
+        let grant = self.sessions.start(&account, method, device).await?;
         Ok(SignedIn { account, grant })
     }
 
     /// Begins a session with a password, where that is enough.
     async fn start(&self, account: &Account, device: Device) -> Result<Grant, SignInError> {
-        self.challenge(account).await?;
-        let grant = self.sessions.start(account.user, SignInMethod::Password, device).await?;
-        if let Err(needed) = self.challenge(account).await {
-            // A factor that was put on since ended the sessions that there
-            // were, of which this was none yet.
-            self.sessions.end(&grant.refresh).await?;
-            return Err(needed);
-        }
-        Ok(grant)
-    }
-
-    async fn challenge(&self, account: &Account) -> Result<(), SignInError> {
-        match self.challenges.challenge(account.user).await? {
+        match self.challenges.challenge(account).await? {
             Some(challenge) => Err(SignInError::FactorNeeded { challenge }),
-            None => Ok(()),
+            None => Ok(self.sessions.start(account, SignInMethod::Password, device).await?),
         }
     }
 
@@ -241,38 +211,16 @@ impl SignIn {
         let user = account.as_ref().map(|it| it.user);
         let app_password = self.app_password(user, &password, program).await?;
         if let (Some(id), Some(account)) = (app_password, &account) {
-            return Ok(Proved { account: account.clone(), by: Shown::AppPassword(id) });
+            return Ok(Proved { account: account.clone(), app_password: Some(id) });
         }
         let verdict = self.ports.hasher.verify(password.clone(), kept.clone()).await?;
         match (verdict, account, kept) {
-            (Verdict::Right, Some(account), Some(kept)) => {
-                Ok(Proved { account, by: Shown::Password { password, kept } })
-            }
+            (Verdict::Right, Some(account), Some(_)) => Ok(Proved { account, app_password: None }),
             (Verdict::RightButOutdated, Some(account), Some(kept)) => {
-                self.rehash(&account, password.clone(), &kept).await;
-                Ok(Proved { account, by: Shown::Password { password, kept } })
+                self.rehash(&account, password, &kept).await;
+                Ok(Proved { account, app_password: None })
             }
             _ => Err(SignInError::WrongCredentials),
-        }
-    }
-
-    /// Whether the password that was right is so still. Looked at again only
-    /// where something else is kept of it by now: a change, or a new hash.
-    async fn still_right(
-        &self,
-        account: &Account,
-        password: Secret<String>,
-        kept: &Secret<String>,
-    ) -> Result<bool, Unavailable> {
-        let now = self.ports.accounts.by_email(&fold_email(&account.email)).await?;
-        let now = now.filter(|it| it.account.user == account.user).and_then(|it| it.password_hash);
-        match now {
-            Some(now) if now.is(kept.expose()) => Ok(true),
-            Some(now) => {
-                let verdict = self.ports.hasher.verify(password, Some(now)).await?;
-                Ok(verdict != Verdict::Wrong)
-            }
-            None => Ok(false),
         }
     }
 

@@ -93,7 +93,7 @@ impl OneTimeCodes {
         device: Device,
     ) -> Result<SignedIn, RedeemError> {
         let method = SignInMethod::IdentityProvider;
-        let grant = self.sessions.start(account.user, method, device).await?;
+        let grant = self.sessions.start(&account, method, device).await?;
         if self.store.settle(hash, grant.session).await? {
             return Ok(SignedIn { account, grant });
         }

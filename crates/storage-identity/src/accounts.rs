@@ -4,8 +4,8 @@ use async_trait::async_trait;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use pia_identity::{
-    Account, AccountStore, Credentials, CustomerType, NewAccount, Registered, Role, SessionScope,
-    Standing, fold_email,
+    Account, AccountStore, Credentials, CredentialsEpoch, CustomerType, NewAccount, Registered,
+    Role, SessionScope, Standing, fold_email,
 };
 use pia_kernel::{Effects, GroupId, Secret, SessionId, Timestamp, Unavailable, UserId};
 use pia_storage::schema::{accounts, sessions};
@@ -165,6 +165,7 @@ pub(crate) struct AccountRow {
     role: String,
     pub(crate) group_id: DbUid,
     email_verified_at: Option<DbInstant>,
+    credentials_epoch: i64,
 }
 
 impl From<NewAccount> for AccountRow {
@@ -182,6 +183,7 @@ impl From<NewAccount> for AccountRow {
             role: account.role.name().to_owned(),
             group_id: DbUid(account.group.0),
             email_verified_at: account.email_verified_at.map(DbInstant),
+            credentials_epoch: account.epoch.0,
         }
     }
 }
@@ -201,6 +203,7 @@ impl TryFrom<AccountRow> for Credentials {
             role: role(&row.role)?,
             group: GroupId(row.group_id.0),
             email_verified_at: row.email_verified_at.map(|it| it.0),
+            epoch: CredentialsEpoch(row.credentials_epoch),
         };
         Ok(Self { account, password_hash: row.password_hash.map(Secret::new) })
     }

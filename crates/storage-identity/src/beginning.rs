@@ -30,7 +30,7 @@ pub(crate) async fn begin(
         // The account's row is locked by the first statement, so that sessions
         // of one user begin one after another: otherwise each would count
         // without the others.
-        if !conn.lock_account(new.user).await? {
+        if !conn.lock_unchanged(new.user, new.epoch).await? {
             return Ok(Begun::Stale);
         }
         if let Some(id) = new.app_password {

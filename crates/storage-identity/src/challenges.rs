@@ -34,7 +34,7 @@ impl SqlChallenges {
             tries.eq(0),
         );
         in_tx!(self.db, async |conn| -> Result<Begun, DbError> {
-            if !conn.lock_account(new.user).await? {
+            if !conn.lock_unchanged(new.user, new.epoch).await? {
                 return Ok(Begun::Stale);
             }
             diesel::insert_into(challenges::table).values(&row).execute(conn).await?;

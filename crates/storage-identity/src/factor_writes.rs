@@ -3,7 +3,7 @@
 use diesel::dsl::exists;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
-use pia_identity::{Claim, EndEffects, Evidence, FactorChange, RecoveryHash};
+use pia_identity::{Claim, CredentialsEpoch, EndEffects, Evidence, FactorChange, RecoveryHash};
 use pia_kernel::{Timestamp, UserId};
 use pia_storage::schema::{accounts, recovery_codes, sessions, totp_factors};
 use pia_storage::{AsyncPostgres, AsyncSqlite, Database, DbError, DbInstant, DbUid, WriteEffects};
@@ -13,6 +13,13 @@ pub(crate) trait FactorWrites {
     /// Locks an account until the commit, so that what follows is serial for
     /// it. Answers whether it is there and active.
     fn lock_account(&mut self, user: UserId) -> impl Future<Output = QueryResult<bool>> + Send;
+
+    /// The same, and whether its credentials are still of this epoch.
+    fn lock_unchanged(
+        &mut self,
+        user: UserId,
+        epoch: CredentialsEpoch,
+    ) -> impl Future<Output = QueryResult<bool>> + Send;
 
     /// Locks the account of whoever asks until the commit. Answers whether it
     /// is there and active, and the session that asks is not over: who lost it
@@ -45,7 +52,8 @@ pub(crate) trait FactorWrites {
         change: &FactorChange,
     ) -> impl Future<Output = Result<(), DbError>> + Send;
 
-    /// Ends all sessions of a user but this one.
+    /// Ends all sessions of a user but this one, those that are just about to
+    /// begin too.
     fn end_others(
         &mut self,
         db: &Database,
@@ -64,6 +72,18 @@ macro_rules! factor_writes {
                 let active = accounts::deactivated_at.is_null();
                 let account = accounts::table.find(DbUid(user.0)).filter(active);
                 let lock = diesel::update(account).set(accounts::provider.eq(accounts::provider));
+                Ok(lock.execute(self).await? == 1)
+            }
+
+            async fn lock_unchanged(
+                &mut self,
+                user: UserId,
+                epoch: CredentialsEpoch,
+            ) -> QueryResult<bool> {
+                let same = accounts::credentials_epoch.eq(epoch.0);
+                let account = accounts::table.find(DbUid(user.0)).filter(same);
+                let active = account.filter(accounts::deactivated_at.is_null());
+                let lock = diesel::update(active).set(accounts::provider.eq(accounts::provider));
                 Ok(lock.execute(self).await? == 1)
             }
 
@@ -134,6 +154,9 @@ macro_rules! factor_writes {
                 if_ended: EndEffects,
             ) -> Result<(), DbError> {
                 let Claim { user, session: kept } = claim;
+                let epoch = accounts::credentials_epoch;
+                let account = diesel::update(accounts::table.find(DbUid(user.0)));
+                account.set(epoch.eq(epoch + 1)).execute(self).await?;
                 let of_user = sessions::user_id.eq(DbUid(user.0));
                 let others = sessions::table.filter(of_user.and(sessions::id.ne(DbUid(kept.0))));
                 for _ in 0..diesel::delete(others).execute(self).await? {

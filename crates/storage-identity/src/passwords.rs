@@ -43,7 +43,8 @@ impl SqlPasswords {
             }
             let with_password = accounts::password_hash.is_not_null();
             let account = accounts::table.find(whose).filter(with_password);
-            let new = accounts::password_hash.eq(password_hash.expose());
+            let epoch = accounts::credentials_epoch;
+            let new = (accounts::password_hash.eq(password_hash.expose()), epoch.eq(epoch + 1));
             if diesel::update(account).set(new).execute(conn).await? == 0 {
                 return Ok(false);
             }

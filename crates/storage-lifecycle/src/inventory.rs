@@ -45,7 +45,7 @@ pub const INVENTORY: &[Table] = &[
         name: "accounts",
         fate: Fate::Goes,
         told: ACCOUNT,
-        left_out: &[("email_folded", SAME), ("password_hash", SECRET)],
+        left_out: &[("email_folded", SAME), ("password_hash", SECRET), ("credentials_epoch", OURS)],
     },
     Table { name: "sessions", fate: Fate::Goes, told: SESSIONS, left_out: &[("user_id", YOU)] },
     Table {

@@ -3,7 +3,7 @@
 #![expect(missing_docs, reason = "columns are explained where they are used")]
 
 diesel::table! {
-    use diesel::sql_types::{Integer, Nullable, Text};
+    use diesel::sql_types::{BigInt, Integer, Nullable, Text};
     use crate::sql_types::{Instant, Uid};
 
     accounts (id) {
@@ -20,6 +20,7 @@ diesel::table! {
         role -> Text,
         group_id -> Uid,
         email_verified_at -> Nullable<Instant>,
+        credentials_epoch -> BigInt,
     }
 }
 

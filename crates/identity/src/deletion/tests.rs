@@ -36,7 +36,7 @@ struct Leaving {
 fn leaving(erasure: Erasure, provider: Option<&'static str>) -> Leaving {
     let clock: Arc<dyn Clock> = Arc::new(FixedClock(Timestamp::UNIX_EPOCH));
     let caller = Claim { user: UserId::generate(), session: SessionId::generate() };
-    let mut ports = Factors::on_at_look(None).ports();
+    let mut ports = Arc::<Factors>::default().ports();
     if let Some(provider) = provider {
         let mut accounts = MockAccountStore::new();
         accounts.expect_find().returning(move |user| {

@@ -8,7 +8,7 @@ use totp_rs::{Builder, Secret as TotpSecret};
 
 use super::*;
 use crate::factor_proofs::PURPOSE;
-use crate::fakes::Factors;
+use crate::fakes::{Factors, Meanwhile, account};
 use crate::ports::{Factor, SecretBox, Step};
 use crate::recovery_codes;
 
@@ -51,23 +51,23 @@ impl World {
     }
 
     async fn token(&self) -> Secret<String> {
-        self.challenges.challenge(self.user).await.unwrap().unwrap()
+        self.challenges.challenge(&account(self.user)).await.unwrap().unwrap()
     }
 
     async fn meet(
         &self,
         token: &Secret<String>,
         answer: FactorAnswer,
-    ) -> Result<UserId, ChallengeError> {
+    ) -> Result<Account, ChallengeError> {
         self.challenges.meet(token, &answer).await
     }
 }
 
-fn is_gone(outcome: &Result<UserId, ChallengeError>) -> bool {
+fn is_gone(outcome: &Result<Account, ChallengeError>) -> bool {
     matches!(outcome, Err(ChallengeError::Gone))
 }
 
-fn is_wrong(outcome: &Result<UserId, ChallengeError>) -> bool {
+fn is_wrong(outcome: &Result<Account, ChallengeError>) -> bool {
     matches!(outcome, Err(ChallengeError::Wrong(_)))
 }
 
@@ -77,11 +77,21 @@ async fn who_has_no_factor_or_only_began_one_is_not_asked() {
     let at = world.clock.now();
 
     world.kept.state.lock().unwrap().factor.as_mut().unwrap().state = FactorState::Begun { at };
-    let begun = world.challenges.challenge(world.user).await.unwrap();
+    let begun = world.challenges.challenge(&account(world.user)).await.unwrap();
     world.kept.state.lock().unwrap().factor = None;
-    let none = world.challenges.challenge(world.user).await.unwrap();
+    let none = world.challenges.challenge(&account(world.user)).await.unwrap();
 
     assert!(begun.is_none() && none.is_none());
+}
+
+#[tokio::test]
+async fn whose_credentials_are_changed_meanwhile_is_not_asked() {
+    let world = world().await;
+    world.kept.state.lock().unwrap().meanwhile = Some(Meanwhile::Changed);
+
+    let refused = world.challenges.challenge(&account(world.user)).await;
+
+    assert!(matches!(refused, Err(StartError::Stale)), "{refused:?}");
 }
 
 #[tokio::test]
@@ -92,7 +102,7 @@ async fn a_code_meets_a_challenge_once() {
     let met = world.meet(&token, world.code(0)).await;
     let again = world.meet(&token, world.code(1)).await;
 
-    assert_eq!(met.unwrap(), world.user);
+    assert_eq!(met.unwrap().user, world.user);
     assert!(is_gone(&again));
     assert_eq!(world.kept.wrong(), 0);
 }

@@ -5,6 +5,7 @@ use pia_kernel::{Effects, Secret, SessionId, Timestamp, Unavailable, UserId};
 
 use super::{Begun, EndEffects, TokenHash};
 use crate::access_tokens::Claim;
+use crate::account::CredentialsEpoch;
 
 /// Keeps secrets of people so that the database alone does not give them away.
 #[cfg_attr(any(test, feature = "mock"), mockall::automock)]
@@ -169,6 +170,8 @@ pub struct NewChallenge {
     pub hash: TokenHash,
     /// Who has shown their password.
     pub user: UserId,
+    /// As of when that was looked at.
+    pub epoch: CredentialsEpoch,
     /// When it ends.
     pub expires_at: Timestamp,
 }
@@ -205,12 +208,13 @@ pub enum Redeemed {
 
 /// Where sign-ins are kept that wait for their second factor.
 ///
-/// A challenge is there until it ends, is answered, or its account is
-/// deactivated, or its factor taken off.
+/// A challenge is there until it ends, is answered, its account is deactivated,
+/// its password replaced or its factor taken off.
 #[cfg_attr(any(test, feature = "mock"), mockall::automock)]
 #[async_trait]
 pub trait ChallengeStore: Send + Sync {
-    /// Stores a challenge, unless its account is no more or deactivated.
+    /// Stores a challenge, unless its account is no more or deactivated, or its
+    /// credentials are not those of the challenge's epoch.
     async fn open(&self, challenge: NewChallenge) -> Result<Begun, Unavailable>;
 
     /// Whose challenge it is, if it is there and was tried less than `most`

@@ -40,8 +40,8 @@ pub struct ArrivalError {
 /// Why somebody was not signed in by their provider's word.
 #[derive(Debug, thiserror::Error)]
 pub enum ProviderSignInError {
-    /// This browser has no such sign-in under way, or its account went away
-    /// meanwhile.
+    /// This browser has no such sign-in under way, or its account went away or
+    /// was secured anew meanwhile.
     #[error("the browser began no such sign-in")]
     InvalidState,
     /// Nobody has set the provider up, or no longer.

@@ -6,7 +6,7 @@ use totp_rs::{Builder, Secret as TotpSecret};
 
 use super::*;
 use crate::account::Standing;
-use crate::fakes::{Factors, PASSWORD};
+use crate::fakes::{Factors, Meanwhile, PASSWORD};
 use crate::ports::MockAccountStore;
 
 /// A time like any other.
@@ -172,7 +172,7 @@ async fn while_a_factor_is_on_none_is_begun_or_confirmed() {
 #[tokio::test]
 async fn whoever_is_deleted_while_they_begin_is_told_as_gone() {
     let world = world();
-    world.kept.state.lock().unwrap().gone = true;
+    world.kept.state.lock().unwrap().meanwhile = Some(Meanwhile::Deleted);
 
     let begun = world.begin().await;
 

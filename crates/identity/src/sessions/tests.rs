@@ -4,7 +4,7 @@ use pia_testkit::FixedClock;
 
 use super::*;
 use crate::access_tokens::TokenNames;
-use crate::account::Standing;
+use crate::account::{CredentialsEpoch, Standing};
 use crate::ports::{MockAccountStore, MockSessionStore};
 use crate::signing_keys::SigningKeys;
 
@@ -23,6 +23,11 @@ fn device() -> Device {
 
 fn tidied() -> Device {
     Device { app_version: Some("1.4".to_owned()), ..Device::default() }
+}
+
+fn account(user: UserId) -> Account {
+    let account = Account::local(user, "ada@example.org".to_owned(), Timestamp::UNIX_EPOCH);
+    Account { epoch: CredentialsEpoch(7), ..account }
 }
 
 fn secret(text: &str) -> Secret<String> {
@@ -68,7 +73,7 @@ async fn a_session_begins_with_what_it_is_allowed_and_its_audit_entry() {
         .expect_begin()
         .withf(move |new, most, effects, others| {
             let at = Timestamp::UNIX_EPOCH;
-            new.user == user
+            (new.user, new.epoch) == (user, CredentialsEpoch(7))
                 && new.expires_at == at + Duration::from_hours(720)
                 && *most == 10
                 && (new.method, &new.device) == (PASSWORD, &tidied())
@@ -80,7 +85,7 @@ async fn a_session_begins_with_what_it_is_allowed_and_its_audit_entry() {
         .returning(|_, _, _, _| Ok(Begun::Done));
     let fixture = fixture(store, None);
 
-    let grant = fixture.sessions.start(user, PASSWORD, device()).await.unwrap();
+    let grant = fixture.sessions.start(&account(user), PASSWORD, device()).await.unwrap();
 
     let claim = fixture.access.read(grant.access.expose());
     assert_eq!(claim, Some(Claim { user, session: grant.session }));
@@ -93,7 +98,7 @@ async fn only_a_keyed_hash_of_the_token_reaches_the_store() {
     store.expect_begin().returning(|_, _, _, _| Ok(Begun::Done));
     let sessions = fixture(store, None).sessions;
 
-    let grant = sessions.start(UserId::generate(), PASSWORD, device()).await.unwrap();
+    let grant = sessions.start(&account(UserId::generate()), PASSWORD, device()).await.unwrap();
 
     let plain = ring::digest::digest(&ring::digest::SHA256, grant.refresh.expose().as_bytes());
     assert_ne!(sessions.keys.hash(&grant.refresh).0, plain.as_ref());
@@ -105,7 +110,7 @@ async fn what_is_good_no_more_begins_nothing() {
     store.expect_begin().returning(|_, _, _, _| Ok(Begun::Stale));
     let sessions = fixture(store, None).sessions;
 
-    let started = sessions.start(UserId::generate(), PASSWORD, device()).await;
+    let started = sessions.start(&account(UserId::generate()), PASSWORD, device()).await;
 
     assert!(matches!(started, Err(StartError::Stale)), "{started:?}");
 }
@@ -244,7 +249,7 @@ async fn a_new_session_has_the_users_others_looked_at_anew() {
     let fixture = fixture(store, None);
     fixture.standings.fresh(claim).await.unwrap();
 
-    fixture.sessions.start(claim.user, PASSWORD, device()).await.unwrap();
+    fixture.sessions.start(&account(claim.user), PASSWORD, device()).await.unwrap();
 
     assert_eq!(fixture.standings.cached(claim), None);
 }

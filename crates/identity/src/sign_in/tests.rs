@@ -1,7 +1,6 @@
 //! Signing in: the steps that are taken, and the answers.
 
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use pia_kernel::{Live, SessionId, Timestamp, UserId};
 use pia_testkit::FixedClock;
@@ -13,6 +12,7 @@ use crate::ports::{
     Attempt, Begun, MockAccountStore, MockAppPasswordStore, MockGuessLedger, MockPasswordHasher,
     MockSessionStore, MockSignInLog,
 };
+use crate::recovery_codes;
 use crate::refresh_tokens::RefreshKeys;
 use crate::sessions::SessionSettings;
 use crate::signing_keys::SigningKeys;
@@ -21,6 +21,7 @@ use crate::standings::Standings;
 const ADA: UserId = UserId(uuid::Uuid::from_u128(1));
 const ADDRESS: &str = "Ada@example.org";
 const APP_PASSWORD: &str = "pia-k3v90-0qxz7-1bcde-fghjk-mnpqr";
+const RECOVERY: &str = "K3V90-0QXZ7-1BCDE-FGHJK-MNPQR";
 const LOOK: &str = "look for ada@example.org";
 const KNOW: &str = "know 192.0.2.1?";
 
@@ -47,11 +48,8 @@ struct World {
     program: Program,
     rehash: fn() -> Result<(), Unavailable>,
     note: fn() -> Result<(), Unavailable>,
-    /// At which look at the account's factor it is on; never if nothing.
-    factor_on_at: Option<usize>,
+    factor_on: bool,
     owes_verification: bool,
-    /// What is kept of the password from the second look on.
-    changed_to: Option<&'static str>,
     /// What comes of beginning a session.
     begun: Begun,
 }
@@ -68,9 +66,8 @@ impl World {
             program: Program::App,
             rehash: || Ok(()),
             note: || Ok(()),
-            factor_on_at: None,
+            factor_on: false,
             owes_verification: false,
-            changed_to: None,
             begun: Begun::Done,
         }
     }
@@ -95,7 +92,7 @@ impl World {
 
     fn build(self, steps: &Steps) -> SignIn {
         let step = logger(steps);
-        let World { found, verdict, rehash, note, factor_on_at, .. } = self;
+        let World { found, verdict, rehash, note, factor_on, .. } = self;
         let (mut accounts, mut hasher) = (MockAccountStore::new(), MockPasswordHasher::new());
         let mut failures = MockSignInLog::new();
         let log = step.clone();
@@ -107,16 +104,12 @@ impl World {
             note()
         });
         let log = step.clone();
-        let (looks, changed_to) = (AtomicUsize::new(0), self.changed_to);
         accounts.expect_by_email().returning(move |email| {
             log(&format!("look for {email}"));
-            let again = looks.fetch_add(1, Ordering::Relaxed) > 0;
             Ok(match found {
                 Found::Nobody => None,
                 Found::WithoutPassword => Some(credentials(None)),
-                Found::With(kept) => {
-                    Some(credentials(Some(changed_to.filter(|_| again).unwrap_or(kept))))
-                }
+                Found::With(kept) => Some(credentials(Some(kept))),
             })
         });
         let log = step.clone();
@@ -143,7 +136,9 @@ impl World {
             verification: fakes::verification(self.owes_verification),
         };
         let clock: Arc<dyn Clock> = Arc::new(FixedClock(Timestamp::UNIX_EPOCH));
-        let factors = Factors::on_at_look(factor_on_at);
+        let factors = if factor_on { Factors::on() } else { Arc::default() };
+        let code = recovery_codes::hash(ADA, &Secret::new(RECOVERY.to_owned()));
+        factors.state.lock().unwrap().codes.extend(code);
         let challenges = factors.challenges(Arc::clone(&clock));
         SignIn::new(ports, sessions(self.begun, &clock), challenges, clock)
     }
@@ -223,44 +218,18 @@ async fn the_right_password_begins_a_session_and_counts_as_no_attempt() {
     let signed_in = outcome.unwrap();
     assert_eq!(signed_in.account.email, ADDRESS);
     assert_ne!(signed_in.grant.session, SessionId::generate());
-    assert_eq!(steps, [LOOK, KNOW, "count", "verify", "clear", LOOK]);
-}
-
-#[tokio::test]
-async fn a_password_that_changed_while_it_was_looked_at_opens_nothing() {
-    static VERDICTS: AtomicUsize = AtomicUsize::new(0);
-    let changed = |verdict| World {
-        changed_to: Some("another"),
-        ..World::with(Found::With("kept"), verdict)
-    };
-
-    let (changed_now, _) = changed(|| {
-        let first = VERDICTS.fetch_add(1, Ordering::Relaxed) == 0;
-        Ok(if first { Verdict::Right } else { Verdict::Wrong })
-    })
-    .sign_in(ADDRESS)
-    .await;
-    let (hashed_anew, steps) = changed(|| Ok(Verdict::Right)).sign_in(ADDRESS).await;
-
-    assert!(matches!(changed_now, Err(SignInError::WrongCredentials)), "{changed_now:?}");
-    assert!(hashed_anew.is_ok(), "{hashed_anew:?}");
-    assert_eq!(steps, [LOOK, KNOW, "count", "verify", "clear", LOOK, "verify"]);
+    assert_eq!(steps, [LOOK, KNOW, "count", "verify", "clear"]);
 }
 
 #[tokio::test]
 async fn who_has_a_second_factor_is_asked_for_it_and_the_right_password_is_no_attempt() {
-    // Put on before the password was shown, or just before the session.
-    for look in [0, 1] {
-        let world = World {
-            factor_on_at: Some(look),
-            ..World::with(Found::With("kept"), || Ok(Verdict::Right))
-        };
+    let world =
+        World { factor_on: true, ..World::with(Found::With("kept"), || Ok(Verdict::Right)) };
 
-        let (outcome, steps) = world.sign_in(ADDRESS).await;
+    let (outcome, steps) = world.sign_in(ADDRESS).await;
 
-        assert!(matches!(outcome, Err(SignInError::FactorNeeded { .. })), "{look}");
-        assert_eq!(steps.last().map(String::as_str), Some("clear"), "{look}");
-    }
+    assert!(matches!(outcome, Err(SignInError::FactorNeeded { .. })), "{outcome:?}");
+    assert_eq!(steps.last().map(String::as_str), Some("clear"));
 }
 
 #[tokio::test]
@@ -279,7 +248,7 @@ async fn whoever_owes_their_verification_is_told_so_by_the_right_password_alone(
 #[tokio::test]
 async fn whoever_has_a_second_factor_and_a_wrong_password_is_not_asked_for_it() {
     let world =
-        World { factor_on_at: Some(0), ..World::with(Found::With("kept"), || Ok(Verdict::Wrong)) };
+        World { factor_on: true, ..World::with(Found::With("kept"), || Ok(Verdict::Wrong)) };
 
     let (outcome, _) = world.sign_in(ADDRESS).await;
 
@@ -304,7 +273,7 @@ async fn whoever_does_not_come_in_takes_the_same_steps_to_the_same_answer() {
 }
 
 #[tokio::test]
-async fn an_account_or_app_password_that_goes_meanwhile_is_answered_as_a_wrong_password() {
+async fn what_goes_or_is_changed_meanwhile_is_answered_as_a_wrong_password() {
     for app_password in [None, Some(AppPasswordId::generate())] {
         let world = World {
             app_password,
@@ -374,7 +343,7 @@ async fn no_wait_is_told_that_is_longer_than_the_longest() {
 async fn an_app_password_signs_in_without_a_hash_or_a_second_factor() {
     let world = World {
         app_password: Some(AppPasswordId::generate()),
-        factor_on_at: Some(0),
+        factor_on: true,
         ..World::with(Found::With("kept"), || Ok(Verdict::Wrong))
     };
 
@@ -435,7 +404,7 @@ async fn a_password_that_looks_like_an_app_password_is_still_ones_password() {
 async fn a_wrong_second_factor_is_remembered_for_its_account() {
     let steps = Steps::default();
     let world = World::with(Found::With("kept"), || Ok(Verdict::Right));
-    let sign_in = World { factor_on_at: Some(0), ..world }.build(&steps);
+    let sign_in = World { factor_on: true, ..world }.build(&steps);
     let password = Secret::new("a perfectly fine passphrase".to_owned());
     let asked = sign_in.local(ADDRESS, password, Program::App, device()).await;
     let Err(SignInError::FactorNeeded { challenge }) = asked else { panic!("no challenge") };
@@ -446,6 +415,23 @@ async fn a_wrong_second_factor_is_remembered_for_its_account() {
     assert!(matches!(refused, Err(FactorSignInError::WrongCode)));
     let last = steps.lock().unwrap().last().cloned();
     assert_eq!(last.as_deref(), Some("note somebody's wrong_factor"));
+}
+
+#[tokio::test]
+async fn a_second_factor_opens_nothing_once_the_password_before_it_is_changed() {
+    for (begun, comes_in) in [(Begun::Done, true), (Begun::Stale, false)] {
+        let world = World::with(Found::With("kept"), || Ok(Verdict::Right));
+        let sign_in = World { factor_on: true, begun, ..world }.build(&Steps::default());
+        let password = Secret::new("a perfectly fine passphrase".to_owned());
+        let asked = sign_in.local(ADDRESS, password, Program::App, device()).await;
+        let Err(SignInError::FactorNeeded { challenge }) = asked else { panic!("no challenge") };
+        let answer = FactorAnswer::RecoveryCode(Secret::new(RECOVERY.to_owned()));
+
+        let outcome = sign_in.with_factor(&challenge, &answer, device()).await;
+
+        assert_eq!(outcome.is_ok(), comes_in, "{outcome:?}");
+        assert_eq!(matches!(outcome, Err(FactorSignInError::Over)), !comes_in);
+    }
 }
 
 #[tokio::test]

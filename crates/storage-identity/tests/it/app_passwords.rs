@@ -14,7 +14,7 @@ use pia_storage_identity::{
     SqlAccounts, SqlAppPasswords, SqlFactors, SqlSessionStarts, SqlSessions,
 };
 
-use crate::people::{START, audited, deactivate, new_session, nothing, person, remove};
+use crate::people::{START, audited, deactivate, fresh, new_session, nothing, person, remove};
 
 pia_testkit::contract! {
     an_app_password_is_found_for_its_owner_alone,
@@ -67,7 +67,7 @@ async fn names(db: &Database, user: UserId) -> Vec<String> {
 
 async fn begin(db: &Database, user: UserId, token: u8, with: Option<AppPasswordId>) -> SessionId {
     let new = new_session(user, TokenHash([token; 32]), START + Duration::from_secs(token.into()));
-    let new = NewSession { app_password: with, ..new };
+    let new = fresh(db, NewSession { app_password: with, ..new }).await;
     let session = new.session;
     SqlSessions::new(db.clone()).begin(new, 10, Effects::default(), nothing()).await.unwrap();
     session

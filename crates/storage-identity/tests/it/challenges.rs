@@ -12,7 +12,9 @@ use pia_storage::Database;
 use pia_storage_identity::{SqlChallenges, SqlFactors, SqlSessions};
 
 use crate::factors::enable;
-use crate::people::{START, audited, deactivate, new_session, nothing, person, remove};
+use crate::people::{
+    START, audited, deactivate, epoch, fresh, new_session, nothing, person, remove,
+};
 
 pia_testkit::contract! {
     a_challenge_tells_whose_it_is_until_it_ends,
@@ -35,12 +37,13 @@ const LIFETIME: Duration = Duration::from_mins(5);
 async fn challenged(db: &Database) -> (UserId, SqlChallenges) {
     let (user, challenges) = (person(db, "ada@example.org").await, SqlChallenges::new(db.clone()));
     enable(db, user).await;
-    open(&challenges, user, TOKEN).await;
+    open(db, &challenges, user, TOKEN).await;
     (user, challenges)
 }
 
-async fn open(challenges: &SqlChallenges, user: UserId, hash: TokenHash) {
-    let new = NewChallenge { hash, user, expires_at: START + LIFETIME };
+async fn open(db: &Database, challenges: &SqlChallenges, user: UserId, hash: TokenHash) {
+    let epoch = epoch(db, user).await;
+    let new = NewChallenge { hash, user, epoch, expires_at: START + LIFETIME };
     challenges.open(new).await.unwrap();
 }
 
@@ -98,7 +101,7 @@ async fn of_many_challenges_at_once_one_takes_the_same_code(db: Database) {
     let (user, challenges) = challenged(&db).await;
     let tokens: Vec<TokenHash> = (100..164).map(|it| TokenHash([it; 32])).collect();
     for token in &tokens {
-        open(&challenges, user, *token).await;
+        open(&db, &challenges, user, *token).await;
     }
     let challenges = &challenges;
 
@@ -113,7 +116,7 @@ async fn of_many_challenges_at_once_one_takes_the_same_recovery_code(db: Databas
     let (user, challenges) = challenged(&db).await;
     let tokens: Vec<TokenHash> = (100..164).map(|it| TokenHash([it; 32])).collect();
     for token in &tokens {
-        open(&challenges, user, *token).await;
+        open(&db, &challenges, user, *token).await;
     }
     let (challenges, code) = (&challenges, Evidence::RecoveryCode(RecoveryHash([3; 32])));
 
@@ -154,6 +157,7 @@ async fn challenges_go_when_the_factor_is_taken_off(db: Database) {
     let (user, challenges) = challenged(&db).await;
     let new = new_session(user, TokenHash([77; 32]), START);
     let session = new.session;
+    let new = fresh(&db, new).await;
     SqlSessions::new(db.clone()).begin(new, 10, Effects::default(), nothing()).await.unwrap();
     let change = FactorChange {
         user,
@@ -180,7 +184,9 @@ async fn a_deactivated_account_has_no_challenges(db: Database) {
 
 async fn challenges_that_ended_are_swept(db: Database) {
     let (user, challenges) = challenged(&db).await;
-    let new = NewChallenge { hash: TokenHash([2; 32]), user, expires_at: START + LIFETIME * 2 };
+    let epoch = epoch(&db, user).await;
+    let expires_at = START + LIFETIME * 2;
+    let new = NewChallenge { hash: TokenHash([2; 32]), user, epoch, expires_at };
     challenges.open(new).await.unwrap();
 
     let swept = challenges.sweep(START + LIFETIME).await.unwrap();

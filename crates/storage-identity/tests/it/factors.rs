@@ -6,15 +6,15 @@ use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use futures_util::future::join_all;
 use pia_identity::{
-    Enrolled, Evidence, Factor, FactorChange, FactorState, FactorStore, NewSession, RecoveryHash,
-    SessionStore, SignInMethod, Step, TokenHash,
+    Begun, Enrolled, Evidence, Factor, FactorChange, FactorState, FactorStore, NewSession,
+    RecoveryHash, SessionStore, SignInMethod, Step, TokenHash,
 };
 use pia_kernel::{Effects, SessionId, Timestamp, UserId};
 use pia_storage::schema::sessions;
 use pia_storage::{Database, DbError, DbUid, on_conn};
 use pia_storage_identity::{SqlFactors, SqlSessions};
 
-use crate::people::{START, audited, deactivate, device, only, person, remove};
+use crate::people::{START, audited, begin_as_of, deactivate, device, epoch, only, person, remove};
 
 pia_testkit::contract! {
     a_factor_that_is_begun_again_takes_the_place_of_the_first,
@@ -32,6 +32,8 @@ pia_testkit::contract! {
     factors_that_were_never_put_on_are_swept,
     all_of_it_goes_with_the_account,
     nothing_changes_from_a_session_that_is_over,
+    each_change_outdates_sign_ins_that_are_under_way,
+    beside_a_factor_that_is_put_on_no_session_stays_that_began_without_it,
 }
 
 /// Tokens of sessions that tests do not ask about.
@@ -76,6 +78,7 @@ async fn begin_session(db: &Database, user: UserId, token: u8) -> SessionId {
     let new = NewSession {
         session,
         user,
+        epoch: epoch(db, user).await,
         hash,
         at: START,
         expires_at,
@@ -329,4 +332,41 @@ async fn nothing_changes_from_a_session_that_is_over(db: Database) {
     }
 
     assert_eq!(audited(&db, user, "changed").await, 1);
+}
+
+async fn each_change_outdates_sign_ins_that_are_under_way(db: Database) {
+    let (user, factors) = (person(&db, "ada@example.org").await, SqlFactors::new(db.clone()));
+    factors.begin(user, b"sealed", START).await.unwrap();
+    let session = begin_session(&db, user, 1).await;
+    let (change, codes) = (|| change(user, session), codes(0..10));
+    let mut before = vec![epoch(&db, user).await];
+
+    assert!(factors.enable(change(), b"sealed", Step(7), &codes).await.unwrap());
+    before.push(epoch(&db, user).await);
+    assert!(factors.replace_codes(change(), Evidence::Password, &codes).await.unwrap());
+    before.push(epoch(&db, user).await);
+    assert!(factors.disable(change(), Evidence::Password).await.unwrap());
+
+    for before in before {
+        assert_eq!(begin_as_of(&db, user, before, 9).await, Begun::Stale, "{before:?}");
+    }
+    assert_eq!(begin_as_of(&db, user, epoch(&db, user).await, 9).await, Begun::Done);
+}
+
+async fn beside_a_factor_that_is_put_on_no_session_stays_that_began_without_it(db: Database) {
+    let (user, factors) = (person(&db, "ada@example.org").await, SqlFactors::new(db.clone()));
+    factors.begin(user, b"sealed", START).await.unwrap();
+    let (session, codes) = (begin_session(&db, user, 99).await, codes(0..10));
+    let before = epoch(&db, user).await;
+
+    let (_some_begun, enabled) = futures_util::join!(
+        join_all((0..16).map(|it| begin_as_of(&db, user, before, it))),
+        factors.enable(change(user, session), b"sealed", Step(7), &codes),
+    );
+
+    assert!(enabled.unwrap());
+    for token in 0..16 {
+        assert!(!alive(&db, token).await);
+    }
+    assert!(alive(&db, 99).await);
 }

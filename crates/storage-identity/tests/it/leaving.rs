@@ -4,8 +4,8 @@ use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use futures_util::future::join_all;
 use pia_identity::{
-    AppPasswordStore, Begun, ChallengeStore, CodeChallenge, Enrolled, FactorStore, NewChallenge,
-    NewSession, NewSignInCode, SessionStore, SignInCodes, TokenHash,
+    AppPasswordStore, Begun, ChallengeStore, CodeChallenge, CredentialsEpoch, Enrolled,
+    FactorStore, NewChallenge, NewSession, NewSignInCode, SessionStore, SignInCodes, TokenHash,
 };
 use pia_kernel::{AppPasswordId, Effects, UserId};
 use pia_storage::schema::app_passwords;
@@ -31,8 +31,8 @@ async fn begin(db: &Database, user: UserId, token: u8, with: Option<AppPasswordI
 }
 
 async fn open(db: &Database, user: UserId, token: u8) -> Begun {
-    let hash = TokenHash([token; 32]);
-    let new = NewChallenge { hash, user, expires_at: START + HOUR };
+    let (hash, epoch) = (TokenHash([token; 32]), CredentialsEpoch::default());
+    let new = NewChallenge { hash, user, epoch, expires_at: START + HOUR };
     SqlChallenges::new(db.clone()).open(new).await.unwrap()
 }
 

@@ -4,15 +4,17 @@ use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use futures_util::future::join_all;
 use pia_identity::{
-    Added, FactorChange, NewPasskey, PasskeyCredential, PasskeyEntry, PasskeyStore, PasskeyUse,
-    SessionStore, TokenHash, Used,
+    Added, Begun, FactorChange, NewPasskey, PasskeyCredential, PasskeyEntry, PasskeyStore,
+    PasskeyUse, SessionStore, TokenHash, Used,
 };
 use pia_kernel::{Effects, Letter, PasskeyId, SessionId, Timestamp, UserId};
 use pia_storage::schema::{mails, sessions};
 use pia_storage::{Database, DbError, DbUid, on_conn};
 use pia_storage_identity::{SqlPasskeys, SqlSessions};
 
-use crate::people::{START, audited, deactivate, new_session, only, person, remove};
+use crate::people::{
+    START, audited, begin_as_of, deactivate, epoch, fresh, new_session, only, person, remove,
+};
 
 pia_testkit::contract! {
     passkeys_are_told_in_the_order_in_which_they_were_added,
@@ -27,6 +29,7 @@ pia_testkit::contract! {
     of_many_uses_with_one_counter_one_is_noted,
     a_passkey_that_does_not_count_is_used_again_and_again,
     a_use_of_what_is_gone_is_not_noted,
+    a_passkey_that_was_just_used_begins_no_session_after_its_removal,
     a_deactivated_accounts_passkeys_are_not_there,
     passkeys_go_with_their_account,
 }
@@ -41,7 +44,7 @@ async fn session(db: &Database, user: UserId, number: u8) -> SessionId {
     let new = new_session(user, TokenHash([number; 32]), START);
     let session = new.session;
     let sessions = SqlSessions::new(db.clone());
-    sessions.begin(new, 10, Effects::default(), only(nothing)).await.unwrap();
+    sessions.begin(fresh(db, new).await, 10, Effects::default(), only(nothing)).await.unwrap();
     session
 }
 
@@ -270,6 +273,18 @@ async fn a_use_of_what_is_gone_is_not_noted(db: Database) {
 
     assert_eq!(sign_in(&db, user, new.id, 1).await, Used::Gone);
     assert_eq!(audited(&db, user, "rolled back").await, 0);
+}
+
+async fn a_passkey_that_was_just_used_begins_no_session_after_its_removal(db: Database) {
+    let (user, session, store) = ada(&db).await;
+    let key = passkey(1, 0);
+    assert_eq!(add(&db, user, session, &key).await, Added::Stored);
+    let used = epoch(&db, user).await;
+
+    assert!(store.remove(change(user, session, "removed"), key.id).await.unwrap());
+
+    assert_eq!(begin_as_of(&db, user, used, 9).await, Begun::Stale);
+    assert_eq!(begin_as_of(&db, user, epoch(&db, user).await, 9).await, Begun::Done);
 }
 
 async fn a_deactivated_accounts_passkeys_are_not_there(db: Database) {

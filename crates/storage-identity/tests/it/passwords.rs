@@ -6,8 +6,9 @@ use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use futures_util::future::join_all;
 use pia_identity::{
-    AccountStore, ChallengeStore, Claim, MailedPurpose, MailedTokenStore, NewChallenge,
-    PasskeyStore, PasswordChange, PasswordReset, PasswordStore, SessionStore, TokenHash,
+    AccountStore, Begun, ChallengeStore, Claim, CredentialsEpoch, MailedPurpose, MailedTokenStore,
+    NewChallenge, PasskeyStore, PasswordChange, PasswordReset, PasswordStore, SessionStore,
+    TokenHash,
 };
 use pia_kernel::{AppPasswordId, Effects, Letter, Secret, SessionId, Timestamp, UserId};
 use pia_storage::schema::{accounts, app_passwords, mailed_tokens, mails};
@@ -19,7 +20,9 @@ use pia_storage_identity::{
 use crate::factors::enable;
 use crate::mailed_tokens::{put, token};
 use crate::passkeys;
-use crate::people::{START, audited, deactivate, new_session, only, person};
+use crate::people::{
+    START, audited, begin_as_of, deactivate, epoch, fresh, new_session, only, person,
+};
 
 pia_testkit::contract! {
     a_reset_replaces_the_password_and_ends_every_session,
@@ -36,6 +39,9 @@ pia_testkit::contract! {
     of_a_change_and_a_reset_at_once_one_is_made,
     a_change_leaves_app_passwords_and_ends_what_was_begun,
     a_change_of_somebody_deactivated_changes_nothing,
+    who_has_shown_the_password_before_begins_nothing_after_it,
+    beside_a_reset_nothing_stays_that_began_with_the_password_before,
+    a_password_hashed_anew_is_the_same_password,
 }
 
 const RESET: MailedPurpose = MailedPurpose::PasswordReset;
@@ -76,7 +82,7 @@ async fn begin_session(db: &Database, user: UserId, token: u8) -> Claim {
     let new = new_session(user, TokenHash([token; 32]), START);
     let session = new.session;
     let sessions = SqlSessions::new(db.clone());
-    sessions.begin(new, 10, Effects::default(), only(ended)).await.unwrap();
+    sessions.begin(fresh(db, new).await, 10, Effects::default(), only(ended)).await.unwrap();
     Claim { user, session }
 }
 
@@ -176,7 +182,9 @@ async fn a_reset_takes_away_what_may_be_in_wrong_hands(db: Database) {
     enable(&db, user).await;
     let (challenges, challenge) = (SqlChallenges::new(db.clone()), TokenHash([9; 32]));
     let expires_at = START + Duration::from_mins(5);
-    challenges.open(NewChallenge { hash: challenge, user, expires_at }).await.unwrap();
+    let epoch = epoch(&db, user).await;
+    let new = NewChallenge { hash: challenge, user, epoch, expires_at };
+    assert_eq!(challenges.open(new).await.unwrap(), Begun::Done);
     put(&db, user, token(2, RESET)).await;
     add_app_password(&db, user).await;
 
@@ -311,4 +319,57 @@ async fn a_change_of_somebody_deactivated_changes_nothing(db: Database) {
     assert!(!passwords.change(change(by, "first", "second")).await.unwrap());
 
     assert_eq!(audited(&db, user, "changed").await, 0);
+}
+
+async fn open_as_of(db: &Database, user: UserId, epoch: CredentialsEpoch, token: u8) -> Begun {
+    let (hash, expires_at) = (TokenHash([token; 32]), START + Duration::from_mins(5));
+    let new = NewChallenge { hash, user, epoch, expires_at };
+    SqlChallenges::new(db.clone()).open(new).await.unwrap()
+}
+
+async fn who_has_shown_the_password_before_begins_nothing_after_it(db: Database) {
+    let (user, passwords) = forgetful(&db).await;
+    let by = begin_session(&db, user, 101).await;
+    let first = epoch(&db, user).await;
+
+    assert!(passwords.change(change(by, "first", "second")).await.unwrap());
+    let second = epoch(&db, user).await;
+    put(&db, user, token(1, RESET)).await;
+    assert!(passwords.reset(reset(user, 1, "third")).await.unwrap());
+    let third = epoch(&db, user).await;
+
+    for before in [first, second] {
+        assert_eq!(begin_as_of(&db, user, before, 1).await, Begun::Stale);
+        assert_eq!(open_as_of(&db, user, before, 1).await, Begun::Stale);
+    }
+    assert_eq!(begin_as_of(&db, user, third, 1).await, Begun::Done);
+    assert_eq!(open_as_of(&db, user, third, 1).await, Begun::Done);
+}
+
+async fn beside_a_reset_nothing_stays_that_began_with_the_password_before(db: Database) {
+    let (user, passwords) = forgetful(&db).await;
+    let before = epoch(&db, user).await;
+
+    let (_some_begun, was_reset, _some_opened) = futures_util::join!(
+        join_all((0..16).map(|it| begin_as_of(&db, user, before, it))),
+        passwords.reset(reset(user, 1, "second")),
+        join_all((0..16).map(|it| open_as_of(&db, user, before, it))),
+    );
+
+    assert!(was_reset.unwrap());
+    let (sessions, challenges) = (SqlSessions::new(db.clone()), SqlChallenges::new(db));
+    for token in (0..16).map(|it| TokenHash([it; 32])) {
+        assert_eq!(sessions.session_of(token).await.unwrap(), None);
+        assert_eq!(challenges.owner(token, 5, START).await.unwrap(), None);
+    }
+}
+
+async fn a_password_hashed_anew_is_the_same_password(db: Database) {
+    let (user, accounts) = (person(&db, "ada@example.org").await, SqlAccounts::new(db.clone()));
+    let before = epoch(&db, user).await;
+
+    accounts.rehash(user, &secret("first"), &secret("anew")).await.unwrap();
+
+    assert_eq!(kept(&db, "ada@example.org").await.as_deref(), Some("anew"));
+    assert_eq!(begin_as_of(&db, user, before, 1).await, Begun::Done);
 }

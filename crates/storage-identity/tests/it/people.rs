@@ -5,13 +5,13 @@ use std::time::Duration;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use pia_identity::{
-    Account, AccountStore, BeginEffects, Device, EndEffects, NewAccount, NewSession, Registered,
-    SignInMethod, TokenHash,
+    Account, AccountStore, BeginEffects, Begun, CredentialsEpoch, Device, EndEffects, NewAccount,
+    NewSession, Registered, SessionStore, SignInMethod, TokenHash,
 };
 use pia_kernel::{Effects, Secret, SessionId, Timestamp, UserId};
 use pia_storage::schema::{accounts, audit_entries, audit_identities};
 use pia_storage::{Database, DbError, DbInstant, DbUid, on_conn};
-use pia_storage_identity::SqlAccounts;
+use pia_storage_identity::{SqlAccounts, SqlSessions};
 
 pub(crate) const START: Timestamp = Timestamp::UNIX_EPOCH;
 
@@ -34,6 +34,7 @@ pub(crate) fn new_session(user: UserId, hash: TokenHash, at: Timestamp) -> NewSe
     NewSession {
         session: SessionId::generate(),
         user,
+        epoch: CredentialsEpoch::default(),
         hash,
         at,
         expires_at: at + HOUR,
@@ -41,6 +42,28 @@ pub(crate) fn new_session(user: UserId, hash: TokenHash, at: Timestamp) -> NewSe
         app_password: None,
         device: device(),
     }
+}
+
+/// As of which change the credentials of an account are.
+pub(crate) async fn epoch(db: &Database, user: UserId) -> CredentialsEpoch {
+    SqlAccounts::new(db.clone()).find(user).await.unwrap().map(|it| it.epoch).unwrap_or_default()
+}
+
+/// The same session, of somebody whose credentials were just looked at.
+pub(crate) async fn fresh(db: &Database, new: NewSession) -> NewSession {
+    NewSession { epoch: epoch(db, new.user).await, ..new }
+}
+
+/// Begins a session of somebody whose credentials were looked at then.
+pub(crate) async fn begin_as_of(
+    db: &Database,
+    user: UserId,
+    epoch: CredentialsEpoch,
+    token: u8,
+) -> Begun {
+    let new = NewSession { epoch, ..new_session(user, TokenHash([token; 32]), START) };
+    let sessions = SqlSessions::new(db.clone());
+    sessions.begin(new, 100, Effects::default(), nothing()).await.unwrap()
 }
 
 /// What ends is told of, and nothing else.

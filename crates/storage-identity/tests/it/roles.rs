@@ -4,8 +4,8 @@ use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use futures_util::future::join_all;
 use pia_identity::{
-    AccountStore, Begun, ChallengeStore, Deactivation, NewChallenge, Presented, Reactivation, Role,
-    RoleChange, RoleStore, Rotation, SeatLimits, SessionStore, TokenHash,
+    AccountStore, Begun, ChallengeStore, CredentialsEpoch, Deactivation, NewChallenge, Presented,
+    Reactivation, Role, RoleChange, RoleStore, Rotation, SeatLimits, SessionStore, TokenHash,
 };
 use pia_kernel::{Effects, Letter, UserId};
 use pia_storage::schema::{mailed_tokens, passkey_challenges, sign_in_codes};
@@ -146,7 +146,8 @@ async fn a_deactivated_account_loses_all_that_was_begun_with_it(db: Database) {
     let session = new_session(user, TokenHash([1; 32]), START);
     let id = session.session;
     sessions.begin(session, 10, nothing(), only(|_, _| nothing())).await.unwrap();
-    let challenge = NewChallenge { hash: TokenHash([2; 32]), user, expires_at: START + HOUR };
+    let (hash, epoch) = (TokenHash([2; 32]), CredentialsEpoch::default());
+    let challenge = NewChallenge { hash, user, epoch, expires_at: START + HOUR };
     challenges.open(challenge).await.unwrap();
 
     let effects = Effects::about(START, user, "shut out")
