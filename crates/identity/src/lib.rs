@@ -45,6 +45,7 @@ mod signing_keys;
 mod standings;
 mod token_hash;
 mod totp;
+mod unclaimed_accounts;
 mod verification;
 mod violation;
 
@@ -124,5 +125,6 @@ pub use sign_in_history::SignInHistory;
 pub use signing_keys::SigningKeys;
 pub use standings::Standings;
 pub use totp::Enrolment;
+pub use unclaimed_accounts::UnclaimedAccounts;
 pub use verification::{Verification, VerifyError};
 pub use violation::Violation;

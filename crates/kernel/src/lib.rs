@@ -23,7 +23,9 @@ pub use id::{
     AppPasswordId, GroupId, InvitationId, MailId, PasskeyId, SessionId, SignInId, UserId,
 };
 pub use language::Language;
-pub use lifecycle::{Departure, Eraser, Erasure, ExportPage, Inventory, LeftOut, PersonalData};
+pub use lifecycle::{
+    Departure, Eraser, Erasure, ExportPage, Inventory, LeftOut, PersonalData, Unclaimed,
+};
 pub use live::Live;
 pub use origin::{Origin, Scoped};
 pub use page::{Page, Part, Place};

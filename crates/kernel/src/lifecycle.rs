@@ -1,6 +1,8 @@
 //! What spans all domains: telling people what is kept of them, and forgetting
 //! them.
 
+use std::ops::Range;
+
 use async_trait::async_trait;
 
 use crate::{Effects, Place, SessionId, Timestamp, Unavailable, UserId};
@@ -81,6 +83,18 @@ pub enum Erasure {
     Gone,
 }
 
+/// Accounts that nobody ever came to use.
+#[derive(Debug, Clone)]
+pub struct Unclaimed {
+    /// When they were made: not so long ago that it is forgotten who signed in
+    /// since, nor so lately that their owners may still come.
+    pub made: Range<Timestamp>,
+    /// When they go.
+    pub at: Timestamp,
+    /// What stays of each: entries that name nobody.
+    pub effects: fn(Timestamp) -> Effects,
+}
+
 /// Where people are forgotten, in all domains at once.
 #[async_trait]
 pub trait Eraser: Send + Sync {
@@ -90,6 +104,14 @@ pub trait Eraser: Send + Sync {
     /// to the audit log, neither this nor what was told before says any more
     /// who they were. What is only counted stays, as nobody's.
     async fn erase(&self, departure: Departure) -> Result<Erasure, Unavailable>;
+
+    /// Forgets, each as if they left, accounts whose addresses nobody has shown
+    /// to be theirs and that nobody ever signed in to; never one with a role
+    /// beyond a user's, nor one that an operator has deactivated. Answers how
+    /// many they were.
+    ///
+    /// Whoever shows it or signs in meanwhile stays, or comes too late.
+    async fn erase_unclaimed(&self, unclaimed: Unclaimed) -> Result<u64, Unavailable>;
 
     /// Takes what was deleted out of the database's files too, where somebody
     /// who was reading stood in the way of that. Answers whether all is done.

@@ -19,6 +19,9 @@ use crate::config::{AdminCommand, AdminConfig};
 use crate::licence::{LicenceFile, LicenceSeats};
 
 const DAY: Duration = Duration::from_hours(24);
+/// Said of a role that is given to whoever may not own the address.
+const UNVERIFIED: &str = "WARNING: nobody has shown that the address is theirs. Make sure that it \
+                          is the right person who has made this account.\n";
 /// As many invitations as are read at once.
 const PART: u16 = 200;
 
@@ -98,13 +101,17 @@ impl Desk {
     }
 
     async fn grant(&self, email: &str, role: Role) -> Result<String, AdminError> {
-        let Member { user, email, deactivated_at, .. } = self.roles.member(email).await?;
-        self.roles.grant(None, user, role).await?;
-        let asleep = match deactivated_at {
+        let member = self.roles.member(email).await?;
+        self.roles.grant(None, member.user, role).await?;
+        let asleep = match member.deactivated_at {
             Some(_) => " The account is deactivated; `admin reactivate` lets its owner in.",
             None => "",
         };
-        Ok(format!("{email} has the role {}.{asleep}\n", role.name()))
+        let mut told = format!("{} has the role {}.{asleep}\n", member.email, role.name());
+        if role != Role::User && member.email_verified_at.is_none() {
+            told.push_str(UNVERIFIED);
+        }
+        Ok(told)
     }
 
     async fn list(&self) -> Result<String, AdminError> {

@@ -21,10 +21,21 @@ pub struct SqlRoles {
     db: Database,
 }
 
-type Row = (DbUid, String, String, Option<DbInstant>);
+type Row = (DbUid, String, String, Option<DbInstant>, Option<DbInstant>);
 
-const COLUMNS: (accounts::id, accounts::email, accounts::role, accounts::deactivated_at) =
-    (accounts::id, accounts::email, accounts::role, accounts::deactivated_at);
+const COLUMNS: (
+    accounts::id,
+    accounts::email,
+    accounts::role,
+    accounts::deactivated_at,
+    accounts::email_verified_at,
+) = (
+    accounts::id,
+    accounts::email,
+    accounts::role,
+    accounts::deactivated_at,
+    accounts::email_verified_at,
+);
 
 impl SqlRoles {
     /// The roles kept in `db`.
@@ -191,7 +202,12 @@ impl RoleStore for SqlRoles {
     }
 }
 
-fn member((id, email, name, deactivated_at): Row) -> Result<Member, DbError> {
-    let deactivated_at = deactivated_at.map(|it| it.0);
-    Ok(Member { user: UserId(id.0), email, role: role(&name)?, deactivated_at })
+fn member((id, email, name, deactivated, verified): Row) -> Result<Member, DbError> {
+    Ok(Member {
+        user: UserId(id.0),
+        email,
+        role: role(&name)?,
+        deactivated_at: deactivated.map(|it| it.0),
+        email_verified_at: verified.map(|it| it.0),
+    })
 }

@@ -4,23 +4,41 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use async_trait::async_trait;
-use diesel::dsl::exists;
+use diesel::dsl::{exists, not};
 use diesel::prelude::*;
-use diesel_async::{RunQueryDsl, SimpleAsyncConnection};
-use pia_identity::Role;
-use pia_kernel::{Departure, Effects, Eraser, Erasure, Origin, Unavailable};
-use pia_storage::schema::{
-    accounts, ai_usage, attempts, audit_identities, guesses, invitations, locks, sessions,
-};
-use pia_storage::{
-    AsyncPostgres, AsyncSqlite, Database, DbError, DbInstant, DbUid, WriteEffects, in_tx,
-};
+use diesel_async::RunQueryDsl;
+use pia_identity::{Role, SignInOutcome};
+use pia_kernel::{Departure, Effects, Eraser, Erasure, Origin, Unavailable, Unclaimed, UserId};
+use pia_storage::schema::{accounts, locks, sessions, sign_ins};
+use pia_storage::{Database, DbError, DbInstant, DbUid, WriteEffects, in_tx, on_conn};
 
-use crate::pseudonym::pseudonym;
+use crate::forgetting::Forgets;
 
 /// The row of `locks` that is held by whoever changes how many accounts or
 /// administrators there are.
 const ACCOUNTS: &str = "accounts";
+
+/// How many unclaimed accounts are looked up at once.
+const AT_ONCE: i64 = 100;
+
+/// What is true of accounts that nobody ever came to use.
+macro_rules! unclaimed {
+    ($which:expr) => {{
+        let made = &$which.made;
+        let of_account = sign_ins::user_id.eq(accounts::id);
+        let signed_in = sign_ins::outcome.eq(SignInOutcome::SignedIn.name());
+        let used = exists(sign_ins::table.filter(of_account.and(signed_in)));
+        let in_use = exists(sessions::table.filter(sessions::user_id.eq(accounts::id)));
+        accounts::created_at
+            .ge(DbInstant(made.start))
+            .and(accounts::created_at.lt(DbInstant(made.end)))
+            .and(accounts::email_verified_at.is_null())
+            .and(accounts::deactivated_at.is_null())
+            .and(accounts::role.eq(Role::User.name()))
+            .and(not(used))
+            .and(not(in_use))
+    }};
+}
 
 /// Forgetting people, in SQL.
 ///
@@ -40,8 +58,7 @@ impl SqlEraser {
     }
 
     async fn remove(&self, leaving: &Departure) -> Result<Erasure, DbError> {
-        let (user, nobody) = (DbUid(leaving.user.0), pseudonym()?);
-        let named = format!("%{}%", leaving.user);
+        let user = DbUid(leaving.user.0);
         let letters = Effects { audit: Vec::new(), mail: leaving.effects.mail.clone() };
         let entries = Effects { audit: leaving.effects.audit.clone(), mail: Vec::new() };
         let nameless = Origin { request: Origin::current().request, ..Origin::default() };
@@ -78,23 +95,43 @@ impl SqlEraser {
                 }
             }
 
-            conn.hold_usage().await?;
-            let used = diesel::update(ai_usage::table.filter(ai_usage::user_id.eq(user)));
-            used.set(ai_usage::user_id.eq(nobody)).execute(conn).await?;
-            let told = audit_identities::table.filter(audit_identities::user_id.eq(user));
-            diesel::delete(told).execute(conn).await?;
-            let invited = invitations::table.filter(invitations::email_folded.eq(&email));
-            diesel::delete(invited).execute(conn).await?;
-            let counted = attempts::table.filter(attempts::who.like(&named));
-            diesel::delete(counted).execute(conn).await?;
-            let guessed = guesses::table.filter(guesses::who.like(&named));
-            diesel::delete(guessed).execute(conn).await?;
-            diesel::delete(accounts::table.find(user)).execute(conn).await?;
-
+            conn.forget(leaving.user, &email).await?;
             conn.write_effects(&self.db, &letters).await?;
             nameless.clone().scope(conn.write_effects(&self.db, &entries)).await?;
             Ok(Erasure::Erased)
         })
+    }
+
+    /// Accounts that may be unclaimed. Each is looked at again before it goes.
+    async fn unclaimed(&self, which: &Unclaimed) -> Result<Vec<UserId>, DbError> {
+        let some = accounts::table.filter(unclaimed!(which)).select(accounts::id);
+        let some = some.order(accounts::created_at).limit(AT_ONCE);
+        let found: Vec<DbUid> = on_conn!(self.db.reader(), |conn| some.load(conn).await?);
+        Ok(found.into_iter().map(|it| UserId(it.0)).collect())
+    }
+
+    async fn remove_unclaimed(&self, user: UserId, which: &Unclaimed) -> Result<bool, DbError> {
+        let entries = (which.effects)(which.at);
+        in_tx!(self.db, async |conn| -> Result<bool, DbError> {
+            // Locked, so that nobody verifies it or signs in to it meanwhile.
+            let account = diesel::update(accounts::table.find(DbUid(user.0)))
+                .set(accounts::provider.eq(accounts::provider));
+            if account.execute(conn).await? == 0 {
+                return Ok(false);
+            }
+            let account = accounts::table.find(DbUid(user.0)).filter(unclaimed!(which));
+            let email = account.select(accounts::email_folded).first::<String>(conn).await;
+            let Some(email) = email.optional()? else { return Ok(false) };
+            conn.forget(user, &email).await?;
+            conn.write_effects(&self.db, &entries).await?;
+            Ok(true)
+        })
+    }
+
+    async fn forgotten(&self) {
+        self.owed.store(true, Ordering::Release);
+        // They are gone; what is left in a file can wait.
+        drop(self.truncate().await);
     }
 
     async fn truncate(&self) -> Result<bool, Unavailable> {
@@ -111,11 +148,26 @@ impl Eraser for SqlEraser {
     async fn erase(&self, departure: Departure) -> Result<Erasure, Unavailable> {
         let erasure = self.remove(&departure).await?;
         if erasure == Erasure::Erased {
-            self.owed.store(true, Ordering::Release);
-            // The person is gone; what is left in a file can wait.
-            drop(self.truncate().await);
+            self.forgotten().await;
         }
         Ok(erasure)
+    }
+
+    async fn erase_unclaimed(&self, unclaimed: Unclaimed) -> Result<u64, Unavailable> {
+        let mut gone = 0;
+        loop {
+            let (some, before) = (self.unclaimed(&unclaimed).await?, gone);
+            for user in some {
+                gone += u64::from(self.remove_unclaimed(user, &unclaimed).await?);
+            }
+            if gone == before {
+                break;
+            }
+        }
+        if gone > 0 {
+            self.forgotten().await;
+        }
+        Ok(gone)
     }
 
     async fn settle(&self) -> Result<bool, Unavailable> {
@@ -124,27 +176,5 @@ impl Eraser for SqlEraser {
         } else {
             Ok(true)
         }
-    }
-}
-
-/// Keeps usage from being written until the commit.
-///
-/// Whoever writes usage looks for its account in the same transaction: what is
-/// written before is then seen and renamed, and what comes after finds that the
-/// account is gone.
-trait HoldUsage {
-    async fn hold_usage(&mut self) -> QueryResult<()>;
-}
-
-/// There is one writer anyway.
-impl HoldUsage for AsyncSqlite {
-    async fn hold_usage(&mut self) -> QueryResult<()> {
-        Ok(())
-    }
-}
-
-impl HoldUsage for AsyncPostgres {
-    async fn hold_usage(&mut self) -> QueryResult<()> {
-        self.batch_execute("LOCK TABLE ai_usage IN SHARE ROW EXCLUSIVE MODE").await
     }
 }

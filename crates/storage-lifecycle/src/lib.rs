@@ -7,6 +7,7 @@ mod sections;
 
 mod account;
 mod export;
+mod forgetting;
 
 mod audit_log;
 mod erase;

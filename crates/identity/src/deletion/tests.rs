@@ -3,7 +3,7 @@
 use std::sync::Mutex;
 
 use async_trait::async_trait;
-use pia_kernel::{Recipient, SessionId, Timestamp, UserId};
+use pia_kernel::{Recipient, SessionId, Timestamp, Unclaimed, UserId};
 use pia_testkit::FixedClock;
 
 use super::*;
@@ -19,6 +19,10 @@ impl Eraser for Answering {
     async fn erase(&self, departure: Departure) -> Result<Erasure, Unavailable> {
         self.1.lock().unwrap().push(departure);
         Ok(self.0)
+    }
+
+    async fn erase_unclaimed(&self, _: Unclaimed) -> Result<u64, Unavailable> {
+        Ok(0)
     }
 
     async fn settle(&self) -> Result<bool, Unavailable> {

@@ -33,6 +33,8 @@ pub struct Member {
     pub role: Role,
     /// Since when their account is deactivated; nothing while it is active.
     pub deactivated_at: Option<Timestamp>,
+    /// When they showed that the address is theirs; nothing if they have not.
+    pub email_verified_at: Option<Timestamp>,
 }
 
 impl Member {

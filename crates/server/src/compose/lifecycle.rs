@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use pia_identity::{AccountDeletion, AccountExport};
+use pia_identity::{AccountDeletion, AccountExport, UnclaimedAccounts};
 use pia_kernel::{AuditLog, Clock, Eraser, Live};
 use pia_storage::Database;
 use pia_storage_lifecycle::{SqlAuditLog, SqlEraser, SqlPersonalData};
@@ -15,6 +15,7 @@ use crate::config::LiveConfig;
 pub(super) struct Lifecycle {
     pub(super) export: AccountExport,
     pub(super) deletion: AccountDeletion,
+    pub(super) unclaimed: UnclaimedAccounts,
     pub(super) audit: Arc<dyn AuditLog>,
     pub(super) audit_kept: Live<Duration>,
     pub(super) eraser: Arc<dyn Eraser>,
@@ -30,9 +31,16 @@ impl Lifecycle {
         let clock = || Arc::clone(clock);
         let eraser: Arc<dyn Eraser> = Arc::new(SqlEraser::new(db.clone()));
         let (proofs, standings) = (identity.factors.clone(), identity.standings.clone());
+        let unclaimed = UnclaimedAccounts::new(
+            Arc::clone(&eraser),
+            config.follow(|it| it.local_auth.accounts),
+            config.follow(|it| it.local_auth.unverified_kept),
+            clock(),
+        );
         Self {
             export: AccountExport::new(Arc::new(SqlPersonalData::new(db.clone())), clock()),
             deletion: AccountDeletion::new(proofs, Arc::clone(&eraser), standings, clock()),
+            unclaimed,
             audit: Arc::new(SqlAuditLog::new(db.clone())),
             audit_kept: config.follow(|it| it.audit.kept),
             eraser,

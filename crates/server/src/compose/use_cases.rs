@@ -68,6 +68,7 @@ impl UseCases {
             sweep!("passkey challenges", self.passkeys),
             sweep!("sign-ins at providers", self.provider_sign_in),
             sweep!("invitations", self.people.invitations),
+            sweep!("accounts that were never verified", self.lifecycle.unclaimed),
             swept_at("full rate buckets", &identity.attempts, clock, |it, now| async move {
                 it.sweep(now).await
             }),

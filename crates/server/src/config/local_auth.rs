@@ -1,10 +1,16 @@
 //! `LocalAuth`: who may make an account, and what passwords must be.
 
+use std::time::Duration;
+
 use pia_identity::{AccountRules, RegistrationPolicy, RegistrationRules};
 
 use super::fault::Reason;
 use super::section::Section;
 use super::setting::{Setting, choice};
+
+const DAY: Duration = Duration::from_hours(24);
+/// Older accounts are not judged.
+const UNVERIFIED_DAYS: u32 = 365;
 
 /// Accounts with a password.
 #[derive(Debug, Clone)]
@@ -13,6 +19,9 @@ pub struct LocalAuth {
     pub registration: RegistrationRules,
     /// What accounts owe before they may use the service.
     pub accounts: AccountRules,
+    /// How long an account stays whose address nobody verifies, where that is
+    /// asked for.
+    pub unverified_kept: Duration,
 }
 
 impl LocalAuth {
@@ -21,6 +30,7 @@ impl LocalAuth {
         let domains = from.reload("AllowedDomains").list::<Domain>();
         let require_declaration = from.reload("RequireBusinessDeclaration").or(false);
         let require_verification = from.reload("RequireEmailVerification").or(false);
+        let unverified_days = from.reload("UnverifiedAccountDays").within(7, 1..=UNVERIFIED_DAYS);
         let fewest_password_chars = from.reload("MinimumPasswordLength").within(8, 8..=64);
         if policy == RegistrationPolicy::Open && !from.environment().is_development() {
             let text = if domains.is_empty() {
@@ -37,7 +47,9 @@ impl LocalAuth {
             require_declaration,
             fewest_password_chars,
         };
-        Self { registration, accounts: AccountRules { require_declaration, require_verification } }
+        let accounts = AccountRules { require_declaration, require_verification };
+        let unverified_kept = DAY * unverified_days;
+        Self { registration, accounts, unverified_kept }
     }
 }
 

@@ -16,7 +16,13 @@ on_both_databases!(
     accounts_that_are_active_are_never_more_than_there_are_seats,
     invitations_are_made_listed_and_taken_back,
     whom_it_concerns_gets_a_letter_from_the_server,
+    a_role_for_whoever_may_not_own_the_address_is_given_with_a_warning,
 );
+
+/// Everybody has shown that their address is theirs.
+async fn verified(app: &TestApp) {
+    app.execute("UPDATE accounts SET email_verified_at = created_at").await;
+}
 
 async fn told(app: &TestApp, line: &str) -> String {
     app.admin(line).await.unwrap_or_else(|err| err.to_string())
@@ -28,6 +34,7 @@ async fn roles_are_given_and_taken_within_the_licence(database: Fresh) {
     for name in ["a", "b", "c"] {
         app.sign_up(&format!("{name}@example.org")).await;
     }
+    verified(&app).await;
 
     assert_eq!(
         told(&app, "list").await,
@@ -53,6 +60,23 @@ async fn roles_are_given_and_taken_within_the_licence(database: Fresh) {
         told(&app, "grant nobody@example.org").await,
         "nothing was changed: there is no such account"
     );
+}
+
+async fn a_role_for_whoever_may_not_own_the_address_is_given_with_a_warning(database: Fresh) {
+    let app = Setting::on(database).start().await;
+    app.sign_up("a@example.org").await;
+
+    let unverified = told(&app, "grant a@example.org --role kb_manager").await;
+    let taken = told(&app, "grant a@example.org --role user").await;
+    verified(&app).await;
+    let given = told(&app, "grant a@example.org --role kb_manager").await;
+
+    let warned = unverified.strip_prefix(given.as_str()).unwrap_or_default();
+    assert!(
+        warned.starts_with("WARNING: nobody has shown that the address is theirs."),
+        "{warned}"
+    );
+    assert_eq!(taken, "a@example.org has the role user.\n");
 }
 
 async fn the_last_administrator_cannot_be_lost(database: Fresh) {

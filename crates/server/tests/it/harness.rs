@@ -6,11 +6,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use actix_web::dev::ServerHandle;
+use diesel_async::SimpleAsyncConnection;
 use pia_kernel::{Clock, SystemClock};
 use pia_policy::{Edition, SigningKey, Terms};
 use pia_server::{
     AdminError, Command, Config, Listen, LiveConfig, Server, Sources, administer, compose,
 };
+use pia_storage::{Database, DbError, on_conn};
 use pia_testkit::databases::Fresh;
 use pia_web::TrustedProxies;
 use serde_json::json;
@@ -178,6 +180,15 @@ impl TestApp {
         let folder = Path::new(file).parent().expect("a folder");
         let entries = folder.read_dir().expect("a folder");
         entries.map(|it| it.expect("an entry").path()).collect()
+    }
+
+    /// Does something to its database beside it.
+    pub(crate) async fn execute(&self, sql: &str) {
+        let startup = self.config.latest().database.startup.clone();
+        let db = Database::open(&startup.target, startup.options).expect("a database");
+        let done: Result<(), DbError> =
+            async { on_conn!(db.writer(), |conn| Ok(conn.batch_execute(sql).await?)) }.await;
+        done.expect("a statement");
     }
 
     /// Does what `pia-server admin …` does, as another process would.

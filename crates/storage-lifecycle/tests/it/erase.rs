@@ -1,13 +1,18 @@
 //! Forgetting people.
 
+use std::time::Duration;
+
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use futures_util::future::join_all;
 use pia_identity::Role;
-use pia_kernel::{Effects, Eraser, Erasure, MailId, Origin, SessionId, UserId};
-use pia_storage::schema::{accounts, ai_usage, audit_entries, audit_identities, mails};
+use pia_kernel::{
+    AuditEntry, Effects, Eraser, Erasure, MailId, Origin, SessionId, Timestamp, Unclaimed, UserId,
+};
+use pia_storage::schema::{accounts, ai_usage, audit_entries, audit_identities, mails, sign_ins};
 use pia_storage::{
-    AuditIdentity, AuditPart, Database, DbError, DbUid, StoredLetter, WriteEffects, in_tx, on_conn,
+    AuditIdentity, AuditPart, Database, DbError, DbInstant, DbUid, StoredLetter, WriteEffects,
+    in_tx, on_conn,
 };
 use pia_storage_lifecycle::SqlEraser;
 use pia_testkit::databases::seal;
@@ -23,6 +28,9 @@ pia_testkit::contract! {
     what_is_left_in_the_audit_log_names_nobody_and_can_be_verified,
     usage_stays_under_a_name_that_nobody_has,
     what_was_deleted_is_taken_out_of_the_log_later_too,
+    who_never_came_goes_without_a_name_and_everybody_else_stays,
+    however_many_never_came_all_go,
+    beside_those_who_come_after_all_nobody_goes_who_came,
 }
 
 async fn accounts_left(db: &Database) -> Vec<DbUid> {
@@ -174,7 +182,7 @@ async fn usage_stays_under_a_name_that_nobody_has(db: Database) {
     for user in [ada.user, ada.user, bob.user] {
         let row = diesel::insert_into(ai_usage::table).values((
             ai_usage::id.eq(DbUid(UserId::generate().0)),
-            ai_usage::at.eq(pia_storage::DbInstant(AT)),
+            ai_usage::at.eq(DbInstant(AT)),
             ai_usage::user_id.eq(DbUid(user.0)),
             ai_usage::mode.eq("Assistant"),
             ai_usage::provider.eq("OpenAI"),
@@ -218,4 +226,122 @@ async fn what_was_deleted_is_taken_out_of_the_log_later_too(db: Database) {
 
     assert_eq!((reading.unwrap(), later), (Erasure::Erased, true));
     assert!(eraser.settle().await.unwrap());
+}
+
+const DAY: Duration = Duration::from_hours(24);
+fn now() -> Timestamp {
+    Timestamp::from_micros(1_800_000_000_000_000)
+}
+
+fn unclaimed() -> Unclaimed {
+    let effects = |at| {
+        let action = "account.expired";
+        let entry = AuditEntry { at, actor: None, subject: None, object: None, action };
+        Effects { audit: vec![entry], mail: Vec::new() }
+    };
+    Unclaimed { made: now() - 365 * DAY..now() - 7 * DAY, at: now(), effects }
+}
+
+/// Somebody who registered so many days ago, and never came.
+async fn newcomer(db: &Database, days: u32) -> UserId {
+    let (user, at) = (UserId::generate(), now() - DAY * days);
+    let account = diesel::insert_into(accounts::table).values((
+        accounts::id.eq(DbUid(user.0)),
+        accounts::email.eq(address(user)),
+        accounts::email_folded.eq(address(user)),
+        accounts::provider.eq("local"),
+        accounts::customer_type.eq(0),
+        accounts::created_at.eq(DbInstant(at)),
+    ));
+    let made: Result<usize, DbError> =
+        async { on_conn!(db.writer(), |conn| Ok(account.execute(conn).await?)) }.await;
+    assert_eq!(made.unwrap(), 1);
+    user
+}
+
+/// Changes somebody's row.
+async fn set(db: &Database, user: UserId, what: &str) {
+    let address = address(user);
+    execute(db, &format!("UPDATE accounts SET {what} WHERE email = '{address}'")).await;
+}
+
+async fn came(db: &Database, user: UserId, outcome: &str) {
+    let row = (
+        sign_ins::id.eq(DbUid(SessionId::generate().0)),
+        sign_ins::at.eq(DbInstant(now() - 8 * DAY)),
+        sign_ins::user_id.eq(DbUid(user.0)),
+        sign_ins::outcome.eq(outcome),
+        sign_ins::method.eq("password"),
+    );
+    let insert = diesel::insert_into(sign_ins::table).values(row);
+    let done: Result<usize, DbError> =
+        async { on_conn!(db.writer(), |conn| Ok(insert.execute(conn).await?)) }.await;
+    assert_eq!(done.unwrap(), 1);
+}
+
+async fn who_never_came_goes_without_a_name_and_everybody_else_stays(db: Database) {
+    let (gone, guessed_at) = (newcomer(&db, 8).await, newcomer(&db, 300).await);
+    came(&db, guessed_at, "wrong_password").await;
+    write(&db, Effects::audit(now(), gone, "account.registered")).await;
+    let (young, old) = (newcomer(&db, 6).await, newcomer(&db, 366).await);
+    let used = newcomer(&db, 8).await;
+    came(&db, used, "signed_in").await;
+    let mut stay = vec![young, old, used];
+    for what in ["email_verified_at = created_at", "deactivated_at = created_at", "role = 'admin'"]
+    {
+        let user = newcomer(&db, 8).await;
+        set(&db, user, what).await;
+        stay.push(user);
+    }
+
+    let eraser = SqlEraser::new(db.clone());
+    let swept = eraser.erase_unclaimed(unclaimed()).await.unwrap();
+    let again = eraser.erase_unclaimed(unclaimed()).await.unwrap();
+
+    stay.sort();
+    assert_eq!((swept, again), (2, 0));
+    assert_eq!(accounts_left(&db).await, stay.iter().map(|it| DbUid(it.0)).collect::<Vec<_>>());
+    assert_eq!(count(&db, "(SELECT COUNT(*) FROM mails)").await, 0);
+    assert_eq!(
+        count(&db, "(SELECT COUNT(*) FROM audit_identities WHERE user_id IS NOT NULL)").await,
+        0
+    );
+    let expired = "(SELECT COUNT(*) FROM audit_entries WHERE action = 'account.expired')";
+    assert_eq!(count(&db, expired).await, 2);
+}
+
+async fn however_many_never_came_all_go(db: Database) {
+    for _ in 0..120 {
+        newcomer(&db, 8).await;
+    }
+
+    let swept = SqlEraser::new(db.clone()).erase_unclaimed(unclaimed()).await.unwrap();
+
+    assert_eq!((swept, accounts_left(&db).await.len()), (120, 0));
+}
+
+async fn beside_those_who_come_after_all_nobody_goes_who_came(db: Database) {
+    let mut late = Vec::new();
+    for _ in 0..12 {
+        late.push(newcomer(&db, 8).await);
+    }
+    let (eraser, db) = (SqlEraser::new(db.clone()), &db);
+
+    let (swept, verified) = futures_util::join!(
+        eraser.erase_unclaimed(unclaimed()),
+        join_all(late.iter().map(|it| verify_address(db, *it))),
+    );
+
+    let verified = verified.into_iter().filter(|it| *it).count();
+    assert_eq!(accounts_left(db).await.len(), verified);
+    assert_eq!(swept.unwrap(), 12 - verified as u64);
+}
+
+/// Answers whether there was an account whose address it could be.
+async fn verify_address(db: &Database, user: UserId) -> bool {
+    let account = diesel::update(accounts::table.find(DbUid(user.0)));
+    let verify = account.set(accounts::email_verified_at.eq(DbInstant(now())));
+    let done: Result<usize, DbError> =
+        async { on_conn!(db.writer(), |conn| Ok(verify.execute(conn).await?)) }.await;
+    done.unwrap() == 1
 }

@@ -164,6 +164,8 @@ fn what_is_out_of_range_is_told_with_the_range() {
     for (setting, range) in [
         ("LocalAuth:MinimumPasswordLength=7", "8 to 64"),
         ("LocalAuth:MinimumPasswordLength=65", "8 to 64"),
+        ("LocalAuth:UnverifiedAccountDays=0", "1 to 365"),
+        ("LocalAuth:UnverifiedAccountDays=366", "1 to 365"),
         ("Jwt:AccessTokenLifetime=0s", "1s to 1d"),
         ("Jwt:RefreshGrace=1h", "0s to 5m"),
         ("Jwt:MaxSessions=0", "1 to 100"),

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use pia_kernel::{Clock as _, SystemClock};
+use pia_policy::Terms;
 use pia_testkit::ManualClock;
 use pia_testkit::databases::Fresh;
 use serde_json::{Value, json};
@@ -12,8 +13,9 @@ use serde_json::{Value, json};
 use super::{keys, sign_in};
 use crate::both::on_both_databases;
 use crate::client::Answer;
-use crate::harness::{PASSWORD, Setting, TestApp};
+use crate::harness::{PASSWORD, Setting, TestApp, terms};
 use crate::letters::{letters_to, link_to, names_to, target, token};
+use crate::patience::until;
 
 const ADA: &str = "ada@example.org";
 const REQUIRED: &str = "LocalAuth__RequireEmailVerification";
@@ -25,6 +27,7 @@ on_both_databases!(
     an_account_made_before_verifies_too_and_goes_on_with_its_token,
     whoever_asks_for_another_letter_gets_the_same_answer,
     whoever_registers_an_address_first_is_out_once_its_owner_comes,
+    an_account_that_nobody_verifies_gives_its_seat_back_after_a_week,
 );
 
 async fn required(database: Fresh) -> TestApp {
@@ -47,6 +50,24 @@ async fn register(app: &TestApp, email: &str) -> Answer {
 
 async fn resend(app: &TestApp, body: &Value) -> Answer {
     app.stranger().post("/auth/resend-verification", body).await
+}
+
+async fn an_account_that_nobody_verifies_gives_its_seat_back_after_a_week(database: Fresh) {
+    let one = Terms { max_users: Some(1), ..terms() };
+    let setting = Setting::on(database).licensed(Some(one)).with_mail();
+    let app = setting.with(REQUIRED, true).start().await;
+    assert_eq!(register(&app, ADA).await.status, 200);
+    let full = register(&app, "bob@example.org").await;
+    let in_eight_days = SystemClock.now() + Duration::from_hours(8 * 24);
+
+    // An instance clears away when it starts.
+    let late = Arc::new(ManualClock::new(in_eight_days));
+    let _beside = Setting::beside(&app).with(REQUIRED, true).at(late).start().await;
+
+    assert_eq!(full.refusal(), (403, "user_limit_reached"));
+    until(async || (register(&app, "bob@example.org").await.status == 200).then_some(())).await;
+    let early = sign_in(&app.stranger(), ADA, PASSWORD).await;
+    assert_eq!(early.refusal(), (401, "invalid_credentials"));
 }
 
 async fn a_newcomer_comes_in_once_the_link_was_opened(database: Fresh) {

@@ -4,9 +4,10 @@ use std::io::{Cursor, Read as _};
 use std::sync::Arc;
 use std::time::Duration;
 
+use diesel_async::SimpleAsyncConnection;
 use pia_kernel::{Clock as _, SystemClock};
 use pia_policy::Terms;
-use pia_storage::{Options, Provider, Target};
+use pia_storage::{Database, DbError, Options, Provider, Target, on_conn};
 use pia_testkit::ManualClock;
 use pia_testkit::databases::Fresh;
 use tokio::io::AsyncReadExt as _;

@@ -1,0 +1,119 @@
+//! Accounts that nobody ever came to use.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use pia_kernel::{AuditEntry, Clock, Effects, Eraser, Live, Timestamp, Unavailable, Unclaimed};
+
+use crate::account::AccountRules;
+use crate::sign_in_history;
+
+/// Deletes accounts whose owners never showed that the address is theirs,
+/// where they must: they can do nothing, and take seats of the licence.
+#[derive(Clone)]
+pub struct UnclaimedAccounts {
+    eraser: Arc<dyn Eraser>,
+    rules: Live<AccountRules>,
+    kept: Live<Duration>,
+    clock: Arc<dyn Clock>,
+}
+
+impl UnclaimedAccounts {
+    /// Deletes with `eraser` what is older than `kept`, while `rules` ask for
+    /// verified addresses.
+    pub fn new(
+        eraser: Arc<dyn Eraser>,
+        rules: Live<AccountRules>,
+        kept: Live<Duration>,
+        clock: Arc<dyn Clock>,
+    ) -> Self {
+        Self { eraser, rules, kept, clock }
+    }
+
+    /// Deletes them. Answers how many they were.
+    ///
+    /// Where verification was asked for later, there are accounts that were
+    /// used without; how old sign-ins may be to be remembered is how old an
+    /// account may be to be judged.
+    pub async fn sweep(&self) -> Result<u64, Unavailable> {
+        if !self.rules.get().require_verification {
+            return Ok(0);
+        }
+        let at = self.clock.now();
+        let made = at - sign_in_history::KEPT..at - *self.kept.get();
+        self.eraser.erase_unclaimed(Unclaimed { made, at, effects: expired }).await
+    }
+}
+
+fn expired(at: Timestamp) -> Effects {
+    let action = "account.expired";
+    let entry = AuditEntry { at, actor: None, subject: None, object: None, action };
+    Effects { audit: vec![entry], mail: Vec::new() }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use async_trait::async_trait;
+    use pia_kernel::{Departure, Erasure};
+    use pia_testkit::FixedClock;
+
+    use super::*;
+
+    const DAY: Duration = Duration::from_hours(24);
+    fn now() -> Timestamp {
+        Timestamp::from_micros(1_800_000_000_000_000)
+    }
+
+    /// Remembers what it was asked to forget.
+    #[derive(Default)]
+    struct Asked(Mutex<Vec<Unclaimed>>);
+
+    #[async_trait]
+    impl Eraser for Asked {
+        async fn erase(&self, _: Departure) -> Result<Erasure, Unavailable> {
+            Ok(Erasure::Gone)
+        }
+
+        async fn erase_unclaimed(&self, unclaimed: Unclaimed) -> Result<u64, Unavailable> {
+            self.0.lock().unwrap().push(unclaimed);
+            Ok(3)
+        }
+
+        async fn settle(&self) -> Result<bool, Unavailable> {
+            Ok(true)
+        }
+    }
+
+    async fn sweep(require_verification: bool) -> (u64, Vec<Unclaimed>) {
+        let asked = Arc::<Asked>::default();
+        let rules = AccountRules { require_verification, ..AccountRules::default() };
+        let accounts = UnclaimedAccounts::new(
+            Arc::<Asked>::clone(&asked),
+            Live::new(rules),
+            Live::new(7 * DAY),
+            Arc::new(FixedClock(now())),
+        );
+        let gone = accounts.sweep().await.unwrap();
+        let asked = asked.0.lock().unwrap().clone();
+        (gone, asked)
+    }
+
+    #[tokio::test]
+    async fn where_addresses_must_be_verified_the_unclaimed_go_and_name_nobody() {
+        let (gone, asked) = sweep(true).await;
+
+        let [Unclaimed { made, at, effects }] = &asked[..] else { panic!("{asked:?}") };
+        assert_eq!((gone, made.clone(), *at), (3, now() - 365 * DAY..now() - 7 * DAY, now()));
+        let entry = &effects(now()).audit[0];
+        assert_eq!((entry.action, entry.subject), ("account.expired", None));
+    }
+
+    #[tokio::test]
+    async fn where_they_need_not_be_everybody_stays() {
+        let (gone, asked) = sweep(false).await;
+
+        assert_eq!((gone, asked.len()), (0, 0));
+    }
+}
