@@ -1,7 +1,7 @@
 //! What browsers keep of a sign-in, and where they are sent.
 
 use actix_web::http::StatusCode;
-use actix_web::http::header::{ACCEPT, COOKIE, LOCATION, REFERRER_POLICY, SET_COOKIE};
+use actix_web::http::header::{ACCEPT, COOKIE, HOST, LOCATION, REFERRER_POLICY, SET_COOKIE};
 use actix_web::{HttpRequest, HttpResponse};
 use pia_identity::ArrivalError;
 use pia_kernel::Secret;
@@ -16,10 +16,17 @@ const VERIFIER: &str = "pia_code_verifier";
 /// As long as a code is good.
 const VERIFIER_SECONDS: u32 = 120;
 
+/// What is put into the query of whoever was sent to the server's address.
+const SENT: &str = "sent=home";
+
 /// How browsers come to this server, which is known by the settings and never
 /// by a request.
 #[derive(Debug, Clone)]
 pub struct Browsers {
+    /// Where they do.
+    home: String,
+    /// The host of that, with its port unless that is the usual one.
+    host: String,
     /// The path before every route, as browsers see it.
     base: String,
     /// Whether they come over TLS.
@@ -31,7 +38,30 @@ impl Browsers {
     pub fn at(public_url: &str) -> Self {
         let rest = public_url.split_once("://").map_or(public_url, |(_, rest)| rest);
         let base = rest.find('/').and_then(|at| rest.get(at..)).unwrap_or_default();
-        Self { base: base.to_owned(), secure: public_url.starts_with("https://") }
+        let host = rest.strip_suffix(base).unwrap_or(rest);
+        let secure = public_url.starts_with("https://");
+        Self {
+            home: public_url.to_owned(),
+            host: without_usual_port(host, secure).to_owned(),
+            base: base.to_owned(),
+            secure,
+        }
+    }
+
+    /// Sends a browser to the server's address that came to it by another one:
+    /// its provider sends it there, and what it was given elsewhere it would
+    /// not show then.
+    ///
+    /// Once: behind a proxy that passes another host on, the two never agree.
+    pub(super) fn send_home(&self, request: &HttpRequest) -> Option<HttpResponse> {
+        let called = request.headers().get(HOST)?.to_str().ok()?;
+        let called = without_usual_port(called, self.secure);
+        let query = request.query_string();
+        if called.eq_ignore_ascii_case(&self.host) || query.split('&').any(|it| it == SENT) {
+            return None;
+        }
+        let and = if query.is_empty() { "" } else { "&" };
+        Some(redirect(&format!("{}{}?{query}{and}{SENT}", self.home, request.path()), None))
     }
 
     /// What the browser was given when its sign-in began.
@@ -80,6 +110,10 @@ impl Browsers {
     }
 }
 
+fn without_usual_port(host: &str, secure: bool) -> &str {
+    host.strip_suffix(if secure { ":443" } else { ":80" }).unwrap_or(host)
+}
+
 fn reads_pages(request: &HttpRequest) -> bool {
     let accept = request.headers().get(ACCEPT).and_then(|it| it.to_str().ok());
     accept.is_some_and(|it| it.to_ascii_lowercase().contains("text/html"))
@@ -124,6 +158,28 @@ mod tests {
             cookie(&plain),
             "pia_sign_in=abc; Path=/auth; Max-Age=600; HttpOnly; SameSite=Lax"
         );
+    }
+
+    #[test]
+    fn a_browser_that_came_by_another_address_is_sent_to_the_servers_own_once() {
+        let sent = |host: &str, query: &str| {
+            let request = TestRequest::with_uri(&format!("/auth/login{query}"));
+            let request = request.insert_header((HOST, host)).to_http_request();
+            let answer = Browsers::at("https://corp.example/pia").send_home(&request)?;
+            Some(answer.headers().get(LOCATION).unwrap().to_str().unwrap().to_owned())
+        };
+
+        for (host, query, place) in [
+            ("10.0.0.7:8080", "", Some("?sent=home")),
+            ("corp.example.evil", "?a=b%26c&d", Some("?a=b%26c&d&sent=home")),
+            ("corp.example:8443", "?a=b", Some("?a=b&sent=home")),
+            ("corp.example", "?a=b", None),
+            ("CORP.example:443", "?a=b", None),
+            ("10.0.0.7:8080", "?a=b&sent=home", None),
+        ] {
+            let place = place.map(|it| format!("https://corp.example/pia/auth/login{it}"));
+            assert_eq!(sent(host, query), place, "{host} {query}");
+        }
     }
 
     #[test]

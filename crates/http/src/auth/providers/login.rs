@@ -10,6 +10,9 @@ use super::{Browsers, parameters::Parameters};
 use crate::Api;
 
 pub(crate) async fn login(api: Data<Api>, request: HttpRequest) -> Result<HttpResponse, ApiError> {
+    if let Some(sent_home) = api.browsers.send_home(&request) {
+        return Ok(sent_home);
+    }
     let (wish, browser) = (wish(&request)?, Browsers::known(&request));
     let sign_in = api.provider_sign_in.clone();
     // That it failed is told in more than one way, so it is no failure here.

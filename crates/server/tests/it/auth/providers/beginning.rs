@@ -7,7 +7,7 @@ use pia_testkit::databases::Fresh;
 use super::browser::Browser;
 use super::{
     CHALLENGE, HERE, PROGRAM, STATE, VERIFIER, code_told, desktop_login, desktop_login_at,
-    error_told, knowing, location, login, parameter, redeem, with_fake,
+    error_told, knowing, location, login, parameter, path_of, redeem, with_fake,
 };
 use crate::both::on_both_databases;
 use crate::harness::Setting;
@@ -29,6 +29,50 @@ async fn a_licence_without_the_feature_refuses_all_three_routes() {
     ] {
         assert_eq!(answer.refusal(), (403, "feature_not_licensed"));
         assert_eq!(answer.body["feature"], "OAuth");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_browser_that_came_by_another_address_signs_in_at_the_servers_own() {
+    let (fake, app) = with_fake(Fresh::sqlite()).await;
+    let mut browser = Browser::of(&app).host("10.0.0.7:8080");
+
+    let sent = browser.get(&desktop_login()).await;
+    let home = location(&sent);
+    let mut browser = Browser::of(&app);
+    let left = browser.get(&path_of(&home)).await;
+    let arrived = browser.get(&fake.admit(&location(&left))).await;
+
+    assert!(home.as_str().starts_with(&format!("{HERE}/auth/login?provider=oidc&")), "{home}");
+    assert_eq!(
+        (sent.header("set-cookie"), parameter(&home, "state").as_deref()),
+        (None, Some(STATE))
+    );
+    let envelope = redeem(&app.stranger(), &code_told(&arrived), VERIFIER).await;
+    assert_eq!(envelope.status, 200, "{}", envelope.text());
+    // A proxy may hide the address that a browser called.
+    let hidden = Browser::of(&app).host("127.0.0.1:8080").get(&path_of(&home)).await;
+    assert!(location(&hidden).as_str().starts_with(&fake.issuer), "{}", location(&hidden));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_the_gates_refuse_is_told_to_a_browser_by_a_page_and_to_others_in_json() {
+    let community = Terms::new("A test", Edition::Community, SystemClock.now());
+    let community = Setting::on(Fresh::sqlite()).licensed(Some(community)).start().await;
+    let busy = Setting::on(Fresh::sqlite()).with("RateLimits__Auth", 1).start().await;
+    busy.stranger().get("/auth/callback").await;
+
+    for (app, status, code) in
+        [(&community, 403, "feature_not_licensed"), (&busy, 429, "rate_limited")]
+    {
+        for path in [&*desktop_login(), "/auth/callback?code=a&state=b"] {
+            let page = Browser::of(app).get(path).await;
+            let told = app.stranger().get(path).await;
+
+            assert_eq!((page.status, told.refusal()), (status, (status, code)), "{path}");
+            assert_eq!(page.header("content-type"), Some("text/html; charset=utf-8"), "{path}");
+            assert_eq!(page.header("retry-after").is_some(), status == 429, "{path}");
+        }
     }
 }
 
@@ -158,7 +202,7 @@ async fn a_provider_that_is_not_set_up_is_told_to_whoever_waits() {
     let program = browser.get(&desktop_login_at("google")).await;
     let page = browser.get(&to_page).await;
     let person = browser.get(&login(&[google])).await;
-    let other = app.stranger().get(&login(&[google])).await;
+    let other = Browser::without_pages(&app).get(&login(&[google])).await;
 
     assert_eq!(error_told(&program), "provider_not_configured");
     let page = location(&page);
@@ -175,10 +219,10 @@ async fn a_provider_that_is_not_set_up_is_told_to_whoever_waits() {
 async fn a_provider_that_is_set_up_later_is_there_without_a_restart() {
     let (fake, _) = with_fake(Fresh::sqlite()).await;
     let app = knowing(Fresh::sqlite(), &fake.issuer).without("OAUTH_OIDC_CLIENT_ID").start().await;
-    let before = app.stranger().get(&desktop_login()).await;
+    let before = Browser::without_pages(&app).get(&desktop_login()).await;
 
     app.reload(&serde_json::json!({ "OAuth": { "oidc": { "ClientId": "pia" } } }));
-    let after = app.stranger().get(&desktop_login()).await;
+    let after = Browser::without_pages(&app).get(&desktop_login()).await;
 
     assert_eq!(error_told(&before), "provider_not_configured");
     assert_eq!(after.status, 302);

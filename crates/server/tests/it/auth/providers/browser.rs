@@ -3,10 +3,12 @@
 use crate::client::{Answer, Client};
 use crate::harness::TestApp;
 
-/// A browser at one host.
+/// A browser at one host, which is the server's own unless said otherwise.
 pub(super) struct Browser {
     client: Client,
     cookies: Vec<(String, String)>,
+    host: String,
+    accept: &'static str,
 }
 
 impl Browser {
@@ -15,7 +17,17 @@ impl Browser {
     }
 
     pub(super) fn at(client: Client) -> Self {
-        Self { client, cookies: Vec::new() }
+        Self {
+            client,
+            cookies: Vec::new(),
+            host: "pia.example".to_owned(),
+            accept: "text/html,*/*;q=0.8",
+        }
+    }
+
+    /// A program that shows no pages.
+    pub(super) fn without_pages(app: &TestApp) -> Self {
+        Self { accept: "*/*", ..Self::of(app) }
     }
 
     /// Opens a page, and keeps the cookies that come with it.
@@ -27,7 +39,8 @@ impl Browser {
         let cookies: Vec<_> =
             self.cookies.iter().map(|(name, value)| format!("{name}={value}")).collect();
         let cookies = cookies.join("; ");
-        let headers = [("accept", "text/html,*/*;q=0.8"), ("cookie", cookies.as_str())];
+        let headers =
+            [("accept", self.accept), ("cookie", cookies.as_str()), ("host", self.host.as_str())];
         let answer = self.client.send(method, path, &headers, b"").await;
         for (_, set) in answer.headers.iter().filter(|(name, _)| name == "set-cookie") {
             let pair = set.split(';').next().unwrap_or_default();
@@ -42,6 +55,11 @@ impl Browser {
 
     pub(super) fn cookie(&self, name: &str) -> Option<&str> {
         self.cookies.iter().find(|(it, _)| it == name).map(|(_, value)| value.as_str())
+    }
+
+    /// The same at another host.
+    pub(super) fn host(self, host: &str) -> Self {
+        Self { host: host.to_owned(), ..self }
     }
 
     /// Puts another value in a cookie's place, or takes it away.

@@ -15,9 +15,9 @@ async fn a_provider_that_is_down_is_told_to_the_program_before_the_browser_leave
     drop(closed);
     let app = knowing(Fresh::sqlite(), &format!("http://{address}")).start().await;
 
-    let program = app.stranger().get(&desktop_login()).await;
+    let program = Browser::without_pages(&app).get(&desktop_login()).await;
     let page = Browser::of(&app).get(&login(&[("provider", "oidc")])).await;
-    let json = app.stranger().get(&login(&[("provider", "oidc")])).await;
+    let json = Browser::without_pages(&app).get(&login(&[("provider", "oidc")])).await;
 
     assert_eq!(error_told(&program), "provider_unreachable");
     assert_eq!(program.header("set-cookie"), None);
