@@ -42,4 +42,4 @@ pub(crate) use reset_password::{ResetPasswordRequest, reset_password};
 pub(crate) use sessions::{
     RevokedResponse, SessionsResponse, revoke_others, revoke_session, sessions,
 };
-pub(crate) use verify_email::verify_email;
+pub(crate) use verify_email::{VerificationLink, verify_email};

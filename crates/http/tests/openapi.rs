@@ -41,6 +41,30 @@ fn the_description_says_what_the_gates_do() {
 }
 
 #[test]
+fn what_a_get_is_sent_in_its_query_is_described() {
+    let document = document();
+    let described = |path: &str| {
+        let parameters = document["paths"][path]["get"]["parameters"].as_array().unwrap().clone();
+        let told = |it: &Value| {
+            assert_eq!((&it["in"], &it["schema"]["type"]), (&"query".into(), &"string".into()));
+            assert!(it["description"].is_string(), "{it}");
+            let mark = if it["required"] == true { "!" } else { "" };
+            format!("{}{mark}", it["name"].as_str().unwrap())
+        };
+        let mut told: Vec<_> = parameters.iter().map(told).collect();
+        told.sort();
+        told
+    };
+
+    let login = ["code_challenge", "code_challenge_method", "provider!", "redirect_uri", "state"];
+    assert_eq!(described("/auth/login"), login);
+    assert_eq!(described("/auth/callback"), ["code", "error", "iss", "state!"]);
+    assert_eq!(described("/auth/verify-email"), ["token!", "userId!"]);
+    assert!(document["paths"]["/auth/login"]["get"]["requestBody"].is_null());
+    assert!(document["paths"]["/auth/login"]["get"]["x-body-limit"].is_null());
+}
+
+#[test]
 fn the_admin_plane_is_left_out() {
     let paths = document()["paths"].as_object().unwrap().clone();
 

@@ -1,8 +1,9 @@
 //! The OpenAPI document, made of the route table.
 
+use actix_web::http::Method;
 use serde_json::{Map, Value, json};
 
-use crate::routes::{Access, Answer, Charge, Licensing, Route, RouteTable};
+use crate::routes::{Access, Answer, Charge, Licensing, Route, RouteTable, WireType};
 
 /// What the gates do is said from the same rows that they read, so it cannot
 /// be said wrongly; only summaries and wire structs come from elsewhere. The
@@ -53,7 +54,7 @@ fn operation(route: &Route, schemas: &mut Schemas) -> Value {
     if !parameters.is_empty() {
         operation.insert("parameters".to_owned(), parameters.into());
     }
-    if let Some(request) = route.docs.request {
+    if let Some(request) = body_of(route) {
         operation.insert("requestBody".to_owned(), request_body(&request(schemas)));
         operation.insert("x-body-limit".to_owned(), route.body_limit.into());
     }
@@ -79,6 +80,9 @@ fn parameters(route: &Route) -> Vec<Value> {
             json!({ "name": name, "in": "path", "required": true, "schema": schema })
         })
         .collect();
+    if let (Some(query), &Method::GET) = (route.docs.request, &route.method) {
+        parameters.extend(query_parameters(query));
+    }
     if let Answer::Page(_) = route.docs.answer {
         let limit = json!({ "type": "integer", "minimum": 1, "maximum": 200, "default": 50 });
         parameters.push(json!({ "name": "limit", "in": "query", "schema": limit }));
@@ -89,6 +93,38 @@ fn parameters(route: &Route) -> Vec<Value> {
         );
     }
     parameters
+}
+
+fn body_of(route: &Route) -> Option<WireType> {
+    route.docs.request.filter(|_| route.method != Method::GET)
+}
+
+/// The fields of a wire struct, each as a parameter.
+fn query_parameters(query: WireType) -> Vec<Value> {
+    let mut schemas = Schemas::new();
+    let name = query(&mut schemas);
+    let schema = schemas.into_iter().find(|(it, _)| *it == name);
+    let schema = schema.and_then(|(_, it)| serde_json::to_value(it).ok()).unwrap_or_default();
+    let required = |name: &str| {
+        let required = schema.get("required").and_then(Value::as_array);
+        required.is_some_and(|it| it.iter().any(|it| it == name))
+    };
+    let properties = schema.get("properties").and_then(Value::as_object);
+    let parameter = |(name, schema): (&String, &Value)| {
+        let mut schema = schema.as_object().cloned().unwrap_or_default();
+        let told = schema.remove("description");
+        // A query leaves out what it does not say.
+        if let Some(kind) = schema.get_mut("type")
+            && let Some([one, _null]) = kind.as_array().map(Vec::as_slice)
+        {
+            *kind = one.clone();
+        }
+        let required = required(name);
+        json!({
+            "name": name, "in": "query", "description": told, "required": required, "schema": schema,
+        })
+    };
+    properties.map(|it| it.iter().map(parameter).collect()).unwrap_or_default()
 }
 
 fn request_body(name: &str) -> Value {
@@ -135,7 +171,7 @@ fn responses(route: &Route, schemas: &mut Schemas) -> Map<String, Value> {
 /// What the gates refuse with, and after that the handler.
 fn refusals(route: &Route) -> Vec<(u16, &'static str)> {
     let mut refusals = route.docs.refusals.to_vec();
-    if route.docs.request.is_some() {
+    if body_of(route).is_some() {
         refusals.push((400, "The body is malformed or says what it must not; see `errors`."));
         refusals.push((413, "The body is longer than `x-body-limit`."));
         refusals.push((415, "The body is no JSON."));

@@ -77,7 +77,7 @@ pub struct Docs {
     pub tag: &'static str,
     /// What it is for, in one sentence.
     pub summary: &'static str,
-    /// What is sent to it.
+    /// What is sent to it: as its body, or to `GET` in the query.
     pub request: Option<WireType>,
     /// What it answers when all is well.
     pub answer: Answer,

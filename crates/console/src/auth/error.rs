@@ -3,8 +3,21 @@
 use actix_web::http::StatusCode;
 use actix_web::{HttpRequest, HttpResponse};
 
+use utoipa::ToSchema;
+
 use super::notice::Notice;
 use super::visit::Visit;
+
+/// What the page is told.
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "pages read their addresses alike; this describes one")]
+pub(crate) struct ErrorQuery {
+    /// The code of a failure; of one that the page does not know it says that
+    /// the sign-in failed.
+    reason: Option<String>,
+    /// `en` or `de`; without it the browser's languages decide.
+    lang: Option<String>,
+}
 
 /// Says why, as far as the reason is one that we know.
 pub(crate) async fn show(request: HttpRequest) -> HttpResponse {

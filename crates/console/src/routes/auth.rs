@@ -1,7 +1,7 @@
 //! The pages by which people come to an account and back into it.
 
 use actix_web::http::Method;
-use pia_web::{Access, Answer, Budget, Charge, Docs, Licensing, Route};
+use pia_web::{Access, Answer, Budget, Charge, Docs, Licensing, Route, wire};
 
 use super::KIB;
 use crate::auth::{error, forgot_password, register, reset_password, verify_email};
@@ -29,10 +29,16 @@ pub(super) fn routes() -> Vec<Route> {
             it.to(verify_email::show)
         }),
         submit("/auth/verify-email.html", &[], |it| it.to(verify_email::submit)),
-        show("/auth/error", "The page that says why a sign-in in the browser failed.", |it| {
-            it.to(error::show)
-        }),
+        failed(),
     ]
+}
+
+fn failed() -> Route {
+    let summary = "The page that says why a sign-in in the browser failed.";
+    Route {
+        docs: Docs { request: Some(wire::<error::ErrorQuery>), ..docs(summary, &[]) },
+        ..show("/auth/error", "", |it| it.to(error::show))
+    }
 }
 
 const CONFLICT: &[(u16, &str)] = &[(409, "The address has an account.")];

@@ -8,6 +8,6 @@ mod parameters;
 mod token;
 
 pub use browsers::Browsers;
-pub(crate) use callback::callback;
-pub(crate) use login::login;
+pub(crate) use callback::{CallbackQuery, callback};
+pub(crate) use login::{LoginQuery, login};
 pub(crate) use token::{TokenRequest, token};

@@ -8,16 +8,21 @@ use pia_identity::VerifyError;
 use pia_kernel::{Secret, UserId};
 use pia_web::{ApiError, BasePath, FieldError};
 use serde::Deserialize;
+use utoipa::ToSchema;
 
 use crate::Api;
 use crate::auth::Done;
 use crate::auth::reset_password::required;
 
 /// The query of a link.
-#[derive(Deserialize)]
+#[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-struct Link {
+pub(crate) struct VerificationLink {
+    /// The account whose address it is about.
+    #[schema(required = true)]
     user_id: Option<String>,
+    /// What the letter brought.
+    #[schema(required = true, value_type = Option<String>)]
     token: Option<Secret<String>>,
 }
 
@@ -31,7 +36,7 @@ pub(crate) async fn verify_email(
     if accepts_html(&request) {
         return Ok(page(&request));
     }
-    let (user, token) = Link::read(request.query_string())?.parts()?;
+    let (user, token) = VerificationLink::read(request.query_string())?.parts()?;
     if request.method() == Method::HEAD {
         return Ok(page(&request));
     }
@@ -41,7 +46,7 @@ pub(crate) async fn verify_email(
     Ok(HttpResponse::Ok().json(Done::success()))
 }
 
-impl Link {
+impl VerificationLink {
     fn read(query: &str) -> Result<Self, ApiError> {
         let link = Query::<Self>::from_query(query).map_err(|_may_quote| {
             let message = "The query is malformed.".to_owned();

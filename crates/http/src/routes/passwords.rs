@@ -83,7 +83,7 @@ fn verify() -> Route {
             tag: "auth",
             summary: "Shows with the `userId` and `token` of a letter, in the query, that an \
                       address is its owner's. A browser is sent on to a page that does.",
-            request: None,
+            request: Some(wire::<auth::VerificationLink>),
             answer: Answer::Json(wire::<auth::Done>),
             refusals: &[(
                 400,

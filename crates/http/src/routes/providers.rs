@@ -26,7 +26,7 @@ fn login() -> Route {
             tag: "auth",
             summary: "Sends a browser to the identity provider that `provider` names; \
                       `redirect_uri`, `code_challenge` and `state` say where the sign-in leads.",
-            request: None,
+            request: Some(wire::<providers::LoginQuery>),
             answer: Answer::Redirect,
             refusals: &[(
                 400,
@@ -45,6 +45,7 @@ fn callback() -> Route {
         docs: Docs {
             summary: "Takes a browser back from its identity provider, and sends it to \
                       `redirect_uri` with `code` or `error`; without one it answers the tokens.",
+            request: Some(wire::<providers::CallbackQuery>),
             answer: Answer::JsonOrRedirect(wire::<TokenEnvelope>),
             refusals: &[
                 (400, "The browser has no such sign-in under way: `invalid_state`."),

@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use actix_web::dev::ServerHandle;
-use diesel_async::SimpleAsyncConnection;
+use diesel::dsl;
+use diesel::sql_types::BigInt;
+use diesel_async::{RunQueryDsl, SimpleAsyncConnection};
 use pia_kernel::{Clock, SystemClock};
 use pia_policy::{Edition, SigningKey, Terms};
 use pia_server::{
@@ -189,6 +191,17 @@ impl TestApp {
         let done: Result<(), DbError> =
             async { on_conn!(db.writer(), |conn| Ok(conn.batch_execute(sql).await?)) }.await;
         done.expect("a statement");
+    }
+
+    /// How many rows it has `of` a table, or of those where something is so.
+    pub(crate) async fn count(&self, of: &str) -> i64 {
+        let startup = self.config.latest().database.startup.clone();
+        let db = Database::open(&startup.target, startup.options).expect("a database");
+        let count = dsl::sql::<BigInt>(&format!("(SELECT COUNT(*) FROM {of})"));
+        let count = diesel::select(count);
+        let found: Result<i64, DbError> =
+            async { on_conn!(db.reader(), |conn| Ok(count.get_result(conn).await?)) }.await;
+        found.expect("a count")
     }
 
     /// Does what `pia-server admin …` does, as another process would.

@@ -1,9 +1,10 @@
 //! The route table, against a second list of what it must say.
 
+use pia_testkit::databases::Fresh;
 use pia_web::{Access, Charge, Licensing, Route};
 
 use crate::client::Client;
-use crate::harness::TestApp;
+use crate::harness::{Setting, TestApp};
 
 /// Every route: who may call it, under which licence, and what it is counted
 /// against. Whoever adds a route says here too what is meant.
@@ -187,7 +188,8 @@ async fn another_method_is_told_which_ones_there_are() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn head_answers_as_get_does_without_the_body() {
-    let app = TestApp::spawn().await;
+    let setting = Setting::on(Fresh::sqlite()).with("Server__PublicUrl", "http://test");
+    let app = setting.start().await;
     let ada = app.signed_in().await;
 
     for route in table().into_iter().filter(|it| it.method == "GET") {

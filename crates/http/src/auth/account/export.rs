@@ -1,8 +1,11 @@
 //! `GET /auth/account/export`: all that is kept of the caller.
 
+use actix_web::http::Method;
 use actix_web::http::header::{ACCEPT, CONTENT_DISPOSITION};
-use actix_web::web::Data;
+use actix_web::web::{Bytes, Data};
 use actix_web::{HttpRequest, HttpResponse};
+use futures_util::stream;
+use pia_kernel::Unavailable;
 use pia_web::{ApiError, Caller};
 
 use super::archive::Archive;
@@ -11,22 +14,27 @@ use super::encoder::Encoder;
 use super::telling::tell;
 use crate::Api;
 
+/// Whatever only looks (`HEAD`) is told what it would get, and takes nothing
+/// along.
 pub(crate) async fn export(
     caller: Caller,
     api: Data<Api>,
     request: HttpRequest,
 ) -> Result<HttpResponse, ApiError> {
-    let (exports, user) = (api.export.clone(), caller.0.user);
-    let begin = async move { exports.begin(user).await };
-    let begun = api.runner.run(begin).await?;
     let (encoder, kind, name): (Box<dyn Encoder>, _, _) = if asks_for_json(&request) {
         (Box::new(Document::new()), "application/json", "attachment; filename=\"pia-export.json\"")
     } else {
         (Box::new(Archive::new()), "application/zip", "attachment; filename=\"pia-export.zip\"")
     };
-    let body = api.runner.feed(|feed| tell(begun, encoder, feed));
     let mut answer = HttpResponse::Ok();
     answer.content_type(kind).insert_header((CONTENT_DISPOSITION, name));
+    if request.method() == Method::HEAD {
+        return Ok(answer.streaming(stream::empty::<Result<Bytes, Unavailable>>()));
+    }
+    let (exports, user) = (api.export.clone(), caller.0.user);
+    let begin = async move { exports.begin(user).await };
+    let begun = api.runner.run(begin).await?;
+    let body = api.runner.feed(|feed| tell(begun, encoder, feed));
     Ok(answer.streaming(body))
 }
 

@@ -6,6 +6,7 @@ use actix_web::{Either, HttpRequest, HttpResponse};
 use pia_identity::{Arrived, ProviderAnswer};
 use pia_kernel::{Secret, Unavailable};
 use pia_web::{ApiError, FromDevice, Gates};
+use utoipa::ToSchema;
 
 use super::{Browsers, parameters::Parameters};
 use crate::Api;
@@ -17,7 +18,7 @@ pub(crate) async fn callback(
     FromDevice(device): FromDevice,
     request: HttpRequest,
 ) -> Result<Either<HttpResponse, Json<TokenEnvelope>>, ApiError> {
-    let (answer, browser) = (answer(&request)?, Browsers::known(&request));
+    let (answer, browser) = (CallbackQuery::of(&request)?.into(), Browsers::known(&request));
     let sign_in = api.provider_sign_in.clone();
     let finish = async move { Ok::<_, Unavailable>(sign_in.finish(answer, browser, device).await) };
     match api.runner.run(finish).await? {
@@ -32,16 +33,43 @@ pub(crate) async fn callback(
     }
 }
 
-fn answer(request: &HttpRequest) -> Result<ProviderAnswer, ApiError> {
-    if request.method() == Method::HEAD {
-        // Whatever only looks spends nothing: it is told what nobody's answer is.
-        return Ok(ProviderAnswer { state: None, code: None, error: None, issuer: None });
+/// What an identity provider sends a browser back with.
+#[derive(Default, ToSchema)]
+pub(crate) struct CallbackQuery {
+    /// Which sign-in it is that comes back.
+    #[schema(required = true)]
+    state: Option<String>,
+    /// What the provider gives its tokens for.
+    code: Option<String>,
+    /// Why nobody is signed in.
+    error: Option<String>,
+    /// Which provider it is (RFC 9207).
+    iss: Option<String>,
+}
+
+impl CallbackQuery {
+    fn of(request: &HttpRequest) -> Result<Self, ApiError> {
+        if request.method() == Method::HEAD {
+            // Whatever only looks spends nothing: it is told what nobody's answer is.
+            return Ok(Self::default());
+        }
+        let parameters = Parameters::of(request)?;
+        Ok(Self {
+            state: parameters.one("state")?,
+            code: parameters.one("code")?,
+            error: parameters.one("error")?,
+            iss: parameters.one("iss")?,
+        })
     }
-    let parameters = Parameters::of(request)?;
-    Ok(ProviderAnswer {
-        state: parameters.one("state")?.map(Secret::new),
-        code: parameters.one("code")?.map(Secret::new),
-        error: parameters.one("error")?,
-        issuer: parameters.one("iss")?,
-    })
+}
+
+impl From<CallbackQuery> for ProviderAnswer {
+    fn from(query: CallbackQuery) -> Self {
+        Self {
+            state: query.state.map(Secret::new),
+            code: query.code.map(Secret::new),
+            error: query.error,
+            issuer: query.iss,
+        }
+    }
 }

@@ -5,6 +5,7 @@ use actix_web::{HttpRequest, HttpResponse};
 use pia_identity::{BeginError, ProviderWish};
 use pia_kernel::Unavailable;
 use pia_web::ApiError;
+use utoipa::ToSchema;
 
 use super::{Browsers, parameters::Parameters};
 use crate::Api;
@@ -13,7 +14,7 @@ pub(crate) async fn login(api: Data<Api>, request: HttpRequest) -> Result<HttpRe
     if let Some(sent_home) = api.browsers.send_home(&request) {
         return Ok(sent_home);
     }
-    let (wish, browser) = (wish(&request)?, Browsers::known(&request));
+    let (wish, browser) = (LoginQuery::of(&request)?.into(), Browsers::known(&request));
     let sign_in = api.provider_sign_in.clone();
     // That it failed is told in more than one way, so it is no failure here.
     let begin = async move { Ok::<_, Unavailable>(sign_in.begin(wish, browser).await) };
@@ -24,13 +25,44 @@ pub(crate) async fn login(api: Data<Api>, request: HttpRequest) -> Result<HttpRe
     }
 }
 
-fn wish(request: &HttpRequest) -> Result<ProviderWish, ApiError> {
-    let parameters = Parameters::of(request)?;
-    Ok(ProviderWish {
-        provider: parameters.one("provider")?,
-        target: parameters.one("redirect_uri")?,
-        challenge: parameters.one("code_challenge")?,
-        challenge_method: parameters.one("code_challenge_method")?,
-        state: parameters.one("state")?,
-    })
+/// Where a sign-in is to lead.
+#[derive(ToSchema)]
+pub(crate) struct LoginQuery {
+    /// `google`, `microsoft`, `entraid` or `oidc`.
+    #[schema(required = true)]
+    provider: Option<String>,
+    /// A loopback address where a program listens, or a path of this server.
+    /// Without it the browser itself gets the tokens.
+    redirect_uri: Option<String>,
+    /// The SHA-256 of a verifier in base64url, which a loopback address needs.
+    code_challenge: Option<String>,
+    /// `S256`, which is also meant without it.
+    code_challenge_method: Option<String>,
+    /// Comes back to the letter; 1024 characters at most.
+    state: Option<String>,
+}
+
+impl LoginQuery {
+    fn of(request: &HttpRequest) -> Result<Self, ApiError> {
+        let parameters = Parameters::of(request)?;
+        Ok(Self {
+            provider: parameters.one("provider")?,
+            redirect_uri: parameters.one("redirect_uri")?,
+            code_challenge: parameters.one("code_challenge")?,
+            code_challenge_method: parameters.one("code_challenge_method")?,
+            state: parameters.one("state")?,
+        })
+    }
+}
+
+impl From<LoginQuery> for ProviderWish {
+    fn from(query: LoginQuery) -> Self {
+        Self {
+            provider: query.provider,
+            target: query.redirect_uri,
+            challenge: query.code_challenge,
+            challenge_method: query.code_challenge_method,
+            state: query.state,
+        }
+    }
 }

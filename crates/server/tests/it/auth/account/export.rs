@@ -24,6 +24,7 @@ on_both_databases!(
     json_is_the_same_as_one_document,
     an_export_tells_nothing_of_anybody_else,
     an_outage_half_way_cuts_the_connection,
+    who_only_looks_exports_nothing,
 );
 
 const MIB: usize = 1 << 20;
@@ -43,6 +44,21 @@ fn file(archive: &mut Archive, name: &str) -> Value {
 
 async fn as_json(client: &Client) -> Answer {
     client.send("GET", EXPORT, &[("accept", "application/json")], b"").await
+}
+
+async fn who_only_looks_exports_nothing(database: Fresh) {
+    let app = Setting::on(database).start().await;
+    let ada = app.sign_up("ada@example.org").await;
+
+    for (accept, kind) in [("*/*", "application/zip"), ("application/json", "application/json")] {
+        let head = ada.send("HEAD", EXPORT, &[("accept", accept)], b"").await;
+
+        assert_eq!((head.status, head.header("content-type")), (200, Some(kind)));
+        assert!(head.header("content-disposition").is_some() && head.bytes.is_empty());
+    }
+    assert_eq!(app.count("audit_entries WHERE action = 'account.exported'").await, 0);
+    let stranger = app.stranger().send("HEAD", EXPORT, &[], b"").await;
+    assert_eq!(stranger.status, 401);
 }
 
 async fn an_export_is_an_archive_of_all_that_is_kept(database: Fresh) {
