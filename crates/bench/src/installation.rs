@@ -19,10 +19,10 @@ const DEVELOPMENT_KEY: &str = include_str!("../../../xtask/dev-license-key");
 /// Where a server on SQLite keeps everything, in its folder.
 pub(crate) const DATABASE_FILE: &str = "pia.db";
 const PASSWORD: &str = "a lantern over nine quiet harbours";
-/// So many accounts that a crowd of sign-ins ends nobody's session and makes
-/// none wait: an account keeps ten sessions, and has five passwords judged at
-/// once.
-const ACCOUNTS: usize = 100;
+/// So many accounts that a crowd of 500 sign-ins ends nobody's session and
+/// makes none wait: an account keeps ten sessions, and has five passwords
+/// judged at once.
+const ACCOUNTS: usize = 201;
 /// High enough that no budget refuses; each is still counted.
 const BUDGETS: [&str; 4] = ["Global", "Auth", "LocalAuth", "Ai"];
 const BUDGET: &str = "1000000";

@@ -11,6 +11,10 @@ use tokio::sync::oneshot;
 
 use crate::memory::HashMemory;
 
+/// How far hashing steps back, of 19.
+#[cfg(target_os = "linux")]
+const NICE: i32 = 10;
+
 type Work = Box<dyn FnOnce(&mut HashMemory) + Send>;
 
 /// Threads of our own rather than the runtime's: those are hundreds, each
@@ -32,6 +36,18 @@ struct State {
     closed: bool,
 }
 
+/// Lets everybody else have the processor first: who waits for a hash waits
+/// long anyway, and must not make all others wait as long.
+#[cfg(target_os = "linux")]
+fn step_back() {
+    // Linux has it for the calling thread, not for its process.
+    // Where it is not allowed, hashing goes on as before.
+    let _allowed = rustix::process::setpriority_process(None, NICE);
+}
+
+#[cfg(not(target_os = "linux"))]
+fn step_back() {}
+
 impl Pool {
     /// Starts the threads. They end with the pool, each after its work in hand.
     pub(crate) fn start(threads: NonZeroUsize, most_waiting: usize) -> io::Result<Self> {
@@ -39,7 +55,10 @@ impl Pool {
         for number in 1..=threads.get() {
             let queue = Arc::clone(&pool.queue);
             let name = format!("passwords-{number}");
-            thread::Builder::new().name(name).spawn(move || queue.serve())?;
+            thread::Builder::new().name(name).spawn(move || {
+                step_back();
+                queue.serve();
+            })?;
         }
         Ok(pool)
     }
