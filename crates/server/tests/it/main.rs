@@ -34,6 +34,7 @@ mod operator;
 mod pages;
 mod process;
 mod program;
+mod quotes;
 mod routes;
 mod settings;
 mod setup;

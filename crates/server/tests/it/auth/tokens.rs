@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use super::{refresh, spent};
 use crate::client::Client;
-use crate::harness::{JWT_KEY, Setting, TestApp};
+use crate::harness::{JWT_KEY, PASSWORD, Setting, TestApp};
 
 const NEW_KEY: &str = "wU8sYv3Rk6Zc1Xn9Jt4Qf7Mh2Lb5Pd0G";
 
@@ -209,4 +209,110 @@ async fn a_new_key_ends_all_tokens_unless_the_old_one_is_kept() {
     assert_eq!(status(&forgetful, access(&next)).await, 200, "the new one signs");
     assert_eq!(status(&old, access(&next)).await, 401, "the old one does not know it");
     assert_eq!(status(&kind, access(&bob)).await, 200);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn tokens_that_begin_alike_are_never_taken_for_one_another() {
+    let app = TestApp::spawn().await;
+    let (ada, bob) = (app.signed_in().await, app.signed_in().await);
+    // A claim that nobody reads comes first, and is long.
+    let padded = |it: &Client| {
+        let (real, mut claims) = (Forged::of(it), json!({ "a": "x".repeat(2000) }));
+        let rest = real.claims.as_object().expect("an object").clone();
+        claims.as_object_mut().expect("an object").extend(rest);
+        Forged { claims, ..real }.signed()
+    };
+    let tokens = [padded(&ada), padded(&bob)];
+    let alike = tokens[0].bytes().zip(tokens[1].bytes()).take_while(|(a, b)| a == b).count();
+    let (hers, _) = tokens[0].rsplit_once('.').expect("a signature");
+    let (_, his) = tokens[1].rsplit_once('.').expect("a signature");
+    let mixed = format!("{hers}.{his}");
+    let whose = async |token: &str| {
+        let client = Client { access: Some(token.to_owned()), ..app.stranger() };
+        let me = client.get("/auth/me").await;
+        (me.status, me.body["id"].as_str().map(str::to_owned))
+    };
+
+    assert!(alike > 2500, "{alike}");
+    for _ in 0..3 {
+        assert_eq!(whose(&tokens[0]).await, (200, ada.user.clone()));
+        assert_eq!(whose(&tokens[1]).await, (200, bob.user.clone()));
+        assert_eq!(whose(&mixed).await, (401, None));
+    }
+    assert_eq!(super::log_out(&app.stranger(), spent(&ada)).await.status, 200);
+    assert_eq!(whose(&tokens[0]).await.0, 401);
+    assert_eq!(whose(&tokens[1]).await, (200, bob.user.clone()));
+}
+
+/// Other headers that servers read credentials from, with this in each.
+fn elsewhere(credential: &str) -> Vec<(&'static str, String)> {
+    vec![
+        ("x-service-key", credential.to_owned()),
+        ("x-api-key", credential.to_owned()),
+        ("x-access-token", credential.to_owned()),
+        ("x-forwarded-user", credential.to_owned()),
+        ("proxy-authorization", format!("Bearer {credential}")),
+        ("cookie", format!("access_token={credential}; Authorization=Bearer {credential}")),
+        ("authorization", format!("Bearer {credential}")),
+    ]
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_second_credential_changes_nobody_into_anybody_else() {
+    let app = TestApp::spawn().await;
+    let (ada, bob) = (app.signed_in().await, app.signed_in().await);
+    let hers = format!("Bearer {}", access(&ada));
+
+    for (name, value) in elsewhere(access(&bob)) {
+        let both = [("authorization", hers.as_str()), (name, value.as_str())];
+        let me = app.stranger().send("GET", "/auth/me", &both, b"").await;
+        assert_eq!((me.status, me.body["id"].as_str()), (200, ada.user.as_deref()), "{name}");
+
+        if name != "authorization" {
+            let alone = app.stranger().send("GET", "/auth/me", &both[1..], b"").await;
+            assert_eq!(alone.refusal(), (401, "unauthorized"), "{name}");
+        }
+        let broken = [("authorization", "Bearer x"), (name, value.as_str())];
+        let broken = app.stranger().send("GET", "/auth/me", &broken, b"").await;
+        assert_eq!(broken.refusal(), (401, "unauthorized"), "{name}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_second_credential_lets_nobody_past_a_rule() {
+    const METRICS: &str = "q7Zt3LxV9mR2cWb5Ks8N";
+    let app = Setting::on(Fresh::sqlite())
+        .with("Metrics__Token", METRICS)
+        .with("RateLimits__Global", 30)
+        .start()
+        .await;
+    let owner = app.signed_in().await;
+    let email = owner.get("/auth/me").await.body["email"].clone();
+    let made = json!({ "name": "an app", "password": PASSWORD });
+    let made = owner.post("/auth/app-passwords", &made).await;
+    let credentials = json!({ "email": email, "password": made.body["appPassword"] });
+    let program = app.stranger().post("/auth/login/local", &credentials).await;
+    assert_eq!(program.status, 200, "{}", program.text());
+    let program = app.stranger().with_tokens(&program.body);
+    let its_own = format!("Bearer {}", access(&program));
+
+    for (name, value) in elsewhere(access(&owner)) {
+        let both = [("authorization", its_own.as_str()), (name, value.as_str())];
+        let closed = app.stranger().send("GET", "/auth/app-passwords", &both, b"").await;
+        assert_eq!(closed.refusal(), (403, "app_password_refused"), "{name}");
+    }
+    let far = ("x-forwarded-for", "198.51.100.7");
+    for (name, value) in elsewhere(METRICS).into_iter().filter(|(name, _)| *name != "authorization")
+    {
+        let metrics = app.stranger().send("GET", "/metrics", &[far, (name, &value)], b"").await;
+        assert_eq!(metrics.refusal(), (401, "unauthorized"), "{name}");
+    }
+    // Whoever brings ever new ones is counted as one and the same.
+    let mut counted = Vec::new();
+    for n in 0..40 {
+        let other = format!("another-{n}");
+        let headers = [("authorization", its_own.as_str()), ("x-api-key", other.as_str())];
+        counted.push(app.stranger().send("GET", "/auth/sessions", &headers, b"").await.status);
+    }
+    assert_eq!(counted.last(), Some(&429), "{counted:?}");
 }

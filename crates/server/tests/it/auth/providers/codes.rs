@@ -3,23 +3,29 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use futures_util::future::join_all;
 use pia_kernel::{Clock, SystemClock};
 use pia_testkit::ManualClock;
 use pia_testkit::databases::Fresh;
+use ring::digest;
 use serde_json::{Value, json};
 
 use super::fake::Fake;
-use super::{VERIFIER, code_told, knowing, redeem, through, with_fake};
+use super::{
+    PROGRAM, STATE, VERIFIER, browse, code_told, knowing, login, redeem, through, with_fake,
+};
 use crate::auth::{refresh, spent};
 use crate::both::on_both_databases;
 use crate::client::Answer;
-use crate::harness::Setting;
+use crate::harness::{Setting, TestApp};
 
 on_both_databases!(
     a_code_is_burned_by_any_try_that_fails,
     a_code_that_is_shown_again_takes_back_what_it_gave,
     a_code_is_good_for_two_minutes,
+    of_two_codes_each_is_good_with_its_own_verifier_alone,
     of_many_that_show_a_code_at_once_nobody_stays_signed_in,
     a_code_is_good_at_another_instance,
 );
@@ -91,6 +97,43 @@ async fn a_code_that_is_shown_again_takes_back_what_it_gave(database: Fresh) {
     assert_eq!(over.refusal(), (401, "invalid_refresh_token"));
     assert_eq!(bystander.get("/auth/me").await.status, 200);
     refused(&redeem(&app.stranger(), &code, VERIFIER).await);
+}
+
+/// A code for whoever knows this verifier.
+async fn code_for(app: &TestApp, fake: &Fake, verifier: &str) -> String {
+    let challenge = digest::digest(&digest::SHA256, verifier.as_bytes());
+    let challenge = URL_SAFE_NO_PAD.encode(challenge);
+    let start = login(&[
+        ("provider", "oidc"),
+        ("redirect_uri", PROGRAM),
+        ("code_challenge", &challenge),
+        ("state", STATE),
+    ]);
+    code_told(&browse(app, fake, &start).await)
+}
+
+async fn of_two_codes_each_is_good_with_its_own_verifier_alone(database: Fresh) {
+    let (fake, app) = with_fake(database).await;
+    let (stranger, other) = (app.stranger(), "another-verifier-of-forty-three-letters-0001");
+    let verifiers = [VERIFIER, other];
+
+    for (row, own) in verifiers.into_iter().enumerate() {
+        for (column, shown) in verifiers.into_iter().enumerate() {
+            let codes = [code_for(&app, &fake, VERIFIER).await, code_for(&app, &fake, other).await];
+            let beside = 1 - row;
+
+            let first = redeem(&stranger, &codes[row], shown).await;
+
+            if row == column {
+                assert_eq!(first.status, 200, "{}", first.text());
+            } else {
+                refused(&first);
+                refused(&redeem(&stranger, &codes[row], own).await);
+            }
+            let untouched = redeem(&stranger, &codes[beside], verifiers[beside]).await;
+            assert_eq!(untouched.status, 200, "{row} {column}: {}", untouched.text());
+        }
+    }
 }
 
 async fn a_code_is_good_for_two_minutes(database: Fresh) {
