@@ -4,6 +4,7 @@
 mod envelope;
 mod guard;
 mod master_keys;
+mod person_seal;
 mod ports;
 mod sealer;
 mod server_seal;
@@ -11,6 +12,7 @@ mod server_seal;
 pub use envelope::{OpenError, Place};
 pub use guard::{AcceptNew, KeyError, KeyGuard};
 pub use master_keys::{KeyId, MasterKeys};
+pub use person_seal::PersonSeal;
 pub use ports::{Installed, KeyRegister, Salt, SaltStore};
 pub use sealer::Sealer;
 pub use server_seal::ServerSeal;

@@ -9,6 +9,7 @@ use ring::hkdf::{HKDF_SHA256, Salt as HkdfSalt};
 
 use crate::envelope::{self, OpenError, Place, random};
 use crate::master_keys::{KeyId, MasterKeys};
+use crate::person_seal::PersonSeal;
 use crate::ports::{Salt, SaltStore};
 
 const KEY_INFO: &[u8] = b"pia-person-key-v1";
@@ -57,6 +58,19 @@ impl Sealer {
         sealed.open(&key, &aad_parts(&person, place))
     }
 
+    /// A person's keys, for many values of theirs; the person gets a salt if
+    /// they had none.
+    pub async fn of(&self, person: UserId) -> Result<PersonSeal, Unavailable> {
+        let salt = self.salts.salt(person, Salt(random()?)).await?;
+        self.with_salt(person, &salt)
+    }
+
+    /// The same for a salt that was read with something else.
+    pub fn with_salt(&self, person: UserId, salt: &Salt) -> Result<PersonSeal, Unavailable> {
+        PersonSeal::derive(&self.keys, person, salt)
+            .ok_or_else(|| Unavailable::new("sealing", "no key could be derived"))
+    }
+
     /// Whether a value was sealed under another key than the current, so that
     /// it should be sealed anew while it can still be opened.
     pub fn is_outdated(&self, sealed: &[u8]) -> bool {
@@ -82,12 +96,16 @@ fn seal(
     envelope::seal_with(&key, &id, &aad_parts(&person, place), (nonce, plain))
 }
 
-fn aad_parts<'a>(person: &'a UserId, place: Place<'a>) -> [&'a [u8]; 3] {
+pub(crate) fn aad_parts<'a>(person: &'a UserId, place: Place<'a>) -> [&'a [u8]; 3] {
     [person.0.as_bytes(), place.purpose.as_bytes(), place.row]
 }
 
 /// The key of one person, of no use for another's data.
-fn person_key(master: &Secret<[u8; 32]>, person: UserId, salt: &Salt) -> Option<LessSafeKey> {
+pub(crate) fn person_key(
+    master: &Secret<[u8; 32]>,
+    person: UserId,
+    salt: &Salt,
+) -> Option<LessSafeKey> {
     let info = [KEY_INFO, person.0.as_bytes()];
     let derived = HkdfSalt::new(HKDF_SHA256, &salt.0).extract(master.expose());
     let derived = derived.expand(&info, &AES_256_GCM).ok()?;

@@ -23,6 +23,7 @@ mod verifier;
 
 mod bulk;
 mod effects;
+mod ledger;
 mod macros;
 mod pauses;
 pub mod schema;
@@ -32,6 +33,7 @@ pub use bulk::InsertAll;
 pub use connect::{OpenError, Options, Synchronous};
 pub use db::{AsyncPostgres, AsyncSqlite, Conn, Database, DbError, NotReady};
 pub use effects::{AuditIdentity, AuditPart, StoredLetter, WriteEffects};
+pub use ledger::{Ledger, TakeLedger, fresh_epoch};
 pub use migrations::migrate;
 pub use pauses::Pauses;
 pub use sql_types::{DbInstant, DbUid};

@@ -189,7 +189,7 @@ diesel::table! {
 }
 
 diesel::table! {
-    use diesel::sql_types::{Bool, Text};
+    use diesel::sql_types::{Bool, Nullable, Text};
     use crate::sql_types::{Instant, Uid};
 
     user_groups (id) {
@@ -197,6 +197,7 @@ diesel::table! {
         name -> Text,
         is_default -> Bool,
         created_at -> Instant,
+        client_policy_id -> Nullable<Uid>,
     }
 }
 
@@ -336,6 +337,151 @@ diesel::table! {
     }
 }
 
+diesel::table! {
+    use diesel::sql_types::{BigInt, Binary, Integer, Nullable};
+    use crate::sql_types::{Instant, Uid};
+
+    ledgers (user_id) {
+        user_id -> Uid,
+        epoch -> Binary,
+        version -> BigInt,
+        last_stamp -> Instant,
+        encrypted_at -> Nullable<Instant>,
+        umk_version -> Integer,
+        reset_at -> Nullable<Instant>,
+    }
+}
+
+diesel::table! {
+    use diesel::sql_types::{Binary, Bool, Integer, Nullable, SmallInt};
+    use crate::sql_types::{Instant, Uid};
+
+    sync_items (user_id, channel, id) {
+        user_id -> Uid,
+        channel -> SmallInt,
+        id -> Uid,
+        stamp -> Instant,
+        changed_at -> Instant,
+        deleted_at -> Nullable<Instant>,
+        encrypted -> Bool,
+        size -> Integer,
+        digest -> Binary,
+        body -> Nullable<Binary>,
+    }
+}
+
+diesel::table! {
+    use diesel::sql_types::{Integer, Nullable, Text};
+    use crate::sql_types::{Instant, Uid};
+
+    sync_events (id) {
+        id -> Uid,
+        user_id -> Uid,
+        at -> Instant,
+        kind -> Text,
+        device_id -> Nullable<Text>,
+        stored -> Integer,
+        deleted -> Integer,
+        conflicts -> Integer,
+        refused -> Integer,
+    }
+}
+
+diesel::table! {
+    catalogue (id) {
+        id -> Integer,
+        version -> BigInt,
+    }
+}
+
+diesel::table! {
+    use diesel::sql_types::{BigInt, Bool, Nullable, Text};
+    use crate::sql_types::{Instant, Uid};
+
+    plugins (id) {
+        id -> Uid,
+        kind -> Text,
+        name -> Text,
+        description -> Nullable<Text>,
+        icon_url -> Nullable<Text>,
+        config_json -> Text,
+        version -> Text,
+        is_preloaded -> Bool,
+        is_active -> Bool,
+        cab_hash -> Nullable<Text>,
+        cab_size -> Nullable<BigInt>,
+        updated_at -> Instant,
+        deleted_at -> Nullable<Instant>,
+    }
+}
+
+diesel::table! {
+    use crate::sql_types::Uid;
+
+    group_plugins (group_id, plugin_id) {
+        group_id -> Uid,
+        plugin_id -> Uid,
+    }
+}
+
+diesel::table! {
+    use diesel::sql_types::{Bool, Integer, Nullable, Text};
+    use crate::sql_types::{Instant, Uid};
+
+    managed_personas (id) {
+        id -> Uid,
+        name -> Text,
+        tagline -> Nullable<Text>,
+        system_prompt -> Text,
+        guardrails -> Nullable<Text>,
+        output_format -> Nullable<Text>,
+        expertise -> Nullable<Text>,
+        archetype -> Nullable<Text>,
+        model_type -> Nullable<Text>,
+        emoji -> Nullable<Text>,
+        accent_color -> Nullable<Text>,
+        tool_scope -> Integer,
+        reasoning_effort -> Nullable<Integer>,
+        schema_version -> Integer,
+        is_active -> Bool,
+        created_at -> Instant,
+        updated_at -> Instant,
+        deleted_at -> Nullable<Instant>,
+    }
+}
+
+diesel::table! {
+    use crate::sql_types::Uid;
+
+    group_personas (group_id, persona_id) {
+        group_id -> Uid,
+        persona_id -> Uid,
+    }
+}
+
+diesel::table! {
+    use crate::sql_types::Uid;
+
+    persona_plugins (persona_id, plugin_id) {
+        persona_id -> Uid,
+        plugin_id -> Uid,
+    }
+}
+
+diesel::table! {
+    use diesel::sql_types::{Nullable, Text};
+    use crate::sql_types::{Instant, Uid};
+
+    client_policies (id) {
+        id -> Uid,
+        name -> Text,
+        description -> Nullable<Text>,
+        document -> Text,
+        updated_at -> Instant,
+        deleted_at -> Nullable<Instant>,
+    }
+}
+
 diesel::joinable!(sessions -> accounts (user_id));
 diesel::joinable!(audit_identities -> audit_entries (entry_id));
 diesel::allow_tables_to_appear_in_same_query!(audit_entries, audit_identities);
@@ -343,18 +489,29 @@ diesel::allow_tables_to_appear_in_same_query!(
     accounts,
     ai_usage,
     app_passwords,
+    catalogue,
+    client_policies,
     factor_challenges,
+    group_personas,
+    group_plugins,
     invitations,
+    ledgers,
     mailed_tokens,
     mails,
+    managed_personas,
     passkey_challenges,
     passkeys,
+    person_salts,
+    persona_plugins,
+    plugins,
     provider_identities,
     recovery_codes,
     refresh_tokens,
     sessions,
     sign_in_codes,
     sign_ins,
+    sync_events,
+    sync_items,
     totp_factors,
     user_groups,
 );

@@ -1,0 +1,79 @@
+//! The keys of one person, derived once for many values.
+
+use std::fmt;
+
+use pia_kernel::{Secret, Unavailable, UserId};
+use ring::aead::LessSafeKey;
+use ring::hkdf::{HKDF_SHA256, Salt as HkdfSalt};
+use ring::hmac;
+
+use crate::envelope::{self, OpenError, Place, random};
+use crate::master_keys::{KeyId, MasterKeys};
+use crate::ports::Salt;
+use crate::sealer::{aad_parts, person_key};
+
+const DIGEST_INFO: &[u8] = b"pia-person-digest-v1";
+/// How much of a digest is kept: enough that no two values share one by
+/// chance.
+const DIGEST_LEN: usize = 16;
+
+/// Seals and opens what belongs to one person, without asking for their salt
+/// again. Not to be kept: who deletes the salt means it.
+pub struct PersonSeal {
+    person: UserId,
+    current: Keyed,
+    previous: Option<Keyed>,
+    digests: hmac::Key,
+}
+
+struct Keyed {
+    id: KeyId,
+    key: LessSafeKey,
+}
+
+impl PersonSeal {
+    pub(crate) fn derive(keys: &MasterKeys, person: UserId, salt: &Salt) -> Option<Self> {
+        let keyed = |master: &Secret<[u8; 32]>| {
+            let key = person_key(master, person, salt)?;
+            Some(Keyed { id: KeyId::of(master), key })
+        };
+        let derived = HkdfSalt::new(HKDF_SHA256, &salt.0).extract(keys.current.expose());
+        let info = [DIGEST_INFO, person.0.as_bytes()];
+        let digests = derived.expand(&info, hmac::HMAC_SHA256).ok()?;
+        Some(Self {
+            person,
+            current: keyed(&keys.current)?,
+            previous: keys.previous.as_ref().and_then(keyed),
+            digests: hmac::Key::from(digests),
+        })
+    }
+
+    /// Seals a value for one place.
+    pub fn seal(&self, place: Place<'_>, plain: &[u8]) -> Result<Vec<u8>, Unavailable> {
+        let Keyed { id, key } = &self.current;
+        envelope::seal_with(key, id, &aad_parts(&self.person, place), (random()?, plain))
+            .ok_or_else(|| Unavailable::new("sealing", "the value is too long"))
+    }
+
+    /// Opens what was sealed for this person and place.
+    pub fn open(&self, place: Place<'_>, sealed: &[u8]) -> Result<Secret<Vec<u8>>, OpenError> {
+        let sealed = envelope::read(sealed)?;
+        let mut keys = std::iter::once(&self.current).chain(&self.previous);
+        let keyed = keys.find(|it| it.id == sealed.id);
+        let Keyed { key, .. } = keyed.ok_or(OpenError::OtherKey(sealed.id.clone()))?;
+        sealed.open(key, &aad_parts(&self.person, place))
+    }
+
+    /// By which a value is known again without being opened, and which tells
+    /// nothing of it to whoever lacks the person's key.
+    pub fn digest(&self, plain: &[u8]) -> Vec<u8> {
+        let tag = hmac::sign(&self.digests, plain);
+        tag.as_ref().iter().take(DIGEST_LEN).copied().collect()
+    }
+}
+
+impl fmt::Debug for PersonSeal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("PersonSeal").field(&self.person).finish()
+    }
+}

@@ -1,0 +1,1 @@
+//! Stored chats, in SQL.

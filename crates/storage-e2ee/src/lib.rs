@@ -1,0 +1,1 @@
+//! Devices and their keys, in SQL.

@@ -1,0 +1,1 @@
+//! What devices keep in step, in SQL.

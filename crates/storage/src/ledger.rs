@@ -1,0 +1,143 @@
+//! A person's ledger: the row that all their devices share.
+
+use std::time::Duration;
+
+use diesel::dsl::exists;
+use diesel::prelude::*;
+use diesel_async::RunQueryDsl;
+use pia_kernel::{Timestamp, Unavailable, UserId};
+use ring::rand::{SecureRandom, SystemRandom};
+
+use crate::db::{AsyncPostgres, AsyncSqlite, DbError};
+use crate::schema::{accounts, ledgers};
+use crate::sql_types::{DbInstant, DbUid};
+
+/// A person's ledger as it stands in a transaction that holds it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ledger {
+    /// How often anything of theirs was changed, this time included.
+    pub version: i64,
+    /// Their highest stamp so far.
+    pub last_stamp: Timestamp,
+    /// Whether only what is encrypted may be stored for them.
+    pub encrypted: bool,
+    /// Which of their master keys is in use; 0 before the first.
+    pub umk_version: i32,
+}
+
+impl Ledger {
+    /// The next stamps of theirs, one microsecond apart: never one that was
+    /// given before, however clocks were set.
+    pub fn stamps(&self, now: Timestamp) -> impl Iterator<Item = Timestamp> + use<> {
+        let first = now.max(self.last_stamp + Duration::from_micros(1));
+        (0..).map(move |it| first + Duration::from_micros(it))
+    }
+}
+
+/// A connection that can take people's ledgers.
+pub trait TakeLedger {
+    /// Takes a person's ledger until the transaction ends, and counts a change
+    /// of theirs; nothing if there is no such account. Call it first inside
+    /// [`in_tx!`](crate::in_tx): what follows is serial for the person.
+    fn take_ledger(
+        &mut self,
+        user: UserId,
+    ) -> impl Future<Output = Result<Option<Ledger>, DbError>> + Send;
+
+    /// Puts down the highest stamp that was given.
+    fn put_stamp(
+        &mut self,
+        user: UserId,
+        last: Timestamp,
+    ) -> impl Future<Output = Result<(), DbError>> + Send;
+}
+
+/// Sixteen random bytes that tell one life of a person's data from the next.
+pub fn fresh_epoch() -> Result<Vec<u8>, DbError> {
+    let mut epoch = vec![0; 16];
+    SystemRandom::new()
+        .fill(&mut epoch)
+        .map_err(|_unspecified| Unavailable::new("randomness", "no random bytes"))?;
+    Ok(epoch)
+}
+
+type Row = (i64, DbInstant, Option<DbInstant>, i32);
+const ROW: (ledgers::version, ledgers::last_stamp, ledgers::encrypted_at, ledgers::umk_version) =
+    (ledgers::version, ledgers::last_stamp, ledgers::encrypted_at, ledgers::umk_version);
+
+macro_rules! take_ledger {
+    ($($conn:ty),*) => {$(
+        impl TakeLedger for $conn {
+            async fn take_ledger(&mut self, user: UserId) -> Result<Option<Ledger>, DbError> {
+                let counted = diesel::update(ledgers::table.find(DbUid(user.0)))
+                    .set(ledgers::version.eq(ledgers::version + 1))
+                    .returning(ROW)
+                    .get_result::<Row>(self)
+                    .await
+                    .optional()?;
+                if let Some(row) = counted {
+                    return Ok(Some(row.into()));
+                }
+                let account = exists(accounts::table.find(DbUid(user.0)));
+                if !diesel::select(account).get_result::<bool>(self).await? {
+                    return Ok(None);
+                }
+                // Of two who begin it at once, the second counts on.
+                let row = diesel::insert_into(ledgers::table)
+                    .values((
+                        ledgers::user_id.eq(DbUid(user.0)),
+                        ledgers::epoch.eq(fresh_epoch()?),
+                        ledgers::version.eq(1_i64),
+                        ledgers::last_stamp.eq(DbInstant(Timestamp::UNIX_EPOCH)),
+                        ledgers::umk_version.eq(0),
+                    ))
+                    .on_conflict(ledgers::user_id)
+                    .do_update()
+                    .set(ledgers::version.eq(ledgers::version + 1))
+                    .returning(ROW)
+                    .get_result::<Row>(self)
+                    .await?;
+                Ok(Some(row.into()))
+            }
+
+            async fn put_stamp(&mut self, user: UserId, last: Timestamp) -> Result<(), DbError> {
+                diesel::update(ledgers::table.find(DbUid(user.0)))
+                    .set(ledgers::last_stamp.eq(DbInstant(last)))
+                    .execute(self)
+                    .await?;
+                Ok(())
+            }
+        }
+    )*};
+}
+
+take_ledger!(AsyncSqlite, AsyncPostgres);
+
+impl From<Row> for Ledger {
+    fn from((version, last_stamp, encrypted_at, umk_version): Row) -> Self {
+        let encrypted = encrypted_at.is_some();
+        Self { version, last_stamp: last_stamp.0, encrypted, umk_version }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ledger(last_stamp: i64) -> Ledger {
+        let last_stamp = Timestamp::from_micros(last_stamp);
+        Ledger { version: 1, last_stamp, encrypted: false, umk_version: 0 }
+    }
+
+    #[test]
+    fn stamps_go_on_from_now_or_from_the_highest_whichever_is_later() {
+        let micros = |last, now| -> Vec<i64> {
+            let stamps = ledger(last).stamps(Timestamp::from_micros(now));
+            stamps.take(3).map(Timestamp::micros).collect()
+        };
+
+        assert_eq!(micros(5, 100), [100, 101, 102]);
+        assert_eq!(micros(100, 100), [101, 102, 103]);
+        assert_eq!(micros(900, 100), [901, 902, 903]);
+    }
+}

@@ -1,0 +1,1 @@
+//! What devices keep in step through the server, and chats as stored things.
