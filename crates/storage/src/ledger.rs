@@ -15,7 +15,7 @@ use crate::sql_types::{DbInstant, DbUid};
 /// A person's ledger as it stands in a transaction that holds it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ledger {
-    /// How often anything of theirs was changed, this time included.
+    /// How often anything of theirs was changed.
     pub version: i64,
     /// Their highest stamp so far.
     pub last_stamp: Timestamp,
@@ -36,13 +36,27 @@ impl Ledger {
 
 /// A connection that can take people's ledgers.
 pub trait TakeLedger {
-    /// Takes a person's ledger until the transaction ends, and counts a change
-    /// of theirs; nothing if there is no such account. Call it first inside
-    /// [`in_tx!`](crate::in_tx): what follows is serial for the person.
+    /// Holds a person's ledger until the transaction ends; nothing if there is
+    /// no such account. Call it first inside [`in_tx!`](crate::in_tx): what
+    /// follows is serial for the person. Who then changes something counts
+    /// that.
+    fn hold_ledger(
+        &mut self,
+        user: UserId,
+    ) -> impl Future<Output = Result<Option<Ledger>, DbError>> + Send;
+
+    /// Holds it and counts a change, whatever becomes of it.
     fn take_ledger(
         &mut self,
         user: UserId,
     ) -> impl Future<Output = Result<Option<Ledger>, DbError>> + Send;
+
+    /// Counts a change, and puts down the highest stamp that was given for it.
+    fn count_change(
+        &mut self,
+        user: UserId,
+        last: Timestamp,
+    ) -> impl Future<Output = Result<(), DbError>> + Send;
 
     /// Puts down the highest stamp that was given.
     fn put_stamp(
@@ -68,36 +82,56 @@ const ROW: (ledgers::version, ledgers::last_stamp, ledgers::encrypted_at, ledger
 macro_rules! take_ledger {
     ($($conn:ty),*) => {$(
         impl TakeLedger for $conn {
-            async fn take_ledger(&mut self, user: UserId) -> Result<Option<Ledger>, DbError> {
-                let counted = diesel::update(ledgers::table.find(DbUid(user.0)))
-                    .set(ledgers::version.eq(ledgers::version + 1))
+            async fn hold_ledger(&mut self, user: UserId) -> Result<Option<Ledger>, DbError> {
+                // Set to what it is, which locks it.
+                let held = diesel::update(ledgers::table.find(DbUid(user.0)))
+                    .set(ledgers::umk_version.eq(ledgers::umk_version))
                     .returning(ROW)
                     .get_result::<Row>(self)
                     .await
                     .optional()?;
-                if let Some(row) = counted {
+                if let Some(row) = held {
                     return Ok(Some(row.into()));
                 }
                 let account = exists(accounts::table.find(DbUid(user.0)));
                 if !diesel::select(account).get_result::<bool>(self).await? {
                     return Ok(None);
                 }
-                // Of two who begin it at once, the second counts on.
+                // Of two who begin it at once, the second finds the first's.
                 let row = diesel::insert_into(ledgers::table)
                     .values((
                         ledgers::user_id.eq(DbUid(user.0)),
                         ledgers::epoch.eq(fresh_epoch()?),
-                        ledgers::version.eq(1_i64),
+                        ledgers::version.eq(0_i64),
                         ledgers::last_stamp.eq(DbInstant(Timestamp::UNIX_EPOCH)),
                         ledgers::umk_version.eq(0),
                     ))
                     .on_conflict(ledgers::user_id)
                     .do_update()
-                    .set(ledgers::version.eq(ledgers::version + 1))
+                    .set(ledgers::umk_version.eq(ledgers::umk_version))
                     .returning(ROW)
                     .get_result::<Row>(self)
                     .await?;
                 Ok(Some(row.into()))
+            }
+
+            async fn take_ledger(&mut self, user: UserId) -> Result<Option<Ledger>, DbError> {
+                let ledger = self.hold_ledger(user).await?;
+                if let Some(ledger) = &ledger {
+                    self.count_change(user, ledger.last_stamp).await?;
+                }
+                Ok(ledger)
+            }
+
+            async fn count_change(&mut self, user: UserId, last: Timestamp) -> Result<(), DbError> {
+                diesel::update(ledgers::table.find(DbUid(user.0)))
+                    .set((
+                        ledgers::version.eq(ledgers::version + 1),
+                        ledgers::last_stamp.eq(DbInstant(last)),
+                    ))
+                    .execute(self)
+                    .await?;
+                Ok(())
             }
 
             async fn put_stamp(&mut self, user: UserId, last: Timestamp) -> Result<(), DbError> {

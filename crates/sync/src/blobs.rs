@@ -1,0 +1,88 @@
+//! What is end-to-end encrypted of an item: nobody here can read it, but that
+//! it could be what it should be is seen from outside.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::{Map, Value};
+
+use crate::item::Refusal;
+
+const PAYLOAD: &str = "encryptedPayload";
+const WRAPPED: &str = "wrappedDek";
+
+/// A nonce, what is encrypted, and a tag.
+const LEAST_PAYLOAD: usize = 12 + 1 + 16;
+/// A nonce, a key of 32 bytes, and a tag.
+const WRAPPED_KEY: usize = 12 + 32 + 16;
+
+/// Whether an item is encrypted. One that is half so, or whose blobs no device
+/// could read, is refused: it would stop every device that gets it.
+pub(crate) fn check(fields: &Map<String, Value>) -> Result<bool, Refusal> {
+    match (fields.get(PAYLOAD), fields.get(WRAPPED)) {
+        (None, None) => Ok(false),
+        (Some(payload), Some(wrapped)) => {
+            let payload = length(payload)?;
+            if payload < LEAST_PAYLOAD || length(wrapped)? != WRAPPED_KEY {
+                return Err(Refusal::InvalidBlobs);
+            }
+            Ok(true)
+        }
+        (Some(_), None) | (None, Some(_)) => Err(Refusal::MissingBlobs),
+    }
+}
+
+/// How many bytes a blob has.
+fn length(blob: &Value) -> Result<usize, Refusal> {
+    let text = blob.as_str().ok_or(Refusal::InvalidBlobs)?;
+    if text.len() > crate::item::MOST_BYTES {
+        return Err(Refusal::TooLarge);
+    }
+    Ok(STANDARD.decode(text).map_err(|_err| Refusal::InvalidBlobs)?.len())
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// Thirty bytes.
+    pub(crate) const PAYLOAD: &str = "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
+    /// Sixty bytes.
+    pub(crate) const WRAPPED: &str =
+        "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
+
+    fn checked(fields: Value) -> Result<bool, Refusal> {
+        check(fields.as_object().unwrap())
+    }
+
+    fn blobs(payload: impl Into<Value>, wrapped: impl Into<Value>) -> Value {
+        json!({ "encryptedPayload": payload.into(), "wrappedDek": wrapped.into() })
+    }
+
+    #[test]
+    fn an_item_is_encrypted_with_both_blobs_or_not_at_all() {
+        assert_eq!(checked(json!({})), Ok(false));
+        assert_eq!(checked(blobs(PAYLOAD, WRAPPED)), Ok(true));
+        for half in [json!({ "encryptedPayload": PAYLOAD }), json!({ "wrappedDek": WRAPPED })] {
+            assert_eq!(checked(half), Err(Refusal::MissingBlobs));
+        }
+    }
+
+    #[test]
+    fn blobs_that_no_device_could_read_are_refused() {
+        let short = STANDARD.encode([0; 28]);
+        for (payload, wrapped) in [
+            ("not base64!", WRAPPED),
+            ("AAA", WRAPPED),
+            ("", WRAPPED),
+            (short.as_str(), WRAPPED),
+            (PAYLOAD, PAYLOAD),
+            (PAYLOAD, "AA AA"),
+        ] {
+            assert_eq!(checked(blobs(payload, wrapped)), Err(Refusal::InvalidBlobs), "{payload}");
+        }
+        assert_eq!(checked(blobs(7, WRAPPED)), Err(Refusal::InvalidBlobs));
+        assert_eq!(checked(blobs("A".repeat(1_400_004), WRAPPED)), Err(Refusal::TooLarge));
+    }
+}

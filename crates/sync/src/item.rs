@@ -1,0 +1,133 @@
+//! One thing that a device keeps in step, as it was sent and as it is kept.
+
+use pia_kernel::{Timestamp, UserId};
+use ring::digest;
+use serde_json::{Map, Value};
+use uuid::{Builder, Uuid};
+
+use crate::blobs;
+use crate::channel::Channel;
+use crate::personas;
+
+/// What an item's text may have, in bytes: as much as an encrypted one.
+pub const MOST_BYTES: usize = 1_400_000;
+
+/// By which an item of a person is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Key {
+    /// Of which kind it is.
+    pub channel: Channel,
+    /// Its id, given by the device that made it.
+    pub id: Uuid,
+}
+
+/// An item as a device sent it: the known keys of its channel, spelled as they
+/// are documented, and whatever else it had.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Sent {
+    /// Of which kind it is.
+    pub channel: Channel,
+    /// Its fields.
+    pub fields: Map<String, Value>,
+}
+
+/// An item that may be kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Item {
+    /// By which it is known.
+    pub key: Key,
+    /// When it was changed, by its device's clock.
+    pub changed_at: Timestamp,
+    /// Whether what matters of it is end-to-end encrypted.
+    pub encrypted: bool,
+    /// It as a JSON object, as devices get it.
+    pub body: String,
+}
+
+/// Why an item is not kept while others of its push are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Refusal {
+    /// It lacks what an encrypted push must have.
+    MissingBlobs,
+    /// What is encrypted is not base64, or cannot be what it should be.
+    InvalidBlobs,
+    /// It is too long.
+    TooLarge,
+    /// A persona lacks what it must have, or has too much of it.
+    InvalidPersona,
+    /// It is one of the operator's, which nobody changes.
+    Managed,
+}
+
+impl Refusal {
+    /// As it is told.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::MissingBlobs => "missing_blobs",
+            Self::InvalidBlobs => "invalid_blobs",
+            Self::TooLarge => "too_large",
+            Self::InvalidPersona => "invalid_persona",
+            Self::Managed => "managed_persona",
+        }
+    }
+}
+
+impl Sent {
+    /// Its id: its own, that of the only one there is, or nothing.
+    pub fn id(&self) -> Option<Uuid> {
+        if self.channel.is_single() {
+            return Some(Uuid::nil());
+        }
+        let key = if self.channel == Channel::PluginPreferences { "pluginId" } else { "id" };
+        self.fields.get(key)?.as_str()?.parse().ok()
+    }
+
+    /// The id that it has if it came without one: the same whenever the same
+    /// is sent, so that a replay makes no second item.
+    pub fn derived_id(&self, user: UserId) -> Uuid {
+        let mut hash = digest::Context::new(&digest::SHA256);
+        hash.update(user.0.as_bytes());
+        hash.update(&self.channel.code().to_be_bytes());
+        hash.update(Value::Object(self.fields.clone()).to_string().as_bytes());
+        let bytes = hash.finish().as_ref().first_chunk().copied().unwrap_or_default();
+        Builder::from_custom_bytes(bytes).into_uuid()
+    }
+
+    /// What is kept of it. `otherwise` is when it was changed if it does not
+    /// say so itself.
+    pub fn into_item(
+        mut self,
+        id: Uuid,
+        encrypted_push: bool,
+        otherwise: Timestamp,
+    ) -> Result<Item, Refusal> {
+        let rules = self.channel.rules();
+        let encrypted = blobs::check(&self.fields)?;
+        if encrypted {
+            for key in rules.private {
+                self.fields.shift_remove(*key);
+            }
+        } else if encrypted_push && self.channel.may_be_encrypted() {
+            return Err(Refusal::MissingBlobs);
+        } else if self.channel == Channel::Personas {
+            personas::check(&self.fields)?;
+        }
+        let changed_at = rules.times.iter().find_map(|it| time(self.fields.get(*it)?));
+        if !self.channel.is_single() && self.channel != Channel::PluginPreferences {
+            self.fields.insert("id".to_owned(), id.to_string().into());
+        }
+        let body = Value::Object(self.fields).to_string();
+        if body.len() > MOST_BYTES {
+            return Err(Refusal::TooLarge);
+        }
+        let key = Key { channel: self.channel, id };
+        Ok(Item { key, changed_at: changed_at.unwrap_or(otherwise), encrypted, body })
+    }
+}
+
+fn time(value: &Value) -> Option<Timestamp> {
+    serde::Deserialize::deserialize(value).ok()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,63 @@
+//! What a persona must have, and how much of it.
+
+use serde_json::{Map, Value};
+
+use crate::item::Refusal;
+
+/// The longest that each text may be, in UTF-16 code units.
+const LONGEST: [(&str, usize); 5] = [
+    ("name", 255),
+    ("tagline", 280),
+    ("systemPrompt", 20_000),
+    ("guardrails", 5_000),
+    ("modelType", 50),
+];
+const NEEDED: [&str; 2] = ["name", "systemPrompt"];
+const MOST_EXPERTISE: usize = 16;
+
+/// Refuses a persona that its devices could not have made.
+pub(crate) fn check(fields: &Map<String, Value>) -> Result<(), Refusal> {
+    let text = |key: &str| fields.get(key).and_then(Value::as_str).unwrap_or_default();
+    let lacking = NEEDED.iter().any(|it| text(it).trim().is_empty());
+    let too_long = LONGEST.iter().any(|(it, most)| text(it).encode_utf16().count() > *most);
+    let expertise = fields.get("expertise").and_then(Value::as_array).map_or(0, Vec::len);
+    if lacking || too_long || expertise > MOST_EXPERTISE {
+        return Err(Refusal::InvalidPersona);
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn with(key: &str, value: Value) -> Result<(), Refusal> {
+        let mut persona = json!({ "name": "Ada", "systemPrompt": "Count." });
+        persona[key] = value;
+        check(persona.as_object().unwrap())
+    }
+
+    #[test]
+    fn a_persona_has_a_name_and_a_prompt() {
+        assert_eq!(with("toolScope", 9.into()), Ok(()));
+        for key in NEEDED {
+            for nothing in [json!(null), json!(""), json!("  ")] {
+                assert_eq!(with(key, nothing), Err(Refusal::InvalidPersona), "{key}");
+            }
+        }
+    }
+
+    #[test]
+    fn each_text_is_as_long_as_its_limit_counted_in_utf_16() {
+        for (key, most) in LONGEST {
+            assert_eq!(with(key, "x".repeat(most).into()), Ok(()), "{key}");
+            assert_eq!(with(key, "x".repeat(most + 1).into()), Err(Refusal::InvalidPersona));
+            assert_eq!(with(key, "😀".repeat(most / 2).into()), Ok(()), "{key}");
+            assert_eq!(with(key, "😀".repeat(most / 2 + 1).into()), Err(Refusal::InvalidPersona));
+        }
+        assert_eq!(with("expertise", vec!["x"; 16].into()), Ok(()));
+        assert_eq!(with("expertise", vec!["x"; 17].into()), Err(Refusal::InvalidPersona));
+    }
+}

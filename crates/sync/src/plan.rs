@@ -1,0 +1,212 @@
+//! What becomes of a push, given what is kept: pure, so that every rule can be
+//! looked at without a database.
+
+use std::collections::HashMap;
+
+use pia_kernel::Timestamp;
+
+use crate::channel::{Channel, Merge};
+use crate::conflict::{Conflict, Resolution};
+use crate::item::{Item, Key};
+
+/// What is known of an item that is kept, or was.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Kept {
+    /// Its place among all of the person's changes.
+    pub stamp: Timestamp,
+    /// When it was changed, by its device's clock.
+    pub changed_at: Timestamp,
+    /// Since when it is deleted.
+    pub deleted_at: Option<Timestamp>,
+    /// Whether it is end-to-end encrypted.
+    pub encrypted: bool,
+    /// By which its body is known again.
+    pub digest: Vec<u8>,
+}
+
+/// Who wins where a device changed what it had not seen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Strategy {
+    /// The later change, by the clocks of those who made them.
+    #[default]
+    LastWriteWins,
+    /// What is kept.
+    ServerWins,
+}
+
+/// What is to be written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Write {
+    /// This item, in the place of what was there.
+    Put {
+        /// The item.
+        item: Item,
+        /// By which its body is known again.
+        digest: Vec<u8>,
+    },
+    /// Nothing but that it was deleted.
+    Bury {
+        /// What goes.
+        key: Key,
+        /// When it was changed last.
+        changed_at: Timestamp,
+        /// A change must be later than this to bring it back.
+        at: Timestamp,
+    },
+    /// Nothing but a new place, so that it reaches the device that lost.
+    Restamp(Key),
+}
+
+/// All that becomes of a push.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Plan {
+    /// What is to be written, in this order.
+    pub writes: Vec<Write>,
+    /// What the device is told.
+    pub conflicts: Vec<Conflict>,
+}
+
+/// What devices asked for, weighed one by one.
+pub struct Planner<'a> {
+    /// What is kept of all that is asked about.
+    pub kept: &'a HashMap<Key, Kept>,
+    /// Up to which stamp the device had seen everything.
+    pub seen: Option<Timestamp>,
+    /// When the device says that it deleted things, and not later than now.
+    pub deleted_at: Timestamp,
+    /// Who wins.
+    pub strategy: Strategy,
+}
+
+enum Verdict {
+    Put,
+    /// It is there already.
+    Same,
+    /// What is kept wins.
+    Keep,
+}
+
+impl Planner<'_> {
+    /// The plan for these items, whose digests come with them, and for what is
+    /// to be deleted. A push that both changes and deletes something means
+    /// the deletion.
+    pub fn plan(&self, items: Vec<(Item, Vec<u8>)>, deletes: Vec<Key>) -> Plan {
+        let mut plan = Plan::default();
+        let mut now: HashMap<Key, Kept> = HashMap::new();
+        for (item, digest) in last_of_each(items) {
+            let kept = self.kept.get(&item.key);
+            match self.weigh(&item, &digest, kept) {
+                Verdict::Same => {}
+                Verdict::Keep => {
+                    plan.conflicts.push(Conflict::resolved(item.key, Resolution::ServerWins));
+                    plan.writes.push(Write::Restamp(item.key));
+                }
+                Verdict::Put => {
+                    if kept.is_some_and(|it| self.is_unseen(it)) {
+                        plan.conflicts.push(Conflict::resolved(item.key, Resolution::ClientWins));
+                    }
+                    now.insert(item.key, after(&item, &digest));
+                    plan.writes.push(Write::Put { item, digest });
+                }
+            }
+        }
+        for key in deletes {
+            let Some(kept) = now.get(&key).or_else(|| self.kept.get(&key)) else { continue };
+            if kept.deleted_at.is_some() {
+                continue;
+            }
+            let (changed_at, at) = (kept.changed_at, kept.changed_at.max(self.deleted_at));
+            // One write a key: what was put by the same push goes unwritten.
+            plan.writes.retain(|it| it.key() != key);
+            now.insert(key, Kept { deleted_at: Some(at), ..kept.clone() });
+            plan.writes.push(Write::Bury { key, changed_at, at });
+        }
+        plan
+    }
+
+    fn weigh(&self, item: &Item, digest: &[u8], kept: Option<&Kept>) -> Verdict {
+        let Some(kept) = kept else { return Verdict::Put };
+        if let Some(deleted_at) = kept.deleted_at {
+            return if item.changed_at > deleted_at { Verdict::Put } else { Verdict::Keep };
+        }
+        if kept.encrypted == item.encrypted && kept.digest == digest {
+            return Verdict::Same;
+        }
+        // The encrypted copy of what was plain replaces it.
+        let encrypts = item.encrypted && !kept.encrypted;
+        if item.key.channel.rules().merge == Merge::AppendOnly {
+            return if encrypts { Verdict::Put } else { Verdict::Same };
+        }
+        if encrypts && item.changed_at == kept.changed_at {
+            return Verdict::Put;
+        }
+        // Ciphertexts of one thing always differ, so equal times must do.
+        if item.encrypted && item.changed_at == kept.changed_at {
+            return Verdict::Same;
+        }
+        let overruled = self.strategy == Strategy::ServerWins && self.is_unseen(kept);
+        if overruled || item.changed_at <= kept.changed_at { Verdict::Keep } else { Verdict::Put }
+    }
+
+    /// Whether the device changed something without having seen this.
+    fn is_unseen(&self, kept: &Kept) -> bool {
+        self.seen.is_some_and(|seen| kept.stamp > seen)
+    }
+}
+
+impl Write {
+    /// What is written to.
+    pub fn key(&self) -> Key {
+        match self {
+            Self::Put { item, .. } => item.key,
+            Self::Bury { key, .. } | Self::Restamp(key) => *key,
+        }
+    }
+}
+
+impl Plan {
+    /// By how many the living items of a channel become more.
+    pub fn growth(&self, channel: Channel, kept: &HashMap<Key, Kept>) -> i64 {
+        let lives = |key: &Key| kept.get(key).is_some_and(|it| it.deleted_at.is_none());
+        let of_channel = self.writes.iter().filter(|it| it.key().channel == channel);
+        of_channel
+            .map(|write| match write {
+                Write::Put { item, .. } => i64::from(!lives(&item.key)),
+                Write::Bury { key, .. } => -i64::from(lives(key)),
+                Write::Restamp(_) => 0,
+            })
+            .sum()
+    }
+}
+
+fn after(item: &Item, digest: &[u8]) -> Kept {
+    Kept {
+        stamp: item.changed_at,
+        changed_at: item.changed_at,
+        deleted_at: None,
+        encrypted: item.encrypted,
+        digest: digest.to_vec(),
+    }
+}
+
+/// Of items with one key only the one that was changed last, in the order in
+/// which they were sent.
+fn last_of_each(items: Vec<(Item, Vec<u8>)>) -> Vec<(Item, Vec<u8>)> {
+    let mut places: HashMap<Key, usize> = HashMap::new();
+    let mut last: Vec<(Item, Vec<u8>)> = Vec::with_capacity(items.len());
+    for (item, digest) in items {
+        let place = places.get(&item.key).copied();
+        match place.and_then(|it| last.get_mut(it)) {
+            Some(other) if item.changed_at >= other.0.changed_at => *other = (item, digest),
+            Some(_) => {}
+            None => {
+                places.insert(item.key, last.len());
+                last.push((item, digest));
+            }
+        }
+    }
+    last
+}
+
+#[cfg(test)]
+mod tests;

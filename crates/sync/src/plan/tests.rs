@@ -1,0 +1,193 @@
+use uuid::Uuid;
+
+use super::*;
+use crate::conflict::Resolution::{ClientWins, ServerWins};
+
+const KEY: Key = key(Channel::Todos);
+const ONE: &[u8] = b"one";
+const OTHER: &[u8] = b"other";
+
+const fn key(channel: Channel) -> Key {
+    Key { channel, id: Uuid::from_u128(7) }
+}
+
+fn at(second: i64) -> Timestamp {
+    Timestamp::from_micros(second * 1_000_000)
+}
+
+fn item(key: Key, second: i64, encrypted: bool) -> Item {
+    Item { key, changed_at: at(second), encrypted, body: "{}".to_owned() }
+}
+
+/// Kept since second 100, changed at second 10.
+fn kept() -> Kept {
+    Kept {
+        stamp: at(100),
+        changed_at: at(10),
+        deleted_at: None,
+        encrypted: false,
+        digest: ONE.to_vec(),
+    }
+}
+
+struct Case {
+    kept: Option<Kept>,
+    seen: Option<Timestamp>,
+    strategy: Strategy,
+    key: Key,
+}
+
+impl Case {
+    fn of(kept: Option<Kept>) -> Self {
+        Self { kept, seen: Some(at(200)), strategy: Strategy::LastWriteWins, key: KEY }
+    }
+
+    fn plan(self, items: Vec<(Item, Vec<u8>)>, deletes: Vec<Key>) -> Plan {
+        let kept = self.kept.into_iter().map(|it| (self.key, it)).collect();
+        let Self { seen, strategy, .. } = self;
+        Planner { kept: &kept, seen, deleted_at: at(50), strategy }.plan(items, deletes)
+    }
+
+    /// What becomes of one item that was changed at this second.
+    fn push(self, second: i64, encrypted: bool, digest: &[u8]) -> (&'static str, Vec<Resolution>) {
+        let item = item(self.key, second, encrypted);
+        let plan = self.plan(vec![(item, digest.to_vec())], vec![]);
+        let written = match plan.writes.as_slice() {
+            [] => "nothing",
+            [Write::Put { .. }] => "put",
+            [Write::Bury { .. }] => "bury",
+            [Write::Restamp(_)] => "restamp",
+            _ => "more",
+        };
+        (written, plan.conflicts.iter().map(|it| it.resolution).collect())
+    }
+}
+
+#[test]
+fn what_is_not_there_is_put() {
+    assert_eq!(Case::of(None).push(1, false, OTHER), ("put", vec![]));
+}
+
+#[test]
+fn the_later_change_wins_and_the_earlier_is_told_and_brought_what_is_kept() {
+    assert_eq!(Case::of(Some(kept())).push(11, false, OTHER), ("put", vec![]));
+    assert_eq!(Case::of(Some(kept())).push(9, false, OTHER), ("restamp", vec![ServerWins]));
+    assert_eq!(Case::of(Some(kept())).push(10, false, OTHER), ("restamp", vec![ServerWins]));
+}
+
+#[test]
+fn who_overwrites_what_they_had_not_seen_is_told() {
+    let unseen = Case { seen: Some(at(99)), ..Case::of(Some(kept())) };
+    let nothing_said = Case { seen: None, ..Case::of(Some(kept())) };
+
+    assert_eq!(unseen.push(11, false, OTHER), ("put", vec![ClientWins]));
+    assert_eq!(nothing_said.push(11, false, OTHER), ("put", vec![]));
+}
+
+#[test]
+fn a_replay_does_nothing() {
+    for second in [9, 10, 11] {
+        assert_eq!(Case::of(Some(kept())).push(second, false, ONE), ("nothing", vec![]));
+    }
+    let encrypted = || Kept { encrypted: true, ..kept() };
+    // Its ciphertext differs each time.
+    assert_eq!(Case::of(Some(encrypted())).push(10, true, OTHER), ("nothing", vec![]));
+    assert_eq!(Case::of(Some(encrypted())).push(11, true, OTHER), ("put", vec![]));
+    assert_eq!(Case::of(Some(encrypted())).push(9, true, OTHER), ("restamp", vec![ServerWins]));
+}
+
+#[test]
+fn an_encrypted_copy_replaces_the_plain_one_of_the_same_time_and_not_the_other_way() {
+    assert_eq!(Case::of(Some(kept())).push(10, true, OTHER), ("put", vec![]));
+    let encrypted = Kept { encrypted: true, ..kept() };
+    assert_eq!(Case::of(Some(encrypted)).push(10, false, OTHER), ("restamp", vec![ServerWins]));
+}
+
+#[test]
+fn sessions_are_only_added_but_for_the_encrypted_copy() {
+    let session = |kept| Case { key: key(Channel::Sessions), ..Case::of(kept) };
+
+    assert_eq!(session(None).push(10, false, OTHER), ("put", vec![]));
+    assert_eq!(session(Some(kept())).push(99, false, OTHER), ("nothing", vec![]));
+    assert_eq!(session(Some(kept())).push(10, true, OTHER), ("put", vec![]));
+    let encrypted = Kept { encrypted: true, ..kept() };
+    assert_eq!(session(Some(encrypted)).push(99, true, OTHER), ("nothing", vec![]));
+}
+
+#[test]
+fn what_was_deleted_comes_back_only_by_a_later_change() {
+    let gone = || Some(Kept { deleted_at: Some(at(50)), ..kept() });
+
+    assert_eq!(Case::of(gone()).push(50, false, OTHER), ("restamp", vec![ServerWins]));
+    assert_eq!(Case::of(gone()).push(51, false, OTHER), ("put", vec![]));
+    let session = Case { key: key(Channel::Sessions), ..Case::of(gone()) };
+    assert_eq!(session.push(50, true, OTHER), ("restamp", vec![ServerWins]));
+}
+
+#[test]
+fn where_the_server_wins_only_what_was_seen_may_be_changed() {
+    let unseen =
+        Case { seen: Some(at(99)), strategy: Strategy::ServerWins, ..Case::of(Some(kept())) };
+    let seen = Case { strategy: Strategy::ServerWins, ..Case::of(Some(kept())) };
+
+    assert_eq!(unseen.push(11, false, OTHER), ("restamp", vec![ServerWins]));
+    assert_eq!(seen.push(11, false, OTHER), ("put", vec![]));
+}
+
+#[test]
+fn a_deletion_beats_every_version_accepted_before_it() {
+    let bury = |changed, at_second| {
+        vec![Write::Bury { key: KEY, changed_at: at(changed), at: at(at_second) }]
+    };
+
+    assert_eq!(Case::of(Some(kept())).plan(vec![], vec![KEY]).writes, bury(10, 50));
+    let of_the_future = Kept { changed_at: at(1000), ..kept() };
+    assert_eq!(Case::of(Some(of_the_future)).plan(vec![], vec![KEY]).writes, bury(1000, 1000));
+}
+
+#[test]
+fn what_is_unknown_or_deleted_is_not_deleted_again() {
+    let gone = Kept { deleted_at: Some(at(50)), ..kept() };
+
+    assert_eq!(Case::of(None).plan(vec![], vec![KEY, KEY]), Plan::default());
+    assert_eq!(Case::of(Some(gone)).plan(vec![], vec![KEY, KEY]), Plan::default());
+}
+
+#[test]
+fn a_push_that_changes_and_deletes_one_thing_means_the_deletion() {
+    let put = (item(KEY, 60, false), OTHER.to_vec());
+
+    let plan = Case::of(Some(kept())).plan(vec![put], vec![KEY, KEY]);
+
+    assert_eq!(plan.writes, [Write::Bury { key: KEY, changed_at: at(60), at: at(60) }]);
+}
+
+#[test]
+fn of_one_thing_sent_twice_the_later_change_counts() {
+    let [early, late] = [11, 12].map(|it| (item(KEY, it, false), OTHER.to_vec()));
+
+    let one = Case::of(None).plan(vec![early.clone(), late.clone()], vec![]);
+    let other = Case::of(None).plan(vec![late.clone(), early], vec![]);
+
+    assert_eq!(one.writes, [Write::Put { item: late.0, digest: late.1 }]);
+    assert_eq!(other, one);
+}
+
+#[test]
+fn growth_counts_what_lives() {
+    let fresh = Key { id: Uuid::from_u128(8), ..KEY };
+    let plan = |kept, items: Vec<Item>, deletes| {
+        let items = items.into_iter().map(|it| (it, OTHER.to_vec())).collect();
+        Case::of(kept).plan(items, deletes)
+    };
+    let growth = |plan: Plan, kept: Option<Kept>| {
+        plan.growth(Channel::Todos, &kept.into_iter().map(|it| (KEY, it)).collect())
+    };
+    let gone = || Some(Kept { deleted_at: Some(at(50)), ..kept() });
+
+    let added = plan(Some(kept()), vec![item(KEY, 99, false), item(fresh, 99, false)], vec![]);
+    assert_eq!(growth(added, Some(kept())), 1);
+    assert_eq!(growth(plan(Some(kept()), vec![], vec![KEY]), Some(kept())), -1);
+    assert_eq!(growth(plan(gone(), vec![item(KEY, 99, false)], vec![]), gone()), 1);
+    assert_eq!(growth(plan(None, vec![item(fresh, 9, false)], vec![fresh]), None), 0);
+}

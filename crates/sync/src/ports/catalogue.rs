@@ -1,0 +1,72 @@
+//! What operators give their people.
+
+use pia_kernel::Timestamp;
+use uuid::Uuid;
+
+/// All that the people of one group are given.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Catalogue {
+    /// The plugins that they may use.
+    pub plugins: Vec<Plugin>,
+    /// The personas that they may chat with.
+    pub personas: Vec<ManagedPersona>,
+    /// Those that were taken away not long ago.
+    pub recently_removed: Vec<Uuid>,
+    /// How their apps are to be set.
+    pub policy: Policy,
+}
+
+/// A plugin.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(missing_docs, reason = "named as on the wire, where each is explained")]
+pub struct Plugin {
+    pub id: Uuid,
+    pub kind: String,
+    pub name: String,
+    pub description: Option<String>,
+    pub icon_url: Option<String>,
+    pub config_json: String,
+    pub version: String,
+    pub is_preloaded: bool,
+    pub is_active: bool,
+    pub cab_hash: Option<String>,
+    pub cab_size: Option<i64>,
+    pub updated_at: Timestamp,
+}
+
+/// A persona that the operator made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(missing_docs, reason = "named as on the wire, where each is explained")]
+pub struct ManagedPersona {
+    pub id: Uuid,
+    pub name: String,
+    pub tagline: Option<String>,
+    pub system_prompt: String,
+    pub guardrails: Option<String>,
+    pub output_format: Option<String>,
+    pub expertise: Option<Vec<String>>,
+    pub archetype: Option<String>,
+    pub model_type: Option<String>,
+    pub emoji: Option<String>,
+    pub accent_color: Option<String>,
+    pub tool_scope: i32,
+    pub reasoning_effort: Option<i32>,
+    pub schema_version: i32,
+    pub created_at: Timestamp,
+    pub updated_at: Timestamp,
+}
+
+/// How apps are to be set.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Policy {
+    /// A JSON object; `{}` where there is no policy.
+    pub document: String,
+    /// When it was written, if there is one.
+    pub updated_at: Option<Timestamp>,
+}
+
+impl Default for Policy {
+    fn default() -> Self {
+        Self { document: "{}".to_owned(), updated_at: None }
+    }
+}

@@ -1,0 +1,168 @@
+//! Giving devices what changed.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use pia_kernel::{Timestamp, Unavailable, UserId};
+use ring::digest;
+use uuid::Uuid;
+
+use crate::ports::{Catalogue, Head, Page, PendingDevice, PendingDevices, Room, SyncReader};
+
+/// About how many bytes of items one answer holds.
+const PAGE_BYTES: u64 = 4_000_000;
+/// How many items of all kinds together one answer holds, and where the
+/// device does not say.
+pub const MOST_ROWS: u32 = 500;
+
+/// What a device asks for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ask {
+    /// What changed after this stamp.
+    pub since: Timestamp,
+    /// So many items at most.
+    pub limit: u32,
+    /// The version of the operator's part that the device has.
+    pub catalogue: Option<i64>,
+}
+
+/// Where things stand, before anything is read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Standing {
+    head: Head,
+    since: Timestamp,
+}
+
+/// What a device is given.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pulled {
+    /// What changed.
+    pub page: Page,
+    /// After which stamp the device is to ask next.
+    pub watermark: Timestamp,
+    /// Whether there is more to be had at once.
+    pub has_more: bool,
+    /// Which version of the operator's part is the latest.
+    pub catalogue_version: i64,
+    /// The operator's part, unless the device has it.
+    pub catalogue: Option<Offered>,
+    /// The devices that wait to be let in.
+    pub pending: Vec<PendingDevice>,
+}
+
+/// The operator's part, and which plugins of it the person turned on or off.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Offered {
+    /// What there is.
+    pub catalogue: Catalogue,
+    /// What the person chose.
+    pub chosen: HashMap<Uuid, bool>,
+}
+
+/// Why a device is given nothing.
+#[derive(Debug, thiserror::Error)]
+pub enum PullError {
+    /// The account is gone.
+    #[error("the account is gone")]
+    Gone,
+    /// Something that is needed did not answer.
+    #[error(transparent)]
+    Unavailable(#[from] Unavailable),
+}
+
+/// Gives devices what changed.
+#[derive(Clone)]
+pub struct Pulling {
+    reader: Arc<dyn SyncReader>,
+    pending: Arc<dyn PendingDevices>,
+}
+
+impl Standing {
+    /// By which an answer is known again. It is the same as long as the same
+    /// would be answered, and never again what it was before a reset.
+    pub fn tag(&self) -> String {
+        let Head { epoch, version, last_stamp, .. } = &self.head;
+        let epoch: String = epoch.iter().take(8).map(|it| format!("{it:02x}")).collect();
+        let (catalogue, since) = (self.catalogue_version(), self.since.micros());
+        let last = last_stamp.micros();
+        format!("v{version}-c{catalogue}-s{since}-e{epoch}-l{last}")
+    }
+
+    /// The version of the operator's part: another for another group and other
+    /// choices, and of no order.
+    pub fn catalogue_version(&self) -> i64 {
+        let Head { group, catalogue, preferences, epoch, .. } = &self.head;
+        let mut hash = digest::Context::new(&digest::SHA256);
+        hash.update(group.as_bytes());
+        hash.update(&catalogue.to_be_bytes());
+        hash.update(&preferences.map_or(0, Timestamp::micros).to_be_bytes());
+        hash.update(epoch);
+        let bytes = hash.finish().as_ref().first_chunk().copied().unwrap_or_default();
+        i64::from_be_bytes(bytes) & i64::MAX
+    }
+}
+
+impl Pulling {
+    /// Reads from `reader`; which devices wait is told by `pending`.
+    pub fn new(reader: Arc<dyn SyncReader>, pending: Arc<dyn PendingDevices>) -> Self {
+        Self { reader, pending }
+    }
+
+    /// Where things stand for a device that asks for what came after `since`.
+    pub async fn look(&self, user: UserId, since: Timestamp) -> Result<Standing, PullError> {
+        let head = self.reader.head(user).await?.ok_or(PullError::Gone)?;
+        Ok(Standing { head, since })
+    }
+
+    /// What changed after what the device has, as much as one answer holds.
+    ///
+    /// Whoever asks again after each answer's watermark until there is no more
+    /// is given everything, whatever is written meanwhile.
+    pub async fn pull(
+        &self,
+        user: UserId,
+        ask: &Ask,
+        standing: &Standing,
+    ) -> Result<Pulled, PullError> {
+        let known = standing.head.last_stamp;
+        let room = Room { rows: ask.limit.clamp(1, MOST_ROWS), bytes: PAGE_BYTES };
+        let page = if known > ask.since {
+            self.reader.page(user, ask.since, room).await?
+        } else {
+            Page::default()
+        };
+        let catalogue_version = standing.catalogue_version();
+        let catalogue = if ask.catalogue == Some(catalogue_version) {
+            None
+        } else {
+            Some(self.offer(user, &standing.head).await?)
+        };
+        let pending = if standing.head.awaited { self.pending.of(user).await? } else { Vec::new() };
+        let (watermark, has_more) = next(known, &page);
+        Ok(Pulled { page, watermark, has_more, catalogue_version, catalogue, pending })
+    }
+
+    async fn offer(&self, user: UserId, head: &Head) -> Result<Offered, Unavailable> {
+        let catalogue = self.reader.catalogue(head.group, head.catalogue).await?;
+        let chosen = match head.preferences {
+            Some(_) => self.reader.preferences(user).await?.into_iter().collect(),
+            None => HashMap::new(),
+        };
+        Ok(Offered { catalogue, chosen })
+    }
+}
+
+/// After which stamp to ask next, and whether to do so at once. Where nothing
+/// is newer that is the highest there is: a device that has seen a higher one
+/// saw what this server has lost, and is to send it again.
+fn next(known: Timestamp, page: &Page) -> (Timestamp, bool) {
+    match (page.up_to, page.cut) {
+        (Some(up_to), true) => (up_to, true),
+        // What was written since the look is part of the page.
+        (Some(up_to), false) => (up_to.max(known), false),
+        (None, _) => (known, false),
+    }
+}
+
+#[cfg(test)]
+mod tests;

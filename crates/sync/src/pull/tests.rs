@@ -1,0 +1,116 @@
+use super::*;
+use crate::ports::{MockPendingDevices, MockSyncReader};
+
+fn at(second: i64) -> Timestamp {
+    Timestamp::from_micros(second * 1_000_000)
+}
+
+fn head() -> Head {
+    Head {
+        epoch: vec![7; 16],
+        version: 3,
+        last_stamp: at(100),
+        group: Uuid::from_u128(1),
+        catalogue: 5,
+        preferences: None,
+        awaited: false,
+    }
+}
+
+fn standing(head: Head, since: Timestamp) -> Standing {
+    Standing { head, since }
+}
+
+async fn pull(reader: MockSyncReader, since: Timestamp, head: Head) -> Pulled {
+    let standing = standing(head, since);
+    let catalogue = Some(standing.catalogue_version());
+    let ask = Ask { since, limit: 500, catalogue };
+    let pulling = Pulling::new(Arc::new(reader), Arc::new(MockPendingDevices::new()));
+    pulling.pull(UserId::generate(), &ask, &standing).await.unwrap()
+}
+
+fn giving(page: Page) -> MockSyncReader {
+    let mut reader = MockSyncReader::new();
+    reader.expect_page().once().return_once(move |_, _, _| Ok(page));
+    reader
+}
+
+#[tokio::test]
+async fn a_device_that_has_everything_is_given_nothing_and_no_row_is_read() {
+    let pulled = pull(MockSyncReader::new(), at(100), head()).await;
+
+    assert_eq!((pulled.watermark, pulled.has_more), (at(100), false));
+    assert_eq!(pulled.page, Page::default());
+}
+
+#[tokio::test]
+async fn a_cursor_from_the_future_is_answered_with_the_watermark() {
+    let pulled = pull(MockSyncReader::new(), at(900), head()).await;
+
+    assert_eq!((pulled.watermark, pulled.has_more), (at(100), false));
+}
+
+#[tokio::test]
+async fn a_page_that_is_cut_is_gone_on_with_after_its_last_row() {
+    let cut = Page { rows: vec![], up_to: Some(at(60)), cut: true };
+    let whole = Page { rows: vec![], up_to: Some(at(60)), cut: false };
+    let newer = Page { rows: vec![], up_to: Some(at(130)), cut: false };
+
+    for (page, expected) in
+        [(cut, (at(60), true)), (whole, (at(100), false)), (newer, (at(130), false))]
+    {
+        let pulled = pull(giving(page), at(10), head()).await;
+
+        assert_eq!((pulled.watermark, pulled.has_more), expected);
+    }
+}
+
+#[test]
+fn an_answer_has_another_tag_as_soon_as_anything_is_another() {
+    let tag = |head| standing(head, at(10)).tag();
+    let same = tag(head());
+
+    assert_eq!(tag(head()), same);
+    for other in [
+        Head { epoch: vec![8; 16], ..head() },
+        Head { version: 4, ..head() },
+        Head { last_stamp: at(101), ..head() },
+        Head { group: Uuid::from_u128(2), ..head() },
+        Head { catalogue: 6, ..head() },
+        Head { preferences: Some(at(1)), ..head() },
+    ] {
+        assert_ne!(tag(other.clone()), same, "{other:?}");
+    }
+    assert_ne!(standing(head(), at(11)).tag(), same);
+}
+
+#[tokio::test]
+async fn the_operators_part_comes_unless_the_device_has_it() {
+    let mut reader = MockSyncReader::new();
+    reader.expect_catalogue().once().returning(|_, _| Ok(Catalogue::default()));
+    reader.expect_preferences().once().returning(|_| Ok(vec![(Uuid::from_u128(9), false)]));
+    let pulling = Pulling::new(Arc::new(reader), Arc::new(MockPendingDevices::new()));
+    let standing = standing(Head { preferences: Some(at(1)), ..head() }, at(100));
+
+    let ask = Ask { since: at(100), limit: 500, catalogue: Some(1) };
+    let pulled = pulling.pull(UserId::generate(), &ask, &standing).await.unwrap();
+
+    let offered = pulled.catalogue.unwrap();
+    assert_eq!(offered.chosen, HashMap::from([(Uuid::from_u128(9), false)]));
+    assert!(pulled.catalogue_version > 0);
+}
+
+#[tokio::test]
+async fn devices_that_wait_are_asked_for_only_if_there_are_any() {
+    let mut pending = MockPendingDevices::new();
+    let device = PendingDevice { id: Uuid::nil(), name: "laptop".to_owned(), created_at: at(1) };
+    pending.expect_of().once().return_once(move |_| Ok(vec![device]));
+    let pulling = Pulling::new(Arc::new(MockSyncReader::new()), Arc::new(pending));
+    let standing = standing(Head { awaited: true, ..head() }, at(100));
+
+    let catalogue = Some(standing.catalogue_version());
+    let ask = Ask { since: at(100), limit: 500, catalogue };
+    let pulled = pulling.pull(UserId::generate(), &ask, &standing).await.unwrap();
+
+    assert_eq!(pulled.pending.len(), 1);
+}

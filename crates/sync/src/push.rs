@@ -1,0 +1,182 @@
+//! Taking what a device changed.
+
+use std::sync::Arc;
+
+use pia_kernel::{Clock, Live, Timestamp, Unavailable, UserId};
+use uuid::Uuid;
+
+use crate::channel::Channel;
+use crate::conflict::Conflict;
+use crate::item::{Item, Key, Sent};
+use crate::limits::Limits;
+use crate::plan::Strategy;
+use crate::ports::{Applied, Changes, SyncStore};
+
+/// How much one push may hold: changes and deletions together.
+pub const MOST_IN_A_PUSH: usize = 10_000;
+
+/// What a device sent.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Push {
+    /// When it was sent, by the device's clock.
+    pub sent_at: Option<Timestamp>,
+    /// Up to which stamp the device had seen everything.
+    pub seen: Option<Timestamp>,
+    /// Which device it was, if it says so.
+    pub device: Option<String>,
+    /// Whether all of it is end-to-end encrypted.
+    pub encrypted: bool,
+    /// What it changed.
+    pub items: Vec<Sent>,
+    /// What it deleted.
+    pub deletes: Vec<Key>,
+}
+
+/// What came of a push.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pushed {
+    /// The stamp of the last of it, or when nothing was written the person's
+    /// highest.
+    pub at: Timestamp,
+    /// What did not go as the device may have thought.
+    pub conflicts: Vec<Conflict>,
+    /// The ids of what came without, with its place among the items of its
+    /// channel.
+    pub assigned: Vec<Assigned>,
+}
+
+/// An id that the server gave.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Assigned {
+    /// To what.
+    pub key: Key,
+    /// The how manieth of its channel it was in the push, from 0.
+    pub index: usize,
+}
+
+/// Why nothing of a push was taken.
+#[derive(Debug, thiserror::Error)]
+pub enum PushError {
+    /// The account takes only what is end-to-end encrypted.
+    #[error("the account takes only what is end-to-end encrypted")]
+    E2eeRequired,
+    /// There would be too many of one kind.
+    #[error("there are too many {}", .channel.name())]
+    OverQuota {
+        /// Of which kind.
+        channel: Channel,
+        /// How many there may be.
+        limit: u32,
+        /// How many there are.
+        current: u32,
+    },
+    /// It holds more than one push may.
+    #[error("a push holds at most {MOST_IN_A_PUSH} changes")]
+    TooMany,
+    /// The account is gone.
+    #[error("the account is gone")]
+    Gone,
+    /// Something that is needed did not answer.
+    #[error(transparent)]
+    Unavailable(#[from] Unavailable),
+}
+
+/// Takes what devices changed.
+#[derive(Clone)]
+pub struct Pushing {
+    store: Arc<dyn SyncStore>,
+    settings: Live<PushSettings>,
+    clock: Arc<dyn Clock>,
+}
+
+/// What the operator decides.
+#[derive(Debug, Clone, Default)]
+pub struct PushSettings {
+    /// How many of each kind a person may have.
+    pub limits: Limits,
+    /// Who wins where two devices changed one thing.
+    pub strategy: Strategy,
+}
+
+impl Pushing {
+    /// Keeps what is pushed in `store`.
+    pub fn new(
+        store: Arc<dyn SyncStore>,
+        settings: Live<PushSettings>,
+        clock: Arc<dyn Clock>,
+    ) -> Self {
+        Self { store, settings, clock }
+    }
+
+    /// Takes a push: all of it that can be taken, or nothing.
+    ///
+    /// What is refused for itself is told as a conflict and does not stop the
+    /// rest, since a device would send it again for ever. The same push again
+    /// changes nothing more.
+    pub async fn push(&self, user: UserId, push: Push) -> Result<Pushed, PushError> {
+        if push.items.len() + push.deletes.len() > MOST_IN_A_PUSH {
+            return Err(PushError::TooMany);
+        }
+        let (now, settings) = (self.clock.now(), self.settings.get());
+        let sorted = Sorted::of(user, push.items, push.encrypted, push.sent_at.unwrap_or(now));
+        let changes = Changes {
+            encrypted: push.encrypted,
+            items: sorted.items,
+            deletes: push.deletes,
+            seen: push.seen,
+            deleted_at: push.sent_at.unwrap_or(now).min(now),
+            device: push.device,
+            refused: sorted.refused,
+            now,
+        };
+        match self.store.apply(user, changes, &settings).await? {
+            Applied::Done { at, conflicts } => {
+                Ok(Pushed { at, conflicts, assigned: sorted.assigned })
+            }
+            Applied::EncryptedOnly => Err(PushError::E2eeRequired),
+            Applied::OverQuota { channel, limit, current } => {
+                Err(PushError::OverQuota { channel, limit, current })
+            }
+            Applied::Gone => Err(PushError::Gone),
+        }
+    }
+}
+
+/// The items of a push: those that may be kept, and those that may not.
+#[derive(Default)]
+struct Sorted {
+    items: Vec<Item>,
+    refused: Vec<Conflict>,
+    assigned: Vec<Assigned>,
+}
+
+impl Sorted {
+    fn of(user: UserId, items: Vec<Sent>, encrypted: bool, sent_at: Timestamp) -> Self {
+        let mut sorted = Self::default();
+        let mut counts = std::collections::HashMap::<Channel, usize>::new();
+        for sent in items {
+            let count = counts.entry(sent.channel).or_default();
+            let index = *count;
+            *count += 1;
+            let (channel, id) = (sent.channel, sent.id());
+            let id = id.unwrap_or_else(|| {
+                let id = sent.derived_id(user);
+                sorted.assigned.push(Assigned { key: Key { channel, id }, index });
+                id
+            });
+            sorted.sort(sent, Key { channel, id }, encrypted, sent_at);
+        }
+        sorted
+    }
+
+    fn sort(&mut self, sent: Sent, key: Key, encrypted: bool, sent_at: Timestamp) {
+        let id: Uuid = key.id;
+        match sent.into_item(id, encrypted, sent_at) {
+            Ok(item) => self.items.push(item),
+            Err(refusal) => self.refused.push(Conflict::refused(key, refusal)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,101 @@
+use pia_testkit::FixedClock;
+use serde_json::json;
+
+use super::*;
+use crate::conflict::Resolution;
+use crate::item::Refusal;
+use crate::ports::MockSyncStore;
+
+const NOON: Timestamp = Timestamp::UNIX_EPOCH;
+const AN_HOUR: std::time::Duration = std::time::Duration::from_hours(1);
+
+fn pushing(store: MockSyncStore) -> Pushing {
+    let settings = Live::new(PushSettings::default());
+    Pushing::new(Arc::new(store), settings, Arc::new(FixedClock(NOON)))
+}
+
+/// A store that takes everything, and tells what it was asked.
+fn taking(expected: impl Fn(&Changes) + Send + 'static) -> MockSyncStore {
+    let mut store = MockSyncStore::new();
+    store.expect_apply().once().returning(move |_, changes, _| {
+        expected(&changes);
+        Ok(Applied::Done { at: NOON, conflicts: changes.refused })
+    });
+    store
+}
+
+fn refusing(applied: Applied) -> MockSyncStore {
+    let mut store = MockSyncStore::new();
+    store.expect_apply().once().return_once(move |_, _, _| Ok(applied));
+    store
+}
+
+fn todo(fields: &serde_json::Value) -> Sent {
+    Sent { channel: Channel::Todos, fields: fields.as_object().unwrap().clone() }
+}
+
+#[tokio::test]
+async fn what_is_refused_for_itself_does_not_stop_the_rest() {
+    let items = vec![
+        todo(&json!({ "id": Uuid::from_u128(1), "encryptedPayload": "half" })),
+        todo(&json!({ "id": Uuid::from_u128(2), "title": "good" })),
+    ];
+    let store = taking(|changes| {
+        let ids: Vec<_> = changes.items.iter().map(|it| it.key.id.as_u128()).collect();
+        assert_eq!(ids, [2]);
+    });
+
+    let pushed = pushing(store).push(UserId::generate(), Push { items, ..Push::default() }).await;
+
+    let conflicts = pushed.unwrap().conflicts;
+    assert_eq!(conflicts.len(), 1);
+    assert_eq!(conflicts[0].resolution, Resolution::ServerWins);
+    assert_eq!(conflicts[0].refusal, Some(Refusal::MissingBlobs));
+}
+
+#[tokio::test]
+async fn an_item_without_an_id_is_given_one_that_is_told() {
+    let items = vec![todo(&json!({ "id": Uuid::from_u128(1) })), todo(&json!({ "title": "new" }))];
+    let user = UserId::generate();
+    let push = Push { items, ..Push::default() };
+
+    let first = pushing(taking(|_| ())).push(user, push.clone()).await.unwrap();
+    let replay = pushing(taking(|_| ())).push(user, push).await.unwrap();
+
+    assert_eq!(first.assigned.len(), 1);
+    assert_eq!(first.assigned[0].index, 1);
+    assert_eq!(replay.assigned, first.assigned);
+}
+
+#[tokio::test]
+async fn a_device_whose_clock_is_fast_deletes_now_and_one_whose_clock_is_slow_then() {
+    for (sent_at, deleted_at) in
+        [(Some(NOON + AN_HOUR), NOON), (Some(NOON - AN_HOUR), NOON - AN_HOUR), (None, NOON)]
+    {
+        let store = taking(move |changes| assert_eq!(changes.deleted_at, deleted_at));
+
+        let push = Push { sent_at, ..Push::default() };
+        pushing(store).push(UserId::generate(), push).await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn too_many_changes_are_refused_before_anything_is_looked_at() {
+    let push = Push { items: vec![todo(&json!({})); MOST_IN_A_PUSH + 1], ..Push::default() };
+
+    let refused = pushing(MockSyncStore::new()).push(UserId::generate(), push).await;
+
+    assert!(matches!(refused, Err(PushError::TooMany)));
+}
+
+#[tokio::test]
+async fn what_the_store_refuses_is_told() {
+    let told = async |applied| {
+        pushing(refusing(applied)).push(UserId::generate(), Push::default()).await.unwrap_err()
+    };
+    let over = Applied::OverQuota { channel: Channel::Todos, limit: 5, current: 4 };
+
+    assert!(matches!(told(Applied::EncryptedOnly).await, PushError::E2eeRequired));
+    assert!(matches!(told(Applied::Gone).await, PushError::Gone));
+    assert!(matches!(told(over).await, PushError::OverQuota { limit: 5, current: 4, .. }));
+}

@@ -1,0 +1,129 @@
+//! Looking at what is kept, and taking all of it away.
+
+use std::sync::Arc;
+
+use pia_kernel::{Clock, Effects, Letter, Live, Page, Part, Place, Timestamp, Unavailable, UserId};
+
+use crate::channel::Channel;
+use crate::item::Key;
+use crate::ports::{Holding, SyncEvent, SyncHoldings, SyncReader};
+use crate::push::PushSettings;
+
+/// How many things are read at once for the whole list.
+const AT_ONCE: u32 = 1_000;
+
+/// How a person's data stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SyncStatus {
+    /// Their highest stamp.
+    pub watermark: Timestamp,
+    /// How often anything of theirs was changed.
+    pub version: i64,
+    /// What there is of each kind.
+    pub counts: Vec<Count>,
+    /// What was done last.
+    pub last_event: Option<SyncEvent>,
+}
+
+/// How many things of one kind there are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Count {
+    /// Of which kind.
+    pub channel: Channel,
+    /// How many live.
+    pub live: u32,
+    /// How many are remembered to have been deleted.
+    pub deleted: u32,
+    /// How many may live.
+    pub limit: u32,
+}
+
+/// Why nothing is told or done.
+#[derive(Debug, thiserror::Error)]
+pub enum SupportError {
+    /// The account is gone.
+    #[error("the account is gone")]
+    Gone,
+    /// Something that is needed did not answer.
+    #[error(transparent)]
+    Unavailable(#[from] Unavailable),
+}
+
+/// Looks at what is kept of people, and takes it away.
+#[derive(Clone)]
+pub struct Support {
+    holdings: Arc<dyn SyncHoldings>,
+    reader: Arc<dyn SyncReader>,
+    settings: Live<PushSettings>,
+    clock: Arc<dyn Clock>,
+}
+
+impl Support {
+    /// Looks through these ports.
+    pub fn new(
+        holdings: Arc<dyn SyncHoldings>,
+        reader: Arc<dyn SyncReader>,
+        settings: Live<PushSettings>,
+        clock: Arc<dyn Clock>,
+    ) -> Self {
+        Self { holdings, reader, settings, clock }
+    }
+
+    /// How a person's data stands.
+    pub async fn status(&self, user: UserId) -> Result<SyncStatus, SupportError> {
+        let head = self.reader.head(user).await?.ok_or(SupportError::Gone)?;
+        let counts = self.counts(user).await?;
+        let latest = self.holdings.events(user, Page { after: None, limit: 1 }).await?;
+        Ok(SyncStatus {
+            watermark: head.last_stamp,
+            version: head.version,
+            counts,
+            last_event: latest.into_iter().next(),
+        })
+    }
+
+    /// What a person has of each kind, and may have.
+    pub async fn counts(&self, user: UserId) -> Result<Vec<Count>, Unavailable> {
+        let (found, settings) = (self.holdings.counts(user).await?, self.settings.get());
+        let count = |channel: Channel| {
+            let found = found.iter().find(|it| it.0 == channel);
+            let (live, deleted) = found.map_or((0, 0), |it| (it.1, it.2));
+            Count { channel, live, deleted, limit: settings.limits.of(channel) }
+        };
+        Ok(Channel::ALL.into_iter().map(count).collect())
+    }
+
+    /// Everything that is kept of a person, without what it says.
+    pub async fn everything(&self, user: UserId) -> Result<Vec<Holding>, Unavailable> {
+        let mut all: Vec<Holding> = Vec::new();
+        loop {
+            let after: Option<Key> = all.last().map(|it| it.key);
+            let some = self.holdings.all(user, after, AT_ONCE).await?;
+            let last = u32::try_from(some.len()).is_ok_and(|it| it < AT_ONCE);
+            all.extend(some);
+            if last {
+                return Ok(all);
+            }
+        }
+    }
+
+    /// What was done to a person's data, the latest first.
+    pub async fn events(&self, user: UserId, page: Page) -> Result<Part<SyncEvent>, Unavailable> {
+        let events = self.holdings.events(user, page.and_one_more()).await?;
+        Ok(page.part_of(events, |it| Place { at: it.at, id: it.id }))
+    }
+
+    /// Takes away all that is synchronised for a person, chats and keys
+    /// included: as if nothing had ever been sent.
+    pub async fn reset(&self, user: UserId) -> Result<(), SupportError> {
+        let at = self.clock.now();
+        let mail = Letter::new("sync-reset").to_user(at, user);
+        let effects = Effects::audit(at, user, "sync.reset").and_mail(mail);
+        if self.holdings.reset(user, at, effects).await? { Ok(()) } else { Err(SupportError::Gone) }
+    }
+
+    /// Forgets what was done before this time.
+    pub async fn sweep(&self, time: Timestamp) -> Result<u64, Unavailable> {
+        self.holdings.sweep(time).await
+    }
+}
