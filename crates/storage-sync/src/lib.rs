@@ -1,1 +1,17 @@
 //! What devices keep in step, in SQL.
+
+mod item_row;
+mod sealed_bodies;
+
+mod applying;
+mod event_row;
+mod statements;
+
+mod catalogue;
+mod reading;
+
+mod holdings;
+
+pub use applying::SqlSyncStore;
+pub use holdings::SqlSyncHoldings;
+pub use reading::SqlSyncReader;

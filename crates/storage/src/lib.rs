@@ -36,7 +36,7 @@ pub use effects::{AuditIdentity, AuditPart, StoredLetter, WriteEffects};
 pub use ledger::{Ledger, TakeLedger, fresh_epoch};
 pub use migrations::migrate;
 pub use pauses::Pauses;
-pub use sql_types::{DbInstant, DbUid};
+pub use sql_types::{DbInstant, DbUid, Instant, Uid};
 pub use start::{StartError, Startup, migrate_only, start};
 pub use target::{Provider, Target, TargetError};
 

@@ -1,3 +1,10 @@
-//! What this storage must do on every backend.
+//! What the storage of what devices keep in step must do on every backend.
 
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
+
+mod catalogue;
+mod conflicts;
+mod paging;
+mod person;
+mod pushing;
+mod resetting;

@@ -1,0 +1,230 @@
+//! Writing what devices pushed, in SQL.
+
+use std::collections::{HashMap, HashSet};
+
+use async_trait::async_trait;
+use diesel_async::RunQueryDsl;
+use pia_kernel::{Timestamp, Unavailable, UserId};
+use pia_sealing::{PersonSeal, Sealer};
+use pia_storage::schema::sync_events;
+use pia_storage::{Database, DbError, DbInstant, DbUid, Ledger, TakeLedger, in_tx};
+use pia_sync::{
+    Applied, Changes, Channel, Conflict, Item, Kept, Key, Plan, Planner, PushSettings, Refusal,
+    SyncStore, Write,
+};
+
+use crate::event_row::EventRow;
+use crate::item_row::{ItemRow, PutItems};
+use crate::sealed_bodies;
+use crate::statements::{Fenced, Named, Statements};
+
+/// Writes what devices push, in SQL.
+#[derive(Debug, Clone)]
+pub struct SqlSyncStore {
+    db: Database,
+    sealer: Sealer,
+}
+
+/// A push on its way to the rows.
+struct Applying<'a> {
+    user: UserId,
+    changes: &'a Changes,
+    digests: Vec<Vec<u8>>,
+    settings: &'a PushSettings,
+    seal: &'a PersonSeal,
+}
+
+/// By how many the items of each channel become more, where they do.
+type Growth = HashMap<Channel, i64>;
+
+impl SqlSyncStore {
+    /// Writes to `db`, sealed by `sealer`.
+    pub fn new(db: Database, sealer: Sealer) -> Self {
+        Self { db, sealer }
+    }
+
+    async fn write(&self, push: &Applying<'_>) -> Result<Applied, DbError> {
+        let (user, changes, named) = (push.user, push.changes, named(push.changes));
+        in_tx!(self.db, async |conn| -> Result<Applied, DbError> {
+            let Some(ledger) = conn.hold_ledger(user).await? else { return Ok(Applied::Gone) };
+            if ledger.encrypted && !changes.encrypted {
+                return Ok(Applied::EncryptedOnly);
+            }
+            let kept = conn.kept(user, &named).await?;
+            let mut plan = push.plan(&kept, &conn.fenced(&named).await?);
+            let growth = growth(&plan, &kept);
+            let mut living = HashMap::new();
+            if !growth.is_empty() {
+                let channels: Vec<Channel> = growth.keys().copied().collect();
+                living = conn.living(user, &channels).await?;
+            }
+            if let Some(over) = push.over_quota(&growth, &living) {
+                return Ok(over);
+            }
+            if !plan.conflicts.is_empty() {
+                let told: Vec<Key> = plan.conflicts.iter().map(|it| it.key).collect();
+                let bodies = conn.bodies(user, &told).await?;
+                push.tell(&mut plan.conflicts, &bodies)?;
+            }
+
+            let event = EventRow::push(user, changes, &plan);
+            let at = last_stamp(&ledger, &plan, changes.now);
+            let Stamped { rows, restamped } = push.stamped(&ledger, plan.writes)?;
+            let changed = !rows.is_empty() || !restamped.is_empty();
+            conn.put_items(rows).await?;
+            for (key, stamp) in restamped {
+                conn.restamp(user, key, stamp).await?;
+            }
+            if let Some(surplus) = push.surplus(&growth, &living) {
+                conn.drop_oldest_sessions(user, surplus).await?;
+            }
+            if changed {
+                conn.count_change(user, at).await?;
+            }
+            if event.tells_something() {
+                diesel::insert_into(sync_events::table).values(event).execute(conn).await?;
+            }
+            let conflicts = changes.refused.iter().cloned().chain(plan.conflicts).collect();
+            Ok(Applied::Done { at, conflicts })
+        })
+    }
+}
+
+#[async_trait]
+impl SyncStore for SqlSyncStore {
+    async fn apply(
+        &self,
+        user: UserId,
+        changes: Changes,
+        settings: &PushSettings,
+    ) -> Result<Applied, Unavailable> {
+        let seal = &self.sealer.of(user).await?;
+        let digests = changes.items.iter().map(|it| seal.digest(it.body.as_bytes())).collect();
+        let push = Applying { user, changes: &changes, digests, settings, seal };
+        Ok(self.write(&push).await?)
+    }
+}
+
+/// What is to be written, each in its place.
+struct Stamped {
+    rows: Vec<ItemRow>,
+    restamped: Vec<(Key, Timestamp)>,
+}
+
+impl Applying<'_> {
+    fn plan(&self, kept: &HashMap<Key, Kept>, fenced: &Fenced) -> Plan {
+        let Changes { items, deletes, seen, deleted_at, .. } = self.changes;
+        let mut refused = Vec::new();
+        let mut free = Vec::with_capacity(items.len());
+        for (item, digest) in items.iter().zip(&self.digests) {
+            let Key { channel, id } = item.key;
+            match channel {
+                Channel::Personas if fenced.personas.contains(&id) => {
+                    refused.push(Conflict::refused(item.key, Refusal::Managed));
+                }
+                // An older server may not know what a device has.
+                Channel::PluginPreferences if !fenced.plugins.contains(&id) => {}
+                _ => free.push((item.clone(), digest.clone())),
+            }
+        }
+        let (seen, deleted_at) = (*seen, *deleted_at);
+        let planner = Planner { kept, seen, deleted_at, strategy: self.settings.strategy };
+        let mut plan = planner.plan(free, deletes.clone());
+        plan.conflicts.extend(refused);
+        plan
+    }
+
+    fn over_quota(&self, growth: &Growth, living: &HashMap<Channel, i64>) -> Option<Applied> {
+        let mut channels: Vec<Channel> = growth.keys().copied().collect();
+        channels.sort_unstable();
+        channels.into_iter().filter(|it| *it != Channel::Sessions).find_map(|channel| {
+            let limit = self.settings.limits.of(channel);
+            let current = living.get(&channel).copied().unwrap_or_default();
+            let after = current + growth.get(&channel)?;
+            let current = u32::try_from(current).unwrap_or(u32::MAX);
+            (after > i64::from(limit)).then_some(Applied::OverQuota { channel, limit, current })
+        })
+    }
+
+    /// How many sessions there are too many.
+    fn surplus(&self, growth: &Growth, living: &HashMap<Channel, i64>) -> Option<i64> {
+        let more = growth.get(&Channel::Sessions)?;
+        let before = living.get(&Channel::Sessions).copied().unwrap_or_default();
+        let surplus = before + more - i64::from(self.settings.limits.of(Channel::Sessions));
+        (surplus > 0).then_some(surplus)
+    }
+
+    /// Adds what was kept to what is told.
+    fn tell(
+        &self,
+        conflicts: &mut [Conflict],
+        bodies: &HashMap<Key, Vec<u8>>,
+    ) -> Result<(), DbError> {
+        for conflict in conflicts.iter_mut().filter(|it| it.refusal.is_none()) {
+            if let Some(sealed) = bodies.get(&conflict.key) {
+                let body = sealed_bodies::open(self.seal, conflict.key, sealed)?;
+                conflict.server_version = Some(body);
+            }
+        }
+        Ok(())
+    }
+
+    fn stamped(&self, ledger: &Ledger, writes: Vec<Write>) -> Result<Stamped, DbError> {
+        let mut stamped = Stamped { rows: Vec::with_capacity(writes.len()), restamped: Vec::new() };
+        for (write, stamp) in writes.into_iter().zip(ledger.stamps(self.changes.now)) {
+            match write {
+                Write::Put { item, digest } => {
+                    stamped.rows.push(self.put(item, digest, stamp)?);
+                }
+                Write::Bury { key, changed_at, at } => {
+                    stamped.rows.push(ItemRow::buried(self.user, key, stamp, (changed_at, at)));
+                }
+                Write::Restamp(key) => stamped.restamped.push((key, stamp)),
+            }
+        }
+        Ok(stamped)
+    }
+
+    fn put(&self, item: Item, digest: Vec<u8>, stamp: Timestamp) -> Result<ItemRow, DbError> {
+        let Item { key, changed_at, encrypted, body } = item;
+        Ok(ItemRow {
+            user_id: DbUid(self.user.0),
+            channel: key.channel.code(),
+            id: DbUid(key.id),
+            stamp: DbInstant(stamp),
+            changed_at: DbInstant(changed_at),
+            deleted_at: None,
+            encrypted,
+            size: i32::try_from(body.len()).unwrap_or(i32::MAX),
+            digest,
+            body: Some(sealed_bodies::seal(self.seal, key, &body)?),
+        })
+    }
+}
+
+fn named(changes: &Changes) -> Named {
+    let keys = changes.items.iter().map(|it| it.key).chain(changes.deletes.iter().copied());
+    let keys: HashSet<Key> = keys.collect();
+    let channels: HashSet<i16> = keys.iter().map(|it| it.channel.code()).collect();
+    let ids: HashSet<_> = keys.iter().map(|it| it.id).collect();
+    let of = |channel| {
+        let sent = changes.items.iter().filter(move |it| it.key.channel == channel);
+        sent.map(|it| DbUid(it.key.id)).collect()
+    };
+    Named {
+        channels: channels.into_iter().collect(),
+        ids: ids.into_iter().map(DbUid).collect(),
+        personas: of(Channel::Personas),
+        plugins: of(Channel::PluginPreferences),
+    }
+}
+
+fn growth(plan: &Plan, kept: &HashMap<Key, Kept>) -> Growth {
+    let growth = Channel::ALL.into_iter().map(|it| (it, plan.growth(it, kept)));
+    growth.filter(|(_, more)| *more > 0).collect()
+}
+
+/// The stamp of the last write; the highest so far where there is none.
+fn last_stamp(ledger: &Ledger, plan: &Plan, now: Timestamp) -> Timestamp {
+    ledger.stamps(now).take(plan.writes.len()).last().unwrap_or(ledger.last_stamp)
+}

@@ -1,0 +1,109 @@
+//! An item's row, and writing many of them at once.
+
+use diesel::prelude::*;
+use diesel::upsert::excluded;
+use diesel_async::RunQueryDsl;
+use pia_kernel::{Timestamp, UserId};
+use pia_storage::schema::sync_items;
+use pia_storage::{AsyncPostgres, AsyncSqlite, DbError, DbInstant, DbUid};
+use pia_sync::{Channel, Key};
+
+/// PostgreSQL takes at most 65,535 values in one statement.
+const ROWS_AT_ONCE: usize = 65_535 / 10;
+
+#[derive(Debug, Clone, Insertable)]
+#[diesel(table_name = sync_items)]
+pub(crate) struct ItemRow {
+    pub(crate) user_id: DbUid,
+    pub(crate) channel: i16,
+    pub(crate) id: DbUid,
+    pub(crate) stamp: DbInstant,
+    pub(crate) changed_at: DbInstant,
+    pub(crate) deleted_at: Option<DbInstant>,
+    pub(crate) encrypted: bool,
+    pub(crate) size: i32,
+    pub(crate) digest: Vec<u8>,
+    pub(crate) body: Option<Vec<u8>>,
+}
+
+impl ItemRow {
+    /// What is left of a deleted item.
+    pub(crate) fn buried(
+        user: UserId,
+        key: Key,
+        stamp: Timestamp,
+        (changed_at, at): (Timestamp, Timestamp),
+    ) -> Self {
+        Self {
+            user_id: DbUid(user.0),
+            channel: key.channel.code(),
+            id: DbUid(key.id),
+            stamp: DbInstant(stamp),
+            changed_at: DbInstant(changed_at),
+            deleted_at: Some(DbInstant(at)),
+            encrypted: false,
+            size: 0,
+            digest: Vec::new(),
+            body: None,
+        }
+    }
+}
+
+/// The key of a row.
+pub(crate) fn key(channel: i16, id: DbUid) -> Result<Key, DbError> {
+    let channel = Channel::of_code(channel).ok_or(DbError::Unreadable("sync_items.channel"))?;
+    Ok(Key { channel, id: id.0 })
+}
+
+/// A connection that writes items in the place of what was there.
+pub(crate) trait PutItems {
+    /// Writes all of them, with as few statements as the database can do it.
+    fn put_items(&mut self, rows: Vec<ItemRow>) -> impl Future<Output = QueryResult<()>> + Send;
+}
+
+macro_rules! upsert {
+    ($rows:expr) => {
+        diesel::insert_into(sync_items::table)
+            .values($rows)
+            .on_conflict((sync_items::user_id, sync_items::channel, sync_items::id))
+            .do_update()
+            .set((
+                sync_items::stamp.eq(excluded(sync_items::stamp)),
+                sync_items::changed_at.eq(excluded(sync_items::changed_at)),
+                sync_items::deleted_at.eq(excluded(sync_items::deleted_at)),
+                sync_items::encrypted.eq(excluded(sync_items::encrypted)),
+                sync_items::size.eq(excluded(sync_items::size)),
+                sync_items::digest.eq(excluded(sync_items::digest)),
+                sync_items::body.eq(excluded(sync_items::body)),
+            ))
+    };
+}
+
+impl PutItems for AsyncPostgres {
+    async fn put_items(&mut self, rows: Vec<ItemRow>) -> QueryResult<()> {
+        let mut rows = rows;
+        while !rows.is_empty() {
+            let rest = rows.split_off(rows.len().min(ROWS_AT_ONCE));
+            upsert!(rows).execute(self).await?;
+            rows = rest;
+        }
+        Ok(())
+    }
+}
+
+/// One by one, on the thread that owns the connection: the statement stays
+/// prepared, and there is no way to the database that could be saved.
+impl PutItems for AsyncSqlite {
+    async fn put_items(&mut self, rows: Vec<ItemRow>) -> QueryResult<()> {
+        if rows.is_empty() {
+            return Ok(());
+        }
+        self.spawn_blocking(move |conn| {
+            for row in rows {
+                diesel::RunQueryDsl::execute(upsert!(row), conn)?;
+            }
+            Ok(())
+        })
+        .await
+    }
+}

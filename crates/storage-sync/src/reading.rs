@@ -1,0 +1,204 @@
+//! Reading what changed, in SQL.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use async_trait::async_trait;
+use diesel::prelude::*;
+use diesel::sql_types::{BigInt, Binary, Nullable, SmallInt};
+use diesel_async::RunQueryDsl;
+use pia_kernel::{Timestamp, Unavailable, UserId};
+use pia_sealing::{PersonSeal, Salt, Sealer};
+use pia_storage::schema::{accounts, catalogue, ledgers, person_salts, sync_items};
+use pia_storage::{Database, DbError, DbInstant, DbUid, Instant, Uid, on_conn};
+use pia_sync::{Catalogue, Channel, Head, Key, Page, Room, Row, SyncReader};
+use serde_json::Value;
+use uuid::Uuid;
+
+use crate::catalogue::catalogue_of;
+use crate::item_row::key;
+use crate::sealed_bodies;
+
+/// What changed after a stamp, up to the place where rows or bytes are enough.
+/// Where that is, is found in the index alone; bodies are read only up to it.
+/// Both backends read numbered parameters so.
+const PAGE: &str = "
+    SELECT channel, id, stamp, body, salt FROM sync_items
+    LEFT JOIN person_salts ON person_salts.user_id = sync_items.user_id
+    WHERE sync_items.user_id = $1 AND stamp > $2 AND stamp <= (
+        SELECT MAX(stamp) FROM (
+            SELECT stamp, SUM(size) OVER (ORDER BY stamp) - size AS so_far FROM (
+                SELECT stamp, size FROM sync_items
+                WHERE user_id = $1 AND stamp > $2
+                ORDER BY stamp LIMIT $3
+            ) AS next
+        ) AS summed WHERE so_far < $4
+    )
+    ORDER BY stamp";
+
+/// Reads what changed, in SQL.
+#[derive(Clone)]
+pub struct SqlSyncReader {
+    db: Database,
+    sealer: Sealer,
+    /// What the people of each group were given last: a copy, which is good as
+    /// long as its version is the latest.
+    given: Arc<Mutex<HashMap<Uuid, (i64, Catalogue)>>>,
+}
+
+#[derive(QueryableByName)]
+struct PageRow {
+    #[diesel(sql_type = SmallInt)]
+    channel: i16,
+    #[diesel(sql_type = Uid)]
+    id: DbUid,
+    #[diesel(sql_type = Instant)]
+    stamp: DbInstant,
+    #[diesel(sql_type = Nullable<Binary>)]
+    body: Option<Vec<u8>>,
+    #[diesel(sql_type = Nullable<Binary>)]
+    salt: Option<Vec<u8>>,
+}
+
+type LedgerPart = (Vec<u8>, i64, DbInstant);
+type HeadRow = (DbUid, DbInstant, Option<LedgerPart>, Option<i64>, Option<DbInstant>);
+
+impl SqlSyncReader {
+    /// Reads from `db` what `sealer` sealed.
+    pub fn new(db: Database, sealer: Sealer) -> Self {
+        Self { db, sealer, given: Arc::default() }
+    }
+
+    async fn look(&self, user: UserId) -> Result<Option<Head>, DbError> {
+        use sync_items::{channel, stamp};
+        let preferences = sync_items::table
+            .filter(sync_items::user_id.eq(DbUid(user.0)))
+            .filter(channel.eq(Channel::PluginPreferences.code()))
+            .order(stamp.desc())
+            .limit(1)
+            .select(stamp)
+            .single_value();
+        let version = catalogue::table.select(catalogue::version).limit(1).single_value();
+        let ledger = (ledgers::epoch, ledgers::version, ledgers::last_stamp);
+        let head = accounts::table
+            .find(DbUid(user.0))
+            .left_join(ledgers::table.on(ledgers::user_id.eq(accounts::id)))
+            .select((
+                accounts::group_id,
+                accounts::created_at,
+                ledger.nullable(),
+                version,
+                preferences,
+            ));
+        let row: Option<HeadRow> =
+            on_conn!(self.db.reader(), |conn| head.first(conn).await.optional()?);
+        Ok(row.map(|(group, created_at, ledger, catalogue, preferences)| {
+            let (epoch, version, last) =
+                ledger.unwrap_or((Vec::new(), 0, DbInstant(Timestamp::UNIX_EPOCH)));
+            Head {
+                epoch,
+                version,
+                last_stamp: last.0.max(created_at.0),
+                group: group.0,
+                catalogue: catalogue.unwrap_or_default(),
+                preferences: preferences.map(|it| it.0),
+                awaited: false,
+            }
+        }))
+    }
+
+    async fn rows(
+        &self,
+        user: UserId,
+        since: Timestamp,
+        room: Room,
+    ) -> Result<Vec<PageRow>, DbError> {
+        let query = diesel::sql_query(PAGE)
+            .bind::<Uid, _>(DbUid(user.0))
+            .bind::<Instant, _>(DbInstant(since))
+            .bind::<BigInt, _>(i64::from(room.rows))
+            .bind::<BigInt, _>(i64::try_from(room.bytes).unwrap_or(i64::MAX));
+        on_conn!(self.db.reader(), |conn| Ok(query.load(conn).await?))
+    }
+
+    async fn read(&self, user: UserId, since: Timestamp, room: Room) -> Result<Page, DbError> {
+        let rows = self.rows(user, since, room).await?;
+        let up_to = rows.as_slice().last().map(|it| it.stamp.0);
+        let seal = self.seal(user, rows.as_slice().first().and_then(|it| it.salt.clone()))?;
+        let (count, mut bytes) = (rows.len(), 0_u64);
+        let mut page = Vec::with_capacity(count);
+        for PageRow { channel, id, stamp, body, .. } in rows {
+            let key = key(channel, id)?;
+            let body = match (body, &seal) {
+                (Some(body), Some(seal)) => Some(sealed_bodies::open(seal, key, &body)?),
+                // Nothing of a person without a salt can be read.
+                (Some(_), None) => return Err(DbError::Unreadable("person_salts")),
+                (None, _) => None,
+            };
+            bytes += body.as_ref().map_or(0, |it| it.len() as u64);
+            if key.channel != Channel::PluginPreferences {
+                page.push(Row { key, stamp: stamp.0, body });
+            }
+        }
+        let cut = count as u64 >= u64::from(room.rows) || bytes >= room.bytes;
+        Ok(Page { rows: page, up_to, cut })
+    }
+
+    async fn chosen(&self, user: UserId) -> Result<Vec<(Uuid, bool)>, DbError> {
+        let mine = sync_items::table
+            .inner_join(person_salts::table.on(person_salts::user_id.eq(sync_items::user_id)))
+            .filter(sync_items::user_id.eq(DbUid(user.0)))
+            .filter(sync_items::channel.eq(Channel::PluginPreferences.code()))
+            .select((sync_items::id, sync_items::body, person_salts::salt));
+        let rows: Vec<(DbUid, Option<Vec<u8>>, Vec<u8>)> =
+            on_conn!(self.db.reader(), |conn| mine.load(conn).await?);
+        let Some(seal) = self.seal(user, rows.as_slice().first().map(|it| it.2.clone()))? else {
+            return Ok(Vec::new());
+        };
+        let mut chosen = Vec::with_capacity(rows.len());
+        for (id, body, _) in rows {
+            let key = Key { channel: Channel::PluginPreferences, id: id.0 };
+            let Some(body) = body else { continue };
+            let body = sealed_bodies::open(&seal, key, &body)?;
+            let preference: Option<Value> = serde_json::from_str(&body).ok();
+            let on = preference.and_then(|it| it.get("isEnabled")?.as_bool());
+            chosen.extend(on.map(|it| (id.0, it)));
+        }
+        Ok(chosen)
+    }
+
+    fn seal(&self, user: UserId, salt: Option<Vec<u8>>) -> Result<Option<PersonSeal>, DbError> {
+        let salt = salt.and_then(|it| Some(Salt(it.try_into().ok()?)));
+        Ok(salt.map(|it| self.sealer.with_salt(user, &it)).transpose()?)
+    }
+
+    async fn given(&self, group: Uuid, version: i64) -> Result<Catalogue, DbError> {
+        let kept = self.given.lock().unwrap_or_else(PoisonError::into_inner).get(&group).cloned();
+        if let Some((_, catalogue)) = kept.filter(|(kept, _)| *kept == version) {
+            return Ok(catalogue);
+        }
+        let catalogue = catalogue_of(&self.db, group).await?;
+        let mut given = self.given.lock().unwrap_or_else(PoisonError::into_inner);
+        given.insert(group, (version, catalogue.clone()));
+        Ok(catalogue)
+    }
+}
+
+#[async_trait]
+impl SyncReader for SqlSyncReader {
+    async fn head(&self, user: UserId) -> Result<Option<Head>, Unavailable> {
+        Ok(self.look(user).await?)
+    }
+
+    async fn page(&self, user: UserId, since: Timestamp, room: Room) -> Result<Page, Unavailable> {
+        Ok(self.read(user, since, room).await?)
+    }
+
+    async fn catalogue(&self, group: Uuid, version: i64) -> Result<Catalogue, Unavailable> {
+        Ok(self.given(group, version).await?)
+    }
+
+    async fn preferences(&self, user: UserId) -> Result<Vec<(Uuid, bool)>, Unavailable> {
+        Ok(self.chosen(user).await?)
+    }
+}

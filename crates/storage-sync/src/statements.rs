@@ -1,0 +1,209 @@
+//! The statements of a push, each once for both backends.
+
+use std::collections::{HashMap, HashSet};
+
+use diesel::dsl::count_star;
+use diesel::prelude::*;
+use diesel_async::RunQueryDsl;
+use pia_kernel::{Timestamp, UserId};
+use pia_storage::schema::{managed_personas, plugins, sync_items};
+use pia_storage::{AsyncPostgres, AsyncSqlite, DbError, DbInstant, DbUid};
+use pia_sync::{Channel, Kept, Key};
+use uuid::Uuid;
+
+use crate::item_row::key;
+
+/// What a push names.
+#[derive(Debug, Default)]
+pub(crate) struct Named {
+    pub(crate) channels: Vec<i16>,
+    pub(crate) ids: Vec<DbUid>,
+    pub(crate) personas: Vec<DbUid>,
+    pub(crate) plugins: Vec<DbUid>,
+}
+
+/// What of that is not for devices to change, or only that.
+#[derive(Debug, Default)]
+pub(crate) struct Fenced {
+    /// The operator's personas.
+    pub(crate) personas: HashSet<Uuid>,
+    /// The plugins that there are.
+    pub(crate) plugins: HashSet<Uuid>,
+}
+
+/// The statements of a push.
+pub(crate) trait Statements {
+    /// What is kept of all that is named.
+    fn kept(
+        &mut self,
+        user: UserId,
+        named: &Named,
+    ) -> impl Future<Output = Result<HashMap<Key, Kept>, DbError>> + Send;
+
+    /// What of the operator's is named.
+    fn fenced(&mut self, named: &Named) -> impl Future<Output = Result<Fenced, DbError>> + Send;
+
+    /// How many living items there are of each of these channels.
+    fn living(
+        &mut self,
+        user: UserId,
+        channels: &[Channel],
+    ) -> impl Future<Output = Result<HashMap<Channel, i64>, DbError>> + Send;
+
+    /// What is kept under these keys, sealed.
+    fn bodies(
+        &mut self,
+        user: UserId,
+        keys: &[Key],
+    ) -> impl Future<Output = Result<HashMap<Key, Vec<u8>>, DbError>> + Send;
+
+    /// Gives an item another place.
+    fn restamp(
+        &mut self,
+        user: UserId,
+        key: Key,
+        stamp: Timestamp,
+    ) -> impl Future<Output = Result<(), DbError>> + Send;
+
+    /// Takes so many of the oldest sessions away, without a trace.
+    fn drop_oldest_sessions(
+        &mut self,
+        user: UserId,
+        how_many: i64,
+    ) -> impl Future<Output = Result<(), DbError>> + Send;
+}
+
+type KeptRow = (i16, DbUid, DbInstant, DbInstant, Option<DbInstant>, bool, Vec<u8>);
+
+macro_rules! statements {
+    ($($conn:ty),*) => {$(
+        impl Statements for $conn {
+            async fn kept(
+                &mut self,
+                user: UserId,
+                named: &Named,
+            ) -> Result<HashMap<Key, Kept>, DbError> {
+                use sync_items::{changed_at, channel, deleted_at, digest, encrypted, id, stamp};
+                if named.ids.is_empty() {
+                    return Ok(HashMap::new());
+                }
+                let rows = sync_items::table
+                    .filter(sync_items::user_id.eq(DbUid(user.0)))
+                    .filter(channel.eq_any(&named.channels))
+                    .filter(id.eq_any(&named.ids))
+                    .select((channel, id, stamp, changed_at, deleted_at, encrypted, digest))
+                    .load::<KeptRow>(self)
+                    .await?;
+                rows.into_iter().map(known).collect()
+            }
+
+            async fn fenced(&mut self, named: &Named) -> Result<Fenced, DbError> {
+                let mut fenced = Fenced::default();
+                if !named.personas.is_empty() {
+                    let some = managed_personas::table
+                        .filter(managed_personas::id.eq_any(&named.personas))
+                        .select(managed_personas::id);
+                    let some = some.load::<DbUid>(self).await?;
+                    fenced.personas = some.into_iter().map(|it| it.0).collect();
+                }
+                if !named.plugins.is_empty() {
+                    let some = plugins::table
+                        .filter(plugins::id.eq_any(&named.plugins))
+                        .filter(plugins::deleted_at.is_null())
+                        .select(plugins::id);
+                    let some = some.load::<DbUid>(self).await?;
+                    fenced.plugins = some.into_iter().map(|it| it.0).collect();
+                }
+                Ok(fenced)
+            }
+
+            async fn living(
+                &mut self,
+                user: UserId,
+                channels: &[Channel],
+            ) -> Result<HashMap<Channel, i64>, DbError> {
+                let codes: Vec<i16> = channels.iter().map(|it| it.code()).collect();
+                let counts = sync_items::table
+                    .filter(sync_items::user_id.eq(DbUid(user.0)))
+                    .filter(sync_items::channel.eq_any(codes))
+                    .filter(sync_items::deleted_at.is_null())
+                    .group_by(sync_items::channel)
+                    .select((sync_items::channel, count_star()))
+                    .load::<(i16, i64)>(self)
+                    .await?;
+                let named = |(code, count)| Some((Channel::of_code(code)?, count));
+                Ok(counts.into_iter().filter_map(named).collect())
+            }
+
+            async fn bodies(
+                &mut self,
+                user: UserId,
+                keys: &[Key],
+            ) -> Result<HashMap<Key, Vec<u8>>, DbError> {
+                let ids: Vec<DbUid> = keys.iter().map(|it| DbUid(it.id)).collect();
+                let codes: Vec<i16> = Channel::ALL.iter().map(|it| it.code()).collect();
+                let rows = sync_items::table
+                    .filter(sync_items::user_id.eq(DbUid(user.0)))
+                    .filter(sync_items::channel.eq_any(codes))
+                    .filter(sync_items::id.eq_any(ids))
+                    .select((sync_items::channel, sync_items::id, sync_items::body))
+                    .load::<(i16, DbUid, Option<Vec<u8>>)>(self)
+                    .await?;
+                let mut bodies = HashMap::new();
+                for (code, id, body) in rows {
+                    let (key, body) = (key(code, id)?, body);
+                    bodies.extend(body.map(|it| (key, it)));
+                }
+                Ok(bodies)
+            }
+
+            async fn restamp(
+                &mut self,
+                user: UserId,
+                key: Key,
+                stamp: Timestamp,
+            ) -> Result<(), DbError> {
+                let row = (DbUid(user.0), key.channel.code(), DbUid(key.id));
+                diesel::update(sync_items::table.find(row))
+                    .set(sync_items::stamp.eq(DbInstant(stamp)))
+                    .execute(self)
+                    .await?;
+                Ok(())
+            }
+
+            async fn drop_oldest_sessions(
+                &mut self,
+                user: UserId,
+                how_many: i64,
+            ) -> Result<(), DbError> {
+                let sessions = sync_items::table
+                    .filter(sync_items::user_id.eq(DbUid(user.0)))
+                    .filter(sync_items::channel.eq(Channel::Sessions.code()));
+                let oldest = sessions
+                    .filter(sync_items::deleted_at.is_null())
+                    .order((sync_items::changed_at.asc(), sync_items::id.asc()))
+                    .limit(how_many)
+                    .select(sync_items::id)
+                    .load::<DbUid>(self)
+                    .await?;
+                let gone = sessions.filter(sync_items::id.eq_any(oldest));
+                diesel::delete(gone).execute(self).await?;
+                Ok(())
+            }
+        }
+    )*};
+}
+
+statements!(AsyncSqlite, AsyncPostgres);
+
+fn known(row: KeptRow) -> Result<(Key, Kept), DbError> {
+    let (channel, id, stamp, changed_at, deleted_at, encrypted, digest) = row;
+    let kept = Kept {
+        stamp: stamp.0,
+        changed_at: changed_at.0,
+        deleted_at: deleted_at.map(|it| it.0),
+        encrypted,
+        digest,
+    };
+    Ok((key(channel, id)?, kept))
+}

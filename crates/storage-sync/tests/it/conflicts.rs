@@ -1,0 +1,118 @@
+//! What happens where two devices changed one thing.
+
+use futures_util::future::join_all;
+use pia_storage::Database;
+use pia_sync::{Changes, Channel, Item, Resolution};
+use uuid::Uuid;
+
+use crate::person::{Person, START, at, changes, done, item, todo};
+
+pia_testkit::contract! {
+    the_loser_is_told_what_is_kept_and_given_it_again,
+    who_overwrites_what_they_had_not_seen_is_told_what_it_was,
+    of_concurrent_changes_the_latest_is_kept,
+    what_was_deleted_has_no_body_and_comes_back_by_a_later_change_only,
+    a_deletion_that_is_repeated_is_not_told_again,
+    an_encrypted_copy_takes_the_plain_ones_place,
+    preferences_of_unknown_plugins_are_passed_over,
+}
+
+async fn the_loser_is_told_what_is_kept_and_given_it_again(db: Database) {
+    let person = Person::of(db).await;
+    let (kept, late) = (todo(1, 9), todo(1, 5));
+    let (seen, _) = person.push(10, vec![kept.clone()]).await;
+    assert_eq!(person.since(seen).await, []);
+
+    let (_, conflicts) = person.push(20, vec![late, todo(2, 5)]).await;
+
+    assert_eq!(conflicts.len(), 1);
+    assert_eq!(conflicts[0].key, kept.key);
+    assert_eq!(conflicts[0].resolution, Resolution::ServerWins);
+    assert_eq!(conflicts[0].server_version.as_deref(), Some(kept.body.as_str()));
+    let again = person.since(seen).await;
+    assert!(again.contains(&(kept.key, Some(kept.body))), "{again:?}");
+    assert_eq!(again.len(), 2);
+}
+
+async fn who_overwrites_what_they_had_not_seen_is_told_what_it_was(db: Database) {
+    let person = Person::of(db).await;
+    let (before, after) = (todo(1, 5), todo(1, 9));
+    person.push(10, vec![before.clone()]).await;
+
+    let push = Changes { seen: Some(at(3)), ..changes(20, vec![after.clone()]) };
+    let (_, conflicts) = done(person.apply(push).await);
+
+    assert_eq!(conflicts[0].resolution, Resolution::ClientWins);
+    assert_eq!(conflicts[0].server_version.as_deref(), Some(before.body.as_str()));
+    assert_eq!(person.since(START).await, [(after.key, Some(after.body))]);
+}
+
+async fn of_concurrent_changes_the_latest_is_kept(db: Database) {
+    let person = Person::of(db).await;
+
+    join_all((1..=30).map(|second| person.push(50, vec![todo(1, second)]))).await;
+
+    let latest = todo(1, 30);
+    assert_eq!(person.since(START).await, [(latest.key, Some(latest.body))]);
+}
+
+async fn what_was_deleted_has_no_body_and_comes_back_by_a_later_change_only(db: Database) {
+    let person = Person::of(db).await;
+    let key = todo(1, 5).key;
+    person.push(10, vec![todo(1, 5)]).await;
+    person.delete(20, vec![key]).await;
+    assert_eq!(person.since(START).await, [(key, None)]);
+
+    let (_, told) = person.push(30, vec![todo(1, 20)]).await;
+    let still = person.since(START).await;
+    let (_, nothing) = person.push(40, vec![todo(1, 21)]).await;
+
+    assert_eq!(told[0].resolution, Resolution::ServerWins);
+    assert_eq!(still, [(key, None)]);
+    assert_eq!(nothing, []);
+    assert_eq!(person.since(START).await, [(key, Some(todo(1, 21).body))]);
+}
+
+async fn a_deletion_that_is_repeated_is_not_told_again(db: Database) {
+    let person = Person::of(db).await;
+    person.push(10, vec![todo(1, 5)]).await;
+    let gone = person.delete(20, vec![todo(1, 5).key]).await;
+
+    let again = person.delete(30, vec![todo(1, 5).key, todo(7, 5).key]).await;
+
+    assert_eq!(again, gone);
+    assert_eq!(person.since(gone).await, []);
+}
+
+async fn an_encrypted_copy_takes_the_plain_ones_place(db: Database) {
+    let person = Person::of(db).await;
+    let (plain, session) = (todo(1, 5), item(Channel::Sessions, 2, 5));
+    person.push(10, vec![plain.clone(), session.clone()]).await;
+    let encrypted =
+        |it: &Item| Item { encrypted: true, body: "{\"e\":1}".to_owned(), ..it.clone() };
+    let items = vec![encrypted(&plain), encrypted(&session)];
+
+    let push = Changes { encrypted: true, ..changes(20, items) };
+    let (_, conflicts) = done(person.apply(push).await);
+
+    assert_eq!(conflicts, []);
+    let kept = person.since(START).await;
+    assert!(kept.iter().all(|it| it.1.as_deref() == Some("{\"e\":1}")), "{kept:?}");
+}
+
+async fn preferences_of_unknown_plugins_are_passed_over(db: Database) {
+    let person = Person::of(db).await;
+    let memory = Uuid::from_u128(0x1000_0000_0000_0000_0000_0000_0000_0001);
+    let preference = |id: Uuid| Item {
+        body: format!("{{\"pluginId\":\"{id}\",\"isEnabled\":false}}"),
+        ..item(Channel::PluginPreferences, id.as_u128(), 5)
+    };
+    let unknown = Uuid::from_u128(77);
+
+    let (_, conflicts) = person.push(10, vec![preference(memory), preference(unknown)]).await;
+
+    assert_eq!(conflicts, []);
+    let chosen = pia_sync::SyncReader::preferences(&person.reader, person.user).await.unwrap();
+    assert_eq!(chosen, [(memory, false)]);
+    assert_eq!(person.since(START).await, []);
+}

@@ -1,0 +1,89 @@
+//! Cutting what changed into pages.
+
+use pia_kernel::Timestamp;
+use pia_storage::Database;
+use pia_sync::{Channel, Item, Key};
+
+use crate::person::{Person, START, item, todo};
+
+pia_testkit::contract! {
+    a_page_is_cut_by_rows_and_gone_on_with_where_it_ends,
+    a_page_is_cut_by_bytes_but_holds_one_row_at_least,
+    a_page_that_is_not_full_is_not_cut,
+    pages_are_whole_while_rows_move_to_their_end,
+    what_somebody_without_anything_has_is_their_accounts_beginning,
+}
+
+/// Page after page, until none is cut.
+async fn all(person: &Person, rows: u32, bytes: u64) -> (Vec<Key>, usize) {
+    let (mut since, mut keys, mut pages) = (START, Vec::new(), 0);
+    loop {
+        let page = person.page(since, rows, bytes).await;
+        pages += 1;
+        keys.extend(page.rows.iter().map(|it| it.key));
+        since = page.up_to.unwrap_or(since);
+        if !page.cut {
+            return (keys, pages);
+        }
+    }
+}
+
+async fn a_page_is_cut_by_rows_and_gone_on_with_where_it_ends(db: Database) {
+    let person = Person::of(db).await;
+    let channels = [Channel::Todos, Channel::Memories, Channel::Templates];
+    let items = (0..30).map(|it| item(channels[it as usize % 3], it, 5)).collect::<Vec<_>>();
+    person.push(10, items.clone()).await;
+
+    let (keys, pages) = all(&person, 7, u64::MAX).await;
+
+    assert_eq!(keys, items.iter().map(|it| it.key).collect::<Vec<_>>());
+    assert_eq!(pages, 5);
+}
+
+async fn a_page_is_cut_by_bytes_but_holds_one_row_at_least(db: Database) {
+    let person = Person::of(db).await;
+    let big = |id: u128, size: usize| Item { body: "x".repeat(size), ..todo(id, 5) };
+    person.push(10, vec![big(1, 90), big(2, 9), big(3, 1), big(4, 500), big(5, 1)]).await;
+
+    let page = person.page(START, 10, 100).await;
+    let ids: Vec<_> = page.rows.iter().map(|it| it.key.id.as_u128()).collect();
+    assert_eq!((ids.as_slice(), page.cut), ([1, 2, 3].as_slice(), true));
+    let (keys, pages) = all(&person, 10, 100).await;
+    assert_eq!((keys.len(), pages), (5, 3));
+    let single = person.page(START, 10, 1).await;
+    assert_eq!((single.rows.len(), single.cut), (1, true));
+}
+
+async fn a_page_that_is_not_full_is_not_cut(db: Database) {
+    let person = Person::of(db).await;
+    let (last, _) = person.push(10, vec![todo(1, 5), todo(2, 5)]).await;
+
+    let page = person.page(START, 3, u64::MAX).await;
+    let after = person.page(last, 3, u64::MAX).await;
+
+    assert_eq!((page.rows.len(), page.up_to, page.cut), (2, Some(last), false));
+    assert_eq!((after.rows.len(), after.up_to, after.cut), (0, None, false));
+}
+
+async fn pages_are_whole_while_rows_move_to_their_end(db: Database) {
+    let person = Person::of(db).await;
+    person.push(10, (1..=10).map(|it| todo(it, 5)).collect()).await;
+    let first = person.page(START, 4, u64::MAX).await;
+
+    // The next ones change before they are read.
+    person.push(20, vec![todo(5, 9), todo(2, 9)]).await;
+    let mut keys: Vec<_> = first.rows.iter().map(|it| it.key.id.as_u128()).collect();
+    let rest = person.page(first.up_to.unwrap(), 100, u64::MAX).await;
+    keys.extend(rest.rows.iter().map(|it| it.key.id.as_u128()));
+
+    assert_eq!(keys, [1, 2, 3, 4, 6, 7, 8, 9, 10, 5, 2]);
+}
+
+async fn what_somebody_without_anything_has_is_their_accounts_beginning(db: Database) {
+    let person = Person::of(db).await;
+
+    let head = pia_sync::SyncReader::head(&person.reader, person.user).await.unwrap().unwrap();
+
+    assert_eq!((head.last_stamp, head.version, head.awaited), (START, 0, false));
+    assert_eq!(person.page(Timestamp::from_micros(i64::MIN), 5, 5).await.rows, []);
+}

@@ -1,0 +1,142 @@
+//! Somebody with an account, whose devices push.
+
+use std::time::Duration;
+
+use diesel::prelude::*;
+use diesel_async::RunQueryDsl;
+use pia_kernel::{Secret, Timestamp, UserId};
+use pia_sealing::{MasterKeys, Sealer};
+use pia_storage::schema::{accounts, ledgers};
+use pia_storage::{Database, DbError, DbInstant, DbUid, on_conn};
+use pia_storage_sealing::SqlSalts;
+use pia_storage_sync::{SqlSyncReader, SqlSyncStore};
+use pia_sync::{
+    Applied, Changes, Channel, Conflict, Item, Key, Page, PushSettings, Room, SyncReader, SyncStore,
+};
+use std::sync::Arc;
+use uuid::Uuid;
+
+/// When everybody's account was made.
+pub(crate) const START: Timestamp = Timestamp::UNIX_EPOCH;
+
+pub(crate) struct Person {
+    pub(crate) db: Database,
+    pub(crate) user: UserId,
+    pub(crate) store: SqlSyncStore,
+    pub(crate) reader: SqlSyncReader,
+    pub(crate) settings: PushSettings,
+}
+
+/// So many seconds after the account was made.
+pub(crate) fn at(second: u64) -> Timestamp {
+    START + Duration::from_secs(second)
+}
+
+pub(crate) fn sealer(db: &Database) -> Sealer {
+    let keys = MasterKeys { current: Secret::new([7; 32]), previous: None };
+    Sealer::new(keys, Arc::new(SqlSalts::new(db.clone())))
+}
+
+pub(crate) fn key(channel: Channel, id: u128) -> Key {
+    Key { channel, id: Uuid::from_u128(id) }
+}
+
+/// An item of this kind that was changed at this second.
+pub(crate) fn item(channel: Channel, id: u128, second: u64) -> Item {
+    let body = format!("{{\"id\":\"{}\",\"second\":{second}}}", Uuid::from_u128(id));
+    Item { key: key(channel, id), changed_at: at(second), encrypted: false, body }
+}
+
+pub(crate) fn todo(id: u128, second: u64) -> Item {
+    item(Channel::Todos, id, second)
+}
+
+/// A push of these items at this second.
+pub(crate) fn changes(second: u64, items: Vec<Item>) -> Changes {
+    Changes {
+        encrypted: false,
+        items,
+        deletes: Vec::new(),
+        seen: None,
+        deleted_at: at(second),
+        device: None,
+        refused: Vec::new(),
+        now: at(second),
+    }
+}
+
+impl Person {
+    pub(crate) async fn of(db: Database) -> Self {
+        let user = UserId::generate();
+        let email = format!("{user}@example.org");
+        let row = (
+            accounts::id.eq(DbUid(user.0)),
+            accounts::email.eq(&email),
+            accounts::email_folded.eq(&email),
+            accounts::provider.eq("local"),
+            accounts::customer_type.eq(0),
+            accounts::created_at.eq(DbInstant(START)),
+        );
+        let insert = diesel::insert_into(accounts::table).values(row);
+        run(async { on_conn!(db.writer(), |conn| Ok(insert.execute(conn).await?)) }).await;
+        Self {
+            store: SqlSyncStore::new(db.clone(), sealer(&db)),
+            reader: SqlSyncReader::new(db.clone(), sealer(&db)),
+            settings: PushSettings::default(),
+            db,
+            user,
+        }
+    }
+
+    pub(crate) async fn apply(&self, changes: Changes) -> Applied {
+        self.store.apply(self.user, changes, &self.settings).await.unwrap()
+    }
+
+    /// A push that is taken: the highest stamp after it, and what is told.
+    pub(crate) async fn push(&self, second: u64, items: Vec<Item>) -> (Timestamp, Vec<Conflict>) {
+        done(self.apply(changes(second, items)).await)
+    }
+
+    pub(crate) async fn delete(&self, second: u64, keys: Vec<Key>) -> Timestamp {
+        let changes = Changes { deletes: keys, ..changes(second, Vec::new()) };
+        done(self.apply(changes).await).0
+    }
+
+    pub(crate) async fn page(&self, since: Timestamp, rows: u32, bytes: u64) -> Page {
+        self.reader.page(self.user, since, Room { rows, bytes }).await.unwrap()
+    }
+
+    /// All that changed since, in its order.
+    pub(crate) async fn since(&self, since: Timestamp) -> Vec<(Key, Option<String>)> {
+        let page = self.page(since, 10_000, u64::MAX).await;
+        page.rows.into_iter().map(|it| (it.key, it.body)).collect()
+    }
+
+    pub(crate) async fn version(&self) -> i64 {
+        self.reader.head(self.user).await.unwrap().unwrap().version
+    }
+
+    pub(crate) async fn encrypt(&self) {
+        let ledger = diesel::update(ledgers::table.find(DbUid(self.user.0)))
+            .set(ledgers::encrypted_at.eq(DbInstant(START)));
+        let db = &self.db;
+        run(async { on_conn!(db.writer(), |conn| Ok(ledger.execute(conn).await?)) }).await;
+    }
+
+    pub(crate) async fn leave(&self) {
+        let account = diesel::delete(accounts::table.find(DbUid(self.user.0)));
+        let db = &self.db;
+        run(async { on_conn!(db.writer(), |conn| Ok(account.execute(conn).await?)) }).await;
+    }
+}
+
+pub(crate) fn done(applied: Applied) -> (Timestamp, Vec<Conflict>) {
+    match applied {
+        Applied::Done { at, conflicts } => (at, conflicts),
+        other => panic!("not taken: {other:?}"),
+    }
+}
+
+pub(crate) async fn run(done: impl Future<Output = Result<usize, DbError>>) {
+    assert_eq!(done.await.unwrap(), 1);
+}

@@ -1,0 +1,203 @@
+//! What is kept of a push.
+
+use std::collections::HashSet;
+
+use futures_util::future::join_all;
+use pia_storage::Database;
+use pia_sync::{Applied, Changes, Channel, Limits, PushSettings};
+
+use crate::person::{Person, START, at, changes, done, item, key, todo};
+
+pia_testkit::contract! {
+    what_is_pushed_is_read_as_it_was_sent,
+    the_rows_of_a_push_take_consecutive_stamps_from_now_on,
+    stamps_only_grow_whatever_the_clock_says,
+    of_concurrent_pushes_each_stamp_is_given_once_and_nothing_is_passed_over,
+    a_replay_changes_nothing_not_even_the_version,
+    an_encrypted_account_takes_only_encrypted_pushes,
+    beyond_a_limit_nothing_of_a_push_is_kept,
+    who_has_too_many_may_still_change_and_delete_them,
+    concurrent_pushes_do_not_pass_a_limit,
+    beyond_their_limit_the_oldest_sessions_leave_without_a_trace,
+    two_people_may_use_one_id,
+    whoever_is_gone_is_told_so,
+    many_items_are_kept_at_once,
+}
+
+async fn what_is_pushed_is_read_as_it_was_sent(db: Database) {
+    let person = Person::of(db).await;
+    let (one, other) = (todo(1, 5), item(Channel::Memories, 1, 6));
+
+    person.push(10, vec![one.clone(), other.clone()]).await;
+
+    let expected = [(one.key, Some(one.body)), (other.key, Some(other.body))];
+    assert_eq!(person.since(START).await, expected);
+}
+
+async fn the_rows_of_a_push_take_consecutive_stamps_from_now_on(db: Database) {
+    let person = Person::of(db).await;
+
+    let (last, _) = person.push(10, vec![todo(1, 5), todo(2, 4), todo(3, 3)]).await;
+
+    let page = person.page(START, 10, u64::MAX).await;
+    let micros: Vec<i64> = page.rows.iter().map(|it| it.stamp.micros()).collect();
+    assert_eq!(micros, [10_000_000, 10_000_001, 10_000_002]);
+    assert_eq!(page.up_to, Some(last));
+}
+
+async fn stamps_only_grow_whatever_the_clock_says(db: Database) {
+    let person = Person::of(db).await;
+
+    let (first, _) = person.push(100, vec![todo(1, 5)]).await;
+    let (second, _) = person.push(50, vec![todo(2, 5)]).await;
+    let third = person.delete(40, vec![todo(1, 5).key]).await;
+
+    assert!(first < second && second < third);
+    assert_eq!(person.since(first).await.len(), 2);
+}
+
+async fn of_concurrent_pushes_each_stamp_is_given_once_and_nothing_is_passed_over(db: Database) {
+    let person = Person::of(db).await;
+    let pushes = (0..40_u128).map(|push| {
+        let items = (0..5).map(|it| todo(push * 5 + it, 5)).collect();
+        person.push(10, items)
+    });
+    let reading = async {
+        // Somebody who pulls meanwhile, page after page, sees every row once.
+        let (mut since, mut seen) = (START, Vec::new());
+        while seen.len() < 200 {
+            let page = person.page(since, 7, u64::MAX).await;
+            seen.extend(page.rows.iter().map(|it| (it.key, it.stamp)));
+            since = page.up_to.unwrap_or(since);
+            tokio::task::yield_now().await;
+        }
+        seen
+    };
+
+    let (ends, seen) = futures_util::future::join(join_all(pushes), reading).await;
+
+    let keys: HashSet<_> = seen.iter().map(|it| it.0).collect();
+    let stamps: HashSet<_> = seen.iter().map(|it| it.1).collect();
+    assert_eq!((keys.len(), stamps.len(), seen.len()), (200, 200, 200));
+    assert_eq!(ends.iter().map(|it| it.0).max(), seen.last().map(|it| it.1));
+}
+
+async fn a_replay_changes_nothing_not_even_the_version(db: Database) {
+    let person = Person::of(db).await;
+    let push = Changes { deletes: vec![key(Channel::Todos, 2)], ..changes(10, vec![todo(1, 5)]) };
+    person.push(5, vec![todo(2, 1)]).await;
+    let first = done(person.apply(push.clone()).await);
+    let (version, rows) = (person.version().await, person.since(START).await);
+
+    let again = done(person.apply(Changes { now: at(20), ..push }).await);
+
+    assert_eq!(again, first);
+    assert_eq!((person.version().await, person.since(START).await), (version, rows));
+}
+
+async fn an_encrypted_account_takes_only_encrypted_pushes(db: Database) {
+    let person = Person::of(db).await;
+    person.push(5, vec![todo(1, 1)]).await;
+    person.encrypt().await;
+    let delete = Changes { deletes: vec![key(Channel::Todos, 1)], ..changes(9, vec![]) };
+
+    let plain = person.apply(changes(10, vec![todo(2, 5)])).await;
+    let deletion = person.apply(delete).await;
+    let encrypted = Changes { encrypted: true, ..changes(10, vec![todo(3, 5)]) };
+    let encrypted = person.apply(encrypted).await;
+
+    assert_eq!((plain, deletion), (Applied::EncryptedOnly, Applied::EncryptedOnly));
+    done(encrypted);
+    let ids: Vec<_> = person.since(START).await.iter().map(|it| it.0.id.as_u128()).collect();
+    assert_eq!(ids, [1, 3]);
+}
+
+fn at_most(limit: u32) -> PushSettings {
+    let limits = Limits::default().with(Channel::Todos, limit).with(Channel::Sessions, limit);
+    PushSettings { limits, ..PushSettings::default() }
+}
+
+async fn beyond_a_limit_nothing_of_a_push_is_kept(db: Database) {
+    let person = Person { settings: at_most(2), ..Person::of(db).await };
+    person.push(5, vec![todo(1, 1)]).await;
+
+    let refused = person
+        .apply(changes(10, vec![item(Channel::Memories, 9, 5), todo(2, 5), todo(3, 5)]))
+        .await;
+
+    let told = Applied::OverQuota { channel: Channel::Todos, limit: 2, current: 1 };
+    assert_eq!(refused, told);
+    assert_eq!(person.since(START).await.len(), 1);
+    person.push(20, vec![todo(2, 5)]).await;
+}
+
+async fn who_has_too_many_may_still_change_and_delete_them(db: Database) {
+    let person = Person::of(db).await;
+    person.push(5, (1..=5).map(|it| todo(it, 1)).collect()).await;
+    let person = Person { settings: at_most(2), ..person };
+
+    person.push(10, vec![todo(1, 9)]).await;
+    let swap = Changes { deletes: vec![todo(2, 1).key], ..changes(11, vec![todo(9, 1)]) };
+    done(person.apply(swap).await);
+    person.delete(12, vec![todo(3, 1).key]).await;
+
+    let refused = person.apply(changes(13, vec![todo(8, 1)])).await;
+    assert!(matches!(refused, Applied::OverQuota { current: 4, .. }), "{refused:?}");
+}
+
+async fn concurrent_pushes_do_not_pass_a_limit(db: Database) {
+    let person = Person { settings: at_most(10), ..Person::of(db).await };
+
+    let pushed = join_all((0..30).map(|it| person.apply(changes(10, vec![todo(it, 5)])))).await;
+
+    let taken = pushed.iter().filter(|it| matches!(it, Applied::Done { .. })).count();
+    assert_eq!((taken, person.since(START).await.len()), (10, 10));
+}
+
+async fn beyond_their_limit_the_oldest_sessions_leave_without_a_trace(db: Database) {
+    let person = Person { settings: at_most(3), ..Person::of(db).await };
+    let session = |id: u128| item(Channel::Sessions, id, u64::try_from(id).unwrap());
+    person.push(10, vec![session(4), session(2), session(3)]).await;
+
+    person.push(20, vec![session(5), session(1)]).await;
+
+    let left = person.since(START).await;
+    let ids: HashSet<_> = left.iter().map(|it| it.0.id.as_u128()).collect();
+    assert_eq!(ids, HashSet::from([3, 4, 5]));
+    assert!(left.iter().all(|it| it.1.is_some()));
+}
+
+async fn two_people_may_use_one_id(db: Database) {
+    let (ada, eve) = (Person::of(db.clone()).await, Person::of(db).await);
+    ada.push(10, vec![todo(1, 5)]).await;
+
+    eve.push(11, vec![todo(1, 6)]).await;
+    eve.delete(12, vec![todo(1, 6).key]).await;
+
+    assert_eq!(ada.since(START).await, [(todo(1, 5).key, Some(todo(1, 5).body))]);
+    assert_eq!(eve.since(START).await, [(todo(1, 5).key, None)]);
+}
+
+async fn whoever_is_gone_is_told_so(db: Database) {
+    let person = Person::of(db).await;
+    person.push(10, vec![todo(1, 5)]).await;
+    // Their key was asked for before they went.
+    let waiting = person.apply(changes(11, vec![todo(2, 5)]));
+
+    person.leave().await;
+
+    drop(waiting);
+    assert_eq!(pia_sync::SyncReader::head(&person.reader, person.user).await.unwrap(), None);
+}
+
+async fn many_items_are_kept_at_once(db: Database) {
+    let settings = PushSettings {
+        limits: Limits::default().with(Channel::Todos, 10_000),
+        ..PushSettings::default()
+    };
+    let person = Person { settings, ..Person::of(db).await };
+
+    person.push(10, (0..7_000).map(|it| todo(it, 5)).collect()).await;
+
+    assert_eq!(person.since(START).await.len(), 7_000);
+}

@@ -1,0 +1,90 @@
+//! Looking at what somebody has, and taking all of it away.
+
+use pia_kernel::{Effects, Page, Timestamp};
+use pia_storage::Database;
+use pia_storage_sync::SqlSyncHoldings;
+use pia_sync::{Applied, Changes, Channel, SyncHoldings, SyncReader};
+
+use crate::person::{Person, START, at, changes, item, todo};
+
+pia_testkit::contract! {
+    a_reset_leaves_nothing_but_the_highest_stamp,
+    a_reset_makes_a_plain_account_of_an_encrypted_one,
+    what_there_is_is_counted_and_listed,
+    what_was_done_is_listed_and_forgotten_in_time,
+}
+
+async fn reset(person: &Person, second: u64) -> bool {
+    let holdings = SqlSyncHoldings::new(person.db.clone());
+    holdings.reset(person.user, at(second), Effects::default()).await.unwrap()
+}
+
+async fn a_reset_leaves_nothing_but_the_highest_stamp(db: Database) {
+    let person = Person::of(db).await;
+    person.push(50, vec![todo(1, 5), todo(2, 5)]).await;
+    let before = person.reader.head(person.user).await.unwrap().unwrap();
+
+    assert!(reset(&person, 20).await);
+
+    let after = person.reader.head(person.user).await.unwrap().unwrap();
+    assert_eq!(person.since(START).await, []);
+    assert!(after.last_stamp > before.last_stamp && after.version > before.version);
+    assert_ne!(after.epoch, before.epoch);
+    let (stamp, conflicts) = person.push(30, vec![todo(1, 5)]).await;
+    assert!(stamp > after.last_stamp && conflicts.is_empty());
+    person.leave().await;
+    assert!(!reset(&person, 60).await);
+}
+
+async fn a_reset_makes_a_plain_account_of_an_encrypted_one(db: Database) {
+    let person = Person::of(db).await;
+    person.push(10, vec![todo(1, 5)]).await;
+    person.encrypt().await;
+    let refused = person.apply(changes(20, vec![todo(2, 5)])).await;
+
+    reset(&person, 30).await;
+
+    assert_eq!(refused, Applied::EncryptedOnly);
+    person.push(40, vec![todo(2, 5)]).await;
+}
+
+async fn what_there_is_is_counted_and_listed(db: Database) {
+    let (person, other) = (Person::of(db.clone()).await, Person::of(db.clone()).await);
+    let holdings = SqlSyncHoldings::new(db);
+    person.push(10, vec![todo(1, 5), todo(2, 5), item(Channel::Memories, 1, 6)]).await;
+    person.delete(20, vec![todo(2, 5).key]).await;
+    other.push(10, vec![todo(3, 5)]).await;
+
+    let mut counts = holdings.counts(person.user).await.unwrap();
+    let first = holdings.all(person.user, None, 2).await.unwrap();
+    let rest = holdings.all(person.user, Some(first[1].key), 2).await.unwrap();
+
+    counts.sort_unstable();
+    assert_eq!(counts, [(Channel::Memories, 1, 0), (Channel::Todos, 1, 1)]);
+    assert_eq!((first.len(), rest.len()), (2, 1));
+    let gone = first.iter().chain(&rest).find(|it| it.deleted_at.is_some()).unwrap();
+    assert_eq!((gone.key, gone.size, gone.deleted_at), (todo(2, 5).key, 0, Some(at(20))));
+}
+
+async fn what_was_done_is_listed_and_forgotten_in_time(db: Database) {
+    let person = Person::of(db.clone()).await;
+    let holdings = SqlSyncHoldings::new(db);
+    let device = Some("a laptop".to_owned());
+    let push = Changes { device, ..changes(10, vec![todo(1, 5), todo(2, 5)]) };
+    person.apply(push.clone()).await;
+    // Nothing new is nothing to remember.
+    person.apply(push).await;
+    person.delete(20, vec![todo(1, 5).key]).await;
+    reset(&person, 30).await;
+
+    let page = |limit| holdings.events(person.user, Page { after: None, limit });
+    let told: Vec<_> = page(10).await.unwrap();
+    let kinds: Vec<_> = told.iter().map(|it| (it.kind.as_str(), it.stored, it.deleted)).collect();
+
+    assert_eq!(kinds, [("reset", 0, 0), ("push", 0, 1), ("push", 2, 0)]);
+    assert_eq!(told[2].device.as_deref(), Some("a laptop"));
+    assert_eq!(page(1).await.unwrap(), told[..1]);
+    assert_eq!(holdings.sweep(at(25)).await.unwrap(), 2);
+    assert_eq!(page(10).await.unwrap().len(), 1);
+    assert_eq!(holdings.sweep(Timestamp::from_micros(i64::MAX)).await.unwrap(), 1);
+}
