@@ -1,5 +1,6 @@
 //! Reading bodies: bounded, decompressed, and JSON with the place of a fault.
 
+use std::fmt;
 use std::ops::Deref;
 use std::time::Duration;
 
@@ -38,6 +39,12 @@ pub struct Body<T>(pub T);
 ///
 /// It takes its room as long as any part of it is held, wherever that goes.
 pub struct RawBody(Bytes);
+
+impl fmt::Debug for RawBody {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "RawBody({} bytes)", self.0.len())
+    }
+}
 
 impl Deref for RawBody {
     type Target = Bytes;
@@ -91,23 +98,31 @@ impl FromRequest for RawBody {
     type Future = LocalBoxFuture<'static, Result<Self, ApiError>>;
 
     fn from_request(request: &HttpRequest, payload: &mut Payload) -> Self::Future {
-        let limit = request.extensions().get::<BodyLimit>().map_or(0, |it| it.0);
-        let sender = match request.extensions().get::<Caller>() {
-            Some(_) => Sender::SignedIn,
-            None => Sender::Stranger,
-        };
-        let room = request.app_data::<Data<BodyMemory>>().map(|it| it.hold(sender));
-        let announced = announced(request).min(limit);
-        let longest = if limit > SMALL { LONGEST } else { LONGEST_OF_SMALL };
-        let coding = known_coding(request);
-        let body = plain(payload.take(), request);
-        async move {
-            coding?;
-            let read = read(body, Size { announced, limit }, room);
-            tokio::time::timeout(longest, read).await.map_err(|_elapsed| too_slow())?
-        }
-        .boxed_local()
+        read_body(request, plain(payload.take(), request))
     }
+}
+
+/// Reads a request's body out of these pieces, no longer than the route table
+/// allows.
+pub(crate) fn read_body(
+    request: &HttpRequest,
+    pieces: Pieces,
+) -> LocalBoxFuture<'static, Result<RawBody, ApiError>> {
+    let limit = request.extensions().get::<BodyLimit>().map_or(0, |it| it.0);
+    let sender = match request.extensions().get::<Caller>() {
+        Some(_) => Sender::SignedIn,
+        None => Sender::Stranger,
+    };
+    let room = request.app_data::<Data<BodyMemory>>().map(|it| it.hold(sender));
+    let announced = announced(request).min(limit);
+    let longest = if limit > SMALL { LONGEST } else { LONGEST_OF_SMALL };
+    let coding = known_coding(request);
+    async move {
+        coding?;
+        let read = read(pieces, Size { announced, limit }, room);
+        tokio::time::timeout(longest, read).await.map_err(|_elapsed| too_slow())?
+    }
+    .boxed_local()
 }
 
 /// How long a body is, by what its sender says, and may be.
@@ -116,10 +131,10 @@ struct Size {
     limit: usize,
 }
 
-type Pieces = LocalBoxStream<'static, Result<Bytes, PayloadError>>;
+pub(crate) type Pieces = LocalBoxStream<'static, Result<Bytes, PayloadError>>;
 
 /// The body, decompressed if it is compressed.
-fn plain(payload: Payload, request: &HttpRequest) -> Pieces {
+pub(crate) fn plain(payload: Payload, request: &HttpRequest) -> Pieces {
     if !request.headers().contains_key(CONTENT_ENCODING) {
         return payload.boxed_local();
     }
@@ -127,7 +142,9 @@ fn plain(payload: Payload, request: &HttpRequest) -> Pieces {
     Decompress::from_headers(small, request.headers()).boxed_local()
 }
 
-fn small(piece: Result<Bytes, PayloadError>) -> impl Iterator<Item = Result<Bytes, PayloadError>> {
+pub(crate) fn small(
+    piece: Result<Bytes, PayloadError>,
+) -> impl Iterator<Item = Result<Bytes, PayloadError>> {
     let mut rest = Some(piece);
     std::iter::from_fn(move || match rest.take()? {
         Ok(mut piece) if piece.len() > INFLATED_AT_ONCE => {
@@ -187,7 +204,7 @@ impl AsRef<[u8]> for Counted {
     }
 }
 
-fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ApiError> {
+pub(crate) fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ApiError> {
     // serde would take an array for an object's values in their order.
     if bytes.trim_ascii_start().first() != Some(&b'{') {
         return Err(match serde_json::from_slice::<IgnoredAny>(bytes) {
