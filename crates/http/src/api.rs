@@ -10,7 +10,7 @@ use pia_identity::{
 use pia_kernel::{Live, Secret, SessionId};
 use pia_web::{ApiError, Runner};
 
-use crate::{Browsers, Readiness};
+use crate::{Browsers, Readiness, SyncApi};
 
 /// The use cases that handlers call.
 #[derive(Clone)]
@@ -47,6 +47,8 @@ pub struct Api {
     pub passkeys: Passkeys,
     /// Signing in with one.
     pub passkey_sign_in: PasskeySignIn,
+    /// Keeping devices in step.
+    pub sync: SyncApi,
     /// What `/ready` asks.
     pub readiness: Arc<dyn Readiness>,
     /// Whether `/openapi/v1.json` is published.

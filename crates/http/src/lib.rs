@@ -10,9 +10,11 @@ mod metrics;
 mod openapi;
 mod ready;
 mod routes;
+mod sync;
 
 pub use ai::AiApi;
 pub use api::Api;
 pub use auth::Browsers;
 pub use ready::{Readiness, Ready};
 pub use routes::routes;
+pub use sync::SyncApi;

@@ -8,6 +8,7 @@ mod mfa;
 mod passkeys;
 mod passwords;
 mod providers;
+mod sync;
 mod utility;
 
 use pia_web::Route;
@@ -26,6 +27,7 @@ pub fn routes() -> Vec<Route> {
         passkeys::routes(),
         providers::routes(),
         account::routes(),
+        sync::routes(),
         ai::routes(),
     ];
     areas.into_iter().flatten().collect()

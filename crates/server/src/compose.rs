@@ -10,6 +10,7 @@ mod passkeys;
 mod people;
 mod providers;
 mod surfaces;
+mod sync;
 mod use_cases;
 
 use std::sync::Arc;

@@ -21,6 +21,7 @@ mod rate_limits;
 mod server;
 mod setup;
 mod smtp;
+mod sync;
 
 mod live;
 mod watch;
@@ -72,10 +73,11 @@ pub use setup::SetupConfig;
 pub use smtp::Smtp;
 pub use snapshot::Effect;
 pub use sources::Sources;
+pub(crate) use sync::Sync;
 pub use watch::{Watch, watch};
 
 /// The sections there are.
-const SECTIONS: [&str; 16] = [
+const SECTIONS: [&str; 17] = [
     "Ai",
     "Audit",
     "Database",
@@ -92,6 +94,7 @@ const SECTIONS: [&str; 16] = [
     "Server",
     "Setup",
     "Smtp",
+    "Sync",
 ];
 
 /// What a serving process needs. Its `Debug` shows no secret.
@@ -133,6 +136,8 @@ pub struct Config {
     pub smtp: Smtp,
     /// The audit log.
     pub audit: Audit,
+    /// What devices keep in step.
+    pub sync: Sync,
     /// What the operator should know, each worth a warning in the log.
     pub notices: Vec<Notice>,
     snapshot: Arc<Snapshot>,
@@ -183,6 +188,7 @@ impl Config {
         let ai = Ai::read(&mut all.section("Ai"));
         let smtp = Smtp::read(&mut all.section("Smtp"));
         let audit = Audit::read(&mut all.section("Audit"));
+        let sync = Sync::read(&mut all.section("Sync"));
         let config = Self {
             environment: all.environment().clone(),
             dir: all.dir().to_owned(),
@@ -202,6 +208,7 @@ impl Config {
             ai,
             smtp,
             audit,
+            sync,
             notices: Vec::new(),
             snapshot: Arc::default(),
         };

@@ -102,7 +102,9 @@ impl Planner<'_> {
                     plan.writes.push(Write::Restamp(item.key));
                 }
                 Verdict::Put => {
-                    if kept.is_some_and(|it| self.is_unseen(it)) {
+                    // The encrypted copy of what was there overwrites nothing.
+                    let overwrites = |it: &Kept| item.changed_at > it.changed_at;
+                    if kept.is_some_and(|it| self.is_unseen(it) && overwrites(it)) {
                         plan.conflicts.push(Conflict::resolved(item.key, Resolution::ClientWins));
                     }
                     now.insert(item.key, after(&item, &digest));

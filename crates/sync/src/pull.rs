@@ -82,10 +82,10 @@ impl Standing {
     /// would be answered, and never again what it was before a reset.
     pub fn tag(&self) -> String {
         let Head { epoch, version, last_stamp, .. } = &self.head;
-        let epoch: String = epoch.iter().take(8).map(|it| format!("{it:02x}")).collect();
+        let epoch = epoch.first_chunk().copied().map(u64::from_be_bytes).unwrap_or_default();
         let (catalogue, since) = (self.catalogue_version(), self.since.micros());
         let last = last_stamp.micros();
-        format!("v{version}-c{catalogue}-s{since}-e{epoch}-l{last}")
+        format!("v{version}-c{catalogue}-s{since}-e{epoch:016x}-l{last}")
     }
 
     /// The version of the operator's part: another for another group and other

@@ -10,3 +10,4 @@ mod lifecycle;
 mod passkeys;
 mod passwords;
 mod providers;
+mod sync;

@@ -39,6 +39,11 @@ fn subject(kind: &Kind) -> &'static str {
         Kind::PasskeyCloned(_) => "A sign-in with a copied passkey was refused",
         Kind::AppPasswordAdded(_) => "An app password was made",
         Kind::AppPasswordRemoved(_) => "An app password was removed",
+        Kind::DeviceRegistered(_) => "A device asks for your encrypted data",
+        Kind::DeviceApproved(_) => "A device has the key to your encrypted data",
+        Kind::DeviceRevoked(_) => "A device was turned away",
+        Kind::RecoveryKeyChanged => "The recovery of your encrypted data was changed",
+        Kind::SyncReset => "Your synchronised data was deleted",
         Kind::AccountDeactivated => "Your account was deactivated",
         Kind::AccountDeleted => "Your account was deleted",
     }
@@ -84,14 +89,24 @@ fn opening(kind: &Kind) -> String {
         | Kind::PasskeyRemoved(_)
         | Kind::PasskeyCloned(_)
         | Kind::AppPasswordAdded(_)
-        | Kind::AppPasswordRemoved(_) => "",
+        | Kind::AppPasswordRemoved(_)
+        | Kind::DeviceRegistered(_)
+        | Kind::DeviceApproved(_)
+        | Kind::DeviceRevoked(_) => "",
+        Kind::RecoveryKeyChanged => {
+            "The recovery of your end-to-end encrypted data was set up or changed."
+        }
+        Kind::SyncReset => {
+            "All that your devices kept in step through the server was deleted there, with all \
+             chats and the keys of end-to-end encryption. What is on your devices is still there."
+        }
         Kind::AccountDeactivated => "Your account was deactivated. All devices were signed out.",
         Kind::AccountDeleted => "Your account was deleted, with all that was kept for it.",
     };
     text.to_owned()
 }
 
-/// What happened to a passkey or to an app password.
+/// What happened to a passkey, an app password or a device.
 fn of_something_named(kind: &Kind) -> Option<String> {
     Some(match kind {
         Kind::PasskeyAdded(name) => {
@@ -111,6 +126,25 @@ fn of_something_named(kind: &Kind) -> Option<String> {
         }
         Kind::AppPasswordRemoved(name) => {
             format!("The app password “{name}” was removed from your account.")
+        }
+        Kind::DeviceRegistered(name) => {
+            format!(
+                "The device “{name}” asks for the key to your end-to-end encrypted data. It gets \
+                 it only if you allow that on another of your devices, or enter your recovery \
+                 code on it."
+            )
+        }
+        Kind::DeviceApproved(name) => {
+            format!(
+                "The key to your end-to-end encrypted data was stored for the device “{name}”, \
+                 which can read that data from now on."
+            )
+        }
+        Kind::DeviceRevoked(name) => {
+            format!(
+                "The device “{name}” was turned away: the server gives it the key to your \
+                 end-to-end encrypted data no longer. What it has read it may still have."
+            )
         }
         _ => return None,
     })
@@ -159,6 +193,18 @@ fn advice(kind: &Kind, public_url: &str) -> Vec<String> {
                 "If it was you, sign in with the account that you have. If you forgot its \
                  password, ask for a new one: {public_url}/auth/forgot-password.html"
             )];
+        }
+        Kind::DeviceRegistered(_) => {
+            return vec![
+                "If it was you, compare the fingerprints that the two devices show before you \
+                 allow it."
+                    .to_owned(),
+                format!(
+                    "If it was not you, reject it and choose a new password at once, which signs \
+                     out all devices: {public_url}/auth/forgot-password.html – and tell whoever \
+                     runs the server."
+                ),
+            ];
         }
         Kind::AccountDeactivated => {
             "If you think that this is a mistake, ask whoever runs the server."

@@ -39,6 +39,11 @@ fn subject(kind: &Kind) -> &'static str {
         Kind::PasskeyCloned(_) => "Eine Anmeldung mit kopiertem Passkey wurde abgelehnt",
         Kind::AppPasswordAdded(_) => "Ein App-Passwort wurde erzeugt",
         Kind::AppPasswordRemoved(_) => "Ein App-Passwort wurde entfernt",
+        Kind::DeviceRegistered(_) => "Ein Gerät möchte an Ihre verschlüsselten Daten",
+        Kind::DeviceApproved(_) => "Ein Gerät hat den Schlüssel zu Ihren Daten",
+        Kind::DeviceRevoked(_) => "Ein Gerät wurde abgewiesen",
+        Kind::RecoveryKeyChanged => "Die Wiederherstellung Ihrer Daten wurde geändert",
+        Kind::SyncReset => "Ihre synchronisierten Daten wurden gelöscht",
         Kind::AccountDeactivated => "Ihr Konto wurde deaktiviert",
         Kind::AccountDeleted => "Ihr Konto wurde gelöscht",
     }
@@ -88,14 +93,26 @@ fn opening(kind: &Kind) -> String {
         | Kind::PasskeyRemoved(_)
         | Kind::PasskeyCloned(_)
         | Kind::AppPasswordAdded(_)
-        | Kind::AppPasswordRemoved(_) => "",
+        | Kind::AppPasswordRemoved(_)
+        | Kind::DeviceRegistered(_)
+        | Kind::DeviceApproved(_)
+        | Kind::DeviceRevoked(_) => "",
+        Kind::RecoveryKeyChanged => {
+            "die Wiederherstellung Ihrer Ende-zu-Ende-verschlüsselten Daten wurde eingerichtet \
+             oder geändert."
+        }
+        Kind::SyncReset => {
+            "alles, was Ihre Geräte über den Server abgleichen, wurde dort gelöscht, mit allen \
+             Chats und den Schlüsseln der Ende-zu-Ende-Verschlüsselung. Auf Ihren Geräten ist es \
+             noch da."
+        }
         Kind::AccountDeactivated => "Ihr Konto wurde deaktiviert. Alle Geräte wurden abgemeldet.",
         Kind::AccountDeleted => "Ihr Konto wurde gelöscht, mit allem, was dafür gespeichert war.",
     };
     text.to_owned()
 }
 
-/// What happened to a passkey or to an app password.
+/// What happened to a passkey, an app password or a device.
 fn of_something_named(kind: &Kind) -> Option<String> {
     Some(match kind {
         Kind::PasskeyAdded(name) => {
@@ -115,6 +132,26 @@ fn of_something_named(kind: &Kind) -> Option<String> {
         }
         Kind::AppPasswordRemoved(name) => {
             format!("das App-Passwort „{name}“ wurde von Ihrem Konto entfernt.")
+        }
+        Kind::DeviceRegistered(name) => {
+            format!(
+                "das Gerät „{name}“ möchte den Schlüssel zu Ihren Ende-zu-Ende-verschlüsselten \
+                 Daten. Es bekommt ihn nur, wenn Sie das auf einem Ihrer anderen Geräte erlauben \
+                 oder auf ihm Ihren Wiederherstellungscode eingeben."
+            )
+        }
+        Kind::DeviceApproved(name) => {
+            format!(
+                "der Schlüssel zu Ihren Ende-zu-Ende-verschlüsselten Daten wurde für das Gerät \
+                 „{name}“ gespeichert. Es kann diese Daten von nun an lesen."
+            )
+        }
+        Kind::DeviceRevoked(name) => {
+            format!(
+                "das Gerät „{name}“ wurde abgewiesen: Der Server gibt ihm den Schlüssel zu Ihren \
+                 Ende-zu-Ende-verschlüsselten Daten nicht mehr. Was es schon gelesen hat, kann es \
+                 behalten haben."
+            )
         }
         _ => return None,
     })
@@ -166,6 +203,19 @@ fn advice(kind: &Kind, public_url: &str) -> Vec<String> {
                  das Passwort vergessen haben, wählen Sie ein neues: \
                  {public_url}/auth/forgot-password.html"
             )];
+        }
+        Kind::DeviceRegistered(_) => {
+            return vec![
+                "Wenn Sie es waren, vergleichen Sie die Fingerabdrücke, die beide Geräte zeigen, \
+                 bevor Sie es erlauben."
+                    .to_owned(),
+                format!(
+                    "Wenn Sie es nicht waren, weisen Sie es ab, und wählen Sie sofort ein neues \
+                     Passwort; damit werden alle Geräte abgemeldet: \
+                     {public_url}/auth/forgot-password.html – und sagen Sie es den Betreibern des \
+                     Servers."
+                ),
+            ];
         }
         Kind::AccountDeactivated => {
             "Wenn Sie das für ein Versehen halten, fragen Sie die Betreiber des Servers."

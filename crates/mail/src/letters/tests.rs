@@ -4,7 +4,7 @@ use pia_kernel::Timestamp;
 
 use super::*;
 
-const NAMES: [&str; 17] = [
+const NAMES: [&str; 22] = [
     "verify-address",
     "password-reset",
     "invitation",
@@ -20,6 +20,11 @@ const NAMES: [&str; 17] = [
     "passkey-cloned",
     "app-password-added",
     "app-password-removed",
+    "device-registered",
+    "device-approved",
+    "device-revoked",
+    "recovery-key-changed",
+    "sync-reset",
     "account-deactivated",
     "account-deleted",
 ];
@@ -121,6 +126,15 @@ fn a_letter_says_how_long_its_link_works() {
     for other in ["", "0", "-1", "soon"] {
         assert!(!rendered(&with("password-reset", "hours", other)).text.contains("works once"));
     }
+}
+
+#[test]
+fn a_device_that_asks_is_not_simply_to_be_allowed() {
+    let text = rendered(&with("device-registered", "name", "DESKTOP-7")).text;
+
+    assert!(text.contains("The device “DESKTOP-7” asks for the key"), "{text}");
+    assert!(text.contains("compare the fingerprints") && text.contains("reject it"), "{text}");
+    assert!(!text.contains("nothing to do"), "{text}");
 }
 
 #[test]

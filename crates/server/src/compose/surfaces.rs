@@ -20,8 +20,15 @@ pub(super) fn api(
     ground: &Ground,
     (runner, clock): (&Runner, &Arc<dyn Clock>),
 ) -> Api {
-    let UseCases { identity, passkeys, passkey_sign_in, provider_sign_in, lifecycle, people: _ } =
-        use_cases;
+    let UseCases {
+        identity,
+        passkeys,
+        passkey_sign_in,
+        provider_sign_in,
+        lifecycle,
+        syncing,
+        people: _,
+    } = use_cases;
     let readiness = Looks::new(ground.db.clone(), ground.licence.state(), Arc::clone(clock));
     Api {
         registration: identity.registration,
@@ -40,6 +47,7 @@ pub(super) fn api(
         passkey_sign_in,
         export: lifecycle.export,
         deletion: lifecycle.deletion,
+        sync: syncing.api,
         readiness: Arc::new(readiness),
         openapi: config.follow(|it| it.open_api.enabled),
         runner: runner.clone(),

@@ -3,13 +3,15 @@
 use std::sync::Arc;
 
 use pia_identity::{GuessRules, PasskeySignIn, Passkeys, ProviderSignIn};
-use pia_kernel::{Clock, Timestamp, Unavailable};
+use pia_kernel::{Clock, Timestamp, Unavailable, UserId};
+use pia_sync::{PendingDevice, PendingDevices};
 
 use super::ComposeError;
 use super::ground::Ground;
 use super::identity::Identity;
 use super::lifecycle::Lifecycle;
 use super::people::People;
+use super::sync::Syncing;
 use super::{passkeys, providers};
 use crate::config::LiveConfig;
 use crate::housekeeping::Chore;
@@ -33,6 +35,7 @@ pub(super) struct UseCases {
     pub(super) passkey_sign_in: PasskeySignIn,
     pub(super) provider_sign_in: ProviderSignIn,
     pub(super) lifecycle: Lifecycle,
+    pub(super) syncing: Syncing,
 }
 
 impl UseCases {
@@ -50,6 +53,7 @@ impl UseCases {
             people: People::compose(config, db, (&identity, setup), clock),
             provider_sign_in: providers::compose(config, db, (&identity, licence, tls), clock)?,
             lifecycle: Lifecycle::compose(config, db, &identity, clock),
+            syncing: Syncing::compose(config, (db, sealer), Arc::new(NoDevices), clock),
             identity,
             passkeys,
             passkey_sign_in,
@@ -76,6 +80,7 @@ impl UseCases {
                 it.sweep(now - GuessRules::default().memory).await
             }),
             self.old_audit_entries(clock),
+            self.old_sync_events(clock),
             self.deleted_traces(),
         ]
     }
@@ -83,6 +88,15 @@ impl UseCases {
     fn old_audit_entries(&self, clock: &Arc<dyn Clock>) -> Chore {
         let kept = self.lifecycle.audit_kept.clone();
         swept_at("old audit entries", &self.lifecycle.audit, clock, move |it, now| {
+            let before = now - *kept.get();
+            async move { it.sweep(before).await }
+        })
+    }
+
+    fn old_sync_events(&self, clock: &Arc<dyn Clock>) -> Chore {
+        let kept = self.syncing.events_kept.clone();
+        let support = Arc::new(self.syncing.api.support.clone());
+        swept_at("old sync events", &support, clock, move |it, now| {
             let before = now - *kept.get();
             async move { it.sweep(before).await }
         })
@@ -100,6 +114,16 @@ impl UseCases {
                 Ok(0)
             }
         })
+    }
+}
+
+/// No device waits to be let in.
+struct NoDevices;
+
+#[async_trait::async_trait]
+impl PendingDevices for NoDevices {
+    async fn of(&self, _: UserId) -> Result<Vec<PendingDevice>, Unavailable> {
+        Ok(Vec::new())
     }
 }
 

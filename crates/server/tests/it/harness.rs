@@ -64,6 +64,7 @@ const BASE: &[(&str, &str)] = &[
     ("RateLimits__Auth", "1000000"),
     ("RateLimits__LocalAuth", "1000000"),
     ("RateLimits__Ai", "1000000"),
+    ("RateLimits__Sync", "1000000"),
 ];
 
 impl Setting {
@@ -242,6 +243,15 @@ impl TestApp {
     pub(crate) async fn signed_in(&self) -> Client {
         let email = format!("{}@example.org", uuid::Uuid::now_v7().simple());
         self.sign_up(&email).await
+    }
+
+    /// Two devices of somebody with a new account.
+    pub(crate) async fn two_devices(&self) -> (Client, Client) {
+        let email = format!("{}@example.org", uuid::Uuid::now_v7().simple());
+        let first = self.sign_up(&email).await;
+        let person = json!({ "email": email, "password": PASSWORD });
+        let envelope = self.stranger().post("/auth/login/local", &person).await;
+        (first, self.stranger().with_tokens(&envelope.body))
     }
 
     /// Somebody with this address who has just made an account and signed in.

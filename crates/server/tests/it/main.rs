@@ -38,4 +38,5 @@ mod quotes;
 mod routes;
 mod settings;
 mod setup;
+mod sync;
 mod tls;

@@ -56,6 +56,13 @@ const MEANT: &str = "
     POST /api/ai/optimize          signed-in licensed   ai       AiProxy
     POST /api/ai/chat              signed-in licensed   ai       AiProxy
     POST /api/ai/chat/completions  signed-in licensed   ai       AiProxy
+    GET  /api/sync/pull            signed-in ended      sync     Sync
+    POST /api/sync/push            signed-in licensed   sync     Sync
+    GET  /api/sync/status          signed-in ended      sync     Sync
+    GET  /api/sync/events          signed-in ended      sync     Sync
+    GET  /api/sync/quota           signed-in ended      sync     Sync
+    GET  /api/sync/debug-state     signed-in ended      sync     Sync
+    DELETE /api/sync/reset         signed-in licensed   sync     Sync
     GET  /admin/setup              anyone    unlicensed global
     GET  /admin/setup/style.css    anyone    unlicensed global
     POST /admin/setup              anyone    unlicensed auth
@@ -133,7 +140,7 @@ async fn a_stranger_is_turned_away_before_a_byte_of_their_body_is_read() {
         assert_eq!(answer.refusal(), (401, "unauthorized"), "{}", told(route));
         assert_eq!(answer.header("www-authenticate"), Some("Bearer"), "{}", told(route));
     }
-    assert_eq!(closed.len(), 27);
+    assert_eq!(closed.len(), 34);
 }
 
 #[tokio::test(flavor = "multi_thread")]

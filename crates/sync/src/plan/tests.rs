@@ -81,6 +81,8 @@ fn who_overwrites_what_they_had_not_seen_is_told() {
     let nothing_said = Case { seen: None, ..Case::of(Some(kept())) };
 
     assert_eq!(unseen.push(11, false, OTHER), ("put", vec![ClientWins]));
+    let encrypts = Case { seen: Some(at(99)), ..Case::of(Some(kept())) };
+    assert_eq!(encrypts.push(10, true, OTHER), ("put", vec![]));
     assert_eq!(nothing_said.push(11, false, OTHER), ("put", vec![]));
 }
 

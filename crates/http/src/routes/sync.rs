@@ -1,0 +1,136 @@
+//! Keeping devices in step.
+
+use actix_web::http::Method;
+use pia_policy::Feature;
+use pia_web::{Access, Answer, Budget, Charge, Docs, Licensing, Route, wire};
+
+use super::{KIB, MIB};
+use crate::sync;
+
+pub(super) fn routes() -> Vec<Route> {
+    vec![pull(), push(), status(), events(), quota(), debug_state(), reset()]
+}
+
+fn pull() -> Route {
+    reading(Route {
+        path: "/api/sync/pull",
+        handler: |route| route.to(sync::pull),
+        docs: Docs {
+            tag: "sync",
+            summary: "Answers what changed since the caller last looked: `since` (required), \
+                      `limit`, `catalogVersion`; 304 if `If-None-Match` is the tag of the answer.",
+            request: None,
+            answer: Answer::Json(wire::<sync::SyncPullResponse>),
+            refusals: &[],
+        },
+        ..push()
+    })
+}
+
+fn push() -> Route {
+    Route {
+        method: Method::POST,
+        path: "/api/sync/push",
+        access: Access::Bearer,
+        licensing: Licensing::InForce,
+        feature: Some(Feature::Sync),
+        charge: Charge::AtGate(Budget::Sync),
+        body_limit: 32 * MIB,
+        handler: |route| route.to(sync::push),
+        docs: Docs {
+            tag: "sync",
+            summary: "Takes what a device changed, all in one transaction.",
+            request: Some(wire::<sync::SyncPushRequest>),
+            answer: Answer::Json(wire::<sync::SyncPushResponse>),
+            refusals: &[
+                (403, "The account takes only what is end-to-end encrypted: `e2ee_required`."),
+                (409, "There would be too many of one kind: `quota_exceeded`."),
+            ],
+        },
+    }
+}
+
+fn status() -> Route {
+    reading(Route {
+        path: "/api/sync/status",
+        handler: |route| route.to(sync::status),
+        docs: Docs {
+            summary: "Tells how the caller's data stands.",
+            request: None,
+            answer: Answer::Json(wire::<sync::SyncStatusResponse>),
+            refusals: &[],
+            ..push().docs
+        },
+        ..push()
+    })
+}
+
+fn events() -> Route {
+    reading(Route {
+        path: "/api/sync/events",
+        handler: |route| route.to(sync::events),
+        docs: Docs {
+            summary: "Lists what was done to the caller's data, the latest first.",
+            request: None,
+            answer: Answer::Page(wire::<sync::SyncEventsResponse>),
+            refusals: &[],
+            ..push().docs
+        },
+        ..push()
+    })
+}
+
+fn quota() -> Route {
+    reading(Route {
+        path: "/api/sync/quota",
+        handler: |route| route.to(sync::quota),
+        docs: Docs {
+            summary: "Tells how much the caller has of each kind, and may have.",
+            request: None,
+            answer: Answer::Json(wire::<sync::SyncQuotaResponse>),
+            refusals: &[],
+            ..push().docs
+        },
+        ..push()
+    })
+}
+
+fn debug_state() -> Route {
+    reading(Route {
+        path: "/api/sync/debug-state",
+        handler: |route| route.to(sync::debug_state),
+        docs: Docs {
+            summary: "Lists everything that is kept for the caller, without what it says.",
+            request: None,
+            answer: Answer::Json(wire::<sync::SyncDebugStateResponse>),
+            refusals: &[],
+            ..push().docs
+        },
+        ..push()
+    })
+}
+
+fn reset() -> Route {
+    Route {
+        method: Method::DELETE,
+        path: "/api/sync/reset",
+        // Not read: some clients send an empty object with everything.
+        body_limit: KIB,
+        handler: |route| route.to(sync::reset),
+        docs: Docs {
+            summary: "Takes away everything that is synchronised for the caller, chats and keys \
+                      of end-to-end encryption included.",
+            request: None,
+            answer: Answer::Json(wire::<sync::SyncResetResponse>),
+            refusals: &[],
+            ..push().docs
+        },
+        ..push()
+    }
+}
+
+/// The same for a route that only reads.
+fn reading(route: Route) -> Route {
+    let (method, licensing) = (Method::GET, Licensing::MayHaveEnded);
+    Route { method, licensing, body_limit: 0, ..route }
+}

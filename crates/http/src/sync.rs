@@ -1,0 +1,34 @@
+//! `/api/sync`: what devices keep in step.
+
+mod items;
+mod pull;
+mod pull_query;
+mod pull_response;
+mod push;
+mod push_request;
+mod support;
+
+use pia_kernel::Live;
+use pia_sync::{Pulling, Pushing, Support};
+
+pub(crate) use pull::pull;
+pub(crate) use pull_response::SyncPullResponse;
+pub(crate) use push::{SyncPushResponse, push};
+pub(crate) use push_request::SyncPushRequest;
+pub(crate) use support::{
+    SyncDebugStateResponse, SyncEventsResponse, SyncQuotaResponse, SyncResetResponse,
+    SyncStatusResponse, debug_state, events, quota, reset, status,
+};
+
+/// The use cases of synchronisation.
+#[derive(Clone)]
+pub struct SyncApi {
+    /// Taking what devices changed.
+    pub pushing: Pushing,
+    /// Giving devices what changed.
+    pub pulling: Pulling,
+    /// Looking at what is kept, and taking it away.
+    pub support: Support,
+    /// Whether a device that has everything is told just that.
+    pub fast_path: Live<bool>,
+}

@@ -1,0 +1,394 @@
+//! Items as they travel: the known keys of each channel. What else an item
+//! has goes through untouched.
+
+use std::collections::BTreeMap;
+
+use pia_kernel::Timestamp;
+use pia_sync::Channel;
+use pia_web::FieldError;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use utoipa::ToSchema;
+use uuid::Uuid;
+
+/// Makes the wire struct of a channel, with its keys as they are spelled.
+macro_rules! item {
+    (
+        $(#[$doc:meta])*
+        $name:ident { $($(#[$field_doc:meta])* $field:ident: $type:ty => $key:literal),* $(,)? }
+    ) => {
+        $(#[$doc])*
+        #[derive(Debug, Serialize, Deserialize, ToSchema)]
+        pub(crate) struct $name {
+            $(
+                $(#[$field_doc])*
+                #[serde(rename = $key, default, skip_serializing_if = "Option::is_none")]
+                $field: Option<$type>,
+            )*
+            /// What this version does not know; it goes through as it is.
+            #[serde(flatten)]
+            #[schema(ignore)]
+            rest: Map<String, Value>,
+        }
+
+        impl Wire for $name {
+            const KEYS: &'static [&'static str] = &[$($key),*];
+        }
+    };
+}
+
+/// An item's wire struct.
+trait Wire: Serialize + for<'de> Deserialize<'de> {
+    /// The keys that it knows.
+    const KEYS: &'static [&'static str];
+}
+
+item! {
+    /// A prompt that texts are rewritten with.
+    SyncTemplate {
+        id: Uuid => "id",
+        name: String => "name",
+        prompt: String => "prompt",
+        description: String => "description",
+        example_text: String => "ExampleText",
+        #[schema(value_type = Option<String>, format = DateTime)]
+        created_at: Timestamp => "createdAt",
+        #[schema(value_type = Option<String>, format = DateTime)]
+        modified_at: Timestamp => "modifiedAt",
+        encrypted_payload: String => "encryptedPayload",
+        wrapped_dek: String => "wrappedDek",
+    }
+}
+
+item! {
+    /// A character that chats are held with.
+    SyncPersona {
+        id: Uuid => "id",
+        name: String => "name",
+        tagline: String => "tagline",
+        system_prompt: String => "systemPrompt",
+        guardrails: String => "guardrails",
+        output_format: String => "outputFormat",
+        expertise: Vec<String> => "expertise",
+        archetype: String => "archetype",
+        model_type: String => "modelType",
+        emoji: String => "emoji",
+        accent_color: String => "accentColor",
+        tool_scope: i32 => "toolScope",
+        preferred_provider_id: Uuid => "preferredProviderId",
+        reasoning_effort: i32 => "reasoningEffort",
+        schema_version: i32 => "schemaVersion",
+        #[schema(value_type = Option<String>, format = DateTime)]
+        created_at: Timestamp => "createdAt",
+        #[schema(value_type = Option<String>, format = DateTime)]
+        updated_at: Timestamp => "updatedAt",
+        encrypted_payload: String => "encryptedPayload",
+        wrapped_dek: String => "wrappedDek",
+    }
+}
+
+item! {
+    /// Where a device sends its own requests to models.
+    SyncProvider {
+        id: Uuid => "id",
+        name: String => "name",
+        provider_type: i32 => "providerType",
+        endpoint: String => "endpoint",
+        model_name: String => "modelName",
+        azure_deployment_name: String => "azureDeploymentName",
+        api_key: String => "apiKey",
+        supports_tool_calling: bool => "supportsToolCalling",
+        timeout_seconds: i32 => "timeoutSeconds",
+        #[schema(value_type = Option<String>, format = DateTime)]
+        created_at: Timestamp => "createdAt",
+        #[schema(value_type = Option<String>, format = DateTime)]
+        updated_at: Timestamp => "updatedAt",
+        encrypted_payload: String => "encryptedPayload",
+        wrapped_dek: String => "wrappedDek",
+    }
+}
+
+item! {
+    /// A text that was rewritten.
+    SyncSession {
+        id: Uuid => "id",
+        original_text: String => "originalText",
+        optimized_text: String => "optimizedText",
+        template_id: Uuid => "templateId",
+        template_name: String => "templateName",
+        provider_id: Uuid => "providerId",
+        provider_name: String => "providerName",
+        was_transcribed: bool => "wasTranscribed",
+        #[schema(value_type = Option<String>, format = DateTime)]
+        created_at: Timestamp => "createdAt",
+        tokens_used: i32 => "tokensUsed",
+        encrypted_payload: String => "encryptedPayload",
+        wrapped_dek: String => "wrappedDek",
+    }
+}
+
+item! {
+    /// What the assistant remembers.
+    SyncMemory {
+        id: Uuid => "id",
+        kind: String => "type",
+        label: String => "label",
+        data: String => "data",
+        path: String => "path",
+        #[schema(value_type = Option<String>, format = DateTime)]
+        created_at: Timestamp => "createdAt",
+        #[schema(value_type = Option<String>, format = DateTime)]
+        updated_at: Timestamp => "updatedAt",
+        #[schema(value_type = Option<String>, format = DateTime)]
+        last_accessed_at: Timestamp => "lastAccessedAt",
+        encrypted_payload: String => "encryptedPayload",
+        wrapped_dek: String => "wrappedDek",
+    }
+}
+
+item! {
+    /// What is to be done.
+    SyncTodo {
+        id: Uuid => "id",
+        title: String => "title",
+        notes: String => "notes",
+        priority: i32 => "priority",
+        status: i32 => "status",
+        #[schema(value_type = Option<String>, format = DateTime)]
+        due_date: Timestamp => "dueDate",
+        linked_reminder_id: Uuid => "linkedReminderId",
+        #[schema(value_type = Option<String>, format = DateTime)]
+        created_at: Timestamp => "createdAt",
+        #[schema(value_type = Option<String>, format = DateTime)]
+        completed_at: Timestamp => "completedAt",
+        #[schema(value_type = Option<String>, format = DateTime)]
+        updated_at: Timestamp => "updatedAt",
+        sort_order: i32 => "sortOrder",
+        column_id: Uuid => "columnId",
+        encrypted_payload: String => "encryptedPayload",
+        wrapped_dek: String => "wrappedDek",
+    }
+}
+
+item! {
+    /// A column that todos stand in.
+    SyncKanbanColumn {
+        id: Uuid => "id",
+        name: String => "name",
+        sort_order: i32 => "sortOrder",
+        is_default_view: bool => "isDefaultView",
+        is_closed_column: bool => "isClosedColumn",
+        #[schema(value_type = Option<String>, format = DateTime)]
+        created_at: Timestamp => "createdAt",
+        #[schema(value_type = Option<String>, format = DateTime)]
+        updated_at: Timestamp => "updatedAt",
+        encrypted_payload: String => "encryptedPayload",
+        wrapped_dek: String => "wrappedDek",
+    }
+}
+
+item! {
+    /// What is done at set times.
+    SyncScheduledJob {
+        id: Uuid => "id",
+        owner_device_id: Uuid => "ownerDeviceId",
+        #[schema(value_type = Option<String>, format = DateTime)]
+        created_at: Timestamp => "createdAt",
+        #[schema(value_type = Option<String>, format = DateTime)]
+        updated_at: Timestamp => "updatedAt",
+        name: String => "name",
+        query: String => "query",
+        kind: i32 => "kind",
+        answer_length: i32 => "answerLength",
+        granted_tools: Vec<String> => "grantedTools",
+        provider_id: Uuid => "providerId",
+        recurrence: i32 => "recurrence",
+        /// `HH:mm:ss`.
+        time_of_day: String => "timeOfDay",
+        day_of_week: i32 => "dayOfWeek",
+        day_of_month: i32 => "dayOfMonth",
+        month: i32 => "month",
+        #[schema(value_type = Option<String>, format = DateTime)]
+        specific_date: Timestamp => "specificDate",
+        status: i32 => "status",
+        encrypted_payload: String => "encryptedPayload",
+        wrapped_dek: String => "wrappedDek",
+    }
+}
+
+item! {
+    /// A research and what it found.
+    SyncResearchSession {
+        id: Uuid => "id",
+        #[schema(value_type = Option<String>, format = DateTime)]
+        created_at: Timestamp => "createdAt",
+        #[schema(value_type = Option<String>, format = DateTime)]
+        updated_at: Timestamp => "updatedAt",
+        #[schema(value_type = Option<String>, format = DateTime)]
+        completed_at: Timestamp => "completedAt",
+        query: String => "query",
+        synthesized_result: String => "synthesizedResult",
+        steps_json: String => "stepsJson",
+        provider_name: String => "providerName",
+        status: String => "status",
+        provider_id: Uuid => "providerId",
+        step_count: i32 => "stepCount",
+        scheduled_job_id: Uuid => "scheduledJobId",
+        encrypted_payload: String => "encryptedPayload",
+        wrapped_dek: String => "wrappedDek",
+    }
+}
+
+item! {
+    /// How the app is set.
+    SyncSettings {
+        default_output_action: i32 => "defaultOutputAction",
+        default_template_id: Uuid => "defaultTemplateId",
+        whisper_model: i32 => "whisperModel",
+        start_in_advanced_mode: bool => "startInAdvancedMode",
+        auto_type_delay_ms: i32 => "autoTypeDelayMs",
+        theme: i32 => "theme",
+        start_minimized: bool => "startMinimized",
+        target_language: i32 => "targetLanguage",
+        target_speech_language: i32 => "targetSpeechLanguage",
+        default_window_mode: i32 => "defaultWindowMode",
+        mode_provider_defaults: BTreeMap<String, Uuid> => "modeProviderDefaults",
+        mode_persona_defaults: BTreeMap<String, Uuid> => "modePersonaDefaults",
+        use_same_provider_for_all_modes: bool => "useSameProviderForAllModes",
+        assistant_default_working_directory: String => "assistantDefaultWorkingDirectory",
+        #[schema(value_type = Option<String>, format = DateTime)]
+        modified_at: Timestamp => "modifiedAt",
+        encrypted_payload: String => "encryptedPayload",
+        wrapped_dek: String => "wrappedDek",
+    }
+}
+
+item! {
+    /// Whether a plugin is on.
+    SyncPluginPreference {
+        plugin_id: Uuid => "pluginId",
+        is_enabled: bool => "isEnabled",
+    }
+}
+
+/// An item of a channel with its known keys spelled as they are documented,
+/// and their values as they are told to others. Nothing is what it is not.
+pub(super) fn read(
+    channel: Channel,
+    item: Value,
+    at: &str,
+) -> Result<Map<String, Value>, FieldError> {
+    match channel {
+        Channel::Templates => known::<SyncTemplate>(item, at),
+        Channel::Personas => known::<SyncPersona>(item, at),
+        Channel::Providers => known::<SyncProvider>(item, at),
+        Channel::Sessions => known::<SyncSession>(item, at),
+        Channel::Memories => known::<SyncMemory>(item, at),
+        Channel::Todos => known::<SyncTodo>(item, at),
+        Channel::KanbanColumns => known::<SyncKanbanColumn>(item, at),
+        Channel::ScheduledJobs => known::<SyncScheduledJob>(item, at),
+        Channel::ResearchSessions => known::<SyncResearchSession>(item, at),
+        Channel::Settings => known::<SyncSettings>(item, at),
+        Channel::PluginPreferences => known::<SyncPluginPreference>(item, at),
+    }
+}
+
+fn known<T: Wire>(item: Value, at: &str) -> Result<Map<String, Value>, FieldError> {
+    let fields = match item {
+        Value::Object(fields) => respelled(fields, T::KEYS),
+        _ => return Err(invalid(at.to_owned(), "must be an object")),
+    };
+    let wire: T = serde_path_to_error::deserialize(Value::Object(fields)).map_err(|err| {
+        let path = err.path().to_string();
+        let field = if path == "." { at.to_owned() } else { format!("{at}.{path}") };
+        invalid(field, &err.into_inner().to_string())
+    })?;
+    match serde_json::to_value(wire) {
+        Ok(Value::Object(fields)) => Ok(fields),
+        Ok(_) | Err(_) => Err(invalid(at.to_owned(), "cannot be kept")),
+    }
+}
+
+/// The fields under their documented names, in whichever case they came; what
+/// is null is not there.
+pub(super) fn respelled(fields: Map<String, Value>, keys: &[&str]) -> Map<String, Value> {
+    let spelled = |key: String| match keys.iter().find(|it| it.eq_ignore_ascii_case(&key)) {
+        Some(known) => (*known).to_owned(),
+        None => key,
+    };
+    let there = fields.into_iter().filter(|(_, value)| !value.is_null());
+    there.map(|(key, value)| (spelled(key), value)).collect()
+}
+
+pub(super) fn invalid(field: String, reason: &str) -> FieldError {
+    let message = format!("`{field}`: {reason}");
+    FieldError { field, code: "invalid", message }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn todo(item: Value) -> Result<Value, String> {
+        read(Channel::Todos, item, "todos.upserted[0]").map(Value::Object).map_err(|err| err.field)
+    }
+
+    #[test]
+    fn keys_are_known_in_any_case_and_unknown_ones_stay_as_they_are() {
+        let sent =
+            json!({ "Title": "x", "SORTORDER": 3, "Brand-New": { "A": null }, "notes": null });
+
+        let read = todo(sent).unwrap();
+
+        assert_eq!(read, json!({ "title": "x", "sortOrder": 3, "Brand-New": { "A": null } }));
+    }
+
+    #[test]
+    fn a_template_keeps_the_odd_spelling_of_its_example() {
+        for key in ["ExampleText", "exampleText", "exampletext"] {
+            let read = read(Channel::Templates, json!({ key: "x" }), "").unwrap();
+
+            assert_eq!(Value::Object(read), json!({ "ExampleText": "x" }), "{key}");
+        }
+    }
+
+    #[test]
+    fn times_are_told_in_utc_and_ids_in_one_spelling() {
+        let sent = json!({
+            "id": "0190F5A0-0000-7000-8000-00000000000A",
+            "createdAt": "0001-01-01T00:00:00", "updatedAt": "2026-01-02T03:04:05.1234567+01:00",
+        });
+
+        let read = todo(sent).unwrap();
+
+        assert_eq!(
+            read,
+            json!({
+                "id": "0190f5a0-0000-7000-8000-00000000000a",
+                "createdAt": "0001-01-01T00:00:00Z", "updatedAt": "2026-01-02T02:04:05.123457Z",
+            })
+        );
+    }
+
+    #[test]
+    fn unknown_numbers_of_enums_survive() {
+        assert_eq!(todo(json!({ "priority": 99, "status": -1 })).unwrap()["priority"], 99);
+    }
+
+    #[test]
+    fn what_other_devices_could_not_read_is_refused_with_its_place() {
+        for (sent, field) in [
+            (json!("text"), "todos.upserted[0]"),
+            (json!({ "title": 5 }), "todos.upserted[0]"),
+            (json!({ "id": "7" }), "todos.upserted[0]"),
+            (json!({ "updatedAt": "yesterday" }), "todos.upserted[0]"),
+            (json!({ "sortOrder": 3_000_000_000_i64 }), "todos.upserted[0]"),
+        ] {
+            let refused = todo(sent.clone()).unwrap_err();
+
+            assert!(refused.starts_with(field), "{sent}: {refused}");
+        }
+    }
+}

@@ -1,0 +1,64 @@
+//! `GET /api/sync/pull`: what changed since a device last looked.
+
+use actix_web::http::header::{ETAG, IF_NONE_MATCH};
+use actix_web::web::Data;
+use actix_web::{HttpRequest, HttpResponse};
+use pia_kernel::UserId;
+use pia_sync::{Ask, PullError, Pulled, Standing};
+use pia_web::{ApiError, Caller};
+
+use super::pull_query::PullQuery;
+use super::pull_response::SyncPullResponse;
+use crate::Api;
+
+enum Answer {
+    /// It has all that there is.
+    Unchanged,
+    Changed(Box<Pulled>),
+}
+
+/// Answers what changed, and nothing of what the caller has. Whether that is
+/// all is seen before anything else is read.
+pub(crate) async fn pull(
+    caller: Caller,
+    api: Data<Api>,
+    request: HttpRequest,
+    query: PullQuery,
+) -> Result<HttpResponse, ApiError> {
+    let (pulling, user) = (api.sync.pulling.clone(), caller.0.user);
+    let known = known_tags(&request).filter(|_| *api.sync.fast_path.get());
+    let ask = query.0;
+    let looked = async move { answer(&pulling, user, &ask, known).await };
+    let (tag, answer) = api.runner.run(looked).await?;
+    Ok(match answer {
+        Answer::Unchanged => HttpResponse::NotModified().insert_header((ETAG, tag)).finish(),
+        Answer::Changed(pulled) => {
+            HttpResponse::Ok().insert_header((ETAG, tag)).json(SyncPullResponse::from(*pulled))
+        }
+    })
+}
+
+async fn answer(
+    pulling: &pia_sync::Pulling,
+    user: UserId,
+    ask: &Ask,
+    known: Option<String>,
+) -> Result<(String, Answer), PullError> {
+    let standing: Standing = pulling.look(user, ask.since).await?;
+    let tag = format!("W/\"{}\"", standing.tag());
+    if known.is_some_and(|it| it.split(',').any(|it| opaque(it) == opaque(&tag))) {
+        return Ok((tag, Answer::Unchanged));
+    }
+    let pulled = pulling.pull(user, ask, &standing).await?;
+    Ok((tag, Answer::Changed(Box::new(pulled))))
+}
+
+fn known_tags(request: &HttpRequest) -> Option<String> {
+    Some(request.headers().get(IF_NONE_MATCH)?.to_str().ok()?.to_owned())
+}
+
+/// A tag without whether it is weak: to a reader it is the same.
+fn opaque(tag: &str) -> &str {
+    let tag = tag.trim();
+    tag.strip_prefix("W/").unwrap_or(tag)
+}

@@ -1,0 +1,120 @@
+//! Which part of what changed a device asks for.
+
+use std::future::{Ready, ready};
+
+use actix_web::dev::Payload;
+use actix_web::web::Query;
+use actix_web::{FromRequest, HttpRequest};
+use pia_kernel::Timestamp;
+use pia_sync::{Ask, MOST_ROWS};
+use pia_web::{ApiError, FieldError};
+
+/// Which part of what changed a device asks for:
+/// `?since=…&limit=500&catalogVersion=…`.
+#[derive(Debug)]
+pub(crate) struct PullQuery(pub(crate) Ask);
+
+impl PullQuery {
+    fn read(query: &str) -> Result<Self, ApiError> {
+        let Ok(Query(parameters)) = Query::<Vec<(String, String)>>::from_query(query) else {
+            return Err(ApiError::invalid(vec![fault("", "The query is malformed.")]));
+        };
+        let given = |name: &str| {
+            let mut given = parameters.iter().filter(|(it, _)| it.eq_ignore_ascii_case(name));
+            given.next().map(|(_, value)| value.as_str()).filter(|it| !it.is_empty())
+        };
+        let mut faults = Vec::new();
+        // A `+` that was not escaped comes as a space.
+        let since = given("since").map(|it| parse_time(&it.replace(' ', "+")));
+        if since.is_none() {
+            let message = "`since` is required: there is no dump of everything. Begin with \
+                           0001-01-01T00:00:00Z.";
+            faults.push(FieldError { code: "required", ..fault("since", message) });
+        }
+        if since == Some(None) {
+            faults.push(fault("since", "`since` is an ISO 8601 time."));
+        }
+        let limit = given("limit").map_or(Some(MOST_ROWS), |it| {
+            let digits = it.bytes().all(|it| it.is_ascii_digit());
+            // More than there ever is in one answer is no fault.
+            it.parse().ok().filter(|it| digits && *it > 0).map(|it: u32| it.min(MOST_ROWS))
+        });
+        if limit.is_none() {
+            faults.push(fault("limit", "`limit` is a number from 1."));
+        }
+        let catalogue = given("catalogVersion").map(str::parse).transpose();
+        if catalogue.is_err() {
+            let message = "`catalogVersion` is a `catalogVersion` as it was told.";
+            faults.push(fault("catalogVersion", message));
+        }
+        match (since, limit, catalogue) {
+            (Some(Some(since)), Some(limit), Ok(catalogue)) if faults.is_empty() => {
+                Ok(Self(Ask { since, limit, catalogue }))
+            }
+            _ => Err(ApiError::invalid(faults)),
+        }
+    }
+}
+
+impl FromRequest for PullQuery {
+    type Error = ApiError;
+    type Future = Ready<Result<Self, ApiError>>;
+
+    fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
+        ready(Self::read(request.query_string()))
+    }
+}
+
+fn parse_time(text: &str) -> Option<Timestamp> {
+    serde_json::from_value(text.into()).ok()
+}
+
+fn fault(field: &str, message: &str) -> FieldError {
+    FieldError { field: field.to_owned(), code: "invalid", message: message.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ask(query: &str) -> Ask {
+        PullQuery::read(query).unwrap().0
+    }
+
+    #[test]
+    fn a_device_asks_as_it_always_did() {
+        let asked =
+            ask("since=2026-08-01T09:14:02.1837744Z&limit=500&catalogVersion=4194235871203344761");
+
+        assert_eq!(asked.since.to_string(), "2026-08-01T09:14:02.183774Z");
+        assert_eq!((asked.limit, asked.catalogue), (500, Some(4_194_235_871_203_344_761)));
+        assert_eq!(ask("since=0001-01-01T00:00:00").since, Timestamp::from_micros(i64::MIN));
+        assert_eq!(
+            ask("since=2026-08-01T09:14:02%2B02:00"),
+            ask("since=2026-08-01T09:14:02+02:00")
+        );
+    }
+
+    #[test]
+    fn more_than_one_answer_holds_is_cut_to_that() {
+        assert_eq!(ask("since=2026-08-01T00:00:00Z&limit=100000").limit, MOST_ROWS);
+    }
+
+    #[test]
+    fn what_cannot_be_meant_is_refused() {
+        for (query, field) in [
+            ("", "since"),
+            ("since=", "since"),
+            ("since=yesterday", "since"),
+            ("since=2026-08-01T00:00:00Z&limit=0", "limit"),
+            ("since=2026-08-01T00:00:00Z&limit=-1", "limit"),
+            ("since=2026-08-01T00:00:00Z&limit=9223372036854775808", "limit"),
+            ("since=2026-08-01T00:00:00Z&limit=x", "limit"),
+            ("since=2026-08-01T00:00:00Z&catalogVersion=x", "catalogVersion"),
+        ] {
+            let refused = PullQuery::read(query).unwrap_err().to_string();
+
+            assert!(refused.contains(&format!("`{field}`")), "{query}: {refused}");
+        }
+    }
+}

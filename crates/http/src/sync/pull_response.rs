@@ -1,0 +1,278 @@
+//! What changed, as devices get it.
+
+use std::collections::HashMap;
+
+use pia_kernel::Timestamp;
+use pia_sync::{Channel, ManagedPersona, Offered, PendingDevice, Plugin, Policy, Pulled, Row};
+use serde::Serialize;
+use serde_json::value::RawValue;
+use utoipa::ToSchema;
+use uuid::Uuid;
+
+use super::{items, push_request};
+
+type Body = Box<RawValue>;
+
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct SyncPullResponse {
+    /// What to ask with next, as `since`.
+    #[schema(value_type = String, format = DateTime)]
+    server_timestamp: Timestamp,
+    /// Whether there is more to be had at once.
+    has_more: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<items::SyncSettings>)]
+    settings: Option<Body>,
+    #[schema(value_type = push_request::TemplateChanges)]
+    templates: Changes,
+    #[schema(value_type = push_request::PersonaChanges)]
+    personas: Changes,
+    #[schema(value_type = push_request::ProviderChanges)]
+    providers: Changes,
+    #[schema(value_type = push_request::SessionChanges)]
+    sessions: Additions,
+    #[schema(value_type = push_request::MemoryChanges)]
+    memories: Changes,
+    #[schema(value_type = push_request::TodoChanges)]
+    todos: Changes,
+    #[schema(value_type = push_request::KanbanColumnChanges)]
+    kanban_columns: Changes,
+    #[schema(value_type = push_request::ScheduledJobChanges)]
+    scheduled_jobs: Changes,
+    #[schema(value_type = push_request::ResearchSessionChanges)]
+    research_sessions: Changes,
+    /// All that there are, unless `catalogVersion` was the latest.
+    plugins: PluginChanges,
+    /// All that there are; absent if `catalogVersion` was the latest.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    managed_personas: Option<SyncManagedPersonaSnapshot>,
+    /// Absent if `catalogVersion` was the latest.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    client_policy: Option<SyncClientPolicySnapshot>,
+    /// Of no order: another is another.
+    catalog_version: i64,
+    /// The devices that wait to be let in; absent if there is none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pending_devices: Vec<SyncPendingDevice>,
+}
+
+#[derive(Debug, Default, Serialize)]
+struct Changes {
+    upserted: Vec<Body>,
+    deleted: Vec<Uuid>,
+}
+
+#[derive(Debug, Default, Serialize)]
+struct Additions {
+    added: Vec<Body>,
+    deleted: Vec<Uuid>,
+}
+
+#[derive(Debug, Default, Serialize, ToSchema)]
+struct PluginChanges {
+    upserted: Vec<SyncPlugin>,
+    deleted: Vec<Uuid>,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct SyncPlugin {
+    id: Uuid,
+    /// `mcp_server`, `builtin_tool_pack` or `rest_api`.
+    kind: String,
+    name: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    description: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    icon_url: Option<String>,
+    /// A JSON object as text.
+    config_json: String,
+    version: String,
+    is_preloaded: bool,
+    is_active: bool,
+    /// What the person chose; absent if nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    user_enabled: Option<bool>,
+    #[schema(value_type = String, format = DateTime)]
+    updated_at: Timestamp,
+    /// SHA-256 in hex.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cab_hash: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cab_size: Option<i64>,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct SyncManagedPersonaSnapshot {
+    personas: Vec<SyncManagedPersona>,
+    recently_removed: Vec<Uuid>,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct SyncManagedPersona {
+    id: Uuid,
+    name: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tagline: Option<String>,
+    system_prompt: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    guardrails: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    output_format: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    expertise: Option<Vec<String>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    archetype: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    model_type: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    emoji: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    accent_color: Option<String>,
+    tool_scope: i32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reasoning_effort: Option<i32>,
+    schema_version: i32,
+    #[schema(value_type = String, format = DateTime)]
+    created_at: Timestamp,
+    #[schema(value_type = String, format = DateTime)]
+    updated_at: Timestamp,
+    is_managed: bool,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct SyncClientPolicySnapshot {
+    /// A JSON object as text; `{}` where there is no policy.
+    document: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, format = DateTime)]
+    updated_at: Option<Timestamp>,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct SyncPendingDevice {
+    id: Uuid,
+    name: String,
+    #[schema(value_type = String, format = DateTime)]
+    created_at: Timestamp,
+}
+
+impl From<Pulled> for SyncPullResponse {
+    fn from(pulled: Pulled) -> Self {
+        let Pulled { page, watermark, has_more, catalogue_version, catalogue, pending } = pulled;
+        let mut sorted = Sorted::of(page.rows);
+        let mut of = |channel| sorted.0.remove(&channel).unwrap_or_default();
+        let sessions = of(Channel::Sessions);
+        let offered = catalogue.map(offered);
+        let (plugins, managed_personas, client_policy) = match offered {
+            Some((plugins, personas, policy)) => (plugins, Some(personas), Some(policy)),
+            None => (Vec::new(), None, None),
+        };
+        Self {
+            server_timestamp: watermark,
+            has_more,
+            settings: of(Channel::Settings).upserted.pop(),
+            templates: of(Channel::Templates),
+            personas: of(Channel::Personas),
+            providers: of(Channel::Providers),
+            sessions: Additions { added: sessions.upserted, deleted: sessions.deleted },
+            memories: of(Channel::Memories),
+            todos: of(Channel::Todos),
+            kanban_columns: of(Channel::KanbanColumns),
+            scheduled_jobs: of(Channel::ScheduledJobs),
+            research_sessions: of(Channel::ResearchSessions),
+            plugins: PluginChanges { upserted: plugins, deleted: Vec::new() },
+            managed_personas,
+            client_policy,
+            catalog_version: catalogue_version,
+            pending_devices: pending.into_iter().map(Into::into).collect(),
+        }
+    }
+}
+
+/// What changed, channel by channel.
+#[derive(Default)]
+struct Sorted(HashMap<Channel, Changes>);
+
+impl Sorted {
+    fn of(rows: Vec<Row>) -> Self {
+        let mut sorted = Self::default();
+        for Row { key, body, .. } in rows {
+            let changes = sorted.0.entry(key.channel).or_default();
+            match body.map(RawValue::from_string) {
+                Some(Ok(body)) => changes.upserted.push(body),
+                // What is kept was JSON when it came.
+                Some(Err(err)) => tracing::error!(error = %err, "an item is no JSON any more"),
+                None => changes.deleted.push(key.id),
+            }
+        }
+        sorted
+    }
+}
+
+type Given = (Vec<SyncPlugin>, SyncManagedPersonaSnapshot, SyncClientPolicySnapshot);
+
+fn offered(offered: Offered) -> Given {
+    let Offered { catalogue, chosen } = offered;
+    let plugins = catalogue.plugins.into_iter().map(|it| plugin(it, &chosen)).collect();
+    let personas = SyncManagedPersonaSnapshot {
+        personas: catalogue.personas.into_iter().map(Into::into).collect(),
+        recently_removed: catalogue.recently_removed,
+    };
+    let Policy { document, updated_at } = catalogue.policy;
+    (plugins, personas, SyncClientPolicySnapshot { document, updated_at })
+}
+
+fn plugin(plugin: Plugin, chosen: &HashMap<Uuid, bool>) -> SyncPlugin {
+    SyncPlugin {
+        user_enabled: chosen.get(&plugin.id).copied(),
+        id: plugin.id,
+        kind: plugin.kind,
+        name: plugin.name,
+        description: plugin.description,
+        icon_url: plugin.icon_url,
+        config_json: plugin.config_json,
+        version: plugin.version,
+        is_preloaded: plugin.is_preloaded,
+        is_active: plugin.is_active,
+        updated_at: plugin.updated_at,
+        cab_hash: plugin.cab_hash,
+        cab_size: plugin.cab_size,
+    }
+}
+
+impl From<ManagedPersona> for SyncManagedPersona {
+    fn from(persona: ManagedPersona) -> Self {
+        Self {
+            id: persona.id,
+            name: persona.name,
+            tagline: persona.tagline,
+            system_prompt: persona.system_prompt,
+            guardrails: persona.guardrails,
+            output_format: persona.output_format,
+            expertise: persona.expertise,
+            archetype: persona.archetype,
+            model_type: persona.model_type,
+            emoji: persona.emoji,
+            accent_color: persona.accent_color,
+            tool_scope: persona.tool_scope,
+            reasoning_effort: persona.reasoning_effort,
+            schema_version: persona.schema_version,
+            created_at: persona.created_at,
+            updated_at: persona.updated_at,
+            is_managed: true,
+        }
+    }
+}
+
+impl From<PendingDevice> for SyncPendingDevice {
+    fn from(device: PendingDevice) -> Self {
+        let PendingDevice { id, name, created_at } = device;
+        Self { id, name, created_at }
+    }
+}

@@ -1,0 +1,94 @@
+//! `POST /api/sync/push`: what a device changed.
+
+use actix_web::web::{Data, Json};
+use pia_kernel::Timestamp;
+use pia_sync::{Assigned, Conflict, Pushed};
+use pia_web::{ApiError, Body, Caller, Gzipped};
+use serde::Serialize;
+use serde_json::value::RawValue;
+use serde_json::{Map, Value};
+use utoipa::ToSchema;
+
+use super::push_request;
+use crate::Api;
+
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct SyncPushResponse {
+    /// The stamp of the last that was written.
+    #[schema(value_type = String, format = DateTime)]
+    server_timestamp: Timestamp,
+    /// What did not go as the device may have thought.
+    conflicts: Vec<SyncConflict>,
+    /// The ids of what came without one.
+    assigned_ids: Vec<AssignedId>,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct SyncConflict {
+    /// The channel: `templates`.
+    entity: &'static str,
+    id: String,
+    /// `server_wins`: what was sent is not kept. `client_wins`: it is, in the
+    /// place of something that the device had not seen.
+    resolution: &'static str,
+    /// Why it was refused for itself: `missing_blobs`, `invalid_blobs`,
+    /// `too_large`, `invalid_persona`, `managed_persona`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<&'static str>,
+    /// What was kept before.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Object>)]
+    server_version: Option<Box<RawValue>>,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+struct AssignedId {
+    /// The channel.
+    entity: &'static str,
+    /// Its place among what was sent of the channel, from 0.
+    index: usize,
+    id: String,
+}
+
+/// Takes what a device changed since it last synced.
+pub(crate) async fn push(
+    caller: Caller,
+    api: Data<Api>,
+    Gzipped(Body(request)): Gzipped<Body<Map<String, Value>>>,
+) -> Result<Json<SyncPushResponse>, ApiError> {
+    let (pushing, user) = (api.sync.pushing.clone(), caller.0.user);
+    let push = push_request::read(request)?;
+    let taken = async move { pushing.push(user, push).await };
+    Ok(Json(api.runner.run(taken).await?.into()))
+}
+
+impl From<Pushed> for SyncPushResponse {
+    fn from(pushed: Pushed) -> Self {
+        Self {
+            server_timestamp: pushed.at,
+            conflicts: pushed.conflicts.into_iter().map(Into::into).collect(),
+            assigned_ids: pushed.assigned.into_iter().map(Into::into).collect(),
+        }
+    }
+}
+
+impl From<Conflict> for SyncConflict {
+    fn from(conflict: Conflict) -> Self {
+        let Conflict { key, resolution, refusal, server_version } = conflict;
+        Self {
+            entity: key.channel.name(),
+            id: key.id.to_string(),
+            resolution: resolution.name(),
+            reason: refusal.map(pia_sync::Refusal::name),
+            server_version: server_version.and_then(|it| RawValue::from_string(it).ok()),
+        }
+    }
+}
+
+impl From<Assigned> for AssignedId {
+    fn from(Assigned { key, index }: Assigned) -> Self {
+        Self { entity: key.channel.name(), index, id: key.id.to_string() }
+    }
+}

@@ -1,0 +1,260 @@
+//! What devices send of all generations: keys in any case, nulls or nothing,
+//! channels as objects or as bare lists.
+
+use pia_kernel::Timestamp;
+use pia_sync::{Channel, Key, Push, Sent};
+use pia_web::{ApiError, FieldError};
+use serde::Deserialize;
+use serde_json::{Map, Value};
+use utoipa::ToSchema;
+use uuid::Uuid;
+
+use super::items::{self, invalid, respelled};
+
+/// How long the name of a device may be.
+const LONGEST_DEVICE: usize = 200;
+/// How many faults are told of one request.
+const MOST_FAULTS: usize = 20;
+
+const KEYS: [&str; 4] = ["clientTimestamp", "lastSyncTimestamp", "deviceId", "isE2EEEncrypted"];
+const PARTS: [&str; 3] = ["upserted", "added", "deleted"];
+
+/// What a device changed. Every key may be missing.
+#[derive(ToSchema)]
+#[schema(rename_all = "camelCase")]
+#[expect(dead_code, reason = "only described; read with respect to all generations of clients")]
+pub(crate) struct SyncPushRequest {
+    /// When it is sent, by the device's clock.
+    #[schema(value_type = Option<String>, format = DateTime)]
+    client_timestamp: Option<Timestamp>,
+    /// The last `serverTimestamp` of a pull.
+    #[schema(value_type = Option<String>, format = DateTime)]
+    last_sync_timestamp: Option<Timestamp>,
+    device_id: Option<String>,
+    /// Whether all of it is end-to-end encrypted.
+    #[schema(rename = "isE2EEEncrypted")]
+    is_e2ee_encrypted: Option<bool>,
+    settings: Option<items::SyncSettings>,
+    templates: Option<TemplateChanges>,
+    personas: Option<PersonaChanges>,
+    providers: Option<ProviderChanges>,
+    sessions: Option<SessionChanges>,
+    memories: Option<MemoryChanges>,
+    todos: Option<TodoChanges>,
+    kanban_columns: Option<KanbanColumnChanges>,
+    scheduled_jobs: Option<ScheduledJobChanges>,
+    research_sessions: Option<ResearchSessionChanges>,
+    plugin_preferences: Option<Vec<items::SyncPluginPreference>>,
+}
+
+/// Describes what a channel holds, in a push and in a pull.
+macro_rules! changes {
+    ($($name:ident { $added:ident: $item:ident }),* $(,)?) => {$(
+        /// What changed in one channel. A bare list is taken for the first part.
+        #[derive(ToSchema)]
+        #[expect(dead_code, reason = "only described")]
+        pub(crate) struct $name {
+            $added: Vec<items::$item>,
+            /// The ids of what was deleted.
+            deleted: Vec<Uuid>,
+        }
+    )*};
+}
+
+changes! {
+    TemplateChanges { upserted: SyncTemplate },
+    PersonaChanges { upserted: SyncPersona },
+    ProviderChanges { upserted: SyncProvider },
+    SessionChanges { added: SyncSession },
+    MemoryChanges { upserted: SyncMemory },
+    TodoChanges { upserted: SyncTodo },
+    KanbanColumnChanges { upserted: SyncKanbanColumn },
+    ScheduledJobChanges { upserted: SyncScheduledJob },
+    ResearchSessionChanges { upserted: SyncResearchSession },
+}
+
+/// Reads a push. If anything of it is not what it must be, nothing is taken,
+/// and every fault is told.
+pub(super) fn read(body: Map<String, Value>) -> Result<Push, ApiError> {
+    let names = Channel::ALL.map(Channel::name);
+    let known: Vec<&str> = KEYS.iter().chain(&names).copied().collect();
+    let mut body = respelled(body, &known);
+    let mut reading = Reading::default();
+    let mut push = Push {
+        sent_at: reading.take(&mut body, "clientTimestamp"),
+        seen: reading.take(&mut body, "lastSyncTimestamp"),
+        device: reading.take(&mut body, "deviceId"),
+        encrypted: reading.take(&mut body, "isE2EEEncrypted").unwrap_or_default(),
+        ..Push::default()
+    };
+    if push.device.as_ref().is_some_and(|it| it.chars().count() > LONGEST_DEVICE) {
+        reading.faults.push(invalid("deviceId".to_owned(), "is too long"));
+    }
+    for channel in Channel::ALL {
+        if let Some(value) = body.shift_remove(channel.name()) {
+            reading.channel(channel, value, &mut push);
+        }
+    }
+    if reading.faults.is_empty() {
+        return Ok(push);
+    }
+    reading.faults.truncate(MOST_FAULTS);
+    Err(ApiError::invalid(reading.faults))
+}
+
+#[derive(Default)]
+struct Reading {
+    faults: Vec<FieldError>,
+}
+
+impl Reading {
+    fn take<T: for<'de> Deserialize<'de>>(
+        &mut self,
+        body: &mut Map<String, Value>,
+        key: &str,
+    ) -> Option<T> {
+        let value = body.shift_remove(key)?;
+        self.keep(T::deserialize(value).map_err(|err| invalid(key.to_owned(), &err.to_string())))
+    }
+
+    fn channel(&mut self, channel: Channel, value: Value, push: &mut Push) {
+        let name = channel.name();
+        match value {
+            Value::Object(settings) if channel.is_single() => {
+                self.item(channel, Value::Object(settings), name, push);
+            }
+            Value::Array(items) if !channel.is_single() => {
+                self.items(channel, items, name, push);
+            }
+            Value::Object(parts) if channel != Channel::PluginPreferences => {
+                let mut parts = respelled(parts, &PARTS);
+                // Both, so that no generation's way of saying it is lost.
+                for part in ["upserted", "added"] {
+                    let at = format!("{name}.{part}");
+                    let items = parts.shift_remove(part);
+                    if let Some(items) = items.and_then(|it| self.list(it, &at)) {
+                        self.items(channel, items, &at, push);
+                    }
+                }
+                let at = format!("{name}.deleted");
+                let ids = parts.shift_remove("deleted").and_then(|it| self.list(it, &at));
+                for (index, id) in ids.unwrap_or_default().into_iter().enumerate() {
+                    let at = || format!("{at}[{index}]");
+                    let id = Uuid::deserialize(id).map_err(|err| invalid(at(), &err.to_string()));
+                    let id = self.keep(id);
+                    push.deletes.extend(id.map(|id| Key { channel, id }));
+                }
+            }
+            _ => self.faults.push(invalid(name.to_owned(), "is of another type")),
+        }
+    }
+
+    fn items(&mut self, channel: Channel, items: Vec<Value>, at: &str, push: &mut Push) {
+        for (index, item) in items.into_iter().enumerate() {
+            self.item(channel, item, &format!("{at}[{index}]"), push);
+        }
+    }
+
+    fn item(&mut self, channel: Channel, item: Value, at: &str, push: &mut Push) {
+        let fields = self.keep(items::read(channel, item, at));
+        push.items.extend(fields.map(|fields| Sent { channel, fields }));
+    }
+
+    fn list(&mut self, value: Value, at: &str) -> Option<Vec<Value>> {
+        let list = match value {
+            Value::Array(items) => Ok(items),
+            _ => Err(invalid(at.to_owned(), "must be a list")),
+        };
+        self.keep(list)
+    }
+
+    fn keep<T>(&mut self, read: Result<T, FieldError>) -> Option<T> {
+        match read {
+            Ok(it) => Some(it),
+            Err(fault) => {
+                self.faults.push(fault);
+                None
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn push(body: Value) -> Push {
+        match body {
+            Value::Object(body) => read(body).unwrap(),
+            _ => Push::default(),
+        }
+    }
+
+    fn refused(body: Value) -> String {
+        match body {
+            Value::Object(body) => read(body).unwrap_err().to_string(),
+            _ => String::new(),
+        }
+    }
+
+    #[test]
+    fn every_generation_says_the_same_in_its_own_way() {
+        let id = "0190f5a0-0000-7000-8000-000000000001";
+        let newest = push(json!({
+            "clientTimestamp": "2026-01-02T03:04:05Z", "lastSyncTimestamp": "0001-01-01T00:00:00",
+            "isE2EEEncrypted": false, "deviceId": "d",
+            "todos": { "upserted": [{ "id": id, "title": "x" }], "deleted": [id] },
+            "sessions": { "added": [{ "id": id }], "deleted": [] },
+        }));
+        let between = push(json!({
+            "ClientTimestamp": "2026-01-02T03:04:05", "LastSyncTimestamp": "0001-01-01T00:00:00",
+            "IsE2EEEncrypted": false, "DeviceId": "d", "Settings": null, "Templates": null,
+            "Todos": { "Upserted": [{ "Id": id, "Title": "x", "Notes": null }], "Deleted": [id] },
+            "Sessions": { "Added": [{ "Id": id }], "Deleted": null },
+        }));
+
+        assert_eq!(between, newest);
+        assert_eq!((newest.items.len(), newest.deletes.len()), (2, 1));
+        assert_eq!(newest.seen, Some(Timestamp::from_micros(i64::MIN)));
+    }
+
+    #[test]
+    fn a_bare_list_is_what_was_changed() {
+        let push = push(json!({
+            "templates": [{ "name": "x" }], "pluginPreferences": [{ "isEnabled": true }],
+            "settings": { "theme": 1 }, "sessions": [{}],
+        }));
+
+        let channels: Vec<_> = push.items.iter().map(|it| it.channel).collect();
+        let expected =
+            [Channel::Settings, Channel::Templates, Channel::Sessions, Channel::PluginPreferences];
+        assert_eq!(channels, expected);
+    }
+
+    #[test]
+    fn nothing_at_all_is_a_push_of_nothing() {
+        assert_eq!(push(json!({})), Push::default());
+        assert_eq!(push(json!({ "unknown": 5, "todos": {}, "memories": null })), Push::default());
+    }
+
+    #[test]
+    fn what_is_malformed_is_told_with_its_place() {
+        for (body, field) in [
+            (json!({ "todos": 5 }), "todos"),
+            (json!({ "todos": { "upserted": {} } }), "todos.upserted"),
+            (json!({ "todos": { "deleted": ["x"] } }), "todos.deleted[0]"),
+            (json!({ "todos": { "upserted": [{}, { "title": 7 }] } }), "todos.upserted[1].title"),
+            (json!({ "settings": [] }), "settings"),
+            (json!({ "settings": { "theme": "dark" } }), "settings.theme"),
+            (json!({ "clientTimestamp": "soon" }), "clientTimestamp"),
+            (json!({ "isE2EEEncrypted": "yes" }), "isE2EEEncrypted"),
+            (json!({ "deviceId": "x".repeat(201) }), "deviceId"),
+        ] {
+            let told = refused(body);
+
+            assert!(told.contains(&format!("`{field}`")), "{field}: {told}");
+        }
+    }
+}

@@ -1,0 +1,230 @@
+//! `/api/sync/status`, `/events`, `/quota`, `/debug-state` and `/reset`: for
+//! whoever wants to know why two devices differ.
+
+use actix_web::web::{Data, Json};
+use pia_kernel::Timestamp;
+use pia_sync::{Count, Holding, SyncEvent, SyncStatus};
+use pia_web::{ApiError, Caller, Paging};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::Api;
+
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct SyncStatusResponse {
+    /// What a device that has everything asks with.
+    #[schema(value_type = String, format = DateTime)]
+    watermark: Timestamp,
+    /// How often anything was changed.
+    version: i64,
+    /// What there is, channel by channel.
+    channels: Vec<ChannelCount>,
+    /// What was done last; absent if nothing ever was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    last_event: Option<SyncEventItem>,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct ChannelCount {
+    /// The channel: `templates`.
+    entity: &'static str,
+    /// How many there are.
+    count: u32,
+    /// How many are remembered to have been deleted.
+    deleted: u32,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct SyncQuotaResponse {
+    /// Channel by channel.
+    quotas: Vec<ChannelQuota>,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct ChannelQuota {
+    /// The channel: `templates`.
+    entity: &'static str,
+    /// How many there are.
+    current: u32,
+    /// How many there may be. Of sessions the oldest leave beyond it.
+    limit: u32,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct SyncEventsResponse {
+    /// The latest first.
+    items: Vec<SyncEventItem>,
+    /// Where the next part begins; absent in the last.
+    #[serde(rename = "nextCursor", skip_serializing_if = "Option::is_none")]
+    next_cursor: Option<String>,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct SyncEventItem {
+    id: String,
+    #[schema(value_type = String, format = DateTime)]
+    at: Timestamp,
+    /// `push` or `reset`.
+    kind: String,
+    /// Which device it was, if it said so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    device_id: Option<String>,
+    /// How many things were stored.
+    stored: u32,
+    /// How many were deleted.
+    deleted: u32,
+    /// How many two devices had changed.
+    conflicts: u32,
+    /// How many were refused.
+    refused: u32,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct SyncDebugStateResponse {
+    #[serde(flatten)]
+    status: SyncStatusResponse,
+    /// How many living things are not end-to-end encrypted.
+    plain: usize,
+    /// Everything that is kept, without what it says.
+    items: Vec<DebugItem>,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct DebugItem {
+    /// The channel: `templates`.
+    entity: &'static str,
+    id: String,
+    /// Its place among all changes: what `since` is compared with.
+    #[schema(value_type = String, format = DateTime)]
+    stamp: Timestamp,
+    /// When it was changed, by its device's clock.
+    #[schema(value_type = String, format = DateTime)]
+    changed_at: Timestamp,
+    /// Absent if it lives.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, format = DateTime)]
+    deleted_at: Option<Timestamp>,
+    /// Whether it is end-to-end encrypted.
+    encrypted: bool,
+    /// How long it is, in bytes.
+    size: u32,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct SyncResetResponse {
+    success: bool,
+}
+
+pub(crate) async fn status(
+    caller: Caller,
+    api: Data<Api>,
+) -> Result<Json<SyncStatusResponse>, ApiError> {
+    let (support, user) = (api.sync.support.clone(), caller.0.user);
+    let look = async move { support.status(user).await };
+    Ok(Json(api.runner.run(look).await?.into()))
+}
+
+pub(crate) async fn quota(
+    caller: Caller,
+    api: Data<Api>,
+) -> Result<Json<SyncQuotaResponse>, ApiError> {
+    let (support, user) = (api.sync.support.clone(), caller.0.user);
+    let counts = api.runner.run(async move { support.counts(user).await }).await?;
+    Ok(Json(SyncQuotaResponse { quotas: counts.into_iter().map(Into::into).collect() }))
+}
+
+pub(crate) async fn events(
+    caller: Caller,
+    api: Data<Api>,
+    Paging(page): Paging,
+) -> Result<Json<SyncEventsResponse>, ApiError> {
+    let (support, user) = (api.sync.support.clone(), caller.0.user);
+    let part = api.runner.run(async move { support.events(user, page).await }).await?;
+    Ok(Json(SyncEventsResponse {
+        items: part.items.into_iter().map(Into::into).collect(),
+        next_cursor: part.next.map(Paging::cursor),
+    }))
+}
+
+pub(crate) async fn debug_state(
+    caller: Caller,
+    api: Data<Api>,
+) -> Result<Json<SyncDebugStateResponse>, ApiError> {
+    let (support, user) = (api.sync.support.clone(), caller.0.user);
+    let look = async move {
+        let status = support.status(user).await?;
+        Ok::<_, pia_sync::SupportError>((status, support.everything(user).await?))
+    };
+    let (status, items) = api.runner.run(look).await?;
+    let plain = items.iter().filter(|it| !it.encrypted && it.deleted_at.is_none()).count();
+    let items = items.into_iter().map(Into::into).collect();
+    Ok(Json(SyncDebugStateResponse { status: status.into(), plain, items }))
+}
+
+/// Takes everything away, chats and keys included.
+pub(crate) async fn reset(
+    caller: Caller,
+    api: Data<Api>,
+) -> Result<Json<SyncResetResponse>, ApiError> {
+    let (support, user) = (api.sync.support.clone(), caller.0.user);
+    api.runner.run(async move { support.reset(user).await }).await?;
+    Ok(Json(SyncResetResponse { success: true }))
+}
+
+impl From<SyncStatus> for SyncStatusResponse {
+    fn from(status: SyncStatus) -> Self {
+        Self {
+            watermark: status.watermark,
+            version: status.version,
+            channels: status.counts.into_iter().map(Into::into).collect(),
+            last_event: status.last_event.map(Into::into),
+        }
+    }
+}
+
+impl From<Count> for ChannelCount {
+    fn from(count: Count) -> Self {
+        Self { entity: count.channel.name(), count: count.live, deleted: count.deleted }
+    }
+}
+
+impl From<Count> for ChannelQuota {
+    fn from(count: Count) -> Self {
+        Self { entity: count.channel.name(), current: count.live, limit: count.limit }
+    }
+}
+
+impl From<SyncEvent> for SyncEventItem {
+    fn from(event: SyncEvent) -> Self {
+        Self {
+            id: event.id.to_string(),
+            at: event.at,
+            kind: event.kind,
+            device_id: event.device,
+            stored: event.stored,
+            deleted: event.deleted,
+            conflicts: event.conflicts,
+            refused: event.refused,
+        }
+    }
+}
+
+impl From<Holding> for DebugItem {
+    fn from(holding: Holding) -> Self {
+        Self {
+            entity: holding.key.channel.name(),
+            id: holding.key.id.to_string(),
+            stamp: holding.stamp,
+            changed_at: holding.changed_at,
+            deleted_at: holding.deleted_at,
+            encrypted: holding.encrypted,
+            size: holding.size,
+        }
+    }
+}

@@ -1,0 +1,43 @@
+//! Synchronisation's use cases over their adapters.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use pia_http::SyncApi;
+use pia_kernel::{Clock, Live};
+use pia_sealing::Sealer;
+use pia_storage::Database;
+use pia_storage_sync::{SqlSyncHoldings, SqlSyncReader, SqlSyncStore};
+use pia_sync::{PendingDevices, Pulling, Pushing, Support, SyncReader};
+
+use crate::config::LiveConfig;
+
+/// Synchronisation's use cases over their adapters.
+pub(super) struct Syncing {
+    pub(super) api: SyncApi,
+    pub(super) events_kept: Live<Duration>,
+}
+
+impl Syncing {
+    pub(super) fn compose(
+        config: &LiveConfig,
+        (db, sealer): (&Database, &Sealer),
+        pending: Arc<dyn PendingDevices>,
+        clock: &Arc<dyn Clock>,
+    ) -> Self {
+        let settings = config.follow(|it| it.sync.pushing.clone());
+        let store = Arc::new(SqlSyncStore::new(db.clone(), sealer.clone()));
+        let reader: Arc<dyn SyncReader> = Arc::new(SqlSyncReader::new(db.clone(), sealer.clone()));
+        let holdings = Arc::new(SqlSyncHoldings::new(db.clone()));
+        let (live, looked) = (settings.clone(), Arc::clone(&reader));
+        Self {
+            api: SyncApi {
+                pushing: Pushing::new(store, live, Arc::clone(clock)),
+                pulling: Pulling::new(reader, pending),
+                support: Support::new(holdings, looked, settings, Arc::clone(clock)),
+                fast_path: config.follow(|it| it.sync.fast_path),
+            },
+            events_kept: config.follow(|it| it.sync.events_kept),
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! `Sync`: what devices keep in step, and how much of it.
+
+use std::time::Duration;
+
+use pia_sync::{Channel, Limits, PushSettings, Strategy};
+
+use super::fault::Reason;
+use super::section::Section;
+use super::setting::{Setting, choice};
+
+const DAY: Duration = Duration::from_hours(24);
+
+/// The settings of how many there may be of each kind.
+const LIMITS: [(&str, Channel); 9] = [
+    ("MaxTemplates", Channel::Templates),
+    ("MaxPersonas", Channel::Personas),
+    ("MaxProviders", Channel::Providers),
+    ("MaxSessions", Channel::Sessions),
+    ("MaxMemories", Channel::Memories),
+    ("MaxTodos", Channel::Todos),
+    ("MaxKanbanColumns", Channel::KanbanColumns),
+    ("MaxScheduledJobs", Channel::ScheduledJobs),
+    ("MaxResearchSessions", Channel::ResearchSessions),
+];
+
+/// What devices keep in step.
+#[derive(Debug, Clone)]
+pub struct Sync {
+    /// What decides of each push.
+    pub pushing: PushSettings,
+    /// Whether a device that has everything is told just that.
+    pub fast_path: bool,
+    /// How long it is remembered what was done.
+    pub events_kept: Duration,
+}
+
+impl Sync {
+    pub(super) fn read(from: &mut Section<'_>) -> Self {
+        let strategy = from.reload("ConflictStrategy").or(Strategy::LastWriteWins);
+        let mut limits = Limits::default();
+        for (name, channel) in LIMITS {
+            let usual = channel.rules().usual_limit;
+            limits = limits.with(channel, from.reload(name).within(usual, 1..=1_000_000));
+        }
+        let slow = from.reload("DisableFastPath304").or(false);
+        let days = from.reload("EventRetentionDays").within(90_u32, 1..=3650);
+        Self {
+            pushing: PushSettings { limits, strategy },
+            fast_path: !slow,
+            events_kept: DAY * days,
+        }
+    }
+}
+
+impl Setting for Strategy {
+    fn parse(text: &str) -> Result<Self, Reason> {
+        let names = [Self::LastWriteWins, Self::ServerWins].map(|it| (name(it), it));
+        choice(text, &names)
+    }
+
+    fn tell(&self) -> String {
+        name(*self).to_owned()
+    }
+}
+
+fn name(strategy: Strategy) -> &'static str {
+    match strategy {
+        Strategy::LastWriteWins => "last-write-wins",
+        Strategy::ServerWins => "server-wins",
+    }
+}

@@ -1,0 +1,83 @@
+//! Accounts that are end-to-end encrypted.
+
+use pia_testkit::databases::Fresh;
+use serde_json::{Value, json};
+
+use super::{NOTHING, id, moved, pull, push, todo, todos};
+use crate::both::on_both_databases;
+use crate::harness::Setting;
+
+on_both_databases!(
+    an_encrypted_item_takes_the_plain_ones_place_and_keeps_nothing_of_it,
+    what_no_device_could_decrypt_is_refused_alone,
+    nothing_that_is_pushed_stands_in_the_database_in_plain,
+);
+
+/// As many bytes as the least that is encrypted.
+const PAYLOAD: &str = "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
+const WRAPPED: &str =
+    "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
+
+fn encrypted(items: &[Value]) -> Value {
+    let mut body = todos(items);
+    body["isE2EEEncrypted"] = json!(true);
+    body
+}
+
+fn blobs(number: u128, payload: &str, wrapped: &str) -> Value {
+    let mut item = todo(number, 1, "left over");
+    item["encryptedPayload"] = json!(payload);
+    item["wrappedDek"] = json!(wrapped);
+    item
+}
+
+async fn an_encrypted_item_takes_the_plain_ones_place_and_keeps_nothing_of_it(database: Fresh) {
+    let app = Setting::on(database).start().await;
+    let ada = app.signed_in().await;
+    push(&ada, &todos(&[todo(1, 1, "plain")])).await;
+
+    let pushed = push(&ada, &encrypted(&[blobs(1, PAYLOAD, WRAPPED)])).await;
+
+    assert_eq!(pushed["conflicts"], json!([]));
+    let kept = pull(&ada, NOTHING).await["todos"]["upserted"][0].clone();
+    assert_eq!((&kept["encryptedPayload"], &kept["sortOrder"]), (&json!(PAYLOAD), &json!(1)));
+    assert!(kept.get("title").is_none(), "{kept}");
+}
+
+async fn what_no_device_could_decrypt_is_refused_alone(database: Fresh) {
+    let app = Setting::on(database).start().await;
+    let ada = app.signed_in().await;
+    let items = [
+        blobs(1, PAYLOAD, WRAPPED),
+        blobs(2, "no base64", WRAPPED),
+        blobs(3, PAYLOAD, PAYLOAD),
+        blobs(4, "AAAA", WRAPPED),
+        todo(5, 1, "plain"),
+    ];
+
+    let pushed = push(&ada, &encrypted(&items)).await;
+
+    let told = pushed["conflicts"].as_array().expect("conflicts").iter();
+    let told: Vec<_> = told.map(|it| it["reason"].as_str().expect("a reason")).collect();
+    assert_eq!(told, ["invalid_blobs", "invalid_blobs", "invalid_blobs", "missing_blobs"]);
+    assert_eq!(moved(&pull(&ada, NOTHING).await).0, [id(1)]);
+}
+
+async fn nothing_that_is_pushed_stands_in_the_database_in_plain(database: Fresh) {
+    let app = Setting::on(database).start().await;
+    let ada = app.signed_in().await;
+    let provider =
+        json!({ "id": id(1), "apiKey": "sk-canary-of-a-key", "endpoint": "https://canary" });
+
+    push(&ada, &json!({ "providers": [provider] })).await;
+
+    assert_eq!(
+        pull(&ada, NOTHING).await["providers"]["upserted"][0]["apiKey"],
+        "sk-canary-of-a-key"
+    );
+    for file in app.database_files() {
+        let bytes = std::fs::read(&file).expect("a file");
+        let found = memchr::memmem::find(&bytes, b"canary");
+        assert_eq!(found, None, "{}", file.display());
+    }
+}

@@ -1,0 +1,85 @@
+//! What a support person asks for, and taking everything away.
+
+use pia_testkit::databases::Fresh;
+use serde_json::{Value, json};
+
+use super::{NOTHING, cursor, id, moved, pull, push, todo, todos};
+use crate::both::on_both_databases;
+use crate::harness::Setting;
+
+on_both_databases!(
+    how_the_data_stands_is_told,
+    what_was_done_is_paged,
+    a_reset_takes_everything_away_and_keeps_the_highest_stamp,
+);
+
+/// What is told of todos.
+fn of_todos(list: &Value) -> Value {
+    let channels = list.as_array().expect("channels").iter();
+    channels.into_iter().find(|it| it["entity"] == "todos").expect("todos").clone()
+}
+
+async fn how_the_data_stands_is_told(database: Fresh) {
+    let app = Setting::on(database).start().await;
+    let (ada, eve) = (app.signed_in().await, app.signed_in().await);
+    push(&ada, &todos(&[todo(1, 1, "secret"), todo(2, 1, "secret")])).await;
+    push(&ada, &json!({ "todos": { "deleted": [id(2)] }, "deviceId": "laptop" })).await;
+    push(&eve, &todos(&[todo(9, 1, "secret")])).await;
+
+    let status = ada.get("/api/sync/status").await.body;
+    let quota = ada.get("/api/sync/quota").await.body;
+    let debug = ada.get("/api/sync/debug-state").await;
+
+    assert_eq!(status["watermark"], pull(&ada, NOTHING).await["serverTimestamp"]);
+    let expected = json!({ "entity": "todos", "count": 1, "deleted": 1 });
+    assert_eq!(of_todos(&status["channels"]), expected);
+    assert_eq!(status["lastEvent"]["deviceId"], "laptop");
+    let expected = json!({ "entity": "todos", "current": 1, "limit": 500 });
+    assert_eq!(of_todos(&quota["quotas"]), expected);
+    let items = debug.body["items"].as_array().expect("items");
+    assert_eq!((items.len(), &debug.body["plain"]), (2, &json!(1)));
+    assert!(!debug.text().contains("secret"), "{}", debug.text());
+}
+
+async fn what_was_done_is_paged(database: Fresh) {
+    let app = Setting::on(database).start().await;
+    let ada = app.signed_in().await;
+    for number in 0..5 {
+        push(&ada, &todos(&[todo(number, 1, "x")])).await;
+    }
+
+    let first = ada.get("/api/sync/events?limit=3").await.body;
+    let next = first["nextCursor"].as_str().expect("a cursor").to_owned();
+    let second = ada.get(&format!("/api/sync/events?limit=3&cursor={next}")).await.body;
+
+    let count = |of: &Value| of["items"].as_array().expect("items").len();
+    assert_eq!((count(&first), count(&second)), (3, 2));
+    assert!(second.get("nextCursor").is_none());
+    assert_eq!(
+        (&first["items"][0]["kind"], &first["items"][0]["stored"]),
+        (&json!("push"), &json!(1))
+    );
+    assert_eq!(ada.get("/api/sync/events?limit=0").await.refusal().0, 400);
+}
+
+async fn a_reset_takes_everything_away_and_keeps_the_highest_stamp(database: Fresh) {
+    let app = Setting::on(database).start().await;
+    let (ada, eve) = (app.signed_in().await, app.signed_in().await);
+    push(&ada, &todos(&[todo(1, 1, "x")])).await;
+    push(&eve, &todos(&[todo(1, 1, "x")])).await;
+    let before = pull(&ada, NOTHING).await;
+    let path = format!("/api/sync/pull?since={}&limit=500", cursor(&before));
+    let tag = ada.get(&path).await.header("etag").expect("a tag").to_owned();
+
+    let reset = ada.send("DELETE", "/api/sync/reset", &[], b"").await;
+
+    assert_eq!((reset.status, &reset.body), (200, &json!({ "success": true })));
+    let after = pull(&ada, NOTHING).await;
+    assert_eq!(moved(&after), (vec![], vec![]));
+    assert!(cursor(&after) > cursor(&before));
+    assert_eq!(ada.send("GET", &path, &[("if-none-match", &tag)], b"").await.status, 200);
+    assert_eq!(ada.get("/api/sync/events").await.body["items"][0]["kind"], "reset");
+    assert_eq!(moved(&pull(&eve, NOTHING).await).0, [id(1)]);
+    let again = push(&ada, &todos(&[todo(1, 1, "x")])).await;
+    assert!(again["serverTimestamp"].as_str() > Some(cursor(&after)));
+}
