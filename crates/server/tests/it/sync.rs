@@ -5,6 +5,7 @@ mod encrypted;
 mod losing_nothing;
 mod pulling;
 mod pushing;
+mod restored;
 mod supporting;
 
 use serde_json::{Value, json};

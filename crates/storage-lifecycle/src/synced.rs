@@ -1,0 +1,114 @@
+//! What people are told of what their devices keep in step.
+
+use diesel::prelude::*;
+use diesel_async::RunQueryDsl;
+use pia_kernel::{ExportPage, Place, Unavailable, UserId};
+use pia_sealing::{PersonSeal, Place as SealedPlace, Sealer};
+use pia_storage::schema::{ledgers, sync_items};
+use pia_storage::{Database, DbError, DbInstant, DbUid, on_conn};
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use crate::sections::told;
+
+pub(crate) const LEDGER: &[&str] =
+    &["version", "last_stamp", "encrypted_at", "umk_version", "reset_at"];
+
+pub(crate) const SYNC_ITEMS: &[&str] =
+    &["channel", "id", "stamp", "changed_at", "deleted_at", "encrypted", "size", "body"];
+
+/// How many are read for one page, and about how many bytes of them are told.
+const PAGE: usize = 20;
+const MOST_BYTES: usize = 4 << 20;
+
+#[derive(Queryable, Selectable, Serialize)]
+#[diesel(table_name = ledgers)]
+#[serde(rename_all = "camelCase")]
+struct LedgerRow {
+    version: i64,
+    last_stamp: DbInstant,
+    encrypted_at: Option<DbInstant>,
+    umk_version: i32,
+    reset_at: Option<DbInstant>,
+}
+
+#[derive(Queryable, Selectable)]
+#[diesel(table_name = sync_items)]
+struct ItemRow {
+    channel: i16,
+    id: DbUid,
+    stamp: DbInstant,
+    changed_at: DbInstant,
+    deleted_at: Option<DbInstant>,
+    encrypted: bool,
+    size: i32,
+    body: Option<Vec<u8>>,
+}
+
+/// How the person's data stands; nothing of who never sent any.
+pub(crate) async fn ledger_of(db: &Database, user: UserId) -> Result<Vec<Value>, DbError> {
+    let ledger = ledgers::table.find(DbUid(user.0));
+    let row: Option<LedgerRow> = on_conn!(db.reader(), |conn| {
+        ledger.select(LedgerRow::as_select()).first(conn).await.optional()?
+    });
+    Ok(row.into_iter().map(told).collect())
+}
+
+/// Items with what they say, as far as the server can read it, newest first:
+/// no two of a person's have one stamp.
+pub(crate) async fn items_of(
+    db: &Database,
+    sealer: &Sealer,
+    user: UserId,
+    after: Option<Place>,
+) -> Result<ExportPage, Unavailable> {
+    let rows = rows(db, user, after.unwrap_or_else(Place::top)).await?;
+    if rows.is_empty() {
+        return Ok(ExportPage::default());
+    }
+    let (found, seal) = (rows.len(), sealer.of(user).await?);
+    let mut page = ExportPage::default();
+    let mut bytes = 0;
+    for (number, row) in rows.into_iter().enumerate() {
+        let place = Place { at: row.stamp.0, id: row.id.0 };
+        let text = written(&row, &seal).to_string();
+        bytes += text.len();
+        page.rows.push(text);
+        let last = number + 1 == found;
+        if bytes >= MOST_BYTES || last {
+            page.next = (!last || found == PAGE).then_some(place);
+            break;
+        }
+    }
+    Ok(page)
+}
+
+async fn rows(db: &Database, user: UserId, after: Place) -> Result<Vec<ItemRow>, DbError> {
+    let page = sync_items::table
+        .filter(sync_items::user_id.eq(DbUid(user.0)))
+        .filter(sync_items::stamp.lt(DbInstant(after.at)))
+        .order(sync_items::stamp.desc())
+        .limit(i64::try_from(PAGE).unwrap_or(i64::MAX));
+    Ok(on_conn!(db.reader(), |conn| page.select(ItemRow::as_select()).load(conn).await?))
+}
+
+fn written(row: &ItemRow, seal: &PersonSeal) -> Value {
+    let key = [&row.channel.to_be_bytes()[..], row.id.0.as_bytes()].concat();
+    let place = SealedPlace { purpose: "sync-item", row: &key };
+    // What was sealed under a key that was given up, nobody can read any more.
+    let body = row.body.as_deref().and_then(|it| seal.open(place, it).ok());
+    let body: Option<Value> = body.and_then(|it| serde_json::from_slice(it.expose()).ok());
+    let mut item = json!({
+        "channel": row.channel,
+        "id": row.id,
+        "stamp": row.stamp,
+        "changedAt": row.changed_at,
+        "encrypted": row.encrypted,
+        "size": row.size,
+    });
+    if let Some(fields) = item.as_object_mut() {
+        fields.extend(row.deleted_at.map(|it| ("deletedAt".to_owned(), json!(it))));
+        fields.extend(body.map(|it| ("body".to_owned(), it)));
+    }
+    item
+}
