@@ -19,6 +19,11 @@ impl<T> Secret<T> {
     pub fn expose(&self) -> &T {
         &self.0
     }
+
+    /// The same, not hidden any more: for what is long, and goes on its way.
+    pub fn reveal(self) -> T {
+        self.0
+    }
 }
 
 impl Secret<String> {

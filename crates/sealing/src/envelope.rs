@@ -67,11 +67,18 @@ pub(crate) fn seal_with(
     (nonce, plain): ([u8; NONCE_LEN], &[u8]),
 ) -> Option<Vec<u8>> {
     let header = header(id)?;
-    let mut encrypted = Vec::with_capacity(plain.len() + MAX_TAG_LEN);
-    encrypted.extend_from_slice(plain);
+    // In one buffer: what is sealed may be long.
+    let length = HEADER_LEN + NONCE_LEN + plain.len() + MAX_TAG_LEN;
+    let mut sealed = Vec::with_capacity(length);
+    sealed.extend_from_slice(&header);
+    sealed.extend_from_slice(&nonce);
+    sealed.extend_from_slice(plain);
+    let (_, encrypted) = sealed.split_at_mut_checked(HEADER_LEN + NONCE_LEN)?;
     let aad = Aad::from(aad(&header, parts));
-    key.seal_in_place_append_tag(Nonce::assume_unique_for_key(nonce), aad, &mut encrypted).ok()?;
-    Some([&header[..], &nonce, &encrypted].concat())
+    let nonce = Nonce::assume_unique_for_key(nonce);
+    let tag = key.seal_in_place_separate_tag(nonce, aad, encrypted).ok()?;
+    sealed.extend_from_slice(tag.as_ref());
+    Some(sealed)
 }
 
 /// Takes a sealed value apart.
@@ -100,6 +107,21 @@ impl Sealed<'_> {
         buffer.truncate(length);
         Ok(Secret::new(buffer))
     }
+}
+
+/// Opens a value in the memory that it is in: it may be long.
+pub(crate) fn open_in_place(
+    key: &LessSafeKey,
+    parts: &[&[u8]; 3],
+    mut sealed: Vec<u8>,
+) -> Result<Secret<Vec<u8>>, OpenError> {
+    let Sealed { header, nonce, .. } = read(&sealed)?;
+    let aad = Aad::from(aad(header, parts));
+    let nonce = Nonce::assume_unique_for_key(*nonce);
+    let plain = key.open_within(nonce, aad, &mut sealed, HEADER_LEN + NONCE_LEN..);
+    let length = plain.map_err(|_wrong| OpenError::Forged)?.len();
+    sealed.truncate(length);
+    Ok(Secret::new(sealed))
 }
 
 /// What is not encrypted but must be as it was. Each part of unknown length

@@ -58,10 +58,23 @@ impl PersonSeal {
     /// Opens what was sealed for this person and place.
     pub fn open(&self, place: Place<'_>, sealed: &[u8]) -> Result<Secret<Vec<u8>>, OpenError> {
         let sealed = envelope::read(sealed)?;
+        sealed.open(self.key(&sealed.id)?, &aad_parts(&self.person, place))
+    }
+
+    /// The same in the memory that it is in, for what is long.
+    pub fn open_long(
+        &self,
+        place: Place<'_>,
+        sealed: Vec<u8>,
+    ) -> Result<Secret<Vec<u8>>, OpenError> {
+        let key = self.key(&envelope::read(&sealed)?.id)?;
+        envelope::open_in_place(key, &aad_parts(&self.person, place), sealed)
+    }
+
+    fn key(&self, id: &KeyId) -> Result<&LessSafeKey, OpenError> {
         let mut keys = std::iter::once(&self.current).chain(&self.previous);
-        let keyed = keys.find(|it| it.id == sealed.id);
-        let Keyed { key, .. } = keyed.ok_or(OpenError::OtherKey(sealed.id.clone()))?;
-        sealed.open(key, &aad_parts(&self.person, place))
+        let keyed = keys.find(|it| it.id == *id);
+        keyed.map(|it| &it.key).ok_or_else(|| OpenError::OtherKey(id.clone()))
     }
 
     /// By which a value is known again without being opened, and which tells

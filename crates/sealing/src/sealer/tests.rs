@@ -194,6 +194,22 @@ async fn keys_derived_once_seal_and_open_what_the_sealer_does() {
 }
 
 #[tokio::test]
+async fn what_is_long_is_opened_where_it_is() {
+    let seal = sealer(&Arc::default(), 1, None).of(ada()).await.unwrap();
+    let other = sealer(&Arc::default(), 2, None).of(ada()).await.unwrap();
+    let sealed = seal.seal(PLACE, PLAIN).unwrap();
+    let elsewhere = Place { row: b"another row", ..PLACE };
+
+    let forged = seal.open_long(elsewhere, sealed.clone());
+    let other = other.open_long(PLACE, sealed.clone());
+
+    assert!(matches!(forged, Err(OpenError::Forged)));
+    assert!(matches!(other, Err(OpenError::OtherKey(_))));
+    assert!(matches!(seal.open_long(PLACE, sealed[..20].to_vec()), Err(OpenError::Malformed)));
+    assert_eq!(seal.open_long(PLACE, sealed).unwrap().expose(), PLAIN);
+}
+
+#[tokio::test]
 async fn keys_derived_once_open_what_the_previous_key_sealed() {
     let salts = Arc::default();
     let old = sealer(&salts, 1, None).seal(ada(), PLACE, &plain()).await.unwrap();
