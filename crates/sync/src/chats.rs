@@ -1,0 +1,162 @@
+//! Chats as their owners' devices write them: stored, told, deleted.
+
+mod blob;
+mod document;
+mod fields;
+mod listing;
+mod ports;
+mod time_text;
+mod upload;
+mod verdict;
+
+use std::sync::Arc;
+
+use pia_kernel::{Clock, Live, Unavailable, UserId};
+
+pub use document::{ChatFault, NewChat, UnreadableChat};
+pub use listing::{ChatPage, ChatsPart, ChatsVersion, ListedChats, Unless};
+#[cfg(test)]
+pub use ports::MockChatStore;
+pub use ports::{ChatStore, ChatWritten, StoredChat};
+pub use upload::{Upload, UploadError, UploadStatus, Uploaded};
+pub use verdict::{KeptChat, Verdict};
+
+/// What a chat is known by. The devices make them, and each person's are
+/// their own: two people may have chats with one id.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct ChatId(pub uuid::Uuid);
+
+/// Lower-case and hyphenated, as clients compare it.
+impl std::fmt::Display for ChatId {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        std::fmt::Display::fmt(&self.0.as_hyphenated(), f)
+    }
+}
+
+/// What came of storing a chat; each with the document that is stored now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PutChat {
+    /// There was none with this id.
+    Created(Vec<u8>),
+    /// It took the place of an older one.
+    Replaced(Vec<u8>),
+    /// Nothing was stored: what is there is newer.
+    Newer(StoredChat),
+}
+
+/// Why a chat was not stored.
+#[derive(Debug, thiserror::Error)]
+pub enum PutChatError {
+    /// It is no chat, or has another id.
+    #[error(transparent)]
+    Unreadable(#[from] UnreadableChat),
+    /// The account takes only what is encrypted.
+    #[error("the account is end-to-end encrypted")]
+    E2eeRequired,
+    /// It was deleted after this version of it was written.
+    #[error("the chat was deleted")]
+    Deleted,
+    /// There are as many as may be.
+    #[error("there are {current} chats of {limit}")]
+    Full {
+        /// How many that is.
+        limit: u32,
+        /// How many there are.
+        current: u64,
+    },
+    /// The account was deleted since the gates let its owner pass.
+    #[error("there is no such account")]
+    Gone,
+    /// The store did not answer.
+    #[error(transparent)]
+    Unavailable(#[from] Unavailable),
+}
+
+/// Why a chat was not deleted.
+#[derive(Debug, thiserror::Error)]
+pub enum DeleteChatError {
+    /// The account was deleted since the gates let its owner pass.
+    #[error("there is no such account")]
+    Gone,
+    /// The store did not answer.
+    #[error(transparent)]
+    Unavailable(#[from] Unavailable),
+}
+
+/// Why a chat is not told.
+#[derive(Debug, thiserror::Error)]
+pub enum GetChatError {
+    /// The user has no such chat, or has it no longer.
+    #[error("the user has no such chat")]
+    Unknown,
+    /// The store did not answer.
+    #[error(transparent)]
+    Unavailable(#[from] Unavailable),
+}
+
+/// People's chats.
+#[derive(Clone)]
+pub struct Chats {
+    store: Arc<dyn ChatStore>,
+    most: Live<u32>,
+    clock: Arc<dyn Clock>,
+}
+
+impl Chats {
+    /// Chats in the given store, of which nobody may have more than `most`.
+    pub fn new(store: Arc<dyn ChatStore>, most: Live<u32>, clock: Arc<dyn Clock>) -> Self {
+        Self { store, most, clock }
+    }
+
+    /// Stores a chat under the id that is its own, unless what is there is
+    /// newer.
+    pub async fn put(
+        &self,
+        user: UserId,
+        id: Option<ChatId>,
+        document: impl AsRef<[u8]> + Send,
+    ) -> Result<PutChat, PutChatError> {
+        let chat = NewChat::read(document.as_ref())?.known_as(id)?;
+        // It may be long, and what is stored of it was copied.
+        drop(document);
+        self.keep(user, chat).await
+    }
+
+    async fn keep(&self, user: UserId, chat: NewChat) -> Result<PutChat, PutChatError> {
+        let limit = *self.most.get();
+        match self.store.put(user, &chat, limit, self.clock.now()).await? {
+            ChatWritten::Created { created_at } => Ok(PutChat::Created(chat.dated(created_at))),
+            ChatWritten::Replaced { created_at } => Ok(PutChat::Replaced(chat.dated(created_at))),
+            ChatWritten::Newer(stored) => Ok(PutChat::Newer(stored)),
+            ChatWritten::Deleted => Err(PutChatError::Deleted),
+            ChatWritten::Plain => Err(PutChatError::E2eeRequired),
+            ChatWritten::Full { current } => Err(PutChatError::Full { limit, current }),
+            ChatWritten::Gone => Err(PutChatError::Gone),
+        }
+    }
+
+    /// Deletes a chat; one that is not there is as good as deleted.
+    pub async fn delete(&self, user: UserId, id: ChatId) -> Result<(), DeleteChatError> {
+        let there = self.store.delete(user, id, self.clock.now()).await?;
+        if there { Ok(()) } else { Err(DeleteChatError::Gone) }
+    }
+
+    /// A chat with its messages.
+    pub async fn get(&self, user: UserId, id: ChatId) -> Result<StoredChat, GetChatError> {
+        self.store.find(user, id).await?.ok_or(GetChatError::Unknown)
+    }
+
+    /// A part of a user's chats, unless nothing has changed since what
+    /// `unless` names.
+    pub async fn list(
+        &self,
+        user: UserId,
+        part: ChatsPart,
+        unless: Unless,
+    ) -> Result<ListedChats, Unavailable> {
+        self.store.list(user, part, unless).await
+    }
+}
+
+#[cfg(test)]
+mod tests;

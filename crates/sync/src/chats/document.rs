@@ -1,0 +1,264 @@
+//! A chat's document: what of it is looked at, and how it is stored.
+
+use std::borrow::Cow;
+
+use pia_kernel::Timestamp;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use uuid::Uuid;
+
+use super::fields::{Fields, Objects, too_deep};
+use super::time_text::TimeText;
+use super::{ChatId, blob};
+
+/// How long a hyphenated GUID is, the only form that clients read.
+const GUID_LENGTH: usize = 36;
+/// A nonce, a key of 32 bytes and a tag.
+const WRAPPED_DEK: usize = 60;
+/// A nonce and a tag.
+const LEAST_PAYLOAD: usize = 28;
+/// What may be said in plain of a chat that is encrypted.
+const PLAIN_OF_ENCRYPTED: [&str; 7] = [
+    "id",
+    "schemaVersion",
+    "updatedAt",
+    "lastAccessedAt",
+    "windowMode",
+    "encryptedPayload",
+    "wrappedDek",
+];
+/// What is put behind a document: when it was made, and little else.
+const ROOM: usize = 256;
+
+/// A chat that a device wrote, as it is to be stored.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewChat {
+    /// What it is known by.
+    pub id: ChatId,
+    /// When it says that it was made.
+    pub created_at: Timestamp,
+    /// When it says that it was changed.
+    pub updated_at: Timestamp,
+    /// When it says that somebody looked at it last.
+    pub accessed_at: Option<Timestamp>,
+    /// Whether only its owner's devices can read it.
+    pub encrypted: bool,
+    /// Its document, value by value as it came, but for when it was made: the
+    /// first version of it says that.
+    pub text: Vec<u8>,
+}
+
+/// What is wrong with a document.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChatFault {
+    /// Where: `updatedAt`; empty for the document as a whole.
+    pub field: &'static str,
+    /// What is wrong, for programs: `required`.
+    pub code: &'static str,
+    /// The same for people.
+    pub message: String,
+}
+
+/// Why a document is no chat.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum UnreadableChat {
+    /// It is no JSON from here on.
+    #[error("no JSON at line {line}, column {column}")]
+    Malformed {
+        /// Counted from 1.
+        line: usize,
+        /// Counted from 1.
+        column: usize,
+    },
+    /// It says what it must not.
+    #[error("{}: {}", .0.field, .0.message)]
+    Invalid(ChatFault),
+}
+
+impl NewChat {
+    /// Reads a document in place. What is in its messages is not looked at,
+    /// nor what is under keys that nobody knows.
+    pub fn read(document: &[u8]) -> Result<Self, UnreadableChat> {
+        let fields = top_level(document)?;
+        let read = Read::from(&fields).map_err(UnreadableChat::Invalid)?;
+        let mut text = Vec::with_capacity(document.len() + ROOM);
+        read.write(&fields, &mut text);
+        Ok(Self {
+            id: read.id,
+            created_at: read.created_at,
+            updated_at: read.updated.at,
+            accessed_at: read.accessed.as_ref().map(|it| it.at),
+            encrypted: read.encrypted,
+            text,
+        })
+    }
+
+    /// The same if it has this id.
+    pub fn known_as(self, id: Option<ChatId>) -> Result<Self, UnreadableChat> {
+        if Some(self.id) == id {
+            return Ok(self);
+        }
+        let message = "`id` is not the id in the path.";
+        Err(UnreadableChat::Invalid(fault("id", "mismatch", message)))
+    }
+
+    pub(super) fn dated(self, created_at: Timestamp) -> Vec<u8> {
+        dated(self.text, created_at)
+    }
+}
+
+/// A document with when it was made.
+pub(super) fn dated(mut text: Vec<u8>, created_at: Timestamp) -> Vec<u8> {
+    text.pop();
+    text.extend_from_slice(format!(",\"createdAt\":\"{created_at}\"}}").as_bytes());
+    text
+}
+
+fn top_level(document: &[u8]) -> Result<Fields<'_>, UnreadableChat> {
+    if document.trim_ascii_start().first() != Some(&b'{') {
+        return match serde_json::from_slice::<&RawValue>(document) {
+            Ok(_) => Err(UnreadableChat::Invalid(wrong("", "The chat must be a JSON object."))),
+            Err(fault) => Err(malformed(&fault)),
+        };
+    }
+    if too_deep(document) {
+        let message = "The chat is nested too deep.";
+        return Err(UnreadableChat::Invalid(fault("", "too_deep", message)));
+    }
+    serde_json::from_slice(document).map_err(|err| {
+        if err.is_data() {
+            return UnreadableChat::Invalid(fault("", "too_many", "The chat has too many keys."));
+        }
+        malformed(&err)
+    })
+}
+
+fn malformed(fault: &serde_json::Error) -> UnreadableChat {
+    UnreadableChat::Malformed { line: fault.line(), column: fault.column() }
+}
+
+/// What of a document is looked at.
+struct Read<'a> {
+    id: ChatId,
+    created_at: Timestamp,
+    updated: TimeText<'a>,
+    accessed: Option<TimeText<'a>>,
+    encrypted: bool,
+}
+
+impl<'a> Read<'a> {
+    fn from(fields: &Fields<'a>) -> Result<Self, ChatFault> {
+        let id = guid(fields, "id")?.ok_or_else(|| required("id"))?;
+        let updated = time(fields, "updatedAt")?.ok_or_else(|| required("updatedAt"))?;
+        let accessed = time(fields, "lastAccessedAt")?;
+        let created_at = time(fields, "createdAt")?.map_or(updated.at, |it| it.at);
+        let encrypted = is_encrypted(fields)?;
+        let known = ["title", "windowMode", "workingDirectory"];
+        // Of what is encrypted, the rest goes whatever it is.
+        for key in known.into_iter().filter(|it| !encrypted || *it == "windowMode") {
+            text(fields, key)?;
+        }
+        if !encrypted {
+            guid(fields, "providerId")?;
+            let messages = fields.get("messages").map(|it| it.get());
+            let listed = messages.is_none_or(|it| serde_json::from_str::<Objects>(it).is_ok());
+            if !listed {
+                return Err(wrong("messages", "`messages` must be a list of objects."));
+            }
+        }
+        let version = fields.get("schemaVersion").map(|it| it.get());
+        if version.is_some_and(|it| it.parse::<i32>().is_err()) {
+            return Err(wrong("schemaVersion", "`schemaVersion` must be a whole number."));
+        }
+        Ok(Self { id: ChatId(id), created_at, updated, accessed, encrypted })
+    }
+
+    /// Writes what is stored, all but when it was made.
+    fn write(&self, fields: &Fields<'a>, text: &mut Vec<u8>) {
+        let mut add = |key: &str, value: &str| {
+            text.push(if text.is_empty() { b'{' } else { b',' });
+            text.extend_from_slice(quoted(key).as_bytes());
+            text.push(b':');
+            text.extend_from_slice(value.as_bytes());
+        };
+        add("id", &quoted(&self.id.to_string()));
+        if fields.get("schemaVersion").is_none() {
+            add("schemaVersion", "1");
+        }
+        let written = ["id", "createdAt", "updatedAt", "lastAccessedAt"];
+        add("updatedAt", &quoted(&self.updated.text));
+        // Clients rely on it before they forget a chat of their own accord.
+        add("lastAccessedAt", &quoted(&self.accessed.as_ref().unwrap_or(&self.updated).text));
+        for (key, value) in fields.iter().filter(|(key, _)| !written.contains(key)) {
+            if !self.encrypted || PLAIN_OF_ENCRYPTED.contains(&key) {
+                add(key, value.get());
+            }
+        }
+        if self.encrypted || fields.get("messages").is_none() {
+            add("messages", "[]");
+        }
+        text.push(b'}');
+    }
+}
+
+/// Whether there is what only devices can read; both parts of it, then.
+fn is_encrypted(fields: &Fields<'_>) -> Result<bool, ChatFault> {
+    let blobs = [
+        ("encryptedPayload", LEAST_PAYLOAD..=usize::MAX, "of at least 28 bytes"),
+        ("wrappedDek", WRAPPED_DEK..=WRAPPED_DEK, "of 60 bytes"),
+    ];
+    if blobs.iter().all(|(key, ..)| fields.get(key).is_none()) {
+        return Ok(false);
+    }
+    for (key, lengths, what) in blobs {
+        let given = text(fields, key)?.ok_or_else(|| required(key))?;
+        if !blob::length(&given).is_some_and(|it| lengths.contains(&it)) {
+            return Err(wrong(key, &format!("`{key}` must be standard base64 {what}.")));
+        }
+    }
+    Ok(true)
+}
+
+fn text<'a>(fields: &Fields<'a>, key: &'static str) -> Result<Option<Cow<'a, str>>, ChatFault> {
+    #[derive(Deserialize)]
+    struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
+
+    let Some(value) = fields.get(key) else { return Ok(None) };
+    let read = serde_json::from_str(value.get());
+    let Ok(Text(text)) = read else {
+        return Err(wrong(key, &format!("`{key}` must be a text.")));
+    };
+    Ok(Some(text))
+}
+
+fn guid(fields: &Fields<'_>, key: &'static str) -> Result<Option<Uuid>, ChatFault> {
+    let Some(text) = text(fields, key)? else { return Ok(None) };
+    let read = Uuid::try_parse(&text).ok().filter(|_| text.len() == GUID_LENGTH);
+    read.map(Some).ok_or_else(|| wrong(key, &format!("`{key}` must be a GUID with hyphens.")))
+}
+
+fn time<'a>(fields: &Fields<'a>, key: &'static str) -> Result<Option<TimeText<'a>>, ChatFault> {
+    let Some(text) = text(fields, key)? else { return Ok(None) };
+    let read = TimeText::read(text);
+    read.map(Some).ok_or_else(|| wrong(key, &format!("`{key}` must be an ISO 8601 time.")))
+}
+
+/// A text as JSON.
+fn quoted(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}
+
+fn required(field: &'static str) -> ChatFault {
+    fault(field, "required", &format!("`{field}` is required."))
+}
+
+fn wrong(field: &'static str, message: &str) -> ChatFault {
+    fault(field, "invalid", message)
+}
+
+fn fault(field: &'static str, code: &'static str, message: &str) -> ChatFault {
+    ChatFault { field, code, message: message.to_owned() }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,236 @@
+use serde_json::{Value, json};
+
+use super::*;
+
+const ID: &str = "0199f0e0-0000-7000-8000-00000000000a";
+const AT: &str = "2026-08-01T09:14:02.1837744Z";
+
+fn read(document: &Value) -> Result<NewChat, UnreadableChat> {
+    NewChat::read(document.to_string().as_bytes())
+}
+
+fn chat() -> Value {
+    json!({ "id": ID, "createdAt": AT, "updatedAt": AT, "messages": [] })
+}
+
+fn with(key: &str, value: Value) -> Value {
+    let mut chat = chat();
+    chat[key] = value;
+    chat
+}
+
+fn encrypted() -> Value {
+    let payload = base64::Engine::encode(&base64::engine::general_purpose::STANDARD, [7; 28]);
+    let dek = base64::Engine::encode(&base64::engine::general_purpose::STANDARD, [7; 60]);
+    let mut chat = chat();
+    chat["encryptedPayload"] = payload.into();
+    chat["wrappedDek"] = dek.into();
+    chat
+}
+
+fn text(chat: &NewChat) -> &str {
+    std::str::from_utf8(&chat.text).unwrap()
+}
+
+fn told(chat: NewChat) -> Value {
+    let created_at = chat.created_at;
+    serde_json::from_slice(&chat.dated(created_at)).unwrap()
+}
+
+/// Field and code of the fault.
+fn refused(document: &Value) -> (&'static str, &'static str) {
+    match read(document) {
+        Err(UnreadableChat::Invalid(fault)) => (fault.field, fault.code),
+        other => panic!("{document}: {other:?}"),
+    }
+}
+
+#[test]
+fn values_are_stored_as_they_were_written() {
+    let document = format!(
+        r#"{{"id":"{ID}","updatedAt":"{AT}","future":{{"n":1.0,"big":123456789012345678901234567890,
+            "e":1e2,"null":null,"text":"\u00e9\/","twice":1,"twice":2}},
+            "messages":[ {{"id":"x","tokens":1.50,"unknown":[null]}} ]}}"#
+    );
+
+    let chat = NewChat::read(document.as_bytes()).unwrap();
+
+    for part in [
+        r#""n":1.0,"big":123456789012345678901234567890"#,
+        r#""e":1e2,"null":null,"text":"\u00e9\/","twice":1,"twice":2"#,
+        r#"[ {"id":"x","tokens":1.50,"unknown":[null]} ]"#,
+        &format!(r#""updatedAt":"{AT}""#),
+    ] {
+        assert!(text(&chat).contains(part), "{part} in {}", text(&chat));
+    }
+}
+
+#[test]
+fn when_it_was_made_is_told_apart() {
+    let chat = read(&chat()).unwrap();
+
+    assert!(!text(&chat).contains("createdAt"));
+    let told: Value = serde_json::from_slice(&chat.dated(Timestamp::UNIX_EPOCH)).unwrap();
+    assert_eq!(told["createdAt"], "1970-01-01T00:00:00Z");
+}
+
+#[test]
+fn known_keys_come_in_any_case_and_nulls_are_not_there() {
+    let chat = read(&json!({
+        "Id": ID.to_uppercase(), "CreatedAt": AT, "UpdatedAt": AT, "LastAccessedAt": AT,
+        "Title": "A title", "WindowMode": "Assistant", "ProviderId": null, "Messages": null,
+        "EncryptedPayload": null, "wrappedDek": null, "Future": null, "OtherFuture": 1,
+    }));
+
+    assert_eq!(
+        told(chat.unwrap()),
+        json!({
+            "id": ID, "schemaVersion": 1, "createdAt": "2026-08-01T09:14:02.183774Z",
+            "updatedAt": AT, "lastAccessedAt": AT, "title": "A title",
+            "windowMode": "Assistant", "OtherFuture": 1, "messages": [],
+        })
+    );
+}
+
+#[test]
+fn the_last_of_equal_keys_counts() {
+    let document = format!(r#"{{"id":"{ID}","updatedAt":"{AT}","Title":"a","title":"b"}}"#);
+
+    let chat = NewChat::read(document.as_bytes()).unwrap();
+
+    assert_eq!(told(chat)["title"], "b");
+}
+
+#[test]
+fn keys_of_the_servers_own_are_not_taken() {
+    let chat = read(&json!({
+        "id": ID, "updatedAt": AT, "server_stamp": 1, "Server_x": 2, "servers": 3, "messages": [],
+    }));
+
+    let told = told(chat.unwrap());
+    assert!(told.get("server_stamp").is_none() && told.get("Server_x").is_none());
+    assert_eq!(told["servers"], 3);
+}
+
+#[test]
+fn what_is_not_said_is_when_it_was_changed() {
+    let chat = read(&json!({ "id": ID, "updatedAt": "0001-01-01T00:00:00" })).unwrap();
+
+    assert_eq!(chat.created_at, chat.updated_at);
+    assert_eq!(told(chat)["lastAccessedAt"], "0001-01-01T00:00:00Z");
+}
+
+#[test]
+fn of_an_encrypted_chat_only_what_must_be_is_plain() {
+    let mut document = encrypted();
+    document["title"] = json!("secret");
+    document["providerId"] = json!(5);
+    document["workingDirectory"] = json!("secret");
+    document["messages"] = json!([{ "content": "secret" }]);
+    document["future"] = json!("secret");
+    document["windowMode"] = json!("Research");
+    document["schemaVersion"] = json!(2);
+
+    let chat = read(&document).unwrap();
+
+    assert!(chat.encrypted);
+    assert!(!text(&chat).contains("secret"), "{}", text(&chat));
+    let told = told(chat);
+    assert_eq!(told["messages"], json!([]));
+    assert_eq!(told["encryptedPayload"], document["encryptedPayload"]);
+    assert_eq!(told["wrappedDek"], document["wrappedDek"]);
+    assert_eq!((&told["windowMode"], &told["schemaVersion"]), (&json!("Research"), &json!(2)));
+    assert_eq!(told.as_object().unwrap().len(), 9);
+}
+
+#[test]
+fn base64_may_be_written_with_escapes() {
+    let document = encrypted().to_string();
+    let plus = document.replace("BwcH", "\\u002bwcH");
+
+    let chat = NewChat::read(plus.as_bytes()).unwrap();
+
+    assert!(text(&chat).contains("\\u002bwcH"));
+}
+
+#[test]
+fn what_is_wrong_is_told_by_its_field() {
+    for (key, value, code) in [
+        ("id", Value::Null, "required"),
+        ("id", json!("5"), "invalid"),
+        ("id", json!(ID.replace('-', "")), "invalid"),
+        ("id", json!(5), "invalid"),
+        ("updatedAt", Value::Null, "required"),
+        ("updatedAt", json!("yesterday"), "invalid"),
+        ("updatedAt", json!(1_700_000_000), "invalid"),
+        ("createdAt", json!("2026-13-01T00:00:00Z"), "invalid"),
+        ("lastAccessedAt", json!(false), "invalid"),
+        ("lastAccessedAt", json!("10000-01-01T00:00:00Z"), "invalid"),
+        ("schemaVersion", json!("1"), "invalid"),
+        ("schemaVersion", json!(1.5), "invalid"),
+        ("title", json!(5), "invalid"),
+        ("windowMode", json!(1), "invalid"),
+        ("providerId", json!("x"), "invalid"),
+        ("workingDirectory", json!([]), "invalid"),
+        ("messages", json!({}), "invalid"),
+        ("messages", json!("text"), "invalid"),
+        ("messages", json!([1]), "invalid"),
+        ("messages", json!([{}, null]), "invalid"),
+        ("messages", json!([[]]), "invalid"),
+    ] {
+        assert_eq!(refused(&with(key, value.clone())), (key, code), "{key} {value}");
+    }
+}
+
+#[test]
+fn both_parts_of_what_is_encrypted_must_be_there_and_whole() {
+    for (key, value, code) in [
+        ("wrappedDek", Value::Null, "required"),
+        ("encryptedPayload", Value::Null, "required"),
+        ("wrappedDek", json!("AAAA"), "invalid"),
+        ("wrappedDek", json!(5), "invalid"),
+        ("wrappedDek", json!("A".repeat(79) + "*"), "invalid"),
+        ("encryptedPayload", json!(""), "invalid"),
+        ("encryptedPayload", json!("AAAA"), "invalid"),
+        ("encryptedPayload", json!("A".repeat(41)), "invalid"),
+        ("encryptedPayload", json!("-_".repeat(40)), "invalid"),
+    ] {
+        let mut document = encrypted();
+        document[key] = value;
+
+        assert_eq!(refused(&document), (key, code), "{document}");
+    }
+}
+
+#[test]
+fn what_is_no_object_or_too_deep_or_too_wide_is_refused() {
+    let nested = |depth: usize| format!("{}1{}", "[".repeat(depth), "]".repeat(depth));
+    let deep = |depth| format!(r#"{{"id":"{ID}","updatedAt":"{AT}","x":{}}}"#, nested(depth));
+    let wide: serde_json::Map<String, Value> =
+        (0..257).map(|number| (format!("key{number}"), number.into())).collect();
+
+    let code = |text: &str| match NewChat::read(text.as_bytes()) {
+        Err(UnreadableChat::Invalid(fault)) => fault.code,
+        Err(UnreadableChat::Malformed { .. }) => "malformed",
+        Ok(_) => "good",
+    };
+    assert_eq!(["[]", "5", "null", "\"x\""].map(code), ["invalid"; 4]);
+    assert_eq!(["", "{", "{} {}", "{\"a\":}", "\u{feff}{}"].map(code), ["malformed"; 5]);
+    assert_eq!(
+        [code(&deep(59)), code(&deep(60)), code(&deep(99_999))],
+        ["good", "too_deep", "too_deep"]
+    );
+    assert_eq!(code(&Value::from(wide).to_string()), "too_many");
+    assert_eq!(code(&format!(r#"{{"id":"{ID}","updatedAt":"{AT}","x":"[[\"[{{{{"}}"#)), "good");
+    assert!(NewChat::read(b"{\"x\":\"\xff\"}").is_err());
+}
+
+#[test]
+fn the_id_is_the_one_that_was_asked_for() {
+    let chat = read(&chat()).unwrap();
+    let id = chat.id;
+
+    assert!(chat.clone().known_as(Some(id)).is_ok());
+    assert!(chat.clone().known_as(None).is_err());
+    assert!(chat.known_as(Some(ChatId(Uuid::nil()))).is_err());
+}

@@ -1,0 +1,162 @@
+//! The top level of a document, taken apart without reading what is in it.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::de::{self, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer};
+use serde_json::value::RawValue;
+
+/// How many keys there may be: far more than there are, and too few to cost
+/// more memory than the document.
+const MOST: usize = 256;
+/// How deep a document may be nested. Clients read 64 levels, of which lists
+/// take some.
+const DEEPEST: usize = 60;
+
+/// The keys that are known, as they are told.
+const KNOWN: [&str; 12] = [
+    "id",
+    "schemaVersion",
+    "title",
+    "createdAt",
+    "updatedAt",
+    "lastAccessedAt",
+    "windowMode",
+    "providerId",
+    "workingDirectory",
+    "messages",
+    "encryptedPayload",
+    "wrappedDek",
+];
+/// With which keys begin that are the server's own.
+const OURS: &str = "server_";
+
+/// Keys and values in the order in which they came, each once.
+pub(super) struct Fields<'a>(Vec<(Cow<'a, str>, &'a RawValue)>);
+
+impl<'a> Fields<'a> {
+    /// The value of a known key.
+    pub(super) fn get(&self, key: &str) -> Option<&'a RawValue> {
+        self.0.iter().find(|(it, _)| it == key).map(|(_, value)| *value)
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = (&str, &'a RawValue)> {
+        self.0.iter().map(|(key, value)| (key.as_ref(), *value))
+    }
+
+    /// Known keys come in any case, nulls are as if they were not there, the
+    /// last of equal keys counts, and the server's own are not taken from
+    /// others.
+    fn take(&mut self, key: Cow<'a, str>, value: &'a RawValue) {
+        let ours = key.get(..OURS.len()).is_some_and(|it| it.eq_ignore_ascii_case(OURS));
+        if ours {
+            return;
+        }
+        let known = KNOWN.iter().find(|it| it.eq_ignore_ascii_case(&key));
+        let key = known.map_or(key, |it| Cow::Borrowed(*it));
+        self.0.retain(|(it, _)| *it != key);
+        if value.get() != "null" {
+            self.0.push((key, value));
+        }
+    }
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Fields<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct OfObject;
+
+        impl<'de> Visitor<'de> for OfObject {
+            type Value = Fields<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<Fields<'de>, M::Error> {
+                let mut fields = Fields(Vec::new());
+                let mut count = 0;
+                while let Some(Key(key)) = map.next_key()? {
+                    count += 1;
+                    if count > MOST {
+                        return Err(de::Error::custom(format!("more than {MOST} keys")));
+                    }
+                    fields.take(key, map.next_value()?);
+                }
+                Ok(fields)
+            }
+        }
+
+        deserializer.deserialize_map(OfObject)
+    }
+}
+
+/// A key, not copied unless it is written with escapes.
+#[derive(Deserialize)]
+struct Key<'a>(#[serde(borrow)] Cow<'a, str>);
+
+/// Whether a document is nested deeper than clients read it.
+pub(super) fn too_deep(text: &[u8]) -> bool {
+    let (mut depth, mut quoted, mut escaped) = (0_usize, false, false);
+    for byte in text {
+        match (quoted, byte) {
+            (true, _) if escaped => escaped = false,
+            (true, b'\\') => escaped = true,
+            (_, b'"') => quoted = !quoted,
+            (false, b'{' | b'[') => depth += 1,
+            (false, b'}' | b']') => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        if depth > DEEPEST {
+            return true;
+        }
+    }
+    false
+}
+
+/// A list of objects, of which nothing is kept.
+pub(super) struct Objects;
+
+impl<'de> Deserialize<'de> for Objects {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct OfArray;
+
+        impl<'de> Visitor<'de> for OfArray {
+            type Value = Objects;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a list of objects")
+            }
+
+            fn visit_seq<S: SeqAccess<'de>>(self, mut items: S) -> Result<Objects, S::Error> {
+                while items.next_element::<Object>()?.is_some() {}
+                Ok(Objects)
+            }
+        }
+
+        deserializer.deserialize_seq(OfArray)
+    }
+}
+
+struct Object;
+
+impl<'de> Deserialize<'de> for Object {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct OfObject;
+
+        impl<'de> Visitor<'de> for OfObject {
+            type Value = Object;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<Object, M::Error> {
+                while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
+                Ok(Object)
+            }
+        }
+
+        deserializer.deserialize_map(OfObject)
+    }
+}

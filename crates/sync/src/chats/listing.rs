@@ -1,0 +1,175 @@
+//! Lists of chats, told in parts: oldest change first.
+
+use std::fmt;
+
+use pia_kernel::{Place, Timestamp};
+use uuid::Uuid;
+
+use super::{ChatId, StoredChat};
+
+/// Which chats are asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ChatsPart {
+    /// Those that say that they were changed then or later, or that came in
+    /// then or later: a device may bring what was written long before.
+    pub since: Option<Timestamp>,
+    /// Those behind this place.
+    pub after: Option<Place>,
+    /// How many at most.
+    pub limit: u16,
+    /// Whether what was deleted is told of too.
+    pub deleted: bool,
+}
+
+/// A part of a list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChatPage {
+    /// The state of the data that it was read from, or of one before.
+    pub version: ChatsVersion,
+    /// With their messages, in their order.
+    pub chats: Vec<StoredChat>,
+    /// What was deleted, in the same order; nothing unless asked for.
+    pub deleted: Vec<ChatId>,
+    /// Behind which place the next part begins; nothing if this is the last.
+    pub next: Option<Place>,
+}
+
+/// What came of asking for a list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ListedChats {
+    /// Nothing has changed.
+    Unchanged(ChatsVersion),
+    /// What is there.
+    Page(ChatPage),
+}
+
+/// A state of a person's data.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ChatsVersion {
+    /// Which life of the data it is; none before anything was written.
+    pub epoch: Option<[u8; 16]>,
+    /// How often anything was changed in it.
+    pub version: i64,
+}
+
+/// What the asker has already.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Unless {
+    /// Nothing.
+    Never,
+    /// Whatever there is.
+    Any,
+    /// What was told of one of these states.
+    OneOf(Vec<ChatsVersion>),
+}
+
+impl Unless {
+    /// Whether the asker has what this state would be told as.
+    pub fn holds(&self, version: &ChatsVersion) -> bool {
+        match self {
+            Self::Never => false,
+            Self::Any => true,
+            Self::OneOf(known) => known.contains(version),
+        }
+    }
+}
+
+impl ChatsPart {
+    /// The opaque tag of the first part of a list, told from this state.
+    pub fn tag(&self, version: &ChatsVersion) -> String {
+        let since = self.since.map_or_else(|| "none".to_owned(), |it| it.micros().to_string());
+        format!("c-{version}-s{since}-d{}", u8::from(self.deleted))
+    }
+
+    /// What the asker has who names these tags, without marks of weakness and
+    /// quotes. Only the first part of a list has one.
+    pub fn unless(&self, tags: &[&str]) -> Unless {
+        if self.after.is_some() {
+            return Unless::Never;
+        }
+        if tags.contains(&"*") {
+            return Unless::Any;
+        }
+        let known = tags.iter().filter_map(|tag| {
+            let version = ChatsVersion::read(tag.strip_prefix("c-")?.rsplit_once("-s")?.0)?;
+            (self.tag(&version) == *tag).then_some(version)
+        });
+        Unless::OneOf(known.collect())
+    }
+}
+
+impl ChatsVersion {
+    fn read(text: &str) -> Option<Self> {
+        let (epoch, version) = text.split_once("-v")?;
+        let epoch = match epoch {
+            "none" => None,
+            epoch => Some(Uuid::try_parse(epoch).ok()?.into_bytes()),
+        };
+        Some(Self { epoch, version: version.parse().ok()? })
+    }
+}
+
+impl fmt::Display for ChatsVersion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.epoch {
+            Some(epoch) => write!(f, "{}-v{}", Uuid::from_bytes(epoch).simple(), self.version),
+            None => write!(f, "none-v{}", self.version),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ALL: ChatsPart = ChatsPart { since: None, after: None, limit: 100, deleted: true };
+    const STATE: ChatsVersion = ChatsVersion { epoch: Some([0xab; 16]), version: 7 };
+
+    fn since(micros: i64) -> ChatsPart {
+        ChatsPart { since: Some(Timestamp::from_micros(micros)), ..ALL }
+    }
+
+    #[test]
+    fn a_tag_says_what_was_asked_for_and_of_which_state() {
+        let epoch = "ab".repeat(16);
+
+        assert_eq!(ALL.tag(&STATE), format!("c-{epoch}-v7-snone-d1"));
+        assert_eq!(since(-5).tag(&STATE), format!("c-{epoch}-v7-s-5-d1"));
+        let plain = ChatsPart { deleted: false, ..since(5) };
+        let empty = ChatsVersion { epoch: None, version: 0 };
+        assert_eq!(plain.tag(&empty), "c-none-v0-s5-d0");
+    }
+
+    #[test]
+    fn a_tag_is_known_again_by_who_asks_for_the_same() {
+        for part in [ALL, since(5), since(-5), since(0)] {
+            for state in [STATE, ChatsVersion { epoch: None, version: 0 }] {
+                let tag = part.tag(&state);
+
+                assert!(part.unless(&["x", &tag]).holds(&state), "{tag}");
+                assert!(!since(6).unless(&[&tag]).holds(&state), "{tag}");
+                let later = ChatsVersion { version: state.version + 1, ..state };
+                assert!(!part.unless(&[&tag]).holds(&later), "{tag}");
+            }
+        }
+        assert!(ALL.unless(&["*"]).holds(&STATE));
+        assert!(!ALL.unless(&[]).holds(&STATE));
+    }
+
+    #[test]
+    fn what_is_no_tag_of_ours_is_of_nothing() {
+        let plain = ChatsPart { deleted: false, ..ALL };
+        let other = plain.tag(&STATE);
+        for tag in ["", "c-", "c--v-s", "c-x-v7-snone-d1", &other, "c-none-v+0-snone-d1"] {
+            assert_eq!(ALL.unless(&[tag]), Unless::OneOf(Vec::new()), "{tag}");
+        }
+    }
+
+    #[test]
+    fn parts_behind_the_first_are_always_told() {
+        let place = Place { at: Timestamp::UNIX_EPOCH, id: Uuid::nil() };
+        let behind = ChatsPart { after: Some(place), ..ALL };
+
+        assert_eq!(behind.unless(&["*", &behind.tag(&STATE)]), Unless::Never);
+    }
+}

@@ -1,0 +1,97 @@
+//! Where chats are kept.
+
+use async_trait::async_trait;
+use pia_kernel::{Timestamp, Unavailable, UserId};
+
+use super::document::dated;
+use super::{ChatId, ChatsPart, ListedChats, NewChat, Unless};
+
+/// A chat that is kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoredChat {
+    /// What it is known by.
+    pub id: ChatId,
+    /// When the first version of it says that it was made.
+    pub created_at: Timestamp,
+    /// When it says that it was changed.
+    pub updated_at: Timestamp,
+    /// When it says that somebody looked at it last.
+    pub accessed_at: Option<Timestamp>,
+    /// Whether only its owner's devices can read it.
+    pub encrypted: bool,
+    /// Its document, but for when it was made.
+    pub text: Vec<u8>,
+}
+
+impl StoredChat {
+    /// The whole document.
+    pub fn into_document(self) -> Vec<u8> {
+        dated(self.text, self.created_at)
+    }
+}
+
+/// What came of keeping a chat.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ChatWritten {
+    /// There was none with this id, or it was deleted before this version.
+    Created {
+        /// When it was made, by its first version.
+        created_at: Timestamp,
+    },
+    /// It took the place of an older one.
+    Replaced {
+        /// When it was made, by its first version.
+        created_at: Timestamp,
+    },
+    /// What is there is newer, and stays.
+    Newer(StoredChat),
+    /// It was deleted after this version.
+    Deleted,
+    /// The account takes only what is encrypted, and this is not.
+    Plain,
+    /// There are as many as may be.
+    Full {
+        /// How many there are.
+        current: u64,
+    },
+    /// There is no such account.
+    Gone,
+}
+
+/// Where chats are kept. No id of one person's is ever another's.
+#[cfg_attr(test, mockall::automock)]
+#[async_trait]
+pub trait ChatStore: Send + Sync {
+    /// Keeps a chat if [`NewChat::against`] says that it wins, and what the
+    /// account is at that moment allows it.
+    ///
+    /// However many are put at once, the latest of them stays, and nobody has
+    /// more than `most`. Each counts as a change of the person's data and gets
+    /// a stamp behind all before.
+    async fn put(
+        &self,
+        user: UserId,
+        chat: &NewChat,
+        most: u32,
+        now: Timestamp,
+    ) -> Result<ChatWritten, Unavailable>;
+
+    /// Forgets what a chat says and keeps its id, with the later of `now` and
+    /// the chat's own time. Answers whether there is such an account.
+    async fn delete(&self, user: UserId, id: ChatId, now: Timestamp) -> Result<bool, Unavailable>;
+
+    /// A chat that was not deleted.
+    async fn find(&self, user: UserId, id: ChatId) -> Result<Option<StoredChat>, Unavailable>;
+
+    /// A part of a user's chats, oldest change first, no longer than some
+    /// megabytes unless one chat alone is.
+    ///
+    /// The version is read before all else: a change at the same time may cost
+    /// another look, and is never missed.
+    async fn list(
+        &self,
+        user: UserId,
+        part: ChatsPart,
+        unless: Unless,
+    ) -> Result<ListedChats, Unavailable>;
+}

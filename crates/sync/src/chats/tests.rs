@@ -1,0 +1,124 @@
+use std::sync::Arc;
+
+use pia_kernel::{Live, Timestamp, UserId};
+use pia_testkit::FixedClock;
+use uuid::Uuid;
+
+use super::*;
+
+const NOW: Timestamp = Timestamp::UNIX_EPOCH;
+const ID: ChatId = ChatId(Uuid::from_u128(10));
+
+fn document(updated_at: &str) -> String {
+    format!(r#"{{"id":"{ID}","updatedAt":"{updated_at}"}}"#)
+}
+
+/// The same, changed on the first of August.
+const DOCUMENT: &str =
+    r#"{"id":"00000000-0000-0000-0000-00000000000a","updatedAt":"2026-08-01T09:14:02Z"}"#;
+
+fn chat() -> NewChat {
+    NewChat::read(DOCUMENT.as_bytes()).unwrap()
+}
+
+fn stored() -> StoredChat {
+    let NewChat { id, created_at, updated_at, accessed_at, encrypted, text } = chat();
+    StoredChat { id, created_at, updated_at, accessed_at, encrypted, text }
+}
+
+fn chats(store: MockChatStore) -> Chats {
+    Chats::new(Arc::new(store), Live::new(3), Arc::new(FixedClock(NOW)))
+}
+
+fn answering(written: ChatWritten) -> Chats {
+    let mut store = MockChatStore::new();
+    store
+        .expect_put()
+        .withf(|_, _, most, now| (*most, *now) == (3, NOW))
+        .returning(move |_, _, _, _| Ok(written.clone()));
+    chats(store)
+}
+
+#[tokio::test]
+async fn what_is_stored_is_told_with_when_it_was_first_made() {
+    let chats = answering(ChatWritten::Replaced { created_at: NOW });
+
+    let put = chats.put(UserId::generate(), Some(ID), DOCUMENT).await.unwrap();
+
+    let PutChat::Replaced(document) = put else { panic!("{put:?}") };
+    assert!(document.ends_with(br#","createdAt":"1970-01-01T00:00:00Z"}"#));
+}
+
+#[tokio::test]
+async fn what_lost_is_answered_with_what_won() {
+    let chats = answering(ChatWritten::Newer(stored()));
+
+    let put = chats.put(UserId::generate(), Some(ID), DOCUMENT).await.unwrap();
+
+    assert_eq!(put, PutChat::Newer(stored()));
+}
+
+#[tokio::test]
+async fn each_reason_for_not_storing_is_told_apart() {
+    let refused = async |written| {
+        answering(written)
+            .put(UserId::generate(), Some(ID), DOCUMENT)
+            .await
+            .unwrap_err()
+            .to_string()
+    };
+
+    assert_eq!(refused(ChatWritten::Deleted).await, "the chat was deleted");
+    assert_eq!(refused(ChatWritten::Plain).await, "the account is end-to-end encrypted");
+    assert_eq!(refused(ChatWritten::Full { current: 4 }).await, "there are 4 chats of 3");
+    assert_eq!(refused(ChatWritten::Gone).await, "there is no such account");
+}
+
+#[tokio::test]
+async fn a_chat_with_another_id_than_was_asked_for_is_not_stored() {
+    let chats = chats(MockChatStore::new());
+
+    for id in [None, Some(ChatId(Uuid::nil()))] {
+        let put = chats.put(UserId::generate(), id, DOCUMENT).await;
+        assert!(matches!(put, Err(PutChatError::Unreadable(_))));
+    }
+}
+
+#[tokio::test]
+async fn of_many_each_is_stored_as_if_it_came_alone() {
+    let mut store = MockChatStore::new();
+    let mut answers = vec![ChatWritten::Newer(stored()), ChatWritten::Created { created_at: NOW }];
+    store.expect_put().times(2).returning(move |_, _, _, _| Ok(answers.pop().unwrap()));
+    store.expect_delete().once().returning(|_, _, _| Ok(true));
+    let documents =
+        [document("2026-08-01T09:14:02Z"), "[]".to_owned(), document("2026-08-02T00:00:00Z")];
+
+    let results = chats(store).upload(UserId::generate(), &documents, &[ID]).await.unwrap();
+
+    assert_eq!(results.at, NOW);
+    let statuses: Vec<_> = results.results.into_iter().map(|it| (it.id, it.status)).collect();
+    assert_eq!(statuses[0], (Some(ID), UploadStatus::Stored));
+    assert!(matches!(&statuses[1], (None, UploadStatus::Unreadable(_))));
+    assert_eq!(statuses[2], (Some(ID), UploadStatus::Conflict(stored().updated_at)));
+    assert_eq!(statuses[3], (Some(ID), UploadStatus::Deleted));
+}
+
+#[tokio::test]
+async fn who_has_no_account_any_more_deletes_nothing() {
+    let mut store = MockChatStore::new();
+    store.expect_delete().returning(|_, _, _| Ok(false));
+
+    let deleted = chats(store).delete(UserId::generate(), ID).await;
+
+    assert!(matches!(deleted, Err(DeleteChatError::Gone)));
+}
+
+#[tokio::test]
+async fn a_chat_that_is_not_there_is_unknown() {
+    let mut store = MockChatStore::new();
+    store.expect_find().returning(|_, _| Ok(None));
+
+    let found = chats(store).get(UserId::generate(), ID).await;
+
+    assert!(matches!(found, Err(GetChatError::Unknown)));
+}

@@ -1,0 +1,114 @@
+//! Many chats in one go.
+
+use pia_kernel::{Timestamp, Unavailable, UserId};
+
+use super::{
+    ChatFault, ChatId, Chats, DeleteChatError, NewChat, PutChat, PutChatError, UnreadableChat,
+};
+
+/// What came of them all.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Upload {
+    /// When they were done.
+    pub at: Timestamp,
+    /// In the order in which they came: the chats, and then what was deleted.
+    pub results: Vec<Uploaded>,
+}
+
+/// What came of one of them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Uploaded {
+    /// Which one; nothing where it says no id that could be read.
+    pub id: Option<ChatId>,
+    /// What came of it.
+    pub status: UploadStatus,
+}
+
+/// What came of a chat among many.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum UploadStatus {
+    /// It is stored.
+    Stored,
+    /// What is there is newer, and stays; it says that it was changed then.
+    Conflict(Timestamp),
+    /// It is deleted: by this call, or after this version was written.
+    Deleted,
+    /// The account takes only what is encrypted.
+    E2eeRequired,
+    /// There are as many as may be.
+    Full {
+        /// How many that is.
+        limit: u32,
+    },
+    /// It is no chat.
+    Unreadable(ChatFault),
+}
+
+/// Why none of the rest was stored.
+#[derive(Debug, thiserror::Error)]
+pub enum UploadError {
+    /// The account was deleted since the gates let its owner pass.
+    #[error("there is no such account")]
+    Gone,
+    /// The store did not answer.
+    #[error(transparent)]
+    Unavailable(#[from] Unavailable),
+}
+
+impl Chats {
+    /// Stores chats and deletes others, each by itself as if it came alone.
+    pub async fn upload(
+        &self,
+        user: UserId,
+        documents: &[impl AsRef<str> + Sync],
+        deleted: &[ChatId],
+    ) -> Result<Upload, UploadError> {
+        let mut results = Vec::with_capacity(documents.len() + deleted.len());
+        for document in documents {
+            results.push(match NewChat::read(document.as_ref().as_bytes()) {
+                Ok(chat) => {
+                    let id = Some(chat.id);
+                    Uploaded { id, status: self.upload_one(user, chat).await? }
+                }
+                Err(err) => Uploaded { id: None, status: UploadStatus::Unreadable(fault(err)) },
+            });
+        }
+        for id in deleted {
+            self.delete(user, *id).await?;
+            results.push(Uploaded { id: Some(*id), status: UploadStatus::Deleted });
+        }
+        Ok(Upload { at: self.clock.now(), results })
+    }
+
+    async fn upload_one(&self, user: UserId, chat: NewChat) -> Result<UploadStatus, UploadError> {
+        Ok(match self.keep(user, chat).await {
+            Ok(PutChat::Created(_) | PutChat::Replaced(_)) => UploadStatus::Stored,
+            Ok(PutChat::Newer(stored)) => UploadStatus::Conflict(stored.updated_at),
+            Err(PutChatError::Unreadable(err)) => UploadStatus::Unreadable(fault(err)),
+            Err(PutChatError::Deleted) => UploadStatus::Deleted,
+            Err(PutChatError::E2eeRequired) => UploadStatus::E2eeRequired,
+            Err(PutChatError::Full { limit, .. }) => UploadStatus::Full { limit },
+            Err(PutChatError::Gone) => return Err(UploadError::Gone),
+            Err(PutChatError::Unavailable(err)) => return Err(err.into()),
+        })
+    }
+}
+
+fn fault(err: UnreadableChat) -> ChatFault {
+    match err {
+        UnreadableChat::Invalid(fault) => fault,
+        UnreadableChat::Malformed { .. } => {
+            let message = "The chat is no JSON.".to_owned();
+            ChatFault { field: "", code: "invalid", message }
+        }
+    }
+}
+
+impl From<DeleteChatError> for UploadError {
+    fn from(err: DeleteChatError) -> Self {
+        match err {
+            DeleteChatError::Gone => Self::Gone,
+            DeleteChatError::Unavailable(err) => Self::Unavailable(err),
+        }
+    }
+}
