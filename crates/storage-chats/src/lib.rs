@@ -1,1 +1,9 @@
 //! Stored chats, in SQL.
+
+mod chats;
+
+mod listing;
+mod rows;
+mod writing;
+
+pub use chats::SqlChats;

@@ -371,6 +371,24 @@ diesel::table! {
 }
 
 diesel::table! {
+    use diesel::sql_types::{Binary, Bool, Integer, Nullable};
+    use crate::sql_types::{Instant, Uid};
+
+    chats (user_id, id) {
+        user_id -> Uid,
+        id -> Uid,
+        stamp -> Instant,
+        created_at -> Instant,
+        updated_at -> Instant,
+        accessed_at -> Nullable<Instant>,
+        deleted_at -> Nullable<Instant>,
+        encrypted -> Bool,
+        size -> Integer,
+        body -> Nullable<Binary>,
+    }
+}
+
+diesel::table! {
     use diesel::sql_types::{Integer, Nullable, Text};
     use crate::sql_types::{Instant, Uid};
 
@@ -490,6 +508,7 @@ diesel::allow_tables_to_appear_in_same_query!(
     ai_usage,
     app_passwords,
     catalogue,
+    chats,
     client_policies,
     factor_challenges,
     group_personas,

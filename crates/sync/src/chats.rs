@@ -16,7 +16,7 @@ use pia_kernel::{Clock, Live, Unavailable, UserId};
 pub use document::{ChatFault, NewChat, UnreadableChat};
 pub use listing::{ChatPage, ChatsPart, ChatsVersion, ListedChats, Unless};
 #[cfg(test)]
-pub use ports::MockChatStore;
+pub(crate) use ports::MockChatStore;
 pub use ports::{ChatStore, ChatWritten, StoredChat};
 pub use upload::{Upload, UploadError, UploadStatus, Uploaded};
 pub use verdict::{KeptChat, Verdict};

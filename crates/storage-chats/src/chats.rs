@@ -1,0 +1,69 @@
+//! Stored chats in SQL.
+
+use async_trait::async_trait;
+use diesel::prelude::*;
+use diesel_async::RunQueryDsl;
+use pia_kernel::{Timestamp, Unavailable, UserId};
+use pia_sealing::Sealer;
+use pia_storage::schema::chats;
+use pia_storage::{Database, DbError, DbUid, on_conn};
+use pia_sync::{
+    ChatId, ChatStore, ChatWritten, ChatsPart, ListedChats, NewChat, StoredChat, Unless,
+};
+
+use crate::rows::ToldRow;
+
+/// Stored chats in SQL, each sealed under its owner's key: with their salt,
+/// all of them are gone.
+#[derive(Debug, Clone)]
+pub struct SqlChats {
+    pub(crate) db: Database,
+    pub(crate) sealer: Sealer,
+}
+
+impl SqlChats {
+    /// The chats kept in `db`.
+    pub fn new(db: Database, sealer: Sealer) -> Self {
+        Self { db, sealer }
+    }
+
+    async fn row(&self, user: UserId, id: ChatId) -> Result<Option<ToldRow>, DbError> {
+        let chat = chats::table.find((DbUid(user.0), DbUid(id.0)));
+        let live = chat.filter(chats::deleted_at.is_null());
+        Ok(on_conn!(self.db.reader(), |conn| {
+            live.select(ToldRow::as_select()).first(conn).await.optional()?
+        }))
+    }
+}
+
+#[async_trait]
+impl ChatStore for SqlChats {
+    async fn put(
+        &self,
+        user: UserId,
+        chat: &NewChat,
+        most: u32,
+        now: Timestamp,
+    ) -> Result<ChatWritten, Unavailable> {
+        self.write(user, chat, most, now).await
+    }
+
+    async fn delete(&self, user: UserId, id: ChatId, now: Timestamp) -> Result<bool, Unavailable> {
+        Ok(self.take_away(user, id, now).await?)
+    }
+
+    async fn find(&self, user: UserId, id: ChatId) -> Result<Option<StoredChat>, Unavailable> {
+        let Some(row) = self.row(user, id).await? else { return Ok(None) };
+        let seal = self.sealer.of(user).await?;
+        row.open(&seal).map(Some)
+    }
+
+    async fn list(
+        &self,
+        user: UserId,
+        part: ChatsPart,
+        unless: Unless,
+    ) -> Result<ListedChats, Unavailable> {
+        self.part(user, part, &unless).await
+    }
+}

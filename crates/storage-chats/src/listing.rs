@@ -1,0 +1,148 @@
+//! Lists of chats: three statements a part, and one if nothing has changed.
+
+use std::collections::HashMap;
+
+use diesel::prelude::*;
+use diesel_async::RunQueryDsl;
+use pia_kernel::{Place, Timestamp, Unavailable, UserId};
+use pia_sealing::{PersonSeal, Salt};
+use pia_storage::schema::{chats, ledgers, person_salts};
+use pia_storage::{Database, DbError, DbInstant, DbUid, on_conn};
+use pia_sync::{ChatId, ChatPage, ChatsPart, ChatsVersion, ListedChats, StoredChat, Unless};
+
+use crate::SqlChats;
+use crate::rows::ToldRow;
+
+/// How many bytes of documents a part may have, unless one alone has more.
+const MOST_BYTES: i64 = 4 << 20;
+
+/// The state of a person's data, and what their chats are opened with.
+struct Head {
+    version: ChatsVersion,
+    salt: Option<Salt>,
+}
+
+/// Where a chat stands, without what it says.
+#[derive(Debug, Queryable, Selectable)]
+#[diesel(table_name = chats)]
+struct PlaceRow {
+    id: DbUid,
+    updated_at: DbInstant,
+    deleted_at: Option<DbInstant>,
+    size: i32,
+}
+
+impl SqlChats {
+    pub(crate) async fn part(
+        &self,
+        user: UserId,
+        part: ChatsPart,
+        unless: &Unless,
+    ) -> Result<ListedChats, Unavailable> {
+        let head = head(&self.db, user).await?;
+        let version = head.version;
+        if unless.holds(&version) {
+            return Ok(ListedChats::Unchanged(version));
+        }
+        let (chats, deleted, next) = (Vec::new(), Vec::new(), None);
+        let mut page = ChatPage { version, chats, deleted, next };
+        // Without a salt nothing was ever sealed for them.
+        let Some(salt) = head.salt else { return Ok(ListedChats::Page(page)) };
+        let seal = self.sealer.with_salt(user, &salt)?;
+        let places = places(&self.db, user, part).await?;
+        let whole = cut(&places, part.limit);
+        if whole.len() < places.len() {
+            page.next = whole.last().map(|it| Place { at: it.updated_at.0, id: it.id.0 });
+        }
+        let live = whole.iter().filter(|it| it.deleted_at.is_none());
+        let mut rows = bodies(&self.db, user, live.map(|it| it.id).collect()).await?;
+        for place in whole {
+            if place.deleted_at.is_some() {
+                page.deleted.push(ChatId(place.id.0));
+            } else if let Some(row) = rows.remove(&place.id) {
+                // What was deleted just now stands further behind.
+                page.chats.extend(opened(row, &seal));
+            }
+        }
+        Ok(ListedChats::Page(page))
+    }
+}
+
+/// The chat, unless it was sealed under a master key that was given up: it
+/// must not keep all others from being told.
+fn opened(row: ToldRow, seal: &PersonSeal) -> Option<StoredChat> {
+    let id = row.id.0;
+    let opened = row.open(seal);
+    if let Err(err) = &opened {
+        let error = err as &dyn std::error::Error;
+        tracing::error!(error, chat.id = %id, "a chat cannot be opened, and is left out");
+    }
+    opened.ok()
+}
+
+/// As many as may be told at once, and at least one.
+fn cut(places: &[PlaceRow], limit: u16) -> &[PlaceRow] {
+    let mut bytes = 0;
+    let fitting = places.iter().take(limit.into()).take_while(|it| {
+        bytes += i64::from(it.size);
+        bytes <= MOST_BYTES
+    });
+    let length = fitting.count().max(1).min(places.len());
+    places.get(..length).unwrap_or_default()
+}
+
+async fn head(db: &Database, user: UserId) -> Result<Head, DbError> {
+    let salted = person_salts::table.on(person_salts::user_id.eq(ledgers::user_id));
+    let row = ledgers::table.left_join(salted).filter(ledgers::user_id.eq(DbUid(user.0))).select((
+        ledgers::epoch,
+        ledgers::version,
+        person_salts::salt.nullable(),
+    ));
+    let row: Option<(Vec<u8>, i64, Option<Vec<u8>>)> =
+        on_conn!(db.reader(), |conn| row.first(conn).await.optional()?);
+    let Some((epoch, version, salt)) = row else {
+        return Ok(Head { version: ChatsVersion { epoch: None, version: 0 }, salt: None });
+    };
+    let epoch = epoch.try_into().map_err(|_length| DbError::Unreadable("ledgers.epoch"))?;
+    let salt = salt.map(|it| it.try_into().map(Salt));
+    let salt = salt.transpose().map_err(|_length| DbError::Unreadable("person_salts.salt"))?;
+    Ok(Head { version: ChatsVersion { epoch: Some(epoch), version }, salt })
+}
+
+/// One more than may be told, which says whether there is a next part.
+async fn places(db: &Database, user: UserId, part: ChatsPart) -> Result<Vec<PlaceRow>, DbError> {
+    let theirs = chats::user_id.eq(DbUid(user.0));
+    let limit = i64::from(part.limit) + 1;
+    Ok(on_conn!(db.reader(), |conn| {
+        let mut rows = chats::table.filter(theirs).into_boxed();
+        if let Some(after) = part.after {
+            let (at, id) = (DbInstant(after.at), DbUid(after.id));
+            let behind = chats::updated_at.gt(at).or(chats::id.gt(id));
+            rows = rows.filter(chats::updated_at.ge(at).and(behind));
+        }
+        if let Some(since) = part.since {
+            let since: DbInstant = Timestamp::into(since);
+            rows = rows.filter(chats::updated_at.ge(since).or(chats::stamp.ge(since)));
+        }
+        if !part.deleted {
+            rows = rows.filter(chats::deleted_at.is_null());
+        }
+        let rows = rows.order((chats::updated_at, chats::id)).limit(limit);
+        rows.select(PlaceRow::as_select()).load(conn).await?
+    }))
+}
+
+async fn bodies(
+    db: &Database,
+    user: UserId,
+    ids: Vec<DbUid>,
+) -> Result<HashMap<DbUid, ToldRow>, DbError> {
+    if ids.is_empty() {
+        return Ok(HashMap::new());
+    }
+    let these = chats::user_id.eq(DbUid(user.0)).and(chats::id.eq_any(ids));
+    let live = chats::table.filter(these.and(chats::deleted_at.is_null()));
+    let rows: Vec<ToldRow> =
+        on_conn!(db.reader(), |conn| live.select(ToldRow::as_select()).load(conn).await?);
+    Ok(rows.into_iter().map(|it| (it.id, it)).collect())
+}

@@ -1,0 +1,134 @@
+//! Storing and deleting chats, one at a time for each person.
+
+use diesel::prelude::*;
+use diesel_async::RunQueryDsl;
+use pia_kernel::{Timestamp, Unavailable, UserId};
+use pia_storage::schema::chats;
+use pia_storage::{DbError, DbInstant, DbUid, TakeLedger, in_tx};
+use pia_sync::{ChatId, ChatWritten, KeptChat, NewChat, Verdict};
+
+use crate::SqlChats;
+use crate::rows::{ToldRow, WrittenRow, key};
+
+/// What came of a write, what is sealed yet to be opened.
+enum Written {
+    Created(Timestamp),
+    Replaced(Timestamp),
+    Newer(Box<ToldRow>),
+    Deleted,
+    Plain,
+    Full(u64),
+    Gone,
+}
+
+/// A chat that is kept, but for what it says.
+#[derive(Debug, Clone, Copy, Queryable, Selectable)]
+#[diesel(table_name = chats)]
+struct KeptRow {
+    created_at: DbInstant,
+    updated_at: DbInstant,
+    deleted_at: Option<DbInstant>,
+    encrypted: bool,
+}
+
+impl SqlChats {
+    pub(crate) async fn write(
+        &self,
+        user: UserId,
+        chat: &NewChat,
+        most: u32,
+        now: Timestamp,
+    ) -> Result<ChatWritten, Unavailable> {
+        // Sealed before anything is locked: it may be long.
+        let seal = self.sealer.of(user).await?;
+        let mut row = WrittenRow::of(chat, &seal)?;
+        let written = self.keep(user, (chat, &mut row), most, now).await?;
+        drop(row);
+        Ok(match written {
+            Written::Created(created_at) => ChatWritten::Created { created_at },
+            Written::Replaced(created_at) => ChatWritten::Replaced { created_at },
+            Written::Newer(row) => ChatWritten::Newer(row.open(&seal)?),
+            Written::Deleted => ChatWritten::Deleted,
+            Written::Plain => ChatWritten::Plain,
+            Written::Full(current) => ChatWritten::Full { current },
+            Written::Gone => ChatWritten::Gone,
+        })
+    }
+
+    async fn keep(
+        &self,
+        user: UserId,
+        (chat, row): (&NewChat, &mut WrittenRow),
+        most: u32,
+        now: Timestamp,
+    ) -> Result<Written, DbError> {
+        let this = chats::table.find(key(user, chat.id));
+        let live = chats::user_id.eq(DbUid(user.0)).and(chats::deleted_at.is_null());
+        in_tx!(self.db, async |conn| -> Result<Written, DbError> {
+            let Some(ledger) = conn.take_ledger(user).await? else { return Ok(Written::Gone) };
+            if ledger.encrypted && !chat.encrypted {
+                return Ok(Written::Plain);
+            }
+            let kept = this.select(KeptRow::as_select()).first(conn).await.optional()?;
+            let verdict = kept.map(|it: KeptRow| chat.against(&it.into()));
+            match verdict {
+                Some(Verdict::Loses) => {
+                    let newer = this.select(ToldRow::as_select()).first(conn).await?;
+                    return Ok(Written::Newer(Box::new(newer)));
+                }
+                Some(Verdict::Deleted) => return Ok(Written::Deleted),
+                Some(Verdict::Replaces) => {}
+                None | Some(Verdict::Revives) => {
+                    let count: i64 = chats::table.filter(live).count().get_result(conn).await?;
+                    if count >= i64::from(most) {
+                        return Ok(Written::Full(count.unsigned_abs()));
+                    }
+                }
+            }
+            let stamp = ledger.stamps(now).next().unwrap_or(now);
+            row.stamp = DbInstant(stamp);
+            conn.put_stamp(user, stamp).await?;
+            let Some(kept) = kept else {
+                let (user_id, id) = key(user, chat.id);
+                let made_at = chats::created_at.eq(DbInstant(chat.created_at));
+                let whose = (chats::user_id.eq(user_id), chats::id.eq(id), made_at);
+                diesel::insert_into(chats::table).values((whose, &*row)).execute(conn).await?;
+                return Ok(Written::Created(chat.created_at));
+            };
+            diesel::update(this).set(&*row).execute(conn).await?;
+            let made_at = kept.created_at.0;
+            let anew = verdict == Some(Verdict::Revives);
+            Ok(if anew { Written::Created(made_at) } else { Written::Replaced(made_at) })
+        })
+    }
+
+    pub(crate) async fn take_away(
+        &self,
+        user: UserId,
+        id: ChatId,
+        now: Timestamp,
+    ) -> Result<bool, DbError> {
+        let this = chats::table.find(key(user, id));
+        in_tx!(self.db, async |conn| -> Result<bool, DbError> {
+            let Some(ledger) = conn.take_ledger(user).await? else { return Ok(false) };
+            let live = this.filter(chats::deleted_at.is_null());
+            let kept = live.select(KeptRow::as_select()).first(conn).await.optional()?;
+            let Some(kept) = kept else { return Ok(true) };
+            let stamp = ledger.stamps(now).next().unwrap_or(now);
+            conn.put_stamp(user, stamp).await?;
+            let left = WrittenRow::deleted(now.max(kept.updated_at.0), kept.encrypted, stamp);
+            diesel::update(this).set(&left).execute(conn).await?;
+            Ok(true)
+        })
+    }
+}
+
+impl From<KeptRow> for KeptChat {
+    fn from(row: KeptRow) -> Self {
+        Self {
+            updated_at: row.updated_at.0,
+            deleted_at: row.deleted_at.map(|it| it.0),
+            encrypted: row.encrypted,
+        }
+    }
+}

@@ -1,0 +1,150 @@
+//! Lists of chats.
+
+use pia_kernel::{Place, UserId};
+use pia_storage::Database;
+use pia_sync::{ChatPage, ChatStore, ChatsPart, ListedChats, NewChat, Unless};
+
+use crate::people::{at, chat, chats, delete, person, put};
+
+pia_testkit::contract! {
+    whoever_has_no_chats_is_told_none,
+    chats_are_told_in_the_order_of_their_changes,
+    parts_follow_one_another_without_a_gap,
+    what_came_in_late_is_told_though_it_was_changed_before,
+    what_was_deleted_is_told_of_to_who_asks,
+    a_part_is_cut_by_its_length_too,
+    nothing_is_told_again_that_has_not_changed,
+}
+
+const ALL: ChatsPart = ChatsPart { since: None, after: None, limit: 100, deleted: true };
+
+async fn page(db: &Database, user: UserId, part: ChatsPart) -> ChatPage {
+    match chats(db).list(user, part, Unless::Never).await.unwrap() {
+        ListedChats::Page(page) => page,
+        ListedChats::Unchanged(version) => panic!("{version}"),
+    }
+}
+
+/// The numbers of the chats, and of those that were deleted.
+fn numbers(page: &ChatPage) -> (Vec<u128>, Vec<u128>) {
+    let chats = page.chats.iter().map(|it| it.id.0.as_u128());
+    (chats.collect(), page.deleted.iter().map(|it| it.0.as_u128()).collect())
+}
+
+async fn told(db: &Database, user: UserId, part: ChatsPart) -> (Vec<u128>, Vec<u128>) {
+    numbers(&page(db, user, part).await)
+}
+
+fn since(micros: i64) -> ChatsPart {
+    ChatsPart { since: Some(at(micros)), ..ALL }
+}
+
+async fn whoever_has_no_chats_is_told_none(db: Database) {
+    let (ada, bob) = (person(&db).await, person(&db).await);
+    put(&db, bob, &chat(1, 10), 100).await;
+
+    let page = page(&db, ada, ALL).await;
+
+    assert_eq!((numbers(&page), page.next), ((vec![], vec![]), None));
+    assert_eq!((page.version.epoch, page.version.version), (None, 0));
+}
+
+async fn chats_are_told_in_the_order_of_their_changes(db: Database) {
+    let ada = person(&db).await;
+    for (number, updated_at) in [(1, 30), (2, -62_135_596_800_000_000), (4, 20), (3, 20)] {
+        put(&db, ada, &chat(number, updated_at), 100).await;
+    }
+
+    let page = page(&db, ada, ALL).await;
+
+    assert_eq!(numbers(&page).0, [2, 3, 4, 1]);
+    assert_eq!(page.chats[1].text, chat(3, 20).text);
+    assert_eq!((page.next, page.version.version), (None, 4));
+}
+
+async fn parts_follow_one_another_without_a_gap(db: Database) {
+    let ada = person(&db).await;
+    for number in 0..7 {
+        put(&db, ada, &chat(number, 10 + i64::try_from(number / 3).unwrap()), 100).await;
+    }
+    delete(&db, ada, 5, 100).await;
+    let (mut all, mut parts, mut after) = (Vec::new(), 0, None);
+
+    loop {
+        let page = page(&db, ada, ChatsPart { after, limit: 2, ..ALL }).await;
+        let (live, deleted) = numbers(&page);
+        assert!(live.len() + deleted.len() <= 2);
+        all.extend(live);
+        all.extend(deleted);
+        parts += 1;
+        after = page.next;
+        if after.is_none() {
+            break;
+        }
+    }
+
+    assert_eq!((all, parts), (vec![0, 1, 2, 3, 4, 6, 5], 4));
+}
+
+async fn what_came_in_late_is_told_though_it_was_changed_before(db: Database) {
+    let ada = person(&db).await;
+    put(&db, ada, &chat(1, 10), 100).await;
+    put(&db, ada, &chat(2, 5000), 200).await;
+    put(&db, ada, &chat(3, 20), 6000).await;
+
+    assert_eq!(told(&db, ada, since(5000)).await.0, [3, 2]);
+    assert_eq!(told(&db, ada, since(10)).await.0, [1, 3, 2], "since is inclusive");
+    assert_eq!(told(&db, ada, since(6001)).await.0, Vec::<u128>::new());
+}
+
+async fn what_was_deleted_is_told_of_to_who_asks(db: Database) {
+    let ada = person(&db).await;
+    for number in 1..=3 {
+        put(&db, ada, &chat(number, 10), 100).await;
+    }
+    delete(&db, ada, 2, 500).await;
+
+    assert_eq!(told(&db, ada, ALL).await, (vec![1, 3], vec![2]));
+    assert_eq!(told(&db, ada, since(500)).await, (vec![], vec![2]));
+    assert_eq!(told(&db, ada, since(501)).await, (vec![], vec![]));
+    assert_eq!(told(&db, ada, ChatsPart { deleted: false, ..ALL }).await, (vec![1, 3], vec![]));
+}
+
+async fn a_part_is_cut_by_its_length_too(db: Database) {
+    let ada = person(&db).await;
+    for (number, mebibytes) in [(1, 3), (2, 2), (3, 1), (4, 6), (5, 1)] {
+        let long = NewChat { text: vec![b' '; mebibytes << 20], ..chat(number, 10) };
+        put(&db, ada, &long, 100).await;
+    }
+    let (mut parts, mut after) = (Vec::new(), None);
+
+    loop {
+        let page = page(&db, ada, ChatsPart { after, ..ALL }).await;
+        parts.push(numbers(&page).0);
+        after = page.next;
+        if after.is_none() {
+            break;
+        }
+    }
+
+    assert_eq!(parts, [vec![1], vec![2, 3], vec![4], vec![5]]);
+}
+
+async fn nothing_is_told_again_that_has_not_changed(db: Database) {
+    let ada = person(&db).await;
+    put(&db, ada, &chat(1, 10), 100).await;
+    let version = page(&db, ada, ALL).await.version;
+    let known = || Unless::OneOf(vec![version]);
+
+    let same = chats(&db).list(ada, ALL, known()).await.unwrap();
+    let any = chats(&db).list(ada, ALL, Unless::Any).await.unwrap();
+    put(&db, ada, &chat(2, 10), 100).await;
+    let changed = chats(&db).list(ada, ALL, known()).await.unwrap();
+
+    assert_eq!((&same, &any), (&ListedChats::Unchanged(version), &ListedChats::Unchanged(version)));
+    let ListedChats::Page(changed) = changed else { panic!("{changed:?}") };
+    assert_eq!((changed.version.epoch, changed.version.version), (version.epoch, 2));
+    let behind = Place { at: at(10), id: pia_sync::ChatId(uuid::Uuid::from_u128(2)).0 };
+    let end = page(&db, ada, ChatsPart { after: Some(behind), ..ALL }).await;
+    assert_eq!(numbers(&end), (vec![], vec![]));
+}

@@ -1,0 +1,130 @@
+//! People with chats.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use diesel::prelude::*;
+use diesel_async::RunQueryDsl;
+use pia_kernel::{Secret, Timestamp, Unavailable, UserId};
+use pia_sealing::{MasterKeys, Salt, SaltStore, Sealer};
+use pia_storage::schema::{accounts, ledgers, person_salts};
+use pia_storage::{Database, DbError, DbInstant, DbUid, TakeLedger, in_tx, on_conn};
+use pia_storage_chats::SqlChats;
+use pia_sync::{ChatId, ChatStore, ChatWritten, NewChat};
+use uuid::Uuid;
+
+/// More than any test has.
+pub(crate) const MANY: u32 = 10_000;
+
+pub(crate) fn at(micros: i64) -> Timestamp {
+    Timestamp::from_micros(micros)
+}
+
+pub(crate) fn id(number: u128) -> ChatId {
+    ChatId(Uuid::from_u128(number))
+}
+
+pub(crate) async fn person(db: &Database) -> UserId {
+    let user = UserId::generate();
+    let account = diesel::insert_into(accounts::table).values((
+        accounts::id.eq(DbUid(user.0)),
+        accounts::email.eq(user.to_string()),
+        accounts::email_folded.eq(user.to_string()),
+        accounts::provider.eq("local"),
+        accounts::customer_type.eq(0),
+        accounts::created_at.eq(DbInstant(at(0))),
+        accounts::role.eq("User"),
+    ));
+    let made: Result<usize, DbError> =
+        async { on_conn!(db.writer(), |conn| Ok(account.execute(conn).await?)) }.await;
+    made.unwrap();
+    user
+}
+
+/// The account takes only what is encrypted from now on.
+pub(crate) async fn encrypt(db: &Database, user: UserId) {
+    let done: Result<(), DbError> = async {
+        in_tx!(db, async |conn| -> Result<(), DbError> {
+            conn.take_ledger(user).await?;
+            diesel::update(ledgers::table.find(DbUid(user.0)))
+                .set(ledgers::encrypted_at.eq(DbInstant(at(0))))
+                .execute(conn)
+                .await?;
+            Ok(())
+        })
+    }
+    .await;
+    done.unwrap();
+}
+
+pub(crate) async fn remove(db: &Database, user: UserId) {
+    let account = diesel::delete(accounts::table.find(DbUid(user.0)));
+    let done: Result<usize, DbError> =
+        async { on_conn!(db.writer(), |conn| Ok(account.execute(conn).await?)) }.await;
+    assert_eq!(done.unwrap(), 1);
+}
+
+pub(crate) async fn shred(db: &Database, user: UserId) {
+    let salt = diesel::delete(person_salts::table.find(DbUid(user.0)));
+    let done: Result<usize, DbError> =
+        async { on_conn!(db.writer(), |conn| Ok(salt.execute(conn).await?)) }.await;
+    assert_eq!(done.unwrap(), 1);
+}
+
+/// Salts beside the chats, as the server keeps them.
+struct Salts(Database);
+
+#[async_trait]
+impl SaltStore for Salts {
+    async fn salt(&self, person: UserId, fresh: Salt) -> Result<Salt, Unavailable> {
+        let row = (person_salts::user_id.eq(DbUid(person.0)), person_salts::salt.eq(&fresh.0[..]));
+        let done: Result<(), DbError> = async {
+            on_conn!(self.0.writer(), |conn| {
+                let insert = diesel::insert_into(person_salts::table).values(row);
+                insert.on_conflict_do_nothing().execute(conn).await?;
+                Ok(())
+            })
+        }
+        .await;
+        done?;
+        Ok(self.find(person).await?.unwrap())
+    }
+
+    async fn find(&self, person: UserId) -> Result<Option<Salt>, Unavailable> {
+        let salt = person_salts::table.find(DbUid(person.0)).select(person_salts::salt);
+        let found: Result<Option<Vec<u8>>, DbError> =
+            async { on_conn!(self.0.reader(), |conn| Ok(salt.first(conn).await.optional()?)) }
+                .await;
+        Ok(found?.map(|it| Salt(it.try_into().unwrap())))
+    }
+}
+
+pub(crate) fn chats(db: &Database) -> SqlChats {
+    let keys = MasterKeys { current: Secret::new([7; 32]), previous: None };
+    SqlChats::new(db.clone(), Sealer::new(keys, Arc::new(Salts(db.clone()))))
+}
+
+/// A chat that says that it was changed then.
+pub(crate) fn chat(number: u128, updated_at: i64) -> NewChat {
+    NewChat {
+        id: id(number),
+        created_at: at(updated_at),
+        updated_at: at(updated_at),
+        accessed_at: None,
+        encrypted: false,
+        text: format!(r#"{{"number":{number},"updatedAt":{updated_at}}}"#).into_bytes(),
+    }
+}
+
+/// The same, for its owner's devices alone.
+pub(crate) fn sealed_chat(number: u128, updated_at: i64) -> NewChat {
+    NewChat { encrypted: true, ..chat(number, updated_at) }
+}
+
+pub(crate) async fn put(db: &Database, user: UserId, chat: &NewChat, now: i64) -> ChatWritten {
+    chats(db).put(user, chat, MANY, at(now)).await.unwrap()
+}
+
+pub(crate) async fn delete(db: &Database, user: UserId, number: u128, now: i64) {
+    assert!(chats(db).delete(user, id(number), at(now)).await.unwrap());
+}

@@ -1,0 +1,261 @@
+//! Storing and deleting chats.
+
+use diesel::prelude::*;
+use diesel_async::RunQueryDsl;
+use futures_util::future::{join, join_all};
+use pia_kernel::{Timestamp, UserId};
+use pia_storage::schema::{chats as table, ledgers};
+use pia_storage::{Database, DbError, DbInstant, DbUid, on_conn};
+use pia_sync::{ChatStore, ChatWritten, NewChat};
+
+use crate::people::{
+    MANY, at, chat, chats, delete, encrypt, id, person, put, remove, sealed_chat, shred,
+};
+
+pia_testkit::contract! {
+    what_was_stored_is_found_by_its_owner_alone,
+    when_a_chat_was_made_is_what_its_first_version_says,
+    what_is_older_loses_and_is_answered_with_what_is_there,
+    of_versions_that_race_the_latest_stays,
+    every_write_counts_and_has_a_stamp_of_its_own,
+    nothing_is_left_of_a_deleted_chat_but_its_id,
+    only_what_is_later_than_the_deletion_comes_back,
+    a_version_that_races_a_deletion_comes_back_only_if_it_is_later,
+    an_encrypted_account_takes_nothing_plain,
+    what_races_the_turn_to_encryption_is_never_plain_behind_it,
+    nobody_has_more_chats_than_may_be,
+    an_account_that_is_no_more_gets_no_chats,
+    without_their_salt_nobody_reads_a_chat,
+}
+
+async fn text(db: &Database, user: UserId, number: u128) -> Option<String> {
+    let found = chats(db).find(user, id(number)).await.unwrap();
+    found.map(|it| String::from_utf8(it.text).unwrap())
+}
+
+type Row = (DbInstant, DbInstant, Option<DbInstant>, i32, Option<Vec<u8>>);
+
+/// Stamp, time, time of deletion, size and body.
+async fn row(db: &Database, user: UserId, number: u128) -> Option<Row> {
+    let row = table::table.find((DbUid(user.0), DbUid(id(number).0)));
+    let columns = (table::stamp, table::updated_at, table::deleted_at, table::size, table::body);
+    let found: Result<_, DbError> = async {
+        on_conn!(db.reader(), |conn| Ok(row.select(columns).first(conn).await.optional()?))
+    }
+    .await;
+    found.unwrap()
+}
+
+async fn version(db: &Database, user: UserId) -> i64 {
+    let version = ledgers::table.find(DbUid(user.0)).select(ledgers::version);
+    let found: Result<_, DbError> =
+        async { on_conn!(db.reader(), |conn| Ok(version.first(conn).await?)) }.await;
+    found.unwrap()
+}
+
+fn created(micros: i64) -> ChatWritten {
+    ChatWritten::Created { created_at: at(micros) }
+}
+
+fn replaced(micros: i64) -> ChatWritten {
+    ChatWritten::Replaced { created_at: at(micros) }
+}
+
+fn is_newer(written: &ChatWritten, updated_at: i64) -> bool {
+    matches!(written, ChatWritten::Newer(it) if it.updated_at == at(updated_at))
+}
+
+async fn what_was_stored_is_found_by_its_owner_alone(db: Database) {
+    let (ada, bob) = (person(&db).await, person(&db).await);
+
+    let first = put(&db, ada, &chat(1, 10), 100).await;
+    let same = put(&db, bob, &chat(1, 20), 100).await;
+
+    assert_eq!((first, same), (created(10), created(20)));
+    assert_eq!(text(&db, ada, 1).await.unwrap(), r#"{"number":1,"updatedAt":10}"#);
+    assert_eq!(text(&db, bob, 1).await.unwrap(), r#"{"number":1,"updatedAt":20}"#);
+    delete(&db, bob, 1, 100).await;
+    assert!(text(&db, ada, 1).await.is_some() && text(&db, bob, 1).await.is_none());
+    let (.., size, body) = row(&db, ada, 1).await.unwrap();
+    assert_eq!(size, 27);
+    assert!(!body.unwrap().windows(6).any(|it| it == b"number"), "it is readable");
+}
+
+async fn when_a_chat_was_made_is_what_its_first_version_says(db: Database) {
+    let ada = person(&db).await;
+    put(&db, ada, &chat(1, 10), 100).await;
+
+    let again = put(&db, ada, &chat(1, 20), 100).await;
+    delete(&db, ada, 1, 100).await;
+    let revived = put(&db, ada, &chat(1, 200), 300).await;
+
+    assert_eq!((again, revived), (replaced(10), created(10)));
+    assert_eq!(chats(&db).find(ada, id(1)).await.unwrap().unwrap().created_at, at(10));
+}
+
+async fn what_is_older_loses_and_is_answered_with_what_is_there(db: Database) {
+    let ada = person(&db).await;
+    put(&db, ada, &sealed_chat(1, 20), 100).await;
+
+    let older = put(&db, ada, &sealed_chat(1, 19), 100).await;
+    let plain = put(&db, ada, &chat(1, 20), 100).await;
+    let equal = put(&db, ada, &sealed_chat(1, 20), 100).await;
+
+    assert!(is_newer(&older, 20) && is_newer(&plain, 20), "{older:?} {plain:?}");
+    assert_eq!(equal, replaced(20));
+    let ChatWritten::Newer(stored) = older else { panic!("{older:?}") };
+    assert!(stored.encrypted);
+    assert_eq!(stored.text, chat(1, 20).text);
+}
+
+async fn of_versions_that_race_the_latest_stays(db: Database) {
+    let ada = person(&db).await;
+    let versions: Vec<NewChat> = (0..16).map(|it| chat(1, 100 + (it * 7) % 16)).collect();
+
+    let written = join_all(versions.iter().map(|it| put(&db, ada, it, 1000))).await;
+
+    let first = written.iter().filter(|it| matches!(it, ChatWritten::Created { .. })).count();
+    assert_eq!(first, 1, "{written:?}");
+    assert_eq!(text(&db, ada, 1).await.unwrap(), r#"{"number":1,"updatedAt":115}"#);
+    for (version, written) in versions.iter().zip(&written) {
+        if let ChatWritten::Newer(newer) = written {
+            assert!(newer.updated_at > version.updated_at);
+        }
+    }
+}
+
+async fn every_write_counts_and_has_a_stamp_of_its_own(db: Database) {
+    let ada = person(&db).await;
+    let all: Vec<NewChat> = (1..=12).map(|it| chat(it, 10)).collect();
+
+    join_all(all.iter().map(|it| put(&db, ada, it, 1000))).await;
+    delete(&db, ada, 1, 1000).await;
+
+    let mut stamps: Vec<Timestamp> = Vec::new();
+    for number in 1..=12 {
+        stamps.push(row(&db, ada, number).await.unwrap().0.0);
+    }
+    stamps.sort();
+    stamps.dedup();
+    assert_eq!((stamps.len(), version(&db, ada).await), (12, 13));
+    assert_eq!(row(&db, ada, 1).await.unwrap().0, DbInstant(at(1012)), "behind all others");
+}
+
+async fn nothing_is_left_of_a_deleted_chat_but_its_id(db: Database) {
+    let ada = person(&db).await;
+    put(&db, ada, &chat(1, 10), 100).await;
+    put(&db, ada, &chat(2, 9000), 100).await;
+
+    for number in [1, 2, 3, 1, 2] {
+        delete(&db, ada, number, 500).await;
+    }
+
+    let of = async |number| {
+        row(&db, ada, number)
+            .await
+            .map(|(_, at, gone, size, body)| (at.0, gone.unwrap().0, size, body))
+    };
+    assert_eq!(of(1).await, Some((at(500), at(500), 0, None)));
+    assert_eq!(of(2).await, Some((at(9000), at(9000), 0, None)), "it is not older than itself");
+    assert_eq!(of(3).await, None);
+    assert_eq!(text(&db, ada, 1).await, None);
+}
+
+async fn only_what_is_later_than_the_deletion_comes_back(db: Database) {
+    let ada = person(&db).await;
+    put(&db, ada, &chat(1, 10), 100).await;
+    delete(&db, ada, 1, 500).await;
+
+    let (before, same) =
+        (put(&db, ada, &chat(1, 11), 600).await, put(&db, ada, &chat(1, 500), 600).await);
+    let after = put(&db, ada, &chat(1, 501), 600).await;
+
+    assert_eq!((before, same), (ChatWritten::Deleted, ChatWritten::Deleted));
+    assert_eq!(after, created(10));
+    assert!(text(&db, ada, 1).await.is_some());
+}
+
+async fn a_version_that_races_a_deletion_comes_back_only_if_it_is_later(db: Database) {
+    let ada = person(&db).await;
+    for number in 1..=12 {
+        put(&db, ada, &chat(number, 10), 100).await;
+        let later = if number % 2 == 0 { 501 } else { 11 };
+        let version = chat(number, later);
+
+        join(put(&db, ada, &version, 600), delete(&db, ada, number, 500)).await;
+
+        // Of the later one both orders are right: it goes if it was there.
+        let stays = text(&db, ada, number).await.is_some();
+        let (_, updated_at, deleted_at, ..) = row(&db, ada, number).await.unwrap();
+        assert!(!stays || later == 501, "{number}");
+        assert_eq!(stays, deleted_at.is_none());
+        assert!(updated_at.0 == at(501) || updated_at.0 == at(500));
+    }
+}
+
+async fn an_encrypted_account_takes_nothing_plain(db: Database) {
+    let ada = person(&db).await;
+    put(&db, ada, &chat(1, 10), 100).await;
+    encrypt(&db, ada).await;
+
+    let plain = [chat(1, 20), chat(2, 20), chat(1, 5)];
+    for chat in &plain {
+        assert_eq!(put(&db, ada, chat, 100).await, ChatWritten::Plain);
+    }
+    assert_eq!(put(&db, ada, &sealed_chat(1, 10), 100).await, replaced(10));
+    assert_eq!(put(&db, ada, &sealed_chat(2, 10), 100).await, created(10));
+}
+
+async fn what_races_the_turn_to_encryption_is_never_plain_behind_it(db: Database) {
+    for _ in 0..8 {
+        let ada = person(&db).await;
+        let all: Vec<NewChat> = (1..=4).map(|it| chat(it, 10)).collect();
+        let puts = join_all(all.iter().map(|it| put(&db, ada, it, 100)));
+
+        let (written, ()) = join(puts, encrypt(&db, ada)).await;
+
+        // Those before it are there, and those behind it are not.
+        for (number, written) in (1..).zip(written) {
+            assert_eq!(text(&db, ada, number).await.is_some(), written == created(10));
+        }
+        assert_eq!(put(&db, ada, &chat(9, 10), 100).await, ChatWritten::Plain);
+    }
+}
+
+async fn nobody_has_more_chats_than_may_be(db: Database) {
+    let ada = person(&db).await;
+    let store = chats(&db);
+    let all: Vec<NewChat> = (1..=8).map(|it| chat(it, 10)).collect();
+
+    let written = join_all(all.iter().map(|it| store.put(ada, it, 3, at(100)))).await;
+
+    let count =
+        |what: &ChatWritten| written.iter().filter(|it| it.as_ref().unwrap() == what).count();
+    assert_eq!((count(&created(10)), count(&ChatWritten::Full { current: 3 })), (3, 5));
+    let there = (1..=8).zip(&written).find(|(_, it)| *it.as_ref().unwrap() == created(10));
+    let there = there.unwrap().0;
+    assert_eq!(store.put(ada, &chat(there, 11), 3, at(100)).await.unwrap(), replaced(10));
+    delete(&db, ada, there, 100).await;
+    assert_eq!(store.put(ada, &chat(99, 11), 3, at(100)).await.unwrap(), created(11));
+    let back = store.put(ada, &chat(there, 101), 3, at(200)).await.unwrap();
+    assert_eq!(back, ChatWritten::Full { current: 3 }, "one that comes back counts too");
+}
+
+async fn an_account_that_is_no_more_gets_no_chats(db: Database) {
+    let ada = person(&db).await;
+    put(&db, ada, &chat(1, 10), 100).await;
+    remove(&db, ada).await;
+
+    assert!(row(&db, ada, 1).await.is_none());
+    assert!(!chats(&db).delete(ada, id(1), at(100)).await.unwrap());
+    assert!(chats(&db).put(ada, &chat(1, 10), MANY, at(100)).await.is_err(), "no salt for nobody");
+}
+
+async fn without_their_salt_nobody_reads_a_chat(db: Database) {
+    let ada = person(&db).await;
+    put(&db, ada, &chat(1, 10), 100).await;
+
+    shred(&db, ada).await;
+
+    assert!(chats(&db).find(ada, id(1)).await.is_err());
+}
