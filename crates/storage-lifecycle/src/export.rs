@@ -8,12 +8,14 @@ use pia_kernel::{
     AuditLog, AuditPerson, AuditRecord, AuditSide, Effects, ExportPage, Inventory, LeftOut, Page,
     PersonalData, Place, Unavailable, UserId,
 };
+use pia_sealing::Sealer;
 use pia_storage::schema::accounts;
 use pia_storage::{Database, DbError, DbUid, WriteEffects, in_tx};
 use serde_json::{Value, json};
 
 use crate::account::{account_of, second_factor_of};
 use crate::audit_log::SqlAuditLog;
+use crate::chats::chats_of;
 use crate::inventory;
 use crate::sections::{
     PAGE, Told, ai_usage_of, app_passwords_of, invitations_of, login_history_of, mails_of,
@@ -32,6 +34,7 @@ const SECTIONS: &[&str] = &[
     "invitations",
     "mails",
     "aiUsage",
+    "chats",
     "audit",
 ];
 
@@ -39,13 +42,14 @@ const SECTIONS: &[&str] = &[
 #[derive(Debug, Clone)]
 pub struct SqlPersonalData {
     db: Database,
+    sealer: Sealer,
     audit: SqlAuditLog,
 }
 
 impl SqlPersonalData {
-    /// What is kept in `db`.
-    pub fn new(db: Database) -> Self {
-        Self { audit: SqlAuditLog::new(db.clone()), db }
+    /// What is kept in `db`, some of it sealed.
+    pub fn new(db: Database, sealer: Sealer) -> Self {
+        Self { audit: SqlAuditLog::new(db.clone()), db, sealer }
     }
 
     async fn note(&self, user: UserId, effects: &Effects) -> Result<bool, DbError> {
@@ -108,6 +112,7 @@ impl PersonalData for SqlPersonalData {
     ) -> Result<ExportPage, Unavailable> {
         match section {
             "audit" => self.audit(user, after).await,
+            "chats" => chats_of(&self.db, &self.sealer, user, after).await,
             _ => Ok(self.rows(user, section, after).await?),
         }
     }

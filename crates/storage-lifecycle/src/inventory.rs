@@ -2,6 +2,7 @@
 //! when they go.
 
 use crate::account::{ACCOUNT, SECOND_FACTOR};
+use crate::chats::CHATS;
 use crate::sections::{
     AI_USAGE, APP_PASSWORDS, INVITATIONS, LOGIN_HISTORY, MAILS, PASSKEYS, PROVIDER_IDENTITIES,
     SESSIONS,
@@ -133,6 +134,12 @@ pub const INVENTORY: &[Table] = &[
         ),
         told: AI_USAGE,
         left_out: &[("user_id", YOU)],
+    },
+    Table {
+        name: "chats",
+        fate: Fate::Goes,
+        told: CHATS,
+        left_out: &[("user_id", YOU), ("stamp", OURS)],
     },
     Table {
         name: "person_salts",

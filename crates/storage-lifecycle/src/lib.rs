@@ -6,6 +6,7 @@ mod inventory;
 mod sections;
 
 mod account;
+mod chats;
 mod export;
 mod forgetting;
 

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use pia_identity::{AccountDeletion, AccountExport, UnclaimedAccounts};
 use pia_kernel::{AuditLog, Clock, Eraser, Live};
+use pia_sealing::Sealer;
 use pia_storage::Database;
 use pia_storage_lifecycle::{SqlAuditLog, SqlEraser, SqlPersonalData};
 
@@ -24,12 +25,13 @@ pub(super) struct Lifecycle {
 impl Lifecycle {
     pub(super) fn compose(
         config: &LiveConfig,
-        db: &Database,
+        (db, sealer): (&Database, &Sealer),
         identity: &Identity,
         clock: &Arc<dyn Clock>,
     ) -> Self {
         let clock = || Arc::clone(clock);
         let eraser: Arc<dyn Eraser> = Arc::new(SqlEraser::new(db.clone()));
+        let data = SqlPersonalData::new(db.clone(), sealer.clone());
         let (proofs, standings) = (identity.factors.clone(), identity.standings.clone());
         let unclaimed = UnclaimedAccounts::new(
             Arc::clone(&eraser),
@@ -38,7 +40,7 @@ impl Lifecycle {
             clock(),
         );
         Self {
-            export: AccountExport::new(Arc::new(SqlPersonalData::new(db.clone())), clock()),
+            export: AccountExport::new(Arc::new(data), clock()),
             deletion: AccountDeletion::new(proofs, Arc::clone(&eraser), standings, clock()),
             unclaimed,
             audit: Arc::new(SqlAuditLog::new(db.clone())),

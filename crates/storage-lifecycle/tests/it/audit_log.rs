@@ -113,7 +113,10 @@ async fn people_are_told_of_nobody_else(db: Database) {
     let (admin, user) = (UserId::generate(), UserId::generate());
     write(&db, &[entry(Some(admin), Some(user), 0), entry(None, Some(user), 1)]).await;
 
-    let page = SqlPersonalData::new(db).page(user, "audit", None).await.unwrap();
+    let page = SqlPersonalData::new(db.clone(), crate::people::sealer(&db))
+        .page(user, "audit", None)
+        .await
+        .unwrap();
 
     assert_eq!(page.rows.len(), 2);
     let rows = page.rows.join("\n");

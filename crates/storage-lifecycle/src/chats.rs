@@ -1,0 +1,95 @@
+//! What people are told of their chats: all that the server can read.
+
+use std::collections::HashMap;
+
+use diesel::prelude::*;
+use diesel_async::RunQueryDsl;
+use pia_kernel::{ExportPage, Place, Unavailable, UserId};
+use pia_sealing::{PersonSeal, Place as SealedPlace, Sealer};
+use pia_storage::schema::chats;
+use pia_storage::{Database, DbError, DbInstant, DbUid, on_conn};
+use serde::Serialize;
+
+pub(crate) const CHATS: &[&str] =
+    &["id", "created_at", "updated_at", "accessed_at", "deleted_at", "encrypted", "size", "body"];
+
+/// How many are looked at for one page, and how many bytes of them are held.
+const PAGE: usize = 50;
+const MOST_BYTES: i64 = 4 << 20;
+
+#[derive(Queryable, Selectable, Serialize)]
+#[diesel(table_name = chats)]
+#[serde(rename_all = "camelCase")]
+struct ChatRow {
+    id: DbUid,
+    created_at: DbInstant,
+    updated_at: DbInstant,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    accessed_at: Option<DbInstant>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    deleted_at: Option<DbInstant>,
+    encrypted: bool,
+    size: i32,
+}
+
+type Bodies = HashMap<DbUid, Vec<u8>>;
+
+/// Chats with their documents, newest first; of deleted ones what is left.
+pub(crate) async fn chats_of(
+    db: &Database,
+    sealer: &Sealer,
+    user: UserId,
+    after: Option<Place>,
+) -> Result<ExportPage, Unavailable> {
+    let mut rows = rows(db, user, after.unwrap_or_else(Place::top)).await?;
+    let (found, mut bytes) = (rows.len(), 0);
+    let fitting = rows.iter().take_while(|it| {
+        bytes += i64::from(it.size);
+        bytes <= MOST_BYTES
+    });
+    let length = fitting.count().max(1);
+    rows.truncate(length);
+    let more = found > rows.len() || found == PAGE;
+    let next = rows.last().filter(|_| more);
+    let next = next.map(|it| Place { at: it.updated_at.0, id: it.id.0 });
+    if rows.is_empty() {
+        return Ok(ExportPage { rows: Vec::new(), next: None });
+    }
+    let seal = sealer.of(user).await?;
+    let mut bodies = bodies(db, user, rows.iter().map(|it| it.id).collect()).await?;
+    let told = rows.iter().map(|row| written(row, bodies.remove(&row.id), &seal));
+    Ok(ExportPage { rows: told.collect::<Result<_, _>>()?, next })
+}
+
+async fn rows(db: &Database, user: UserId, after: Place) -> Result<Vec<ChatRow>, DbError> {
+    let (at, id) = (DbInstant(after.at), DbUid(after.id));
+    let behind = chats::updated_at.le(at).and(chats::updated_at.lt(at).or(chats::id.lt(id)));
+    let page = chats::table
+        .filter(chats::user_id.eq(DbUid(user.0)).and(behind))
+        .order((chats::updated_at.desc(), chats::id.desc()))
+        .limit(i64::try_from(PAGE).unwrap_or(i64::MAX));
+    Ok(on_conn!(db.reader(), |conn| page.select(ChatRow::as_select()).load(conn).await?))
+}
+
+async fn bodies(db: &Database, user: UserId, ids: Vec<DbUid>) -> Result<Bodies, DbError> {
+    let these = chats::user_id.eq(DbUid(user.0)).and(chats::id.eq_any(ids));
+    let rows = chats::table.filter(these).select((chats::id, chats::body));
+    let rows: Vec<(DbUid, Option<Vec<u8>>)> = on_conn!(db.reader(), |conn| rows.load(conn).await?);
+    Ok(rows.into_iter().filter_map(|(id, body)| Some((id, body?))).collect())
+}
+
+/// A row as text, which the document is put into as it is: it may be long.
+fn written(row: &ChatRow, body: Option<Vec<u8>>, seal: &PersonSeal) -> Result<String, Unavailable> {
+    let mut text = serde_json::to_string(row).map_err(|err| Unavailable::new("a chat", err))?;
+    let place = SealedPlace { purpose: "chat", row: row.id.0.as_bytes() };
+    // What was sealed under a key that was given up, nobody can read any more.
+    let document = body.and_then(|it| seal.open_long(place, it).ok());
+    if let Some(document) = document.and_then(|it| String::from_utf8(it.reveal()).ok()) {
+        text.pop();
+        text.reserve(document.len() + 16);
+        text.push_str(",\"body\":");
+        text.push_str(&document);
+        text.push('}');
+    }
+    Ok(text)
+}

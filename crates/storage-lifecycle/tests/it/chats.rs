@@ -1,0 +1,112 @@
+//! Telling people of their chats.
+
+use diesel::prelude::*;
+use diesel_async::RunQueryDsl;
+use pia_identity::Role;
+use pia_kernel::{PersonalData, UserId};
+use pia_sealing::Place;
+use pia_storage::schema::chats;
+use pia_storage::{Database, DbError, DbInstant, DbUid, on_conn};
+use pia_storage_lifecycle::SqlPersonalData;
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use crate::people::{AT, execute, person, sealer};
+
+pia_testkit::contract! {
+    chats_are_told_as_they_were_written,
+    many_and_long_chats_are_told_in_parts,
+    what_cannot_be_read_any_more_is_told_without_its_document,
+}
+
+async fn chat(db: &Database, user: UserId, number: u128, document: Option<&str>) {
+    let id = Uuid::from_u128(number);
+    let place = Place { purpose: "chat", row: id.as_bytes() };
+    let seal = sealer(db).of(user).await.unwrap();
+    let body = document.map(|it| seal.seal(place, it.as_bytes()).unwrap());
+    let row = diesel::insert_into(chats::table).values((
+        chats::user_id.eq(DbUid(user.0)),
+        chats::id.eq(DbUid(id)),
+        chats::stamp.eq(DbInstant(AT)),
+        chats::created_at.eq(DbInstant(AT)),
+        chats::updated_at.eq(DbInstant(AT)),
+        chats::deleted_at.eq(document.is_none().then_some(DbInstant(AT))),
+        chats::encrypted.eq(false),
+        chats::size.eq(i32::try_from(document.map_or(0, str::len)).unwrap()),
+        chats::body.eq(body),
+    ));
+    let done: Result<usize, DbError> =
+        async { on_conn!(db.writer(), |conn| Ok(row.execute(conn).await?)) }.await;
+    assert_eq!(done.unwrap(), 1);
+}
+
+/// All that is told, and in how many parts.
+async fn told(db: &Database, user: UserId) -> (Vec<String>, usize) {
+    let data = SqlPersonalData::new(db.clone(), sealer(db));
+    let (mut all, mut parts, mut after) = (Vec::new(), 0, None);
+    loop {
+        let page = data.page(user, "chats", after).await.unwrap();
+        all.extend(page.rows);
+        parts += 1;
+        after = page.next;
+        if after.is_none() {
+            return (all, parts);
+        }
+    }
+}
+
+async fn chats_are_told_as_they_were_written(db: Database) {
+    let (ada, bob) = (person(&db, Role::User).await.user, person(&db, Role::User).await.user);
+    chat(&db, ada, 2, Some(r#"{"n":1.0,"null":null}"#)).await;
+    chat(&db, ada, 1, None).await;
+    chat(&db, bob, 3, Some("{}")).await;
+
+    let (told, _) = told(&db, ada).await;
+
+    let [live, deleted] = &told[..] else { panic!("{told:?}") };
+    assert!(
+        live.ends_with(r#""encrypted":false,"size":21,"body":{"n":1.0,"null":null}}"#),
+        "{live}"
+    );
+    let deleted: Value = serde_json::from_str(deleted).unwrap();
+    assert_eq!(
+        (&deleted["deletedAt"], deleted.get("body")),
+        (&json!("1970-01-01T00:00:00Z"), None)
+    );
+}
+
+async fn many_and_long_chats_are_told_in_parts(db: Database) {
+    let ada = person(&db, Role::User).await.user;
+    let long = format!("\"{}\"", "x".repeat(3 << 20));
+    for number in 1..=3 {
+        chat(&db, ada, number, Some(&long)).await;
+    }
+    for number in 4..=53 {
+        chat(&db, ada, number, Some("{}")).await;
+    }
+
+    let (told, parts) = told(&db, ada).await;
+
+    assert_eq!((told.len(), parts), (53, 4));
+}
+
+async fn what_cannot_be_read_any_more_is_told_without_its_document(db: Database) {
+    let ada = person(&db, Role::User).await.user;
+    chat(&db, ada, 1, Some("{}")).await;
+    // The first byte names the form, those behind it the master key.
+    let other = "UPDATE chats SET body = ";
+    let sealed = sealer(&db).of(ada).await.unwrap().seal(Place { purpose: "x", row: b"" }, b"{}");
+    let mut sealed = sealed.unwrap();
+    sealed[1] ^= 1;
+    let hex: String = sealed.iter().map(|it| format!("{it:02x}")).collect();
+    let literal = match db.provider() {
+        pia_storage::Provider::Sqlite => format!("X'{hex}'"),
+        pia_storage::Provider::Postgres => format!("'\\x{hex}'::bytea"),
+    };
+    execute(&db, &format!("{other}{literal}")).await;
+
+    let (told, _) = told(&db, ada).await;
+
+    assert_eq!(told.len(), 1);
+    assert!(!told[0].contains("body"), "{}", told[0]);
+}
