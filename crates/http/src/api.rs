@@ -8,6 +8,7 @@ use pia_identity::{
     SignInHistory, Verification,
 };
 use pia_kernel::{Live, Secret, SessionId};
+use pia_sync::Chats;
 use pia_web::{ApiError, Runner};
 
 use crate::{Browsers, Readiness, SyncApi};
@@ -49,6 +50,8 @@ pub struct Api {
     pub passkey_sign_in: PasskeySignIn,
     /// Keeping devices in step.
     pub sync: SyncApi,
+    /// Storing chats.
+    pub chats: Chats,
     /// What `/ready` asks.
     pub readiness: Arc<dyn Readiness>,
     /// Whether `/openapi/v1.json` is published.

@@ -4,6 +4,7 @@ mod ai;
 mod api;
 mod auth;
 mod capabilities;
+mod chats;
 mod e2ee;
 mod health;
 mod metrics;

@@ -4,6 +4,7 @@ mod account;
 mod ai;
 mod app_passwords;
 mod auth;
+mod chats;
 mod mfa;
 mod passkeys;
 mod passwords;
@@ -29,6 +30,7 @@ pub fn routes() -> Vec<Route> {
         account::routes(),
         sync::routes(),
         ai::routes(),
+        chats::routes(),
     ];
     areas.into_iter().flatten().collect()
 }

@@ -1,6 +1,7 @@
 //! What is plugged into what.
 
 mod ai;
+mod chats;
 mod ground;
 mod identity;
 mod letters;

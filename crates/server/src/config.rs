@@ -73,7 +73,7 @@ pub use setup::SetupConfig;
 pub use smtp::Smtp;
 pub use snapshot::Effect;
 pub use sources::Sources;
-pub(crate) use sync::Sync;
+pub use sync::SyncConfig;
 pub use watch::{Watch, watch};
 
 /// The sections there are.
@@ -136,8 +136,8 @@ pub struct Config {
     pub smtp: Smtp,
     /// The audit log.
     pub audit: Audit,
-    /// What devices keep in step.
-    pub sync: Sync,
+    /// What devices share.
+    pub sync: SyncConfig,
     /// What the operator should know, each worth a warning in the log.
     pub notices: Vec<Notice>,
     snapshot: Arc<Snapshot>,
@@ -188,7 +188,7 @@ impl Config {
         let ai = Ai::read(&mut all.section("Ai"));
         let smtp = Smtp::read(&mut all.section("Smtp"));
         let audit = Audit::read(&mut all.section("Audit"));
-        let sync = Sync::read(&mut all.section("Sync"));
+        let sync = SyncConfig::read(&mut all.section("Sync"));
         let config = Self {
             environment: all.environment().clone(),
             dir: all.dir().to_owned(),

@@ -18,6 +18,11 @@ mod support;
 mod chats;
 
 pub use channel::{Channel, Merge, Rules};
+pub use chats::{
+    ChatFault, ChatId, ChatPage, ChatStore, ChatWritten, Chats, ChatsPart, ChatsVersion,
+    DeleteChatError, GetChatError, KeptChat, ListedChats, NewChat, PutChat, PutChatError,
+    StoredChat, Unless, UnreadableChat, Upload, UploadError, UploadStatus, Uploaded, Verdict,
+};
 pub use conflict::{Conflict, Resolution};
 pub use item::{Item, Key, MOST_BYTES, Refusal, Sent};
 pub use limits::Limits;
@@ -29,8 +34,3 @@ pub use ports::{
 pub use pull::{Ask, MOST_ROWS, Offered, PullError, Pulled, Pulling, Standing};
 pub use push::{Assigned, MOST_IN_A_PUSH, Push, PushError, PushSettings, Pushed, Pushing};
 pub use support::{Count, Support, SupportError, SyncStatus};
-pub use chats::{
-    ChatFault, ChatId, ChatPage, ChatStore, ChatWritten, Chats, ChatsPart, ChatsVersion,
-    DeleteChatError, GetChatError, KeptChat, ListedChats, NewChat, PutChat, PutChatError,
-    StoredChat, Unless, UnreadableChat, Upload, UploadError, UploadStatus, Uploaded, Verdict,
-};

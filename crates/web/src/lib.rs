@@ -44,9 +44,11 @@ pub use gzipped::Gzipped;
 pub use metrics::{Metrics, Read};
 pub use openapi::openapi;
 pub use paging::Paging;
-pub use path_id::PathId;
+pub use path_id::{MintedId, PathId};
 pub use request_id::RequestId;
-pub use routes::{Access, Answer, Charge, Docs, Licensing, Route, RouteTable, WireType, wire};
+pub use routes::{
+    Access, Answer, Charge, Docs, Licensing, Parameter, Route, RouteTable, WireType, wire,
+};
 pub use runner::Runner;
 pub use surface::surface;
 pub use toll::Toll;

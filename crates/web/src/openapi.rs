@@ -92,6 +92,12 @@ fn parameters(route: &Route) -> Vec<Value> {
             json!({ "name": "cursor", "in": "query", "description": from, "schema": cursor }),
         );
     }
+    if let Answer::Part(_, named) = route.docs.answer {
+        parameters.extend(named.iter().map(|it| {
+            let (name, description, schema) = (it.name, it.description, (it.schema)());
+            json!({ "name": name, "in": "query", "description": description, "schema": schema })
+        }));
+    }
     parameters
 }
 
@@ -134,8 +140,17 @@ fn request_body(name: &str) -> Value {
 fn responses(route: &Route, schemas: &mut Schemas) -> Map<String, Value> {
     let mut responses = Map::new();
     let (status, answer) = match route.docs.answer {
-        Answer::Json(it) | Answer::Page(it) => {
+        Answer::Json(it) | Answer::Page(it) | Answer::Part(it, _) => {
             ("200", json!({ "application/json": reference(&it(schemas)) }))
+        }
+        Answer::Stored(it) => {
+            let content = json!({ "application/json": reference(&it(schemas)) });
+            for (status, when) in [("201", "It is new."), ("409", "What is there is newer: this.")]
+            {
+                let told = json!({ "description": when, "content": &content });
+                responses.insert(status.to_owned(), told);
+            }
+            ("200", content)
         }
         Answer::JsonOrEvents(it) => (
             "200",
@@ -175,6 +190,9 @@ fn refusals(route: &Route) -> Vec<(u16, &'static str)> {
         refusals.push((400, "The body is malformed or says what it must not; see `errors`."));
         refusals.push((413, "The body is longer than `x-body-limit`."));
         refusals.push((415, "The body is no JSON."));
+    }
+    if let Answer::Part(..) = route.docs.answer {
+        refusals.push((400, "The query says what it must not; see `errors`."));
     }
     if let Answer::Page(_) = route.docs.answer {
         refusals.push((400, "`limit` or `cursor` is not what it must be; see `errors`."));

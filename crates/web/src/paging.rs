@@ -24,6 +24,11 @@ impl Paging {
         format!("{}.{}", place.at.micros(), place.id.simple())
     }
 
+    /// The place that a cursor leads back to; nothing if it was never told.
+    pub fn place(cursor: &str) -> Option<Place> {
+        parse_cursor(cursor)
+    }
+
     fn read(query: &str) -> Result<Self, ApiError> {
         let parameters = Query::<Vec<(String, String)>>::from_query(query);
         let Ok(Query(parameters)) = parameters else {

@@ -22,9 +22,26 @@ impl FromRequest for PathId {
     type Future = Ready<Result<Self, ApiError>>;
 
     fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
-        let id = request.match_info().iter().next().and_then(|(_, text)| parse(text));
-        ready(id.map(Self).ok_or_else(ApiError::nothing_of_yours))
+        ready(id(request).map(Self).ok_or_else(ApiError::nothing_of_yours))
     }
+}
+
+/// The same where clients make the ids: then one that nobody has is not
+/// answered with 404, and what is no id is for the handler to judge.
+#[derive(Debug, Clone, Copy)]
+pub struct MintedId(pub Option<Uuid>);
+
+impl FromRequest for MintedId {
+    type Error = ApiError;
+    type Future = Ready<Result<Self, ApiError>>;
+
+    fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
+        ready(Ok(Self(id(request))))
+    }
+}
+
+fn id(request: &HttpRequest) -> Option<Uuid> {
+    request.match_info().iter().next().and_then(|(_, text)| parse(text))
 }
 
 fn parse(text: &str) -> Option<Uuid> {

@@ -3,6 +3,7 @@
 
 mod app_passwords;
 mod assistant;
+mod chats;
 mod factors;
 mod first_admin;
 mod identity;

@@ -93,6 +93,11 @@ pub enum Answer {
     /// JSON with status 200: a part of a list, which `limit` and `cursor` in
     /// the query choose.
     Page(WireType),
+    /// The same, and these parameters of the query choose which part.
+    Part(WireType, &'static [Parameter]),
+    /// JSON with status 200 or 201, or the same with 409: what is there, where
+    /// that stays.
+    Stored(WireType),
     /// JSON with status 200, or an event stream where the request asks for it.
     JsonOrEvents(WireType),
     /// Status 302: the browser goes elsewhere.
@@ -103,6 +108,17 @@ pub enum Answer {
     Other(&'static str),
     /// Status 204 and nothing else.
     Nothing,
+}
+
+/// What may stand in the query.
+#[derive(Debug, Clone, Copy)]
+pub struct Parameter {
+    /// Its name: `since`.
+    pub name: &'static str,
+    /// What it is for.
+    pub description: &'static str,
+    /// What it may be, as a schema in JSON.
+    pub schema: fn() -> serde_json::Value,
 }
 
 /// Adds a wire struct, and those in it, to a document; answers its name there.

@@ -27,6 +27,7 @@ pub(super) fn api(
         provider_sign_in,
         lifecycle,
         syncing,
+        chats,
         people: _,
     } = use_cases;
     let readiness = Looks::new(ground.db.clone(), ground.licence.state(), Arc::clone(clock));
@@ -48,6 +49,7 @@ pub(super) fn api(
         export: lifecycle.export,
         deletion: lifecycle.deletion,
         sync: syncing.api,
+        chats,
         readiness: Arc::new(readiness),
         openapi: config.follow(|it| it.open_api.enabled),
         runner: runner.clone(),

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use pia_identity::{GuessRules, PasskeySignIn, Passkeys, ProviderSignIn};
 use pia_kernel::{Clock, Timestamp, Unavailable, UserId};
-use pia_sync::{PendingDevice, PendingDevices};
+use pia_sync::{Chats, PendingDevice, PendingDevices};
 
 use super::ComposeError;
 use super::ground::Ground;
@@ -12,7 +12,7 @@ use super::identity::Identity;
 use super::lifecycle::Lifecycle;
 use super::people::People;
 use super::sync::Syncing;
-use super::{passkeys, providers};
+use super::{chats, passkeys, providers};
 use crate::config::LiveConfig;
 use crate::housekeeping::Chore;
 
@@ -36,6 +36,7 @@ pub(super) struct UseCases {
     pub(super) provider_sign_in: ProviderSignIn,
     pub(super) lifecycle: Lifecycle,
     pub(super) syncing: Syncing,
+    pub(super) chats: Chats,
 }
 
 impl UseCases {
@@ -52,8 +53,9 @@ impl UseCases {
         Ok(Self {
             people: People::compose(config, db, (&identity, setup), clock),
             provider_sign_in: providers::compose(config, db, (&identity, licence, tls), clock)?,
-            lifecycle: Lifecycle::compose(config, db, &identity, clock),
             syncing: Syncing::compose(config, (db, sealer), Arc::new(NoDevices), clock),
+            lifecycle: Lifecycle::compose(config, (db, sealer), &identity, clock),
+            chats: chats::compose(config, (db, sealer), clock),
             identity,
             passkeys,
             passkey_sign_in,

@@ -25,16 +25,18 @@ const LIMITS: [(&str, Channel); 9] = [
 
 /// What devices keep in step.
 #[derive(Debug, Clone)]
-pub struct Sync {
+pub struct SyncConfig {
     /// What decides of each push.
     pub pushing: PushSettings,
     /// Whether a device that has everything is told just that.
     pub fast_path: bool,
     /// How long it is remembered what was done.
     pub events_kept: Duration,
+    /// How many chats a person may have.
+    pub max_chats: u32,
 }
 
-impl Sync {
+impl SyncConfig {
     pub(super) fn read(from: &mut Section<'_>) -> Self {
         let strategy = from.reload("ConflictStrategy").or(Strategy::LastWriteWins);
         let mut limits = Limits::default();
@@ -42,12 +44,14 @@ impl Sync {
             let usual = channel.rules().usual_limit;
             limits = limits.with(channel, from.reload(name).within(usual, 1..=1_000_000));
         }
+        let max_chats = from.reload("MaxChats").within(20_000, 1..=10_000_000);
         let slow = from.reload("DisableFastPath304").or(false);
         let days = from.reload("EventRetentionDays").within(90_u32, 1..=3650);
         Self {
             pushing: PushSettings { limits, strategy },
             fast_path: !slow,
             events_kept: DAY * days,
+            max_chats,
         }
     }
 }

@@ -228,6 +228,11 @@ impl TestApp {
         administer(&config, command, clock).await
     }
 
+    /// The database that it is on.
+    pub(crate) fn database(&self) -> &Fresh {
+        &self.database
+    }
+
     /// The token in the file that lets whoever reads it set the server up.
     pub(crate) fn setup_token(&self) -> Option<String> {
         let token = std::fs::read_to_string(self.dir.join(".setup-token")).ok()?;

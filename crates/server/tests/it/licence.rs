@@ -251,7 +251,15 @@ async fn a_licence_past_its_end_lets_people_stay_signed_in_and_read() {
     let next = app.stranger().with_tokens(&refreshed.body);
 
     assert_eq!((envelope.status, refreshed.status), (200, 200));
-    for path in ["/auth/me", "/api/capabilities", "/api/ai/status", "/api/ai/templates", "/ready"] {
+    for path in [
+        "/auth/me",
+        "/api/capabilities",
+        "/api/ai/status",
+        "/api/ai/templates",
+        "/api/v1/chats",
+        "/api/conversations",
+        "/ready",
+    ] {
         assert_eq!(next.get(path).await.status, 200, "{path}");
     }
     assert_eq!(app.stranger().get("/ready").await.body["license"], "expired");
@@ -270,6 +278,7 @@ async fn a_licence_past_its_end_stops_writing_and_what_costs() {
         "/api/ai/optimize",
         "/api/ai/chat",
         "/api/ai/chat/completions",
+        "/api/conversations/sync",
     ] {
         let answer = ada.post(path, &json!({})).await;
         assert_eq!(answer.refusal(), (403, "license_expired"), "{path}");

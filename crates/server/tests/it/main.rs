@@ -22,6 +22,7 @@ mod ai_streams;
 mod ai_usage;
 mod auth;
 mod bodies;
+mod chats;
 mod foreign_rows;
 mod foundations;
 mod licence;

@@ -22,12 +22,16 @@ async fn readiness_tells_of_each_part(database: Fresh) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn chats_are_not_promised_while_there_are_no_routes_for_them() {
+async fn chats_are_promised_where_the_licence_includes_them() {
     let app = TestApp::spawn().await;
+    let without = Terms { features: Some([Feature::E2ee].into()), ..terms() };
+    let other = Setting::on(Fresh::sqlite()).licensed(Some(without)).start().await;
 
     let capabilities = app.stranger().get("/api/capabilities").await;
+    let fewer = other.stranger().get("/api/capabilities").await;
 
-    assert_eq!(capabilities.body, json!({ "chats": false, "chatsSchemaVersion": 1 }));
+    assert_eq!(capabilities.body, json!({ "chats": true, "chatsSchemaVersion": 1 }));
+    assert_eq!(fewer.body, json!({ "chats": false, "chatsSchemaVersion": 1 }));
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -63,6 +63,12 @@ const MEANT: &str = "
     GET  /api/sync/quota           signed-in ended      sync     Sync
     GET  /api/sync/debug-state     signed-in ended      sync     Sync
     DELETE /api/sync/reset         signed-in licensed   sync     Sync
+    GET  /api/v1/chats             signed-in ended      sync     Sync
+    GET  /api/v1/chats/{id}        signed-in ended      sync     Sync
+    PUT  /api/v1/chats/{id}        signed-in licensed   sync     Sync
+    DELETE /api/v1/chats/{id}      signed-in licensed   sync     Sync
+    GET  /api/conversations        signed-in ended      sync     Sync
+    POST /api/conversations/sync   signed-in licensed   sync     Sync
     GET  /admin/setup              anyone    unlicensed global
     GET  /admin/setup/style.css    anyone    unlicensed global
     POST /admin/setup              anyone    unlicensed auth
@@ -140,7 +146,7 @@ async fn a_stranger_is_turned_away_before_a_byte_of_their_body_is_read() {
         assert_eq!(answer.refusal(), (401, "unauthorized"), "{}", told(route));
         assert_eq!(answer.header("www-authenticate"), Some("Bearer"), "{}", told(route));
     }
-    assert_eq!(closed.len(), 34);
+    assert_eq!(closed.len(), 40);
 }
 
 #[tokio::test(flavor = "multi_thread")]

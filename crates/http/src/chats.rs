@@ -1,0 +1,69 @@
+//! `/api/v1/chats`: chats as devices write them.
+
+mod conversations;
+mod list;
+mod query;
+mod wire;
+
+use actix_web::http::StatusCode;
+use actix_web::http::header::ContentType;
+use actix_web::web::Data;
+use actix_web::{HttpRequest, HttpResponse};
+use pia_sync::{ChatId, PutChat};
+use pia_web::{ApiError, Caller, Gzipped, MintedId, PathId, RawBody};
+
+use crate::Api;
+
+pub(crate) use conversations::{
+    ConversationsRequest, ConversationsResponse, SyncResponse, conversations, sync_conversations,
+};
+pub(crate) use list::{ChatsResponse, list_chats};
+pub(crate) use query::PARAMETERS;
+pub(crate) use wire::ChatDocument;
+
+/// A chat that lost is answered with the one that won, as it is: what clients
+/// merge theirs into.
+pub(crate) async fn put_chat(
+    caller: Caller,
+    request: HttpRequest,
+    api: Data<Api>,
+    MintedId(id): MintedId,
+    Gzipped(body): Gzipped<RawBody>,
+) -> Result<HttpResponse, ApiError> {
+    RawBody::expect_json(&request)?;
+    let (chats, user, document) = (api.chats.clone(), caller.0.user, body.into_bytes());
+    let put = async move { chats.put(user, id.map(ChatId), document).await };
+    Ok(match api.runner.run(put).await? {
+        PutChat::Created(document) => json(StatusCode::CREATED, document),
+        PutChat::Replaced(document) => json(StatusCode::OK, document),
+        PutChat::Newer(stored) => json(StatusCode::CONFLICT, stored.into_document()),
+    })
+}
+
+pub(crate) async fn get_chat(
+    caller: Caller,
+    api: Data<Api>,
+    PathId(id): PathId,
+) -> Result<HttpResponse, ApiError> {
+    let (chats, user) = (api.chats.clone(), caller.0.user);
+    let get = async move { chats.get(user, ChatId(id)).await };
+    Ok(json(StatusCode::OK, api.runner.run(get).await?.into_document()))
+}
+
+/// What is not there is as good as deleted, and so is what can have no chat.
+pub(crate) async fn delete_chat(
+    caller: Caller,
+    api: Data<Api>,
+    MintedId(id): MintedId,
+) -> Result<HttpResponse, ApiError> {
+    let (chats, user) = (api.chats.clone(), caller.0.user);
+    if let Some(id) = id {
+        let delete = async move { chats.delete(user, ChatId(id)).await };
+        api.runner.run(delete).await?;
+    }
+    Ok(HttpResponse::NoContent().finish())
+}
+
+fn json(status: StatusCode, text: Vec<u8>) -> HttpResponse {
+    HttpResponse::build(status).insert_header(ContentType::json()).body(text)
+}

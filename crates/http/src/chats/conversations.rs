@@ -1,0 +1,207 @@
+//! `/api/conversations`: the same chats under the hosted instance's names.
+
+use actix_web::HttpResponse;
+use actix_web::web::{Data, Json};
+use pia_kernel::Timestamp;
+use pia_sync::{ChatId, StoredChat, Upload, UploadStatus, Uploaded};
+use pia_web::{ApiError, Body, Caller, FieldError, Gzipped, Paging};
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use utoipa::ToSchema;
+use uuid::Uuid;
+
+use super::list::{end, length, listed};
+use super::query::Asked;
+use super::wire::ChatDocument;
+use crate::Api;
+
+/// How many chats one call may store and delete: each is a transaction.
+const MOST: usize = 500;
+
+/// A part of the conversations, put together as lists of chats are.
+#[derive(ToSchema)]
+#[schema(rename_all = "camelCase")]
+#[expect(dead_code, reason = "documentation")]
+pub(crate) struct ConversationsResponse {
+    /// The oldest change first.
+    conversations: Vec<Conversation>,
+    /// Ids of those that were deleted; with `includeDeleted` only.
+    deleted: Option<Vec<String>>,
+    has_more: bool,
+    /// Where the next part begins; absent in the last.
+    next_cursor: Option<String>,
+}
+
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct Conversation {
+    id: String,
+    #[schema(value_type = String, format = DateTime)]
+    created_at: Timestamp,
+    #[schema(value_type = String, format = DateTime)]
+    updated_at: Timestamp,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, format = DateTime)]
+    last_accessed_at: Option<Timestamp>,
+    /// Whether only its owner's devices can read it.
+    encrypted: bool,
+    /// The chat as `/api/v1/chats` tells it.
+    #[serde(skip)]
+    #[schema(value_type = ChatDocument)]
+    #[expect(dead_code, reason = "documentation")]
+    document: Behind,
+}
+
+/// What is put behind all else, as it is.
+struct Behind;
+
+#[derive(Debug, Deserialize, ToSchema)]
+pub(crate) struct ConversationsRequest {
+    /// Chats as `PUT /api/v1/chats/{id}` takes them; up to 500 with what is
+    /// deleted.
+    #[schema(value_type = Option<Vec<ChatDocument>>)]
+    conversations: Option<Vec<Box<RawValue>>>,
+    /// Ids of chats to delete.
+    deleted: Option<Vec<String>>,
+}
+
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct SyncResponse {
+    /// In the order in which they came: the chats, and then what was deleted.
+    results: Vec<SyncResult>,
+    #[schema(value_type = String, format = DateTime)]
+    server_timestamp: Timestamp,
+}
+
+#[derive(Default, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct SyncResult {
+    /// Absent where the chat says none that could be read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    id: Option<String>,
+    /// `stored`, `conflict` (what is there is newer), `deleted` or `refused`.
+    status: &'static str,
+    /// Of a conflict: when what is there says that it was changed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, format = DateTime)]
+    updated_at: Option<Timestamp>,
+    /// Of a refusal: the code that `PUT /api/v1/chats/{id}` would answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<&'static str>,
+    /// Of a refusal: where it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    field: Option<&'static str>,
+    /// Of a refusal: the same for people.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    message: Option<String>,
+}
+
+pub(crate) async fn conversations(
+    caller: Caller,
+    api: Data<Api>,
+    asked: Asked,
+) -> Result<HttpResponse, ApiError> {
+    listed(&caller, &api, asked, |page, deleted| {
+        let mut text = Vec::with_capacity(2 * length(&page));
+        text.extend_from_slice(b"{\"conversations\":[");
+        for (index, chat) in page.chats.into_iter().enumerate() {
+            if index > 0 {
+                text.push(b',');
+            }
+            write(chat, &mut text);
+        }
+        text.push(b']');
+        end(text, &page.deleted, (deleted, page.next.map(Paging::cursor)))
+    })
+    .await
+}
+
+pub(crate) async fn sync_conversations(
+    caller: Caller,
+    api: Data<Api>,
+    Gzipped(Body(request)): Gzipped<Body<ConversationsRequest>>,
+) -> Result<Json<SyncResponse>, ApiError> {
+    let documents = request.conversations.unwrap_or_default();
+    let deleted = ids(request.deleted.unwrap_or_default())?;
+    if documents.len() + deleted.len() > MOST {
+        let message = format!("One call may store and delete {MOST} conversations.");
+        return Err(invalid("conversations".to_owned(), "too_many", message));
+    }
+    let (chats, user) = (api.chats.clone(), caller.0.user);
+    let upload = async move {
+        let documents: Vec<&str> = documents.iter().map(|it| it.get()).collect();
+        chats.upload(user, &documents, &deleted).await
+    };
+    Ok(Json(api.runner.run(upload).await?.into()))
+}
+
+/// The document is put behind what is told of it, as it is.
+fn write(chat: StoredChat, text: &mut Vec<u8>) {
+    let told = Conversation {
+        id: chat.id.to_string(),
+        created_at: chat.created_at,
+        updated_at: chat.updated_at,
+        last_accessed_at: chat.accessed_at,
+        encrypted: chat.encrypted,
+        document: Behind,
+    };
+    let mut told = serde_json::to_vec(&told).unwrap_or_default();
+    told.pop();
+    text.extend_from_slice(&told);
+    text.extend_from_slice(b",\"document\":");
+    text.extend_from_slice(&chat.into_document());
+    text.push(b'}');
+}
+
+fn ids(texts: Vec<String>) -> Result<Vec<ChatId>, ApiError> {
+    let ids = texts.into_iter().enumerate().map(|(index, text)| {
+        let message = "An id must be a GUID.".to_owned();
+        let id = Uuid::try_parse(&text).map(ChatId);
+        id.map_err(|_other| invalid(format!("deleted[{index}]"), "invalid", message))
+    });
+    ids.collect()
+}
+
+fn invalid(field: String, code: &'static str, message: String) -> ApiError {
+    ApiError::invalid(vec![FieldError { field, code, message }])
+}
+
+impl From<Upload> for SyncResponse {
+    fn from(upload: Upload) -> Self {
+        let results = upload.results.into_iter().map(Into::into).collect();
+        Self { results, server_timestamp: upload.at }
+    }
+}
+
+impl From<Uploaded> for SyncResult {
+    fn from(Uploaded { id, status }: Uploaded) -> Self {
+        let id = id.map(|it| it.to_string());
+        let refused = |error, field, message| Self {
+            status: "refused",
+            error: Some(error),
+            field,
+            message: Some(message),
+            ..Self::default()
+        };
+        let told = match status {
+            UploadStatus::Stored => Self { status: "stored", ..Self::default() },
+            UploadStatus::Deleted => Self { status: "deleted", ..Self::default() },
+            UploadStatus::Conflict(at) => {
+                Self { status: "conflict", updated_at: Some(at), ..Self::default() }
+            }
+            UploadStatus::E2eeRequired => {
+                let message = "The account is end-to-end encrypted: send the chat encrypted.";
+                refused("e2ee_required", None, message.to_owned())
+            }
+            UploadStatus::Full { limit } => {
+                let message = format!("An account may have {limit} chats.");
+                refused("quota_exceeded", None, message)
+            }
+            UploadStatus::Unreadable(fault) => {
+                refused("validation_failed", Some(fault.field), fault.message)
+            }
+        };
+        Self { id, ..told }
+    }
+}

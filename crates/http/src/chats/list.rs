@@ -1,0 +1,99 @@
+//! `GET /api/v1/chats`: all of a user's chats, in parts.
+
+use actix_web::HttpResponse;
+use actix_web::http::header::{ContentType, ETAG};
+use actix_web::web::Data;
+use pia_sync::{ChatPage, ListedChats};
+use pia_web::{ApiError, Caller, Paging};
+use utoipa::ToSchema;
+
+use super::query::Asked;
+use super::wire::ChatDocument;
+use crate::Api;
+
+/// A part of the chats. It is put together of documents that are told as they
+/// are, and never made into this.
+#[derive(ToSchema)]
+#[schema(rename_all = "camelCase", example = json!({
+    "chats": [],
+    "deleted": ["0199f0e0-0000-7000-8000-00000000000b"],
+    "hasMore": true,
+    "nextCursor": "1785575642183774.0199f0e000007000800000000000000b",
+}))]
+#[expect(dead_code, reason = "documentation")]
+pub(crate) struct ChatsResponse {
+    /// Whole documents, the oldest change first.
+    chats: Vec<ChatDocument>,
+    /// Ids of chats that were deleted; with `includeDeleted` only.
+    deleted: Option<Vec<String>>,
+    has_more: bool,
+    /// Where the next part begins; absent in the last.
+    next_cursor: Option<String>,
+}
+
+pub(crate) async fn list_chats(
+    caller: Caller,
+    api: Data<Api>,
+    asked: Asked,
+) -> Result<HttpResponse, ApiError> {
+    listed(&caller, &api, asked, |page, deleted| {
+        let mut text = Vec::with_capacity(length(&page));
+        text.extend_from_slice(b"{\"chats\":[");
+        for (index, chat) in page.chats.into_iter().enumerate() {
+            if index > 0 {
+                text.push(b',');
+            }
+            text.extend_from_slice(&chat.into_document());
+        }
+        text.push(b']');
+        end(text, &page.deleted, (deleted, page.next.map(Paging::cursor)))
+    })
+    .await
+}
+
+/// A part of a list in the form that `told` gives it, or that nothing changed.
+pub(super) async fn listed(
+    caller: &Caller,
+    api: &Api,
+    Asked { part, unless }: Asked,
+    told: impl FnOnce(ChatPage, bool) -> Vec<u8>,
+) -> Result<HttpResponse, ApiError> {
+    let (chats, user) = (api.chats.clone(), caller.0.user);
+    let list = async move { chats.list(user, part, unless).await };
+    let page = match api.runner.run(list).await? {
+        ListedChats::Unchanged(version) => {
+            let tag = format!("W/\"{}\"", part.tag(&version));
+            return Ok(HttpResponse::NotModified().insert_header((ETAG, tag)).finish());
+        }
+        ListedChats::Page(page) => page,
+    };
+    let mut answer = HttpResponse::Ok();
+    if part.after.is_none() {
+        answer.insert_header((ETAG, format!("W/\"{}\"", part.tag(&page.version))));
+    }
+    Ok(answer.insert_header(ContentType::json()).body(told(page, part.deleted)))
+}
+
+/// About how long a part becomes.
+pub(super) fn length(page: &ChatPage) -> usize {
+    let chats: usize = page.chats.iter().map(|it| it.text.len() + 256).sum();
+    chats + page.deleted.len() * 40 + 256
+}
+
+/// What stands behind the chats.
+pub(super) fn end(
+    mut text: Vec<u8>,
+    gone: &[pia_sync::ChatId],
+    (deleted, next): (bool, Option<String>),
+) -> Vec<u8> {
+    if deleted {
+        let ids: Vec<_> = gone.iter().map(|it| format!("\"{it}\"")).collect();
+        text.extend_from_slice(format!(",\"deleted\":[{}]", ids.join(",")).as_bytes());
+    }
+    text.extend_from_slice(format!(",\"hasMore\":{}", next.is_some()).as_bytes());
+    if let Some(next) = next {
+        text.extend_from_slice(format!(",\"nextCursor\":\"{next}\"").as_bytes());
+    }
+    text.push(b'}');
+    text
+}

@@ -1,0 +1,192 @@
+//! Which part of the chats a request asks for.
+
+use std::future::{Ready, ready};
+
+use actix_web::dev::Payload;
+use actix_web::http::header::IF_NONE_MATCH;
+use actix_web::web::Query;
+use actix_web::{FromRequest, HttpRequest};
+use pia_kernel::Timestamp;
+use pia_sync::{ChatsPart, Unless};
+use pia_web::{ApiError, FieldError, Paging, Parameter};
+use serde::Deserialize;
+use serde::de::IntoDeserializer;
+use serde::de::value::{Error, StrDeserializer};
+use serde_json::json;
+
+const USUAL: u16 = 100;
+const MOST: u16 = 500;
+
+/// What OpenAPI says of it.
+pub(crate) const PARAMETERS: &[Parameter] = &[
+    Parameter {
+        name: "since",
+        description: "Only what was changed, or came in, then or later.",
+        schema: || json!({ "type": "string", "format": "date-time" }),
+    },
+    Parameter {
+        name: "limit",
+        description: "How many at most.",
+        schema: || json!({ "type": "integer", "minimum": 1, "maximum": MOST, "default": USUAL }),
+    },
+    Parameter {
+        name: "cursor",
+        description: "The `nextCursor` of the part before.",
+        schema: || json!({ "type": "string" }),
+    },
+    Parameter {
+        name: "includeDeleted",
+        description: "Whether the ids of deleted chats are told too.",
+        schema: || json!({ "type": "boolean", "default": false }),
+    },
+];
+
+/// Which part of the chats a request asks for, and what it has already.
+pub(crate) struct Asked {
+    pub(crate) part: ChatsPart,
+    pub(crate) unless: Unless,
+}
+
+impl FromRequest for Asked {
+    type Error = ApiError;
+    type Future = Ready<Result<Self, ApiError>>;
+
+    fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
+        let asked = read(request.query_string()).map(|part| {
+            let headers = request.headers().get_all(IF_NONE_MATCH);
+            let lists = headers.filter_map(|it| it.to_str().ok());
+            let tags: Vec<&str> = lists.flat_map(|it| it.split(',')).map(opaque).collect();
+            let unless = if tags.is_empty() { Unless::Never } else { part.unless(&tags) };
+            Self { part, unless }
+        });
+        ready(asked)
+    }
+}
+
+/// A tag without what says that it is weak: of lists, all are compared so.
+fn opaque(tag: &str) -> &str {
+    let tag = tag.trim();
+    tag.strip_prefix("W/").unwrap_or(tag).trim_matches('"')
+}
+
+fn read(query: &str) -> Result<ChatsPart, ApiError> {
+    let Ok(Query(parameters)) = Query::<Vec<(String, String)>>::from_query(query) else {
+        return Err(ApiError::invalid(vec![fault("", "The query is malformed.")]));
+    };
+    let mut faults = Vec::new();
+    let mut part = ChatsPart { since: None, after: None, limit: USUAL, deleted: false };
+    let mut seen = Vec::new();
+    for (name, value) in &parameters {
+        let Some(known) = PARAMETERS.iter().find(|it| it.name.eq_ignore_ascii_case(name)) else {
+            continue;
+        };
+        if seen.contains(&known.name) || !put(&mut part, known.name, value) {
+            faults.push(fault(known.name, message(known.name)));
+        }
+        seen.push(known.name);
+    }
+    if faults.is_empty() { Ok(part) } else { Err(ApiError::invalid(faults)) }
+}
+
+fn put(part: &mut ChatsPart, name: &str, value: &str) -> bool {
+    match name {
+        "since" => {
+            part.since = time(value);
+            part.since.is_some()
+        }
+        "limit" => {
+            let digits = value.bytes().all(|it| it.is_ascii_digit());
+            let limit = value.parse().ok().filter(|it| digits && (1..=MOST).contains(it));
+            part.limit = limit.unwrap_or(USUAL);
+            limit.is_some()
+        }
+        "cursor" => {
+            part.after = Paging::place(value);
+            part.after.is_some()
+        }
+        _ => {
+            part.deleted = value.eq_ignore_ascii_case("true");
+            part.deleted || value.eq_ignore_ascii_case("false")
+        }
+    }
+}
+
+fn message(name: &str) -> &'static str {
+    match name {
+        "since" => "`since` is one ISO 8601 time.",
+        "limit" => "`limit` is one number from 1 to 500.",
+        "cursor" => "`cursor` is a `nextCursor` as it was told.",
+        _ => "`includeDeleted` is `true` or `false`.",
+    }
+}
+
+fn time(text: &str) -> Option<Timestamp> {
+    let from: StrDeserializer<'_, Error> = text.into_deserializer();
+    Timestamp::deserialize(from).ok()
+}
+
+fn fault(field: &str, message: &str) -> FieldError {
+    FieldError { field: field.to_owned(), code: "invalid", message: message.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use pia_kernel::Place;
+    use uuid::Uuid;
+
+    use super::*;
+
+    fn refused(query: &str) -> bool {
+        read(query).is_err()
+    }
+
+    #[test]
+    fn what_is_not_said_is_the_first_hundred_of_all() {
+        let usual = ChatsPart { since: None, after: None, limit: 100, deleted: false };
+
+        assert_eq!(read("").unwrap(), usual);
+        assert_eq!(read("unknown=1&includeDeleted=False&limit=100").unwrap(), usual);
+        assert_eq!(read("IncludeDeleted=True&limit=500").unwrap().limit, 500);
+    }
+
+    #[test]
+    fn all_that_is_said_is_taken() {
+        let place = Place { at: Timestamp::from_micros(-5), id: Uuid::nil() };
+        let cursor = Paging::cursor(place);
+
+        let part = read(&format!(
+            "includeDeleted=true&since=2026-08-01T09%3A14%3A02.1837744Z&limit=1&cursor={cursor}"
+        ));
+
+        let since = time("2026-08-01T09:14:02.183774Z");
+        assert_eq!(part.unwrap(), ChatsPart { since, after: Some(place), limit: 1, deleted: true });
+        assert!(read("since=0001-01-01T00:00:00").is_ok());
+    }
+
+    #[test]
+    fn what_is_not_what_it_must_be_is_refused() {
+        for limit in ["", "0", "-1", "501", "9223372036854775808", "text", "%2B5", "1.0"] {
+            assert!(refused(&format!("limit={limit}")), "{limit}");
+        }
+        for query in [
+            "limit=5&limit=5",
+            "since=",
+            "since=yesterday",
+            "since=5",
+            "cursor=",
+            "cursor=x",
+            "cursor=1.x",
+            "includeDeleted=",
+            "includeDeleted=1",
+            "since=2026-08-01T09:14:02Z&Since=2026-08-01T09:14:02Z",
+        ] {
+            assert!(refused(query), "{query}");
+        }
+    }
+
+    #[test]
+    fn tags_come_weak_and_strong() {
+        assert_eq!(["W/\"c-1\"", "\"c-1\"", " W/\"c-1\" ", "c-1"].map(opaque), ["c-1"; 4]);
+        assert_eq!(opaque("*"), "*");
+    }
+}

@@ -1,0 +1,126 @@
+//! Stored chats, under the client's names and the hosted instance's.
+
+use actix_web::http::Method;
+use pia_policy::Feature;
+use pia_web::{Access, Answer, Budget, Charge, Docs, Licensing, Route, wire};
+
+use super::{KIB, MIB};
+use crate::chats;
+
+/// What one document may have, or several together.
+const LONGEST: usize = 16 * MIB;
+
+const NOT_STORED: &[(u16, &str)] = &[
+    (
+        403,
+        "The account is end-to-end encrypted and the chat is not: `e2ee_required`. Or the licence \
+         or the account does not allow it.",
+    ),
+    (410, "It was deleted after this version was written: `chat_deleted`."),
+];
+
+pub(super) fn routes() -> Vec<Route> {
+    vec![list(), get(), put(), delete(), conversations(), sync()]
+}
+
+fn list() -> Route {
+    Route {
+        method: Method::GET,
+        path: "/api/v1/chats",
+        access: Access::Bearer,
+        licensing: Licensing::MayHaveEnded,
+        feature: Some(Feature::Sync),
+        charge: Charge::AtGate(Budget::Sync),
+        body_limit: 0,
+        handler: |route| route.to(chats::list_chats),
+        docs: Docs {
+            tag: "chats",
+            summary: "Lists the caller's chats with their messages, the oldest change first.",
+            request: None,
+            answer: Answer::Part(wire::<chats::ChatsResponse>, chats::PARAMETERS),
+            refusals: &[(304, "Nothing has changed since what `If-None-Match` names.")],
+        },
+    }
+}
+
+fn get() -> Route {
+    Route {
+        path: "/api/v1/chats/{id}",
+        handler: |route| route.to(chats::get_chat),
+        docs: Docs {
+            tag: "chats",
+            summary: "Tells one chat with its messages.",
+            request: None,
+            answer: Answer::Json(wire::<chats::ChatDocument>),
+            refusals: &[(404, "The caller has no such chat: `not_found`.")],
+        },
+        ..list()
+    }
+}
+
+fn put() -> Route {
+    Route {
+        method: Method::PUT,
+        licensing: Licensing::InForce,
+        body_limit: LONGEST,
+        handler: |route| route.to(chats::put_chat),
+        docs: Docs {
+            tag: "chats",
+            summary: "Stores a chat, unless what is there is newer.",
+            request: Some(wire::<chats::ChatDocument>),
+            answer: Answer::Stored(wire::<chats::ChatDocument>),
+            refusals: NOT_STORED,
+        },
+        ..get()
+    }
+}
+
+fn delete() -> Route {
+    Route {
+        method: Method::DELETE,
+        // Not read: some clients send an empty object with everything.
+        body_limit: KIB,
+        handler: |route| route.to(chats::delete_chat),
+        docs: Docs {
+            tag: "chats",
+            summary: "Deletes a chat; one that is not there is as good as deleted.",
+            request: None,
+            answer: Answer::Nothing,
+            refusals: &[],
+        },
+        ..put()
+    }
+}
+
+fn conversations() -> Route {
+    Route {
+        path: "/api/conversations",
+        handler: |route| route.to(chats::conversations),
+        docs: Docs {
+            tag: "chats",
+            summary: "Lists the same chats, with what is known of each.",
+            request: None,
+            answer: Answer::Part(wire::<chats::ConversationsResponse>, chats::PARAMETERS),
+            refusals: &[(304, "Nothing has changed since what `If-None-Match` names.")],
+        },
+        ..list()
+    }
+}
+
+fn sync() -> Route {
+    Route {
+        method: Method::POST,
+        path: "/api/conversations/sync",
+        licensing: Licensing::InForce,
+        body_limit: LONGEST,
+        handler: |route| route.to(chats::sync_conversations),
+        docs: Docs {
+            tag: "chats",
+            summary: "Stores and deletes chats, each as if it came alone.",
+            request: Some(wire::<chats::ConversationsRequest>),
+            answer: Answer::Json(wire::<chats::SyncResponse>),
+            refusals: &[],
+        },
+        ..list()
+    }
+}
