@@ -1,1 +1,41 @@
-//! Devices and their keys: how an account becomes end-to-end encrypted, and how devices join.
+//! Devices and their keys: how an account becomes end-to-end encrypted, and
+//! how devices join.
+
+mod devices;
+mod recovery;
+
+mod activation;
+mod approval;
+mod own_key;
+mod proof_key;
+mod recovery_copy;
+mod registration;
+mod revocation;
+
+mod change;
+mod device;
+mod holdings;
+mod ports;
+
+mod fields;
+mod violation;
+
+#[cfg(test)]
+mod fakes;
+
+pub use activation::{ActivateError, ActivationForm};
+pub use approval::{ApprovalForm, ApproveError};
+pub use change::Change;
+pub use device::{
+    Approved, Device, DeviceId, DeviceRow, DeviceState, Onboarding, WaitingDevice, WrappedKey,
+};
+pub use devices::{Devices, FindError, Listed};
+pub use holdings::{Holdings, ProofOnFile};
+pub use own_key::{KeepKeyError, KeyForm};
+pub use ports::{Judge, KeyState, KeyStore};
+pub use proof_key::{ProofKey, ProofKeyForm, PutProofKeyError};
+pub use recovery::{FindCopyError, Recovery};
+pub use recovery_copy::{KeepCopyError, RecoveryCopy, RecoveryForm};
+pub use registration::{DeviceForm, RegisterError, Registered};
+pub use revocation::RevokeError;
+pub use violation::Violation;

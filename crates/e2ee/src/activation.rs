@@ -1,0 +1,103 @@
+//! A device that comes in by the recovery code.
+
+use pia_kernel::{Letter, Timestamp, Unavailable, UserId};
+
+use crate::change::{Change, named, noted};
+use crate::device::{DeviceId, DeviceState, WrappedKey};
+use crate::fields::{Fields, SALT, WRAPPED};
+use crate::holdings::{Holdings, ProofOnFile};
+use crate::violation::Violation;
+
+/// What a device sends that opened the copy for recovery; nothing of it is
+/// checked yet.
+#[derive(Debug, Clone, Default)]
+#[expect(missing_docs, reason = "named as on the wire")]
+pub struct ActivationForm {
+    pub device_id: Option<String>,
+    pub self_wrapped_umk: Option<String>,
+    pub hkdf_salt: Option<String>,
+    pub proof_of_possession: Option<String>,
+    pub onboarding_session_id: Option<String>,
+}
+
+/// Why a device did not come in by the recovery code.
+#[derive(Debug, thiserror::Error)]
+pub enum ActivateError {
+    /// What was sent is not good.
+    #[error("the activation is not good")]
+    Invalid(Vec<Violation>),
+    /// No such device asks to be let in.
+    #[error("the person has no such pending device")]
+    Unknown,
+    /// The session is over, spent, or another device's.
+    #[error("the onboarding session is not good")]
+    Onboarding,
+    /// There is no copy for recovery that it could have opened.
+    #[error("there is no recovery copy")]
+    NotSetUp,
+    /// It does not prove that it has the person's key.
+    #[error("the proof is wrong")]
+    WrongProof,
+    /// The account is no more.
+    #[error("there is no such account")]
+    Gone,
+    /// Something that is needed did not answer.
+    #[error(transparent)]
+    Unavailable(#[from] Unavailable),
+}
+
+/// An activation whose parts are good each for itself; of the proof only a key
+/// that is on file can tell.
+#[derive(Debug, Clone)]
+pub(crate) struct Activation {
+    device: DeviceId,
+    wrapped: (String, String),
+    proof: String,
+    session: String,
+}
+
+impl ActivationForm {
+    pub(crate) fn read(self) -> Result<Activation, ActivateError> {
+        let mut fields = Fields::default();
+        let device = fields.device_id("deviceId", self.device_id);
+        let wrapped = fields.bytes("selfWrappedUmk", self.self_wrapped_umk, WRAPPED);
+        let salt = fields.bytes("hkdfSalt", self.hkdf_salt, SALT);
+        let proof = fields.opaque("proofOfPossession", self.proof_of_possession);
+        let session = fields.opaque("onboardingSessionId", self.onboarding_session_id);
+        let read = move || {
+            let wrapped = (wrapped?, salt?);
+            Some(Activation { device: device?, wrapped, proof: proof?, session: session? })
+        };
+        fields.finish(read).map_err(ActivateError::Invalid)
+    }
+}
+
+impl Activation {
+    /// Lets the device in, which spends its session.
+    pub(crate) fn judge(
+        &self,
+        held: &Holdings,
+        (user, at): (UserId, Timestamp),
+    ) -> Result<(Change, ()), ActivateError> {
+        let device = held.device(&self.device).ok_or(ActivateError::Unknown)?;
+        if !matches!(device.state, DeviceState::Pending(_)) {
+            return Err(ActivateError::Unknown);
+        }
+        if !device.asks_by(&self.session, at) {
+            return Err(ActivateError::Onboarding);
+        }
+        match &held.recovery {
+            None => return Err(ActivateError::NotSetUp),
+            Some(ProofOnFile::Lost) => return Err(ActivateError::WrongProof),
+            Some(ProofOnFile::Kept(key)) if !key.proves(&self.session, &self.proof) => {
+                return Err(ActivateError::WrongProof);
+            }
+            // Whoever set recovery up before there were proofs.
+            Some(ProofOnFile::Kept(_) | ProofOnFile::Missing) => {}
+        }
+        let key = WrappedKey::own(&device.id, self.wrapped.clone(), at);
+        let letter = named(Letter::new("device-approved"), device).to_user(at, user);
+        let effects = noted(at, user, device, "device.activated").and_mail(letter);
+        Ok((Change::device(device.activated(key, at)).with(effects), ()))
+    }
+}

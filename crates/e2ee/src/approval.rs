@@ -1,0 +1,154 @@
+//! One device lets another in.
+
+use pia_kernel::{Letter, Timestamp, Unavailable, UserId};
+use ring::signature::{ECDSA_P256_SHA256_FIXED, UnparsedPublicKey};
+
+use crate::change::{Change, named, noted};
+use crate::device::{Approved, Device, DeviceId, DeviceState, WrappedKey};
+use crate::fields::{Fields, PUBLIC_KEY, SALT, SIGNATURE, WRAPPED, bytes};
+use crate::holdings::Holdings;
+use crate::violation::Violation;
+
+/// The forms of the payload that are signed.
+const KNOWN_VERSIONS: &[i16] = &[1, 2];
+
+/// What a device sends that lets another in; nothing of it is checked yet.
+#[derive(Debug, Clone, Default)]
+#[expect(missing_docs, reason = "named as on the wire")]
+pub struct ApprovalForm {
+    pub onboarding_session_id: Option<String>,
+    pub target_device_id: Option<String>,
+    pub wrapped_umk: Option<String>,
+    pub hkdf_salt: Option<String>,
+    pub approver_signature: Option<String>,
+    pub signature_version: Option<i64>,
+    pub approver_device_id: Option<String>,
+}
+
+/// Why a device was not let in by another.
+#[derive(Debug, thiserror::Error)]
+pub enum ApproveError {
+    /// What was sent is not good.
+    #[error("the approval is not good")]
+    Invalid(Vec<Violation>),
+    /// The device that approves is none that has the person's key.
+    #[error("the approving device is not active")]
+    NotActive,
+    /// There is no such device to be let in.
+    #[error("the person has no such device")]
+    Unknown,
+    /// It does not ask to be let in.
+    #[error("the device is not pending")]
+    NotPending,
+    /// The session is over, spent, or another device's.
+    #[error("the onboarding session is not good")]
+    Onboarding,
+    /// The signature is not the approving device's, over this.
+    #[error("the signature is not good")]
+    Signature,
+    /// The account is no more.
+    #[error("there is no such account")]
+    Gone,
+    /// Something that is needed did not answer.
+    #[error(transparent)]
+    Unavailable(#[from] Unavailable),
+}
+
+/// An approval whose parts are good each for itself.
+#[derive(Debug, Clone)]
+pub(crate) struct Approval {
+    session: String,
+    target: DeviceId,
+    wrapped: String,
+    salt: String,
+    signature: String,
+    version: i16,
+    approver: DeviceId,
+}
+
+impl ApprovalForm {
+    pub(crate) fn read(self) -> Result<Approval, ApproveError> {
+        let mut fields = Fields::default();
+        let session = fields.opaque("onboardingSessionId", self.onboarding_session_id);
+        let target = fields.device_id("targetDeviceId", self.target_device_id);
+        let wrapped = fields.bytes("wrappedUmk", self.wrapped_umk, WRAPPED);
+        let salt = fields.bytes("hkdfSalt", self.hkdf_salt, SALT);
+        let signature = fields.bytes("approverSignature", self.approver_signature, SIGNATURE);
+        let version = fields.version("signatureVersion", self.signature_version, KNOWN_VERSIONS);
+        let approver = fields.device_id("approverDeviceId", self.approver_device_id);
+        let read = move || {
+            Some(Approval {
+                session: session?,
+                target: target?,
+                wrapped: wrapped?,
+                salt: salt?,
+                signature: signature?,
+                version: version?,
+                approver: approver?,
+            })
+        };
+        fields.finish(read).map_err(ApproveError::Invalid)
+    }
+}
+
+impl Approval {
+    /// Lets the device in, which spends its session.
+    pub(crate) fn judge(
+        &self,
+        held: &Holdings,
+        (user, at): (UserId, Timestamp),
+    ) -> Result<(Change, ()), ApproveError> {
+        let approver = held.active(&self.approver).ok_or(ApproveError::NotActive)?;
+        let target = held.device(&self.target).ok_or(ApproveError::Unknown)?;
+        if !matches!(target.state, DeviceState::Pending(_)) {
+            return Err(ApproveError::NotPending);
+        }
+        if !target.asks_by(&self.session, at) {
+            return Err(ApproveError::Onboarding);
+        }
+        if !self.is_signed_by(approver, target) {
+            return Err(ApproveError::Signature);
+        }
+        let letter = named(Letter::new("device-approved"), target).to_user(at, user);
+        let effects = noted(at, user, target, "device.approved").and_mail(letter);
+        let devices = vec![target.activated(self.key(at), at), approver.seen(at)];
+        Ok((Change { devices, effects, ..Change::default() }, ()))
+    }
+
+    fn key(&self, at: Timestamp) -> WrappedKey {
+        let approved = Approved {
+            signature: self.signature.clone(),
+            version: self.version,
+            onboarding: self.session.clone(),
+        };
+        WrappedKey {
+            ciphertext: self.wrapped.clone(),
+            salt: self.salt.clone(),
+            created_by: self.approver.clone(),
+            created_at: at,
+            approved: Some(approved),
+        }
+    }
+
+    fn is_signed_by(&self, approver: &Device, target: &Device) -> bool {
+        let key = bytes(&approver.signing_key, PUBLIC_KEY);
+        let signature = bytes(&self.signature, SIGNATURE);
+        let (Some(key), Some(signature)) = (key, signature) else { return false };
+        let payload = self.payload(&target.agreement_key);
+        let key = UnparsedPublicKey::new(&ECDSA_P256_SHA256_FIXED, key);
+        key.verify(payload.as_bytes(), &signature).is_ok()
+    }
+
+    /// What is signed: every part as it was sent.
+    fn payload(&self, target_key: &str) -> String {
+        let Self { session, target, wrapped, salt, .. } = self;
+        let target = target.as_str();
+        match self.version {
+            1 => format!("{session}:{target}:{target_key}"),
+            _ => format!("pia-approval-v2:{session}:{target}:{target_key}:{wrapped}:{salt}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

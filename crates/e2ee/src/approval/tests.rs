@@ -1,0 +1,125 @@
+//! One device lets another in.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+
+use super::*;
+use crate::devices::ONBOARDING;
+use crate::fakes::{Ada, Machine, text};
+
+/// Two devices, one of which asks to be let in by this session.
+async fn asked() -> (Ada, Machine, Machine, String) {
+    let (ada, first) = Ada::encrypted().await;
+    let second = Machine::new("second");
+    let session = ada.register(&second).await.onboarding;
+    ada.told();
+    (ada, first, second, session)
+}
+
+fn form(by: &Machine, target: &Machine, session: &str, version: Option<i64>) -> ApprovalForm {
+    let key = target.form().agreement_public_key.unwrap();
+    let (wrapped, salt) = (text(5, 60).unwrap(), text(6, 32).unwrap());
+    let id = target.id.as_str();
+    let payload = match version {
+        None | Some(1) => format!("{session}:{id}:{key}"),
+        _ => format!("pia-approval-v2:{session}:{id}:{key}:{wrapped}:{salt}"),
+    };
+    ApprovalForm {
+        onboarding_session_id: Some(session.to_owned()),
+        target_device_id: Some(id.to_owned()),
+        wrapped_umk: Some(wrapped),
+        hkdf_salt: Some(salt),
+        approver_signature: Some(by.sign(&payload)),
+        signature_version: version,
+        approver_device_id: Some(by.id.as_str().to_owned()),
+    }
+}
+
+#[tokio::test]
+async fn a_signed_approval_of_either_version_lets_a_device_in() {
+    for (version, kept) in [(None, 1), (Some(1), 1), (Some(2), 2)] {
+        let (ada, first, second, session) = asked().await;
+        let form = form(&first, &second, &session, version);
+
+        ada.devices.approve(ada.user, form.clone()).await.unwrap();
+        let again = ada.devices.approve(ada.user, form.clone()).await;
+
+        let key = ada.devices.key_of(ada.user, &second.id).await.unwrap();
+        let approved = key.approved.unwrap();
+        assert_eq!((approved.version, approved.onboarding), (kept, session));
+        assert_eq!(Some(approved.signature), form.approver_signature);
+        assert_eq!((Some(key.ciphertext), key.created_by), (form.wrapped_umk, first.id));
+        assert!(matches!(again, Err(ApproveError::NotPending)));
+        assert_eq!(ada.told(), ["device.approved", "device-approved"]);
+    }
+}
+
+#[tokio::test]
+async fn a_signature_over_anything_else_is_none() {
+    let (ada, first, second, session) = asked().await;
+    let good = form(&first, &second, &session, Some(2));
+    let stranger = form(&Machine::new("first"), &second, &session, Some(2));
+    let as_first = ApprovalForm { signature_version: Some(1), ..good.clone() };
+    let other_key = ApprovalForm { wrapped_umk: text(7, 60), ..good.clone() };
+    let other_salt = ApprovalForm { hkdf_salt: text(7, 32), ..good.clone() };
+    let empty = ApprovalForm { approver_signature: Some(STANDARD.encode([0; 64])), ..good };
+
+    for form in [stranger, as_first, other_key, other_salt, empty] {
+        let refused = ada.devices.approve(ada.user, form).await;
+        assert!(matches!(refused, Err(ApproveError::Signature)));
+    }
+    assert_eq!(ada.told(), [""; 0]);
+}
+
+#[tokio::test]
+async fn only_an_active_device_lets_others_in() {
+    let (ada, first, second, session) = asked().await;
+    let own = form(&second, &second, &session, Some(2));
+    let nobodys = form(&Machine::new("nobody"), &second, &session, Some(2));
+    let late = form(&first, &second, &session, Some(2));
+
+    let by_itself = ada.devices.approve(ada.user, own).await;
+    let by_nobody = ada.devices.approve(ada.user, nobodys).await;
+    ada.devices.revoke(ada.user, &first.id).await.unwrap();
+    let by_revoked = ada.devices.approve(ada.user, late).await;
+
+    for refused in [by_itself, by_nobody, by_revoked] {
+        assert!(matches!(refused, Err(ApproveError::NotActive)));
+    }
+}
+
+#[tokio::test]
+async fn a_session_is_good_for_its_device_and_not_for_long() {
+    let (ada, first, second, session) = asked().await;
+    let third = Machine::new("third");
+    let thirds = ada.register(&third).await.onboarding;
+
+    let swapped = ada.devices.approve(ada.user, form(&first, &second, &thirds, None)).await;
+    let renewed = ada.register(&second).await.onboarding;
+    let spent = ada.devices.approve(ada.user, form(&first, &second, &session, None)).await;
+    ada.clock.advance(ONBOARDING);
+    let late = ada.devices.approve(ada.user, form(&first, &second, &renewed, None)).await;
+    let unknown = form(&first, &Machine::new("unknown"), &session, None);
+    let unknown = ada.devices.approve(ada.user, unknown).await;
+
+    for refused in [swapped, spent, late] {
+        assert!(matches!(refused, Err(ApproveError::Onboarding)));
+    }
+    assert!(matches!(unknown, Err(ApproveError::Unknown)));
+}
+
+#[tokio::test]
+async fn a_version_that_is_not_known_is_refused_by_field() {
+    let (ada, first, second, session) = asked().await;
+
+    for version in [0, 3, -1] {
+        let form = ApprovalForm {
+            signature_version: Some(version),
+            ..form(&first, &second, &session, Some(2))
+        };
+        let Err(ApproveError::Invalid(faults)) = ada.devices.approve(ada.user, form).await else {
+            panic!("refused")
+        };
+        assert_eq!((faults[0].field, faults[0].code), ("signatureVersion", "unknown_version"));
+    }
+}

@@ -1,0 +1,84 @@
+//! What is done to a person's devices and keys.
+
+use pia_kernel::{AuditEntry, Effects, Letter, Timestamp, Unavailable, UserId};
+
+use crate::device::{Device, DeviceRow};
+use crate::holdings::Holdings;
+use crate::ports::KeyStore;
+use crate::proof_key::ProofKey;
+use crate::recovery_copy::RecoveryCopy;
+
+/// What is done to a person's devices and keys, all of it or nothing.
+#[derive(Debug, Clone, Default)]
+pub struct Change {
+    /// Devices as they are from now on; whichever was not there is new.
+    pub devices: Vec<Device>,
+    /// Devices that nothing is kept of any more.
+    pub forgotten: Vec<DeviceRow>,
+    /// The copy for recovery from now on; what guarded the last one stays.
+    pub recovery: Option<RecoveryCopy>,
+    /// What guards it from now on.
+    pub proof_key: Option<ProofKey>,
+    /// Which of the person's keys is in use from now on. With the first the
+    /// account is end-to-end encrypted.
+    pub umk_version: Option<i32>,
+    /// What goes with all that.
+    pub effects: Effects,
+}
+
+impl Change {
+    /// Whether nothing is done.
+    pub fn is_empty(&self) -> bool {
+        let Self { devices, forgotten, recovery, proof_key, umk_version, effects } = self;
+        let kept = devices.is_empty() && forgotten.is_empty();
+        let keys = recovery.is_none() && proof_key.is_none() && umk_version.is_none();
+        kept && keys && *effects == Effects::default()
+    }
+
+    pub(crate) fn device(device: Device) -> Self {
+        Self { devices: vec![device], ..Self::default() }
+    }
+
+    pub(crate) fn with(mut self, effects: Effects) -> Self {
+        self.effects = self.effects.and(effects);
+        self
+    }
+}
+
+/// That something was done to a device, as auditors see it.
+pub(crate) fn noted(at: Timestamp, user: UserId, device: &Device, action: &'static str) -> Effects {
+    let object = Some(format!("device:{}", device.row.0.as_hyphenated()));
+    let entry = AuditEntry { at, actor: Some(user), subject: None, object, action };
+    Effects { audit: vec![entry], mail: Vec::new() }
+}
+
+/// A letter's fields: what its reader knows the device by.
+pub(crate) fn named(letter: Letter, device: &Device) -> Letter {
+    letter.with("name", &*device.name)
+}
+
+/// Judges how a person's devices and keys stand, and does what is judged, in
+/// one step. Nothing if there is no such account.
+pub(crate) async fn decide<T, E>(
+    store: &dyn KeyStore,
+    (user, at): (UserId, Timestamp),
+    judge: impl Fn(&Holdings) -> Result<(Change, T), E> + Send + Sync,
+) -> Result<Option<T>, E>
+where
+    T: Send,
+    E: From<Unavailable> + Send,
+{
+    let mut outcome = None;
+    let mut told = |held: &Holdings| match judge(held) {
+        Ok((change, done)) => {
+            outcome = Some(Ok(done));
+            change
+        }
+        Err(refused) => {
+            outcome = Some(Err(refused));
+            Change::default()
+        }
+    };
+    store.change(user, at, &mut told).await?;
+    outcome.transpose()
+}

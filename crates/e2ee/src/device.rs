@@ -1,0 +1,212 @@
+//! A device that holds its person's key, or asks for it.
+
+use pia_kernel::Timestamp;
+use ring::digest::{SHA256, digest};
+use uuid::Uuid;
+
+use crate::fields::{PUBLIC_KEY, bytes};
+
+/// How long a name may be that a device gave itself.
+const MOST_ID: usize = 64;
+
+/// Which of a person's devices it is: the name that it gave itself, as it was
+/// sent. It is part of what devices sign and encrypt.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct DeviceId(String);
+
+/// Which row of the server's a device is. Devices do not know it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct DeviceRow(pub Uuid);
+
+/// A device as it is kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Device {
+    /// The server's own name for it.
+    pub row: DeviceRow,
+    /// Its own.
+    pub id: DeviceId,
+    /// What its owner knows it by.
+    pub name: String,
+    /// How far it has come.
+    pub state: DeviceState,
+    /// The key that others wrap for, as it was sent.
+    pub agreement_key: String,
+    /// The key that its approvals are judged by, as it was sent.
+    pub signing_key: String,
+    /// What it runs on.
+    pub os_version: Option<String>,
+    /// What runs on it.
+    pub app_version: Option<String>,
+    /// When it first registered.
+    pub created_at: Timestamp,
+    /// When it got its key last.
+    pub activated_at: Option<Timestamp>,
+    /// When it was turned away last.
+    pub revoked_at: Option<Timestamp>,
+    /// When it last did something to keys.
+    pub seen_at: Timestamp,
+}
+
+/// How far a device has come.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum DeviceState {
+    /// It asks to be let in, as long as this lasts.
+    Pending(Onboarding),
+    /// It is in, and this is its copy of the person's key.
+    Active(WrappedKey),
+    /// It was turned away.
+    Revoked,
+}
+
+/// What a device that asks to be let in is known by, once and not for long.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Onboarding {
+    /// The session, as it was issued.
+    pub text: String,
+    /// When it ends.
+    pub ends_at: Timestamp,
+}
+
+/// A person's key as only one device of theirs can open it; all texts are as
+/// they were sent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WrappedKey {
+    /// The key, encrypted.
+    pub ciphertext: String,
+    /// What the key that opens it is derived with.
+    pub salt: String,
+    /// Which device made it.
+    pub created_by: DeviceId,
+    /// When it was stored.
+    pub created_at: Timestamp,
+    /// By what another device vouched for it; nothing if it is the device's own.
+    pub approved: Option<Approved>,
+}
+
+/// By what another device vouched for a key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Approved {
+    /// Its signature.
+    pub signature: String,
+    /// Over which form of the payload.
+    pub version: i16,
+    /// The onboarding session that it is over.
+    pub onboarding: String,
+}
+
+/// A device that asks to be let in, as the others are told.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WaitingDevice {
+    /// The server's own name for it.
+    pub row: DeviceRow,
+    /// What its owner knows it by.
+    pub name: String,
+    /// When it first registered.
+    pub created_at: Timestamp,
+}
+
+impl DeviceId {
+    /// A device's id; nothing if no device can be called so. Payloads put
+    /// colons between their parts, so that an id has none.
+    pub fn read(text: &str) -> Option<Self> {
+        let plain = |it: u8| it.is_ascii_alphanumeric() || b"-_.".contains(&it);
+        let good = !text.is_empty() && text.len() <= MOST_ID && text.bytes().all(plain);
+        good.then(|| Self(text.to_owned()))
+    }
+
+    /// As it was sent.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl Device {
+    /// Whether it has the person's key.
+    pub fn is_active(&self) -> bool {
+        matches!(self.state, DeviceState::Active(_))
+    }
+
+    /// Whether it was turned away.
+    pub fn is_revoked(&self) -> bool {
+        matches!(self.state, DeviceState::Revoked)
+    }
+
+    /// By what people compare devices: the beginning of the SHA-256 of the key
+    /// that others wrap for.
+    pub fn fingerprint(&self) -> Option<String> {
+        let hash = digest(&SHA256, &bytes(&self.agreement_key, PUBLIC_KEY)?);
+        let pairs = hash.as_ref().chunks(2).take(4);
+        let words: Vec<_> = pairs
+            .map(|it| it.iter().map(|byte| format!("{byte:02X}")).collect::<String>())
+            .collect();
+        Some(words.join("-"))
+    }
+
+    /// The session by which it asks to be let in, if it does and it lasts.
+    pub fn onboarding(&self, now: Timestamp) -> Option<&str> {
+        match &self.state {
+            DeviceState::Pending(session) if now < session.ends_at => Some(&session.text),
+            DeviceState::Pending(_) | DeviceState::Active(_) | DeviceState::Revoked => None,
+        }
+    }
+
+    /// Whether this is the session by which it asks to be let in. Compared as
+    /// texts are: all devices of its person are told it.
+    pub(crate) fn asks_by(&self, session: &str, now: Timestamp) -> bool {
+        self.onboarding(now) == Some(session)
+    }
+
+    /// The same device with the person's key.
+    pub(crate) fn activated(&self, key: WrappedKey, at: Timestamp) -> Self {
+        let mut device = self.seen(at);
+        device.state = DeviceState::Active(key);
+        device.activated_at = Some(at);
+        device
+    }
+
+    /// The same device, which did something now.
+    pub(crate) fn seen(&self, at: Timestamp) -> Self {
+        Self { seen_at: at, ..self.clone() }
+    }
+}
+
+impl WrappedKey {
+    /// What a device wrapped for itself, and nobody vouches for.
+    pub(crate) fn own(
+        device: &DeviceId,
+        (ciphertext, salt): (String, String),
+        at: Timestamp,
+    ) -> Self {
+        let created_by = device.clone();
+        Self { ciphertext, salt, created_by, created_at: at, approved: None }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fakes::{Ada, Machine, text};
+
+    #[tokio::test]
+    async fn a_fingerprint_is_the_beginning_of_the_keys_hash() {
+        let (ada, first) = (Ada::new(), Machine::new("first"));
+        ada.register(&first).await;
+
+        // printf '\\4%.0s' {1..65} | sha256sum
+        let key = text(4, 65).unwrap();
+        let device = Device { agreement_key: key, ..ada.device(&first) };
+
+        assert_eq!(device.fingerprint().as_deref(), Some("9BDA-95BD-A1EF-8F1B"));
+    }
+
+    #[test]
+    fn an_id_is_a_plain_text_as_it_was_sent() {
+        for good in ["0199F0E0-0000-7000-8000-00000000000a", "5", "a_b.c"] {
+            assert_eq!(DeviceId::read(good).unwrap().as_str(), good);
+        }
+        let long = "x".repeat(65);
+        for none in ["", " ", "a b", "a:b", "a/b", "{a}", "\u{0}", "ß", &long] {
+            assert_eq!(DeviceId::read(none), None, "{none:?}");
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! A person's devices, and the keys that they hold.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use pia_kernel::{Clock, Timestamp, Unavailable, UserId};
+use ring::rand::{SecureRandom, SystemRandom};
+
+use crate::approval::{ApprovalForm, ApproveError};
+use crate::change::decide;
+use crate::device::{Device, DeviceId, DeviceState, Onboarding, WaitingDevice, WrappedKey};
+use crate::own_key::{KeepKeyError, KeyForm};
+use crate::ports::{KeyState, KeyStore};
+use crate::registration::{DeviceForm, RegisterError, Registered};
+use crate::revocation::{self, RevokeError};
+
+/// How long a device may ask to be let in before it has to register again.
+pub(crate) const ONBOARDING: Duration = Duration::from_mins(10);
+
+/// A device as the person's other devices are told of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Listed {
+    /// The device.
+    pub device: Device,
+    /// The session by which it asks to be let in, as long as that lasts.
+    pub onboarding: Option<String>,
+}
+
+/// Why there is nothing to tell of a device.
+#[derive(Debug, thiserror::Error)]
+pub enum FindError {
+    /// The person has no such device, or it has not what is asked for.
+    #[error("the person has no such device")]
+    Unknown,
+    /// The store did not answer.
+    #[error(transparent)]
+    Unavailable(#[from] Unavailable),
+}
+
+/// A person's devices, and the keys that they hold.
+#[derive(Clone)]
+pub struct Devices {
+    store: Arc<dyn KeyStore>,
+    clock: Arc<dyn Clock>,
+}
+
+impl Devices {
+    /// The devices in the given store.
+    pub fn new(store: Arc<dyn KeyStore>, clock: Arc<dyn Clock>) -> Self {
+        Self { store, clock }
+    }
+
+    /// Puts a device down as one that asks to be let in, or asks anew.
+    pub async fn register(
+        &self,
+        user: UserId,
+        form: DeviceForm,
+    ) -> Result<Registered, RegisterError> {
+        let (registration, at) = (form.read()?, self.clock.now());
+        let session = Onboarding { text: random_text()?, ends_at: at + ONBOARDING };
+        let judge = |held: &_| registration.judge(held, &session, (user, at));
+        let is_first = decide(&*self.store, (user, at), judge).await?;
+        let is_first = is_first.ok_or(RegisterError::Gone)?;
+        Ok(Registered::new(session, random_text()?, is_first))
+    }
+
+    /// Lets a device in, by the word of another.
+    pub async fn approve(&self, user: UserId, form: ApprovalForm) -> Result<(), ApproveError> {
+        let (approval, at) = (form.read()?, self.clock.now());
+        let judge = |held: &_| approval.judge(held, (user, at));
+        decide(&*self.store, (user, at), judge).await?.ok_or(ApproveError::Gone)
+    }
+
+    /// Turns a device away, whether it was let in or asks for it.
+    pub async fn revoke(&self, user: UserId, id: &DeviceId) -> Result<(), RevokeError> {
+        let at = self.clock.now();
+        let judge = |held: &_| revocation::judge(id, held, (user, at));
+        decide(&*self.store, (user, at), judge).await?.ok_or(RevokeError::Gone)
+    }
+
+    /// Keeps what a device wrapped for itself. With the first the account is
+    /// end-to-end encrypted from then on.
+    pub async fn keep_key(
+        &self,
+        user: UserId,
+        id: &DeviceId,
+        form: KeyForm,
+    ) -> Result<(), KeepKeyError> {
+        let (key, at) = (form.read(id)?, self.clock.now());
+        let judge = |held: &_| key.judge(held, (user, at));
+        decide(&*self.store, (user, at), judge).await?.ok_or(KeepKeyError::Gone)
+    }
+
+    /// A person's devices, in the order in which they first registered.
+    pub async fn list(&self, user: UserId) -> Result<Vec<Listed>, Unavailable> {
+        let (devices, now) = (self.store.devices(user).await?, self.clock.now());
+        Ok(devices.into_iter().map(|it| listed(it, now)).collect())
+    }
+
+    /// A device of this person.
+    pub async fn find(&self, user: UserId, id: &DeviceId) -> Result<Device, FindError> {
+        self.store.device(user, id).await?.ok_or(FindError::Unknown)
+    }
+
+    /// The key that was wrapped for a device that was let in.
+    pub async fn key_of(&self, user: UserId, id: &DeviceId) -> Result<WrappedKey, FindError> {
+        match self.find(user, id).await?.state {
+            DeviceState::Active(key) => Ok(key),
+            DeviceState::Pending(_) | DeviceState::Revoked => Err(FindError::Unknown),
+        }
+    }
+
+    /// Whether the account is end-to-end encrypted, and what there is for
+    /// recovery.
+    pub async fn state(&self, user: UserId) -> Result<KeyState, Unavailable> {
+        self.store.state(user).await
+    }
+
+    /// The devices that ask to be let in now.
+    pub async fn waiting(&self, user: UserId) -> Result<Vec<WaitingDevice>, Unavailable> {
+        let (devices, now) = (self.store.devices(user).await?, self.clock.now());
+        let waiting = devices.into_iter().filter(|it| it.onboarding(now).is_some());
+        Ok(waiting.map(Into::into).collect())
+    }
+
+    /// What a person's devices are called, by their ids.
+    pub async fn names(&self, user: UserId) -> Result<HashMap<String, String>, Unavailable> {
+        let devices = self.store.devices(user).await?;
+        Ok(devices.into_iter().map(|it| (it.id.as_str().to_owned(), it.name)).collect())
+    }
+}
+
+impl From<Device> for WaitingDevice {
+    fn from(device: Device) -> Self {
+        let Device { row, name, created_at, .. } = device;
+        Self { row, name, created_at }
+    }
+}
+
+fn listed(device: Device, now: Timestamp) -> Listed {
+    let onboarding = device.onboarding(now).map(str::to_owned);
+    Listed { device, onboarding }
+}
+
+/// Text that nobody can guess.
+fn random_text() -> Result<String, Unavailable> {
+    let mut bytes = [0; 32];
+    SystemRandom::new()
+        .fill(&mut bytes)
+        .map_err(|_unspecified| Unavailable::new("randomness", "no random bytes"))?;
+    Ok(STANDARD.encode(bytes))
+}
+
+#[cfg(test)]
+mod tests;

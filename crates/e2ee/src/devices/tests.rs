@@ -1,0 +1,109 @@
+//! A person's devices, and the keys that they hold.
+
+use super::*;
+use crate::fakes::{Ada, Machine, key_form, text};
+use crate::revocation::MOST_REVOKED;
+
+#[tokio::test]
+async fn the_first_key_lets_its_device_in_and_encrypts_the_account() {
+    let (ada, first) = (Ada::new(), Machine::new("first"));
+    ada.register(&first).await;
+    let before = ada.devices.state(ada.user).await.unwrap();
+    ada.told();
+
+    ada.devices.keep_key(ada.user, &first.id, key_form()).await.unwrap();
+
+    let after = ada.devices.state(ada.user).await.unwrap();
+    assert_eq!(before, KeyState::default(), "registering alone does nothing");
+    assert_eq!(after, KeyState { encrypted: true, umk_version: 1, ..KeyState::default() });
+    let key = ada.devices.key_of(ada.user, &first.id).await.unwrap();
+    assert_eq!((key.created_by, key.approved), (first.id, None));
+    assert_eq!(ada.told(), ["device.activated", "account.encrypted", "device-approved"]);
+}
+
+#[tokio::test]
+async fn a_device_that_was_not_let_in_keeps_and_gets_no_key() {
+    let (ada, _first) = Ada::encrypted().await;
+    let second = Machine::new("second");
+    ada.register(&second).await;
+
+    let pending = ada.devices.keep_key(ada.user, &second.id, key_form()).await;
+    ada.devices.revoke(ada.user, &second.id).await.unwrap();
+    let revoked = ada.devices.keep_key(ada.user, &second.id, key_form()).await;
+    let unknown = ada.devices.keep_key(ada.user, &Machine::new("x").id, key_form()).await;
+
+    assert!(matches!(pending, Err(KeepKeyError::NotActive)));
+    assert!(matches!(revoked, Err(KeepKeyError::NotActive)));
+    assert!(matches!(unknown, Err(KeepKeyError::Unknown)));
+    let key = ada.devices.key_of(ada.user, &second.id).await;
+    assert!(matches!(key, Err(FindError::Unknown)));
+}
+
+#[tokio::test]
+async fn a_key_is_replaced_and_read_only_for_its_own_device() {
+    let (ada, first) = Ada::encrypted().await;
+    let named = |id: &str| KeyForm { device_id: Some(id.to_owned()), ..key_form() };
+    let new = KeyForm { ciphertext: text(9, 60), ..named("first") };
+
+    ada.devices.keep_key(ada.user, &first.id, new).await.unwrap();
+    let other = ada.devices.keep_key(ada.user, &first.id, named("second")).await;
+    let later = KeyForm { wrap_version: Some(2), ..key_form() };
+    let later = ada.devices.keep_key(ada.user, &first.id, later).await;
+
+    let key = ada.devices.key_of(ada.user, &first.id).await.unwrap();
+    assert_eq!(Some(key.ciphertext), text(9, 60));
+    assert!(matches!(other, Err(KeepKeyError::Invalid(it)) if it[0].field == "deviceId"));
+    assert!(matches!(later, Err(KeepKeyError::Invalid(it)) if it[0].field == "wrapVersion"));
+}
+
+#[tokio::test]
+async fn who_waits_is_told_as_long_as_the_session_lasts() {
+    let (ada, first) = Ada::encrypted().await;
+    let second = Machine::new("second");
+    let session = ada.register(&second).await.onboarding;
+    let row = ada.device(&second).row;
+
+    let waiting = ada.devices.waiting(ada.user).await.unwrap();
+    let listed = ada.devices.list(ada.user).await.unwrap();
+    ada.clock.advance(ONBOARDING);
+    let later = ada.devices.waiting(ada.user).await.unwrap();
+    let listed_later = ada.devices.list(ada.user).await.unwrap();
+    let names = ada.devices.names(ada.user).await.unwrap();
+
+    let told = |it: &[Listed]| it.iter().map(|it| it.onboarding.clone()).collect::<Vec<_>>();
+    assert_eq!((waiting.len(), waiting[0].row, &*waiting[0].name), (1, row, "DESKTOP-second"));
+    assert_eq!(told(&listed), [None, Some(session)]);
+    assert_eq!((later, told(&listed_later)), (vec![], vec![None, None]));
+    assert_eq!((names.len(), &*names[first.id.as_str()]), (2, "DESKTOP-first"));
+}
+
+#[tokio::test]
+async fn a_device_that_is_turned_away_loses_its_key_and_is_so_once() {
+    let (ada, first) = Ada::encrypted().await;
+    ada.told();
+
+    ada.devices.revoke(ada.user, &first.id).await.unwrap();
+    ada.devices.revoke(ada.user, &first.id).await.unwrap();
+    let unknown = ada.devices.revoke(ada.user, &Machine::new("x").id).await;
+
+    assert_eq!(ada.device(&first).state, DeviceState::Revoked);
+    assert!(ada.devices.state(ada.user).await.unwrap().encrypted, "for good");
+    assert!(matches!(unknown, Err(RevokeError::Unknown)));
+    assert_eq!(ada.told(), ["device.revoked", "device-revoked"]);
+}
+
+#[tokio::test]
+async fn those_that_were_turned_away_longest_ago_are_forgotten() {
+    let ada = Ada::new();
+    for number in 0..MOST_REVOKED + 2 {
+        let machine = Machine::new(&format!("d{number}"));
+        ada.register(&machine).await;
+        ada.clock.advance(Duration::from_secs(1));
+        ada.devices.revoke(ada.user, &machine.id).await.unwrap();
+    }
+
+    let names = ada.devices.names(ada.user).await.unwrap();
+
+    assert_eq!(names.len(), MOST_REVOKED);
+    assert!(!names.contains_key("d0") && !names.contains_key("d1") && names.contains_key("d2"));
+}

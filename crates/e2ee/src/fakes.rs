@@ -1,0 +1,172 @@
+//! One person's keys in memory, and a device that signs, for tests.
+
+use std::sync::{Arc, Mutex};
+
+use async_trait::async_trait;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use pia_kernel::{Timestamp, Unavailable, UserId};
+use pia_testkit::ManualClock;
+use ring::rand::SystemRandom;
+use ring::signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, KeyPair as _};
+
+use crate::device::{Device, DeviceId};
+use crate::devices::Devices;
+use crate::holdings::{Holdings, ProofOnFile};
+use crate::own_key::KeyForm;
+use crate::ports::{Judge, KeyState, KeyStore};
+use crate::recovery::Recovery;
+use crate::recovery_copy::{RecoveryCopy, RecoveryForm};
+use crate::registration::{DeviceForm, Registered};
+
+/// What a store of one person's keys holds.
+#[derive(Debug, Default)]
+pub(crate) struct Kept {
+    pub(crate) held: Holdings,
+    pub(crate) copy: Option<RecoveryCopy>,
+    /// Actions of the audit log, and letters.
+    pub(crate) told: Vec<&'static str>,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct FakeKeys(pub(crate) Mutex<Kept>);
+
+/// Somebody with devices.
+pub(crate) struct Ada {
+    pub(crate) user: UserId,
+    pub(crate) store: Arc<FakeKeys>,
+    pub(crate) clock: Arc<ManualClock>,
+    pub(crate) devices: Devices,
+    pub(crate) recovery: Recovery,
+}
+
+/// A device with a key that it signs with.
+pub(crate) struct Machine {
+    pub(crate) id: DeviceId,
+    signer: EcdsaKeyPair,
+}
+
+pub(crate) fn text(byte: u8, length: usize) -> Option<String> {
+    Some(STANDARD.encode(vec![byte; length]))
+}
+
+pub(crate) fn key_form() -> KeyForm {
+    KeyForm { ciphertext: text(1, 60), hkdf_salt: text(2, 32), ..KeyForm::default() }
+}
+
+pub(crate) fn recovery_form() -> RecoveryForm {
+    RecoveryForm {
+        ciphertext: text(3, 60),
+        kdf_salt: text(4, 32),
+        kdf_memory_cost_kb: Some(65_536),
+        kdf_time_cost: Some(3),
+        kdf_parallelism: Some(4),
+        ..RecoveryForm::default()
+    }
+}
+
+impl Machine {
+    pub(crate) fn new(id: &str) -> Self {
+        let (algorithm, random) = (&ECDSA_P256_SHA256_FIXED_SIGNING, SystemRandom::new());
+        let pkcs8 = EcdsaKeyPair::generate_pkcs8(algorithm, &random).unwrap();
+        let signer = EcdsaKeyPair::from_pkcs8(algorithm, pkcs8.as_ref(), &random).unwrap();
+        Self { id: DeviceId::read(id).unwrap(), signer }
+    }
+
+    pub(crate) fn form(&self) -> DeviceForm {
+        let key = Some(STANDARD.encode(self.signer.public_key()));
+        DeviceForm {
+            device_id: Some(self.id.as_str().to_owned()),
+            device_name: Some(format!("DESKTOP-{}", self.id.as_str())),
+            agreement_public_key: key.clone(),
+            signing_public_key: key,
+            ..DeviceForm::default()
+        }
+    }
+
+    pub(crate) fn sign(&self, payload: &str) -> String {
+        let signature = self.signer.sign(&SystemRandom::new(), payload.as_bytes()).unwrap();
+        STANDARD.encode(signature)
+    }
+}
+
+impl Ada {
+    pub(crate) fn new() -> Self {
+        let store = Arc::new(FakeKeys::default());
+        let clock = Arc::new(ManualClock::new(Timestamp::UNIX_EPOCH));
+        let port = || Arc::<FakeKeys>::clone(&store) as Arc<dyn KeyStore>;
+        let devices = Devices::new(port(), Arc::<ManualClock>::clone(&clock));
+        let recovery = Recovery::new(port(), Arc::<ManualClock>::clone(&clock));
+        Self { user: UserId::generate(), store, clock, devices, recovery }
+    }
+
+    /// With a device that encrypted the account.
+    pub(crate) async fn encrypted() -> (Self, Machine) {
+        let (ada, first) = (Self::new(), Machine::new("first"));
+        ada.register(&first).await;
+        ada.devices.keep_key(ada.user, &first.id, key_form()).await.unwrap();
+        (ada, first)
+    }
+
+    pub(crate) async fn register(&self, machine: &Machine) -> Registered {
+        self.devices.register(self.user, machine.form()).await.unwrap()
+    }
+
+    pub(crate) fn device(&self, machine: &Machine) -> Device {
+        self.store.0.lock().unwrap().held.device(&machine.id).unwrap().clone()
+    }
+
+    pub(crate) fn told(&self) -> Vec<&'static str> {
+        std::mem::take(&mut self.store.0.lock().unwrap().told)
+    }
+}
+
+#[async_trait]
+impl KeyStore for FakeKeys {
+    async fn change(&self, _: UserId, _: Timestamp, judge: Judge<'_>) -> Result<bool, Unavailable> {
+        let mut kept = self.0.lock().unwrap();
+        let change = judge(&kept.held);
+        for device in change.devices {
+            kept.held.devices.retain(|it| it.row != device.row);
+            kept.held.devices.push(device);
+        }
+        kept.held.devices.retain(|it| !change.forgotten.contains(&it.row));
+        if let Some(copy) = change.recovery {
+            kept.copy = Some(copy);
+            let guard = kept.held.recovery.take();
+            kept.held.recovery = Some(guard.unwrap_or(ProofOnFile::Missing));
+        }
+        if let Some(key) = change.proof_key {
+            kept.held.recovery = Some(ProofOnFile::Kept(key));
+        }
+        if let Some(version) = change.umk_version {
+            kept.held.encrypted = true;
+            kept.held.umk_version = version;
+        }
+        kept.told.extend(change.effects.audit.iter().map(|it| it.action));
+        kept.told.extend(change.effects.mail.iter().map(|it| it.letter.name));
+        Ok(true)
+    }
+
+    async fn devices(&self, _: UserId) -> Result<Vec<Device>, Unavailable> {
+        Ok(self.0.lock().unwrap().held.devices.clone())
+    }
+
+    async fn device(&self, _: UserId, id: &DeviceId) -> Result<Option<Device>, Unavailable> {
+        Ok(self.0.lock().unwrap().held.device(id).cloned())
+    }
+
+    async fn state(&self, _: UserId) -> Result<KeyState, Unavailable> {
+        let kept = self.0.lock().unwrap();
+        Ok(KeyState {
+            encrypted: kept.held.encrypted,
+            umk_version: kept.held.umk_version,
+            recovery: kept.held.recovery.is_some(),
+            proof_key: matches!(kept.held.recovery, Some(ProofOnFile::Kept(_))),
+        })
+    }
+
+    async fn recovery(&self, _: UserId) -> Result<Option<RecoveryCopy>, Unavailable> {
+        Ok(self.0.lock().unwrap().copy.clone())
+    }
+}

@@ -1,0 +1,243 @@
+//! Reading what clients send, with every fault noted.
+//!
+//! What is signed, authenticated or encrypted is kept as the very text that
+//! was sent: it is looked at and not written anew.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+
+use crate::device::DeviceId;
+use crate::violation::Violation;
+
+/// An uncompressed point of P-256: 4, X, Y.
+pub(crate) const PUBLIC_KEY: usize = 65;
+/// A key of 32 bytes under AES-256-GCM: nonce, ciphertext, tag.
+pub(crate) const WRAPPED: usize = 60;
+pub(crate) const SALT: usize = 32;
+/// `r` and `s`, as IEEE P1363 puts them together.
+pub(crate) const SIGNATURE: usize = 64;
+/// What HMAC-SHA-256 takes and gives here.
+pub(crate) const PROOF: usize = 32;
+/// More than any onboarding session or proof has.
+const MOST_TEXT: usize = 200;
+/// How each public key of this form begins.
+const UNCOMPRESSED: u8 = 4;
+
+/// The faults of a request so far.
+#[derive(Debug, Default)]
+pub(crate) struct Fields(Vec<Violation>);
+
+impl Fields {
+    /// What was read, unless something is at fault.
+    pub(crate) fn finish<T>(self, read: impl FnOnce() -> Option<T>) -> Result<T, Vec<Violation>> {
+        if self.0.is_empty() { read().ok_or_else(Vec::new) } else { Err(self.0) }
+    }
+
+    /// A single line of so many characters at most.
+    pub(crate) fn line(
+        &mut self,
+        field: &'static str,
+        given: Option<String>,
+        most: usize,
+    ) -> Option<String> {
+        let text = self.required(field, given)?;
+        self.one_line(field, &text, most).then(|| text.trim().to_owned())
+    }
+
+    /// The same of what may be missing.
+    pub(crate) fn optional_line(
+        &mut self,
+        field: &'static str,
+        given: Option<String>,
+        most: usize,
+    ) -> Option<String> {
+        let text = given.filter(|it| !it.trim().is_empty())?;
+        self.one_line(field, &text, most).then(|| text.trim().to_owned())
+    }
+
+    pub(crate) fn device_id(
+        &mut self,
+        field: &'static str,
+        given: Option<String>,
+    ) -> Option<DeviceId> {
+        let text = self.required(field, given)?;
+        let id = DeviceId::read(&text);
+        if id.is_none() {
+            let message = format!("`{field}` must be a device's id: a GUID.");
+            self.0.push(Violation::new(field, "invalid", message));
+        }
+        id
+    }
+
+    /// A text that is only compared, or looked at when all else is.
+    pub(crate) fn opaque(&mut self, field: &'static str, given: Option<String>) -> Option<String> {
+        let text = self.required(field, given)?;
+        if text.len() > MOST_TEXT {
+            let message = format!("`{field}` may have {MOST_TEXT} characters.");
+            self.0.push(Violation::new(field, "too_long", message));
+            return None;
+        }
+        Some(text)
+    }
+
+    /// Base64 of so many bytes, as it was sent.
+    pub(crate) fn bytes(
+        &mut self,
+        field: &'static str,
+        given: Option<String>,
+        length: usize,
+    ) -> Option<String> {
+        let text = self.required(field, given)?;
+        if bytes(&text, length).is_none() {
+            let message = format!("`{field}` must be {length} bytes in padded base64.");
+            self.0.push(Violation::new(field, "invalid", message));
+            return None;
+        }
+        Some(text)
+    }
+
+    pub(crate) fn public_key(
+        &mut self,
+        field: &'static str,
+        given: Option<String>,
+    ) -> Option<String> {
+        let text = self.bytes(field, given, PUBLIC_KEY)?;
+        let first = bytes(&text, PUBLIC_KEY).and_then(|it| it.first().copied());
+        if first != Some(UNCOMPRESSED) {
+            let message = format!("`{field}` must be an uncompressed point, which begins with 4.");
+            self.0.push(Violation::new(field, "invalid", message));
+            return None;
+        }
+        Some(text)
+    }
+
+    /// A number between these, or `absent` where there may be none.
+    pub(crate) fn number(
+        &mut self,
+        field: &'static str,
+        given: Option<i64>,
+        (least, most): (i32, i32),
+        absent: Option<i32>,
+    ) -> Option<i32> {
+        let Some(number) = given else {
+            if absent.is_none() {
+                self.0.push(Violation::new(field, "required", format!("`{field}` is required.")));
+            }
+            return absent;
+        };
+        let fits = i32::try_from(number).ok().filter(|it| (least..=most).contains(it));
+        if fits.is_none() {
+            let message = format!("`{field}` must be between {least} and {most}.");
+            self.0.push(Violation::new(field, "out_of_range", message));
+        }
+        fits
+    }
+
+    /// A version of which only these are known.
+    pub(crate) fn version(
+        &mut self,
+        field: &'static str,
+        given: Option<i64>,
+        known: &[i16],
+    ) -> Option<i16> {
+        let version = given.unwrap_or(1);
+        let found = known.iter().copied().find(|it| i64::from(*it) == version);
+        if found.is_none() {
+            let message = format!("`{field}` is {version}, which this server does not know.");
+            self.0.push(Violation::new(field, "unknown_version", message));
+        }
+        found
+    }
+
+    fn required(&mut self, field: &'static str, given: Option<String>) -> Option<String> {
+        let text = given.filter(|it| !it.trim().is_empty());
+        if text.is_none() {
+            self.0.push(Violation::new(field, "required", format!("`{field}` is required.")));
+        }
+        text
+    }
+
+    fn one_line(&mut self, field: &'static str, text: &str, most: usize) -> bool {
+        if text.chars().count() > most {
+            let message = format!("`{field}` may have {most} characters.");
+            self.0.push(Violation::new(field, "too_long", message));
+            return false;
+        }
+        if text.chars().any(char::is_control) {
+            let message = format!("`{field}` must be a single line of text.");
+            self.0.push(Violation::new(field, "invalid", message));
+            return false;
+        }
+        true
+    }
+}
+
+/// What a text in padded base64 holds, if that is so many bytes.
+pub(crate) fn bytes(text: &str, length: usize) -> Option<Vec<u8>> {
+    // Nobody's long text is decoded to find out that it is too long.
+    if text.len() != length.div_ceil(3) * 4 {
+        return None;
+    }
+    STANDARD.decode(text).ok().filter(|it| it.len() == length)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Result<String, Vec<Violation>> {
+        let mut fields = Fields::default();
+        let salt = fields.bytes("hkdfSalt", Some(text.to_owned()), SALT);
+        fields.finish(|| salt)
+    }
+
+    #[test]
+    fn base64_is_read_strictly_and_kept_as_it_is() {
+        let good = STANDARD.encode([0xFF; 32]);
+        assert_eq!(read(&good), Ok(good.clone()));
+
+        let faulty = [
+            STANDARD.encode([0; 31]),
+            STANDARD.encode([0; 33]),
+            good.trim_end_matches('=').to_owned(),
+            good.replace('/', "_"),
+            format!("{good}="),
+            format!(" {good}"),
+            format!("{good}\n"),
+            // The last digit holds bits that belong to no byte.
+            format!("{}9=", &good[..42]),
+            "x".repeat(100_000),
+            "\u{0}".repeat(44),
+        ];
+        for text in faulty {
+            let faults = read(&text).unwrap_err();
+            assert_eq!((faults[0].field, faults[0].code), ("hkdfSalt", "invalid"), "{text:.60}");
+        }
+        assert_eq!(read("").unwrap_err()[0].code, "required");
+    }
+
+    #[test]
+    fn a_public_key_is_an_uncompressed_point() {
+        for (first, good) in [(4, true), (2, false), (3, false), (0, false)] {
+            let mut fields = Fields::default();
+            let key = [&[first][..], &[7; 64]].concat();
+
+            let key = fields.public_key("signingPublicKey", Some(STANDARD.encode(key)));
+
+            assert_eq!(key.is_some(), good);
+        }
+    }
+
+    #[test]
+    fn numbers_have_bounds_and_versions_are_known_or_not() {
+        let number = |given, absent| Fields::default().number("umkVersion", given, (1, 9), absent);
+        assert_eq!((number(Some(1), None), number(Some(9), None)), (Some(1), Some(9)));
+        assert_eq!((number(Some(0), None), number(Some(10), Some(1))), (None, None));
+        assert_eq!((number(None, None), number(None, Some(1))), (None, Some(1)));
+        assert_eq!(number(Some(i64::MAX), Some(1)), None);
+
+        let version = |given| Fields::default().version("signatureVersion", given, &[1, 2]);
+        assert_eq!((version(None), version(Some(2))), (Some(1), Some(2)));
+        assert_eq!((version(Some(0)), version(Some(3)), version(Some(65_537))), (None, None, None));
+    }
+}

@@ -1,0 +1,98 @@
+//! What a device wraps for itself: the account's first key, or a copy of it.
+
+use pia_kernel::{Effects, Letter, Timestamp, Unavailable, UserId};
+
+use crate::change::{Change, named, noted};
+use crate::device::{Device, DeviceId, DeviceState, WrappedKey};
+use crate::fields::{Fields, SALT, WRAPPED};
+use crate::holdings::Holdings;
+use crate::violation::Violation;
+
+/// The first of a person's keys.
+const FIRST_UMK: i32 = 1;
+
+/// A key that a device wrapped for itself; nothing of it is checked yet.
+#[derive(Debug, Clone, Default)]
+#[expect(missing_docs, reason = "named as on the wire")]
+pub struct KeyForm {
+    pub device_id: Option<String>,
+    pub ciphertext: Option<String>,
+    pub hkdf_salt: Option<String>,
+    pub wrap_version: Option<i64>,
+}
+
+/// Why a device's own key was not kept.
+#[derive(Debug, thiserror::Error)]
+pub enum KeepKeyError {
+    /// What was sent is not good.
+    #[error("the wrapped key is not good")]
+    Invalid(Vec<Violation>),
+    /// The person has no such device.
+    #[error("the person has no such device")]
+    Unknown,
+    /// It has not been let in.
+    #[error("the device is not active")]
+    NotActive,
+    /// The account is no more.
+    #[error("there is no such account")]
+    Gone,
+    /// Something that is needed did not answer.
+    #[error(transparent)]
+    Unavailable(#[from] Unavailable),
+}
+
+/// A key that a device wrapped for itself.
+#[derive(Debug, Clone)]
+pub(crate) struct OwnKey {
+    device: DeviceId,
+    wrapped: (String, String),
+}
+
+impl KeyForm {
+    /// The key of the device that the path names.
+    pub(crate) fn read(self, device: &DeviceId) -> Result<OwnKey, KeepKeyError> {
+        let mut fields = Fields::default();
+        let named = self.device_id.is_some().then(|| fields.device_id("deviceId", self.device_id));
+        if named.flatten().is_some_and(|it| it != *device) {
+            let message = "`deviceId` must be the device in the path.";
+            let fault = Violation::new("deviceId", "mismatch", message);
+            return Err(KeepKeyError::Invalid(vec![fault]));
+        }
+        let ciphertext = fields.bytes("ciphertext", self.ciphertext, WRAPPED);
+        let salt = fields.bytes("hkdfSalt", self.hkdf_salt, SALT);
+        let _known = fields.version("wrapVersion", self.wrap_version, &[1]);
+        let device = device.clone();
+        let read = move || Some(OwnKey { device, wrapped: (ciphertext?, salt?) });
+        fields.finish(read).map_err(KeepKeyError::Invalid)
+    }
+}
+
+impl OwnKey {
+    /// Keeps it in the place of the one before, whoever made that. The first
+    /// device of an account that is not encrypted yet is let in by it, and
+    /// encrypts the account.
+    pub(crate) fn judge(
+        &self,
+        held: &Holdings,
+        (user, at): (UserId, Timestamp),
+    ) -> Result<(Change, ()), KeepKeyError> {
+        let device = held.device(&self.device).ok_or(KeepKeyError::Unknown)?;
+        let key = WrappedKey::own(&device.id, self.wrapped.clone(), at);
+        let letter = named(Letter::new("device-approved"), device).to_user(at, user);
+        match &device.state {
+            DeviceState::Active(_) => {
+                let effects = noted(at, user, device, "device.key_stored").and_mail(letter);
+                let device = Device { state: DeviceState::Active(key), ..device.seen(at) };
+                Ok((Change::device(device).with(effects), ()))
+            }
+            DeviceState::Pending(_) if !held.encrypted && !held.any_active() => {
+                let effects = noted(at, user, device, "device.activated").and_mail(letter);
+                let encrypted = Effects::audit(at, user, "account.encrypted");
+                let change = Change::device(device.activated(key, at));
+                let change = Change { umk_version: Some(FIRST_UMK), ..change };
+                Ok((change.with(effects).with(encrypted), ()))
+            }
+            DeviceState::Pending(_) | DeviceState::Revoked => Err(KeepKeyError::NotActive),
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! What whoever opened a recovery copy can prove that with.
+
+use pia_kernel::{Secret, Timestamp, Unavailable, UserId};
+use ring::hmac;
+
+use crate::change::Change;
+use crate::fields::{PROOF, bytes};
+use crate::holdings::{Holdings, ProofOnFile};
+use crate::recovery_copy::changed;
+
+/// A key that is derived from a person's key, and tells nothing of it. It is
+/// never told again.
+#[derive(Debug, Clone)]
+pub struct ProofKey(Secret<String>);
+
+/// A proof key; nothing of it is checked yet.
+#[derive(Debug, Clone)]
+#[expect(missing_docs, reason = "named as on the wire")]
+pub struct ProofKeyForm {
+    pub proof_key: Option<Secret<String>>,
+    pub version: Option<i64>,
+}
+
+/// Why a proof key was not kept.
+#[derive(Debug, thiserror::Error)]
+pub enum PutProofKeyError {
+    /// It is none.
+    #[error("the proof key is not good")]
+    Invalid,
+    /// There is no copy for recovery that it could guard.
+    #[error("there is no recovery copy")]
+    NotSetUp,
+    /// No device of the person's has a key that it could be derived from.
+    #[error("the person has no active device")]
+    NoActiveDevice,
+    /// Another one is on file. It stays.
+    #[error("another proof key is on file")]
+    Conflict,
+    /// The account is no more.
+    #[error("there is no such account")]
+    Gone,
+    /// Something that is needed did not answer.
+    #[error(transparent)]
+    Unavailable(#[from] Unavailable),
+}
+
+impl ProofKeyForm {
+    pub(crate) fn read(self) -> Result<ProofKey, PutProofKeyError> {
+        let known = self.version.unwrap_or(1) == 1;
+        let key = self.proof_key.filter(|_| known).and_then(|it| ProofKey::read(it.expose()));
+        key.ok_or(PutProofKeyError::Invalid)
+    }
+}
+
+impl ProofKey {
+    /// A key of 32 bytes in base64; nothing if the text is none.
+    pub fn read(text: &str) -> Option<Self> {
+        bytes(text, PROOF).is_some().then(|| Self(Secret::new(text.to_owned())))
+    }
+
+    /// As it was sent, to be sealed.
+    pub fn expose(&self) -> &str {
+        self.0.expose()
+    }
+
+    /// Whether it is the same. How long that takes tells nothing.
+    pub fn is(&self, other: &Self) -> bool {
+        self.0.is(other.expose())
+    }
+
+    /// Whether a proof was made with this key for this session: HMAC-SHA-256
+    /// over the session's text. What is no proof at all is none of it.
+    pub fn proves(&self, session: &str, proof: &str) -> bool {
+        let (key, proof) = (bytes(self.expose(), PROOF), bytes(proof, PROOF));
+        let (Some(key), Some(proof)) = (key, proof) else { return false };
+        let key = hmac::Key::new(hmac::HMAC_SHA256, &key);
+        // Takes as long wherever the two differ.
+        hmac::verify(&key, session.as_bytes(), &proof).is_ok()
+    }
+
+    /// Guards the copy for recovery with it, for good.
+    pub(crate) fn judge(
+        &self,
+        held: &Holdings,
+        (user, at): (UserId, Timestamp),
+    ) -> Result<(Change, ()), PutProofKeyError> {
+        match &held.recovery {
+            None => Err(PutProofKeyError::NotSetUp),
+            _ if !held.any_active() => Err(PutProofKeyError::NoActiveDevice),
+            Some(ProofOnFile::Kept(kept)) if kept.is(self) => Ok((Change::default(), ())),
+            Some(ProofOnFile::Kept(_) | ProofOnFile::Lost) => Err(PutProofKeyError::Conflict),
+            Some(ProofOnFile::Missing) => {
+                let change = Change { proof_key: Some(self.clone()), ..Change::default() };
+                Ok((change.with(changed((user, at), "recovery_key.proof_stored")), ()))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use base64::Engine as _;
+    use base64::engine::general_purpose::STANDARD;
+    use ring::hkdf;
+
+    use super::*;
+
+    /// What the published client's tests compute with.
+    const SESSION: &str = "c2Vzc2lvbi1pZC1mb3ItdGVzdA==";
+    const KEY: &str = "phOEJR9lkjOF4YJxhf4nT9XmassAoNeahsxCoJFIiyc=";
+    const PROVES: &str = "y+52MODeXs+WHJ+ElRnSblizJFBBznh7MVOnhS0eB1M=";
+
+    struct Length32;
+
+    impl hkdf::KeyType for Length32 {
+        fn len(&self) -> usize {
+            32
+        }
+    }
+
+    #[test]
+    fn the_vectors_of_the_published_client_are_met() {
+        let umk: Vec<u8> = (0..32).collect();
+        let salt = hkdf::Salt::new(hkdf::HKDF_SHA256, b"activation");
+        let derived = salt.extract(&umk);
+        let derived = derived.expand(&[b"pia-activation-proof-v1"], Length32).unwrap();
+        let mut key = [0; 32];
+        derived.fill(&mut key).unwrap();
+
+        assert_eq!(STANDARD.encode(key), KEY);
+        assert!(ProofKey::read(KEY).unwrap().proves(SESSION, PROVES));
+    }
+
+    #[test]
+    fn what_is_no_proof_of_this_session_by_this_key_is_refused() {
+        let key = ProofKey::read(KEY).unwrap();
+        let other = ProofKey::read(&STANDARD.encode([7; 32])).unwrap();
+        let short = STANDARD.encode(&STANDARD.decode(PROVES).unwrap()[..31]);
+
+        assert!(!other.proves(SESSION, PROVES));
+        assert!(!key.proves("c2Vzc2lvbi1pZC1mb3ItdGVzdB==", PROVES), "the text, not the bytes");
+        for proof in ["", "x", KEY, &short, &PROVES[..43], &format!("{PROVES} ")] {
+            assert!(!key.proves(SESSION, proof), "{proof}");
+        }
+        assert!(!format!("{key:?}").contains(KEY));
+    }
+}

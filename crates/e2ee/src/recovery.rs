@@ -1,0 +1,67 @@
+//! Coming back by the recovery code.
+
+use std::sync::Arc;
+
+use pia_kernel::{Clock, Unavailable, UserId};
+
+use crate::activation::{ActivateError, ActivationForm};
+use crate::change::decide;
+use crate::ports::KeyStore;
+use crate::proof_key::{ProofKeyForm, PutProofKeyError};
+use crate::recovery_copy::{KeepCopyError, RecoveryCopy, RecoveryForm};
+
+/// Why there is no copy to tell of.
+#[derive(Debug, thiserror::Error)]
+pub enum FindCopyError {
+    /// There is none.
+    #[error("there is no recovery copy")]
+    NotSetUp,
+    /// The store did not answer.
+    #[error(transparent)]
+    Unavailable(#[from] Unavailable),
+}
+
+/// The copy of a person's key that their recovery code opens.
+#[derive(Clone)]
+pub struct Recovery {
+    store: Arc<dyn KeyStore>,
+    clock: Arc<dyn Clock>,
+}
+
+impl Recovery {
+    /// The copies in the given store.
+    pub fn new(store: Arc<dyn KeyStore>, clock: Arc<dyn Clock>) -> Self {
+        Self { store, clock }
+    }
+
+    /// Keeps a copy in the place of the one before, unless that is guarded.
+    pub async fn keep(&self, user: UserId, form: RecoveryForm) -> Result<(), KeepCopyError> {
+        let at = self.clock.now();
+        let copy = form.read(at)?;
+        let judge = |held: &_| copy.judge(held, (user, at));
+        decide(&*self.store, (user, at), judge).await?.ok_or(KeepCopyError::Gone)
+    }
+
+    /// The copy that there is.
+    pub async fn find(&self, user: UserId) -> Result<RecoveryCopy, FindCopyError> {
+        self.store.recovery(user).await?.ok_or(FindCopyError::NotSetUp)
+    }
+
+    /// Guards the copy with a proof from now on, for good. The same key may be
+    /// put again.
+    pub async fn guard(&self, user: UserId, form: ProofKeyForm) -> Result<(), PutProofKeyError> {
+        let (key, at) = (form.read()?, self.clock.now());
+        let judge = |held: &_| key.judge(held, (user, at));
+        decide(&*self.store, (user, at), judge).await?.ok_or(PutProofKeyError::Gone)
+    }
+
+    /// Lets a device in that opened the copy.
+    pub async fn activate(&self, user: UserId, form: ActivationForm) -> Result<(), ActivateError> {
+        let (activation, at) = (form.read()?, self.clock.now());
+        let judge = |held: &_| activation.judge(held, (user, at));
+        decide(&*self.store, (user, at), judge).await?.ok_or(ActivateError::Gone)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,176 @@
+//! Coming back by the recovery code.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use pia_kernel::Secret;
+use ring::hmac;
+
+use super::*;
+use crate::device::DeviceState;
+use crate::devices::ONBOARDING;
+use crate::fakes::{Ada, Machine, recovery_form, text};
+
+const KEY: [u8; 32] = [42; 32];
+
+fn proof_key(bytes: &[u8]) -> ProofKeyForm {
+    ProofKeyForm { proof_key: Some(Secret::new(STANDARD.encode(bytes))), version: Some(1) }
+}
+
+fn activation(machine: &Machine, session: &str, proof: &str) -> ActivationForm {
+    ActivationForm {
+        device_id: Some(machine.id.as_str().to_owned()),
+        self_wrapped_umk: text(5, 60),
+        hkdf_salt: text(6, 32),
+        proof_of_possession: Some(proof.to_owned()),
+        onboarding_session_id: Some(session.to_owned()),
+    }
+}
+
+fn proof(session: &str) -> String {
+    let key = hmac::Key::new(hmac::HMAC_SHA256, &KEY);
+    STANDARD.encode(hmac::sign(&key, session.as_bytes()))
+}
+
+#[tokio::test]
+async fn a_copy_is_replaced_until_a_proof_guards_it() {
+    let (ada, _first) = Ada::encrypted().await;
+    let newer = RecoveryForm { umk_version: Some(2), ..recovery_form() };
+    ada.told();
+
+    let too_early = ada.recovery.guard(ada.user, proof_key(&KEY)).await;
+    ada.recovery.keep(ada.user, recovery_form()).await.unwrap();
+    ada.recovery.keep(ada.user, newer).await.unwrap();
+    ada.recovery.guard(ada.user, proof_key(&KEY)).await.unwrap();
+    let locked = ada.recovery.keep(ada.user, recovery_form()).await;
+
+    assert!(matches!(too_early, Err(PutProofKeyError::NotSetUp)));
+    assert!(matches!(locked, Err(KeepCopyError::Locked)));
+    assert_eq!(ada.recovery.find(ada.user).await.unwrap().umk_version, 2);
+    assert_eq!(ada.devices.state(ada.user).await.unwrap().umk_version, 2);
+    let changed = "recovery-key-changed";
+    let (stored, proof) = ("recovery_key.stored", "recovery_key.proof_stored");
+    assert_eq!(ada.told(), [stored, changed, stored, changed, proof, changed]);
+}
+
+#[tokio::test]
+async fn the_first_proof_key_stays() {
+    let (ada, first) = Ada::encrypted().await;
+    ada.recovery.keep(ada.user, recovery_form()).await.unwrap();
+    ada.recovery.guard(ada.user, proof_key(&KEY)).await.unwrap();
+    ada.told();
+
+    ada.recovery.guard(ada.user, proof_key(&KEY)).await.unwrap();
+    let other = ada.recovery.guard(ada.user, proof_key(&[1; 32])).await;
+    let short = ada.recovery.guard(ada.user, proof_key(&[1; 31])).await;
+    let later = ProofKeyForm { version: Some(2), ..proof_key(&KEY) };
+    let later = ada.recovery.guard(ada.user, later).await;
+    ada.devices.revoke(ada.user, &first.id).await.unwrap();
+    let by_none = ada.recovery.guard(ada.user, proof_key(&KEY)).await;
+
+    assert!(matches!(other, Err(PutProofKeyError::Conflict)));
+    assert!(matches!(short, Err(PutProofKeyError::Invalid)));
+    assert!(matches!(later, Err(PutProofKeyError::Invalid)));
+    assert!(matches!(by_none, Err(PutProofKeyError::NoActiveDevice)));
+    assert_eq!(ada.told(), ["device.revoked", "device-revoked"], "the same again is no news");
+}
+
+#[tokio::test]
+async fn whoever_proves_it_comes_in_once() {
+    let (ada, _first) = Ada::encrypted().await;
+    ada.recovery.keep(ada.user, recovery_form()).await.unwrap();
+    ada.recovery.guard(ada.user, proof_key(&KEY)).await.unwrap();
+    let second = Machine::new("second");
+    let session = ada.register(&second).await.onboarding;
+    let good = activation(&second, &session, &proof(&session));
+
+    let wrong = activation(&second, &session, &proof("another"));
+    let wrong = ada.recovery.activate(ada.user, wrong).await;
+    let malformed = ada.recovery.activate(ada.user, activation(&second, &session, "x")).await;
+    let foreign = ada.recovery.activate(ada.user, activation(&second, "x", "x")).await;
+    ada.told();
+    ada.recovery.activate(ada.user, good.clone()).await.unwrap();
+    let again = ada.recovery.activate(ada.user, good).await;
+
+    assert!(matches!(wrong, Err(ActivateError::WrongProof)));
+    assert!(matches!(malformed, Err(ActivateError::WrongProof)));
+    assert!(matches!(foreign, Err(ActivateError::Onboarding)));
+    assert!(matches!(again, Err(ActivateError::Unknown)), "it waits no more");
+    let DeviceState::Active(key) = ada.device(&second).state else { panic!("it is in") };
+    assert_eq!((key.created_by, key.approved), (second.id, None));
+    assert_eq!(ada.told(), ["device.activated", "device-approved"]);
+}
+
+#[tokio::test]
+async fn where_no_proof_is_on_file_any_will_do() {
+    let (ada, _first) = Ada::encrypted().await;
+    ada.recovery.keep(ada.user, recovery_form()).await.unwrap();
+    let second = Machine::new("second");
+    let session = ada.register(&second).await.onboarding;
+
+    ada.recovery.activate(ada.user, activation(&second, &session, "any")).await.unwrap();
+
+    assert!(ada.device(&second).is_active());
+}
+
+#[tokio::test]
+async fn nobody_comes_in_where_there_is_nothing_to_recover_or_too_late() {
+    let (ada, second) = (Ada::new(), Machine::new("second"));
+    let session = ada.register(&second).await.onboarding;
+
+    let plain = ada.recovery.activate(ada.user, activation(&second, &session, "any")).await;
+    let early = ada.recovery.keep(ada.user, recovery_form()).await;
+    ada.clock.advance(ONBOARDING);
+    let late = ada.recovery.activate(ada.user, activation(&second, &session, "any")).await;
+
+    assert!(matches!(plain, Err(ActivateError::NotSetUp)));
+    assert!(matches!(early, Err(KeepCopyError::NoActiveDevice)));
+    assert!(matches!(late, Err(ActivateError::Onboarding)));
+}
+
+#[tokio::test]
+async fn a_proof_key_that_cannot_be_read_proves_nothing() {
+    let (ada, _first) = Ada::encrypted().await;
+    ada.recovery.keep(ada.user, recovery_form()).await.unwrap();
+    ada.store.0.lock().unwrap().held.recovery = Some(crate::ProofOnFile::Lost);
+    let second = Machine::new("second");
+    let session = ada.register(&second).await.onboarding;
+
+    let activated = activation(&second, &session, &proof(&session));
+    let activated = ada.recovery.activate(ada.user, activated).await;
+    let copied = ada.recovery.keep(ada.user, recovery_form()).await;
+    let guarded = ada.recovery.guard(ada.user, proof_key(&KEY)).await;
+
+    assert!(matches!(activated, Err(ActivateError::WrongProof)));
+    assert!(matches!(copied, Err(KeepCopyError::Locked)));
+    assert!(matches!(guarded, Err(PutProofKeyError::Conflict)));
+}
+
+#[tokio::test]
+async fn what_is_wrong_with_a_copy_is_told_by_field() {
+    let (ada, _first) = Ada::encrypted().await;
+    let none = RecoveryForm {
+        kdf_memory_cost_kb: Some(0),
+        kdf_time_cost: Some(0),
+        kdf_parallelism: Some(256),
+        wrap_version: Some(0),
+        umk_version: Some(0),
+        ..RecoveryForm::default()
+    };
+
+    let Err(KeepCopyError::Invalid(faults)) = ada.recovery.keep(ada.user, none).await else {
+        panic!("refused")
+    };
+
+    let told: Vec<_> = faults.iter().map(|it| (it.field, it.code)).collect();
+    let (absent, range) = ("required", "out_of_range");
+    let expected = [
+        ("ciphertext", absent),
+        ("kdfSalt", absent),
+        ("kdfMemoryCostKb", range),
+        ("kdfTimeCost", range),
+        ("kdfParallelism", range),
+        ("wrapVersion", "unknown_version"),
+        ("umkVersion", range),
+    ];
+    assert_eq!(told, expected);
+}

@@ -1,0 +1,121 @@
+//! The copy of a person's key that their recovery code opens.
+
+use pia_kernel::{Effects, Letter, Timestamp, Unavailable, UserId};
+
+use crate::change::Change;
+use crate::fields::{Fields, SALT, WRAPPED};
+use crate::holdings::{Holdings, ProofOnFile};
+use crate::violation::Violation;
+
+/// What Argon2 can do at all, and what a device can be asked for: up to 4 GiB.
+const MEMORY_KIB: (i32, i32) = (8, 4_194_304);
+const TIME: (i32, i32) = (1, 1_000);
+const PARALLELISM: (i32, i32) = (1, 255);
+const UMK_VERSION: (i32, i32) = (1, 1_000_000);
+
+/// A person's key as their recovery code opens it; the texts are as they were
+/// sent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RecoveryCopy {
+    /// The key, encrypted.
+    pub ciphertext: String,
+    /// What the key that opens it is derived with.
+    pub kdf_salt: String,
+    /// How much memory deriving it takes.
+    pub kdf_memory_kib: i32,
+    /// How many passes.
+    pub kdf_time: i32,
+    /// How many lanes.
+    pub kdf_parallelism: i32,
+    /// Which of the person's keys it is.
+    pub umk_version: i32,
+    /// When it was stored.
+    pub created_at: Timestamp,
+}
+
+/// A copy for recovery; nothing of it is checked yet.
+#[derive(Debug, Clone, Default)]
+#[expect(missing_docs, reason = "named as on the wire")]
+pub struct RecoveryForm {
+    pub ciphertext: Option<String>,
+    pub kdf_salt: Option<String>,
+    pub kdf_memory_cost_kb: Option<i64>,
+    pub kdf_time_cost: Option<i64>,
+    pub kdf_parallelism: Option<i64>,
+    pub wrap_version: Option<i64>,
+    pub umk_version: Option<i64>,
+}
+
+/// Why a copy for recovery was not kept.
+#[derive(Debug, thiserror::Error)]
+pub enum KeepCopyError {
+    /// What was sent is not good.
+    #[error("the recovery copy is not good")]
+    Invalid(Vec<Violation>),
+    /// There is one that is guarded by a proof. It stays.
+    #[error("the recovery copy is locked")]
+    Locked,
+    /// No device of the person's has a key that there could be a copy of.
+    #[error("the person has no active device")]
+    NoActiveDevice,
+    /// The account is no more.
+    #[error("there is no such account")]
+    Gone,
+    /// Something that is needed did not answer.
+    #[error(transparent)]
+    Unavailable(#[from] Unavailable),
+}
+
+impl RecoveryForm {
+    pub(crate) fn read(self, at: Timestamp) -> Result<RecoveryCopy, KeepCopyError> {
+        let mut fields = Fields::default();
+        let ciphertext = fields.bytes("ciphertext", self.ciphertext, WRAPPED);
+        let salt = fields.bytes("kdfSalt", self.kdf_salt, SALT);
+        let memory = fields.number("kdfMemoryCostKb", self.kdf_memory_cost_kb, MEMORY_KIB, None);
+        let time = fields.number("kdfTimeCost", self.kdf_time_cost, TIME, None);
+        let lanes = fields.number("kdfParallelism", self.kdf_parallelism, PARALLELISM, None);
+        let _known = fields.version("wrapVersion", self.wrap_version, &[1]);
+        let umk = fields.number("umkVersion", self.umk_version, UMK_VERSION, Some(1));
+        let read = move || {
+            Some(RecoveryCopy {
+                ciphertext: ciphertext?,
+                kdf_salt: salt?,
+                kdf_memory_kib: memory?,
+                kdf_time: time?,
+                kdf_parallelism: lanes?,
+                umk_version: umk?,
+                created_at: at,
+            })
+        };
+        fields.finish(read).map_err(KeepCopyError::Invalid)
+    }
+}
+
+impl RecoveryCopy {
+    /// Keeps it in the place of the one before. A copy of a later key than is
+    /// in use tells that the person's devices have changed to that.
+    pub(crate) fn judge(
+        &self,
+        held: &Holdings,
+        (user, at): (UserId, Timestamp),
+    ) -> Result<(Change, ()), KeepCopyError> {
+        if matches!(held.recovery, Some(ProofOnFile::Kept(_) | ProofOnFile::Lost)) {
+            return Err(KeepCopyError::Locked);
+        }
+        if !held.any_active() {
+            return Err(KeepCopyError::NoActiveDevice);
+        }
+        let change = Change {
+            recovery: Some(self.clone()),
+            umk_version: Some(self.umk_version).filter(|it| *it > held.umk_version),
+            ..Change::default()
+        };
+        Ok((change.with(changed((user, at), "recovery_key.stored")), ()))
+    }
+}
+
+/// That the recovery of a person's key is another now, which they are told.
+pub(crate) fn changed((user, at): (UserId, Timestamp), action: &'static str) -> Effects {
+    let letter = Letter::new("recovery-key-changed").to_user(at, user);
+    Effects::audit(at, user, action).and_mail(letter)
+}

@@ -1,0 +1,185 @@
+//! Devices that ask to be let in.
+
+use pia_kernel::{Effects, Letter, Timestamp, Unavailable, UserId};
+use uuid::Uuid;
+
+use crate::change::{Change, named, noted};
+use crate::device::{Device, DeviceId, DeviceRow, DeviceState, Onboarding};
+use crate::fields::Fields;
+use crate::holdings::Holdings;
+use crate::violation::Violation;
+
+/// How many devices a person may have, those that were turned away not counted.
+pub(crate) const MOST_DEVICES: usize = 50;
+/// How long a name may be.
+const MOST_NAME_CHARS: usize = 200;
+/// How long a version may be.
+const MOST_VERSION_CHARS: usize = 200;
+
+/// What a device says of itself as it registers; nothing of it is checked yet.
+#[derive(Debug, Clone, Default)]
+#[expect(missing_docs, reason = "named as on the wire")]
+pub struct DeviceForm {
+    pub device_id: Option<String>,
+    pub device_name: Option<String>,
+    pub agreement_public_key: Option<String>,
+    pub signing_public_key: Option<String>,
+    pub os_version: Option<String>,
+    pub app_version: Option<String>,
+}
+
+/// What a device that registered is told.
+#[derive(Debug, Clone)]
+pub struct Registered {
+    /// The session that it asks by.
+    pub onboarding: String,
+    /// Random bytes, which no client uses.
+    pub challenge: String,
+    /// Whether it is to make the account's key: nobody else has one.
+    pub is_first: bool,
+}
+
+/// Why a device was not registered.
+#[derive(Debug, thiserror::Error)]
+pub enum RegisterError {
+    /// What it says of itself is not good.
+    #[error("what the device says of itself is not good")]
+    Invalid(Vec<Violation>),
+    /// It has the person's key, by other keys of its own than it names now.
+    #[error("the device is active with other keys")]
+    OtherKeys,
+    /// There are as many as may be.
+    #[error("there are {limit} devices already")]
+    Full {
+        /// How many that is.
+        limit: usize,
+    },
+    /// The account is no more.
+    #[error("there is no such account")]
+    Gone,
+    /// Something that is needed did not answer.
+    #[error(transparent)]
+    Unavailable(#[from] Unavailable),
+}
+
+/// A device that asks to be let in, with good keys.
+#[derive(Debug, Clone)]
+pub(crate) struct Registration {
+    id: DeviceId,
+    name: String,
+    agreement_key: String,
+    signing_key: String,
+    os_version: Option<String>,
+    app_version: Option<String>,
+}
+
+impl DeviceForm {
+    pub(crate) fn read(self) -> Result<Registration, RegisterError> {
+        let mut fields = Fields::default();
+        let id = fields.device_id("deviceId", self.device_id);
+        let name = fields.line("deviceName", self.device_name, MOST_NAME_CHARS);
+        let agreement_key = fields.public_key("agreementPublicKey", self.agreement_public_key);
+        let signing_key = fields.public_key("signingPublicKey", self.signing_public_key);
+        let os_version = fields.optional_line("osVersion", self.os_version, MOST_VERSION_CHARS);
+        let app_version = fields.optional_line("appVersion", self.app_version, MOST_VERSION_CHARS);
+        let read = move || {
+            Some(Registration {
+                id: id?,
+                name: name?,
+                agreement_key: agreement_key?,
+                signing_key: signing_key?,
+                os_version,
+                app_version,
+            })
+        };
+        fields.finish(read).map_err(RegisterError::Invalid)
+    }
+}
+
+impl Registration {
+    /// Puts the device down as one that asks by `session`. One that has the
+    /// person's key keeps it; one that was turned away asks anew.
+    ///
+    /// The keys of a device that is in are what its approvals were judged by
+    /// and what its own key is wrapped for: whoever has a token alone does not
+    /// put others in their place.
+    pub(crate) fn judge(
+        &self,
+        held: &Holdings,
+        session: &Onboarding,
+        (user, at): (UserId, Timestamp),
+    ) -> Result<(Change, IsFirst), RegisterError> {
+        let is_first = IsFirst(!held.encrypted && !held.others_active(&self.id));
+        let known = held.device(&self.id);
+        if let Some(active) = known.filter(|it| it.is_active()) {
+            if !self.has_keys_of(active) {
+                return Err(RegisterError::OtherKeys);
+            }
+            return Ok((Change::device(self.put_on(active, at)), is_first));
+        }
+        let others = held.devices.iter().filter(|it| !it.is_revoked() && it.id != self.id);
+        if others.count() >= MOST_DEVICES {
+            return Err(RegisterError::Full { limit: MOST_DEVICES });
+        }
+        let mut device = known.map_or_else(|| self.newcomer(at), |it| self.put_on(it, at));
+        device.state = DeviceState::Pending(session.clone());
+        let asked = known.is_some_and(|it| !it.is_revoked() && self.has_keys_of(it));
+        let effects = if asked { Effects::default() } else { asks((user, at), &device, held) };
+        Ok((Change::device(device).with(effects), is_first))
+    }
+
+    fn has_keys_of(&self, device: &Device) -> bool {
+        device.agreement_key == self.agreement_key && device.signing_key == self.signing_key
+    }
+
+    /// A device that is known, as it describes itself now.
+    fn put_on(&self, known: &Device, at: Timestamp) -> Device {
+        Device {
+            row: known.row,
+            state: known.state.clone(),
+            created_at: known.created_at,
+            activated_at: known.activated_at,
+            revoked_at: known.revoked_at,
+            ..self.newcomer(at)
+        }
+    }
+
+    fn newcomer(&self, at: Timestamp) -> Device {
+        Device {
+            row: DeviceRow(Uuid::now_v7()),
+            id: self.id.clone(),
+            name: self.name.clone(),
+            state: DeviceState::Revoked,
+            agreement_key: self.agreement_key.clone(),
+            signing_key: self.signing_key.clone(),
+            os_version: self.os_version.clone(),
+            app_version: self.app_version.clone(),
+            created_at: at,
+            activated_at: None,
+            revoked_at: None,
+            seen_at: at,
+        }
+    }
+}
+
+/// Whether a device is the first that could have the person's key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct IsFirst(pub(crate) bool);
+
+/// Where there is something to be let in to, its owner hears of who asks.
+fn asks((user, at): (UserId, Timestamp), device: &Device, held: &Holdings) -> Effects {
+    let noted = noted(at, user, device, "device.registered");
+    if !held.encrypted {
+        return noted;
+    }
+    noted.and_mail(named(Letter::new("device-registered"), device).to_user(at, user))
+}
+
+impl Registered {
+    pub(crate) fn new(session: Onboarding, challenge: String, IsFirst(is_first): IsFirst) -> Self {
+        Self { onboarding: session.text, challenge, is_first }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,52 @@
+//! Devices that are turned away.
+
+use pia_kernel::{Letter, Timestamp, Unavailable, UserId};
+
+use crate::change::{Change, named, noted};
+use crate::device::{Device, DeviceId, DeviceRow, DeviceState};
+use crate::holdings::Holdings;
+
+/// How many devices are remembered that were turned away.
+pub(crate) const MOST_REVOKED: usize = 50;
+
+/// Why a device was not turned away.
+#[derive(Debug, thiserror::Error)]
+pub enum RevokeError {
+    /// The person has no such device.
+    #[error("the person has no such device")]
+    Unknown,
+    /// The account is no more.
+    #[error("there is no such account")]
+    Gone,
+    /// Something that is needed did not answer.
+    #[error(transparent)]
+    Unavailable(#[from] Unavailable),
+}
+
+/// Turns a device away, whether it had the person's key or asked for it. The
+/// last one may go too: the account stays encrypted, and only the recovery
+/// code lets a device in again.
+pub(crate) fn judge(
+    id: &DeviceId,
+    held: &Holdings,
+    (user, at): (UserId, Timestamp),
+) -> Result<(Change, ()), RevokeError> {
+    let device = held.device(id).ok_or(RevokeError::Unknown)?;
+    if device.is_revoked() {
+        return Ok((Change::default(), ()));
+    }
+    let letter = named(Letter::new("device-revoked"), device).to_user(at, user);
+    let effects = noted(at, user, device, "device.revoked").and_mail(letter);
+    let revoked = Device { state: DeviceState::Revoked, revoked_at: Some(at), ..device.clone() };
+    let change = Change { forgotten: forgotten(held), ..Change::device(revoked) };
+    Ok((change.with(effects), ()))
+}
+
+/// Those that were turned away the longest ago, where there are too many.
+fn forgotten(held: &Holdings) -> Vec<DeviceRow> {
+    let mut revoked: Vec<_> = held.devices.iter().filter(|it| it.is_revoked()).collect();
+    revoked.sort_by_key(|it| it.revoked_at);
+    // With the one that is turned away now there is one more.
+    let too_many = (revoked.len() + 1).saturating_sub(MOST_REVOKED);
+    revoked.iter().take(too_many).map(|it| it.row).collect()
+}

@@ -1,0 +1,18 @@
+//! What is wrong with what a client sent.
+
+/// One fault, told so that a program can find it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Violation {
+    /// The field of the request, as it is spelled on the wire.
+    pub field: &'static str,
+    /// What kind of fault it is: `required`, `invalid`, `too_long` …
+    pub code: &'static str,
+    /// A sentence for people.
+    pub message: String,
+}
+
+impl Violation {
+    pub(crate) fn new(field: &'static str, code: &'static str, message: impl Into<String>) -> Self {
+        Self { field, code, message: message.into() }
+    }
+}
