@@ -500,6 +500,53 @@ diesel::table! {
     }
 }
 
+diesel::table! {
+    use diesel::sql_types::{Nullable, SmallInt, Text};
+    use crate::sql_types::{Instant, Uid};
+
+    devices (id) {
+        id -> Uid,
+        user_id -> Uid,
+        device_id -> Text,
+        name -> Text,
+        status -> SmallInt,
+        agreement_key -> Text,
+        signing_key -> Text,
+        os_version -> Nullable<Text>,
+        app_version -> Nullable<Text>,
+        created_at -> Instant,
+        activated_at -> Nullable<Instant>,
+        revoked_at -> Nullable<Instant>,
+        seen_at -> Instant,
+        onboarding -> Nullable<Text>,
+        onboarding_ends_at -> Nullable<Instant>,
+        key_ciphertext -> Nullable<Text>,
+        key_salt -> Nullable<Text>,
+        key_created_by -> Nullable<Text>,
+        key_created_at -> Nullable<Instant>,
+        key_signature -> Nullable<Text>,
+        key_signature_version -> Nullable<SmallInt>,
+        key_onboarding -> Nullable<Text>,
+    }
+}
+
+diesel::table! {
+    use diesel::sql_types::{Binary, Integer, Nullable, Text};
+    use crate::sql_types::{Instant, Uid};
+
+    recovery_keys (user_id) {
+        user_id -> Uid,
+        ciphertext -> Text,
+        kdf_salt -> Text,
+        kdf_memory_kib -> Integer,
+        kdf_time -> Integer,
+        kdf_parallelism -> Integer,
+        umk_version -> Integer,
+        created_at -> Instant,
+        proof_key -> Nullable<Binary>,
+    }
+}
+
 diesel::joinable!(sessions -> accounts (user_id));
 diesel::joinable!(audit_identities -> audit_entries (entry_id));
 diesel::allow_tables_to_appear_in_same_query!(audit_entries, audit_identities);
@@ -510,6 +557,7 @@ diesel::allow_tables_to_appear_in_same_query!(
     catalogue,
     chats,
     client_policies,
+    devices,
     factor_challenges,
     group_personas,
     group_plugins,
@@ -525,6 +573,7 @@ diesel::allow_tables_to_appear_in_same_query!(
     plugins,
     provider_identities,
     recovery_codes,
+    recovery_keys,
     refresh_tokens,
     sessions,
     sign_in_codes,

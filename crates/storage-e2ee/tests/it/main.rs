@@ -1,3 +1,7 @@
 //! What this storage must do on every backend.
 
-#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
+#![expect(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "tests")]
+
+mod devices;
+mod people;
+mod recovery;

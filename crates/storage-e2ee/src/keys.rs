@@ -1,0 +1,179 @@
+//! Devices and keys in SQL.
+
+use async_trait::async_trait;
+use diesel::dsl::exists;
+use diesel::prelude::*;
+use diesel::result::Error::RollbackTransaction;
+use diesel_async::RunQueryDsl;
+use pia_e2ee::{Device, DeviceId, Holdings, Judge, KeyState, KeyStore, ProofOnFile, RecoveryCopy};
+use pia_kernel::{Timestamp, Unavailable, UserId};
+use pia_sealing::Sealer;
+use pia_storage::schema::{accounts, devices, ledgers, recovery_keys};
+use pia_storage::{
+    Database, DbError, DbInstant, DbUid, Ledger, TakeLedger, WriteEffects, in_tx, on_conn,
+};
+
+use crate::device_row::DeviceRow;
+use crate::recovery_row::{Guard, RecoveryRow};
+
+/// Devices and keys in SQL.
+///
+/// Each change takes its person's ledger first, so that what follows is serial
+/// for the person, and their devices look for what is new.
+#[derive(Debug, Clone)]
+pub struct SqlKeys {
+    db: Database,
+    sealer: Sealer,
+}
+
+impl SqlKeys {
+    /// What is kept in `db`; proof keys are sealed.
+    pub fn new(db: Database, sealer: Sealer) -> Self {
+        Self { db, sealer }
+    }
+
+    async fn decide(&self, user: UserId, at: Timestamp, judge: Judge<'_>) -> Result<bool, DbError> {
+        let Some(guard) = self.guard(user).await? else { return Ok(false) };
+        let (owner, at) = (DbUid(user.0), DbInstant(at));
+        let done = in_tx!(self.db, async |conn| -> Result<bool, DbError> {
+            let Some(ledger) = conn.take_ledger(user).await? else { return Ok(false) };
+            let rows = devices::table.filter(devices::user_id.eq(owner));
+            let rows: Vec<DeviceRow> = rows.select(DeviceRow::as_select()).load(conn).await?;
+            let this = recovery_keys::table.find(owner);
+            let sealed = this.select(recovery_keys::proof_key).first::<Option<Vec<u8>>>(conn);
+            let on_file = sealed.await.optional()?.map(|it| guard.open(it.as_deref()));
+            let change = judge(&holdings(&ledger, rows, on_file)?);
+            if change.is_empty() {
+                return Err(RollbackTransaction.into());
+            }
+            for device in change.devices {
+                let row = DeviceRow::of(user, device);
+                let insert = diesel::insert_into(devices::table).values(&row);
+                insert.on_conflict(devices::id).do_update().set(&row).execute(conn).await?;
+            }
+            for forgotten in change.forgotten {
+                diesel::delete(devices::table.find(DbUid(forgotten.0))).execute(conn).await?;
+            }
+            if let Some(copy) = change.recovery {
+                let row = RecoveryRow::of(user, copy);
+                let insert = diesel::insert_into(recovery_keys::table).values(&row);
+                let insert = insert.on_conflict(recovery_keys::user_id).do_update().set(&row);
+                insert.execute(conn).await?;
+            }
+            if let Some(key) = change.proof_key {
+                let sealed = recovery_keys::proof_key.eq(guard.seal(&key)?);
+                diesel::update(this).set(sealed).execute(conn).await?;
+            }
+            if let Some(version) = change.umk_version {
+                let this = ledgers::table.find(owner);
+                diesel::update(this).set(ledgers::umk_version.eq(version)).execute(conn).await?;
+                let plain = this.filter(ledgers::encrypted_at.is_null());
+                diesel::update(plain).set(ledgers::encrypted_at.eq(at)).execute(conn).await?;
+            }
+            conn.write_effects(&self.db, &change.effects).await?;
+            Ok(true)
+        });
+        match done {
+            // Whoever does nothing is not counted in the ledger either.
+            Err(DbError::Query(RollbackTransaction)) => Ok(true),
+            done => done,
+        }
+    }
+
+    /// What seals and opens their proof key; nothing if there is no such
+    /// account. Asked for outside of the transaction: a salt is written where
+    /// there was none.
+    async fn guard(&self, user: UserId) -> Result<Option<Guard>, DbError> {
+        match self.sealer.of(user).await {
+            Ok(seal) => Ok(Some(Guard::new(user, seal))),
+            Err(err) => {
+                let account = exists(accounts::table.find(DbUid(user.0)));
+                let there = on_conn!(self.db.reader(), |conn| {
+                    diesel::select(account).get_result::<bool>(conn).await?
+                });
+                if there { Err(err.into()) } else { Ok(None) }
+            }
+        }
+    }
+
+    async fn of_user(&self, user: UserId) -> Result<Vec<Device>, DbError> {
+        let theirs = devices::table
+            .filter(devices::user_id.eq(DbUid(user.0)))
+            .order((devices::created_at, devices::id));
+        let rows: Vec<DeviceRow> = on_conn!(self.db.reader(), |conn| {
+            theirs.select(DeviceRow::as_select()).load(conn).await?
+        });
+        rows.into_iter().map(TryInto::try_into).collect()
+    }
+
+    async fn one(&self, user: UserId, id: &DeviceId) -> Result<Option<Device>, DbError> {
+        let this = devices::user_id.eq(DbUid(user.0)).and(devices::device_id.eq(id.as_str()));
+        let this = devices::table.filter(this);
+        let row: Option<DeviceRow> = on_conn!(self.db.reader(), |conn| {
+            this.select(DeviceRow::as_select()).first(conn).await.optional()?
+        });
+        row.map(TryInto::try_into).transpose()
+    }
+
+    async fn told(&self, user: UserId) -> Result<KeyState, DbError> {
+        let ledger = ledgers::table
+            .find(DbUid(user.0))
+            .select((ledgers::encrypted_at.is_not_null(), ledgers::umk_version));
+        let guarded =
+            recovery_keys::table.find(DbUid(user.0)).select(recovery_keys::proof_key.is_not_null());
+        let (ledger, guarded): (Option<(bool, i32)>, Option<bool>) =
+            on_conn!(self.db.reader(), |conn| {
+                let ledger = ledger.first(conn).await.optional()?;
+                (ledger, guarded.first(conn).await.optional()?)
+            });
+        let (encrypted, umk_version) = ledger.unwrap_or_default();
+        let (recovery, proof_key) = (guarded.is_some(), guarded.unwrap_or_default());
+        Ok(KeyState { encrypted, umk_version, recovery, proof_key })
+    }
+
+    async fn copy(&self, user: UserId) -> Result<Option<RecoveryCopy>, DbError> {
+        let copy = recovery_keys::table.find(DbUid(user.0));
+        let row: Option<RecoveryRow> = on_conn!(self.db.reader(), |conn| {
+            copy.select(RecoveryRow::as_select()).first(conn).await.optional()?
+        });
+        Ok(row.map(Into::into))
+    }
+}
+
+#[async_trait]
+impl KeyStore for SqlKeys {
+    async fn change(
+        &self,
+        user: UserId,
+        at: Timestamp,
+        judge: Judge<'_>,
+    ) -> Result<bool, Unavailable> {
+        Ok(self.decide(user, at, judge).await?)
+    }
+
+    async fn devices(&self, user: UserId) -> Result<Vec<Device>, Unavailable> {
+        Ok(self.of_user(user).await?)
+    }
+
+    async fn device(&self, user: UserId, id: &DeviceId) -> Result<Option<Device>, Unavailable> {
+        Ok(self.one(user, id).await?)
+    }
+
+    async fn state(&self, user: UserId) -> Result<KeyState, Unavailable> {
+        Ok(self.told(user).await?)
+    }
+
+    async fn recovery(&self, user: UserId) -> Result<Option<RecoveryCopy>, Unavailable> {
+        Ok(self.copy(user).await?)
+    }
+}
+
+fn holdings(
+    ledger: &Ledger,
+    rows: Vec<DeviceRow>,
+    recovery: Option<ProofOnFile>,
+) -> Result<Holdings, DbError> {
+    let devices = rows.into_iter().map(TryInto::try_into).collect::<Result<_, _>>()?;
+    let Ledger { encrypted, umk_version, .. } = *ledger;
+    Ok(Holdings { devices, encrypted, umk_version, recovery })
+}

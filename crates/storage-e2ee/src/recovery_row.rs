@@ -1,0 +1,85 @@
+//! Rows of `recovery_keys`.
+
+use diesel::prelude::*;
+use pia_e2ee::{ProofKey, ProofOnFile, RecoveryCopy};
+use pia_kernel::UserId;
+use pia_sealing::{PersonSeal, Place};
+use pia_storage::schema::recovery_keys;
+use pia_storage::{DbError, DbInstant, DbUid};
+
+/// A copy for recovery. What guards it is not replaced with it.
+#[derive(Queryable, Selectable, Insertable, AsChangeset)]
+#[diesel(table_name = recovery_keys, primary_key(user_id))]
+pub(crate) struct RecoveryRow {
+    user_id: DbUid,
+    ciphertext: String,
+    kdf_salt: String,
+    kdf_memory_kib: i32,
+    kdf_time: i32,
+    kdf_parallelism: i32,
+    umk_version: i32,
+    created_at: DbInstant,
+}
+
+impl RecoveryRow {
+    pub(crate) fn of(user: UserId, copy: RecoveryCopy) -> Self {
+        Self {
+            user_id: DbUid(user.0),
+            ciphertext: copy.ciphertext,
+            kdf_salt: copy.kdf_salt,
+            kdf_memory_kib: copy.kdf_memory_kib,
+            kdf_time: copy.kdf_time,
+            kdf_parallelism: copy.kdf_parallelism,
+            umk_version: copy.umk_version,
+            created_at: DbInstant(copy.created_at),
+        }
+    }
+}
+
+impl From<RecoveryRow> for RecoveryCopy {
+    fn from(row: RecoveryRow) -> Self {
+        Self {
+            ciphertext: row.ciphertext,
+            kdf_salt: row.kdf_salt,
+            kdf_memory_kib: row.kdf_memory_kib,
+            kdf_time: row.kdf_time,
+            kdf_parallelism: row.kdf_parallelism,
+            umk_version: row.umk_version,
+            created_at: row.created_at.0,
+        }
+    }
+}
+
+/// Seals and opens one person's proof key.
+pub(crate) struct Guard {
+    user: UserId,
+    seal: PersonSeal,
+}
+
+impl Guard {
+    pub(crate) fn new(user: UserId, seal: PersonSeal) -> Self {
+        Self { user, seal }
+    }
+
+    fn place(&self) -> Place<'_> {
+        Place { purpose: "e2ee-proof-key", row: self.user.0.as_bytes() }
+    }
+
+    pub(crate) fn seal(&self, key: &ProofKey) -> Result<Vec<u8>, DbError> {
+        Ok(self.seal.seal(self.place(), key.expose().as_bytes())?)
+    }
+
+    /// What is on file, where there is a copy to guard.
+    pub(crate) fn open(&self, sealed: Option<&[u8]>) -> ProofOnFile {
+        let Some(sealed) = sealed else { return ProofOnFile::Missing };
+        let opened = match self.seal.open(self.place(), sealed) {
+            Ok(opened) => opened,
+            Err(err) => {
+                tracing::error!(user.id = %self.user, error = %err, "a proof key cannot be opened");
+                return ProofOnFile::Lost;
+            }
+        };
+        let text = std::str::from_utf8(opened.expose()).ok();
+        text.and_then(ProofKey::read).map_or(ProofOnFile::Lost, ProofOnFile::Kept)
+    }
+}

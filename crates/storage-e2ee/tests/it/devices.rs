@@ -1,0 +1,229 @@
+//! Devices that register, are let in and turned away.
+
+use futures_util::future::{join, join_all};
+use pia_e2ee::{
+    ActivationForm, ApproveError, Change, DeviceState, FindCopyError, FindError, KeepKeyError,
+    KeyState, KeyStore as _, RegisterError, RevokeError,
+};
+use pia_kernel::{Effects, UserId};
+use pia_storage::Database;
+
+use crate::people::{Machine, Person, START, key_form, recovery_form, text};
+
+pia_testkit::contract! {
+    a_device_is_kept_as_it_described_itself,
+    a_device_that_is_approved_keeps_by_whom,
+    what_is_another_persons_is_not_found,
+    of_devices_that_begin_at_once_one_encrypts_the_account,
+    of_approvals_of_one_session_one_lets_the_device_in,
+    of_an_approval_and_an_activation_one_lets_the_device_in,
+    of_an_approval_and_a_revocation_none_leaves_a_key_behind,
+    of_many_that_register_at_once_no_more_stay_than_may,
+    a_change_is_counted_and_nothing_is_not,
+    of_what_is_refused_nothing_is_written,
+    devices_go_with_their_account_and_nobody_without_one_has_any,
+}
+
+async fn a_device_is_kept_as_it_described_itself(db: Database) {
+    let (ada, first) = (Person::new(&db).await, Machine::new("FIRST"));
+
+    let session = ada.register(&first).await;
+    let pending = ada.devices.find(ada.user, &first.id).await.unwrap();
+    ada.devices.keep_key(ada.user, &first.id, key_form(3)).await.unwrap();
+    let active = ada.devices.find(ada.user, &first.id).await.unwrap();
+    ada.devices.revoke(ada.user, &first.id).await.unwrap();
+    let revoked = ada.devices.find(ada.user, &first.id).await.unwrap();
+
+    let form = first.form();
+    assert_eq!(Some(&pending.agreement_key), form.agreement_public_key.as_ref());
+    assert_eq!(Some(&pending.signing_key), form.signing_public_key.as_ref());
+    assert_eq!((pending.id.as_str(), &*pending.name), ("FIRST", "DESKTOP-FIRST"));
+    assert_eq!((&pending.os_version, &pending.app_version), (&Some("Windows".to_owned()), &None));
+    assert_eq!(pending.onboarding(START), Some(&*session));
+    assert_eq!((pending.created_at, pending.activated_at), (START, None));
+    let DeviceState::Active(key) = &active.state else { panic!("it is in") };
+    assert_eq!(
+        (Some(&key.ciphertext), Some(&key.salt)),
+        (text(3, 60).as_ref(), text(3, 32).as_ref())
+    );
+    assert_eq!((&key.created_by, key.created_at, &key.approved), (&first.id, START, &None));
+    assert_eq!((active.activated_at, active.row), (Some(START), pending.row));
+    assert_eq!((revoked.state, revoked.revoked_at), (DeviceState::Revoked, Some(START)));
+    let encrypted = KeyState { encrypted: true, umk_version: 1, ..KeyState::default() };
+    assert_eq!(ada.devices.state(ada.user).await.unwrap(), encrypted);
+}
+
+async fn a_device_that_is_approved_keeps_by_whom(db: Database) {
+    let (ada, first) = Person::encrypted(&db).await;
+    let second = Machine::new("second");
+    let session = ada.register(&second).await;
+    let approval = first.approves(&second, &session, 4);
+
+    ada.devices.approve(ada.user, approval.clone()).await.unwrap();
+    let key = ada.devices.key_of(ada.user, &second.id).await.unwrap();
+    ada.devices.keep_key(ada.user, &second.id, key_form(5)).await.unwrap();
+    let own = ada.devices.key_of(ada.user, &second.id).await.unwrap();
+
+    let approved = key.approved.unwrap();
+    assert_eq!(Some(approved.signature), approval.approver_signature);
+    assert_eq!((approved.version, approved.onboarding, key.created_by), (1, session, first.id));
+    assert_eq!((own.approved, own.created_by), (None, second.id), "nobody vouches for its own");
+    let names = ada.devices.list(ada.user).await.unwrap();
+    let names: Vec<_> = names.iter().map(|it| it.device.id.as_str()).collect();
+    assert_eq!(names, ["first", "second"], "in the order in which they registered");
+}
+
+async fn what_is_another_persons_is_not_found(db: Database) {
+    let (ada, first) = Person::encrypted(&db).await;
+    let bob = Person::new(&db).await;
+
+    let found = bob.devices.find(bob.user, &first.id).await;
+    let revoked = bob.devices.revoke(bob.user, &first.id).await;
+    let kept = bob.devices.keep_key(bob.user, &first.id, key_form(1)).await;
+    let same = bob.devices.register(bob.user, Machine::new("first").form()).await.unwrap();
+
+    assert!(matches!(found, Err(FindError::Unknown)));
+    assert!(matches!(revoked, Err(RevokeError::Unknown)));
+    assert!(matches!(kept, Err(KeepKeyError::Unknown)));
+    assert!(same.is_first, "ids are each person's own");
+    assert_eq!(bob.devices.state(bob.user).await.unwrap(), KeyState::default());
+    assert!(ada.devices.find(ada.user, &first.id).await.unwrap().is_active());
+}
+
+async fn of_devices_that_begin_at_once_one_encrypts_the_account(db: Database) {
+    let ada = Person::new(&db).await;
+    let machines: Vec<_> = (0..8).map(|it| Machine::new(&format!("d{it}"))).collect();
+    for machine in &machines {
+        ada.register(machine).await;
+    }
+
+    let begin = machines.iter().map(|it| ada.devices.keep_key(ada.user, &it.id, key_form(1)));
+    let begun = join_all(begin).await;
+
+    let refused = |it: &Result<(), KeepKeyError>| matches!(it, Err(KeepKeyError::NotActive));
+    assert_eq!(begun.iter().filter(|it| it.is_ok()).count(), 1);
+    assert_eq!(begun.iter().filter(|it| refused(it)).count(), 7);
+    let devices = ada.devices.list(ada.user).await.unwrap();
+    assert_eq!(devices.iter().filter(|it| it.device.is_active()).count(), 1);
+    assert_eq!(ada.audited("account.encrypted").await, 1);
+}
+
+async fn of_approvals_of_one_session_one_lets_the_device_in(db: Database) {
+    let (ada, first) = Person::encrypted(&db).await;
+    let second = Machine::new("second");
+    let session = ada.register(&second).await;
+
+    let approve = (0..16).map(|it| {
+        let form = first.approves(&second, &session, it);
+        ada.devices.approve(ada.user, form)
+    });
+    let approved = join_all(approve).await;
+
+    let winner = approved.iter().position(Result::is_ok).unwrap();
+    let spent = |it: &Result<(), ApproveError>| matches!(it, Err(ApproveError::NotPending));
+    assert_eq!(approved.iter().filter(|it| spent(it)).count(), 15);
+    let key = ada.devices.key_of(ada.user, &second.id).await.unwrap();
+    assert_eq!(Some(key.ciphertext), text(u8::try_from(winner).unwrap(), 60));
+    assert_eq!(ada.audited("device.approved").await, 1);
+}
+
+async fn of_an_approval_and_an_activation_one_lets_the_device_in(db: Database) {
+    let (ada, first) = Person::encrypted(&db).await;
+    ada.recovery.keep(ada.user, recovery_form(9)).await.unwrap();
+    for round in 0..8 {
+        let machine = Machine::new(&format!("d{round}"));
+        let session = ada.register(&machine).await;
+        let activation = ActivationForm {
+            device_id: Some(machine.id.as_str().to_owned()),
+            self_wrapped_umk: text(8, 60),
+            hkdf_salt: text(8, 32),
+            proof_of_possession: Some("any".to_owned()),
+            onboarding_session_id: Some(session.clone()),
+        };
+
+        let approve = ada.devices.approve(ada.user, first.approves(&machine, &session, 4));
+        let activate = ada.recovery.activate(ada.user, activation);
+        let (approved, activated) = join(approve, activate).await;
+
+        assert!(approved.is_ok() != activated.is_ok(), "{approved:?} {activated:?}");
+        let key = ada.devices.key_of(ada.user, &machine.id).await.unwrap();
+        assert_eq!(key.approved.is_some(), approved.is_ok());
+    }
+}
+
+async fn of_an_approval_and_a_revocation_none_leaves_a_key_behind(db: Database) {
+    let (ada, first) = Person::encrypted(&db).await;
+    for round in 0..8 {
+        let machine = Machine::new(&format!("d{round}"));
+        let session = ada.register(&machine).await;
+
+        let approve = ada.devices.approve(ada.user, first.approves(&machine, &session, 4));
+        let (_either, revoked) = join(approve, ada.devices.revoke(ada.user, &machine.id)).await;
+
+        revoked.unwrap();
+        let device = ada.devices.find(ada.user, &machine.id).await.unwrap();
+        assert_eq!(device.state, DeviceState::Revoked);
+    }
+}
+
+async fn of_many_that_register_at_once_no_more_stay_than_may(db: Database) {
+    let ada = Person::new(&db).await;
+    let machines: Vec<_> = (0..56).map(|it| Machine::new(&format!("d{it}"))).collect();
+
+    let register = machines.iter().map(|it| ada.devices.register(ada.user, it.form()));
+    let registered = join_all(register).await;
+
+    let full = |it: &Result<_, RegisterError>| matches!(it, Err(RegisterError::Full { limit: 50 }));
+    assert_eq!(registered.iter().filter(|it| full(it)).count(), 6);
+    assert_eq!(ada.devices.list(ada.user).await.unwrap().len(), 50);
+}
+
+async fn a_change_is_counted_and_nothing_is_not(db: Database) {
+    let (ada, first) = Person::encrypted(&db).await;
+    let (before, encrypted) = ada.ledger().await;
+
+    let unknown = ada.devices.revoke(ada.user, &Machine::new("x").id).await;
+    let refused = ada.ledger().await;
+    ada.devices.revoke(ada.user, &first.id).await.unwrap();
+    ada.devices.revoke(ada.user, &first.id).await.unwrap();
+
+    assert!(matches!(unknown, Err(RevokeError::Unknown)));
+    assert_eq!((before, encrypted, refused), (2, true, (2, true)));
+    assert_eq!(ada.ledger().await, (3, true), "it is encrypted for good");
+    assert_eq!(ada.audited("device.revoked").await, 1);
+}
+
+async fn of_what_is_refused_nothing_is_written(db: Database) {
+    let (ada, first) = Person::encrypted(&db).await;
+    let before = ada.devices.list(ada.user).await.unwrap();
+
+    // Two rows of one id: the second statement fails.
+    let mut judge = |held: &pia_e2ee::Holdings| {
+        let mut renamed = held.devices[0].clone();
+        renamed.name = "other".to_owned();
+        let mut twin = renamed.clone();
+        twin.row = pia_e2ee::DeviceRow(UserId::generate().0);
+        let effects = Effects::audit(START, ada.user, "device.revoked");
+        Change { devices: vec![renamed, twin], effects, ..Change::default() }
+    };
+    let failed = ada.keys.change(ada.user, START, &mut judge).await;
+
+    assert!(failed.is_err());
+    assert_eq!(ada.devices.list(ada.user).await.unwrap(), before);
+    assert_eq!((ada.ledger().await.0, ada.audited("device.revoked").await), (2, 0));
+    assert!(ada.devices.find(ada.user, &first.id).await.unwrap().is_active());
+}
+
+async fn devices_go_with_their_account_and_nobody_without_one_has_any(db: Database) {
+    let (ada, first) = Person::encrypted(&db).await;
+    ada.recovery.keep(ada.user, recovery_form(1)).await.unwrap();
+
+    ada.leave().await;
+    let registered = ada.devices.register(ada.user, first.form()).await;
+
+    assert_eq!(ada.devices.list(ada.user).await.unwrap(), []);
+    let copy = ada.recovery.find(ada.user).await;
+    assert!(matches!(copy, Err(FindCopyError::NotSetUp)));
+    assert_eq!(ada.devices.state(ada.user).await.unwrap(), KeyState::default());
+    assert!(matches!(registered, Err(RegisterError::Gone)));
+}

@@ -1,0 +1,177 @@
+//! People with devices, and what the database says of them.
+
+use std::sync::Arc;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use diesel::prelude::*;
+use diesel_async::RunQueryDsl;
+use pia_e2ee::{ApprovalForm, DeviceForm, DeviceId, Devices, KeyForm, Recovery, RecoveryForm};
+use pia_kernel::{Secret, Timestamp, UserId};
+use pia_sealing::{MasterKeys, Sealer};
+use pia_storage::schema::{accounts, audit_entries, audit_identities, ledgers};
+use pia_storage::{Database, DbError, DbInstant, DbUid, on_conn};
+use pia_storage_e2ee::SqlKeys;
+use pia_storage_sealing::SqlSalts;
+use pia_testkit::FixedClock;
+use ring::rand::SystemRandom;
+use ring::signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, KeyPair as _};
+
+pub(crate) const START: Timestamp = Timestamp::UNIX_EPOCH;
+
+/// Somebody with an account.
+#[derive(Clone)]
+pub(crate) struct Person {
+    pub(crate) user: UserId,
+    pub(crate) db: Database,
+    pub(crate) keys: Arc<SqlKeys>,
+    pub(crate) devices: Devices,
+    pub(crate) recovery: Recovery,
+}
+
+/// A device with a key that it signs with.
+pub(crate) struct Machine {
+    pub(crate) id: DeviceId,
+    signer: EcdsaKeyPair,
+}
+
+pub(crate) fn text(byte: u8, length: usize) -> Option<String> {
+    Some(STANDARD.encode(vec![byte; length]))
+}
+
+pub(crate) fn key_form(byte: u8) -> KeyForm {
+    KeyForm { ciphertext: text(byte, 60), hkdf_salt: text(byte, 32), ..KeyForm::default() }
+}
+
+pub(crate) fn recovery_form(byte: u8) -> RecoveryForm {
+    RecoveryForm {
+        ciphertext: text(byte, 60),
+        kdf_salt: text(byte, 32),
+        kdf_memory_cost_kb: Some(65_536),
+        kdf_time_cost: Some(3),
+        kdf_parallelism: Some(4),
+        ..RecoveryForm::default()
+    }
+}
+
+fn sealer(db: &Database, key: [u8; 32]) -> Sealer {
+    let keys = MasterKeys { current: Secret::new(key), previous: None };
+    Sealer::new(keys, Arc::new(SqlSalts::new(db.clone())))
+}
+
+impl Person {
+    pub(crate) async fn new(db: &Database) -> Self {
+        let user = UserId::generate();
+        insert(db, user).await;
+        Self::at(db, user, [7; 32])
+    }
+
+    /// The same person on a server with another master key.
+    pub(crate) fn with_master_key(&self, key: [u8; 32]) -> Self {
+        Self::at(&self.db, self.user, key)
+    }
+
+    fn at(db: &Database, user: UserId, key: [u8; 32]) -> Self {
+        let keys = Arc::new(SqlKeys::new(db.clone(), sealer(db, key)));
+        let clock = || Arc::new(FixedClock(START));
+        let port = || Arc::<SqlKeys>::clone(&keys) as Arc<dyn pia_e2ee::KeyStore>;
+        let devices = Devices::new(port(), clock());
+        let recovery = Recovery::new(port(), clock());
+        Self { user, db: db.clone(), keys, devices, recovery }
+    }
+
+    /// Somebody whose first device encrypted the account.
+    pub(crate) async fn encrypted(db: &Database) -> (Self, Machine) {
+        let (person, first) = (Self::new(db).await, Machine::new("first"));
+        person.register(&first).await;
+        person.devices.keep_key(person.user, &first.id, key_form(1)).await.unwrap();
+        (person, first)
+    }
+
+    /// The session by which the device asks to be let in.
+    pub(crate) async fn register(&self, machine: &Machine) -> String {
+        self.devices.register(self.user, machine.form()).await.unwrap().onboarding
+    }
+
+    /// How often anything of theirs was changed, and whether all of it is
+    /// encrypted.
+    pub(crate) async fn ledger(&self) -> (i64, bool) {
+        let row = ledgers::table
+            .find(DbUid(self.user.0))
+            .select((ledgers::version, ledgers::encrypted_at.is_not_null()));
+        let found: Result<_, DbError> =
+            async { on_conn!(self.db.reader(), |conn| Ok(row.first(conn).await?)) }.await;
+        found.unwrap()
+    }
+
+    /// How many audit entries say this of them.
+    pub(crate) async fn audited(&self, action: &str) -> i64 {
+        let theirs = audit_identities::user_id.eq(DbUid(self.user.0));
+        let theirs = theirs.and(audit_entries::action.eq(action));
+        let entries =
+            audit_entries::table.inner_join(audit_identities::table).filter(theirs).count();
+        let found: Result<i64, DbError> =
+            async { on_conn!(self.db.reader(), |conn| Ok(entries.get_result(conn).await?)) }.await;
+        found.unwrap()
+    }
+
+    pub(crate) async fn leave(&self) {
+        let delete = diesel::delete(accounts::table.find(DbUid(self.user.0)));
+        let done: Result<usize, DbError> =
+            async { on_conn!(self.db.writer(), |conn| Ok(delete.execute(conn).await?)) }.await;
+        assert_eq!(done.unwrap(), 1);
+    }
+}
+
+impl Machine {
+    pub(crate) fn new(id: &str) -> Self {
+        let (algorithm, random) = (&ECDSA_P256_SHA256_FIXED_SIGNING, SystemRandom::new());
+        let pkcs8 = EcdsaKeyPair::generate_pkcs8(algorithm, &random).unwrap();
+        let signer = EcdsaKeyPair::from_pkcs8(algorithm, pkcs8.as_ref(), &random).unwrap();
+        Self { id: DeviceId::read(id).unwrap(), signer }
+    }
+
+    pub(crate) fn form(&self) -> DeviceForm {
+        let key = Some(STANDARD.encode(self.signer.public_key()));
+        DeviceForm {
+            device_id: Some(self.id.as_str().to_owned()),
+            device_name: Some(format!("DESKTOP-{}", self.id.as_str())),
+            agreement_public_key: key.clone(),
+            signing_public_key: key,
+            os_version: Some("Windows".to_owned()),
+            app_version: None,
+        }
+    }
+
+    /// What lets another device in.
+    pub(crate) fn approves(&self, target: &Self, session: &str, byte: u8) -> ApprovalForm {
+        let key = target.form().agreement_public_key.unwrap();
+        let payload = format!("{session}:{}:{key}", target.id.as_str());
+        let signature = self.signer.sign(&SystemRandom::new(), payload.as_bytes()).unwrap();
+        ApprovalForm {
+            onboarding_session_id: Some(session.to_owned()),
+            target_device_id: Some(target.id.as_str().to_owned()),
+            wrapped_umk: text(byte, 60),
+            hkdf_salt: text(byte, 32),
+            approver_signature: Some(STANDARD.encode(signature)),
+            signature_version: None,
+            approver_device_id: Some(self.id.as_str().to_owned()),
+        }
+    }
+}
+
+async fn insert(db: &Database, user: UserId) {
+    let email = format!("{user}@example.org");
+    let row = (
+        accounts::id.eq(DbUid(user.0)),
+        accounts::email.eq(&email),
+        accounts::email_folded.eq(&email),
+        accounts::provider.eq("local"),
+        accounts::customer_type.eq(0),
+        accounts::created_at.eq(DbInstant(START)),
+    );
+    let insert = diesel::insert_into(accounts::table).values(row);
+    let done: Result<usize, DbError> =
+        async { on_conn!(db.writer(), |conn| Ok(insert.execute(conn).await?)) }.await;
+    assert_eq!(done.unwrap(), 1);
+}

@@ -1,0 +1,113 @@
+//! Copies for recovery, and what guards them.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use diesel::prelude::*;
+use diesel_async::RunQueryDsl;
+use futures_util::future::join_all;
+use pia_e2ee::{
+    ActivateError, ActivationForm, KeepCopyError, ProofKeyForm, PutProofKeyError, RecoveryForm,
+};
+use pia_kernel::Secret;
+use pia_storage::schema::recovery_keys;
+use pia_storage::{Database, DbError, DbUid, on_conn};
+use ring::hmac;
+
+use crate::people::{Machine, Person, START, recovery_form, text};
+
+pia_testkit::contract! {
+    a_copy_is_kept_as_it_was_sent_and_replaced,
+    of_proof_keys_put_at_once_one_stays,
+    a_proof_key_is_sealed_and_judges_proofs,
+    a_proof_key_of_a_master_key_that_was_given_up_lets_nobody_in,
+}
+
+fn proof_key(byte: u8) -> ProofKeyForm {
+    ProofKeyForm { proof_key: text(byte, 32).map(Secret::new), version: None }
+}
+
+fn activation(machine: &Machine, session: &str, key: u8) -> ActivationForm {
+    let key = hmac::Key::new(hmac::HMAC_SHA256, &[key; 32]);
+    ActivationForm {
+        device_id: Some(machine.id.as_str().to_owned()),
+        self_wrapped_umk: text(8, 60),
+        hkdf_salt: text(8, 32),
+        proof_of_possession: Some(STANDARD.encode(hmac::sign(&key, session.as_bytes()))),
+        onboarding_session_id: Some(session.to_owned()),
+    }
+}
+
+async fn sealed(person: &Person) -> Vec<u8> {
+    let row = recovery_keys::table.find(DbUid(person.user.0)).select(recovery_keys::proof_key);
+    let found: Result<Option<Vec<u8>>, DbError> =
+        async { on_conn!(person.db.reader(), |conn| Ok(row.first(conn).await?)) }.await;
+    found.unwrap().unwrap()
+}
+
+async fn a_copy_is_kept_as_it_was_sent_and_replaced(db: Database) {
+    let (ada, _first) = Person::encrypted(&db).await;
+    let newer = RecoveryForm { umk_version: Some(2), ..recovery_form(6) };
+
+    ada.recovery.keep(ada.user, recovery_form(5)).await.unwrap();
+    let first = ada.recovery.find(ada.user).await.unwrap();
+    ada.recovery.keep(ada.user, newer).await.unwrap();
+    let second = ada.recovery.find(ada.user).await.unwrap();
+
+    assert_eq!((Some(first.ciphertext), Some(first.kdf_salt)), (text(5, 60), text(5, 32)));
+    assert_eq!((first.kdf_memory_kib, first.kdf_time, first.kdf_parallelism), (65_536, 3, 4));
+    assert_eq!((first.umk_version, first.created_at), (1, START));
+    assert_eq!((Some(second.ciphertext), second.umk_version), (text(6, 60), 2));
+    let state = ada.devices.state(ada.user).await.unwrap();
+    assert_eq!((state.umk_version, state.recovery, state.proof_key), (2, true, false));
+}
+
+async fn of_proof_keys_put_at_once_one_stays(db: Database) {
+    let (ada, _first) = Person::encrypted(&db).await;
+    ada.recovery.keep(ada.user, recovery_form(5)).await.unwrap();
+
+    let put = join_all((0..16).map(|it| ada.recovery.guard(ada.user, proof_key(it)))).await;
+
+    let winner = u8::try_from(put.iter().position(Result::is_ok).unwrap()).unwrap();
+    let conflict =
+        |it: &Result<(), PutProofKeyError>| matches!(it, Err(PutProofKeyError::Conflict));
+    assert_eq!(put.iter().filter(|it| conflict(it)).count(), 15);
+    ada.recovery.guard(ada.user, proof_key(winner)).await.unwrap();
+    assert_eq!(ada.audited("recovery_key.proof_stored").await, 1);
+    assert!(ada.devices.state(ada.user).await.unwrap().proof_key);
+    let replaced = ada.recovery.keep(ada.user, recovery_form(6)).await;
+    assert!(matches!(replaced, Err(KeepCopyError::Locked)));
+}
+
+async fn a_proof_key_is_sealed_and_judges_proofs(db: Database) {
+    let (ada, _first) = Person::encrypted(&db).await;
+    ada.recovery.keep(ada.user, recovery_form(5)).await.unwrap();
+    ada.recovery.guard(ada.user, proof_key(3)).await.unwrap();
+    let second = Machine::new("second");
+    let session = ada.register(&second).await;
+
+    let wrong = ada.recovery.activate(ada.user, activation(&second, &session, 4)).await;
+    let right =
+        join_all((0..8).map(|_| ada.recovery.activate(ada.user, activation(&second, &session, 3))))
+            .await;
+
+    assert!(matches!(wrong, Err(ActivateError::WrongProof)));
+    assert_eq!(right.iter().filter(|it| it.is_ok()).count(), 1, "the session is good once");
+    let (sealed, text) = (sealed(&ada).await, text(3, 32).unwrap());
+    for plain in [&[3; 32][..], text.as_bytes()] {
+        assert!(!sealed.windows(plain.len()).any(|it| it == plain));
+    }
+}
+
+async fn a_proof_key_of_a_master_key_that_was_given_up_lets_nobody_in(db: Database) {
+    let (ada, _first) = Person::encrypted(&db).await;
+    ada.recovery.keep(ada.user, recovery_form(5)).await.unwrap();
+    ada.recovery.guard(ada.user, proof_key(3)).await.unwrap();
+    let (second, later) = (Machine::new("second"), ada.with_master_key([9; 32]));
+    let session = later.register(&second).await;
+
+    let activated = later.recovery.activate(ada.user, activation(&second, &session, 3)).await;
+    let put = later.recovery.guard(ada.user, proof_key(3)).await;
+
+    assert!(matches!(activated, Err(ActivateError::WrongProof)));
+    assert!(matches!(put, Err(PutProofKeyError::Conflict)));
+}
