@@ -18,8 +18,8 @@ use crate::audit_log::SqlAuditLog;
 use crate::chats::chats_of;
 use crate::inventory;
 use crate::sections::{
-    PAGE, Told, ai_usage_of, app_passwords_of, invitations_of, login_history_of, mails_of,
-    passkeys_of, provider_identities_of, sessions_of,
+    PAGE, Told, ai_usage_of, app_passwords_of, devices_of, invitations_of, login_history_of,
+    mails_of, passkeys_of, provider_identities_of, sessions_of,
 };
 
 /// The kinds of data, in the order in which they are told.
@@ -28,6 +28,7 @@ const SECTIONS: &[&str] = &[
     "secondFactor",
     "passkeys",
     "appPasswords",
+    "devices",
     "providerIdentities",
     "sessions",
     "loginHistory",
@@ -75,6 +76,7 @@ impl SqlPersonalData {
             "secondFactor" => whole(second_factor_of(db, user).await?),
             "passkeys" => part(passkeys_of(db, user, place).await?),
             "appPasswords" => part(app_passwords_of(db, user, place).await?),
+            "devices" => part(devices_of(db, user, place).await?),
             "providerIdentities" => whole(provider_identities_of(db, user).await?),
             "sessions" => part(sessions_of(db, user, place).await?),
             "loginHistory" => part(login_history_of(db, user, place).await?),

@@ -4,8 +4,8 @@
 use crate::account::{ACCOUNT, SECOND_FACTOR};
 use crate::chats::CHATS;
 use crate::sections::{
-    AI_USAGE, APP_PASSWORDS, INVITATIONS, LOGIN_HISTORY, MAILS, PASSKEYS, PROVIDER_IDENTITIES,
-    SESSIONS,
+    AI_USAGE, APP_PASSWORDS, DEVICES, INVITATIONS, LOGIN_HISTORY, MAILS, PASSKEYS,
+    PROVIDER_IDENTITIES, SESSIONS,
 };
 
 /// One table.
@@ -38,6 +38,7 @@ const SECRET: &str = "a secret: whoever holds a copy of the export would hold it
 const RECOGNISES: &str = "only recognises a secret that you hold, and is of no other use";
 const SHORT_LIVED: &str = "belongs to something under way, and is gone within days";
 const KEY: &str = "what sealed data is opened with; it is of use to the server alone";
+const WRAPPED: &str = "the key to your encrypted data, itself encrypted: your devices fetch it";
 const OURS: &str = "how the server keeps its books";
 
 /// Every table there is. A test compares it with the tables of both databases.
@@ -95,6 +96,39 @@ pub const INVENTORY: &[Table] = &[
         fate: Fate::Goes,
         told: PROVIDER_IDENTITIES,
         left_out: &[("user_id", YOU)],
+    },
+    Table {
+        name: "devices",
+        fate: Fate::Goes,
+        told: DEVICES,
+        left_out: &[
+            ("user_id", YOU),
+            ("onboarding", SHORT_LIVED),
+            ("onboarding_ends_at", SHORT_LIVED),
+            ("key_ciphertext", WRAPPED),
+            ("key_salt", WRAPPED),
+            ("key_created_by", WRAPPED),
+            ("key_created_at", WRAPPED),
+            ("key_signature", WRAPPED),
+            ("key_signature_version", WRAPPED),
+            ("key_onboarding", WRAPPED),
+        ],
+    },
+    Table {
+        name: "recovery_keys",
+        fate: Fate::Goes,
+        told: &[],
+        left_out: &[
+            ("user_id", YOU),
+            ("ciphertext", WRAPPED),
+            ("kdf_salt", WRAPPED),
+            ("kdf_memory_kib", WRAPPED),
+            ("kdf_time", WRAPPED),
+            ("kdf_parallelism", WRAPPED),
+            ("umk_version", WRAPPED),
+            ("created_at", WRAPPED),
+            ("proof_key", RECOGNISES),
+        ],
     },
     // Those to their address go; those that they made are the server's.
     Table {

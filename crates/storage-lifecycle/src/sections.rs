@@ -4,7 +4,8 @@ use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use pia_kernel::{Place, UserId};
 use pia_storage::schema::{
-    ai_usage, app_passwords, invitations, mails, passkeys, provider_identities, sessions, sign_ins,
+    ai_usage, app_passwords, devices, invitations, mails, passkeys, provider_identities, sessions,
+    sign_ins,
 };
 use pia_storage::{Database, DbError, DbInstant, DbUid, on_conn};
 use serde::Serialize;
@@ -98,6 +99,24 @@ section! {
 section! {
     APP_PASSWORDS, app_passwords_of: app_passwords of user_id by created_at,
     AppPasswordRow { id: DbUid, name: String, created_at: DbInstant, used_at: Option<DbInstant> }
+}
+
+section! {
+    DEVICES, devices_of: devices of user_id by created_at,
+    DeviceRow {
+        id: DbUid,
+        device_id: String,
+        name: String,
+        status: i16,
+        agreement_key: String,
+        signing_key: String,
+        os_version: Option<String>,
+        app_version: Option<String>,
+        created_at: DbInstant,
+        activated_at: Option<DbInstant>,
+        revoked_at: Option<DbInstant>,
+        seen_at: DbInstant,
+    }
 }
 
 section! {

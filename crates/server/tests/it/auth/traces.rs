@@ -171,7 +171,7 @@ impl Kept {
             {
                 "4102444800000000".to_owned()
             }
-            (_, "integer" | "bigint") => "0".to_owned(),
+            (_, "integer" | "bigint" | "smallint") => "0".to_owned(),
             (name, kind) => panic!("what is {table_name}.{name} of type {kind}?"),
         }
     }
