@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use pia_e2ee::{Devices, Recovery};
 use pia_identity::{
     AccountDeletion, AccountExport, Accounts, AppPasswords, PasskeySignIn, Passkeys,
     PasswordChanges, PasswordResets, ProviderSignIn, Registration, SecondFactors, Sessions, SignIn,
@@ -52,6 +53,10 @@ pub struct Api {
     pub sync: SyncApi,
     /// Storing chats.
     pub chats: Chats,
+    /// Devices that hold the keys of encrypted accounts.
+    pub devices: Devices,
+    /// Coming back by the recovery code.
+    pub recovery: Recovery,
     /// What `/ready` asks.
     pub readiness: Arc<dyn Readiness>,
     /// Whether `/openapi/v1.json` is published.

@@ -5,6 +5,8 @@ mod ai;
 mod app_passwords;
 mod auth;
 mod chats;
+mod e2ee;
+mod e2ee_recovery;
 mod mfa;
 mod passkeys;
 mod passwords;
@@ -31,6 +33,8 @@ pub fn routes() -> Vec<Route> {
         sync::routes(),
         ai::routes(),
         chats::routes(),
+        e2ee::routes(),
+        e2ee_recovery::routes(),
     ];
     areas.into_iter().flatten().collect()
 }

@@ -2,6 +2,7 @@
 
 mod ai;
 mod chats;
+mod e2ee;
 mod ground;
 mod identity;
 mod letters;

@@ -19,6 +19,7 @@ mod gzipped;
 mod metrics;
 mod openapi;
 mod paging;
+mod path_device;
 mod path_id;
 mod refusals;
 mod request_id;
@@ -44,6 +45,7 @@ pub use gzipped::Gzipped;
 pub use metrics::{Metrics, Read};
 pub use openapi::openapi;
 pub use paging::Paging;
+pub use path_device::PathDevice;
 pub use path_id::{MintedId, PathId};
 pub use request_id::RequestId;
 pub use routes::{

@@ -4,6 +4,7 @@
 mod app_passwords;
 mod assistant;
 mod chats;
+mod e2ee;
 mod factors;
 mod first_admin;
 mod identity;

@@ -1,26 +1,43 @@
-//! `/api/e2ee`: whether an account is end-to-end encrypted.
+//! `/api/e2ee/status`: whether an account is end-to-end encrypted.
 
-use actix_web::web::Json;
-use pia_web::Caller;
+use actix_web::web::{Data, Json};
+use pia_e2ee::KeyState;
+use pia_web::{ApiError, Caller};
 use serde::Serialize;
 use utoipa::ToSchema;
+
+use crate::Api;
 
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct E2eeStatusResponse {
+    /// Once it is, it stays so.
     is_enabled: bool,
+    /// Which of the account's keys is in use; 0 before the first.
     umk_version: i32,
     has_recovery_key: bool,
     has_recovery_proof_key: bool,
 }
 
-/// No account is: there is no route by which one could become so. Clients ask
-/// all the same, and take no answer for one that may change.
-pub(crate) async fn status(_: Caller) -> Json<E2eeStatusResponse> {
-    Json(E2eeStatusResponse {
-        is_enabled: false,
-        umk_version: 0,
-        has_recovery_key: false,
-        has_recovery_proof_key: false,
-    })
+/// Clients ask whatever the licence includes, and take no answer for one that
+/// may change.
+pub(crate) async fn status(
+    caller: Caller,
+    api: Data<Api>,
+) -> Result<Json<E2eeStatusResponse>, ApiError> {
+    let (devices, user) = (api.devices.clone(), caller.0.user);
+    let state = async move { devices.state(user).await };
+    Ok(Json(api.runner.run(state).await?.into()))
+}
+
+impl From<KeyState> for E2eeStatusResponse {
+    fn from(state: KeyState) -> Self {
+        let KeyState { encrypted, umk_version, recovery, proof_key } = state;
+        Self {
+            is_enabled: encrypted,
+            umk_version,
+            has_recovery_key: recovery,
+            has_recovery_proof_key: proof_key,
+        }
+    }
 }

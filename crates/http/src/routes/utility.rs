@@ -3,10 +3,10 @@
 use actix_web::http::Method;
 use pia_web::{Access, Answer, Budget, Charge, Docs, Licensing, Route, wire};
 
-use crate::{capabilities, e2ee, health, metrics, openapi, ready};
+use crate::{capabilities, health, metrics, openapi, ready};
 
 pub(super) fn routes() -> Vec<Route> {
-    vec![health(), ready(), metrics(), capabilities(), e2ee_status(), description()]
+    vec![health(), ready(), metrics(), capabilities(), description()]
 }
 
 fn health() -> Route {
@@ -105,26 +105,6 @@ fn description() -> Route {
             request: None,
             answer: Answer::Other("application/json"),
             refusals: &[(404, "It is switched off.")],
-        },
-    }
-}
-
-fn e2ee_status() -> Route {
-    Route {
-        method: Method::GET,
-        path: "/api/e2ee/status",
-        access: Access::Bearer,
-        licensing: Licensing::MayHaveEnded,
-        feature: None,
-        charge: Charge::AtGate(Budget::Global),
-        body_limit: 0,
-        handler: |route| route.to(e2ee::status),
-        docs: Docs {
-            tag: "e2ee",
-            summary: "Says whether the account is end-to-end encrypted.",
-            request: None,
-            answer: Answer::Json(wire::<e2ee::E2eeStatusResponse>),
-            refusals: &[],
         },
     }
 }

@@ -28,6 +28,7 @@ pub(super) fn api(
         lifecycle,
         syncing,
         chats,
+        e2ee,
         people: _,
     } = use_cases;
     let readiness = Looks::new(ground.db.clone(), ground.licence.state(), Arc::clone(clock));
@@ -50,6 +51,8 @@ pub(super) fn api(
         deletion: lifecycle.deletion,
         sync: syncing.api,
         chats,
+        devices: e2ee.devices,
+        recovery: e2ee.recovery,
         readiness: Arc::new(readiness),
         openapi: config.follow(|it| it.open_api.enabled),
         runner: runner.clone(),

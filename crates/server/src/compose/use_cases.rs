@@ -7,6 +7,7 @@ use pia_kernel::{Clock, Timestamp, Unavailable, UserId};
 use pia_sync::{Chats, PendingDevice, PendingDevices};
 
 use super::ComposeError;
+use super::e2ee::E2ee;
 use super::ground::Ground;
 use super::identity::Identity;
 use super::lifecycle::Lifecycle;
@@ -37,6 +38,7 @@ pub(super) struct UseCases {
     pub(super) lifecycle: Lifecycle,
     pub(super) syncing: Syncing,
     pub(super) chats: Chats,
+    pub(super) e2ee: E2ee,
 }
 
 impl UseCases {
@@ -53,9 +55,10 @@ impl UseCases {
         Ok(Self {
             people: People::compose(config, db, (&identity, setup), clock),
             provider_sign_in: providers::compose(config, db, (&identity, licence, tls), clock)?,
-            syncing: Syncing::compose(config, (db, sealer), Arc::new(NoDevices), clock),
+            syncing: Syncing::compose(config, (db, sealer), Arc::new(Waiting(e2ee.devices.clone())), clock),
             lifecycle: Lifecycle::compose(config, (db, sealer), &identity, clock),
             chats: chats::compose(config, (db, sealer), clock),
+            e2ee,
             identity,
             passkeys,
             passkey_sign_in,

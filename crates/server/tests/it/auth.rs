@@ -57,7 +57,7 @@ fn faults(answer: &Answer) -> Vec<(&str, &str)> {
         .collect()
 }
 
-fn keys(object: &Value) -> Vec<&str> {
+pub(crate) fn keys(object: &Value) -> Vec<&str> {
     let mut keys: Vec<_> = object.as_object().expect("an object").keys().collect();
     keys.sort();
     keys.into_iter().map(String::as_str).collect()

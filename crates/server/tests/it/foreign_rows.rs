@@ -2,6 +2,7 @@
 
 use pia_testkit::databases::Fresh;
 use pia_web::Route;
+use serde_json::json;
 use uuid::Uuid;
 
 use crate::auth::app_passwords::app_password;
@@ -11,6 +12,7 @@ use crate::authenticator::{Authenticator, ORIGIN};
 use crate::both::on_both_databases;
 use crate::chats::stored;
 use crate::client::{Answer, Client};
+use crate::e2ee::machine::{Machine, text};
 use crate::harness::Setting;
 
 on_both_databases!(a_foreign_id_is_answered_as_an_unknown_one);
@@ -31,6 +33,11 @@ async fn owned(route: &Route, owner: &Client) -> String {
             Some(enrol(owner, &mut Authenticator::new(), "Key").await)
         }
         "/api/v1/chats/{id}" => Some(stored(owner).await),
+        path if path.starts_with("/api/e2ee/devices/{deviceId}/") => {
+            let device = Machine::new();
+            device.register(owner).await;
+            Some(device.id)
+        }
         _ => None,
     };
     owned.expect(route.path)
@@ -51,7 +58,16 @@ async fn call(client: &Client, route: &Route, id: &str) -> Answer {
     let (before, rest) = route.path.split_once('{').expect("an id");
     let (_, after) = rest.split_once('}').expect("an id");
     let path = format!("{before}{id}{after}");
-    client.send(route.method.as_str(), &path, &[], b"").await
+    client.send(route.method.as_str(), &path, &[], &body(route)).await
+}
+
+/// What the route reads before it looks for the row.
+fn body(route: &Route) -> Vec<u8> {
+    let key = json!({ "ciphertext": text(1, 60), "hkdfSalt": text(1, 32) });
+    match (route.method.as_str(), route.path) {
+        ("POST", "/api/e2ee/devices/{deviceId}/wrapped-umk") => key.to_string().into_bytes(),
+        _ => Vec::new(),
+    }
 }
 
 /// All of an answer but when it was given and its number; headers come in no

@@ -211,12 +211,3 @@ async fn an_array_is_not_taken_for_the_values_of_an_object() {
 
     assert_eq!((answer.status, answer.error()), (400, "validation_failed"));
 }
-
-#[tokio::test(flavor = "multi_thread")]
-async fn no_account_is_end_to_end_encrypted_yet() {
-    let app = TestApp::spawn().await;
-
-    let status = app.signed_in().await.get("/api/e2ee/status").await;
-
-    assert_eq!((status.status, &status.body["isEnabled"]), (200, &serde_json::json!(false)));
-}

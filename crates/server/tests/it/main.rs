@@ -23,6 +23,7 @@ mod ai_usage;
 mod auth;
 mod bodies;
 mod chats;
+mod e2ee;
 mod foreign_rows;
 mod foundations;
 mod licence;

@@ -15,6 +15,17 @@ const MEANT: &str = "
     GET  /api/capabilities         anyone    ended      global
     GET  /openapi/v1.json          anyone    ended      global
     GET  /api/e2ee/status          signed-in ended      global
+    POST /api/e2ee/devices/register  signed-in  licensed  global  E2EE
+    GET  /api/e2ee/devices         signed-in ended      global   E2EE
+    GET  /api/e2ee/devices/{deviceId}/status  signed-in  ended  global  E2EE
+    POST /api/e2ee/devices/approve  signed-in  licensed  global  E2EE
+    POST /api/e2ee/devices/{deviceId}/revoke  signed-in  ended  global  E2EE
+    GET  /api/e2ee/devices/{deviceId}/wrapped-umk  signed-in  ended  global  E2EE
+    POST /api/e2ee/devices/{deviceId}/wrapped-umk  signed-in  licensed  global  E2EE
+    GET  /api/e2ee/recovery/wrapped-umk  signed-in  ended  global  E2EE
+    POST /api/e2ee/recovery/wrapped-umk  signed-in  licensed  global  E2EE
+    PUT  /api/e2ee/recovery/proof-key  signed-in  licensed  global  E2EE
+    POST /api/e2ee/recovery/activate  signed-in  licensed  global  E2EE
     POST /auth/register            anyone    licensed   auth
     POST /auth/login/local         anyone    ended      local-auth
     POST /auth/login/mfa           anyone    ended      local-auth
@@ -146,7 +157,7 @@ async fn a_stranger_is_turned_away_before_a_byte_of_their_body_is_read() {
         assert_eq!(answer.refusal(), (401, "unauthorized"), "{}", told(route));
         assert_eq!(answer.header("www-authenticate"), Some("Bearer"), "{}", told(route));
     }
-    assert_eq!(closed.len(), 40);
+    assert_eq!(closed.len(), 51);
 }
 
 #[tokio::test(flavor = "multi_thread")]

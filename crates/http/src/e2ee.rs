@@ -1,0 +1,27 @@
+//! `/api/e2ee`: devices that hold a person's key, and how they come to it.
+
+mod activate;
+mod approve;
+mod devices;
+mod recovery;
+mod register;
+mod status;
+mod wrapped_umk;
+
+pub(crate) use activate::{RecoveryActivationRequest, activate};
+pub(crate) use approve::{DeviceApprovalRequest, approve};
+pub(crate) use devices::{
+    DeviceListResponse, DeviceStatusResponse, device_status, devices, revoke,
+};
+pub(crate) use recovery::{
+    RecoveryProofKeyRequest, RecoveryWrappedUmkRequest, RecoveryWrappedUmkResponse, keep_recovery,
+    put_proof_key, recovery,
+};
+pub(crate) use register::{DeviceRegistrationRequest, DeviceRegistrationResponse, register};
+pub(crate) use status::{E2eeStatusResponse, status};
+pub(crate) use wrapped_umk::{
+    WrappedUmkRequest, WrappedUmkResponse, keep_wrapped_umk, wrapped_umk,
+};
+
+/// How every key is wrapped so far: AES-256-GCM under a derived key.
+const WRAP_VERSION: i32 = 1;

@@ -1,0 +1,52 @@
+//! `/api/e2ee/devices/approve`: one device lets another in.
+
+use actix_web::web::{Data, Json};
+use pia_e2ee::ApprovalForm;
+use pia_web::{ApiError, Body, Caller};
+use serde::Deserialize;
+use utoipa::ToSchema;
+
+use crate::Api;
+use crate::auth::Done;
+
+/// The account's key, wrapped for the device that asks, and signed.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct DeviceApprovalRequest {
+    onboarding_session_id: Option<String>,
+    target_device_id: Option<String>,
+    /// 60 bytes in base64; kept as it is sent, as the salt is.
+    wrapped_umk: Option<String>,
+    /// 32 bytes in base64.
+    hkdf_salt: Option<String>,
+    /// ECDSA with P-256 and SHA-256, `r` and `s` one after the other, in base64.
+    approver_signature: Option<String>,
+    /// What is signed: 1, which is meant where there is none, or 2.
+    signature_version: Option<i64>,
+    approver_device_id: Option<String>,
+}
+
+pub(crate) async fn approve(
+    caller: Caller,
+    api: Data<Api>,
+    Body(request): Body<DeviceApprovalRequest>,
+) -> Result<Json<Done>, ApiError> {
+    let (devices, user) = (api.devices.clone(), caller.0.user);
+    let approve = async move { devices.approve(user, request.into()).await };
+    api.runner.run(approve).await?;
+    Ok(Json(Done::success()))
+}
+
+impl From<DeviceApprovalRequest> for ApprovalForm {
+    fn from(request: DeviceApprovalRequest) -> Self {
+        Self {
+            onboarding_session_id: request.onboarding_session_id,
+            target_device_id: request.target_device_id,
+            wrapped_umk: request.wrapped_umk,
+            hkdf_salt: request.hkdf_salt,
+            approver_signature: request.approver_signature,
+            signature_version: request.signature_version,
+            approver_device_id: request.approver_device_id,
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! `/api/e2ee/devices`: a person's devices, and turning them away.
+
+use actix_web::web::{Data, Json};
+use pia_e2ee::{Device, DeviceState, KeyState, Listed};
+use pia_kernel::{Timestamp, Unavailable};
+use pia_web::{ApiError, Caller, PathDevice};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::Api;
+use crate::auth::Done;
+
+const PENDING: i32 = 0;
+const ACTIVE: i32 = 1;
+const REVOKED: i32 = 2;
+
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct DeviceListResponse {
+    /// In the order in which they first registered.
+    devices: Vec<DeviceInfo>,
+    has_recovery_key: bool,
+    /// Which of the account's keys is in use; 0 before the first.
+    umk_version: i32,
+}
+
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct DeviceInfo {
+    device_id: String,
+    device_name: String,
+    /// 0 pending, 1 active, 2 revoked.
+    status: i32,
+    agreement_public_key: String,
+    signing_public_key: String,
+    /// The beginning of the agreement key's SHA-256: `XXXX-XXXX-XXXX-XXXX`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fingerprint: Option<String>,
+    /// Of a pending device, as long as it may be let in.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    onboarding_session_id: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    os_version: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    app_version: Option<String>,
+    #[schema(value_type = String, format = DateTime)]
+    created_at: Timestamp,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, format = DateTime)]
+    activated_at: Option<Timestamp>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, format = DateTime)]
+    revoked_at: Option<Timestamp>,
+    /// When it last did something to keys.
+    #[schema(value_type = String, format = DateTime)]
+    last_seen_at: Timestamp,
+}
+
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct DeviceStatusResponse {
+    device_id: String,
+    /// 0 pending, 1 active, 2 revoked.
+    status: i32,
+    is_approved: bool,
+}
+
+pub(crate) async fn devices(
+    caller: Caller,
+    api: Data<Api>,
+) -> Result<Json<DeviceListResponse>, ApiError> {
+    let (devices, user) = (api.devices.clone(), caller.0.user);
+    let list = async move {
+        Ok::<_, Unavailable>((devices.list(user).await?, devices.state(user).await?))
+    };
+    let (listed, state): (Vec<Listed>, KeyState) = api.runner.run(list).await?;
+    Ok(Json(DeviceListResponse {
+        devices: listed.into_iter().map(Into::into).collect(),
+        has_recovery_key: state.recovery,
+        umk_version: state.umk_version,
+    }))
+}
+
+pub(crate) async fn device_status(
+    caller: Caller,
+    api: Data<Api>,
+    PathDevice(id): PathDevice,
+) -> Result<Json<DeviceStatusResponse>, ApiError> {
+    let (devices, user) = (api.devices.clone(), caller.0.user);
+    let find = async move { devices.find(user, &id).await };
+    Ok(Json(api.runner.run(find).await?.into()))
+}
+
+pub(crate) async fn revoke(
+    caller: Caller,
+    api: Data<Api>,
+    PathDevice(id): PathDevice,
+) -> Result<Json<Done>, ApiError> {
+    let (devices, user) = (api.devices.clone(), caller.0.user);
+    let revoke = async move { devices.revoke(user, &id).await };
+    api.runner.run(revoke).await?;
+    Ok(Json(Done::success()))
+}
+
+fn status(state: &DeviceState) -> i32 {
+    match state {
+        DeviceState::Pending(_) => PENDING,
+        DeviceState::Active(_) => ACTIVE,
+        DeviceState::Revoked => REVOKED,
+    }
+}
+
+impl From<Device> for DeviceStatusResponse {
+    fn from(device: Device) -> Self {
+        let status = status(&device.state);
+        let device_id = device.id.as_str().to_owned();
+        Self { device_id, status, is_approved: status == ACTIVE }
+    }
+}
+
+impl From<Listed> for DeviceInfo {
+    fn from(Listed { device, onboarding }: Listed) -> Self {
+        Self {
+            device_id: device.id.as_str().to_owned(),
+            status: status(&device.state),
+            fingerprint: device.fingerprint(),
+            device_name: device.name,
+            agreement_public_key: device.agreement_key,
+            signing_public_key: device.signing_key,
+            onboarding_session_id: onboarding,
+            os_version: device.os_version,
+            app_version: device.app_version,
+            created_at: device.created_at,
+            activated_at: device.activated_at,
+            revoked_at: device.revoked_at,
+            last_seen_at: device.seen_at,
+        }
+    }
+}

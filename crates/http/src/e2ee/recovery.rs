@@ -1,0 +1,120 @@
+//! `/api/e2ee/recovery`: the copy of the account's key that the recovery code
+//! opens, and what guards it.
+
+use actix_web::HttpResponse;
+use actix_web::web::{Data, Json};
+use pia_e2ee::{ProofKeyForm, RecoveryCopy, RecoveryForm};
+use pia_kernel::{Secret, Timestamp};
+use pia_web::{ApiError, Body, Caller};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::WRAP_VERSION;
+use crate::Api;
+use crate::auth::Done;
+
+/// The account's key under one that Argon2id makes of the recovery code.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct RecoveryWrappedUmkRequest {
+    /// 60 bytes in base64; kept as it is sent, as the salt is.
+    ciphertext: Option<String>,
+    /// 32 bytes in base64.
+    kdf_salt: Option<String>,
+    /// 8 to 4,194,304.
+    kdf_memory_cost_kb: Option<i64>,
+    /// 1 to 1,000.
+    kdf_time_cost: Option<i64>,
+    /// 1 to 255.
+    kdf_parallelism: Option<i64>,
+    /// 1, which is meant where there is none.
+    wrap_version: Option<i64>,
+    /// Which of the account's keys it is; 1 where there is none.
+    umk_version: Option<i64>,
+}
+
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct RecoveryWrappedUmkResponse {
+    ciphertext: String,
+    kdf_salt: String,
+    kdf_memory_cost_kb: i32,
+    kdf_time_cost: i32,
+    kdf_parallelism: i32,
+    wrap_version: i32,
+    umk_version: i32,
+    #[schema(value_type = String, format = DateTime)]
+    created_at: Timestamp,
+}
+
+/// By which proofs are judged that the copy was opened.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct RecoveryProofKeyRequest {
+    /// 32 bytes in base64. They are never told.
+    #[schema(value_type = Option<String>)]
+    proof_key: Option<Secret<String>>,
+    /// 1, which is meant where there is none.
+    version: Option<i64>,
+}
+
+pub(crate) async fn recovery(
+    caller: Caller,
+    api: Data<Api>,
+) -> Result<Json<RecoveryWrappedUmkResponse>, ApiError> {
+    let (recovery, user) = (api.recovery.clone(), caller.0.user);
+    let find = async move { recovery.find(user).await };
+    Ok(Json(api.runner.run(find).await?.into()))
+}
+
+pub(crate) async fn keep_recovery(
+    caller: Caller,
+    api: Data<Api>,
+    Body(request): Body<RecoveryWrappedUmkRequest>,
+) -> Result<Json<Done>, ApiError> {
+    let (recovery, user) = (api.recovery.clone(), caller.0.user);
+    let keep = async move { recovery.keep(user, request.into()).await };
+    api.runner.run(keep).await?;
+    Ok(Json(Done::success()))
+}
+
+pub(crate) async fn put_proof_key(
+    caller: Caller,
+    api: Data<Api>,
+    Body(request): Body<RecoveryProofKeyRequest>,
+) -> Result<HttpResponse, ApiError> {
+    let RecoveryProofKeyRequest { proof_key, version } = request;
+    let (recovery, user) = (api.recovery.clone(), caller.0.user);
+    let guard = async move { recovery.guard(user, ProofKeyForm { proof_key, version }).await };
+    api.runner.run(guard).await?;
+    Ok(HttpResponse::NoContent().finish())
+}
+
+impl From<RecoveryWrappedUmkRequest> for RecoveryForm {
+    fn from(request: RecoveryWrappedUmkRequest) -> Self {
+        Self {
+            ciphertext: request.ciphertext,
+            kdf_salt: request.kdf_salt,
+            kdf_memory_cost_kb: request.kdf_memory_cost_kb,
+            kdf_time_cost: request.kdf_time_cost,
+            kdf_parallelism: request.kdf_parallelism,
+            wrap_version: request.wrap_version,
+            umk_version: request.umk_version,
+        }
+    }
+}
+
+impl From<RecoveryCopy> for RecoveryWrappedUmkResponse {
+    fn from(copy: RecoveryCopy) -> Self {
+        Self {
+            ciphertext: copy.ciphertext,
+            kdf_salt: copy.kdf_salt,
+            kdf_memory_cost_kb: copy.kdf_memory_kib,
+            kdf_time_cost: copy.kdf_time,
+            kdf_parallelism: copy.kdf_parallelism,
+            wrap_version: WRAP_VERSION,
+            umk_version: copy.umk_version,
+            created_at: copy.created_at,
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! `/api/e2ee/devices/register`: a device asks to be let in.
+
+use actix_web::web::{Data, Json};
+use pia_e2ee::{DeviceForm, Registered};
+use pia_web::{ApiError, Body, Caller};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use crate::Api;
+
+/// What a device says of itself.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct DeviceRegistrationRequest {
+    /// The GUID that the device gave itself.
+    device_id: Option<String>,
+    device_name: Option<String>,
+    /// An uncompressed point of P-256, 65 bytes in base64; kept as it is sent.
+    agreement_public_key: Option<String>,
+    signing_public_key: Option<String>,
+    os_version: Option<String>,
+    app_version: Option<String>,
+}
+
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct DeviceRegistrationResponse {
+    /// By which the device asks; good once, for ten minutes.
+    onboarding_session_id: String,
+    /// Random bytes in base64.
+    server_challenge: String,
+    /// Whether the device is to make the account's key.
+    is_first_device: bool,
+}
+
+pub(crate) async fn register(
+    caller: Caller,
+    api: Data<Api>,
+    Body(request): Body<DeviceRegistrationRequest>,
+) -> Result<Json<DeviceRegistrationResponse>, ApiError> {
+    let (devices, user) = (api.devices.clone(), caller.0.user);
+    let register = async move { devices.register(user, request.into()).await };
+    Ok(Json(api.runner.run(register).await?.into()))
+}
+
+impl From<DeviceRegistrationRequest> for DeviceForm {
+    fn from(request: DeviceRegistrationRequest) -> Self {
+        Self {
+            device_id: request.device_id,
+            device_name: request.device_name,
+            agreement_public_key: request.agreement_public_key,
+            signing_public_key: request.signing_public_key,
+            os_version: request.os_version,
+            app_version: request.app_version,
+        }
+    }
+}
+
+impl From<Registered> for DeviceRegistrationResponse {
+    fn from(registered: Registered) -> Self {
+        let Registered { onboarding, challenge, is_first } = registered;
+        Self {
+            onboarding_session_id: onboarding,
+            server_challenge: challenge,
+            is_first_device: is_first,
+        }
+    }
+}

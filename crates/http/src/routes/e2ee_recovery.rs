@@ -1,0 +1,113 @@
+//! End-to-end encryption: coming back by the recovery code.
+
+use actix_web::http::Method;
+use pia_policy::Feature;
+use pia_web::{Access, Answer, Budget, Charge, Docs, Licensing, Route, wire};
+
+use super::KIB;
+use crate::{auth, e2ee};
+
+pub(super) fn routes() -> Vec<Route> {
+    vec![find(), keep(), put_proof_key(), activate()]
+}
+
+fn find() -> Route {
+    Route {
+        method: Method::GET,
+        path: "/api/e2ee/recovery/wrapped-umk",
+        access: Access::Bearer,
+        licensing: Licensing::MayHaveEnded,
+        feature: Some(Feature::E2ee),
+        charge: Charge::AtGate(Budget::Global),
+        body_limit: 0,
+        handler: |route| route.to(e2ee::recovery),
+        docs: Docs {
+            tag: "e2ee",
+            summary: "Gives the copy of the account's key that the recovery code opens.",
+            request: None,
+            answer: Answer::Json(wire::<e2ee::RecoveryWrappedUmkResponse>),
+            refusals: &[(404, "There is none: `recovery_not_set_up`.")],
+        },
+    }
+}
+
+fn keep() -> Route {
+    Route {
+        method: Method::POST,
+        path: "/api/e2ee/recovery/wrapped-umk",
+        access: Access::Bearer,
+        licensing: Licensing::InForce,
+        feature: Some(Feature::E2ee),
+        charge: Charge::AtGate(Budget::Global),
+        body_limit: 16 * KIB,
+        handler: |route| route.to(e2ee::keep_recovery),
+        docs: Docs {
+            tag: "e2ee",
+            summary: "Stores that copy, in the place of the one before.",
+            request: Some(wire::<e2ee::RecoveryWrappedUmkRequest>),
+            answer: Answer::Json(wire::<auth::Done>),
+            refusals: &[
+                (400, "A value is wrong: `validation_failed`."),
+                (403, "None of the caller's devices is active: `device_not_active`."),
+                (409, "The copy is guarded by a proof key: `recovery_key_locked`."),
+            ],
+        },
+    }
+}
+
+fn put_proof_key() -> Route {
+    Route {
+        method: Method::PUT,
+        path: "/api/e2ee/recovery/proof-key",
+        access: Access::Bearer,
+        licensing: Licensing::InForce,
+        feature: Some(Feature::E2ee),
+        charge: Charge::AtGate(Budget::Global),
+        body_limit: 16 * KIB,
+        handler: |route| route.to(e2ee::put_proof_key),
+        docs: Docs {
+            tag: "e2ee",
+            summary: "Guards that copy for good; the same key may be put again.",
+            request: Some(wire::<e2ee::RecoveryProofKeyRequest>),
+            answer: Answer::Nothing,
+            refusals: &[
+                (400, "It is no proof key: `invalid_proof_key`."),
+                (403, "None of the caller's devices is active: `device_not_active`."),
+                (
+                    409,
+                    "There is no copy: `recovery_not_set_up`. Another key is on file: `proof_key_conflict`.",
+                ),
+            ],
+        },
+    }
+}
+
+fn activate() -> Route {
+    Route {
+        method: Method::POST,
+        path: "/api/e2ee/recovery/activate",
+        access: Access::Bearer,
+        licensing: Licensing::InForce,
+        feature: Some(Feature::E2ee),
+        charge: Charge::AtGate(Budget::Global),
+        body_limit: 16 * KIB,
+        handler: |route| route.to(e2ee::activate),
+        docs: Docs {
+            tag: "e2ee",
+            summary: "Lets a device in that opened that copy.",
+            request: Some(wire::<e2ee::RecoveryActivationRequest>),
+            answer: Answer::Json(wire::<auth::Done>),
+            refusals: &[
+                (
+                    400,
+                    "A value is wrong: `validation_failed`. The session is over, spent or another device's: `invalid_onboarding_session`. The proof is wrong: `invalid_proof`.",
+                ),
+                (
+                    404,
+                    "The caller has no such device, or it does not ask to be let in: `not_found`.",
+                ),
+                (409, "There is no copy: `recovery_not_set_up`."),
+            ],
+        },
+    }
+}

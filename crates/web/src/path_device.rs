@@ -1,0 +1,26 @@
+//! The device in a request's path.
+
+use std::future::{Ready, ready};
+
+use actix_web::dev::Payload;
+use actix_web::{FromRequest, HttpRequest};
+use pia_e2ee::DeviceId;
+
+use crate::ApiError;
+
+/// The one device in a request's path: the id that it gave itself, spelled as
+/// it registered.
+///
+/// What can be no device's id is answered as one that nobody has: 404.
+#[derive(Debug, Clone)]
+pub struct PathDevice(pub DeviceId);
+
+impl FromRequest for PathDevice {
+    type Error = ApiError;
+    type Future = Ready<Result<Self, ApiError>>;
+
+    fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
+        let id = request.match_info().iter().next().and_then(|(_, text)| DeviceId::read(text));
+        ready(id.map(Self).ok_or_else(ApiError::nothing_of_yours))
+    }
+}
