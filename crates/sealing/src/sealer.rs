@@ -58,11 +58,11 @@ impl Sealer {
         sealed.open(&key, &aad_parts(&person, place))
     }
 
-    /// A person's keys, for many values of theirs; the person gets a salt if
-    /// they had none.
-    pub async fn of(&self, person: UserId) -> Result<PersonSeal, Unavailable> {
+    /// A person's keys, for many values of theirs: they get a salt if they had
+    /// none. Nothing if they have no account.
+    pub async fn of(&self, person: UserId) -> Result<Option<PersonSeal>, Unavailable> {
         let salt = self.salts.salt(person, Salt(random()?)).await?;
-        self.with_salt(person, &salt)
+        salt.map(|it| self.with_salt(person, &it)).transpose()
     }
 
     /// The same for a salt that was read with something else.

@@ -2,6 +2,7 @@
 //! domain names as it does.
 
 mod page_accounts;
+mod waiting_devices;
 
 use async_trait::async_trait;
 use pia_identity::SecretBox;
@@ -9,6 +10,7 @@ use pia_kernel::{Secret, Unavailable, UserId};
 use pia_sealing::{OpenError, Place, Sealer};
 
 pub(crate) use page_accounts::PageAccounts;
+pub(crate) use waiting_devices::WaitingDevices;
 
 /// Identity's secrets, sealed under the master key.
 pub(crate) struct SealedSecrets(pub(crate) Sealer);

@@ -54,7 +54,7 @@ impl ChatStore for SqlChats {
 
     async fn find(&self, user: UserId, id: ChatId) -> Result<Option<StoredChat>, Unavailable> {
         let Some(row) = self.row(user, id).await? else { return Ok(None) };
-        let seal = self.sealer.of(user).await?;
+        let Some(seal) = self.sealer.of(user).await? else { return Ok(None) };
         row.open(&seal).map(Some)
     }
 

@@ -40,7 +40,7 @@ impl SqlChats {
         now: Timestamp,
     ) -> Result<ChatWritten, Unavailable> {
         // Sealed before anything is locked: it may be long.
-        let seal = self.sealer.of(user).await?;
+        let Some(seal) = self.sealer.of(user).await? else { return Ok(ChatWritten::Gone) };
         let mut row = WrittenRow::of(chat, &seal)?;
         let written = self.keep(user, (chat, &mut row), most, now).await?;
         drop(row);

@@ -84,16 +84,7 @@ impl SqlKeys {
     /// account. Asked for outside of the transaction: a salt is written where
     /// there was none.
     async fn guard(&self, user: UserId) -> Result<Option<Guard>, DbError> {
-        match self.sealer.of(user).await {
-            Ok(seal) => Ok(Some(Guard::new(user, seal))),
-            Err(err) => {
-                let account = exists(accounts::table.find(DbUid(user.0)));
-                let there = on_conn!(self.db.reader(), |conn| {
-                    diesel::select(account).get_result::<bool>(conn).await?
-                });
-                if there { Err(err.into()) } else { Ok(None) }
-            }
-        }
+        Ok(self.sealer.of(user).await?.map(|seal| Guard::new(user, seal)))
     }
 
     async fn of_user(&self, user: UserId) -> Result<Vec<Device>, DbError> {

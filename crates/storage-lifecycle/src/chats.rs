@@ -55,7 +55,7 @@ pub(crate) async fn chats_of(
     if rows.is_empty() {
         return Ok(ExportPage { rows: Vec::new(), next: None });
     }
-    let seal = sealer.of(user).await?;
+    let Some(seal) = sealer.of(user).await? else { return Ok(ExportPage::default()) };
     let mut bodies = bodies(db, user, rows.iter().map(|it| it.id).collect()).await?;
     let told = rows.iter().map(|row| written(row, bodies.remove(&row.id), &seal));
     Ok(ExportPage { rows: told.collect::<Result<_, _>>()?, next })

@@ -19,8 +19,9 @@ use crate::chats::chats_of;
 use crate::inventory;
 use crate::sections::{
     PAGE, Told, ai_usage_of, app_passwords_of, devices_of, invitations_of, login_history_of,
-    mails_of, passkeys_of, provider_identities_of, sessions_of,
+    mails_of, passkeys_of, provider_identities_of, sessions_of, sync_events_of,
 };
+use crate::synced::{items_of, ledger_of};
 
 /// The kinds of data, in the order in which they are told.
 const SECTIONS: &[&str] = &[
@@ -35,6 +36,9 @@ const SECTIONS: &[&str] = &[
     "invitations",
     "mails",
     "aiUsage",
+    "sync",
+    "syncItems",
+    "syncEvents",
     "chats",
     "audit",
 ];
@@ -82,6 +86,8 @@ impl SqlPersonalData {
             "loginHistory" => part(login_history_of(db, user, place).await?),
             "invitations" => part(invitations_of(db, user, place).await?),
             "mails" => part(mails_of(db, user, place).await?),
+            "sync" => whole(ledger_of(db, user).await?),
+            "syncEvents" => part(sync_events_of(db, user, place).await?),
             "aiUsage" => part(ai_usage_of(db, user, place).await?),
             _ => return Err(DbError::Unreadable("a section")),
         })
@@ -114,6 +120,7 @@ impl PersonalData for SqlPersonalData {
     ) -> Result<ExportPage, Unavailable> {
         match section {
             "audit" => self.audit(user, after).await,
+            "syncItems" => items_of(&self.db, &self.sealer, user, after).await,
             "chats" => chats_of(&self.db, &self.sealer, user, after).await,
             _ => Ok(self.rows(user, section, after).await?),
         }

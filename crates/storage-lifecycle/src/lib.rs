@@ -9,6 +9,7 @@ mod account;
 mod chats;
 mod export;
 mod forgetting;
+mod synced;
 
 mod audit_log;
 mod erase;

@@ -145,6 +145,20 @@ section! {
 }
 
 section! {
+    SYNC_EVENTS, sync_events_of: sync_events of user_id by at,
+    SyncEventRow {
+        id: DbUid,
+        at: DbInstant,
+        kind: String,
+        device_id: Option<String>,
+        stored: i32,
+        deleted: i32,
+        conflicts: i32,
+        refused: i32,
+    }
+}
+
+section! {
     AI_USAGE, ai_usage_of: ai_usage of user_id by at,
     UsageRow {
         id: DbUid,

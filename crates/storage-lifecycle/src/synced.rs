@@ -66,7 +66,8 @@ pub(crate) async fn items_of(
     if rows.is_empty() {
         return Ok(ExportPage::default());
     }
-    let (found, seal) = (rows.len(), sealer.of(user).await?);
+    let Some(seal) = sealer.of(user).await? else { return Ok(ExportPage::default()) };
+    let found = rows.len();
     let mut page = ExportPage::default();
     let mut bytes = 0;
     for (number, row) in rows.into_iter().enumerate() {

@@ -98,7 +98,7 @@ impl SyncStore for SqlSyncStore {
         changes: Changes,
         settings: &PushSettings,
     ) -> Result<Applied, Unavailable> {
-        let seal = &self.sealer.of(user).await?;
+        let Some(seal) = &self.sealer.of(user).await? else { return Ok(Applied::Gone) };
         let digests = changes.items.iter().map(|it| seal.digest(it.body.as_bytes())).collect();
         let push = Applying { user, changes: &changes, digests, settings, seal };
         Ok(self.write(&push).await?)

@@ -5,7 +5,7 @@ use diesel::dsl::count_star;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use pia_kernel::{Effects, Page, Place, Timestamp, Unavailable, UserId};
-use pia_storage::schema::{ledgers, sync_events, sync_items};
+use pia_storage::schema::{chats, devices, ledgers, recovery_keys, sync_events, sync_items};
 use pia_storage::{
     Database, DbError, DbInstant, DbUid, TakeLedger, WriteEffects, fresh_epoch, in_tx, on_conn,
 };
@@ -88,6 +88,11 @@ impl SqlSyncHoldings {
             let Some(ledger) = conn.take_ledger(user).await? else { return Ok(false) };
             let items = sync_items::table.filter(sync_items::user_id.eq(owner));
             diesel::delete(items).execute(conn).await?;
+            let stored = chats::table.filter(chats::user_id.eq(owner));
+            diesel::delete(stored).execute(conn).await?;
+            let theirs = devices::table.filter(devices::user_id.eq(owner));
+            diesel::delete(theirs).execute(conn).await?;
+            diesel::delete(recovery_keys::table.find(owner)).execute(conn).await?;
             let last = ledger.stamps(at).next().unwrap_or(ledger.last_stamp);
             let begun_anew = (
                 ledgers::epoch.eq(fresh_epoch()?),

@@ -4,12 +4,13 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
+use diesel::dsl::exists;
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Binary, Nullable, SmallInt};
 use diesel_async::RunQueryDsl;
 use pia_kernel::{Timestamp, Unavailable, UserId};
 use pia_sealing::{PersonSeal, Salt, Sealer};
-use pia_storage::schema::{accounts, catalogue, ledgers, person_salts, sync_items};
+use pia_storage::schema::{accounts, catalogue, devices, ledgers, person_salts, sync_items};
 use pia_storage::{Database, DbError, DbInstant, DbUid, Instant, Uid, on_conn};
 use pia_sync::{Catalogue, Channel, Head, Key, Page, Room, Row, SyncReader};
 use serde_json::Value;
@@ -36,6 +37,9 @@ const PAGE: &str = "
     )
     ORDER BY stamp";
 
+/// The status of a device that waits to be let in.
+const WAITING: i16 = 0;
+
 /// Reads what changed, in SQL.
 #[derive(Clone)]
 pub struct SqlSyncReader {
@@ -61,7 +65,7 @@ struct PageRow {
 }
 
 type LedgerPart = (Vec<u8>, i64, DbInstant);
-type HeadRow = (DbUid, DbInstant, Option<LedgerPart>, Option<i64>, Option<DbInstant>);
+type HeadRow = (DbUid, DbInstant, Option<LedgerPart>, Option<i64>, Option<DbInstant>, bool);
 
 impl SqlSyncReader {
     /// Reads from `db` what `sealer` sealed.
@@ -78,6 +82,7 @@ impl SqlSyncReader {
             .limit(1)
             .select(stamp)
             .single_value();
+        let awaited = devices::user_id.eq(DbUid(user.0)).and(devices::status.eq(WAITING));
         let version = catalogue::table.select(catalogue::version).limit(1).single_value();
         let ledger = (ledgers::epoch, ledgers::version, ledgers::last_stamp);
         let head = accounts::table
@@ -89,10 +94,11 @@ impl SqlSyncReader {
                 ledger.nullable(),
                 version,
                 preferences,
+                exists(devices::table.filter(awaited)),
             ));
         let row: Option<HeadRow> =
             on_conn!(self.db.reader(), |conn| head.first(conn).await.optional()?);
-        Ok(row.map(|(group, created_at, ledger, catalogue, preferences)| {
+        Ok(row.map(|(group, created_at, ledger, catalogue, preferences, awaited)| {
             let (epoch, version, last) =
                 ledger.unwrap_or((Vec::new(), 0, DbInstant(Timestamp::UNIX_EPOCH)));
             Head {
@@ -102,7 +108,7 @@ impl SqlSyncReader {
                 group: group.0,
                 catalogue: catalogue.unwrap_or_default(),
                 preferences: preferences.map(|it| it.0),
-                awaited: false,
+                awaited,
             }
         }))
     }

@@ -9,19 +9,21 @@ use uuid::Uuid;
 
 use crate::ports::{Catalogue, Head, Page, PendingDevice, PendingDevices, Room, SyncReader};
 
-/// About how many bytes of items one answer holds.
+/// How much one answer holds, about, for a device that goes on asking.
 const PAGE_BYTES: u64 = 4_000_000;
-/// How many items of all kinds together one answer holds, and where the
-/// device does not say.
+/// How many items of all kinds together it holds then.
 pub const MOST_ROWS: u32 = 500;
+/// How much an answer holds for devices of before there were pages: they ask
+/// once, and take what comes for all there is.
+const WHOLE: Room = Room { rows: 1_000_000, bytes: 64_000_000 };
 
 /// What a device asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ask {
     /// What changed after this stamp.
     pub since: Timestamp,
-    /// So many items at most.
-    pub limit: u32,
+    /// So many items at most; all of them for a device that knows no pages.
+    pub limit: Option<u32>,
     /// The version of the operator's part that the device has.
     pub catalogue: Option<i64>,
 }
@@ -125,7 +127,10 @@ impl Pulling {
         standing: &Standing,
     ) -> Result<Pulled, PullError> {
         let known = standing.head.last_stamp;
-        let room = Room { rows: ask.limit.clamp(1, MOST_ROWS), bytes: PAGE_BYTES };
+        let room = ask.limit.map_or(WHOLE, |limit| Room {
+            rows: limit.clamp(1, MOST_ROWS),
+            bytes: PAGE_BYTES,
+        });
         let page = if known > ask.since {
             self.reader.page(user, ask.since, room).await?
         } else {

@@ -34,12 +34,12 @@ impl PullQuery {
         if since == Some(None) {
             faults.push(fault("since", "`since` is an ISO 8601 time."));
         }
-        let limit = given("limit").map_or(Some(MOST_ROWS), |it| {
+        let limit = given("limit").map(|it| {
             let digits = it.bytes().all(|it| it.is_ascii_digit());
             // More than there ever is in one answer is no fault.
             it.parse().ok().filter(|it| digits && *it > 0).map(|it: u32| it.min(MOST_ROWS))
         });
-        if limit.is_none() {
+        if limit == Some(None) {
             faults.push(fault("limit", "`limit` is a number from 1."));
         }
         let catalogue = given("catalogVersion").map(str::parse).transpose();
@@ -48,8 +48,8 @@ impl PullQuery {
             faults.push(fault("catalogVersion", message));
         }
         match (since, limit, catalogue) {
-            (Some(Some(since)), Some(limit), Ok(catalogue)) if faults.is_empty() => {
-                Ok(Self(Ask { since, limit, catalogue }))
+            (Some(Some(since)), limit, Ok(catalogue)) if faults.is_empty() => {
+                Ok(Self(Ask { since, limit: limit.flatten(), catalogue }))
             }
             _ => Err(ApiError::invalid(faults)),
         }
@@ -87,7 +87,7 @@ mod tests {
             ask("since=2026-08-01T09:14:02.1837744Z&limit=500&catalogVersion=4194235871203344761");
 
         assert_eq!(asked.since.to_string(), "2026-08-01T09:14:02.183774Z");
-        assert_eq!((asked.limit, asked.catalogue), (500, Some(4_194_235_871_203_344_761)));
+        assert_eq!((asked.limit, asked.catalogue), (Some(500), Some(4_194_235_871_203_344_761)));
         assert_eq!(ask("since=0001-01-01T00:00:00").since, Timestamp::from_micros(i64::MIN));
         assert_eq!(
             ask("since=2026-08-01T09:14:02%2B02:00"),
@@ -97,7 +97,8 @@ mod tests {
 
     #[test]
     fn more_than_one_answer_holds_is_cut_to_that() {
-        assert_eq!(ask("since=2026-08-01T00:00:00Z&limit=100000").limit, MOST_ROWS);
+        assert_eq!(ask("since=2026-08-01T00:00:00Z&limit=100000").limit, Some(MOST_ROWS));
+        assert_eq!(ask("since=2026-08-01T00:00:00Z").limit, None);
     }
 
     #[test]

@@ -182,10 +182,10 @@ fn no_key_is_ever_printed() {
 #[tokio::test]
 async fn keys_derived_once_seal_and_open_what_the_sealer_does() {
     let sealer = sealer(&Arc::default(), 1, None);
-    let seal = sealer.of(ada()).await.unwrap();
+    let seal = sealer.of(ada()).await.unwrap().unwrap();
 
     let theirs = seal.seal(PLACE, PLAIN).unwrap();
-    let ours = sealer.seal(ada(), PLACE, &plain()).await.unwrap();
+    let ours = sealer.seal(ada(), PLACE, &plain()).await.unwrap().unwrap();
 
     assert_eq!(sealer.open(ada(), PLACE, &theirs).await.unwrap().expose(), PLAIN);
     assert_eq!(seal.open(PLACE, &ours).unwrap().expose(), PLAIN);
@@ -195,8 +195,8 @@ async fn keys_derived_once_seal_and_open_what_the_sealer_does() {
 
 #[tokio::test]
 async fn what_is_long_is_opened_where_it_is() {
-    let seal = sealer(&Arc::default(), 1, None).of(ada()).await.unwrap();
-    let other = sealer(&Arc::default(), 2, None).of(ada()).await.unwrap();
+    let seal = sealer(&Arc::default(), 1, None).of(ada()).await.unwrap().unwrap();
+    let other = sealer(&Arc::default(), 2, None).of(ada()).await.unwrap().unwrap();
     let sealed = seal.seal(PLACE, PLAIN).unwrap();
     let elsewhere = Place { row: b"another row", ..PLACE };
 
@@ -212,10 +212,10 @@ async fn what_is_long_is_opened_where_it_is() {
 #[tokio::test]
 async fn keys_derived_once_open_what_the_previous_key_sealed() {
     let salts = Arc::default();
-    let old = sealer(&salts, 1, None).seal(ada(), PLACE, &plain()).await.unwrap();
+    let old = sealer(&salts, 1, None).seal(ada(), PLACE, &plain()).await.unwrap().unwrap();
 
-    let both = sealer(&salts, 2, Some(1)).of(ada()).await.unwrap();
-    let new = sealer(&salts, 2, None).of(ada()).await.unwrap();
+    let both = sealer(&salts, 2, Some(1)).of(ada()).await.unwrap().unwrap();
+    let new = sealer(&salts, 2, None).of(ada()).await.unwrap().unwrap();
 
     assert_eq!(both.open(PLACE, &old).unwrap().expose(), PLAIN);
     assert!(matches!(new.open(PLACE, &old), Err(OpenError::OtherKey(_))));
@@ -224,8 +224,8 @@ async fn keys_derived_once_open_what_the_previous_key_sealed() {
 #[tokio::test]
 async fn a_digest_knows_a_value_again_for_its_person_only() {
     let sealer = sealer(&Arc::default(), 1, None);
-    let seal = sealer.of(ada()).await.unwrap();
-    let eve = sealer.of(UserId::generate()).await.unwrap();
+    let seal = sealer.of(ada()).await.unwrap().unwrap();
+    let eve = sealer.of(UserId::generate()).await.unwrap().unwrap();
 
     assert_eq!(seal.digest(PLAIN), seal.digest(PLAIN));
     assert_ne!(seal.digest(PLAIN), seal.digest(b"another"));

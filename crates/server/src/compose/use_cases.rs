@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use pia_identity::{GuessRules, PasskeySignIn, Passkeys, ProviderSignIn};
-use pia_kernel::{Clock, Timestamp, Unavailable, UserId};
-use pia_sync::{Chats, PendingDevice, PendingDevices};
+use pia_kernel::{Clock, Timestamp, Unavailable};
+use pia_sync::Chats;
 
 use super::ComposeError;
 use super::e2ee::E2ee;
@@ -14,6 +14,7 @@ use super::lifecycle::Lifecycle;
 use super::people::People;
 use super::sync::Syncing;
 use super::{chats, passkeys, providers};
+use crate::bridges::WaitingDevices;
 use crate::config::LiveConfig;
 use crate::housekeeping::Chore;
 
@@ -52,10 +53,12 @@ impl UseCases {
         let identity = Identity::compose(config, db, sealed, mail, clock)?;
         let public_url = config.latest().server.public_url.as_str().to_owned();
         let (passkeys, passkey_sign_in) = passkeys::compose(db, &public_url, &identity, clock);
+        let e2ee = E2ee::compose(db, sealer, clock);
+        let waiting = Arc::new(WaitingDevices(e2ee.devices.clone()));
         Ok(Self {
             people: People::compose(config, db, (&identity, setup), clock),
             provider_sign_in: providers::compose(config, db, (&identity, licence, tls), clock)?,
-            syncing: Syncing::compose(config, (db, sealer), Arc::new(Waiting(e2ee.devices.clone())), clock),
+            syncing: Syncing::compose(config, (db, sealer), waiting, clock),
             lifecycle: Lifecycle::compose(config, (db, sealer), &identity, clock),
             chats: chats::compose(config, (db, sealer), clock),
             e2ee,
@@ -119,16 +122,6 @@ impl UseCases {
                 Ok(0)
             }
         })
-    }
-}
-
-/// No device waits to be let in.
-struct NoDevices;
-
-#[async_trait::async_trait]
-impl PendingDevices for NoDevices {
-    async fn of(&self, _: UserId) -> Result<Vec<PendingDevice>, Unavailable> {
-        Ok(Vec::new())
     }
 }
 

@@ -84,7 +84,7 @@ struct Salts(Database);
 
 #[async_trait]
 impl SaltStore for Salts {
-    async fn salt(&self, person: UserId, fresh: Salt) -> Result<Salt, Unavailable> {
+    async fn salt(&self, person: UserId, fresh: Salt) -> Result<Option<Salt>, Unavailable> {
         let row = (person_salts::user_id.eq(DbUid(person.0)), person_salts::salt.eq(&fresh.0[..]));
         let insert = diesel::insert_into(person_salts::table).values(row);
         let done: Result<(), DbError> = async {
@@ -95,7 +95,7 @@ impl SaltStore for Salts {
         }
         .await;
         done?;
-        Ok(self.find(person).await?.unwrap())
+        self.find(person).await
     }
 
     async fn find(&self, person: UserId) -> Result<Option<Salt>, Unavailable> {

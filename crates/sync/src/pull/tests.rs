@@ -24,7 +24,7 @@ fn standing(head: Head, since: Timestamp) -> Standing {
 async fn pull(reader: MockSyncReader, since: Timestamp, head: Head) -> Pulled {
     let standing = standing(head, since);
     let catalogue = Some(standing.catalogue_version());
-    let ask = Ask { since, limit: 500, catalogue };
+    let ask = Ask { since, limit: Some(500), catalogue };
     let pulling = Pulling::new(Arc::new(reader), Arc::new(MockPendingDevices::new()));
     pulling.pull(UserId::generate(), &ask, &standing).await.unwrap()
 }
@@ -65,6 +65,25 @@ async fn a_page_that_is_cut_is_gone_on_with_after_its_last_row() {
     }
 }
 
+#[tokio::test]
+async fn a_device_that_knows_no_pages_is_given_all_at_once() {
+    let mut reader = MockSyncReader::new();
+    let large = |room: &Room| room.rows >= 100_000 && room.bytes > PAGE_BYTES;
+    reader
+        .expect_page()
+        .withf(move |_, _, room| large(room))
+        .once()
+        .returning(|_, _, _| Ok(Page::default()));
+    let pulling = Pulling::new(Arc::new(reader), Arc::new(MockPendingDevices::new()));
+    let standing = standing(head(), at(10));
+
+    let catalogue = Some(standing.catalogue_version());
+    let ask = Ask { since: at(10), limit: None, catalogue };
+    let pulled = pulling.pull(UserId::generate(), &ask, &standing).await.unwrap();
+
+    assert!(!pulled.has_more);
+}
+
 #[test]
 fn an_answer_has_another_tag_as_soon_as_anything_is_another() {
     let tag = |head| standing(head, at(10)).tag();
@@ -92,7 +111,7 @@ async fn the_operators_part_comes_unless_the_device_has_it() {
     let pulling = Pulling::new(Arc::new(reader), Arc::new(MockPendingDevices::new()));
     let standing = standing(Head { preferences: Some(at(1)), ..head() }, at(100));
 
-    let ask = Ask { since: at(100), limit: 500, catalogue: Some(1) };
+    let ask = Ask { since: at(100), limit: Some(500), catalogue: Some(1) };
     let pulled = pulling.pull(UserId::generate(), &ask, &standing).await.unwrap();
 
     let offered = pulled.catalogue.unwrap();
@@ -109,7 +128,7 @@ async fn devices_that_wait_are_asked_for_only_if_there_are_any() {
     let standing = standing(Head { awaited: true, ..head() }, at(100));
 
     let catalogue = Some(standing.catalogue_version());
-    let ask = Ask { since: at(100), limit: 500, catalogue };
+    let ask = Ask { since: at(100), limit: Some(500), catalogue };
     let pulled = pulling.pull(UserId::generate(), &ask, &standing).await.unwrap();
 
     assert_eq!(pulled.pending.len(), 1);

@@ -1,0 +1,22 @@
+//! The devices that wait to be let in, as synchronisation tells them.
+
+use async_trait::async_trait;
+use pia_e2ee::Devices;
+use pia_kernel::{Unavailable, UserId};
+use pia_sync::{PendingDevice, PendingDevices};
+
+/// The devices that wait to be let in.
+pub(crate) struct WaitingDevices(pub(crate) Devices);
+
+#[async_trait]
+impl PendingDevices for WaitingDevices {
+    async fn of(&self, user: UserId) -> Result<Vec<PendingDevice>, Unavailable> {
+        let waiting = self.0.waiting(user).await?.into_iter();
+        let told = waiting.map(|it| PendingDevice {
+            id: it.row.0,
+            name: it.name,
+            created_at: it.created_at,
+        });
+        Ok(told.collect())
+    }
+}
