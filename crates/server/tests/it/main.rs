@@ -24,6 +24,7 @@ mod auth;
 mod bodies;
 mod chats;
 mod e2ee;
+mod desktop;
 mod foreign_rows;
 mod foundations;
 mod licence;

@@ -1,0 +1,139 @@
+//! What can have become of a row, by all that was ever said of it.
+//!
+//! Requests run at once, and who was first at the server is not known; so each
+//! has a beginning and an end on one scale, and a row is judged by what holds
+//! in every order that fits. The rule is row 34's: of versions the newest wins,
+//! and a deletion beats what was stored before it and what is not newer than
+//! itself.
+
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use super::device::Store;
+use super::fields::Channel;
+use super::moment::Moment;
+use super::row::Row;
+
+/// All pushes that were stored.
+#[derive(Default)]
+pub(crate) struct Journal {
+    turn: AtomicU64,
+    stored: Mutex<Vec<Sent>>,
+}
+
+/// One push.
+#[derive(Debug, Clone)]
+pub(crate) struct Sent {
+    start: u64,
+    end: u64,
+    /// `clientTimestamp`.
+    claimed: Moment,
+    /// The server's time before and after it.
+    server: (Moment, Moment),
+    pub(crate) versions: Vec<(Channel, Row)>,
+    pub(crate) deleted: Vec<(Channel, String)>,
+}
+
+impl Sent {
+    pub(crate) fn say(&mut self, channel: Channel, row: &Row) {
+        self.versions.push((channel, row.shared(channel)));
+    }
+}
+
+impl Journal {
+    pub(crate) fn begin(&self, claimed: Moment, now: Moment) -> Sent {
+        let start = self.turn.fetch_add(1, Ordering::SeqCst);
+        let (versions, deleted) = (Vec::new(), Vec::new());
+        Sent { start, end: start, claimed, server: (now, now), versions, deleted }
+    }
+
+    pub(crate) fn end(&self, mut sent: Sent, now: Moment) {
+        sent.end = self.turn.fetch_add(1, Ordering::SeqCst);
+        sent.server.1 = now;
+        self.stored.lock().unwrap_or_else(PoisonError::into_inner).push(sent);
+    }
+
+    /// Forgets all, as a reset makes the server do.
+    pub(crate) fn clear(&self) {
+        self.stored.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    }
+
+    /// Fails where what a device holds cannot have come of what was said.
+    pub(crate) fn judge(&self, held: &Store, who: &str) {
+        let stored = self.stored.lock().unwrap_or_else(PoisonError::into_inner);
+        let keys: BTreeSet<_> = stored
+            .iter()
+            .flat_map(|it| it.versions.iter().map(|(channel, row)| (*channel, row.id.clone())))
+            .collect();
+        for key in held.keys() {
+            assert!(keys.contains(key), "{who}: {key:?} came from nowhere");
+        }
+        for key in &keys {
+            let said = Said::of(&stored, key);
+            let place = format!("{who}: {key:?}");
+            match held.get(key) {
+                Some(row) => said.is_held(row, key.0, &place),
+                None => said.is_gone(&place),
+            }
+        }
+    }
+}
+
+/// All that was said of one row.
+struct Said<'a> {
+    versions: Vec<(&'a Sent, &'a Row)>,
+    deletions: Vec<&'a Sent>,
+    newest: Moment,
+}
+
+impl<'a> Said<'a> {
+    fn of(stored: &'a [Sent], key: &(Channel, String)) -> Self {
+        let of_push = |it: &'a Sent| {
+            let same = |(channel, row): &&(Channel, Row)| *channel == key.0 && row.id == key.1;
+            it.versions.iter().filter(same).map(move |(_, row)| (it, row))
+        };
+        let versions: Vec<_> = stored.iter().flat_map(of_push).collect();
+        let deletions = stored.iter().filter(|it| it.deleted.contains(key)).collect();
+        let newest = versions.iter().map(|(_, row)| row.updated).max();
+        Self { versions, deletions, newest: newest.expect("a version") }
+    }
+
+    fn pushes_of_newest(&self) -> impl Iterator<Item = (&'a Sent, &'a Row)> {
+        self.versions.iter().copied().filter(|(_, row)| row.updated == self.newest)
+    }
+
+    fn is_held(&self, row: &Row, channel: Channel, place: &str) {
+        let same = |it: &Row| it.fields == row.fields;
+        let won = if channel == Channel::Sessions {
+            self.versions.iter().any(|(_, it)| same(it))
+        } else {
+            self.pushes_of_newest().any(|(_, it)| same(it))
+        };
+        assert!(won, "{place}: sync 2.4, row 2: {row:?} is not the newest version");
+        let ends = self.pushes_of_newest().map(|(push, _)| push.end).min();
+        let starts = self.pushes_of_newest().map(|(push, _)| push.start).min();
+        let (ends, starts) = (ends.expect("a version"), starts.expect("a version"));
+        for deletion in &self.deletions {
+            let after = deletion.start > ends;
+            assert!(!after, "{place}: row 34: deleted after its newest version, and back again");
+            let was_there = self.versions.iter().any(|(push, _)| push.end < deletion.start);
+            let only = self.deletions.iter().all(|it| it.start >= deletion.start);
+            let before = deletion.end < starts && was_there && only;
+            let time = deletion.claimed.kept().min(deletion.server.0);
+            let beaten = before && time >= self.newest;
+            assert!(!beaten, "{place}: row 34: revived by a version older than its deletion");
+        }
+    }
+
+    fn is_gone(&self, place: &str) {
+        let starts = self.pushes_of_newest().map(|(push, _)| push.start).min();
+        let starts = starts.expect("a version");
+        let killed = self.deletions.iter().any(|deletion| {
+            let time = deletion.claimed.kept().min(deletion.server.1);
+            let there = self.versions.iter().any(|(push, _)| push.start < deletion.end);
+            there && (deletion.end > starts || time >= self.newest)
+        });
+        assert!(killed, "{place}: row 34: gone, and no deletion can have done that");
+    }
+}
