@@ -10,7 +10,7 @@ use pia_testkit::databases::Fresh;
 use uuid::Uuid;
 
 use super::device::Device;
-use super::fields::{Channel, SETTINGS};
+use super::fields::Channel;
 use super::pull::Pulled;
 use super::push::{Pushed, Sending};
 use super::world::World;
@@ -136,9 +136,7 @@ async fn disorder(world: &World, devices: &mut Vec<Device>, dice: &mut Dice, res
             let place = format!("sync 2.4: device {number} about {key:?}");
             assert_eq!(shared.get(key), first.get(key), "{place}");
         }
-        let mut held = shared;
-        held.remove(&(Channel::Settings, SETTINGS.to_owned()));
-        world.journal.judge(&held, &format!("device {number}"));
+        world.journal.judge(&shared, &format!("device {number}"));
     }
 }
 
@@ -173,7 +171,8 @@ async fn settle(devices: &mut [Device]) {
             return;
         }
     }
-    panic!("sync 2.5 and 3.4: the devices keep telling each other something, and nothing is new");
+    let heard: Vec<_> = devices.iter().map(|it| &it.heard).collect();
+    panic!("sync 2.5 and 3.4: the devices keep telling each other the same: {heard:?}");
 }
 
 /// What one device does while others do the same.

@@ -33,7 +33,8 @@ async fn settle<const N: usize>(mut devices: [&mut Device; N]) {
             return;
         }
     }
-    panic!("sync 2.5 and 3.4: the devices keep telling each other something, and nothing is new");
+    let heard: Vec<_> = devices.iter().map(|it| &it.heard).collect();
+    panic!("sync 2.5 and 3.4: the devices keep telling each other the same: {heard:?}");
 }
 
 /// What the two hold is the same.

@@ -67,6 +67,8 @@ pub(crate) struct Device {
     pub(crate) chats: BTreeMap<String, Value>,
     pub(crate) chats_etag: Option<String>,
     pub(crate) chats_known: Option<bool>,
+    /// What its last pull was about, to be told where a test fails.
+    pub(crate) heard: Vec<(Channel, String)>,
     /// How often it was told to wait.
     pub(crate) waits: usize,
 }
@@ -109,6 +111,7 @@ impl Device {
             chats: BTreeMap::new(),
             chats_etag: None,
             chats_known: None,
+            heard: Vec::new(),
             waits: 0,
         };
         device.log_in().await;

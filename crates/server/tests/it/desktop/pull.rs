@@ -95,7 +95,8 @@ impl Device {
             return;
         }
         assert!(!first || page.etag.is_some(), "sync 2.5: a page without an ETag");
-        if !first || (!forced && page.catalog.is_some() && page.catalog == self.catalog) {
+        let told = self.catalog.filter(|_| !(first && forced));
+        if told.is_some() && page.catalog == told {
             let skipped = !page.has_personas && !page.has_policy;
             assert!(skipped, "sync 2.5, catalog skip: the catalogue although it is known");
         }
@@ -112,6 +113,8 @@ impl Device {
     }
 
     fn apply(&mut self, page: &Page) {
+        let rows = page.rows.iter().map(|(channel, row)| (*channel, row.id.clone()));
+        self.heard = rows.chain(page.deleted.iter().cloned()).collect();
         for (channel, row) in &page.rows {
             if self.knows(*channel) {
                 self.take(*channel, row);
