@@ -137,6 +137,10 @@ impl Device {
                 return;
             }
             self.unpushed.remove(&key);
+            if channel == Channel::Settings {
+                // In step: said back, they would go round between three devices.
+                self.pushed_settings = Some(row.fields.clone());
+            }
             if channel == Channel::Memories {
                 there.updated = row.updated;
                 let kept = ["label", "data"];
