@@ -46,18 +46,18 @@ pub(crate) struct Machine {
     signer: EcdsaKeyPair,
 }
 
-pub(crate) fn text(byte: u8, length: usize) -> Option<String> {
-    Some(STANDARD.encode(vec![byte; length]))
+pub(crate) fn text(byte: u8, length: usize) -> String {
+    STANDARD.encode(vec![byte; length])
 }
 
 pub(crate) fn key_form() -> KeyForm {
-    KeyForm { ciphertext: text(1, 60), hkdf_salt: text(2, 32), ..KeyForm::default() }
+    KeyForm { ciphertext: Some(text(1, 60)), hkdf_salt: Some(text(2, 32)), ..KeyForm::default() }
 }
 
 pub(crate) fn recovery_form() -> RecoveryForm {
     RecoveryForm {
-        ciphertext: text(3, 60),
-        kdf_salt: text(4, 32),
+        ciphertext: Some(text(3, 60)),
+        kdf_salt: Some(text(4, 32)),
         kdf_memory_cost_kb: Some(65_536),
         kdf_time_cost: Some(3),
         kdf_parallelism: Some(4),

@@ -139,7 +139,7 @@ mod tests {
 
         assert!(!other.proves(SESSION, PROVES));
         assert!(!key.proves("c2Vzc2lvbi1pZC1mb3ItdGVzdB==", PROVES), "the text, not the bytes");
-        for proof in ["", "x", KEY, &short, &PROVES[..43], &format!("{PROVES} ")] {
+        for proof in ["", "x", KEY, &short, PROVES.trim_end_matches('='), &format!("{PROVES} ")] {
             assert!(!key.proves(SESSION, proof), "{proof}");
         }
         assert!(!format!("{key:?}").contains(KEY));

@@ -362,35 +362,6 @@ pub trait SessionStore: Send + Sync {
     async fn sweep(&self, now: Timestamp) -> Result<u64, Unavailable>;
 }
 
-/// Whether a password is the one that was kept.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Verdict {
-    /// It is.
-    Right,
-    /// It is, and what is kept should be made anew with today's parameters.
-    RightButOutdated,
-    /// It is not, or there is nothing to compare it with.
-    Wrong,
-}
-
-/// Turns passwords into what is kept of them, off the request workers.
-#[cfg_attr(any(test, feature = "mock"), mockall::automock)]
-#[async_trait]
-pub trait PasswordHasher: Send + Sync {
-    /// What is kept of a password: a PHC string with its own salt.
-    async fn hash(&self, password: Secret<String>) -> Result<Secret<String>, Unavailable>;
-
-    /// Compares a password with what was kept of one.
-    ///
-    /// Takes as long where nothing was kept, so that the time tells nobody
-    /// which addresses have accounts.
-    async fn verify(
-        &self,
-        password: Secret<String>,
-        kept: Option<Secret<String>>,
-    ) -> Result<Verdict, Unavailable>;
-}
-
 /// How many accounts there may be.
 #[cfg_attr(any(test, feature = "mock"), mockall::automock)]
 pub trait Seats: Send + Sync {

@@ -1,14 +1,13 @@
 //! Devices and keys in SQL.
 
 use async_trait::async_trait;
-use diesel::dsl::exists;
 use diesel::prelude::*;
 use diesel::result::Error::RollbackTransaction;
 use diesel_async::RunQueryDsl;
 use pia_e2ee::{Device, DeviceId, Holdings, Judge, KeyState, KeyStore, ProofOnFile, RecoveryCopy};
 use pia_kernel::{Timestamp, Unavailable, UserId};
 use pia_sealing::Sealer;
-use pia_storage::schema::{accounts, devices, ledgers, recovery_keys};
+use pia_storage::schema::{devices, ledgers, recovery_keys};
 use pia_storage::{
     Database, DbError, DbInstant, DbUid, Ledger, TakeLedger, WriteEffects, in_tx, on_conn,
 };

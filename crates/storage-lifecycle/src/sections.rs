@@ -5,7 +5,7 @@ use diesel_async::RunQueryDsl;
 use pia_kernel::{Place, UserId};
 use pia_storage::schema::{
     ai_usage, app_passwords, devices, invitations, mails, passkeys, provider_identities, sessions,
-    sign_ins,
+    sign_ins, sync_events,
 };
 use pia_storage::{Database, DbError, DbInstant, DbUid, on_conn};
 use serde::Serialize;

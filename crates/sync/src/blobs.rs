@@ -52,7 +52,7 @@ pub(crate) mod tests {
     pub(crate) const WRAPPED: &str =
         "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
 
-    fn checked(fields: Value) -> Result<bool, Refusal> {
+    fn checked(fields: &Value) -> Result<bool, Refusal> {
         check(fields.as_object().unwrap())
     }
 
@@ -62,10 +62,10 @@ pub(crate) mod tests {
 
     #[test]
     fn an_item_is_encrypted_with_both_blobs_or_not_at_all() {
-        assert_eq!(checked(json!({})), Ok(false));
-        assert_eq!(checked(blobs(PAYLOAD, WRAPPED)), Ok(true));
+        assert_eq!(checked(&json!({})), Ok(false));
+        assert_eq!(checked(&blobs(PAYLOAD, WRAPPED)), Ok(true));
         for half in [json!({ "encryptedPayload": PAYLOAD }), json!({ "wrappedDek": WRAPPED })] {
-            assert_eq!(checked(half), Err(Refusal::MissingBlobs));
+            assert_eq!(checked(&half), Err(Refusal::MissingBlobs));
         }
     }
 
@@ -80,9 +80,9 @@ pub(crate) mod tests {
             (PAYLOAD, PAYLOAD),
             (PAYLOAD, "AA AA"),
         ] {
-            assert_eq!(checked(blobs(payload, wrapped)), Err(Refusal::InvalidBlobs), "{payload}");
+            assert_eq!(checked(&blobs(payload, wrapped)), Err(Refusal::InvalidBlobs), "{payload}");
         }
-        assert_eq!(checked(blobs(7, WRAPPED)), Err(Refusal::InvalidBlobs));
-        assert_eq!(checked(blobs("A".repeat(1_400_004), WRAPPED)), Err(Refusal::TooLarge));
+        assert_eq!(checked(&blobs(7, WRAPPED)), Err(Refusal::InvalidBlobs));
+        assert_eq!(checked(&blobs("A".repeat(1_400_004), WRAPPED)), Err(Refusal::TooLarge));
     }
 }

@@ -127,10 +127,9 @@ impl Pulling {
         standing: &Standing,
     ) -> Result<Pulled, PullError> {
         let known = standing.head.last_stamp;
-        let room = ask.limit.map_or(WHOLE, |limit| Room {
-            rows: limit.clamp(1, MOST_ROWS),
-            bytes: PAGE_BYTES,
-        });
+        let room = ask
+            .limit
+            .map_or(WHOLE, |limit| Room { rows: limit.clamp(1, MOST_ROWS), bytes: PAGE_BYTES });
         let page = if known > ask.since {
             self.reader.page(user, ask.since, room).await?
         } else {

@@ -173,11 +173,13 @@ fn responses(route: &Route, schemas: &mut Schemas) -> Map<String, Value> {
     }
     responses.insert(status.to_owned(), told.into());
     for (status, when) in refusals(route) {
-        let told = json!({
-            "description": when,
-            "content": { "application/json": reference("Error") },
-        });
-        responses.entry(status.to_string()).or_insert(told);
+        let mut told = Map::from_iter([("description".to_owned(), when.into())]);
+        // What has not changed is no error, and is not told.
+        if status != 304 {
+            let content = json!({ "application/json": reference("Error") });
+            told.insert("content".to_owned(), content);
+        }
+        responses.entry(status.to_string()).or_insert(told.into());
     }
     responses.sort_keys();
     responses

@@ -18,7 +18,7 @@ async fn asked() -> (Ada, Machine, Machine, String) {
 
 fn form(by: &Machine, target: &Machine, session: &str, version: Option<i64>) -> ApprovalForm {
     let key = target.form().agreement_public_key.unwrap();
-    let (wrapped, salt) = (text(5, 60).unwrap(), text(6, 32).unwrap());
+    let (wrapped, salt) = (text(5, 60), text(6, 32));
     let id = target.id.as_str();
     let payload = match version {
         None | Some(1) => format!("{session}:{id}:{key}"),
@@ -60,8 +60,8 @@ async fn a_signature_over_anything_else_is_none() {
     let good = form(&first, &second, &session, Some(2));
     let stranger = form(&Machine::new("first"), &second, &session, Some(2));
     let as_first = ApprovalForm { signature_version: Some(1), ..good.clone() };
-    let other_key = ApprovalForm { wrapped_umk: text(7, 60), ..good.clone() };
-    let other_salt = ApprovalForm { hkdf_salt: text(7, 32), ..good.clone() };
+    let other_key = ApprovalForm { wrapped_umk: Some(text(7, 60)), ..good.clone() };
+    let other_salt = ApprovalForm { hkdf_salt: Some(text(7, 32)), ..good.clone() };
     let empty = ApprovalForm { approver_signature: Some(STANDARD.encode([0; 64])), ..good };
 
     for form in [stranger, as_first, other_key, other_salt, empty] {

@@ -19,8 +19,8 @@ fn proof_key(bytes: &[u8]) -> ProofKeyForm {
 fn activation(machine: &Machine, session: &str, proof: &str) -> ActivationForm {
     ActivationForm {
         device_id: Some(machine.id.as_str().to_owned()),
-        self_wrapped_umk: text(5, 60),
-        hkdf_salt: text(6, 32),
+        self_wrapped_umk: Some(text(5, 60)),
+        hkdf_salt: Some(text(6, 32)),
         proof_of_possession: Some(proof.to_owned()),
         onboarding_session_id: Some(session.to_owned()),
     }

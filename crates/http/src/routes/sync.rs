@@ -130,7 +130,9 @@ fn reset() -> Route {
 }
 
 /// The same for a route that only reads.
-fn reading(route: Route) -> Route {
-    let (method, licensing) = (Method::GET, Licensing::MayHaveEnded);
-    Route { method, licensing, body_limit: 0, ..route }
+fn reading(mut route: Route) -> Route {
+    route.method = Method::GET;
+    route.licensing = Licensing::MayHaveEnded;
+    route.body_limit = 0;
+    route
 }

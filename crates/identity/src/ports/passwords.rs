@@ -1,4 +1,4 @@
-//! What changing a password asks of the outside world.
+//! What passwords ask of the outside world.
 
 use async_trait::async_trait;
 use pia_kernel::{Effects, Secret, Timestamp, Unavailable, UserId};
@@ -57,4 +57,33 @@ pub trait PasswordStore: Send + Sync {
     /// Puts another password in the place of `old`, if it is still that one,
     /// and ends the other sessions. Answers whether it was.
     async fn change(&self, change: PasswordChange) -> Result<bool, Unavailable>;
+}
+
+/// Whether a password is the one that was kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    /// It is.
+    Right,
+    /// It is, and what is kept should be made anew with today's parameters.
+    RightButOutdated,
+    /// It is not, or there is nothing to compare it with.
+    Wrong,
+}
+
+/// Turns passwords into what is kept of them, off the request workers.
+#[cfg_attr(any(test, feature = "mock"), mockall::automock)]
+#[async_trait]
+pub trait PasswordHasher: Send + Sync {
+    /// What is kept of a password: a PHC string with its own salt.
+    async fn hash(&self, password: Secret<String>) -> Result<Secret<String>, Unavailable>;
+
+    /// Compares a password with what was kept of one.
+    ///
+    /// Takes as long where nothing was kept, so that the time tells nobody
+    /// which addresses have accounts.
+    async fn verify(
+        &self,
+        password: Secret<String>,
+        kept: Option<Secret<String>>,
+    ) -> Result<Verdict, Unavailable>;
 }

@@ -1,6 +1,6 @@
 //! What this storage must do on every backend.
 
-#![expect(clippy::unwrap_used, clippy::panic, reason = "tests")]
+#![expect(clippy::indexing_slicing, clippy::panic, clippy::unwrap_used, reason = "tests")]
 
 mod lists;
 mod people;

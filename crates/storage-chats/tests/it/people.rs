@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use async_trait::async_trait;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
-use pia_kernel::{Secret, Timestamp, Unavailable, UserId};
-use pia_sealing::{MasterKeys, Salt, SaltStore, Sealer};
+use pia_kernel::{Secret, Timestamp, UserId};
+use pia_sealing::{MasterKeys, Sealer};
 use pia_storage::schema::{accounts, ledgers, person_salts};
 use pia_storage::{Database, DbError, DbInstant, DbUid, TakeLedger, in_tx, on_conn};
 use pia_storage_chats::SqlChats;
+use pia_storage_sealing::SqlSalts;
 use pia_sync::{ChatId, ChatStore, ChatWritten, NewChat};
 use uuid::Uuid;
 
@@ -71,37 +71,9 @@ pub(crate) async fn shred(db: &Database, user: UserId) {
     assert_eq!(done.unwrap(), 1);
 }
 
-/// Salts beside the chats, as the server keeps them.
-struct Salts(Database);
-
-#[async_trait]
-impl SaltStore for Salts {
-    async fn salt(&self, person: UserId, fresh: Salt) -> Result<Salt, Unavailable> {
-        let row = (person_salts::user_id.eq(DbUid(person.0)), person_salts::salt.eq(&fresh.0[..]));
-        let done: Result<(), DbError> = async {
-            on_conn!(self.0.writer(), |conn| {
-                let insert = diesel::insert_into(person_salts::table).values(row);
-                insert.on_conflict_do_nothing().execute(conn).await?;
-                Ok(())
-            })
-        }
-        .await;
-        done?;
-        Ok(self.find(person).await?.unwrap())
-    }
-
-    async fn find(&self, person: UserId) -> Result<Option<Salt>, Unavailable> {
-        let salt = person_salts::table.find(DbUid(person.0)).select(person_salts::salt);
-        let found: Result<Option<Vec<u8>>, DbError> =
-            async { on_conn!(self.0.reader(), |conn| Ok(salt.first(conn).await.optional()?)) }
-                .await;
-        Ok(found?.map(|it| Salt(it.try_into().unwrap())))
-    }
-}
-
 pub(crate) fn chats(db: &Database) -> SqlChats {
     let keys = MasterKeys { current: Secret::new([7; 32]), previous: None };
-    SqlChats::new(db.clone(), Sealer::new(keys, Arc::new(Salts(db.clone()))))
+    SqlChats::new(db.clone(), Sealer::new(keys, Arc::new(SqlSalts::new(db.clone()))))
 }
 
 /// A chat that says that it was changed then.

@@ -35,18 +35,22 @@ pub(crate) struct Machine {
     signer: EcdsaKeyPair,
 }
 
-pub(crate) fn text(byte: u8, length: usize) -> Option<String> {
-    Some(STANDARD.encode(vec![byte; length]))
+pub(crate) fn text(byte: u8, length: usize) -> String {
+    STANDARD.encode(vec![byte; length])
 }
 
 pub(crate) fn key_form(byte: u8) -> KeyForm {
-    KeyForm { ciphertext: text(byte, 60), hkdf_salt: text(byte, 32), ..KeyForm::default() }
+    KeyForm {
+        ciphertext: Some(text(byte, 60)),
+        hkdf_salt: Some(text(byte, 32)),
+        ..KeyForm::default()
+    }
 }
 
 pub(crate) fn recovery_form(byte: u8) -> RecoveryForm {
     RecoveryForm {
-        ciphertext: text(byte, 60),
-        kdf_salt: text(byte, 32),
+        ciphertext: Some(text(byte, 60)),
+        kdf_salt: Some(text(byte, 32)),
         kdf_memory_cost_kb: Some(65_536),
         kdf_time_cost: Some(3),
         kdf_parallelism: Some(4),
@@ -151,8 +155,8 @@ impl Machine {
         ApprovalForm {
             onboarding_session_id: Some(session.to_owned()),
             target_device_id: Some(target.id.as_str().to_owned()),
-            wrapped_umk: text(byte, 60),
-            hkdf_salt: text(byte, 32),
+            wrapped_umk: Some(text(byte, 60)),
+            hkdf_salt: Some(text(byte, 32)),
             approver_signature: Some(STANDARD.encode(signature)),
             signature_version: None,
             approver_device_id: Some(self.id.as_str().to_owned()),

@@ -22,7 +22,7 @@ pia_testkit::contract! {
 async fn chat(db: &Database, user: UserId, number: u128, document: Option<&str>) {
     let id = Uuid::from_u128(number);
     let place = Place { purpose: "chat", row: id.as_bytes() };
-    let seal = sealer(db).of(user).await.unwrap();
+    let seal = sealer(db).of(user).await.unwrap().unwrap();
     let body = document.map(|it| seal.seal(place, it.as_bytes()).unwrap());
     let row = diesel::insert_into(chats::table).values((
         chats::user_id.eq(DbUid(user.0)),
@@ -95,10 +95,11 @@ async fn what_cannot_be_read_any_more_is_told_without_its_document(db: Database)
     chat(&db, ada, 1, Some("{}")).await;
     // The first byte names the form, those behind it the master key.
     let other = "UPDATE chats SET body = ";
-    let sealed = sealer(&db).of(ada).await.unwrap().seal(Place { purpose: "x", row: b"" }, b"{}");
+    let sealed =
+        sealer(&db).of(ada).await.unwrap().unwrap().seal(Place { purpose: "x", row: b"" }, b"{}");
     let mut sealed = sealed.unwrap();
     sealed[1] ^= 1;
-    let hex: String = sealed.iter().map(|it| format!("{it:02x}")).collect();
+    let hex = sealed.iter().fold(String::new(), |hex, it| format!("{hex}{it:02x}"));
     let literal = match db.provider() {
         pia_storage::Provider::Sqlite => format!("X'{hex}'"),
         pia_storage::Provider::Postgres => format!("'\\x{hex}'::bytea"),

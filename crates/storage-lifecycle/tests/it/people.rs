@@ -2,16 +2,14 @@
 
 use std::sync::Arc;
 
-use async_trait::async_trait;
 use diesel::prelude::*;
 use diesel_async::{RunQueryDsl, SimpleAsyncConnection};
 use pia_identity::Role;
-use pia_kernel::{
-    AuditEntry, Departure, Effects, Letter, Secret, SessionId, Timestamp, Unavailable, UserId,
-};
-use pia_sealing::{MasterKeys, Salt, SaltStore, Sealer};
-use pia_storage::schema::{accounts, person_salts, sessions};
+use pia_kernel::{AuditEntry, Departure, Effects, Letter, Secret, SessionId, Timestamp, UserId};
+use pia_sealing::{MasterKeys, Sealer};
+use pia_storage::schema::{accounts, sessions};
 use pia_storage::{Database, DbError, DbInstant, DbUid, on_conn};
+use pia_storage_sealing::SqlSalts;
 
 pub(crate) const AT: Timestamp = Timestamp::UNIX_EPOCH;
 
@@ -76,33 +74,5 @@ pub(crate) fn departure(person: Person) -> Departure {
 /// What seals under keys whose salts are in `db`.
 pub(crate) fn sealer(db: &Database) -> Sealer {
     let keys = MasterKeys { current: Secret::new([7; 32]), previous: None };
-    Sealer::new(keys, Arc::new(Salts(db.clone())))
-}
-
-/// Salts, as the server keeps them.
-struct Salts(Database);
-
-#[async_trait]
-impl SaltStore for Salts {
-    async fn salt(&self, person: UserId, fresh: Salt) -> Result<Option<Salt>, Unavailable> {
-        let row = (person_salts::user_id.eq(DbUid(person.0)), person_salts::salt.eq(&fresh.0[..]));
-        let insert = diesel::insert_into(person_salts::table).values(row);
-        let done: Result<(), DbError> = async {
-            on_conn!(self.0.writer(), |conn| {
-                insert.on_conflict_do_nothing().execute(conn).await?;
-                Ok(())
-            })
-        }
-        .await;
-        done?;
-        self.find(person).await
-    }
-
-    async fn find(&self, person: UserId) -> Result<Option<Salt>, Unavailable> {
-        let salt = person_salts::table.find(DbUid(person.0)).select(person_salts::salt);
-        let found: Result<Option<Vec<u8>>, DbError> =
-            async { on_conn!(self.0.reader(), |conn| Ok(salt.first(conn).await.optional()?)) }
-                .await;
-        Ok(found?.map(|it| Salt(it.try_into().unwrap())))
-    }
+    Sealer::new(keys, Arc::new(SqlSalts::new(db.clone())))
 }

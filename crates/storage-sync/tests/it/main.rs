@@ -1,6 +1,6 @@
 //! What the storage of what devices keep in step must do on every backend.
 
-#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
+#![expect(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "tests")]
 
 mod catalogue;
 mod conflicts;

@@ -160,13 +160,13 @@ impl<'a> Read<'a> {
         }
         if !encrypted {
             guid(fields, "providerId")?;
-            let messages = fields.get("messages").map(|it| it.get());
+            let messages = fields.get("messages").map(RawValue::get);
             let listed = messages.is_none_or(|it| serde_json::from_str::<Objects>(it).is_ok());
             if !listed {
                 return Err(wrong("messages", "`messages` must be a list of objects."));
             }
         }
-        let version = fields.get("schemaVersion").map(|it| it.get());
+        let version = fields.get("schemaVersion").map(RawValue::get);
         if version.is_some_and(|it| it.parse::<i32>().is_err()) {
             return Err(wrong("schemaVersion", "`schemaVersion` must be a whole number."));
         }

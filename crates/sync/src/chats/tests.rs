@@ -1,3 +1,5 @@
+//! Storing chats, over a store that answers as it is told.
+
 use std::sync::Arc;
 
 use pia_kernel::{Live, Timestamp, UserId};

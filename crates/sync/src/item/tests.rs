@@ -5,11 +5,11 @@ use crate::blobs::tests::{PAYLOAD, WRAPPED};
 
 const NOON: Timestamp = Timestamp::UNIX_EPOCH;
 
-fn sent(channel: Channel, fields: Value) -> Sent {
+fn sent(channel: Channel, fields: &Value) -> Sent {
     Sent { channel, fields: fields.as_object().unwrap().clone() }
 }
 
-fn item(channel: Channel, fields: Value) -> Result<Item, Refusal> {
+fn item(channel: Channel, fields: &Value) -> Result<Item, Refusal> {
     let sent = sent(channel, fields);
     let id = sent.id().unwrap_or_default();
     sent.into_item(id, false, NOON)
@@ -22,15 +22,18 @@ fn at(text: &str) -> Timestamp {
 #[test]
 fn an_item_was_changed_when_it_says_so() {
     let (early, late) = ("2026-01-01T00:00:00Z", "2026-02-01T00:00:00Z");
-    let told = |channel, fields| item(channel, fields).unwrap().changed_at;
+    let told = |channel, fields: &Value| item(channel, fields).unwrap().changed_at;
 
     let template = json!({ "createdAt": early, "modifiedAt": late, "updatedAt": early });
-    assert_eq!(told(Channel::Templates, template), at(late));
-    assert_eq!(told(Channel::Templates, json!({ "createdAt": early })), at(early));
-    assert_eq!(told(Channel::Memories, json!({ "createdAt": early, "updatedAt": late })), at(late));
-    assert_eq!(told(Channel::Sessions, json!({ "createdAt": early })), at(early));
-    assert_eq!(told(Channel::Settings, json!({ "modifiedAt": late })), at(late));
-    assert_eq!(told(Channel::Todos, json!({ "title": "x" })), NOON);
+    assert_eq!(told(Channel::Templates, &template), at(late));
+    assert_eq!(told(Channel::Templates, &json!({ "createdAt": early })), at(early));
+    assert_eq!(
+        told(Channel::Memories, &json!({ "createdAt": early, "updatedAt": late })),
+        at(late)
+    );
+    assert_eq!(told(Channel::Sessions, &json!({ "createdAt": early })), at(early));
+    assert_eq!(told(Channel::Settings, &json!({ "modifiedAt": late })), at(late));
+    assert_eq!(told(Channel::Todos, &json!({ "title": "x" })), NOON);
 }
 
 #[test]
@@ -42,7 +45,7 @@ fn of_an_encrypted_item_only_what_is_not_private_is_kept_beside_its_blobs() {
         "encryptedPayload": PAYLOAD, "wrappedDek": WRAPPED,
     });
 
-    let item = item(Channel::Todos, fields).unwrap();
+    let item = item(Channel::Todos, &fields).unwrap();
 
     assert!(item.encrypted);
     let body: Value = serde_json::from_str(&item.body).unwrap();
@@ -58,8 +61,8 @@ fn of_an_encrypted_item_only_what_is_not_private_is_kept_beside_its_blobs() {
 
 #[test]
 fn an_encrypted_push_takes_no_plain_item_but_preferences() {
-    let todo = sent(Channel::Todos, json!({ "title": "plain" }));
-    let preference = sent(Channel::PluginPreferences, json!({ "isEnabled": true }));
+    let todo = sent(Channel::Todos, &json!({ "title": "plain" }));
+    let preference = sent(Channel::PluginPreferences, &json!({ "isEnabled": true }));
 
     assert_eq!(todo.into_item(Uuid::nil(), true, NOON), Err(Refusal::MissingBlobs));
     assert!(preference.into_item(Uuid::nil(), true, NOON).is_ok());
@@ -67,7 +70,7 @@ fn an_encrypted_push_takes_no_plain_item_but_preferences() {
 
 #[test]
 fn an_item_that_is_too_long_is_refused() {
-    let told = |length| item(Channel::Memories, json!({ "data": "x".repeat(length) }));
+    let told = |length| item(Channel::Memories, &json!({ "data": "x".repeat(length) }));
 
     assert_eq!(told(MOST_BYTES).unwrap_err(), Refusal::TooLarge);
     assert!(told(MOST_BYTES - 100).is_ok());
@@ -76,9 +79,9 @@ fn an_item_that_is_too_long_is_refused() {
 #[test]
 fn an_id_that_is_derived_is_the_same_for_the_same_only() {
     let (ada, eve) = (UserId::generate(), UserId::generate());
-    let note = sent(Channel::Memories, json!({ "label": "note" }));
-    let other = sent(Channel::Memories, json!({ "label": "other" }));
-    let todo = sent(Channel::Todos, json!({ "label": "note" }));
+    let note = sent(Channel::Memories, &json!({ "label": "note" }));
+    let other = sent(Channel::Memories, &json!({ "label": "other" }));
+    let todo = sent(Channel::Todos, &json!({ "label": "note" }));
 
     let id = note.derived_id(ada);
 
@@ -93,8 +96,8 @@ fn an_id_that_is_derived_is_the_same_for_the_same_only() {
 fn the_settings_are_one_item_and_preferences_are_their_plugins() {
     let plugin = "10000000-0000-0000-0000-000000000001";
 
-    assert_eq!(sent(Channel::Settings, json!({ "id": plugin })).id(), Some(Uuid::nil()));
-    let preference = sent(Channel::PluginPreferences, json!({ "pluginId": plugin }));
+    assert_eq!(sent(Channel::Settings, &json!({ "id": plugin })).id(), Some(Uuid::nil()));
+    let preference = sent(Channel::PluginPreferences, &json!({ "pluginId": plugin }));
     assert_eq!(preference.id(), plugin.parse().ok());
-    assert_eq!(sent(Channel::Todos, json!({})).id(), None);
+    assert_eq!(sent(Channel::Todos, &json!({})).id(), None);
 }

@@ -169,7 +169,7 @@ async fn a_list_of_long_chats_is_cut(database: Fresh) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_query_that_says_what_it_must_not_is_refused_by_its_field() {
-    let app = crate::harness::TestApp::spawn().await;
+    let app = TestApp::spawn().await;
     let ada = app.signed_in().await;
 
     for (query, field) in [

@@ -18,6 +18,7 @@ use crate::harness::Setting;
 
 on_both_databases!(
     a_device_is_let_in_by_the_signature_of_another,
+    the_list_tells_of_a_device_what_the_others_need,
     of_many_approvals_at_once_one_is_taken,
     a_device_that_was_turned_away_asks_anew,
     an_active_device_stays_so_whatever_it_registers,
@@ -76,7 +77,15 @@ async fn a_device_is_let_in_by_the_signature_of_another(database: Fresh) {
         );
         assert!(own.get("approverSignature").is_none() && own.get("onboardingSessionId").is_none());
     }
+}
+
+async fn the_list_tells_of_a_device_what_the_others_need(database: Fresh) {
+    let app = Setting::on(database).start().await;
+    let ada = app.signed_in().await;
+    let first = encrypt(&ada).await;
+
     let list = ada.get("/api/e2ee/devices").await.body;
+
     assert_eq!(keys(&list), ["devices", "hasRecoveryKey", "umkVersion"]);
     assert_eq!((&list["hasRecoveryKey"], &list["umkVersion"]), (&json!(true), &json!(1)));
     let told = &list["devices"][0];

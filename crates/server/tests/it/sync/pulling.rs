@@ -107,7 +107,7 @@ async fn pages_bring_everything_once_however_small_they_are(database: Fresh) {
         seen.extend(moved(&page).0);
         settings += usize::from(page.get("settings").is_some());
         assert!(cursor(&page) > since.as_str());
-        since = cursor(&page).to_owned();
+        cursor(&page).clone_into(&mut since);
         if page["hasMore"] == false {
             break;
         }

@@ -45,7 +45,7 @@ async fn devices_bring_back_what_a_restored_server_lacks(database: Fresh) {
     let backup = push(&one, &todos(&[todo(1, 1, "old")])).await;
     let backup = backup["serverTimestamp"].as_str().expect("a stamp").to_owned();
     let late = written_now(2);
-    push(&one, &todos(&[late.clone()])).await;
+    push(&one, &todos(std::slice::from_ref(&late))).await;
     let seen = pull(&other, NOTHING).await;
     let path = format!("/api/sync/pull?since={}&limit=500", cursor(&seen));
     let tag = one.get(&path).await.header("etag").expect("a tag").to_owned();

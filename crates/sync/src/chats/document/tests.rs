@@ -1,3 +1,5 @@
+//! What of documents is stored, and what is refused.
+
 use serde_json::{Value, json};
 
 use super::*;
