@@ -121,7 +121,12 @@ impl SecondFactors {
             return Err(EnrolError::AlreadyOn);
         }
         let proof = password.map(FreshProof::Password);
-        self.proofs.owner(claim, (&account, None), proof, |_| ready(Ok(()))).await?;
+        let shown = self.proofs.owner(claim, (&account, None), proof, |_| ready(Ok(())));
+        if let Err(err) = shown.await {
+            // Whose account goes meanwhile has nothing to show any more.
+            let there = ports.accounts.find(user).await?.is_some();
+            return Err(if there { err.into() } else { EnrolError::Gone });
+        }
         let secret = totp::fresh()?;
         let enrolment = totp::enrolment(&secret, &settings.get().issuer, &account.email)?;
         let sealed = ports.secrets.seal(user, PURPOSE, &secret).await?.ok_or(EnrolError::Gone)?;

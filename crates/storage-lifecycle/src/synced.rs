@@ -14,8 +14,17 @@ use crate::sections::told;
 pub(crate) const LEDGER: &[&str] =
     &["version", "last_stamp", "encrypted_at", "umk_version", "reset_at"];
 
-pub(crate) const SYNC_ITEMS: &[&str] =
-    &["channel", "id", "stamp", "changed_at", "deleted_at", "encrypted", "size", "body"];
+pub(crate) const SYNC_ITEMS: &[&str] = &[
+    "channel",
+    "id",
+    "stamp",
+    "changed_at",
+    "deleted_at",
+    "encrypted",
+    "device_id",
+    "size",
+    "body",
+];
 
 /// How many are read for one page, and about how many bytes of them are told.
 const PAGE: usize = 20;
@@ -41,6 +50,7 @@ struct ItemRow {
     changed_at: DbInstant,
     deleted_at: Option<DbInstant>,
     encrypted: bool,
+    device_id: Option<String>,
     size: i32,
     body: Option<Vec<u8>>,
 }
@@ -109,6 +119,7 @@ fn written(row: &ItemRow, seal: &PersonSeal) -> Value {
     });
     if let Some(fields) = item.as_object_mut() {
         fields.extend(row.deleted_at.map(|it| ("deletedAt".to_owned(), json!(it))));
+        fields.extend(row.device_id.as_ref().map(|it| ("deviceId".to_owned(), json!(it))));
         fields.extend(body.map(|it| ("body".to_owned(), it)));
     }
     item

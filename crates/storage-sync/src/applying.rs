@@ -113,7 +113,7 @@ struct Stamped {
 
 impl Applying<'_> {
     fn plan(&self, kept: &HashMap<Key, Kept>, fenced: &Fenced) -> Plan {
-        let Changes { items, deletes, seen, deleted_at, .. } = self.changes;
+        let Changes { items, deletes, seen, deleted_at, device, .. } = self.changes;
         let mut refused = Vec::new();
         let mut free = Vec::with_capacity(items.len());
         for (item, digest) in items.iter().zip(&self.digests) {
@@ -128,7 +128,8 @@ impl Applying<'_> {
             }
         }
         let (seen, deleted_at) = (*seen, *deleted_at);
-        let planner = Planner { kept, seen, deleted_at, strategy: self.settings.strategy };
+        let (device, strategy) = (device.as_deref(), self.settings.strategy);
+        let planner = Planner { kept, seen, device, deleted_at, strategy };
         let mut plan = planner.plan(free, deletes.clone());
         plan.conflicts.extend(refused);
         plan
@@ -195,6 +196,7 @@ impl Applying<'_> {
             changed_at: DbInstant(changed_at),
             deleted_at: None,
             encrypted,
+            device_id: self.changes.device.clone(),
             size: i32::try_from(body.len()).unwrap_or(i32::MAX),
             digest,
             body: Some(sealed_bodies::seal(self.seal, key, &body)?),

@@ -9,7 +9,7 @@ use pia_storage::{AsyncPostgres, AsyncSqlite, DbError, DbInstant, DbUid};
 use pia_sync::{Channel, Key};
 
 /// PostgreSQL takes at most 65,535 values in one statement.
-const ROWS_AT_ONCE: usize = 65_535 / 10;
+const ROWS_AT_ONCE: usize = 65_535 / 11;
 
 #[derive(Debug, Clone, Insertable)]
 #[diesel(table_name = sync_items)]
@@ -21,6 +21,7 @@ pub(crate) struct ItemRow {
     pub(crate) changed_at: DbInstant,
     pub(crate) deleted_at: Option<DbInstant>,
     pub(crate) encrypted: bool,
+    pub(crate) device_id: Option<String>,
     pub(crate) size: i32,
     pub(crate) digest: Vec<u8>,
     pub(crate) body: Option<Vec<u8>>,
@@ -42,6 +43,7 @@ impl ItemRow {
             changed_at: DbInstant(changed_at),
             deleted_at: Some(DbInstant(at)),
             encrypted: false,
+            device_id: None,
             size: 0,
             digest: Vec::new(),
             body: None,
@@ -72,6 +74,7 @@ macro_rules! upsert {
                 sync_items::changed_at.eq(excluded(sync_items::changed_at)),
                 sync_items::deleted_at.eq(excluded(sync_items::deleted_at)),
                 sync_items::encrypted.eq(excluded(sync_items::encrypted)),
+                sync_items::device_id.eq(excluded(sync_items::device_id)),
                 sync_items::size.eq(excluded(sync_items::size)),
                 sync_items::digest.eq(excluded(sync_items::digest)),
                 sync_items::body.eq(excluded(sync_items::body)),

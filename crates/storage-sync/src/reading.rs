@@ -75,6 +75,8 @@ impl SqlSyncReader {
 
     async fn look(&self, user: UserId) -> Result<Option<Head>, DbError> {
         use sync_items::{channel, stamp};
+        // Not the latest by the order of stamps: SQLite would look for it among
+        // all that the person has.
         let preferences = sync_items::table
             .filter(sync_items::user_id.eq(DbUid(user.0)))
             .filter(channel.eq(Channel::PluginPreferences.code()))

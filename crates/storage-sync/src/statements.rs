@@ -73,7 +73,7 @@ pub(crate) trait Statements {
     ) -> impl Future<Output = Result<(), DbError>> + Send;
 }
 
-type KeptRow = (i16, DbUid, DbInstant, DbInstant, Option<DbInstant>, bool, Vec<u8>);
+type KeptRow = (i16, DbUid, DbInstant, DbInstant, Option<DbInstant>, bool, Vec<u8>, Option<String>);
 
 macro_rules! statements {
     ($($conn:ty),*) => {$(
@@ -83,7 +83,9 @@ macro_rules! statements {
                 user: UserId,
                 named: &Named,
             ) -> Result<HashMap<Key, Kept>, DbError> {
-                use sync_items::{changed_at, channel, deleted_at, digest, encrypted, id, stamp};
+                use sync_items::{
+                    changed_at, channel, deleted_at, device_id, digest, encrypted, id, stamp,
+                };
                 if named.ids.is_empty() {
                     return Ok(HashMap::new());
                 }
@@ -91,7 +93,9 @@ macro_rules! statements {
                     .filter(sync_items::user_id.eq(DbUid(user.0)))
                     .filter(channel.eq_any(&named.channels))
                     .filter(id.eq_any(&named.ids))
-                    .select((channel, id, stamp, changed_at, deleted_at, encrypted, digest))
+                    .select((
+                        channel, id, stamp, changed_at, deleted_at, encrypted, digest, device_id,
+                    ))
                     .load::<KeptRow>(self)
                     .await?;
                 rows.into_iter().map(known).collect()
@@ -197,13 +201,14 @@ macro_rules! statements {
 statements!(AsyncSqlite, AsyncPostgres);
 
 fn known(row: KeptRow) -> Result<(Key, Kept), DbError> {
-    let (channel, id, stamp, changed_at, deleted_at, encrypted, digest) = row;
+    let (channel, id, stamp, changed_at, deleted_at, encrypted, digest, device) = row;
     let kept = Kept {
         stamp: stamp.0,
         changed_at: changed_at.0,
         deleted_at: deleted_at.map(|it| it.0),
         encrypted,
         digest,
+        device,
     };
     Ok((key(channel, id)?, kept))
 }

@@ -353,7 +353,7 @@ diesel::table! {
 }
 
 diesel::table! {
-    use diesel::sql_types::{Binary, Bool, Integer, Nullable, SmallInt};
+    use diesel::sql_types::{Binary, Bool, Integer, Nullable, SmallInt, Text};
     use crate::sql_types::{Instant, Uid};
 
     sync_items (user_id, channel, id) {
@@ -364,6 +364,7 @@ diesel::table! {
         changed_at -> Instant,
         deleted_at -> Nullable<Instant>,
         encrypted -> Bool,
+        device_id -> Nullable<Text>,
         size -> Integer,
         digest -> Binary,
         body -> Nullable<Binary>,

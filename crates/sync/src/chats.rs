@@ -4,6 +4,7 @@ mod blob;
 mod document;
 mod fields;
 mod listing;
+mod nulls;
 mod ports;
 mod time_text;
 mod upload;

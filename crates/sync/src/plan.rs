@@ -22,6 +22,8 @@ pub struct Kept {
     pub encrypted: bool,
     /// By which its body is known again.
     pub digest: Vec<u8>,
+    /// Which device wrote it, if it said so.
+    pub device: Option<String>,
 }
 
 /// Who wins where a device changed what it had not seen.
@@ -72,6 +74,8 @@ pub struct Planner<'a> {
     pub kept: &'a HashMap<Key, Kept>,
     /// Up to which stamp the device had seen everything.
     pub seen: Option<Timestamp>,
+    /// Which device it is, if it says so.
+    pub device: Option<&'a str>,
     /// When the device says that it deleted things, and not later than now.
     pub deleted_at: Timestamp,
     /// Who wins.
@@ -150,9 +154,11 @@ impl Planner<'_> {
         if overruled || item.changed_at <= kept.changed_at { Verdict::Keep } else { Verdict::Put }
     }
 
-    /// Whether the device changed something without having seen this.
+    /// Whether the device changed something without having seen this. What it
+    /// wrote itself it has, whichever answer it missed.
     fn is_unseen(&self, kept: &Kept) -> bool {
-        self.seen.is_some_and(|seen| kept.stamp > seen)
+        let own = self.device.is_some() && kept.device.as_deref() == self.device;
+        !own && self.seen.is_some_and(|seen| kept.stamp > seen)
     }
 }
 
@@ -188,6 +194,7 @@ fn after(item: &Item, digest: &[u8]) -> Kept {
         deleted_at: None,
         encrypted: item.encrypted,
         digest: digest.to_vec(),
+        device: None,
     }
 }
 

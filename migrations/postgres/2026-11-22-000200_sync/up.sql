@@ -21,6 +21,7 @@ CREATE TABLE sync_items (
     changed_at TIMESTAMPTZ NOT NULL,
     deleted_at TIMESTAMPTZ,
     encrypted  BOOLEAN NOT NULL,
+    device_id  TEXT,
     size       INTEGER NOT NULL,
     digest     BYTEA NOT NULL,
     body       BYTEA,

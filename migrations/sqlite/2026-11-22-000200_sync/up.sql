@@ -21,6 +21,7 @@ CREATE TABLE sync_items (
     changed_at INTEGER NOT NULL,
     deleted_at INTEGER,
     encrypted  INTEGER NOT NULL,
+    device_id  TEXT,
     size       INTEGER NOT NULL,
     digest     BLOB NOT NULL,
     body       BLOB,

@@ -294,7 +294,7 @@ pub(super) fn read(
 }
 
 fn known<T: Wire>(item: Value, at: &str) -> Result<Map<String, Value>, FieldError> {
-    let fields = match item {
+    let fields = match without_nulls(item) {
         Value::Object(fields) => respelled(fields, T::KEYS),
         _ => return Err(invalid(at.to_owned(), "must be an object")),
     };
@@ -306,6 +306,19 @@ fn known<T: Wire>(item: Value, at: &str) -> Result<Map<String, Value>, FieldErro
     match serde_json::to_value(wire) {
         Ok(Value::Object(fields)) => Ok(fields),
         Ok(_) | Err(_) => Err(invalid(at.to_owned(), "cannot be kept")),
+    }
+}
+
+/// The same without what is null, at any depth: it is not there, and is not
+/// told to anybody. In a list it keeps its place.
+fn without_nulls(value: Value) -> Value {
+    match value {
+        Value::Object(fields) => {
+            let there = fields.into_iter().filter(|(_, value)| !value.is_null());
+            Value::Object(there.map(|(key, value)| (key, without_nulls(value))).collect())
+        }
+        Value::Array(items) => Value::Array(items.into_iter().map(without_nulls).collect()),
+        other => other,
     }
 }
 
@@ -337,12 +350,11 @@ mod tests {
 
     #[test]
     fn keys_are_known_in_any_case_and_unknown_ones_stay_as_they_are() {
-        let sent =
-            json!({ "Title": "x", "SORTORDER": 3, "Brand-New": { "A": null }, "notes": null });
+        let sent = json!({ "Title": "x", "SORTORDER": 3, "Brand-New": { "A": null, "B": [null, 1] }, "notes": null });
 
         let read = todo(sent).unwrap();
 
-        assert_eq!(read, json!({ "title": "x", "sortOrder": 3, "Brand-New": { "A": null } }));
+        assert_eq!(read, json!({ "title": "x", "sortOrder": 3, "Brand-New": { "B": [null, 1] } }));
     }
 
     #[test]

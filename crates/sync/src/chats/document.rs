@@ -8,6 +8,7 @@ use serde_json::value::RawValue;
 use uuid::Uuid;
 
 use super::fields::{Fields, Objects, too_deep};
+use super::nulls::without_nulls;
 use super::time_text::TimeText;
 use super::{ChatId, blob};
 
@@ -191,7 +192,7 @@ impl<'a> Read<'a> {
         add("lastAccessedAt", &quoted(&self.accessed.as_ref().unwrap_or(&self.updated).text));
         for (key, value) in fields.iter().filter(|(key, _)| !written.contains(key)) {
             if !self.encrypted || PLAIN_OF_ENCRYPTED.contains(&key) {
-                add(key, value.get());
+                add(key, &without_nulls(value.get()));
             }
         }
         if self.encrypted || fields.get("messages").is_none() {
@@ -244,7 +245,7 @@ fn time<'a>(fields: &Fields<'a>, key: &'static str) -> Result<Option<TimeText<'a
 }
 
 /// A text as JSON.
-fn quoted(text: &str) -> String {
+pub(super) fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
 

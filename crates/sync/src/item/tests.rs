@@ -1,3 +1,5 @@
+//! What is kept of what devices send.
+
 use serde_json::json;
 
 use super::*;

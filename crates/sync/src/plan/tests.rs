@@ -1,3 +1,5 @@
+//! What becomes of a push.
+
 use uuid::Uuid;
 
 use super::*;
@@ -27,6 +29,7 @@ fn kept() -> Kept {
         deleted_at: None,
         encrypted: false,
         digest: ONE.to_vec(),
+        device: Some("lap".to_owned()),
     }
 }
 
@@ -34,18 +37,25 @@ struct Case {
     kept: Option<Kept>,
     seen: Option<Timestamp>,
     strategy: Strategy,
+    device: Option<&'static str>,
     key: Key,
 }
 
 impl Case {
     fn of(kept: Option<Kept>) -> Self {
-        Self { kept, seen: Some(at(200)), strategy: Strategy::LastWriteWins, key: KEY }
+        Self {
+            kept,
+            seen: Some(at(200)),
+            strategy: Strategy::LastWriteWins,
+            device: None,
+            key: KEY,
+        }
     }
 
     fn plan(self, items: Vec<(Item, Vec<u8>)>, deletes: Vec<Key>) -> Plan {
         let kept = self.kept.into_iter().map(|it| (self.key, it)).collect();
-        let Self { seen, strategy, .. } = self;
-        Planner { kept: &kept, seen, deleted_at: at(50), strategy }.plan(items, deletes)
+        let Self { seen, strategy, device, .. } = self;
+        Planner { kept: &kept, seen, device, deleted_at: at(50), strategy }.plan(items, deletes)
     }
 
     /// What becomes of one item that was changed at this second.
@@ -83,6 +93,8 @@ fn who_overwrites_what_they_had_not_seen_is_told() {
     assert_eq!(unseen.push(11, false, OTHER), ("put", vec![ClientWins]));
     let encrypts = Case { seen: Some(at(99)), ..Case::of(Some(kept())) };
     assert_eq!(encrypts.push(10, true, OTHER), ("put", vec![]));
+    let own = Case { seen: Some(at(99)), device: Some("lap"), ..Case::of(Some(kept())) };
+    assert_eq!(own.push(11, false, OTHER), ("put", vec![]));
     assert_eq!(nothing_said.push(11, false, OTHER), ("put", vec![]));
 }
 

@@ -1,3 +1,5 @@
+//! What devices are given.
+
 use super::*;
 use crate::ports::{MockPendingDevices, MockSyncReader};
 

@@ -1,3 +1,5 @@
+//! What is taken of a push.
+
 use pia_testkit::FixedClock;
 use serde_json::json;
 

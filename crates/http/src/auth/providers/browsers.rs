@@ -2,6 +2,7 @@
 
 use actix_web::http::StatusCode;
 use actix_web::http::header::{ACCEPT, COOKIE, HOST, LOCATION, REFERRER_POLICY, SET_COOKIE};
+use actix_web::http::uri::Authority;
 use actix_web::{HttpRequest, HttpResponse};
 use pia_identity::ArrivalError;
 use pia_kernel::Secret;
@@ -54,7 +55,9 @@ impl Browsers {
     ///
     /// Once: behind a proxy that passes another host on, the two never agree.
     pub(super) fn send_home(&self, request: &HttpRequest) -> Option<HttpResponse> {
-        let called = request.headers().get(HOST)?.to_str().ok()?;
+        let header = request.headers().get(HOST).and_then(|it| it.to_str().ok());
+        // HTTP/2 has no such header.
+        let called = header.or_else(|| request.uri().authority().map(Authority::as_str))?;
         let called = without_usual_port(called, self.secure);
         let query = request.query_string();
         if called.eq_ignore_ascii_case(&self.host) || query.split('&').any(|it| it == SENT) {

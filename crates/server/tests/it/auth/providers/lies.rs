@@ -8,6 +8,7 @@ use pia_testkit::ManualClock;
 use pia_testkit::databases::Fresh;
 use serde_json::{Value, json};
 
+use super::browser::Browser;
 use super::fake::{Fake, key, now};
 use super::{code_told, error_told, knowing, through, with_fake};
 use crate::client::Answer;
@@ -107,7 +108,7 @@ async fn a_provider_that_speaks_for_another_is_not_asked_for_anything() {
         let (fake, app) = with_fake(Fresh::sqlite()).await;
         fake.script().discovery = json!({ "issuer": issuer });
 
-        let answer = app.stranger().get(&super::desktop_login()).await;
+        let answer = Browser::without_pages(&app).get(&super::desktop_login()).await;
 
         assert_eq!(error_told(&answer), "provider_error", "{issuer}");
         assert_eq!(fake.called("/jwks"), 0);
@@ -120,7 +121,7 @@ async fn a_provider_that_names_an_address_which_can_be_listened_to_is_not_used()
         let (fake, app) = with_fake(Fresh::sqlite()).await;
         fake.script().discovery = json!({ endpoint: "http://id.example/x" });
 
-        let answer = app.stranger().get(&super::desktop_login()).await;
+        let answer = Browser::without_pages(&app).get(&super::desktop_login()).await;
 
         assert_eq!(error_told(&answer), "provider_unreachable", "{endpoint}");
     }
@@ -149,7 +150,7 @@ async fn a_new_key_is_found_and_an_unknown_one_is_not_asked_for_again_and_again(
     assert_eq!(code_told(&renewed).len(), 43);
     assert_eq!((fake.called("/jwks"), fake.called("/.well-known/openid-configuration")), (2, 1));
     clock.advance(Duration::from_hours(1));
-    app.stranger().get(&super::desktop_login()).await;
+    Browser::without_pages(&app).get(&super::desktop_login()).await;
     assert_eq!(fake.called("/.well-known/openid-configuration"), 2);
 }
 
