@@ -41,6 +41,7 @@ usage: cargo xtask <task>
   ci                         all that must pass before a change goes in
   codegen [--check]          write docs/openapi.json from the route table, or compare it
   bench gateway [ARGS]       measure what the server adds to an upstream's answers
+  bench sync [ARGS]          measure what devices that keep in step cost
   migration new NAME         an empty migration for each database
   license ...                make keys, issue and inspect licences (`license --help`)
   dist                       a release build for distribution, in target/dist

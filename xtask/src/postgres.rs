@@ -19,6 +19,9 @@ use crate::places;
 /// Where Debian's packages put the programs, a folder a version.
 const DEBIAN: &str = "/usr/lib/postgresql";
 
+/// Where a cluster logs, in its folder.
+const LOG: &str = "log";
+
 /// How long a new cluster may take until it answers.
 const PATIENCE: Duration = Duration::from_mins(1);
 
@@ -56,7 +59,7 @@ impl Cluster {
                 .arg(&data),
         )?;
         let port = places::free_port()?;
-        let log = File::create(dir.path().join("log"))?;
+        let log = File::create(dir.path().join(LOG))?;
         let mut postgres = unprivileged(&programs.join("postgres"))?;
         postgres
             .arg("-D")
@@ -78,13 +81,18 @@ impl Cluster {
         format!("postgres://postgres@127.0.0.1:{}", self.port)
     }
 
+    /// What it writes its log to.
+    pub(crate) fn log(&self) -> PathBuf {
+        self.dir.path().join(LOG)
+    }
+
     fn wait(&mut self, pg_isready: &Path, interrupt: &Interrupt) -> Outcome {
         let begun = Instant::now();
         let port = self.port.to_string();
         while begun.elapsed() < PATIENCE {
             interrupt.check()?;
             self.server.still_runs().map_err(|err| {
-                let log = fs::read_to_string(self.dir.path().join("log")).unwrap_or_default();
+                let log = fs::read_to_string(self.log()).unwrap_or_default();
                 format!("{err}; its log says:\n{log}")
             })?;
             let mut asked = Command::new(pg_isready);

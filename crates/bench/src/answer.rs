@@ -12,6 +12,8 @@ const LONGEST_BODY: usize = 16 * 1024 * 1024;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Answer {
     pub(crate) status: u16,
+    /// Its `ETag`, by which it is known again.
+    pub(crate) tag: Option<String>,
     pub(crate) body: Vec<u8>,
 }
 
@@ -25,6 +27,7 @@ pub(crate) struct AnswerReader {
     held: Vec<u8>,
     next: Next,
     status: u16,
+    tag: Option<String>,
     body: Vec<u8>,
 }
 
@@ -52,7 +55,8 @@ impl AnswerReader {
             return Ok(None);
         }
         self.next = Next::Head;
-        Ok(Some(Answer { status: self.status, body: std::mem::take(&mut self.body) }))
+        let (tag, body) = (self.tag.take(), std::mem::take(&mut self.body));
+        Ok(Some(Answer { status: self.status, tag, body }))
     }
 
     /// Whether nothing is held of an answer that has begun.
@@ -97,11 +101,14 @@ impl AnswerReader {
                 let length =
                     value.parse().map_err(|_other| Malformed("the length is no number"))?;
                 next = Some(Next::Sized(length));
+            } else if name.eq_ignore_ascii_case("etag") {
+                self.tag = Some(value.to_owned());
             }
         }
         match next {
+            // Whatever length they tell of what they do not hold.
+            _ if [204, 304].contains(&self.status) => Ok(Some(Next::Done)),
             Some(Next::Sized(length)) if length > LONGEST_BODY => Err(TOO_LONG),
-            None if [204, 304].contains(&self.status) => Ok(Some(Next::Done)),
             None => Err(Malformed("the body has neither a length nor chunks")),
             some => Ok(some),
         }
@@ -173,72 +180,4 @@ impl fmt::Display for Malformed {
 impl std::error::Error for Malformed {}
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const SIZED: &[u8] = b"HTTP/1.1 200 OK\r\ncontent-Length: 5\r\nx: y\r\n\r\nhello";
-    const CHUNKED: &[u8] = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n\
-        3\r\nhel\r\n2;note=1\r\nlo\r\n0\r\nx-after: 1\r\n\r\n";
-
-    fn hello() -> Answer {
-        Answer { status: 200, body: b"hello".to_vec() }
-    }
-
-    #[test]
-    fn an_answer_is_the_same_wherever_it_is_cut() {
-        for whole in [SIZED, CHUNKED] {
-            for step in 1..=whole.len() {
-                let mut reader = AnswerReader::default();
-
-                let answers: Vec<Answer> =
-                    whole.chunks(step).filter_map(|it| reader.push(it).unwrap()).collect();
-
-                assert_eq!(answers, [hello()], "in steps of {step}");
-                assert!(reader.is_between_answers());
-            }
-        }
-    }
-
-    #[test]
-    fn answers_follow_one_another_on_a_connection() {
-        let mut reader = AnswerReader::default();
-
-        let answers = [CHUNKED, SIZED, CHUNKED].map(|whole| reader.push(whole).unwrap());
-
-        assert_eq!(answers, [Some(hello()), Some(hello()), Some(hello())]);
-    }
-
-    #[test]
-    fn an_answer_without_a_body_ends_with_its_head() {
-        let answer = AnswerReader::default().push(b"HTTP/1.1 204 No Content\r\n\r\n").unwrap();
-
-        assert_eq!(answer, Some(Answer { status: 204, body: vec![] }));
-    }
-
-    #[test]
-    fn what_is_no_answer_is_refused() {
-        let wrong: [&[u8]; 6] = [
-            b"SSH-2.0\r\n\r\n",
-            b"HTTP/1.1 OK\r\n\r\n",
-            b"HTTP/1.1 200 OK\r\n\r\n",
-            b"HTTP/1.1 200 OK\r\ncontent-length: many\r\n\r\n",
-            b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nzz\r\n",
-            b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n1\r\nabc",
-        ];
-
-        for bytes in wrong {
-            let result = AnswerReader::default().push(bytes);
-
-            assert!(result.is_err(), "{}", String::from_utf8_lossy(bytes));
-        }
-    }
-
-    #[test]
-    fn an_endless_answer_is_refused() {
-        let mut reader = AnswerReader::default();
-        let announced = format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n", usize::MAX);
-
-        assert_eq!(reader.push(announced.as_bytes()), Err(TOO_LONG));
-        assert!(AnswerReader::default().push(&vec![b'a'; LONGEST_HEAD + 1]).is_err());
-    }
-}
+mod tests;

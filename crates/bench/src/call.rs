@@ -22,6 +22,8 @@ pub(crate) enum Proof {
     Holds(Vec<u8>),
     /// It is a whole event stream of at least so many chunks.
     Stream(usize),
+    /// There is nothing new, and it says nothing else.
+    Unchanged,
 }
 
 impl Call {
@@ -37,6 +39,15 @@ impl Call {
         Self { request: request.into_bytes(), proof }
     }
 
+    /// The same of whoever has the answer with this tag.
+    pub(crate) fn get_unless(to: SocketAddr, path: &str, token: &str, tag: &str) -> Self {
+        let request = format!(
+            "GET {path} HTTP/1.1\r\nhost: {to}\r\nauthorization: Bearer {token}\r\n\
+             if-none-match: {tag}\r\n\r\n"
+        );
+        Self { request: request.into_bytes(), proof: Proof::Unchanged }
+    }
+
     pub(crate) fn post(post: &Post<'_>, proof: Proof) -> Self {
         Self { request: post.bytes(), proof }
     }
@@ -44,6 +55,7 @@ impl Call {
     /// Whether the answer is what this call must bring.
     pub(crate) fn check(&self, answer: &Answer) -> Outcome<()> {
         let right = match &self.proof {
+            Proof::Unchanged => answer.status == 304 && answer.body.is_empty(),
             _ if answer.status != 200 => false,
             Proof::Holds(bytes) => memmem::find(&answer.body, bytes).is_some(),
             Proof::Stream(chunks) => is_whole_stream(&answer.body, *chunks),
@@ -97,7 +109,7 @@ mod tests {
     }
 
     fn answer(status: u16, body: &str) -> Answer {
-        Answer { status, body: body.as_bytes().to_vec() }
+        Answer { status, tag: None, body: body.as_bytes().to_vec() }
     }
 
     #[test]
@@ -118,6 +130,14 @@ mod tests {
         assert!(call.check(&answer(200, "data: 1\n\ndata: 2\n\ndata: 3\n\n")).is_err());
         let broken = "data: 1\n\ndata: {\"error\":\"cut\"}\n\ndata: [DONE]\n\n";
         assert!(call.check(&answer(200, broken)).is_err());
+    }
+
+    #[test]
+    fn who_has_everything_must_be_told_so() {
+        let call = call(Proof::Unchanged);
+
+        assert!(call.check(&answer(304, "")).is_ok());
+        assert!(call.check(&answer(200, "")).is_err());
     }
 
     #[test]

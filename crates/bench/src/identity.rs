@@ -7,17 +7,14 @@ mod report;
 mod round;
 
 use std::io::Write;
-use std::net::SocketAddr;
-use std::path::Path;
 use std::time::Duration;
 
-use crate::contenders::{Server, server_program};
+use crate::contenders::server_program;
 use crate::failure::Outcome;
-use crate::installation::Database;
+use crate::measured::Figures;
 use crate::options::Options;
 use crate::postgres::OwnDatabase;
-use crate::{machine, page};
-use figures::Figures;
+use crate::{machine, page, servers};
 use report::Report;
 use round::Round;
 
@@ -55,7 +52,7 @@ pub fn identity(options: &Options) -> Outcome<()> {
     if let Some(database) = &postgres {
         machine.push(("PostgreSQL", database.describe()?));
     }
-    let servers = start(&program, postgres.as_ref(), dir.path())?;
+    let servers = servers::start(&program, postgres.as_ref(), dir.path())?;
     let mut figures = Figures::default();
     let mut turned_away = 0;
     for number in 1..=plan.rounds {
@@ -67,21 +64,4 @@ pub fn identity(options: &Options) -> Outcome<()> {
     let report = report.render(turned_away);
     std::io::stdout().lock().write_all(report.as_bytes())?;
     options.out.as_deref().map_or(Ok(()), |file| page::write(file, "identity", &report))
-}
-
-fn start(
-    program: &Path,
-    postgres: Option<&OwnDatabase>,
-    dir: &Path,
-) -> Outcome<Vec<(&'static str, Server)>> {
-    // Nobody is asked there: models play no part in this.
-    let nowhere = SocketAddr::from(([127, 0, 0, 1], 9));
-    let mut databases = vec![("server, SQLite", Database::Sqlite)];
-    databases.extend(postgres.map(|it| ("server, PostgreSQL", Database::Postgres(it.url.clone()))));
-    databases
-        .into_iter()
-        .map(|(name, database)| {
-            Ok((name, Server::start(name, program, &database, (dir, nowhere))?))
-        })
-        .collect()
 }

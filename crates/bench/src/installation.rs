@@ -24,7 +24,7 @@ const PASSWORD: &str = "a lantern over nine quiet harbours";
 /// judged at once.
 const ACCOUNTS: usize = 201;
 /// High enough that no budget refuses; each is still counted.
-const BUDGETS: [&str; 4] = ["Global", "Auth", "LocalAuth", "Ai"];
+const BUDGETS: [&str; 5] = ["Global", "Auth", "LocalAuth", "Ai", "Sync"];
 const BUDGET: &str = "1000000";
 
 /// Which database a server uses, and how it is reached.
@@ -60,6 +60,8 @@ impl Installation {
             ("Ai__Endpoint", format!("http://{upstream}/v1")),
             ("Ai__ApiKey", "a-key-of-the-benchmark".to_owned()),
             ("Ai__Model", "bench".to_owned()),
+            // More than a benchmark pushes.
+            ("Sync__MaxTodos", "1000000".to_owned()),
             ("Logging__Level", "warn".to_owned()),
         ];
         settings.extend(match database {
@@ -151,7 +153,8 @@ impl Tokens {
     }
 }
 
-fn address(number: usize) -> String {
+/// Who the account of this number belongs to.
+pub(crate) fn address(number: usize) -> String {
     format!("person{number}@bench.example")
 }
 

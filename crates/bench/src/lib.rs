@@ -16,6 +16,7 @@ mod gateway;
 mod identity;
 mod installation;
 mod machine;
+mod measured;
 mod metric;
 mod open_loop;
 mod options;
@@ -25,10 +26,12 @@ mod postgres;
 mod process;
 mod report;
 mod round;
+mod servers;
 mod sign_ins;
 mod stats;
 #[cfg(test)]
 mod stub;
+mod sync;
 mod table;
 mod usage_rows;
 
@@ -37,3 +40,4 @@ pub use failure::Outcome;
 pub use gateway::gateway;
 pub use identity::identity;
 pub use options::{Options, USAGE};
+pub use sync::sync;

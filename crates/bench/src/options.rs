@@ -6,16 +6,20 @@ use crate::failure::Outcome;
 
 /// How the benchmark is called.
 pub const USAGE: &str = "\
-usage: pia-bench gateway|identity [OPTIONS]
+usage: pia-bench gateway|identity|sync [OPTIONS]
 
-  --rounds N          rounds to take the medians over (gateway 10, identity 5;
-                      2 with --quick)
+  --rounds N          rounds to take the medians over (gateway 10, identity
+                      and sync 5; 2 with --quick)
   --quick             short loads: to see that it works, not to publish
   --server PATH       the server's program (pia-server beside this one)
   --demo PATH         the demo upstream's program (pia-demo-upstream beside it);
                       for gateway
   --postgres-url URL  a PostgreSQL where a database may be made and dropped;
                       without it the server is measured on SQLite alone
+  --postgres-log FILE the log of that PostgreSQL, to count statements in; for
+                      sync, which then asks it to log all of them for a while
+  --users N           how many people with 10,000 things each share the database
+                      (50; 5 with --quick); for sync
   --out FILE          write the results into this Markdown file
 ";
 
@@ -32,6 +36,11 @@ pub struct Options {
     pub demo: Option<PathBuf>,
     /// A cluster where a database may be made and dropped.
     pub postgres_url: Option<String>,
+    /// Where that cluster writes its log.
+    pub postgres_log: Option<PathBuf>,
+    /// How many people with many things there are; as the plan says where
+    /// nothing is said.
+    pub users: Option<u32>,
     /// Which Markdown file takes the results.
     pub out: Option<PathBuf>,
 }
@@ -45,7 +54,9 @@ impl Options {
             let mut value = || rest.next().ok_or_else(|| format!("{argument} needs a value"));
             match argument.as_str() {
                 "--quick" => options.quick = true,
-                "--rounds" => options.rounds = Some(rounds(value()?)?),
+                "--rounds" => options.rounds = Some(number(argument, value()?, 1000)?),
+                "--users" => options.users = Some(number(argument, value()?, 100_000)?),
+                "--postgres-log" => options.postgres_log = Some(value()?.into()),
                 "--server" => options.server = Some(value()?.into()),
                 "--demo" => options.demo = Some(value()?.into()),
                 "--postgres-url" => options.postgres_url = Some(value()?.clone()),
@@ -57,10 +68,10 @@ impl Options {
     }
 }
 
-fn rounds(text: &str) -> Outcome<u32> {
+fn number(option: &str, text: &str, most: u32) -> Outcome<u32> {
     match text.parse() {
-        Ok(rounds @ 1..=1000) => Ok(rounds),
-        _ => Err(format!("--rounds takes a number from 1 to 1000, not {text}").into()),
+        Ok(number) if (1..=most).contains(&number) => Ok(number),
+        _ => Err(format!("{option} takes a number from 1 to {most}, not {text}").into()),
     }
 }
 
@@ -84,6 +95,10 @@ mod tests {
             "d",
             "--postgres-url",
             "p",
+            "--postgres-log",
+            "l",
+            "--users",
+            "7",
             "--out",
             "o",
         ])
@@ -95,6 +110,8 @@ mod tests {
             server: Some("s".into()),
             demo: Some("d".into()),
             postgres_url: Some("p".to_owned()),
+            postgres_log: Some("l".into()),
+            users: Some(7),
             out: Some("o".into()),
         };
         assert_eq!(options, expected);
@@ -108,6 +125,7 @@ mod tests {
             (["--quick", "--out"], "--out"),
             (["--rounds", "0"], "--rounds"),
             (["--rounds", "many"], "many"),
+            (["--users", "100001"], "--users"),
         ] {
             let said = parse(&arguments).unwrap_err().to_string();
 

@@ -1,7 +1,10 @@
 //! A database of the benchmark's own in a PostgreSQL that it is given.
 
+use std::io::Cursor;
+use std::pin::pin;
 use std::str::FromStr;
 
+use futures_util::SinkExt;
 use tokio::runtime::Runtime;
 use tokio_postgres::{Client, Config, NoTls};
 
@@ -70,6 +73,28 @@ impl Session {
     pub(crate) fn number(&self, sql: &str) -> Outcome<i64> {
         let row = self.runtime.block_on(self.client.query_one(sql, &[]))?;
         Ok(row.try_get(0)?)
+    }
+
+    /// The first column of each row, which must be text.
+    pub(crate) fn texts(&self, sql: &str) -> Outcome<Vec<String>> {
+        let rows = self.runtime.block_on(self.client.query(sql, &[]));
+        let rows = rows.map_err(|err| format!("PostgreSQL: {}", whole(&err)))?;
+        Ok(rows.iter().map(|it| it.try_get(0)).collect::<Result<_, _>>()?)
+    }
+
+    /// The first column of the one row.
+    pub(crate) fn text(&self, sql: &str) -> Outcome<String> {
+        Ok(self.texts(sql)?.pop().ok_or_else(|| format!("no row: {sql}"))?)
+    }
+
+    /// Sends rows to a `COPY … FROM STDIN`.
+    pub(crate) fn copy(&self, sql: &str, rows: Vec<u8>) -> Outcome<()> {
+        let copied = self.runtime.block_on(async {
+            let mut sink = pin!(self.client.copy_in(sql).await?);
+            sink.send(Cursor::new(rows)).await?;
+            sink.finish().await
+        });
+        copied.map(drop).map_err(|err| format!("PostgreSQL: {}", whole(&err)).into())
     }
 
     fn setting(&self, name: &str) -> Outcome<String> {

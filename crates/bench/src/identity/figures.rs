@@ -1,6 +1,6 @@
 //! What is measured of each server, round by round.
 
-use std::collections::BTreeMap;
+use crate::measured::{Aim, Measured};
 
 /// One kind of figure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -16,16 +16,8 @@ pub(super) enum Metric {
     Peak,
 }
 
-/// What a figure is to reach.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum Aim {
-    AtLeast(f64),
-    Below(f64),
-}
-
-impl Metric {
-    /// In the order of the report.
-    pub(super) const ALL: [Self; 9] = [
+impl Measured for Metric {
+    const ALL: &'static [Self] = &[
         Self::Hashes,
         Self::SignIns,
         Self::Share,
@@ -37,8 +29,7 @@ impl Metric {
         Self::Peak,
     ];
 
-    /// What it is called, with its unit.
-    pub(super) fn label(self) -> &'static str {
+    fn label(self) -> &'static str {
         match self {
             Self::Hashes => "raw Argon2id hashes/s, all cores",
             Self::SignIns => "sign-ins/s at 4 connections",
@@ -52,8 +43,7 @@ impl Metric {
         }
     }
 
-    /// How many digits are worth showing after the point.
-    pub(super) fn digits(self) -> usize {
+    fn digits(self) -> usize {
         match self {
             Self::Share | Self::Health | Self::Me => 2,
             Self::Refreshes => 0,
@@ -61,7 +51,7 @@ impl Metric {
         }
     }
 
-    pub(super) fn aim(self) -> Option<Aim> {
+    fn aim(self) -> Option<Aim> {
         match self {
             Self::Share => Some(Aim::AtLeast(0.9)),
             Self::Health | Self::Me => Some(Aim::Below(20.0)),
@@ -69,37 +59,5 @@ impl Metric {
             Self::Peak => Some(Aim::Below(100.0)),
             Self::Hashes | Self::SignIns | Self::Refreshes | Self::Storm | Self::Resident => None,
         }
-    }
-}
-
-impl Aim {
-    pub(super) fn text(self) -> String {
-        match self {
-            Self::AtLeast(limit) => format!("at least {limit}"),
-            Self::Below(limit) => format!("below {limit}"),
-        }
-    }
-
-    pub(super) fn is_met_by(self, value: f64) -> bool {
-        match self {
-            Self::AtLeast(limit) => value >= limit,
-            Self::Below(limit) => value < limit,
-        }
-    }
-}
-
-/// Every round's figures of every server.
-#[derive(Debug, Default)]
-pub(super) struct Figures {
-    series: BTreeMap<(usize, Metric), Vec<f64>>,
-}
-
-impl Figures {
-    pub(super) fn note(&mut self, server: usize, metric: Metric, value: f64) {
-        self.series.entry((server, metric)).or_default().push(value);
-    }
-
-    pub(super) fn of(&self, server: usize, metric: Metric) -> &[f64] {
-        self.series.get(&(server, metric)).map(Vec::as_slice).unwrap_or_default()
     }
 }

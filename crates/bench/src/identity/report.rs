@@ -1,16 +1,15 @@
 //! The results as Markdown that reads well in a terminal too.
 
 use super::Plan;
-use super::figures::{Figures, Metric};
-use crate::stats::{median, range};
-use crate::table::Table;
+use super::figures::Metric;
+use crate::measured::{Figures, machine};
 
 /// Everything that a report tells.
 pub(super) struct Report<'a> {
     pub(super) plan: &'a Plan,
     pub(super) machine: &'a [(&'static str, String)],
     pub(super) servers: &'a [&'static str],
-    pub(super) figures: &'a Figures,
+    pub(super) figures: &'a Figures<Metric>,
 }
 
 const READING: &str = "\
@@ -33,60 +32,15 @@ impl Report<'_> {
         };
         let parts = [
             heading,
-            self.figures().render(),
+            self.figures.medians(self.servers).render(),
             READING.to_owned(),
             "### Aims of signing in".to_owned(),
-            self.aims().render(),
-            self.machine().render(),
+            self.figures.aims(self.servers).render(),
+            machine(self.machine).render(),
             turned_away,
         ];
         let parts = parts.map(|it| it.trim_end().to_owned()).into_iter();
         parts.filter(|it| !it.is_empty()).collect::<Vec<_>>().join("\n\n") + "\n"
-    }
-
-    fn figures(&self) -> Table {
-        let headings = std::iter::once("Figure").chain(self.servers.iter().copied());
-        let mut table = Table::of(headings.map(str::to_owned).collect());
-        for metric in Metric::ALL {
-            let digits = metric.digits();
-            let value = |place| median(self.figures.of(place, metric));
-            let cell = |place| value(place).map_or_else(String::new, |it| format!("{it:.digits$}"));
-            let cells = (0..self.servers.len()).map(cell);
-            table.row(std::iter::once(metric.label().to_owned()).chain(cells).collect());
-        }
-        table
-    }
-
-    fn aims(&self) -> Table {
-        let mut table =
-            Table::new(["Aim", "Server", "Median", "Lowest to highest round", "Result"]);
-        for metric in Metric::ALL {
-            let Some(aim) = metric.aim() else { continue };
-            for (place, name) in self.servers.iter().enumerate() {
-                let rounds = self.figures.of(place, metric);
-                let (Some(median), Some((lowest, highest))) = (median(rounds), range(rounds))
-                else {
-                    continue;
-                };
-                let digits = metric.digits();
-                table.row(vec![
-                    format!("{}: {}", metric.label(), aim.text()),
-                    (*name).to_owned(),
-                    format!("{median:.digits$}"),
-                    format!("{lowest:.digits$} to {highest:.digits$}"),
-                    if aim.is_met_by(median) { "met" } else { "**missed**" }.to_owned(),
-                ]);
-            }
-        }
-        table
-    }
-
-    fn machine(&self) -> Table {
-        let mut table = Table::new(["Machine", ""]);
-        for (name, value) in self.machine {
-            table.row(vec![(*name).to_owned(), value.clone()]);
-        }
-        table
     }
 }
 

@@ -1,11 +1,12 @@
 //! One round: every load on every server, one after the other.
 
-use super::figures::{Figures, Metric};
+use super::figures::Metric;
 use super::{Plan, hashes, refreshes};
 use crate::call::{Call, Proof};
 use crate::closed_loop::closed_loop;
 use crate::contenders::{Server, health};
 use crate::failure::Outcome;
+use crate::measured::Figures;
 use crate::process;
 use crate::sign_ins::sign_ins;
 use crate::stats::count;
@@ -17,7 +18,7 @@ const CONNECTIONS: usize = 4;
 pub(super) struct Round<'a> {
     pub(super) plan: &'a Plan,
     pub(super) servers: &'a [(&'static str, Server)],
-    pub(super) figures: &'a mut Figures,
+    pub(super) figures: &'a mut Figures<Metric>,
 }
 
 impl Round<'_> {

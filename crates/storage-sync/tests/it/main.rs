@@ -8,3 +8,4 @@ mod paging;
 mod person;
 mod pushing;
 mod resetting;
+mod statements;

@@ -1,0 +1,137 @@
+//! What is measured of each server, round by round, and what it is to reach.
+
+use std::collections::BTreeMap;
+
+use crate::stats::{median, range};
+use crate::table::Table;
+
+/// What a figure is to reach.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Aim {
+    AtLeast(f64),
+    AtMost(f64),
+    Below(f64),
+}
+
+/// The kinds of figures of a benchmark.
+pub(crate) trait Measured: Copy + Ord + 'static {
+    /// In the order of the report.
+    const ALL: &'static [Self];
+
+    /// What it is called, with its unit.
+    fn label(self) -> &'static str;
+
+    /// How many digits are worth showing after the point.
+    fn digits(self) -> usize;
+
+    fn aim(self) -> Option<Aim>;
+}
+
+impl Aim {
+    fn text(self) -> String {
+        match self {
+            Self::AtLeast(limit) => format!("at least {limit}"),
+            Self::AtMost(limit) => format!("at most {limit}"),
+            Self::Below(limit) => format!("below {limit}"),
+        }
+    }
+
+    fn is_met_by(self, value: f64) -> bool {
+        match self {
+            Self::AtLeast(limit) => value >= limit,
+            Self::AtMost(limit) => value <= limit,
+            Self::Below(limit) => value < limit,
+        }
+    }
+}
+
+/// Every round's figures of every server.
+#[derive(Debug)]
+pub(crate) struct Figures<M> {
+    series: BTreeMap<(usize, M), Vec<f64>>,
+}
+
+impl<M> Default for Figures<M> {
+    fn default() -> Self {
+        Self { series: BTreeMap::new() }
+    }
+}
+
+impl<M: Measured> Figures<M> {
+    pub(crate) fn note(&mut self, server: usize, metric: M, value: f64) {
+        self.series.entry((server, metric)).or_default().push(value);
+    }
+
+    pub(crate) fn of(&self, server: usize, metric: M) -> &[f64] {
+        self.series.get(&(server, metric)).map(Vec::as_slice).unwrap_or_default()
+    }
+
+    /// The median of each, a column a server; what nobody was asked for is
+    /// left out.
+    pub(crate) fn medians(&self, servers: &[&str]) -> Table {
+        let headings = std::iter::once("Figure").chain(servers.iter().copied());
+        let mut table = Table::of(headings.map(str::to_owned).collect());
+        for &metric in M::ALL {
+            let digits = metric.digits();
+            let values: Vec<_> =
+                (0..servers.len()).map(|place| median(self.of(place, metric))).collect();
+            if values.iter().all(Option::is_none) {
+                continue;
+            }
+            let cell = |it: Option<f64>| it.map_or_else(String::new, |it| format!("{it:.digits$}"));
+            let cells = values.into_iter().map(cell);
+            table.row(std::iter::once(metric.label().to_owned()).chain(cells).collect());
+        }
+        table
+    }
+
+    /// What was to be reached, and whether it was.
+    pub(crate) fn aims(&self, servers: &[&str]) -> Table {
+        let mut table =
+            Table::new(["Aim", "Server", "Median", "Lowest to highest round", "Result"]);
+        for &metric in M::ALL {
+            let Some(aim) = metric.aim() else { continue };
+            for (place, name) in servers.iter().enumerate() {
+                let rounds = self.of(place, metric);
+                let (Some(median), Some((lowest, highest))) = (median(rounds), range(rounds))
+                else {
+                    continue;
+                };
+                let digits = metric.digits();
+                table.row(vec![
+                    format!("{}: {}", metric.label(), aim.text()),
+                    (*name).to_owned(),
+                    format!("{median:.digits$}"),
+                    format!("{lowest:.digits$} to {highest:.digits$}"),
+                    if aim.is_met_by(median) { "met" } else { "**missed**" }.to_owned(),
+                ]);
+            }
+        }
+        table
+    }
+}
+
+/// What it was measured on.
+pub(crate) fn machine(facts: &[(&'static str, String)]) -> Table {
+    let mut table = Table::new(["Machine", ""]);
+    for (name, value) in facts {
+        table.row(vec![(*name).to_owned(), value.clone()]);
+    }
+    table
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_aim_is_met_up_to_its_limit_on_the_side_it_names() {
+        for (aim, met, missed) in [
+            (Aim::AtLeast(0.5), 0.5, 0.49),
+            (Aim::AtMost(3.0), 3.0, 3.01),
+            (Aim::Below(20.0), 19.9, 20.0),
+        ] {
+            assert!(aim.is_met_by(met) && !aim.is_met_by(missed), "{}", aim.text());
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! The benchmark of keeping devices in step, from its programs to its report.
+
+mod contender;
+mod figures;
+mod items;
+mod person;
+mod pgbench;
+mod postgres;
+mod raw;
+mod report;
+mod round;
+mod seeding;
+mod sqlite;
+mod statements;
+
+use std::io::Write;
+use std::time::Duration;
+
+use crate::contenders::server_program;
+use crate::failure::Outcome;
+use crate::measured::Figures;
+use crate::options::Options;
+use crate::postgres::OwnDatabase;
+use crate::{machine, page, servers};
+use contender::Contender;
+use figures::Metric;
+use report::Report;
+use round::Round;
+
+/// How much is measured, and among how many people.
+#[derive(Debug, Clone, Copy)]
+struct Plan {
+    rounds: u32,
+    /// How long each load lasts; half as long before and after it, the same
+    /// rows are read without a server.
+    load: Duration,
+    /// How many pushes a round sends.
+    pushes: usize,
+    /// How often a few changes are pulled a round.
+    pulls: u32,
+    /// How often everything is pulled a round.
+    walks: u32,
+    /// How many people with many things share the database.
+    users: u32,
+    quick: bool,
+}
+
+impl Plan {
+    fn of(options: &Options) -> Self {
+        let plan = if options.quick {
+            let load = Duration::from_millis(500);
+            Self { rounds: 2, load, pushes: 3, pulls: 30, walks: 1, users: 5, quick: true }
+        } else {
+            let load = Duration::from_secs(4);
+            Self { rounds: 5, load, pushes: 20, pulls: 300, walks: 5, users: 50, quick: false }
+        };
+        let rounds = options.rounds.unwrap_or(plan.rounds);
+        Self { rounds, users: options.users.unwrap_or(plan.users), ..plan }
+    }
+}
+
+/// Runs the rounds, prints the report and writes it down where that is asked.
+///
+/// It fails where a server answers wrongly, never because of a time.
+pub fn sync(options: &Options) -> Outcome<()> {
+    let (plan, program) = (Plan::of(options), server_program(options)?);
+    let dir = tempfile::tempdir()?;
+    // Declared before the servers, so that they end before it is dropped.
+    let postgres = options.postgres_url.as_deref().map(OwnDatabase::create).transpose()?;
+    let mut machine = machine::describe(dir.path());
+    if let Some(database) = &postgres {
+        machine.push(("PostgreSQL", database.describe()?));
+    }
+    let servers = servers::start(&program, postgres.as_ref(), dir.path())?;
+    let mut figures: Figures<Metric> = Figures::default();
+    let mut contenders = Vec::new();
+    for (place, (name, server)) in servers.iter().enumerate() {
+        say(&format!("{} people get {} things each: {name}", plan.users, seeding::MANY));
+        figures.note(place, Metric::Before, server.process.resident()?);
+        let url = postgres.as_ref().filter(|_| place > 0).map(|it| it.url.as_str());
+        let prepared = Contender::prepare(server, url, options.postgres_log.as_deref(), plan.users);
+        contenders.push((name, prepared.map_err(|err| format!("{name}: {err}"))?));
+        figures.note(place, Metric::Seeded, server.process.resident()?);
+    }
+    for number in 1..=plan.rounds {
+        say(&format!("round {number} of {}", plan.rounds));
+        for (place, (name, contender)) in contenders.iter_mut().enumerate() {
+            let told = |err| format!("{name}: {err}");
+            Round { plan: &plan, number, place, figures: &mut figures }
+                .run(contender)
+                .map_err(told)?;
+        }
+    }
+    let names: Vec<_> = servers.iter().map(|(name, _)| *name).collect();
+    let report = Report { plan: &plan, machine: &machine, servers: &names, figures: &figures };
+    let report = report.render();
+    std::io::stdout().lock().write_all(report.as_bytes())?;
+    options.out.as_deref().map_or(Ok(()), |file| page::write(file, "sync", &report))
+}
+
+fn say(what: &str) {
+    // There is nobody left to tell where this fails.
+    drop(writeln!(std::io::stderr().lock(), "pia-bench: {what}"));
+}

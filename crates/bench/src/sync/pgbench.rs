@@ -1,0 +1,83 @@
+//! PostgreSQL's own benchmark.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use crate::failure::Outcome;
+
+/// Where Debian's packages put the programs, a folder a version.
+const DEBIAN: &str = "/usr/lib/postgresql";
+
+/// The program.
+pub(super) struct Pgbench(PathBuf);
+
+impl Pgbench {
+    /// The newest that Debian installed, or else the one on the path.
+    pub(super) fn find() -> Self {
+        let version = |path: &Path| -> u32 {
+            let name = path.file_name().and_then(OsStr::to_str).unwrap_or_default();
+            name.parse().unwrap_or_default()
+        };
+        let versions = Path::new(DEBIAN).read_dir().into_iter().flatten().flatten();
+        let newest = versions
+            .map(|it| it.path())
+            .filter(|it| it.join("bin/pgbench").is_file())
+            .max_by_key(|it| version(it));
+        Self(newest.map_or_else(|| "pgbench".into(), |it| it.join("bin/pgbench")))
+    }
+
+    /// Runs the script with these variables for whole seconds, one at least;
+    /// gives how often a second it was done.
+    pub(super) fn per_second(
+        &self,
+        url: &str,
+        script: &Path,
+        variables: &[(&str, &str)],
+        (connections, lasts): (usize, Duration),
+    ) -> Outcome<f64> {
+        let mut command = Command::new(&self.0);
+        command.args(["--no-vacuum", "--protocol=prepared"]);
+        command.args(["-c", &connections.to_string(), "-j", &connections.to_string()]);
+        command.args(["-T", &lasts.as_secs().max(1).to_string(), "-f"]).arg(script);
+        for (name, value) in variables {
+            command.args(["-D", &format!("{name}={value}")]);
+        }
+        let output = command.arg(url).output().map_err(|err| {
+            format!("{}: {err}: it comes with PostgreSQL's server", self.0.display())
+        })?;
+        let said = String::from_utf8_lossy(&output.stdout);
+        rate(&said).filter(|_| output.status.success()).ok_or_else(|| {
+            let fault = String::from_utf8_lossy(&output.stderr);
+            format!("pgbench ended with {}: {}", output.status, fault.trim()).into()
+        })
+    }
+}
+
+fn rate(said: &str) -> Option<f64> {
+    let line = said.lines().find_map(|it| it.strip_prefix("tps = "))?;
+    line.split(' ').next()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_rate_is_read_from_what_is_said() {
+        let said = "latency average = 0.5 ms\ntps = 1234.5 (without initial connection time)\n";
+
+        assert_eq!(rate(said), Some(1234.5));
+        assert_eq!(rate("pgbench: error: none"), None);
+    }
+
+    #[test]
+    fn a_program_that_is_missing_is_named() {
+        let missing = Pgbench("/no/such/pgbench".into());
+
+        let ended = missing.per_second("", Path::new("x"), &[], (1, Duration::ZERO));
+
+        assert!(ended.unwrap_err().to_string().starts_with("/no/such/pgbench"));
+    }
+}

@@ -1,0 +1,99 @@
+//! The tables of a server in PostgreSQL, without the server.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use super::items::Dice;
+use super::pgbench::Pgbench;
+use super::raw::{ROWS, Whose};
+use super::seeding::BATCH;
+use crate::failure::Outcome;
+use crate::postgres::Session;
+use crate::stats::count;
+
+/// A row as `COPY` reads it, but for whose it is.
+const ROW: &str = r"
+    E'\t' || channel || E'\t' || id || E'\t' || stamp || E'\t' || changed_at || E'\t\\N\t'
+    || encrypted || E'\t' || size || E'\t\\' || digest::text || E'\t\\' || body::text || E'\n'";
+const OWN: &str = "CREATE TABLE pia_bench_items (LIKE sync_items INCLUDING ALL)";
+
+/// A server's database, and a table of the benchmark's own in it.
+pub(super) struct Postgres {
+    session: Session,
+    url: String,
+    pgbench: Pgbench,
+    script: PathBuf,
+    user: String,
+    since: String,
+    rows: Vec<String>,
+}
+
+impl Postgres {
+    pub(super) fn open(url: &str, dir: &Path, whose: &Whose<'_>) -> Outcome<Self> {
+        let (session, script) = (Session::open(url)?, dir.join("page.sql"));
+        // Whoever reads it is asked for as many rows as it says.
+        fs::write(
+            &script,
+            format!(
+                "SELECT channel, id, stamp, body FROM sync_items \
+                 WHERE user_id = :person AND stamp > :since ORDER BY stamp LIMIT {ROWS};\n"
+            ),
+        )?;
+        let user = format!("SELECT id::text FROM accounts WHERE email_folded = '{}'", whose.email);
+        let user = session.text(&user)?;
+        let rows = session.texts(&format!(
+            "SELECT {ROW} FROM sync_items WHERE user_id = '{user}' LIMIT {BATCH}"
+        ))?;
+        session.run(OWN)?;
+        Ok(Self {
+            session,
+            url: url.to_owned(),
+            pgbench: Pgbench::find(),
+            script,
+            user,
+            since: whose.since.to_owned(),
+            rows,
+        })
+    }
+
+    pub(super) fn copy(&self, people: u32) -> Outcome<()> {
+        let (user, mut dice) = (&self.user, Dice::new(3));
+        for number in 0..people {
+            let (other, email) = (dice.id(), format!("copy{number}@bench.example"));
+            self.session.run(&format!(
+                "INSERT INTO accounts (id, email, email_folded, provider, customer_type, created_at)
+                    VALUES ('{other}', '{email}', '{email}', 'local', 0, now());
+                INSERT INTO sync_items
+                    SELECT '{other}', channel, id, stamp, changed_at, deleted_at, encrypted, size,
+                        digest, body
+                    FROM sync_items WHERE user_id = '{user}' ORDER BY stamp"
+            ))?;
+        }
+        // What would come about by itself is not part of a round.
+        self.session.run("VACUUM (ANALYZE) sync_items")?;
+        self.session.run("CHECKPOINT")
+    }
+
+    pub(super) fn reads(&self, connections: usize, lasts: Duration) -> Outcome<f64> {
+        let rows = self.session.number(&format!(
+            "SELECT count(*) FROM sync_items WHERE user_id = '{}' AND stamp > '{}'",
+            self.user, self.since
+        ))?;
+        if rows != i64::from(ROWS) {
+            return Err(format!("{rows} rows would be read, not {ROWS}").into());
+        }
+        let variables = [("person", self.user.as_str()), ("since", &self.since)];
+        self.pgbench.per_second(&self.url, &self.script, &variables, (connections, lasts))
+    }
+
+    pub(super) fn inserts(&self, dice: &mut Dice, transactions: usize) -> Outcome<f64> {
+        let begun = Instant::now();
+        for _ in 0..transactions {
+            let user = dice.id();
+            let rows: String = self.rows.iter().flat_map(|row| [user.as_str(), row]).collect();
+            self.session.copy("COPY pia_bench_items FROM STDIN", rows.into_bytes())?;
+        }
+        Ok(count(transactions * self.rows.len()) / begun.elapsed().as_secs_f64())
+    }
+}

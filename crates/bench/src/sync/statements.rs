@@ -1,0 +1,135 @@
+//! How many statements the server sends, as PostgreSQL's log tells.
+
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::failure::Outcome;
+use crate::postgres::Session;
+
+/// What is logged for a while, and how it begins.
+const SETTINGS: [(&str, &str); 3] =
+    [("log_line_prefix", "%d|"), ("log_parameter_max_length", "0"), ("log_statement", "all")];
+/// Which tables are sync's. Names of others may hold the names of these.
+const TABLES: [&str; 5] = ["sync_items", "sync_events", "ledgers", "person_salts", "catalogue"];
+/// How long a cluster may take until it does as asked, and until its other
+/// connections do too.
+const PATIENCE: Duration = Duration::from_secs(5);
+const SETTLED: Duration = Duration::from_millis(200);
+
+/// The log of a cluster.
+pub(super) struct StatementLog {
+    session: Session,
+    database: String,
+    file: PathBuf,
+}
+
+/// How many statements there were.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Counted {
+    /// Of sync's tables.
+    pub(super) own: usize,
+    /// Of others. What begins and ends a transaction is left out.
+    pub(super) others: usize,
+}
+
+impl StatementLog {
+    /// The log of the cluster that has this database.
+    pub(super) fn open(url: &str, file: &Path) -> Outcome<Self> {
+        let session = Session::open(url)?;
+        let database = session.text("SELECT current_database()::text")?;
+        Ok(Self { session, database, file: file.to_owned() })
+    }
+
+    /// Counts what `calls` lead to, on all connections to the database.
+    pub(super) fn count(&self, calls: impl FnOnce() -> Outcome<()>) -> Outcome<Counted> {
+        let mut log = File::open(&self.file).map_err(|err| self.unreadable(&err))?;
+        for (name, value) in SETTINGS {
+            self.session.run(&format!("ALTER SYSTEM SET {name} = '{value}'"))?;
+        }
+        self.reload("all")?;
+        log.seek(SeekFrom::End(0))?;
+        let called = calls();
+        let mut bytes = Vec::new();
+        log.read_to_end(&mut bytes).map_err(|err| self.unreadable(&err))?;
+        for (name, _) in SETTINGS {
+            self.session.run(&format!("ALTER SYSTEM RESET {name}"))?;
+        }
+        self.reload("none")?;
+        called?;
+        Ok(counted(&String::from_utf8_lossy(&bytes), &self.database))
+    }
+
+    fn reload(&self, wanted: &str) -> Outcome<()> {
+        self.session.run("SELECT pg_reload_conf()")?;
+        let begun = Instant::now();
+        while self.session.text("SELECT current_setting('log_statement')")? != wanted {
+            if begun.elapsed() > PATIENCE {
+                return Err("PostgreSQL does not log statements when asked to".into());
+            }
+            thread::sleep(Duration::from_millis(20));
+        }
+        thread::sleep(SETTLED);
+        Ok(())
+    }
+
+    fn unreadable(&self, err: &std::io::Error) -> String {
+        format!("{}: {err}", self.file.display())
+    }
+}
+
+/// A statement may go on over lines, each with a tab before it.
+fn counted(log: &str, database: &str) -> Counted {
+    let prefix = format!("{database}|LOG:  ");
+    let (mut counted, mut statement) = (Counted::default(), String::new());
+    for line in log.lines().chain(std::iter::once("")) {
+        if line.starts_with('\t') {
+            statement += line;
+            continue;
+        }
+        counted.note(&statement);
+        line.strip_prefix(&prefix).unwrap_or_default().clone_into(&mut statement);
+    }
+    counted
+}
+
+impl Counted {
+    /// `execute NAME: …` or `statement: …`; anything else is none.
+    fn note(&mut self, line: &str) {
+        let Some((how, sql)) = line.split_once(": ") else { return };
+        let is_end = ["BEGIN", "COMMIT", "ROLLBACK"].iter().any(|it| sql.starts_with(it));
+        if is_end || !(how == "statement" || how.starts_with("execute ")) {
+            return;
+        }
+        let words = |it: char| !(it.is_alphanumeric() || it == '_');
+        if sql.split(words).any(|it| TABLES.contains(&it)) {
+            self.own += 1;
+        } else {
+            self.others += 1;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn statements_are_counted_by_whose_tables_they_name() {
+        let log = "b|LOG:  statement: BEGIN\n\
+            b|LOG:  execute s1: SELECT \"ledgers\".\"epoch\"\n\
+            b|DETAIL:  parameters: $1 = '...'\n\
+            b|LOG:  execute <unnamed>: \n\
+            \t    SELECT stamp FROM sync_items\n\
+            \t    ORDER BY stamp\n\
+            other|LOG:  execute s1: SELECT 1 FROM sync_items\n\
+            b|LOG:  execute s2: SELECT 1 FROM catalogue_of_others\n\
+            b|LOG:  duration: 3 ms\n\
+            b|LOG:  statement: COMMIT";
+
+        assert_eq!(counted(log, "b"), Counted { own: 2, others: 1 });
+        assert_eq!(counted("", "b"), Counted::default());
+    }
+}

@@ -1,0 +1,119 @@
+//! How many statements there are: each is a way to the database and back.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use async_trait::async_trait;
+use diesel::connection::InstrumentationEvent;
+use diesel_async::AsyncConnection;
+use pia_kernel::{Timestamp, Unavailable, UserId};
+use pia_storage::{Conn, Database, Provider};
+use pia_sync::{Ask, Channel, Item, PendingDevice, PendingDevices, Pulled, Pulling};
+
+use crate::person::{Person, START, item, todo};
+
+pia_testkit::contract! {
+    a_device_that_has_everything_costs_one_statement,
+    a_pull_costs_two_statements_and_with_preferences_three,
+    a_push_costs_no_more_statements_for_more_items,
+}
+
+/// Nobody waits to be let in.
+struct Nobody;
+
+#[async_trait]
+impl PendingDevices for Nobody {
+    async fn of(&self, _user: UserId) -> Result<Vec<PendingDevice>, Unavailable> {
+        Ok(Vec::new())
+    }
+}
+
+/// Counts the queries of the connections that are used one at a time: a pool
+/// gives the one that came back last.
+struct Counter(Arc<AtomicUsize>);
+
+impl Counter {
+    async fn of(db: &Database) -> Self {
+        let count = Arc::<AtomicUsize>::default();
+        count_on(&mut db.reader().await.unwrap(), &count);
+        count_on(&mut db.writer().await.unwrap(), &count);
+        Self(count)
+    }
+
+    /// How many there were since this was asked last.
+    fn taken(&self) -> usize {
+        self.0.swap(0, Ordering::SeqCst)
+    }
+}
+
+fn count_on(conn: &mut Conn, count: &Arc<AtomicUsize>) {
+    let count = Arc::clone(count);
+    let note = move |event: InstrumentationEvent<'_>| {
+        if let InstrumentationEvent::StartQuery { query, .. } = event {
+            let sql = query.to_string();
+            if !["BEGIN", "COMMIT"].iter().any(|it| sql.starts_with(it)) {
+                count.fetch_add(1, Ordering::SeqCst);
+            }
+        }
+    };
+    match conn {
+        Conn::Sqlite(conn) => conn.set_instrumentation(note),
+        Conn::Postgres(conn) => conn.set_instrumentation(note),
+    }
+}
+
+fn pulling(person: &Person) -> Pulling {
+    Pulling::new(Arc::new(person.reader.clone()), Arc::new(Nobody))
+}
+
+async fn pull(person: &Person, since: Timestamp, catalogue: Option<i64>) -> Pulled {
+    let (pulling, ask) = (pulling(person), Ask { since, limit: 500, catalogue });
+    let standing = pulling.look(person.user, since).await.unwrap();
+    pulling.pull(person.user, &ask, &standing).await.unwrap()
+}
+
+async fn a_device_that_has_everything_costs_one_statement(db: Database) {
+    let person = Person::of(db).await;
+    let (last, _) = person.push(10, vec![todo(1, 5)]).await;
+    let counter = Counter::of(&person.db).await;
+
+    pulling(&person).look(person.user, last).await.unwrap();
+
+    assert_eq!(counter.taken(), 1);
+}
+
+async fn a_pull_costs_two_statements_and_with_preferences_three(db: Database) {
+    let person = Person::of(db).await;
+    person.push(10, (1..=100).map(|it| todo(it, 5)).collect()).await;
+    // What the group is given is kept from pull to pull.
+    let first = pull(&person, START, None).await;
+    let counter = Counter::of(&person.db).await;
+
+    let known = pull(&person, START, Some(first.catalogue_version)).await;
+    let with_known = counter.taken();
+    let plugin = first.catalogue.unwrap().catalogue.plugins[0].id.as_u128();
+    person.push(20, vec![item(Channel::PluginPreferences, plugin, 15)]).await;
+    counter.taken();
+    pull(&person, START, None).await;
+    let with_preferences = counter.taken();
+
+    assert_eq!((known.page.rows.len(), with_known), (100, 2));
+    assert_eq!(with_preferences, 3);
+}
+
+async fn a_push_costs_no_more_statements_for_more_items(db: Database) {
+    let person = Person::of(db).await;
+    person.push(10, vec![todo(1, 5)]).await;
+    let counter = Counter::of(&person.db).await;
+    let todos = |ids: std::ops::Range<u128>| ids.map(|it| todo(it, 15)).collect::<Vec<Item>>();
+
+    person.push(20, todos(100..105)).await;
+    let few = counter.taken();
+    person.push(30, todos(1_000..1_500)).await;
+    let many = counter.taken();
+
+    // Whose way to the database is none is written to row by row.
+    let by_row = if person.db.provider() == Provider::Sqlite { 495 } else { 0 };
+    assert_eq!(many, few + by_row);
+    assert!(few > 0 && few < 15, "{few}");
+}
