@@ -48,8 +48,8 @@ struct Plan {
 impl Plan {
     fn of(options: &Options) -> Self {
         let plan = if options.quick {
-            let load = Duration::from_millis(500);
-            Self { rounds: 2, load, pushes: 3, pulls: 30, walks: 1, users: 5, quick: true }
+            let load = Duration::from_millis(300);
+            Self { rounds: 2, load, pushes: 2, pulls: 20, walks: 1, users: 5, quick: true }
         } else {
             let load = Duration::from_secs(4);
             Self { rounds: 5, load, pushes: 20, pulls: 300, walks: 5, users: 50, quick: false }

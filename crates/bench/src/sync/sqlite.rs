@@ -75,6 +75,8 @@ impl Sqlite {
             .limit(i64::try_from(BATCH)?)
             .load(&mut reader)?;
         let mut own = connect(&dir.join("raw.db"), WRITES)?;
+        // It refers to accounts, which are not there.
+        own.batch_execute("PRAGMA foreign_keys = OFF")?;
         for part in sql::<Text>(DEFINITION).load::<String>(&mut reader)? {
             own.batch_execute(&part)?;
         }

@@ -8,7 +8,9 @@ use diesel::connection::InstrumentationEvent;
 use diesel_async::AsyncConnection;
 use pia_kernel::{Timestamp, Unavailable, UserId};
 use pia_storage::{Conn, Database, Provider};
-use pia_sync::{Ask, Channel, Item, PendingDevice, PendingDevices, Pulled, Pulling};
+use pia_sync::{
+    Ask, Channel, Item, Limits, PendingDevice, PendingDevices, Pulled, Pulling, PushSettings,
+};
 
 use crate::person::{Person, START, item, todo};
 
@@ -102,7 +104,9 @@ async fn a_pull_costs_two_statements_and_with_preferences_three(db: Database) {
 }
 
 async fn a_push_costs_no_more_statements_for_more_items(db: Database) {
-    let person = Person::of(db).await;
+    let limits = Limits::default().with(Channel::Todos, 10_000);
+    let settings = PushSettings { limits, ..PushSettings::default() };
+    let person = Person { settings, ..Person::of(db).await };
     person.push(10, vec![todo(1, 5)]).await;
     let counter = Counter::of(&person.db).await;
     let todos = |ids: std::ops::Range<u128>| ids.map(|it| todo(it, 15)).collect::<Vec<Item>>();
@@ -112,7 +116,7 @@ async fn a_push_costs_no_more_statements_for_more_items(db: Database) {
     person.push(30, todos(1_000..1_500)).await;
     let many = counter.taken();
 
-    // Whose way to the database is none is written to row by row.
+    // To SQLite there is no way that could be saved: it is written row by row.
     let by_row = if person.db.provider() == Provider::Sqlite { 495 } else { 0 };
     assert_eq!(many, few + by_row);
     assert!(few > 0 && few < 15, "{few}");
