@@ -53,12 +53,13 @@ impl StatementLog {
         log.seek(SeekFrom::End(0))?;
         let called = calls();
         let mut bytes = Vec::new();
-        log.read_to_end(&mut bytes).map_err(|err| self.unreadable(&err))?;
+        let read = log.read_to_end(&mut bytes);
         for (name, _) in SETTINGS {
             self.session.run(&format!("ALTER SYSTEM RESET {name}"))?;
         }
         self.reload("none")?;
         called?;
+        read.map_err(|err| self.unreadable(&err))?;
         Ok(counted(&String::from_utf8_lossy(&bytes), &self.database))
     }
 
