@@ -101,16 +101,15 @@ impl Round<'_> {
         let mut few = device(of.server, WITH_FEW)?;
         let little = few.pull(BEGINNING, 0)?;
         let (at_many, at_few) = (many.pull(last, known.catalogue)?, few.pull(&little.at, 0)?);
-        let same = [many.same_of(last, &at_many), few.same_of(&little.at, &at_few)];
-        let (mut pages, mut small) = (Vec::new(), Vec::new());
-        let (mut unchanged, mut small_unchanged) = (Vec::new(), Vec::new());
-        let [same_of_many, same_of_few] = &same;
-        for _ in 0..self.plan.pulls {
-            pages.extend(many.walk(since, known.catalogue, MANY / 100)?);
-            small.extend(few.walk(BEGINNING, little.catalogue, FEW)?);
-            unchanged.push(many.ask(same_of_many)?);
-            small_unchanged.push(few.ask(same_of_few)?);
-        }
+        let of_many = many.same_of(last, &at_many);
+        let of_few = few.same_of(&little.at, &at_few);
+        let (pages, small) = alternately(
+            self.plan.pulls,
+            || Ok(many.walk(since, known.catalogue, MANY / 100)?.iter().sum()),
+            || Ok(few.walk(BEGINNING, little.catalogue, FEW)?.iter().sum()),
+        )?;
+        let (unchanged, small_unchanged) =
+            alternately(self.plan.pulls, || many.ask(&of_many), || few.ask(&of_few))?;
         let rows = f64::from(self.plan.pulls) * count(MANY / 100);
         let metrics = [Metric::HundredthP50, Metric::HundredthP99, Metric::HundredthRow];
         self.spread(metrics, &pages, rows)?;
@@ -197,4 +196,45 @@ impl Round<'_> {
 
 fn share(took: &[f64], share: f64) -> Outcome<f64> {
     percentile(took, share).ok_or_else(|| "nothing was asked".into())
+}
+
+/// What each of two takes, each as often the first as the second of a turn:
+/// whoever comes after the other's answer meets other caches.
+fn alternately(
+    times: u32,
+    mut one: impl FnMut() -> Outcome<f64>,
+    mut other: impl FnMut() -> Outcome<f64>,
+) -> Outcome<(Vec<f64>, Vec<f64>)> {
+    let (mut ones, mut others) = (Vec::new(), Vec::new());
+    for turn in 0..times {
+        if turn % 2 == 0 {
+            ones.push(one()?);
+            others.push(other()?);
+        } else {
+            others.push(other()?);
+            ones.push(one()?);
+        }
+    }
+    Ok((ones, others))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+
+    use super::*;
+
+    #[test]
+    fn each_of_two_comes_first_as_often() {
+        let order = RefCell::new(String::new());
+        let called = |name: char, took: f64| {
+            order.borrow_mut().push(name);
+            Ok(took)
+        };
+
+        let took = alternately(3, || called('a', 1.0), || called('b', 2.0)).unwrap();
+
+        assert_eq!(took, (vec![1.0; 3], vec![2.0; 3]));
+        assert_eq!(*order.borrow(), "abbaab");
+    }
 }
