@@ -1,6 +1,7 @@
 //! Lists of chats: three statements a part, and one if nothing has changed.
 
 use std::collections::HashMap;
+use std::time::Duration;
 
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
@@ -109,6 +110,11 @@ async fn head(db: &Database, user: UserId) -> Result<Head, DbError> {
     Ok(Head { version: ChatsVersion { epoch: Some(epoch), version }, salt })
 }
 
+/// For how long before `since` deletions are told: devices ask by the latest
+/// change that they know, which may be their own, later than a deletion that
+/// they have not heard of.
+const DELETIONS_REPEATED: Duration = Duration::from_hours(30 * 24);
+
 /// One more than may be told, which says whether there is a next part.
 async fn places(db: &Database, user: UserId, part: ChatsPart) -> Result<Vec<PlaceRow>, DbError> {
     let theirs = chats::user_id.eq(DbUid(user.0));
@@ -121,8 +127,11 @@ async fn places(db: &Database, user: UserId, part: ChatsPart) -> Result<Vec<Plac
             rows = rows.filter(chats::updated_at.ge(at).and(behind));
         }
         if let Some(since) = part.since {
+            let lately = chats::deleted_at.is_not_null();
+            let lately = lately.and(chats::stamp.ge(DbInstant(since - DELETIONS_REPEATED)));
             let since: DbInstant = Timestamp::into(since);
-            rows = rows.filter(chats::updated_at.ge(since).or(chats::stamp.ge(since)));
+            let changed = chats::updated_at.ge(since).or(chats::stamp.ge(since));
+            rows = rows.filter(changed.or(lately));
         }
         if !part.deleted {
             rows = rows.filter(chats::deleted_at.is_null());

@@ -76,7 +76,14 @@ impl SqlChats {
                     let newer = this.select(ToldRow::as_select()).first(conn).await?;
                     return Ok(Written::Newer(Box::new(newer)));
                 }
-                Some(Verdict::Deleted) => return Ok(Written::Deleted),
+                Some(Verdict::Deleted) => {
+                    // So that the writer's next list tells of the deletion.
+                    let stamp = ledger.stamps(now).next().unwrap_or(now);
+                    let told = diesel::update(this).set(chats::stamp.eq(DbInstant(stamp)));
+                    told.execute(conn).await?;
+                    conn.put_stamp(user, stamp).await?;
+                    return Ok(Written::Deleted);
+                }
                 Some(Verdict::Replaces) => {}
                 None | Some(Verdict::Revives) => {
                     let count: i64 = chats::table.filter(live).count().get_result(conn).await?;

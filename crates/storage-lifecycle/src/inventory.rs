@@ -42,6 +42,11 @@ const KEY: &str = "what sealed data is opened with; it is of use to the server a
 const WRAPPED: &str = "the key to your encrypted data, itself encrypted: your devices fetch it";
 const OURS: &str = "how the server keeps its books";
 
+/// A table of what the operator gives people.
+const fn given(name: &'static str, left_out: &'static [(&'static str, &'static str)]) -> Table {
+    Table { name, fate: Fate::Nobodys("what the operator gives people"), told: &[], left_out }
+}
+
 /// Every table there is. A test compares it with the tables of both databases.
 pub const INVENTORY: &[Table] = &[
     Table {
@@ -294,11 +299,9 @@ pub const INVENTORY: &[Table] = &[
         told: &[],
         left_out: &[("id", OURS), ("version", OURS)],
     },
-    Table {
-        name: "plugins",
-        fate: Fate::Nobodys("what the operator gives people"),
-        told: &[],
-        left_out: &[
+    given(
+        "plugins",
+        &[
             ("id", OURS),
             ("kind", OURS),
             ("name", OURS),
@@ -313,18 +316,11 @@ pub const INVENTORY: &[Table] = &[
             ("updated_at", OURS),
             ("deleted_at", OURS),
         ],
-    },
-    Table {
-        name: "group_plugins",
-        fate: Fate::Nobodys("what the operator gives people"),
-        told: &[],
-        left_out: &[("group_id", OURS), ("plugin_id", OURS)],
-    },
-    Table {
-        name: "managed_personas",
-        fate: Fate::Nobodys("what the operator gives people"),
-        told: &[],
-        left_out: &[
+    ),
+    given("group_plugins", &[("group_id", OURS), ("plugin_id", OURS)]),
+    given(
+        "managed_personas",
+        &[
             ("id", OURS),
             ("name", OURS),
             ("tagline", OURS),
@@ -344,24 +340,12 @@ pub const INVENTORY: &[Table] = &[
             ("updated_at", OURS),
             ("deleted_at", OURS),
         ],
-    },
-    Table {
-        name: "group_personas",
-        fate: Fate::Nobodys("what the operator gives people"),
-        told: &[],
-        left_out: &[("group_id", OURS), ("persona_id", OURS)],
-    },
-    Table {
-        name: "persona_plugins",
-        fate: Fate::Nobodys("what the operator gives people"),
-        told: &[],
-        left_out: &[("persona_id", OURS), ("plugin_id", OURS)],
-    },
-    Table {
-        name: "client_policies",
-        fate: Fate::Nobodys("what the operator gives people"),
-        told: &[],
-        left_out: &[
+    ),
+    given("group_personas", &[("group_id", OURS), ("persona_id", OURS)]),
+    given("persona_plugins", &[("persona_id", OURS), ("plugin_id", OURS)]),
+    given(
+        "client_policies",
+        &[
             ("id", OURS),
             ("name", OURS),
             ("description", OURS),
@@ -369,7 +353,7 @@ pub const INVENTORY: &[Table] = &[
             ("updated_at", OURS),
             ("deleted_at", OURS),
         ],
-    },
+    ),
     Table {
         name: "locks",
         fate: Fate::Nobodys("who is served first"),

@@ -74,15 +74,14 @@ impl SqlSyncReader {
     }
 
     async fn look(&self, user: UserId) -> Result<Option<Head>, DbError> {
-        use sync_items::{channel, stamp};
+        use sync_items::channel;
         // Not the latest by the order of stamps: SQLite would look for it among
         // all that the person has.
         let preferences = sync_items::table
             .filter(sync_items::user_id.eq(DbUid(user.0)))
             .filter(channel.eq(Channel::PluginPreferences.code()))
-            .order(stamp.desc())
-            .limit(1)
-            .select(stamp)
+            .group_by(channel)
+            .select(diesel::dsl::sql::<Nullable<Instant>>("MAX(stamp)"))
             .single_value();
         let awaited = devices::user_id.eq(DbUid(user.0)).and(devices::status.eq(WAITING));
         let version = catalogue::table.select(catalogue::version).limit(1).single_value();

@@ -80,7 +80,7 @@ impl Channel {
             Self::Providers => &PROVIDERS,
             Self::Sessions => &SESSIONS,
             Self::Memories => &MEMORIES,
-            Self::Todos => &TODOS,
+            Self::Todos => &TASKS,
             Self::KanbanColumns => &KANBAN_COLUMNS,
             Self::ScheduledJobs => &SCHEDULED_JOBS,
             Self::ResearchSessions => &RESEARCH_SESSIONS,
@@ -179,7 +179,7 @@ static MEMORIES: Rules = Rules {
     usual_limit: 500,
 };
 
-static TODOS: Rules = Rules {
+static TASKS: Rules = Rules {
     name: "todos",
     code: 6,
     merge: Merge::LastWriteWins,

@@ -1,3 +1,5 @@
+//! What of an answer is looked at.
+
 use super::*;
 
 const SIZED: &[u8] = b"HTTP/1.1 200 OK\r\ncontent-Length: 5\r\nx: y\r\n\r\nhello";

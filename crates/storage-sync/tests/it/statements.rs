@@ -69,7 +69,7 @@ fn pulling(person: &Person) -> Pulling {
 }
 
 async fn pull(person: &Person, since: Timestamp, catalogue: Option<i64>) -> Pulled {
-    let (pulling, ask) = (pulling(person), Ask { since, limit: 500, catalogue });
+    let (pulling, ask) = (pulling(person), Ask { since, limit: Some(500), catalogue });
     let standing = pulling.look(person.user, since).await.unwrap();
     pulling.pull(person.user, &ask, &standing).await.unwrap()
 }

@@ -192,7 +192,10 @@ impl<'a> Read<'a> {
         add("lastAccessedAt", &quoted(&self.accessed.as_ref().unwrap_or(&self.updated).text));
         for (key, value) in fields.iter().filter(|(key, _)| !written.contains(key)) {
             if !self.encrypted || PLAIN_OF_ENCRYPTED.contains(&key) {
-                add(key, &without_nulls(value.get()));
+                // What nobody here knows is given back to the letter.
+                let known = key == "messages";
+                let told = if known { without_nulls(value.get()) } else { value.get().into() };
+                add(key, &told);
             }
         }
         if self.encrypted || fields.get("messages").is_none() {

@@ -111,7 +111,7 @@ const COLUMN: &[Field] = &[
     open("isDefaultView", Kind::Bool),
     open("isClosedColumn", Kind::Bool),
 ];
-const TODO: &[Field] = &[
+const TASK: &[Field] = &[
     sealed("title", Kind::Text),
     sealed("notes", Kind::Text),
     blanked("priority", Kind::Int, "0"),
@@ -221,7 +221,7 @@ impl Channel {
             Self::Sessions => SESSION,
             Self::Memories => MEMORY,
             Self::KanbanColumns => COLUMN,
-            Self::Todos => TODO,
+            Self::Todos => TASK,
             Self::ScheduledJobs => JOB,
         }
     }

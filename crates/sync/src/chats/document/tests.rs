@@ -52,7 +52,7 @@ fn values_are_stored_as_they_were_written() {
     let document = format!(
         r#"{{"id":"{ID}","updatedAt":"{AT}","future":{{"n":1.0,"big":123456789012345678901234567890,
             "e":1e2,"null":null,"text":"\u00e9\/","twice":1,"twice":2}},
-            "messages":[ {{"id":"x","tokens":1.50,"unknown":[null]}} ]}}"#
+            "messages":[ {{"id":"x","tokens":1.50,"unknown":[null],"persona":null}} ]}}"#
     );
 
     let chat = NewChat::read(document.as_bytes()).unwrap();
@@ -60,7 +60,7 @@ fn values_are_stored_as_they_were_written() {
     for part in [
         r#""n":1.0,"big":123456789012345678901234567890"#,
         r#""e":1e2,"null":null,"text":"\u00e9\/","twice":1,"twice":2"#,
-        r#"[ {"id":"x","tokens":1.50,"unknown":[null]} ]"#,
+        r#"[{"id":"x","tokens":1.50,"unknown":[null]}]"#,
         &format!(r#""updatedAt":"{AT}""#),
     ] {
         assert!(text(&chat).contains(part), "{part} in {}", text(&chat));

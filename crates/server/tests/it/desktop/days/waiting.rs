@@ -23,17 +23,19 @@ on_both_databases!(
 const YEAR: Duration = Duration::from_hours(366 * 24);
 
 async fn who_is_told_to_wait_comes_again_without_its_header_and_is_understood(database: Fresh) {
-    // One permit in twenty seconds once they are spent.
-    let world = World::with(Setting::on(database).with("RateLimits__Sync", 3)).await;
+    // One permit in a second once they are spent.
+    let world = World::with(Setting::on(database).with("RateLimits__Sync", 60)).await;
     let mut desk = world.device().await;
-    for number in 0..5 {
+    // Whoever is quick has spent them, however long it takes.
+    let mut number = 0;
+    while desk.waits == 0 {
+        number += 1;
         let todo = desk.create(Channel::Todos, &format!("todo {number}"));
         let pushed = desk.push().await;
         assert!(matches!(pushed, Pushed::Stored(0)), "sync 1, gzip without header: {pushed:?}");
         desk.edit(Channel::Todos, &todo, "edited");
     }
     let waits = desk.waits;
-    assert!(waits > 0, "row 26: five pushes at once are more than three a minute");
     for number in 0..3 {
         let chat = desk.begin_chat(&format!("chat {number}"));
         assert_eq!(desk.put(&chat).await, Stored::Created, "sync 1, gzip without header");
