@@ -41,7 +41,7 @@ async fn who_is_told_to_wait_comes_again_without_its_header_and_is_understood(da
         assert_eq!(desk.put(&chat).await, Stored::Created, "sync 1, gzip without header");
     }
     assert!(desk.waits > waits, "spec, Chats: they draw on the sync budget");
-    desk.pull().await;
+    desk.cycle().await;
 
     world.pass(HOUR);
     let mut lap = world.device().await;
