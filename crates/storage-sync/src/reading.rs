@@ -6,36 +6,20 @@ use std::sync::{Arc, Mutex, PoisonError};
 use async_trait::async_trait;
 use diesel::dsl::exists;
 use diesel::prelude::*;
-use diesel::sql_types::{BigInt, Binary, Nullable, SmallInt};
+use diesel::sql_types::Nullable;
 use diesel_async::RunQueryDsl;
 use pia_kernel::{Timestamp, Unavailable, UserId};
 use pia_sealing::{PersonSeal, Salt, Sealer};
 use pia_storage::schema::{accounts, catalogue, devices, ledgers, person_salts, sync_items};
-use pia_storage::{Database, DbError, DbInstant, DbUid, Instant, Uid, on_conn};
+use pia_storage::{Database, DbError, DbInstant, DbUid, Instant, on_conn};
 use pia_sync::{Catalogue, Channel, Head, Key, Page, Room, Row, SyncReader};
 use serde_json::Value;
 use uuid::Uuid;
 
 use crate::catalogue::catalogue_of;
 use crate::item_row::key;
+use crate::page_query::{PageQuery, PageRow};
 use crate::sealed_bodies;
-
-/// What changed after a stamp, up to the place where rows or bytes are enough.
-/// Where that is, is found in the index alone; bodies are read only up to it.
-/// Both backends read numbered parameters so.
-const PAGE: &str = "
-    SELECT channel, id, stamp, body, salt FROM sync_items
-    LEFT JOIN person_salts ON person_salts.user_id = sync_items.user_id
-    WHERE sync_items.user_id = $1 AND stamp > $2 AND stamp <= (
-        SELECT MAX(stamp) FROM (
-            SELECT stamp, SUM(size) OVER (ORDER BY stamp) - size AS so_far FROM (
-                SELECT stamp, size FROM sync_items
-                WHERE user_id = $1 AND stamp > $2
-                ORDER BY stamp LIMIT $3
-            ) AS next
-        ) AS summed WHERE so_far < $4
-    )
-    ORDER BY stamp";
 
 /// The status of a device that waits to be let in.
 const WAITING: i16 = 0;
@@ -48,20 +32,6 @@ pub struct SqlSyncReader {
     /// What the people of each group were given last: a copy, which is good as
     /// long as its version is the latest.
     given: Arc<Mutex<HashMap<Uuid, (i64, Catalogue)>>>,
-}
-
-#[derive(QueryableByName)]
-struct PageRow {
-    #[diesel(sql_type = SmallInt)]
-    channel: i16,
-    #[diesel(sql_type = Uid)]
-    id: DbUid,
-    #[diesel(sql_type = Instant)]
-    stamp: DbInstant,
-    #[diesel(sql_type = Nullable<Binary>)]
-    body: Option<Vec<u8>>,
-    #[diesel(sql_type = Nullable<Binary>)]
-    salt: Option<Vec<u8>>,
 }
 
 type LedgerPart = (Vec<u8>, i64, DbInstant);
@@ -120,11 +90,12 @@ impl SqlSyncReader {
         since: Timestamp,
         room: Room,
     ) -> Result<Vec<PageRow>, DbError> {
-        let query = diesel::sql_query(PAGE)
-            .bind::<Uid, _>(DbUid(user.0))
-            .bind::<Instant, _>(DbInstant(since))
-            .bind::<BigInt, _>(i64::from(room.rows))
-            .bind::<BigInt, _>(i64::try_from(room.bytes).unwrap_or(i64::MAX));
+        let query = PageQuery {
+            user: DbUid(user.0),
+            since: DbInstant(since),
+            rows: i64::from(room.rows),
+            bytes: i64::try_from(room.bytes).unwrap_or(i64::MAX),
+        };
         on_conn!(self.db.reader(), |conn| Ok(query.load(conn).await?))
     }
 
