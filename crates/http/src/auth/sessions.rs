@@ -1,8 +1,10 @@
 //! `/auth/sessions`: where one is signed in, and ending that.
 
+use std::collections::HashMap;
+
 use actix_web::web::{Data, Json};
 use pia_identity::{Claim, SessionEntry};
-use pia_kernel::{SessionId, Timestamp};
+use pia_kernel::{SessionId, Timestamp, Unavailable};
 use pia_web::{ApiError, Caller, Paging, PathId};
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -26,6 +28,9 @@ struct SessionItem {
     /// The id that the app gave itself.
     #[serde(skip_serializing_if = "Option::is_none")]
     device_id: Option<String>,
+    /// What the device calls itself, if it ever registered with its keys.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    device_name: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     app_version: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -60,10 +65,14 @@ pub(crate) async fn sessions(
     api: Data<Api>,
     Paging(page): Paging,
 ) -> Result<Json<SessionsResponse>, ApiError> {
-    let (sessions, user) = (api.sessions.clone(), caller.0.user);
-    let list = async move { sessions.page(user, page).await };
-    let part = api.runner.run(list).await?;
-    let told = |it| SessionItem::new(it, caller.0.session);
+    let (sessions, devices) = (api.sessions.clone(), api.devices.clone());
+    let user = caller.0.user;
+    let list = async move {
+        let part = sessions.page(user, page).await?;
+        Ok::<_, Unavailable>((part, devices.names(user).await?))
+    };
+    let (part, names) = api.runner.run(list).await?;
+    let told = |it| SessionItem::new(it, caller.0.session, &names);
     Ok(Json(SessionsResponse {
         items: part.items.into_iter().map(told).collect(),
         next_cursor: part.next.map(Paging::cursor),
@@ -97,10 +106,11 @@ fn claim(Caller(standing): Caller) -> Claim {
 }
 
 impl SessionItem {
-    fn new(entry: SessionEntry, current: SessionId) -> Self {
+    fn new(entry: SessionEntry, current: SessionId, names: &HashMap<String, String>) -> Self {
         let SessionEntry { session, began_at, used_at, method, signed_in_from, device } = entry;
         Self {
             id: session.to_string(),
+            device_name: device.device_id.as_ref().and_then(|it| names.get(it).cloned()),
             device_id: device.device_id,
             app_version: device.app_version,
             os_version: device.os_version,

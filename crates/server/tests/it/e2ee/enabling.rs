@@ -14,6 +14,7 @@ on_both_databases!(
     the_first_device_encrypts_the_account,
     an_encrypted_account_without_a_device_cannot_begin_anew,
     what_happens_to_keys_is_told_by_letter_and_in_the_export,
+    a_session_has_the_name_of_the_device_that_it_is_on,
 );
 
 async fn the_first_device_encrypts_the_account(database: Fresh) {
@@ -122,4 +123,23 @@ async fn without_the_feature_only_the_status_is_told() {
     assert_eq!(status(&ada).await["isEnabled"], false);
     assert_eq!(registered.refusal(), (403, "feature_not_licensed"));
     assert_eq!(registered.body["feature"], "E2EE");
+}
+
+async fn a_session_has_the_name_of_the_device_that_it_is_on(database: Fresh) {
+    let app = Setting::on(database).start().await;
+    let (ada, machine) = (app.signed_in().await, Machine::new());
+    let unknown = ada.get("/auth/sessions").await.body["items"][0].clone();
+    machine.register(&ada).await;
+    let token = json!({ "refreshToken": ada.refresh }).to_string();
+    let headers = [("content-type", "application/json"), ("x-pia-device-id", &*machine.id)];
+
+    let envelope = app.stranger().send("POST", "/auth/refresh", &headers, token.as_bytes()).await;
+    let ada = ada.with_tokens(&envelope.body);
+    let known = ada.get("/auth/sessions").await.body["items"][0].clone();
+
+    assert!(unknown.get("deviceName").is_none(), "{unknown}");
+    assert_eq!(
+        (&known["deviceId"], &known["deviceName"]),
+        (&json!(machine.id), &json!("DESKTOP-ADA"))
+    );
 }
