@@ -12,6 +12,7 @@ use pia_kernel::Live;
 use pia_sync::{Pulling, Pushing, Support};
 
 pub(crate) use pull::pull;
+pub(crate) use pull_query::SyncPullQuery;
 pub(crate) use pull_response::SyncPullResponse;
 pub(crate) use push::{SyncPushResponse, push};
 pub(crate) use push_request::SyncPushRequest;

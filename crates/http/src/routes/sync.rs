@@ -17,9 +17,9 @@ fn pull() -> Route {
         handler: |route| route.to(sync::pull),
         docs: Docs {
             tag: "sync",
-            summary: "Answers what changed since the caller last looked: `since` (required), \
-                      `limit`, `catalogVersion`; 304 if `If-None-Match` is the tag of the answer.",
-            request: None,
+            summary: "Answers what changed since the caller last looked; 304 if `If-None-Match` \
+                      is the tag of the answer.",
+            request: Some(wire::<sync::SyncPullQuery>),
             answer: Answer::Json(wire::<sync::SyncPullResponse>),
             refusals: &[],
         },

@@ -8,6 +8,21 @@ use actix_web::{FromRequest, HttpRequest};
 use pia_kernel::Timestamp;
 use pia_sync::{Ask, MOST_ROWS};
 use pia_web::{ApiError, FieldError};
+use utoipa::ToSchema;
+
+/// What a device asks with.
+#[derive(ToSchema)]
+#[schema(rename_all = "camelCase")]
+#[expect(dead_code, reason = "only described")]
+pub(crate) struct SyncPullQuery {
+    /// The last `serverTimestamp`; `0001-01-01T00:00:00Z` at first.
+    #[schema(value_type = String, format = DateTime)]
+    since: Timestamp,
+    /// How many items at most, up to 500; all at once if absent.
+    limit: Option<u32>,
+    /// The last `catalogVersion`: then the catalogue comes only if it changed.
+    catalog_version: Option<i64>,
+}
 
 /// Which part of what changed a device asks for:
 /// `?since=…&limit=500&catalogVersion=…`.
