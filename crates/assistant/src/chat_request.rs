@@ -19,15 +19,13 @@ use crate::refusal::Tools;
 
 /// What may go upstream, in the order in which it does. Everything else, such
 /// as `model`, `user`, `store` and `metadata`, stays here.
-const FORWARDED: [&str; 17] = [
+const FORWARDED: [&str; 14] = [
     "messages",
     "tools",
     "tool_choice",
     "parallel_tool_calls",
     "temperature",
     "top_p",
-    "max_tokens",
-    "max_completion_tokens",
     "stop",
     "seed",
     "response_format",
@@ -36,14 +34,14 @@ const FORWARDED: [&str; 17] = [
     "logit_bias",
     "logprobs",
     "top_logprobs",
-    "reasoning_effort",
 ];
 
 /// Of these, what makes no sense without tools, and is refused upstream.
 const FOR_TOOLS: [&str; 3] = ["tools", "tool_choice", "parallel_tool_calls"];
 
-/// What is read but never forwarded.
-const READ: [&str; 3] = ["stream", "stream_options", "n"];
+/// What is read, and not forwarded as it stands.
+const READ: [&str; 6] =
+    ["stream", "stream_options", "n", "max_tokens", "max_completion_tokens", "reasoning_effort"];
 
 /// A request, by the form of its answer.
 pub(crate) enum Asked {
@@ -70,6 +68,8 @@ pub(crate) fn read(body: &Bytes) -> Result<Asked, AssistantError> {
         body: forwarded(body, &request, tools),
         tokens: spoken + request.get("tools").map_or(0, |it| estimate(it.get().len())),
         tools,
+        max_output: parameters::cap(&|key| request.get(key)),
+        effort: request.get("reasoning_effort").and_then(parameters::effort),
     };
     match request.get("stream").map(RawValue::get) {
         Some("true") => Ok(Asked::Stream(prompt, usage)),

@@ -49,10 +49,9 @@ fn only_what_is_known_goes_on_and_as_it_came() {
         json!({
             "messages": [{"role": "user", "content": "x", "name": "y"}],
             "tools": [{"type": "function"}], "tool_choice": "auto", "parallel_tool_calls": false,
-            "temperature": 0.5, "top_p": 1, "max_tokens": 5, "max_completion_tokens": 6,
-            "stop": ["a"], "seed": 7, "response_format": {"type": "text"},
+            "temperature": 0.5, "top_p": 1, "stop": ["a"], "seed": 7, "response_format": {"type": "text"},
             "presence_penalty": -2, "frequency_penalty": 2, "logit_bias": {"1": 2},
-            "logprobs": true, "top_logprobs": 2, "reasoning_effort": "low",
+            "logprobs": true, "top_logprobs": 2,
         })
     );
 }

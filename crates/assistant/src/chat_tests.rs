@@ -3,10 +3,10 @@
 use futures_util::FutureExt;
 
 use super::*;
+use crate::catalogue::Catalogue;
 use crate::fakes::{Script, Surroundings, asker, not_ready};
 use crate::gateway::Status;
 use crate::ports::UpstreamError;
-use crate::targets::Targets;
 use crate::usage::{Outcome, Usage};
 
 const REQUEST: Bytes =
@@ -27,7 +27,7 @@ async fn a_whole_answer_goes_on_byte_by_byte() {
     let body = whole(&around, asker()).await.unwrap();
 
     assert_eq!(body, ANSWER);
-    assert_eq!(around.sent(), r#"{"messages":[{"role":"user","content":"12345678"}],"model":"m"}"#);
+    assert_eq!(around.sent(), r#"{"messages":[{"role":"user","content":"12345678"}]"#);
 }
 
 #[tokio::test]
@@ -40,7 +40,7 @@ async fn its_usage_is_written_down_with_mode_and_model() {
     let [record] = around.noted().try_into().unwrap();
     assert_eq!((record.user, record.mode), (asker.user, Mode::Research));
     assert_eq!((record.provider, record.model.as_str()), ("OpenAI", "m"));
-    assert_eq!(record.tokens, Usage { input: 3, cached_input: 0, output: 1 });
+    assert_eq!(record.tokens, Usage { input: 3, cached_input: 0, output: 1, connector: 0 });
     assert_eq!((record.estimated, record.outcome), (false, Outcome::Completed));
 }
 
@@ -86,7 +86,7 @@ async fn a_caller_who_leaves_while_waiting_is_written_down() {
 
     let [record] = around.noted().try_into().unwrap();
     assert_eq!((record.outcome, record.estimated), (Outcome::Abandoned, true));
-    assert_eq!(record.tokens, Usage { input: 6, cached_input: 0, output: 0 });
+    assert_eq!(record.tokens, Usage { input: 6, cached_input: 0, output: 0, connector: 0 });
 }
 
 #[tokio::test]
@@ -104,7 +104,7 @@ async fn a_stop_ends_the_waiting() {
 async fn without_a_model_there_is_no_call() {
     let around = Surroundings::new(Script::Silence);
     let gateway = around.gateway();
-    gateway.targets.set(Targets::default());
+    gateway.catalogue.set(Catalogue::default());
 
     let outcome = Chat::new(gateway.clone()).answer(asker(), REQUEST).await;
 

@@ -145,7 +145,10 @@ mod tests {
         let answer = read(body).unwrap();
 
         assert_eq!(answer.finish_reason.as_deref(), Some("length"));
-        assert_eq!(answer.usage, Some(Usage { input: 4, cached_input: 0, output: 2 }));
+        assert_eq!(
+            answer.usage,
+            Some(Usage { input: 4, cached_input: 0, output: 2, connector: 0 })
+        );
     }
 
     #[test]

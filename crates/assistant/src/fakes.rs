@@ -9,27 +9,23 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use futures_util::StreamExt;
 use futures_util::stream;
-use pia_kernel::{Live, Secret, Timestamp, UserId};
+use pia_kernel::{GroupId, Live, Timestamp, UserId};
 use pia_testkit::FixedClock;
 
+use crate::catalogue::Catalogue;
 use crate::gateway::{Asker, Gateway};
 use crate::ports::{ChatCall, ChatUpstream, Frame, Frames, UpstreamError, UsageLog, Wait, Waits};
 use crate::settings::Settings;
 use crate::target::{ProviderType, Target};
-use crate::targets::Targets;
 use crate::usage::UsageRecord;
 
 pub(crate) fn target(model: &str) -> Arc<Target> {
-    Arc::new(Target {
-        provider: ProviderType::OpenAi,
-        endpoint: "https://models.example/v1".to_owned(),
-        api_key: Secret::new("sk-1".to_owned()),
-        model: model.to_owned(),
-    })
+    let target = Target::new(ProviderType::OpenAi, "https://models.example/v1", model);
+    Arc::new(target.with_key("sk-1"))
 }
 
 pub(crate) fn asker() -> Asker {
-    Asker { user: UserId::generate(), mode: None }
+    Asker { user: UserId::generate(), group: GroupId::generate(), mode: None }
 }
 
 pub(crate) fn pass(text: &str) -> Frame {
@@ -90,7 +86,7 @@ impl Surroundings {
             usage: Arc::new(self.clone()),
             waits: Arc::new(self.clone()),
             clock: Arc::new(FixedClock(Timestamp::UNIX_EPOCH)),
-            targets: Live::new(Targets { default: Some(target("m")), ..Targets::default() }),
+            catalogue: Live::new(Catalogue { default: Some(target("m")), ..Catalogue::default() }),
             settings: Live::new(Settings::default()),
         }
     }

@@ -6,17 +6,16 @@ use std::sync::Arc;
 use std::task::Poll;
 
 use bytes::Bytes;
-use pia_kernel::{Clock, Live, UserId};
+use pia_kernel::{Clock, GroupId, Live, Secret, UserId};
 
 use crate::answer::{Answer, UsageChunks};
+use crate::catalogue::Catalogue;
 use crate::error::AssistantError;
-use crate::json::quoted;
 use crate::pieces::Pieces;
-use crate::ports::{ChatCall, ChatUpstream, UpstreamError, UsageLog, Waits};
+use crate::ports::{ChatCall, ChatUpstream, OutputCap, UpstreamError, UsageLog, Waits};
 use crate::refusal::{Tools, explained};
 use crate::settings::Settings;
-use crate::target::Mode;
-use crate::targets::Targets;
+use crate::target::{Mode, ReasoningEffort};
 use crate::ticket::{Cost, End, Meter, Ticket};
 
 /// Who asks, and for what.
@@ -24,6 +23,8 @@ use crate::ticket::{Cost, End, Meter, Ticket};
 pub struct Asker {
     /// Who.
     pub user: UserId,
+    /// The group that they are in.
+    pub group: GroupId,
     /// The mode that was named, where it is one we know.
     pub mode: Option<Mode>,
 }
@@ -49,8 +50,8 @@ pub struct Gateway {
     pub waits: Arc<dyn Waits>,
     /// The time.
     pub clock: Arc<dyn Clock>,
-    /// Which model serves which mode.
-    pub targets: Live<Targets>,
+    /// Which models there are.
+    pub catalogue: Live<Catalogue>,
     /// What an operator has set.
     pub settings: Live<Settings>,
 }
@@ -62,6 +63,10 @@ pub(crate) struct Prompt {
     /// Our estimate of its tokens.
     pub(crate) tokens: i64,
     pub(crate) tools: Tools,
+    /// What the caller wants to be enough of an answer, in tokens.
+    pub(crate) max_output: Option<OutputCap>,
+    /// How long the caller wants it thought about.
+    pub(crate) effort: Option<ReasoningEffort>,
 }
 
 /// A whole answer, and what it cost.
@@ -73,9 +78,9 @@ pub(crate) struct Whole {
 impl Gateway {
     /// What the AI proxy can do, as it is configured now.
     pub fn status(&self) -> Status {
-        let targets = self.targets.get();
+        let catalogue = self.catalogue.get();
         let modes: Vec<Mode> =
-            Mode::ALL.into_iter().filter(|it| targets.serving(Some(*it)).is_some()).collect();
+            Mode::ALL.into_iter().filter(|it| catalogue.serving(Some(*it)).is_some()).collect();
         Status { available: !modes.is_empty(), modes }
     }
 
@@ -89,7 +94,7 @@ impl Gateway {
     ) -> Result<Whole, AssistantError> {
         let tools = prompt.tools;
         let mut ticket = self.admit(asker, otherwise, prompt.tokens)?;
-        let call = call(&ticket, prompt.body, Delivery::Whole);
+        let call = call(&ticket, prompt);
         match self.unless_stopped(self.upstream.whole(call)).await {
             None => {
                 ticket.fail(Cost::Something);
@@ -116,7 +121,7 @@ impl Gateway {
     ) -> Result<Answer, AssistantError> {
         let tools = prompt.tools;
         let ticket = self.admit(asker, otherwise, prompt.tokens)?;
-        let call = call(&ticket, prompt.body, Delivery::Stream);
+        let call = call(&ticket, prompt);
         let upstream = Arc::clone(&self.upstream);
         let opening = Box::pin(async move { upstream.open(call).await });
         let settings = self.settings.get();
@@ -130,7 +135,8 @@ impl Gateway {
 
     /// Decides whether a call may be made. Budgets belong here.
     fn admit(&self, asker: Asker, otherwise: Mode, prompt: i64) -> Result<Ticket, AssistantError> {
-        let target = self.targets.get().serving(asker.mode).ok_or(AssistantError::NotConfigured)?;
+        let target =
+            self.catalogue.get().serving(asker.mode).ok_or(AssistantError::NotConfigured)?;
         Ok(Ticket {
             user: asker.user,
             mode: asker.mode.unwrap_or(otherwise),
@@ -166,20 +172,14 @@ pub(crate) fn cost(err: &UpstreamError) -> Cost {
     }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Delivery {
-    Whole,
-    Stream,
-}
-
-/// Closes the request with what the caller has no say in.
-fn call(ticket: &Ticket, mut body: Pieces, delivery: Delivery) -> ChatCall {
-    body.text(",\"model\":");
-    body.text(&quoted(&ticket.target.model));
-    // The upstream is always asked for its usage, which is written down.
-    body.text(match delivery {
-        Delivery::Whole => "}",
-        Delivery::Stream => r#","stream":true,"stream_options":{"include_usage":true}}"#,
-    });
-    ChatCall { target: Arc::clone(&ticket.target), body: body.finish() }
+/// The call of a target, as its prompt has it.
+fn call(ticket: &Ticket, prompt: Prompt) -> ChatCall {
+    let target = Arc::clone(&ticket.target);
+    ChatCall {
+        key: target.keys.first().cloned().unwrap_or_else(|| Secret::new(String::new())),
+        body: prompt.body.finish(),
+        max_output: prompt.max_output,
+        effort: prompt.effort.or(target.reasoning_effort),
+        target,
+    }
 }

@@ -2,6 +2,7 @@
 //! carried, and what it used.
 
 mod answer;
+mod catalogue;
 mod chat;
 mod chat_request;
 mod chunk;
@@ -18,27 +19,34 @@ mod parameters;
 mod pieces;
 mod ports;
 mod prompt;
+mod rates;
 mod refusal;
+mod rules;
 mod sanitise;
 mod settings;
 mod target;
-mod targets;
 mod templates;
 mod ticket;
 mod told;
 mod usage;
 
 pub use answer::Answer;
+pub use catalogue::{Catalogue, SearchDepth, SearchProvider};
 pub use chat::{Chat, ChatAnswer};
 pub use error::{AssistantError, Violation};
 pub use gateway::{Asker, Gateway, Status};
 pub use optimize::{Optimize, OptimizeRequest, Optimized};
-pub use ports::{ChatCall, ChatUpstream, Frame, Frames, UpstreamError, UsageLog, Wait, Waits};
+pub use ports::{
+    CapName, ChatCall, ChatUpstream, Frame, Frames, OutputCap, UpstreamError, UsageLog, Wait, Waits,
+};
 #[cfg(feature = "mock")]
 pub use ports::{MockChatUpstream, MockUsageLog};
+pub use rates::{Micros, Rates};
+#[cfg(feature = "mock")]
+pub use rules::MockRules;
+pub use rules::{CreditLimits, GroupRules, Rules};
 pub use settings::Settings;
-pub use target::{Mode, ProviderType, Target};
-pub use targets::Targets;
+pub use target::{Mode, Protection, ProviderType, ReasoningEffort, Target};
 pub use templates::{Template, templates};
 pub use usage::{Outcome, Usage, UsageRecord};
 

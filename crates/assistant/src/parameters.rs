@@ -7,7 +7,9 @@ use serde_json::value::RawValue;
 
 use crate::error::Violation;
 use crate::json::Elements;
+use crate::ports::{CapName, OutputCap};
 use crate::refusal::Tools;
+use crate::target::ReasoningEffort;
 
 const RANGES: [(&str, RangeInclusive<f64>); 4] = [
     ("temperature", 0.0..=2.0),
@@ -49,6 +51,22 @@ pub(crate) fn check<'a>(get: &dyn Fn(&str) -> Option<&'a RawValue>, wrong: &mut 
         let message = "stream_options must be an object whose include_usage is true or false.";
         wrong.push(Violation::new("stream_options", "invalid_type", message));
     }
+}
+
+/// How long the caller wants the answer to be at most; the smaller of two.
+pub(crate) fn cap<'a>(get: &dyn Fn(&str) -> Option<&'a RawValue>) -> Option<OutputCap> {
+    let of = |name: CapName| {
+        let tokens = serde_json::from_str(get(name.key())?.get()).ok()?;
+        Some(OutputCap { tokens, name: Some(name) })
+    };
+    let (old, new) = (of(CapName::MaxTokens), of(CapName::MaxCompletionTokens));
+    old.into_iter().chain(new).min_by_key(|it| it.tokens)
+}
+
+/// How long the caller wants it thought about; nothing for what has no name.
+pub(crate) fn effort(value: &RawValue) -> Option<ReasoningEffort> {
+    let name: String = serde_json::from_str(value.get()).ok()?;
+    ReasoningEffort::named(&name)
 }
 
 /// Checks the tools; an array without any counts as none.

@@ -8,18 +8,56 @@ use std::time::Duration;
 use async_trait::async_trait;
 use bytes::Bytes;
 use futures_core::Stream;
+use pia_kernel::Secret;
 
-use crate::target::Target;
+use crate::target::{ReasoningEffort, Target};
 use crate::usage::UsageRecord;
+
+/// The two names that OpenAI's API has for one thing. Models of one age
+/// understand but one of them, so a caller's choice is kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CapName {
+    /// The old one, which all who are compatible understand.
+    MaxTokens,
+    /// The new one.
+    MaxCompletionTokens,
+}
+
+impl CapName {
+    /// Its key in a request.
+    pub fn key(self) -> &'static str {
+        match self {
+            Self::MaxTokens => "max_tokens",
+            Self::MaxCompletionTokens => "max_completion_tokens",
+        }
+    }
+}
+
+/// How long an answer may be at most.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OutputCap {
+    /// In tokens, reasoning included; above 0.
+    pub tokens: i64,
+    /// What the caller called it, where it was the caller who said it.
+    pub name: Option<CapName>,
+}
 
 /// One call of an upstream model.
 #[derive(Debug, Clone)]
 pub struct ChatCall {
-    /// Which model, where, and with which key.
+    /// Which model, and where.
     pub target: Arc<Target>,
-    /// The JSON body, in pieces that follow one another. Large parts are
-    /// slices of the request they came in, so that nothing is held twice.
+    /// The key to call it with; empty where it wants none.
+    pub key: Secret<String>,
+    /// The request as a JSON object that is still open, `{"messages":[…],…`, in
+    /// pieces that follow one another: what the caller has a say in. The
+    /// adapter adds the rest, and closes it. Large parts are slices of the
+    /// request they came in, so that nothing is held twice.
     pub body: Vec<Bytes>,
+    /// How many tokens the answer may have at most, where that is bounded.
+    pub max_output: Option<OutputCap>,
+    /// How long the model is to think, where that was said.
+    pub effort: Option<ReasoningEffort>,
 }
 
 /// What one piece of an upstream's event stream means to us.

@@ -44,7 +44,7 @@ pub(crate) fn prompt(text: &str, task: &Task, origin: Origin, language: Option<&
     let mut body = Pieces::default();
     body.text(&format!("{{\"messages\":{messages}"));
     let tokens = estimate(system.chars().count() + user.chars().count());
-    Prompt { body, tokens, tools: Tools::None }
+    Prompt { body, tokens, tools: Tools::None, max_output: None, effort: None }
 }
 
 fn system(task: &Task, origin: Origin, language: Option<&str>) -> String {

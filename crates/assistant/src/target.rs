@@ -1,11 +1,13 @@
-//! Which model answers, where, and with which key.
+//! Which model answers, where, with which keys, and what it can do.
 
 use std::fmt;
 
 use pia_kernel::Secret;
 
+use crate::rates::Rates;
+
 /// For what the assistant is used.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Mode {
     /// Improving a text.
     Optimize,
@@ -35,38 +37,186 @@ impl Mode {
 }
 
 /// The kind of API that an upstream speaks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ProviderType {
     /// OpenAI's chat completions.
     OpenAi,
+    /// OpenAI's models as Azure deploys them.
+    AzureOpenAi,
+    /// Ollama.
+    Ollama,
+    /// `OpenRouter`.
+    OpenRouter,
+    /// Whatever else speaks OpenAI's chat completions.
+    OpenAiCompatible,
+    /// Mistral.
+    Mistral,
+    /// vLLM.
+    VLlm,
+    /// Anthropic's messages.
+    Anthropic,
 }
 
 impl ProviderType {
+    /// Every type, in the order of their numbers, which begin with 1.
+    pub const ALL: [Self; 8] = [
+        Self::OpenAi,
+        Self::AzureOpenAi,
+        Self::Ollama,
+        Self::OpenRouter,
+        Self::OpenAiCompatible,
+        Self::Mistral,
+        Self::VLlm,
+        Self::Anthropic,
+    ];
+
     /// Its name in settings.
     pub fn name(self) -> &'static str {
         match self {
             Self::OpenAi => "OpenAI",
+            Self::AzureOpenAi => "AzureOpenAI",
+            Self::Ollama => "Ollama",
+            Self::OpenRouter => "OpenRouter",
+            Self::OpenAiCompatible => "OpenAICompatible",
+            Self::Mistral => "Mistral",
+            Self::VLlm => "VLlm",
+            Self::Anthropic => "Anthropic",
         }
     }
+}
+
+/// How long a model is to think before it answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ReasoningEffort {
+    /// Not at all.
+    None,
+    /// As little as it can.
+    Minimal,
+    /// A little.
+    Low,
+    /// Neither little nor much.
+    Medium,
+    /// Much.
+    High,
+    /// As much as it can.
+    XHigh,
+}
+
+impl ReasoningEffort {
+    /// Every effort, the least first.
+    pub const ALL: [Self; 6] =
+        [Self::None, Self::Minimal, Self::Low, Self::Medium, Self::High, Self::XHigh];
+
+    /// Its name in settings.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::None => "None",
+            Self::Minimal => "Minimal",
+            Self::Low => "Low",
+            Self::Medium => "Medium",
+            Self::High => "High",
+            Self::XHigh => "XHigh",
+        }
+    }
+
+    /// The effort of this name, in any case.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|it| it.name().eq_ignore_ascii_case(name.trim()))
+    }
+}
+
+/// How much one catalogue entry may be asked, by everybody together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Protection {
+    /// Calls that begin within a minute.
+    pub requests_per_minute: Option<u32>,
+    /// Tokens, those of the prompt and the answer, within a minute.
+    pub tokens_per_minute: Option<u32>,
+    /// Calls that are open at once.
+    pub concurrent: Option<u32>,
 }
 
 /// One upstream model.
 #[derive(Clone)]
 pub struct Target {
+    /// The id of its catalogue entry; nothing for what `Ai` and `Ai:Modes` say
+    /// themselves.
+    pub id: Option<String>,
+    /// What people call it; its id or model where nobody named it.
+    pub name: Option<String>,
     /// What it speaks.
     pub provider: ProviderType,
     /// Its base URL, without a slash at the end: `https://api.openai.com/v1`.
     pub endpoint: String,
-    /// The key; empty where the upstream wants none.
-    pub api_key: Secret<String>,
+    /// The keys, each as good as the other; none where the upstream wants none.
+    pub keys: Vec<Secret<String>>,
     /// The model's id.
     pub model: String,
+    /// What Azure calls the deployment of the model.
+    pub deployment: Option<String>,
+    /// As of which day Azure's API is spoken: `2024-10-21`.
+    pub api_version: Option<String>,
+    /// The agent that answers at Mistral in the model's place.
+    pub agent: Option<String>,
+    /// How long it is to think where a request says nothing of it.
+    pub reasoning_effort: Option<ReasoningEffort>,
+    /// Whether a compatible upstream understands `reasoning_effort`.
+    pub takes_reasoning_effort: bool,
+    /// Whether it is to search the web by itself.
+    pub web_search: bool,
+    /// Whether it can look at pictures.
+    pub vision: bool,
+    /// The catalogue entry that searches the web for it.
+    pub web_search_tool: Option<String>,
+    /// The catalogue entry that looks at pictures for it.
+    pub vision_tool: Option<String>,
+    /// The catalogue entries that answer in its place, in this order, when it
+    /// cannot.
+    pub fallbacks: Vec<String>,
+    /// What its tokens cost.
+    pub rates: Rates,
+    /// How much it may be asked.
+    pub protection: Protection,
+}
+
+impl Target {
+    /// A model of which nothing is known but where it is.
+    pub fn new(provider: ProviderType, endpoint: &str, model: &str) -> Self {
+        Self {
+            id: None,
+            name: None,
+            provider,
+            endpoint: endpoint.to_owned(),
+            keys: Vec::new(),
+            model: model.to_owned(),
+            deployment: None,
+            api_version: None,
+            agent: None,
+            reasoning_effort: None,
+            takes_reasoning_effort: false,
+            web_search: false,
+            vision: true,
+            web_search_tool: None,
+            vision_tool: None,
+            fallbacks: Vec::new(),
+            rates: Rates::default(),
+            protection: Protection::default(),
+        }
+    }
+
+    /// The same with this key.
+    #[must_use]
+    pub fn with_key(mut self, key: &str) -> Self {
+        self.keys.push(Secret::new(key.to_owned()));
+        self
+    }
 }
 
 /// Without the endpoint, which may carry a password.
 impl fmt::Debug for Target {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Target")
+            .field("id", &self.id)
             .field("provider", &self.provider)
             .field("model", &self.model)
             .finish_non_exhaustive()

@@ -52,7 +52,8 @@ pub(crate) struct Meter {
 impl Meter {
     /// The tokens, as told or as estimated.
     pub(crate) fn tokens(&self) -> Usage {
-        let estimate = Usage { input: self.prompt, cached_input: 0, output: self.answer };
+        let estimate =
+            Usage { input: self.prompt, cached_input: 0, output: self.answer, connector: 0 };
         self.told.unwrap_or(estimate)
     }
 }

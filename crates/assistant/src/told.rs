@@ -16,6 +16,7 @@ struct Told {
     input_tokens: Option<Number>,
     completion_tokens: Option<Number>,
     output_tokens: Option<Number>,
+    connector_tokens: Option<Number>,
     prompt_tokens_details: Option<Details>,
     input_tokens_details: Option<Details>,
 }
@@ -40,6 +41,7 @@ pub(crate) fn usage(json: &str) -> Option<Usage> {
         input,
         cached_input: tokens(details.cached_tokens.as_ref()).min(input),
         output: tokens(output.as_ref()),
+        connector: tokens(told.connector_tokens.as_ref()),
     })
 }
 
@@ -67,11 +69,11 @@ mod tests {
                 r#"{"prompt_tokens":5,"completion_tokens":2,"total_tokens":7,
                     "prompt_tokens_details":{"cached_tokens":3,"audio_tokens":0}}"#
             ),
-            Usage { input: 5, cached_input: 3, output: 2 }
+            Usage { input: 5, cached_input: 3, output: 2, connector: 0 }
         );
         assert_eq!(
             read(r#"{"input_tokens":5,"output_tokens":2,"input_tokens_details":null}"#),
-            Usage { input: 5, cached_input: 0, output: 2 }
+            Usage { input: 5, cached_input: 0, output: 2, connector: 0 }
         );
     }
 

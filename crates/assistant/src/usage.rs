@@ -14,6 +14,8 @@ pub struct Usage {
     pub cached_input: i64,
     /// Of what came back, reasoning included.
     pub output: i64,
+    /// What the provider's own tools put in between.
+    pub connector: i64,
 }
 
 /// How a call ended.

@@ -123,6 +123,8 @@ pub struct Standing {
     pub customer: CustomerType,
     /// What they may do beyond their own things.
     pub role: Role,
+    /// The one group that they are in.
+    pub group: GroupId,
     /// What the session may be used for.
     pub scope: SessionScope,
     /// Whether they have shown that their address is theirs.
@@ -137,6 +139,7 @@ impl Standing {
             session,
             customer: CustomerType::NotDeclared,
             role: Role::User,
+            group: DEFAULT_GROUP,
             scope: SessionScope::Full,
             email_verified: true,
         }

@@ -59,17 +59,19 @@ impl SqlAccounts {
             .select((
                 accounts::customer_type,
                 accounts::role,
+                accounts::group_id,
                 accounts::email_verified_at.is_not_null(),
                 sessions::app_password_id.is_not_null(),
             ));
-        let found: Option<(i32, String, bool, bool)> =
+        let found: Option<(i32, String, DbUid, bool, bool)> =
             on_conn!(self.db.reader(), |conn| row.first(conn).await.optional()?);
-        let Some((customer, role, email_verified, by_app_password)) = found else {
+        let Some((customer, role, group, email_verified, by_app_password)) = found else {
             return Ok(None);
         };
         let scope = if by_app_password { SessionScope::Data } else { SessionScope::Full };
         let (customer, role) = (customer_type(customer)?, self::role(&role)?);
-        Ok(Some(Standing { user, session, customer, role, scope, email_verified }))
+        let group = GroupId(group.0);
+        Ok(Some(Standing { user, session, customer, role, group, scope, email_verified }))
     }
 
     async fn replace_hash(&self, user: UserId, old: &str, new: &str) -> Result<(), DbError> {

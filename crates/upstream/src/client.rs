@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use http::{HeaderMap, header};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
-use pia_assistant::{ChatCall, ChatUpstream, Frames, ProviderType, Target, UpstreamError};
+use pia_assistant::{CapName, ChatCall, ChatUpstream, Frames, UpstreamError};
 use pia_kernel::Live;
 use reqwest::redirect::Policy;
 use reqwest::{Client, Response};
@@ -80,7 +80,8 @@ impl Upstream {
         accept: &'static str,
         limits: &Limits,
     ) -> Result<Response, UpstreamError> {
-        let config = config(&call.target)?;
+        let config = config(&call)?;
+        let body = closed(call, accept == EVENTS);
         let response = self
             .http
             .post(config.url("/chat/completions"))
@@ -88,7 +89,7 @@ impl Upstream {
             .headers(config.headers())
             .header(header::CONTENT_TYPE, JSON)
             .header(header::ACCEPT, accept)
-            .body(reqwest::Body::wrap(Pieces::new(call.body)))
+            .body(reqwest::Body::wrap(Pieces::new(body)))
             .send()
             .await
             .map_err(unreachable)?;
@@ -133,10 +134,29 @@ impl ChatUpstream for Upstream {
     }
 }
 
-fn config(target: &Target) -> Result<impl Config, UpstreamError> {
-    match target.provider {
-        ProviderType::OpenAi => OpenAi::new(target),
+fn config(call: &ChatCall) -> Result<impl Config + use<>, UpstreamError> {
+    OpenAi::new(call)
+}
+
+/// The request with what its caller has no say in. The upstream is always
+/// asked for its usage, which is written down.
+fn closed(call: ChatCall, streamed: bool) -> Vec<Bytes> {
+    let mut end = format!(",\"model\":{}", serde_json::Value::from(call.target.model.as_str()));
+    if let Some(cap) = call.max_output {
+        let key = cap.name.unwrap_or(CapName::MaxCompletionTokens).key();
+        end += &format!(",\"{key}\":{}", cap.tokens);
     }
+    if let Some(effort) = call.effort {
+        let name = effort.name().to_ascii_lowercase();
+        end += &format!(",\"reasoning_effort\":\"{name}\"");
+    }
+    if streamed {
+        end.push_str(r#","stream":true,"stream_options":{"include_usage":true}"#);
+    }
+    end.push('}');
+    let mut body = call.body;
+    body.push(Bytes::from(end));
+    body
 }
 
 fn media_type(headers: &HeaderMap) -> Option<String> {

@@ -4,16 +4,17 @@ use std::time::Duration;
 
 use async_openai::types::chat::CreateChatCompletionRequest;
 use pia_assistant::{
-    Asker, Frame, Gateway, Optimize, OptimizeRequest, Settings, Targets, UsageLog, UsageRecord,
+    Asker, Catalogue, Frame, Gateway, Optimize, OptimizeRequest, OutputCap, ReasoningEffort,
+    Settings, UsageLog, UsageRecord,
 };
-use pia_kernel::{SystemClock, UserId};
+use pia_kernel::{GroupId, SystemClock, UserId};
 use tokio_util::sync::CancellationToken;
 use wiremock::matchers::{body_string, header, method, path};
 use wiremock::{Mock, MockServer, ResponseTemplate};
 
 use super::*;
 use crate::TokioWaits;
-use crate::peer::{Peer, brief, call, upstream};
+use crate::peer::{OPEN, Peer, brief, call, upstream};
 
 const ANSWER: &str = r#"{"choices":[{"message":{"content":"Hi"}}]}"#;
 
@@ -28,8 +29,8 @@ async fn refused(template: ResponseTemplate) -> UpstreamError {
     let (_server, endpoint) = server(template).await;
     let upstream = upstream(Limits::default());
 
-    let whole = upstream.whole(call(&endpoint, &["{}"])).await.unwrap_err();
-    let streamed = upstream.open(call(&endpoint, &["{}"])).await.err().unwrap();
+    let whole = upstream.whole(call(&endpoint, &[OPEN])).await.unwrap_err();
+    let streamed = upstream.open(call(&endpoint, &[OPEN])).await.err().unwrap();
 
     assert_eq!(whole, streamed);
     whole
@@ -47,26 +48,49 @@ async fn a_whole_answer_comes_as_it_is() {
         .and(path("/v1/chat/completions"))
         .and(header("content-type", "application/json"))
         .and(header("accept", "application/json"))
-        .and(body_string("{\"messages\":[]}"))
+        .and(body_string("{\"messages\":[],\"model\":\"m\"}"))
         .respond_with(ResponseTemplate::new(200).set_body_string(ANSWER))
         .mount(&server)
         .await;
     let endpoint = format!("{}/v1", server.uri());
 
-    let pieces = ["{\"messages\":", "[]", "}"];
+    let pieces = ["{\"messages\":", "[]"];
     let answer = upstream(Limits::default()).whole(call(&endpoint, &pieces)).await.unwrap();
 
     assert_eq!(answer, ANSWER);
 }
 
 #[tokio::test]
+async fn a_stream_is_always_asked_for_its_usage_and_a_cap_keeps_its_name() {
+    let (server, endpoint) = server(ResponseTemplate::new(200).set_body_string(ANSWER)).await;
+    let cap = OutputCap { tokens: 7, name: Some(CapName::MaxTokens) };
+    let call = ChatCall {
+        max_output: Some(cap),
+        effort: Some(ReasoningEffort::XHigh),
+        ..call(&endpoint, &[OPEN])
+    };
+
+    drop(upstream(Limits::default()).open(call).await);
+
+    let [request] = server.received_requests().await.unwrap().try_into().unwrap();
+    let sent = String::from_utf8(request.body).unwrap();
+    assert_eq!(
+        sent,
+        concat!(
+            r#"{"messages":[],"model":"m","max_tokens":7,"reasoning_effort":"xhigh","#,
+            r#""stream":true,"stream_options":{"include_usage":true}}"#
+        )
+    );
+}
+
+#[tokio::test]
 async fn a_body_in_pieces_has_its_length_and_the_key_is_in_one_header_alone() {
     let (server, endpoint) = server(ResponseTemplate::new(200)).await;
 
-    upstream(Limits::default()).whole(call(&endpoint, &["{", "}"])).await.unwrap();
+    upstream(Limits::default()).whole(call(&endpoint, &["{\"messages\":", "[]"])).await.unwrap();
 
     let [request] = server.received_requests().await.unwrap().try_into().unwrap();
-    assert_eq!(request.headers["content-length"], "2");
+    assert_eq!(request.headers["content-length"], "27");
     assert!(!request.headers.contains_key("transfer-encoding"));
     assert_eq!(request.headers["authorization"], "Bearer sk-1");
     let with_key: Vec<_> =
@@ -101,7 +125,7 @@ async fn a_redirect_is_not_followed() {
     let (server, endpoint) =
         server(ResponseTemplate::new(307).insert_header("location", "/elsewhere")).await;
 
-    let err = upstream(Limits::default()).whole(call(&endpoint, &["{}"])).await.unwrap_err();
+    let err = upstream(Limits::default()).whole(call(&endpoint, &[OPEN])).await.unwrap_err();
 
     assert_eq!(err, refusal(307, None, ""));
     assert_eq!(server.received_requests().await.unwrap().len(), 1);
@@ -111,7 +135,7 @@ async fn a_redirect_is_not_followed() {
 async fn an_answer_longer_than_its_limit_is_not_read() {
     let (_server, endpoint) = server(ResponseTemplate::new(200).set_body_string(ANSWER)).await;
     let ask = async |max_answer| {
-        upstream(Limits { max_answer, ..Limits::default() }).whole(call(&endpoint, &["{}"])).await
+        upstream(Limits { max_answer, ..Limits::default() }).whole(call(&endpoint, &[OPEN])).await
     };
 
     assert_eq!(ask(ANSWER.len()).await.unwrap(), ANSWER);
@@ -125,7 +149,7 @@ async fn an_answer_that_breaks_off_is_cut() {
     let upstream = upstream(Limits::default());
 
     let (answer, ()) = tokio::join!(
-        upstream.whole(call(&peer.endpoint, &["{}"])),
+        upstream.whole(call(&peer.endpoint, &[OPEN])),
         peer.answer("HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nhalf"),
     );
 
@@ -138,9 +162,9 @@ async fn an_upstream_that_never_answers_is_silent() {
     let upstream = upstream(brief());
 
     let (whole, _socket) =
-        tokio::join!(upstream.whole(call(&peer.endpoint, &["{}"])), peer.request());
+        tokio::join!(upstream.whole(call(&peer.endpoint, &[OPEN])), peer.request());
     let (streamed, _socket) =
-        tokio::join!(upstream.open(call(&peer.endpoint, &["{}"])), peer.request());
+        tokio::join!(upstream.open(call(&peer.endpoint, &[OPEN])), peer.request());
 
     assert_eq!(whole, Err(UpstreamError::Silent));
     assert_eq!(streamed.err(), Some(UpstreamError::Silent));
@@ -152,7 +176,7 @@ async fn an_upstream_that_is_not_there_is_unreachable_and_no_secret_is_told() {
     let endpoint = peer.endpoint.replace("http://", "http://user:secret@");
     drop(peer);
 
-    let err = upstream(Limits::default()).whole(call(&endpoint, &["{}"])).await.unwrap_err();
+    let err = upstream(Limits::default()).whole(call(&endpoint, &[OPEN])).await.unwrap_err();
 
     let UpstreamError::Unreachable(why) = err else { panic!("{err:?}") };
     assert!(why.contains("refused"), "{why}");
@@ -161,7 +185,7 @@ async fn an_upstream_that_is_not_there_is_unreachable_and_no_secret_is_told() {
 
 #[tokio::test]
 async fn an_endpoint_that_is_no_url_is_unreachable() {
-    let err = upstream(Limits::default()).whole(call("nowhere", &["{}"])).await.unwrap_err();
+    let err = upstream(Limits::default()).whole(call("nowhere", &[OPEN])).await.unwrap_err();
 
     assert!(matches!(err, UpstreamError::Unreachable(_)), "{err:?}");
 }
@@ -173,7 +197,7 @@ async fn a_whole_answer_to_a_call_for_a_stream_becomes_one_chunk() {
         server(ResponseTemplate::new(200).set_body_raw(body, "application/json; charset=utf-8"))
             .await;
 
-    let frames = upstream(Limits::default()).open(call(&endpoint, &["{}"])).await.unwrap();
+    let frames = upstream(Limits::default()).open(call(&endpoint, &[OPEN])).await.unwrap();
 
     let frames: Vec<_> = futures_util::StreamExt::collect(frames).await;
     let [Ok(Frame::Look(chunk)), Ok(Frame::Done)] = frames.as_slice() else { panic!("{frames:?}") };
@@ -186,7 +210,7 @@ async fn a_page_in_the_place_of_a_stream_is_a_refusal() {
     let (_server, endpoint) =
         server(ResponseTemplate::new(200).set_body_raw("<html>", "text/html")).await;
 
-    let err = upstream(Limits::default()).open(call(&endpoint, &["{}"])).await.err();
+    let err = upstream(Limits::default()).open(call(&endpoint, &[OPEN])).await.err();
 
     assert_eq!(err, Some(refusal(200, None, "")));
 }
@@ -205,13 +229,13 @@ async fn what_optimising_sends_is_a_request_as_openai_defines_it() {
         usage: Arc::new(NoLog),
         waits: Arc::new(TokioWaits::new(CancellationToken::new())),
         clock: Arc::new(SystemClock),
-        targets: Live::new(Targets {
+        catalogue: Live::new(Catalogue {
             default: Some(call(&endpoint, &[]).target),
-            ..Targets::default()
+            ..Catalogue::default()
         }),
         settings: Live::new(Settings::default()),
     };
-    let asker = Asker { user: UserId::generate(), mode: None };
+    let asker = Asker { user: UserId::generate(), group: GroupId::generate(), mode: None };
     let request = OptimizeRequest { text: "bad".to_owned(), ..OptimizeRequest::default() };
 
     let optimized = Optimize::new(gateway).run(asker, request).await.unwrap();

@@ -2,7 +2,7 @@
 
 use async_openai::config::Config;
 use http::{HeaderMap, HeaderValue, header};
-use pia_assistant::{Target, UpstreamError};
+use pia_assistant::{ChatCall, UpstreamError};
 use secrecy::SecretString;
 
 /// Where and as whom a target is called.
@@ -16,8 +16,8 @@ pub(crate) struct OpenAi {
 }
 
 impl OpenAi {
-    pub(crate) fn new(target: &Target) -> Result<Self, UpstreamError> {
-        let key = target.api_key.expose();
+    pub(crate) fn new(call: &ChatCall) -> Result<Self, UpstreamError> {
+        let (target, key) = (&call.target, call.key.expose());
         let mut headers = HeaderMap::new();
         if !key.is_empty() {
             let mut bearer =
@@ -56,23 +56,27 @@ impl Config for OpenAi {
 
 #[cfg(test)]
 mod tests {
-    use pia_assistant::ProviderType;
+    use std::sync::Arc;
+
+    use pia_assistant::{ProviderType, Target};
     use pia_kernel::Secret;
 
     use super::*;
 
-    fn target(key: &str) -> Target {
-        Target {
-            provider: ProviderType::OpenAi,
-            endpoint: "https://models.example/v1/".to_owned(),
-            api_key: Secret::new(key.to_owned()),
-            model: "m".to_owned(),
+    fn called(key: &str) -> ChatCall {
+        let target = Target::new(ProviderType::OpenAi, "https://models.example/v1/", "m");
+        ChatCall {
+            target: Arc::new(target),
+            key: Secret::new(key.to_owned()),
+            body: Vec::new(),
+            max_output: None,
+            effort: None,
         }
     }
 
     #[test]
     fn the_key_is_in_the_authorization_header_and_hidden_from_debug() {
-        let config = OpenAi::new(&target("sk-1")).unwrap();
+        let config = OpenAi::new(&called("sk-1")).unwrap();
 
         let headers = config.headers();
 
@@ -83,12 +87,12 @@ mod tests {
 
     #[test]
     fn an_upstream_that_wants_no_key_gets_none() {
-        assert!(OpenAi::new(&target("")).unwrap().headers().is_empty());
+        assert!(OpenAi::new(&called("")).unwrap().headers().is_empty());
     }
 
     #[test]
     fn a_key_that_no_header_may_carry_is_an_error_that_does_not_tell_it() {
-        let err = OpenAi::new(&target("sk\n1")).err().unwrap();
+        let err = OpenAi::new(&called("sk\n1")).err().unwrap();
 
         assert!(!err.to_string().contains("sk"), "{err}");
     }

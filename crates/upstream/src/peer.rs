@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use pia_assistant::{ChatCall, ProviderType, Target};
-use pia_kernel::{Live, Secret};
+use pia_kernel::Live;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
@@ -15,6 +15,9 @@ use crate::{Limits, Tls, Upstream};
 pub(crate) const EVENTS: &str = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n";
 /// The head of an event stream in chunks.
 pub(crate) const CHUNKED: &str = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream; charset=utf-8\r\ntransfer-encoding: chunked\r\n\r\n";
+
+/// A request that is still open.
+pub(crate) const OPEN: &str = "{\"messages\":[]";
 
 pub(crate) fn upstream(limits: Limits) -> Upstream {
     Upstream::new(Live::new(limits), &Tls::native().unwrap()).unwrap()
@@ -27,14 +30,10 @@ pub(crate) fn brief() -> Limits {
 }
 
 pub(crate) fn call(endpoint: &str, body: &[&'static str]) -> ChatCall {
-    let target = Target {
-        provider: ProviderType::OpenAi,
-        endpoint: endpoint.to_owned(),
-        api_key: Secret::new("sk-1".to_owned()),
-        model: "m".to_owned(),
-    };
+    let target = Target::new(ProviderType::OpenAi, endpoint, "m").with_key("sk-1");
     let body = body.iter().map(|it| Bytes::from_static(it.as_bytes())).collect();
-    ChatCall { target: Arc::new(target), body }
+    let key = target.keys[0].clone();
+    ChatCall { target: Arc::new(target), key, body, max_output: None, effort: None }
 }
 
 pub(crate) struct Peer {
@@ -66,10 +65,10 @@ impl Peer {
     }
 }
 
-/// Reads one request with a body of two bytes.
+/// Reads one request, whose body ends with the first `}` that ends a piece.
 pub(crate) async fn read_request(socket: &mut TcpStream) {
     let mut request = Vec::new();
-    while !request.ends_with(b"\r\n\r\n{}") {
+    while !request.ends_with(b"}") {
         let read = socket.read_buf(&mut request).await.unwrap();
         assert!(read > 0, "the client hung up: {}", String::from_utf8_lossy(&request));
     }

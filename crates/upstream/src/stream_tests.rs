@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::*;
 use crate::TokioWaits;
-use crate::peer::{CHUNKED, EVENTS, Peer, brief, call, read_request, upstream};
+use crate::peer::{CHUNKED, EVENTS, OPEN, Peer, brief, call, read_request, upstream};
 
 type Item = Result<Frame, UpstreamError>;
 
@@ -33,7 +33,7 @@ async fn frames(answer: &str, limits: Limits) -> Vec<Item> {
     let peer = Peer::start().await;
     let upstream = upstream(limits);
     let read = async {
-        upstream.open(call(&peer.endpoint, &["{}"])).await.unwrap().collect::<Vec<_>>().await
+        upstream.open(call(&peer.endpoint, &[OPEN])).await.unwrap().collect::<Vec<_>>().await
     };
     tokio::join!(read, peer.answer(answer)).0
 }
@@ -106,7 +106,7 @@ async fn an_upstream_that_only_comments_is_given_up_in_the_end() {
     let limits = Limits { answer: Duration::from_millis(200), ..brief() };
     let upstream = upstream(limits);
     let read = async {
-        upstream.open(call(&peer.endpoint, &["{}"])).await.unwrap().collect::<Vec<_>>().await
+        upstream.open(call(&peer.endpoint, &[OPEN])).await.unwrap().collect::<Vec<_>>().await
     };
     let write = async {
         let mut socket = peer.request().await;
@@ -129,7 +129,7 @@ async fn an_upstream_that_says_nothing_after_the_reason_for_the_end_has_ended() 
     let peer = Peer::start().await;
     let upstream = upstream(brief());
     let read = async {
-        upstream.open(call(&peer.endpoint, &["{}"])).await.unwrap().collect::<Vec<_>>().await
+        upstream.open(call(&peer.endpoint, &[OPEN])).await.unwrap().collect::<Vec<_>>().await
     };
     let write = async {
         let mut socket = peer.request().await;
@@ -147,7 +147,7 @@ async fn an_upstream_that_falls_silent_is_given_up() {
     let peer = Peer::start().await;
     let upstream = upstream(brief());
     let read = async {
-        upstream.open(call(&peer.endpoint, &["{}"])).await.unwrap().collect::<Vec<_>>().await
+        upstream.open(call(&peer.endpoint, &[OPEN])).await.unwrap().collect::<Vec<_>>().await
     };
     let write = async {
         let mut socket = peer.request().await;
@@ -165,7 +165,7 @@ async fn a_caller_who_reads_slowly_does_not_make_its_upstream_silent() {
     let peer = Peer::start().await;
     let limits = brief();
     let upstream = upstream(limits.clone());
-    let (frames, mut socket) = tokio::join!(upstream.open(call(&peer.endpoint, &["{}"])), async {
+    let (frames, mut socket) = tokio::join!(upstream.open(call(&peer.endpoint, &[OPEN])), async {
         let mut socket = peer.request().await;
         socket.write_all(EVENTS.as_bytes()).await.unwrap();
         socket
@@ -184,7 +184,7 @@ async fn a_caller_who_reads_slowly_does_not_make_its_upstream_silent() {
 async fn dropping_a_stream_closes_its_connection() {
     let peer = Peer::start().await;
     let upstream = upstream(Limits::default());
-    let (frames, mut socket) = tokio::join!(upstream.open(call(&peer.endpoint, &["{}"])), async {
+    let (frames, mut socket) = tokio::join!(upstream.open(call(&peer.endpoint, &[OPEN])), async {
         let mut socket = peer.request().await;
         socket.write_all(EVENTS.as_bytes()).await.unwrap();
         socket
@@ -200,7 +200,7 @@ async fn dropping_a_stream_closes_its_connection() {
 async fn dropping_a_call_that_waits_closes_its_connection() {
     let peer = Peer::start().await;
     let upstream = upstream(Limits::default());
-    let mut waiting = Box::pin(upstream.whole(call(&peer.endpoint, &["{}"])));
+    let mut waiting = Box::pin(upstream.whole(call(&peer.endpoint, &[OPEN])));
     let mut socket = tokio::select! {
         _ = &mut waiting => panic!("nothing was answered"),
         socket = peer.request() => socket,
@@ -219,7 +219,7 @@ async fn a_connection_serves_the_next_stream_though_its_end_came_after_done() {
     let done = Notify::new();
     let read = async {
         for _ in 0..2 {
-            let mut frames = upstream.open(call(&peer.endpoint, &["{}"])).await.unwrap();
+            let mut frames = upstream.open(call(&peer.endpoint, &[OPEN])).await.unwrap();
             while frames.next().await != Some(Ok(Frame::Done)) {}
             done.notify_one();
             assert_eq!(frames.next().await, None);
@@ -248,7 +248,7 @@ async fn a_body_that_does_not_end_after_done_is_left() {
     let peer = Peer::start().await;
     let upstream = upstream(Limits::default());
     let read = async {
-        upstream.open(call(&peer.endpoint, &["{}"])).await.unwrap().collect::<Vec<_>>().await
+        upstream.open(call(&peer.endpoint, &[OPEN])).await.unwrap().collect::<Vec<_>>().await
     };
     let write = async {
         let mut socket = peer.request().await;

@@ -43,7 +43,7 @@ impl AiFactory {
             usage: Arc::new(usage.clone()),
             waits: Arc::new(TokioWaits::new(stop)),
             clock: Arc::clone(clock),
-            targets: config.follow(|it| it.ai.targets.clone()),
+            catalogue: config.follow(|it| it.ai.catalogue.clone()),
             settings: config.follow(|it| it.ai.settings.clone()),
         };
         Ok(Self { gateway, limits, tls })

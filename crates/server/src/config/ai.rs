@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use pia_assistant::{Mode, ProviderType, Settings, Target, Targets};
+use pia_assistant::{Catalogue, Mode, ProviderType, Settings, Target};
 use pia_kernel::Secret;
 use pia_upstream::Limits;
 
@@ -23,7 +23,7 @@ const LONGEST: Duration = Duration::from_hours(1);
 #[derive(Debug, Clone)]
 pub struct Ai {
     /// Which model serves which mode.
-    pub targets: Targets,
+    pub catalogue: Catalogue,
     /// What concerns our own callers.
     pub settings: Settings,
     /// What concerns upstreams.
@@ -32,7 +32,7 @@ pub struct Ai {
 
 impl Ai {
     pub(super) fn read(from: &mut Section<'_>) -> Self {
-        let targets = targets(from);
+        let catalogue = catalogue(from);
         let settings = Settings {
             max_optimize_text: from.reload("MaxOptimizeTextLength").within(10_000, 1..=1_000_000),
             open_after: span(from, "OpenAfter", 10),
@@ -53,7 +53,7 @@ impl Ai {
             let reason = Reason::combination("expected no less than Ai:MaxEventBytes");
             from.refuse("MaxAnswerBytes", reason);
         }
-        Self { targets, settings, limits }
+        Self { catalogue, settings, limits }
     }
 }
 
@@ -65,7 +65,7 @@ fn size(from: &mut Section<'_>, name: &str, mib: usize) -> usize {
     from.reload(name).within(ByteSize::mib(mib), ByteSize::kib(1)..=ByteSize::mib(256)).0
 }
 
-fn targets(from: &mut Section<'_>) -> Targets {
+fn catalogue(from: &mut Section<'_>) -> Catalogue {
     let default = Model::read(from);
     let mut modes = from.section("Modes");
     let mut of = |mode: Mode| {
@@ -76,7 +76,7 @@ fn targets(from: &mut Section<'_>) -> Targets {
     };
     let (assistant, research) = (of(Mode::Assistant), of(Mode::Research));
     let default = default.target(from);
-    Targets { default, assistant, research }
+    Catalogue { default, assistant, research, ..Catalogue::default() }
 }
 
 /// What one section says of a model.
@@ -126,12 +126,9 @@ impl Model {
             return None;
         };
         let endpoint = self.endpoint.map_or(OPENAI.to_owned(), |it| it.as_str().to_owned());
-        Some(Arc::new(Target {
-            provider: self.provider.unwrap_or(ProviderType::OpenAi),
-            endpoint,
-            api_key,
-            model,
-        }))
+        let provider = self.provider.unwrap_or(ProviderType::OpenAi);
+        let keys = Some(api_key).filter(|it| !it.expose().is_empty()).into_iter().collect();
+        Some(Arc::new(Target { keys, ..Target::new(provider, &endpoint, &model) }))
     }
 }
 

@@ -37,7 +37,7 @@ fn record(model: &str) -> UsageRecord {
         mode: Mode::Assistant,
         provider: "OpenAI",
         model: model.to_owned(),
-        tokens: Usage { input: 30, cached_input: 20, output: 10 },
+        tokens: Usage { input: 30, cached_input: 20, output: 10, connector: 0 },
         estimated: true,
         outcome: Outcome::Abandoned,
     }

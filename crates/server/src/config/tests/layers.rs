@@ -141,9 +141,9 @@ fn a_key_of_digits_stays_a_key() {
         .variable("Ai__ApiKey", "0012345678901234567890")
         .variable("Ai__Model", "7");
 
-    let target = operator.read().ai.targets.default.unwrap();
+    let target = operator.read().ai.catalogue.default.unwrap();
 
-    assert_eq!((target.api_key.expose().as_str(), &*target.model), ("0012345678901234567890", "7"));
+    assert_eq!((target.keys[0].expose().as_str(), &*target.model), ("0012345678901234567890", "7"));
 }
 
 #[test]

@@ -79,7 +79,7 @@ fn a_bad_value_leaves_everything_as_it_was() {
 fn a_changed_secret_is_told_by_its_name() {
     let operator = Operator::development().argument("Ai:Model=m").argument("Ai:ApiKey=s3cretA");
     let config = live(&operator);
-    let targets = config.follow(|it| it.ai.targets.clone());
+    let targets = config.follow(|it| it.ai.catalogue.clone());
     let operator = operator
         .argument("Ai:ApiKey=s3cretB")
         .argument("Jwt:SecretKey=s3cretC-7kQ2-wX9z-Lm4p-Rt6y-Bn8v");
@@ -91,7 +91,7 @@ fn a_changed_secret_is_told_by_its_name() {
         (&["Ai:ApiKey".to_owned()][..], &["Jwt:SecretKey".to_owned()][..],)
     );
     assert!(!format!("{changes:?}").contains("s3cret"));
-    assert_eq!(targets.get().default.as_ref().unwrap().api_key.expose(), "s3cretB");
+    assert_eq!(targets.get().default.as_ref().unwrap().keys[0].expose(), "s3cretB");
 }
 
 #[test]

@@ -328,8 +328,8 @@ fn budgets_have_their_windows() {
 
 /// Which model serves a mode, where, and with which key.
 fn model(operator: &Operator, mode: Mode) -> Option<[String; 3]> {
-    let target = operator.read().ai.targets.serving(Some(mode))?;
-    let key = target.api_key.expose().clone();
+    let target = operator.read().ai.catalogue.serving(Some(mode))?;
+    let key = target.keys.first().map(|it| it.expose().clone()).unwrap_or_default();
     Some([target.model.clone(), target.endpoint.clone(), key])
 }
 

@@ -1,0 +1,60 @@
+//! What an account's group says of its calls.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use pia_kernel::{GroupId, Unavailable};
+
+use crate::target::Mode;
+
+/// How much a group and its members may spend, in whole credits; 0 is no limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct CreditLimits {
+    /// A member within any hour.
+    pub hourly: i64,
+    /// A member within any 24 hours.
+    pub daily: i64,
+    /// A member within a calendar week: their allowance.
+    pub weekly: i64,
+    /// All members within any 24 hours.
+    pub group_daily: i64,
+    /// All members within a calendar week.
+    pub group_weekly: i64,
+    /// Whether what members left of last week's allowances is there for all
+    /// this week.
+    pub pool: bool,
+}
+
+impl CreditLimits {
+    /// Whether there is nothing to watch.
+    pub fn is_unlimited(&self) -> bool {
+        let Self { hourly, daily, weekly, group_daily, group_weekly, pool: _ } = *self;
+        [hourly, daily, weekly, group_daily, group_weekly].iter().all(|it| *it <= 0)
+    }
+}
+
+/// What a group says of its members' calls.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct GroupRules {
+    /// Which catalogue entry serves a mode, before all else (`ModeProviderIds`).
+    pub modes: BTreeMap<Mode, String>,
+    /// Which entry serves a persona's type while talking
+    /// (`PersonaTypeProviderIds`); the types in lower case.
+    pub persona_types: BTreeMap<String, String>,
+    /// The entries that a request may name as its `model`.
+    pub models: Vec<String>,
+    /// What may be spent.
+    pub credits: CreditLimits,
+    /// Whether it is the group of those who do not pay.
+    pub free: bool,
+}
+
+/// Where the rules of groups are. They may be a few seconds old; nobody is
+/// refused for what an old copy says.
+#[cfg_attr(any(test, feature = "mock"), mockall::automock)]
+#[async_trait]
+pub trait Rules: Send + Sync {
+    /// The rules of a group; those of no limits for a group that is gone.
+    async fn of(&self, group: GroupId) -> Result<Arc<GroupRules>, Unavailable>;
+}
