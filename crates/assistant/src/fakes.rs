@@ -25,7 +25,7 @@ pub(crate) fn target(model: &str) -> Arc<Target> {
 }
 
 pub(crate) fn asker() -> Asker {
-    Asker { user: UserId::generate(), group: GroupId::generate(), mode: None }
+    Asker { user: UserId::generate(), group: GroupId::generate(), key: None, mode: None }
 }
 
 pub(crate) fn pass(text: &str) -> Frame {

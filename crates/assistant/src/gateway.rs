@@ -14,6 +14,7 @@ use crate::error::AssistantError;
 use crate::pieces::Pieces;
 use crate::ports::{ChatCall, ChatUpstream, OutputCap, UpstreamError, UsageLog, Waits};
 use crate::refusal::{Tools, explained};
+use crate::rules::KeyPurse;
 use crate::settings::Settings;
 use crate::target::{Mode, ReasoningEffort};
 use crate::ticket::{Cost, End, Meter, Ticket};
@@ -25,6 +26,8 @@ pub struct Asker {
     pub user: UserId,
     /// The group that they are in.
     pub group: GroupId,
+    /// The key that they call with, if they use one.
+    pub key: Option<KeyPurse>,
     /// The mode that was named, where it is one we know.
     pub mode: Option<Mode>,
 }

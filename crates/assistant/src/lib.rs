@@ -44,7 +44,7 @@ pub use ports::{MockChatUpstream, MockUsageLog};
 pub use rates::{Micros, Rates};
 #[cfg(feature = "mock")]
 pub use rules::MockRules;
-pub use rules::{CreditLimits, GroupRules, Rules};
+pub use rules::{CreditLimits, GroupRules, KeyPurse, Rules};
 pub use settings::Settings;
 pub use target::{Mode, Protection, ProviderType, ReasoningEffort, Target};
 pub use templates::{Template, templates};

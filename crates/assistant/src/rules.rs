@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use pia_kernel::{GroupId, Unavailable};
+use pia_kernel::{ApiKeyId, GroupId, Unavailable};
 
 use crate::target::Mode;
 
@@ -32,6 +32,15 @@ impl CreditLimits {
         let Self { hourly, daily, weekly, group_daily, group_weekly, pool: _ } = *self;
         [hourly, daily, weekly, group_daily, group_weekly].iter().all(|it| *it <= 0)
     }
+}
+
+/// What a key may spend of what its owner may.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct KeyPurse {
+    /// Which key.
+    pub key: ApiKeyId,
+    /// So many whole credits within a calendar week; 0 is no limit.
+    pub weekly: i64,
 }
 
 /// What a group says of its members' calls.

@@ -56,6 +56,10 @@ id!(
     InvitationId
 );
 id!(
+    /// A key that a script calls with in the place of a person.
+    ApiKeyId
+);
+id!(
     /// A letter in the outbox.
     MailId
 );

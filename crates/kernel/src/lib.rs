@@ -20,7 +20,7 @@ pub use clock::{Clock, SystemClock};
 pub use effects::{AuditEntry, Effects, Letter, Mail, Recipient};
 pub use error::Unavailable;
 pub use id::{
-    AppPasswordId, GroupId, InvitationId, MailId, PasskeyId, SessionId, SignInId, UserId,
+    ApiKeyId, AppPasswordId, GroupId, InvitationId, MailId, PasskeyId, SessionId, SignInId, UserId,
 };
 pub use language::Language;
 pub use lifecycle::{

@@ -144,11 +144,12 @@ fn closed(call: ChatCall, streamed: bool) -> Vec<Bytes> {
     let mut end = format!(",\"model\":{}", serde_json::Value::from(call.target.model.as_str()));
     if let Some(cap) = call.max_output {
         let key = cap.name.unwrap_or(CapName::MaxCompletionTokens).key();
-        end += &format!(",\"{key}\":{}", cap.tokens);
+        let tokens = cap.tokens;
+        end = format!("{end},\"{key}\":{tokens}");
     }
     if let Some(effort) = call.effort {
         let name = effort.name().to_ascii_lowercase();
-        end += &format!(",\"reasoning_effort\":\"{name}\"");
+        end = format!("{end},\"reasoning_effort\":\"{name}\"");
     }
     if streamed {
         end.push_str(r#","stream":true,"stream_options":{"include_usage":true}"#);

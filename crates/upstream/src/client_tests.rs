@@ -235,7 +235,8 @@ async fn what_optimising_sends_is_a_request_as_openai_defines_it() {
         }),
         settings: Live::new(Settings::default()),
     };
-    let asker = Asker { user: UserId::generate(), group: GroupId::generate(), mode: None };
+    let asker =
+        Asker { user: UserId::generate(), group: GroupId::generate(), key: None, mode: None };
     let request = OptimizeRequest { text: "bad".to_owned(), ..OptimizeRequest::default() };
 
     let optimized = Optimize::new(gateway).run(asker, request).await.unwrap();

@@ -10,7 +10,7 @@ const MODE_HEADERS: [&str; 2] = ["x-service-mode", "x-pia-mode"];
 pub(super) fn asker(caller: &Caller, request: &HttpRequest) -> Asker {
     let named = MODE_HEADERS.into_iter().find_map(|it| request.headers().get(it));
     let mode = named.and_then(|it| it.to_str().ok()).and_then(Mode::named);
-    Asker { user: caller.0.user, group: caller.0.group, mode }
+    Asker { user: caller.0.user, group: caller.0.group, key: None, mode }
 }
 
 #[cfg(test)]
