@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use pia_assistant::Gateway;
+use pia_assistant::{Gateway, NoPersonas, NoRules, NoSearch, Unguarded};
 use pia_http::AiApi;
 use pia_kernel::{Clock, Live};
 use pia_storage_assistant::SqlUsageLog;
@@ -45,6 +45,12 @@ impl AiFactory {
             clock: Arc::clone(clock),
             catalogue: config.follow(|it| it.ai.catalogue.clone()),
             settings: config.follow(|it| it.ai.settings.clone()),
+            rules: Arc::new(NoRules),
+            personas: Arc::new(NoPersonas),
+            guardrail: Arc::new(Unguarded),
+            search: Arc::new(NoSearch),
+            keys: Arc::default(),
+            attempts: Arc::default(),
         };
         Ok(Self { gateway, limits, tls })
     }
