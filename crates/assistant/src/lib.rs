@@ -29,6 +29,7 @@ mod templates;
 mod ticket;
 mod told;
 mod usage;
+mod web_search;
 
 pub use answer::Answer;
 pub use catalogue::{Catalogue, SearchDepth, SearchProvider};
@@ -49,6 +50,9 @@ pub use settings::Settings;
 pub use target::{Mode, Protection, ProviderType, ReasoningEffort, Target};
 pub use templates::{Template, templates};
 pub use usage::{Outcome, Usage, UsageRecord};
+#[cfg(feature = "mock")]
+pub use web_search::MockWebSearch;
+pub use web_search::{Found, WebSearch};
 
 #[cfg(test)]
 mod fakes;
