@@ -67,6 +67,8 @@ pub use settings::Settings;
 pub use target::{Mode, Protection, ProviderType, ReasoningEffort, Target};
 pub use templates::{Template, templates};
 pub use usage::{Outcome, Usage, UsageRecord};
+#[cfg(feature = "mock")]
+pub use web_search::MockWebSearch;
 pub use web_search::{Found, NoSearch, WebSearch};
 
 #[cfg(test)]
