@@ -119,6 +119,7 @@ impl Surroundings {
             guardrail: Arc::new(self.clone()),
             search: Arc::new(self.clone()),
             keys: Arc::default(),
+            turnstile: Arc::default(),
             attempts: Arc::default(),
         }
     }

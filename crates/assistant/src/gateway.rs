@@ -25,6 +25,7 @@ use crate::settings::Settings;
 use crate::target::Mode;
 use crate::ticket::{Cost, End, Meter, Ticket};
 use crate::turn::{Served, Turn};
+use crate::turnstile::Turnstile;
 use crate::usage::Usage;
 use crate::web_search::WebSearch;
 
@@ -78,6 +79,8 @@ pub struct Gateway {
     pub search: Arc<dyn WebSearch>,
     /// Which keys rest.
     pub keys: Arc<KeyHealth>,
+    /// Lets calls to upstreams as much may be asked of them.
+    pub turnstile: Arc<Turnstile>,
     /// What became of each attempt.
     pub attempts: Arc<Attempts>,
 }
@@ -168,6 +171,7 @@ impl Gateway {
             target: Arc::clone(target),
             meter: Meter { prompt, ..Meter::default() },
             end: End::Open,
+            slot: None,
             log: Arc::clone(&self.usage),
             clock: Arc::clone(&self.clock),
         })

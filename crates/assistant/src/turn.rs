@@ -3,6 +3,7 @@
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use bytes::Bytes;
 use pia_kernel::Secret;
@@ -20,6 +21,7 @@ use crate::route::{Route, route};
 use crate::server_tools::{ServerTools, Task, told};
 use crate::target::{Mode, Target};
 use crate::ticket::{Cost, End, Ticket};
+use crate::turnstile::{Crowded, Slot};
 use crate::usage::Usage;
 
 /// Of more calls at once, the rest is not done.
@@ -213,6 +215,13 @@ impl Turn {
         let mut refused = AssistantError::NotConfigured;
         for target in &self.route {
             ticket.target = Arc::clone(target);
+            ticket.slot = match self.slot(target, tokens).await {
+                Ok(slot) => Some(slot),
+                Err(crowded) => {
+                    refused = crowded;
+                    continue;
+                }
+            };
             for key in gateway.keys.order(target, gateway.waits.elapsed()) {
                 let call = self.call(target, key.clone(), body.clone());
                 let asked = how(Arc::clone(&gateway.upstream), call);
@@ -244,6 +253,21 @@ impl Turn {
         Err(refused)
     }
 
+    /// Waits for room at an upstream; where another may answer, not for long.
+    async fn slot(&self, target: &Arc<Target>, tokens: i64) -> Result<Slot, AssistantError> {
+        let gateway = &self.gateway;
+        let is_last = self.route.last().is_some_and(|it| Arc::ptr_eq(it, target));
+        let patience = gateway.settings.get().max_wait;
+        let patience = if is_last { patience } else { Duration::ZERO };
+        let asked = (self.asker.group, tokens);
+        let entering = gateway.turnstile.enter(target, asked, patience, &gateway.waits);
+        match gateway.unless_stopped(entering).await {
+            None => Err(AssistantError::Stopping),
+            Some(Ok(slot)) => Ok(slot),
+            Some(Err(Crowded { retry_after })) => Err(AssistantError::Crowded { retry_after }),
+        }
+    }
+
     fn call(&self, target: &Arc<Target>, key: Secret<String>, body: Vec<Bytes>) -> ChatCall {
         ChatCall {
             target: Arc::clone(target),
@@ -256,7 +280,7 @@ impl Turn {
 }
 
 /// For how long an upstream asked to be left alone.
-fn rest(err: &UpstreamError) -> Option<std::time::Duration> {
+fn rest(err: &UpstreamError) -> Option<Duration> {
     match err {
         UpstreamError::Refused { retry_after, .. } => *retry_after,
         _ => None,

@@ -54,6 +54,7 @@ impl AiFactory {
             guardrail: Arc::new(Unguarded),
             search: Arc::new(NoSearch),
             keys: Arc::default(),
+            turnstile: Arc::default(),
             attempts: Arc::default(),
         };
         Ok(Self { gateway, limits, tls })

@@ -32,6 +32,9 @@ impl From<AssistantError> for ApiError {
             AssistantError::UpstreamBusy { retry_after } => {
                 told(StatusCode::BAD_GATEWAY, "upstream_busy").retry_after(retry_after)
             }
+            AssistantError::Crowded { retry_after } => {
+                told(StatusCode::SERVICE_UNAVAILABLE, "ai_crowded").retry_after(retry_after)
+            }
             AssistantError::UpstreamFailed => told(StatusCode::BAD_GATEWAY, "upstream_failed"),
             AssistantError::UpstreamTimeout => {
                 told(StatusCode::GATEWAY_TIMEOUT, "upstream_timeout")
