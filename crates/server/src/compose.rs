@@ -4,6 +4,7 @@ mod ai;
 mod chats;
 mod e2ee;
 mod ground;
+mod groups;
 mod identity;
 mod letters;
 mod lifecycle;
@@ -18,9 +19,12 @@ mod use_cases;
 use std::sync::Arc;
 use std::time::Duration;
 
+use pia_assistant::Rules;
 use pia_console::{Console, Reception};
 use pia_http::Api;
-use pia_kernel::Clock;
+use pia_identity::DEFAULT_GROUP;
+use pia_kernel::{Clock, Live};
+use pia_policy::Groups;
 use pia_sealing::KeyError;
 use pia_storage::StartError;
 use pia_storage_assistant::SqlUsageLog;
@@ -37,6 +41,7 @@ use use_cases::UseCases;
 
 pub use ai::AiFactory;
 pub(crate) use ground::master_keys;
+pub(crate) use groups::GroupPolicy;
 
 /// How long each of the things that are still under way at the end may take.
 const LAST_WRITES: Duration = Duration::from_secs(10);
@@ -55,6 +60,10 @@ pub struct App {
     pub metrics: Metrics,
     /// What the handlers of each worker call upstream models through.
     pub ai: AiFactory,
+    /// Which groups there are, and what their members may.
+    pub groups: Groups,
+    /// The same as AI calls keep to it.
+    pub rules: Arc<dyn Rules>,
     /// What goes on beside requests, and ends with the server.
     pub background: Background,
 }
@@ -112,6 +121,9 @@ impl Background {
 pub async fn compose(config: &LiveConfig, clock: Arc<dyn Clock>) -> Result<App, ComposeError> {
     let ground = Ground::lay(config, &clock).await?;
     let use_cases = UseCases::compose(config, &ground, &clock)?;
+    let standings = &use_cases.identity.standings;
+    let free = Live::new(DEFAULT_GROUP);
+    let GroupPolicy { groups, rules } = GroupPolicy::compose(&ground.db, standings, free, &clock);
     let (runner, metrics) = (Runner::here(), Metrics::default());
     let (stop, tasks) = (CancellationToken::new(), TaskTracker::new());
     let usage = SqlUsageLog::start(ground.db.clone(), &tasks, &Handle::current());
@@ -130,6 +142,8 @@ pub async fn compose(config: &LiveConfig, clock: Arc<dyn Clock>) -> Result<App, 
         api: surfaces::api(config, use_cases, &ground, (&runner, &clock)),
         metrics,
         ai,
+        groups,
+        rules,
         background: Background { stop, tasks, runner, usage },
     })
 }
