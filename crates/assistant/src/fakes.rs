@@ -229,6 +229,10 @@ impl Rules for Surroundings {
     async fn of(&self, _group: GroupId) -> Result<Arc<GroupRules>, Unavailable> {
         Ok(Arc::new(self.0.rules.lock().unwrap().clone()))
     }
+
+    async fn fresh(&self, group: GroupId) -> Result<Arc<GroupRules>, Unavailable> {
+        self.of(group).await
+    }
 }
 
 impl Guardrail for Surroundings {

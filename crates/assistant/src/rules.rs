@@ -83,4 +83,8 @@ impl Rules for NoRules {
     async fn of(&self, _group: GroupId) -> Result<Arc<GroupRules>, Unavailable> {
         Ok(Arc::default())
     }
+
+    async fn fresh(&self, _group: GroupId) -> Result<Arc<GroupRules>, Unavailable> {
+        Ok(Arc::default())
+    }
 }
