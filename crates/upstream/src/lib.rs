@@ -1,13 +1,15 @@
 //! The upstream models over HTTP: one bounded client for whole answers and
-//! for streams, which are cut into frames without copying them.
+//! for streams, which are cut into frames without copying them, and a dialect
+//! for each type of upstream.
 
 mod client;
+mod dialect;
 mod limits;
 mod look;
-mod openai;
 mod pieces;
 mod reading;
 mod refusal;
+mod rope;
 mod single;
 mod splitter;
 mod tls;
