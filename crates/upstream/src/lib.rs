@@ -5,6 +5,7 @@
 mod client;
 mod dialect;
 mod limits;
+mod linkup;
 mod look;
 mod pieces;
 mod reading;
