@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use async_openai::types::chat::CreateChatCompletionRequest;
 use pia_assistant::{
-    Asker, Catalogue, Frame, Gateway, NoPersonas, NoRules, NoSearch, Optimize, OptimizeRequest,
-    OutputCap, ReasoningEffort, Settings, Unguarded, UsageLog, UsageRecord,
+    Asker, CapName, Catalogue, Frame, Gateway, NoPersonas, NoRules, NoSearch, Optimize,
+    OptimizeRequest, OutputCap, ReasoningEffort, Settings, Unguarded, UsageLog, UsageRecord,
 };
 use pia_kernel::{GroupId, SystemClock, UserId};
 use tokio_util::sync::CancellationToken;
