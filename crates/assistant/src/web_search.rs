@@ -28,3 +28,18 @@ pub trait WebSearch: Send + Sync {
         query: &str,
     ) -> Result<Vec<Found>, UpstreamError>;
 }
+
+/// A server that finds nothing.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct NoSearch;
+
+#[async_trait]
+impl WebSearch for NoSearch {
+    async fn search(
+        &self,
+        _provider: &SearchProvider,
+        _query: &str,
+    ) -> Result<Vec<Found>, UpstreamError> {
+        Ok(Vec::new())
+    }
+}

@@ -4,6 +4,7 @@ mod ai;
 mod chats;
 mod e2ee;
 mod ground;
+mod groups;
 mod identity;
 mod letters;
 mod lifecycle;
@@ -20,7 +21,9 @@ use std::time::Duration;
 
 use pia_console::{Console, Reception};
 use pia_http::Api;
-use pia_kernel::Clock;
+use pia_identity::DEFAULT_GROUP;
+use pia_kernel::{Clock, Live};
+use pia_policy::Groups;
 use pia_sealing::KeyError;
 use pia_storage::StartError;
 use pia_storage_assistant::SqlUsageLog;
@@ -37,6 +40,7 @@ use use_cases::UseCases;
 
 pub use ai::AiFactory;
 pub(crate) use ground::master_keys;
+pub(crate) use groups::GroupPolicy;
 
 /// How long each of the things that are still under way at the end may take.
 const LAST_WRITES: Duration = Duration::from_secs(10);
@@ -55,6 +59,8 @@ pub struct App {
     pub metrics: Metrics,
     /// What the handlers of each worker call upstream models through.
     pub ai: AiFactory,
+    /// Which groups there are, and what their members may.
+    pub groups: Groups,
     /// What goes on beside requests, and ends with the server.
     pub background: Background,
 }
@@ -112,11 +118,15 @@ impl Background {
 pub async fn compose(config: &LiveConfig, clock: Arc<dyn Clock>) -> Result<App, ComposeError> {
     let ground = Ground::lay(config, &clock).await?;
     let use_cases = UseCases::compose(config, &ground, &clock)?;
+    let standings = &use_cases.identity.standings;
+    let free = Live::new(DEFAULT_GROUP);
+    let GroupPolicy { groups, rules } = GroupPolicy::compose(&ground.db, standings, free, &clock);
     let (runner, metrics) = (Runner::here(), Metrics::default());
     let (stop, tasks) = (CancellationToken::new(), TaskTracker::new());
     let usage = SqlUsageLog::start(ground.db.clone(), &tasks, &Handle::current());
-    ai::count(&metrics, &usage);
-    let ai = AiFactory::compose(config, &usage, (stop.clone(), ground.tls.clone()), &clock)?;
+    let around = (stop.clone(), ground.tls.clone());
+    let ai = AiFactory::compose(config, (&usage, rules), around, &clock)?;
+    ai.count(&metrics, &usage);
 
     let housekeeping = Housekeeping { chores: use_cases.chores(&clock) };
     tasks.spawn(housekeeping.run(stop.clone()));
@@ -130,6 +140,7 @@ pub async fn compose(config: &LiveConfig, clock: Arc<dyn Clock>) -> Result<App, 
         api: surfaces::api(config, use_cases, &ground, (&runner, &clock)),
         metrics,
         ai,
+        groups,
         background: Background { stop, tasks, runner, usage },
     })
 }

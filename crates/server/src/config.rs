@@ -3,6 +3,8 @@
 mod admin_command;
 mod command;
 mod environment;
+mod group_command;
+mod group_setting;
 mod sources;
 
 mod ai;
@@ -57,6 +59,7 @@ pub use database::{DatabaseConfig, MigrationTargets};
 pub use encryption::Encryption;
 pub use environment::Environment;
 pub use fault::{Code, Fault, Faults};
+pub use group_command::GroupCommand;
 pub use jwt::Jwt;
 pub use license::License;
 pub use live::{Changes, LiveConfig};

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use pia_assistant::Gateway;
+use pia_assistant::{Gateway, NoPersonas, NoSearch, Rules, Unguarded};
 use pia_http::AiApi;
 use pia_kernel::{Clock, Live};
 use pia_storage_assistant::SqlUsageLog;
@@ -32,7 +32,7 @@ impl AiFactory {
 impl AiFactory {
     pub(super) fn compose(
         config: &LiveConfig,
-        usage: &SqlUsageLog,
+        (usage, rules): (&SqlUsageLog, Arc<dyn Rules>),
         (stop, tls): (CancellationToken, Tls),
         clock: &Arc<dyn Clock>,
     ) -> Result<Self, ComposeError> {
@@ -49,13 +49,49 @@ impl AiFactory {
             clock: Arc::clone(clock),
             catalogue: config.follow(catalogue),
             settings: config.follow(|it| it.ai.settings.clone()),
+            rules,
+            personas: Arc::new(NoPersonas),
+            guardrail: Arc::new(Unguarded),
+            search: Arc::new(NoSearch),
+            keys: Arc::default(),
+            turnstile: Arc::default(),
+            attempts: Arc::default(),
         };
         Ok(Self { gateway, limits, tls })
+    }
+
+    /// Counts what becomes of calls, and of the usage that is written.
+    pub(super) fn count(&self, metrics: &Metrics, usage: &SqlUsageLog) {
+        count(metrics, usage);
+        let attempts = Arc::clone(&self.gateway.attempts);
+        metrics.counters(
+            "ai_attempts",
+            "Attempts to have an AI call answered, by catalogue entry and outcome",
+            Box::new(move || {
+                let counts = attempts.counts().into_iter();
+                let labelled = counts.map(|(entry, outcome, count)| {
+                    (vec![("entry", entry), ("outcome", outcome.name().to_owned())], count)
+                });
+                labelled.collect()
+            }),
+        );
+        let (open, waiting) =
+            (Arc::clone(&self.gateway.turnstile), Arc::clone(&self.gateway.turnstile));
+        metrics.gauge(
+            "ai_protected_calls_open",
+            "AI calls that are open at upstreams which are protected",
+            Box::new(move || open.load().0),
+        );
+        metrics.gauge(
+            "ai_protected_calls_waiting",
+            "AI calls that wait for room at an upstream",
+            Box::new(move || waiting.load().1),
+        );
     }
 }
 
 /// Counts what becomes of the usage that is written.
-pub(super) fn count(metrics: &Metrics, usage: &SqlUsageLog) {
+fn count(metrics: &Metrics, usage: &SqlUsageLog) {
     let (written, waiting) = (usage.clone(), usage.clone());
     let (dropped, failures) = (usage.clone(), usage.clone());
     metrics.counter(

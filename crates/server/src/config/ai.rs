@@ -39,6 +39,8 @@ impl Ai {
         let catalogue = catalogue(from);
         let settings = Settings {
             max_optimize_text: from.reload("MaxOptimizeTextLength").within(10_000, 1..=1_000_000),
+            max_wait: span(from, "MaxWait", 5),
+            max_tool_rounds: from.reload("MaxToolRounds").within(5, 0..=50),
             open_after: span(from, "OpenAfter", 10),
             heartbeat: span(from, "HeartbeatInterval", 10),
         };
