@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use pia_assistant::{Gateway, NoPersonas, NoSearch, Rules, Unguarded};
+use pia_assistant::{Gateway, NoPersonas, Rules, Unguarded};
 use pia_http::AiApi;
 use pia_kernel::{Clock, Live};
 use pia_storage_assistant::SqlUsageLog;
@@ -25,7 +25,8 @@ impl AiFactory {
     /// The use cases of the worker that this is called on.
     pub fn on_worker(&self) -> Result<AiApi, SetupError> {
         let upstream = Arc::new(Upstream::new(self.limits.clone(), &self.tls)?);
-        Ok(AiApi::new(Gateway { upstream, ..self.gateway.clone() }))
+        let search = Arc::<Upstream>::clone(&upstream);
+        Ok(AiApi::new(Gateway { upstream, search, ..self.gateway.clone() }))
     }
 }
 
@@ -41,9 +42,11 @@ impl AiFactory {
         let started = config.latest();
         let catalogue =
             move |it: &Config| it.ai.catalogue.clone().with_entries_of(&started.ai.catalogue);
+        // Of the main runtime; each worker puts its own in the place.
+        let upstream = Arc::new(Upstream::new(limits.clone(), &tls)?);
         let gateway = Gateway {
-            // Of the main runtime; each worker puts its own in the place.
-            upstream: Arc::new(Upstream::new(limits.clone(), &tls)?),
+            search: Arc::<Upstream>::clone(&upstream),
+            upstream,
             usage: Arc::new(usage.clone()),
             waits: Arc::new(TokioWaits::new(stop)),
             clock: Arc::clone(clock),
@@ -52,7 +55,6 @@ impl AiFactory {
             rules,
             personas: Arc::new(NoPersonas),
             guardrail: Arc::new(Unguarded),
-            search: Arc::new(NoSearch),
             keys: Arc::default(),
             turnstile: Arc::default(),
             attempts: Arc::default(),
