@@ -155,7 +155,7 @@ impl Answer {
     ) -> Result<Option<Bytes>, AssistantError> {
         match frame {
             Ok(Some(Frame::Pass { bytes, events })) => {
-                self.ticket.meter.answer += i64::from(events);
+                self.ticket.meter.passed(&bytes, events);
                 Ok(Some(self.nulls.left_out(bytes)))
             }
             Ok(Some(Frame::Look(json))) => self.look(&json),
@@ -204,7 +204,7 @@ impl Answer {
                 return Err(self.fail(AssistantError::UpstreamFailed, self.so_far()));
             }
         };
-        self.ticket.meter.answer += 1;
+        self.ticket.meter.passed(&chunk, 1);
         Ok(Some(self.nulls.left_out(chunk)))
     }
 
@@ -237,12 +237,11 @@ impl Answer {
     /// An upstream that reports an error before it has said anything bills
     /// nothing.
     fn so_far(&self) -> Cost {
-        let meter = self.ticket.meter;
-        if meter.answer == 0 && meter.told.is_none() { Cost::Nothing } else { Cost::Something }
+        if self.ticket.meter.is_silent() { Cost::Nothing } else { Cost::Something }
     }
 
     fn estimated_usage(&mut self) -> String {
-        let usage = chunk::usage_json(&self.ticket.meter.tokens());
+        let usage = chunk::usage_json(&self.ticket.used());
         self.head().usage(&usage)
     }
 

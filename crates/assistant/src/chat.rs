@@ -43,7 +43,6 @@ impl Chat {
         match asked {
             Asked::Whole(prompt) => {
                 let mut whole = self.gateway.whole(asker, Mode::Assistant, prompt).await?;
-                whole.ticket.meter.told = completion::usage(&whole.body);
                 if !completion::has_message(&whole.body) {
                     tracing::warn!(
                         upstream.model = whole.ticket.target.model,

@@ -10,7 +10,7 @@ use serde_json::value::RawValue;
 
 use crate::answer::UsageChunks;
 use crate::error::{AssistantError, Violation};
-use crate::gateway::{Prompt, estimate};
+use crate::gateway::Prompt;
 use crate::json::Key;
 use crate::messages;
 use crate::parameters;
@@ -54,7 +54,7 @@ pub(crate) enum Asked {
 pub(crate) fn read(body: &Bytes) -> Result<Asked, AssistantError> {
     let request: Surface<'_> = serde_json::from_slice(body).map_err(|err| malformed(&err))?;
     let mut wrong = Vec::new();
-    let spoken = messages::check(request.get("messages"), &mut wrong);
+    let mut text = messages::check(request.get("messages"), &mut wrong);
     let tools = parameters::check_tools(request.get("tools"), &mut wrong);
     parameters::check(&|key| request.get(key), &mut wrong);
     if !wrong.is_empty() {
@@ -64,9 +64,12 @@ pub(crate) fn read(body: &Bytes) -> Result<Asked, AssistantError> {
         Some(options) if parameters::include_usage(options) => UsageChunks::Told,
         _ => UsageChunks::Kept,
     };
+    if let Some(tools) = request.get("tools") {
+        text.words.add(tools.get().as_bytes());
+    }
     let prompt = Prompt {
         body: forwarded(body, &request, tools),
-        tokens: spoken + request.get("tools").map_or(0, |it| estimate(it.get().len())),
+        text,
         tools,
         max_output: parameters::cap(&|key| request.get(key)),
         effort: request.get("reasoning_effort").and_then(parameters::effort),

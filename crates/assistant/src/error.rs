@@ -3,6 +3,10 @@
 use std::borrow::Cow;
 use std::time::Duration;
 
+use pia_kernel::Unavailable;
+
+use crate::credits::{BudgetRefusal, Period};
+
 /// One thing that is wrong with a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Violation {
@@ -49,6 +53,12 @@ pub enum AssistantError {
     /// The conversation is too long for the model.
     #[error("the upstream found the context too long")]
     ContextTooLong,
+    /// The caller's budget, or their group's, is used up.
+    #[error("a budget is used up")]
+    OverBudget(BudgetRefusal),
+    /// It cannot be found out what the caller may spend.
+    #[error("a part of the server does not answer")]
+    Unavailable,
     /// The upstream has too much to do.
     #[error("the upstream is busy")]
     UpstreamBusy {
@@ -67,6 +77,13 @@ pub enum AssistantError {
 }
 
 impl AssistantError {
+    /// A part of the server that does not answer, of which the log is told.
+    pub(crate) fn unavailable(err: &Unavailable) -> Self {
+        let cause = std::error::Error::source(err).map(ToString::to_string);
+        tracing::error!(error = %err, cause, "a call could not be admitted");
+        Self::Unavailable
+    }
+
     /// What people are told: a sentence that gives nothing of the upstream
     /// away.
     pub fn message(&self) -> Cow<'static, str> {
@@ -88,6 +105,13 @@ impl AssistantError {
             Self::ContextTooLong => {
                 "The conversation is longer than the context length of the upstream AI model."
             }
+            Self::OverBudget(BudgetRefusal { period: Period::FreeTierSuspended, .. }) => {
+                "Free use of the AI proxy is suspended at the moment."
+            }
+            Self::OverBudget(_) => {
+                "The credits are used up: try again after the time that Retry-After tells."
+            }
+            Self::Unavailable => "A part of the server does not answer: try again in a moment.",
             Self::UpstreamBusy { .. } => "The upstream AI provider is busy. Try again later.",
             Self::UpstreamFailed => "The upstream AI provider could not answer the request.",
             // This sentence is fixed: clients compare it.
@@ -105,7 +129,8 @@ impl AssistantError {
             | Self::Invalid(_)
             | Self::TextTooLong { .. }
             | Self::ToolsRefused => "Bad Request",
-            Self::NotConfigured | Self::Stopping => "Service Unavailable",
+            Self::NotConfigured | Self::Stopping | Self::Unavailable => "Service Unavailable",
+            Self::OverBudget(_) => "Token Limit Exceeded",
             Self::ContextTooLong
             | Self::UpstreamBusy { .. }
             | Self::UpstreamFailed

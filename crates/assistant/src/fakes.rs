@@ -9,12 +9,20 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use futures_util::StreamExt;
 use futures_util::stream;
-use pia_kernel::{GroupId, Live, Timestamp, UserId};
+use pia_kernel::{Effects, GroupId, Live, Timestamp, Unavailable, UserId};
 use pia_testkit::FixedClock;
 
 use crate::catalogue::Catalogue;
+use crate::credits::{
+    Admission, Ask, Bank, Books, CreditSettings, Hold, Holder, Mismatch, Part, Settlement, Settles,
+    Weeks, Window,
+};
 use crate::gateway::{Asker, Gateway};
-use crate::ports::{ChatCall, ChatUpstream, Frame, Frames, UpstreamError, UsageLog, Wait, Waits};
+use crate::ports::{
+    ChatCall, ChatUpstream, Frame, Frames, Tokens, UpstreamError, UsageLog, Wait, Waits,
+};
+use crate::rates::Micros;
+use crate::rules::{GroupRules, Rules};
 use crate::settings::Settings;
 use crate::target::{ProviderType, Target};
 use crate::usage::UsageRecord;
@@ -60,6 +68,10 @@ struct Inner {
     script: Mutex<Option<Script>>,
     calls: Mutex<Vec<ChatCall>>,
     noted: Mutex<Vec<UsageRecord>>,
+    rules: Mutex<Arc<GroupRules>>,
+    books: Mutex<Option<Books>>,
+    asked: Mutex<Vec<Ask>>,
+    settled: Mutex<Vec<Settlement>>,
     time: Mutex<Time>,
 }
 
@@ -76,6 +88,10 @@ impl Surroundings {
             script: Mutex::new(Some(script)),
             calls: Mutex::default(),
             noted: Mutex::default(),
+            rules: Mutex::default(),
+            books: Mutex::default(),
+            asked: Mutex::default(),
+            settled: Mutex::default(),
             time: Mutex::default(),
         }))
     }
@@ -85,9 +101,13 @@ impl Surroundings {
             upstream: Arc::new(self.clone()),
             usage: Arc::new(self.clone()),
             waits: Arc::new(self.clone()),
+            rules: Arc::new(self.clone()),
+            bank: Arc::new(self.clone()),
+            tokens: Arc::new(Quarters),
             clock: Arc::new(FixedClock(Timestamp::UNIX_EPOCH)),
             catalogue: Live::new(Catalogue { default: Some(target("m")), ..Catalogue::default() }),
             settings: Live::new(Settings::default()),
+            credits: Live::new(CreditSettings::default()),
         }
     }
 
@@ -105,6 +125,26 @@ impl Surroundings {
 
     pub(crate) fn noted(&self) -> Vec<UsageRecord> {
         self.0.noted.lock().unwrap().clone()
+    }
+
+    /// Says what groups say.
+    pub(crate) fn say(&self, rules: GroupRules) {
+        *self.0.rules.lock().unwrap() = Arc::new(rules);
+    }
+
+    /// What was asked of the bank.
+    pub(crate) fn asked(&self) -> Vec<Ask> {
+        self.0.asked.lock().unwrap().clone()
+    }
+
+    /// What was settled there.
+    pub(crate) fn settled(&self) -> Vec<Settlement> {
+        self.0.settled.lock().unwrap().clone()
+    }
+
+    /// The call that was sent upstream.
+    pub(crate) fn call(&self) -> ChatCall {
+        self.0.calls.lock().unwrap().last().cloned().unwrap()
     }
 
     pub(crate) fn advance(&self, by: Duration) {
@@ -157,6 +197,83 @@ impl Waits for Surroundings {
 impl UsageLog for Surroundings {
     fn note(&self, usage: UsageRecord) {
         self.0.noted.lock().unwrap().push(usage);
+    }
+}
+
+#[async_trait]
+impl Rules for Surroundings {
+    async fn of(&self, _: GroupId) -> Result<Arc<GroupRules>, Unavailable> {
+        Ok(Arc::clone(&self.0.rules.lock().unwrap()))
+    }
+}
+
+impl Settles for Surroundings {
+    fn settle(&self, settlement: Settlement) {
+        self.0.noted.lock().unwrap().extend(settlement.usage.clone());
+        let mut books = self.0.books.lock().unwrap();
+        let parts: &[Part] = &settlement.parts;
+        books.as_mut().unwrap().settle(parts, settlement.spent, parts);
+        self.0.settled.lock().unwrap().push(settlement);
+    }
+}
+
+/// Counts in memory.
+#[async_trait]
+impl Bank for Surroundings {
+    async fn admit(&self, ask: Ask) -> Result<Admission, Unavailable> {
+        self.0.asked.lock().unwrap().push(ask);
+        let mut books = self.0.books.lock().unwrap();
+        let (weeks, now) = (Weeks::default(), Timestamp::UNIX_EPOCH);
+        let books = books.get_or_insert_with(|| Books {
+            windows: std::collections::BTreeMap::new(),
+            weeks,
+            now,
+        });
+        for key in ask.holder.windows() {
+            books.windows.entry(key).or_insert_with(|| Window::new(key));
+        }
+        Ok(match books.admit(&ask) {
+            Ok(grant) => {
+                let hold = Hold::new(uuid::Uuid::now_v7(), grant.parts, Arc::new(self.clone()));
+                Admission::Granted { hold, output: grant.output }
+            }
+            Err(refusal) => Admission::Refused(refusal),
+        })
+    }
+
+    async fn books(&self, _: Holder) -> Result<Books, Unavailable> {
+        unimplemented!("the gateway looks at no books")
+    }
+
+    async fn top_up(
+        &self,
+        _: GroupId,
+        _: Micros,
+        _: Effects,
+    ) -> Result<Option<Micros>, Unavailable> {
+        unimplemented!("the gateway gives no credits")
+    }
+
+    async fn check(&self) -> Result<Vec<Mismatch>, Unavailable> {
+        unimplemented!("the gateway checks nothing")
+    }
+}
+
+/// A token for every four characters.
+pub(crate) struct Quarters;
+
+impl Tokens for Quarters {
+    fn count(&self, text: &str) -> i64 {
+        i64::try_from(text.chars().count().div_ceil(4)).unwrap()
+    }
+}
+
+/// A token for each character.
+pub(crate) struct Letters;
+
+impl Tokens for Letters {
+    fn count(&self, text: &str) -> i64 {
+        i64::try_from(text.chars().count()).unwrap()
     }
 }
 

@@ -8,16 +8,20 @@ use std::task::Poll;
 use bytes::Bytes;
 use pia_kernel::{Clock, GroupId, Live, Secret, UserId};
 
+use crate::admission::{Admitted, Wish};
 use crate::answer::{Answer, UsageChunks};
 use crate::catalogue::Catalogue;
+use crate::completion;
+use crate::credits::{Bank, CreditSettings};
 use crate::error::AssistantError;
 use crate::pieces::Pieces;
-use crate::ports::{ChatCall, ChatUpstream, OutputCap, UpstreamError, UsageLog, Waits};
+use crate::ports::{ChatCall, ChatUpstream, OutputCap, Tokens, UpstreamError, UsageLog, Waits};
 use crate::refusal::{Tools, explained};
-use crate::rules::KeyPurse;
+use crate::rules::{KeyPurse, Rules};
+use crate::sample::Sample;
 use crate::settings::Settings;
 use crate::target::{Mode, ReasoningEffort};
-use crate::ticket::{Cost, End, Meter, Ticket};
+use crate::ticket::{Cost, Ticket};
 
 /// Who asks, and for what.
 #[derive(Debug, Clone, Copy)]
@@ -49,6 +53,12 @@ pub struct Gateway {
     pub upstream: Arc<dyn ChatUpstream>,
     /// Where usage is written down.
     pub usage: Arc<dyn UsageLog>,
+    /// What groups say of their members' calls.
+    pub rules: Arc<dyn Rules>,
+    /// Where credits are counted.
+    pub bank: Arc<dyn Bank>,
+    /// What counts tokens that no upstream tells.
+    pub tokens: Arc<dyn Tokens>,
     /// What streams wait for.
     pub waits: Arc<dyn Waits>,
     /// The time.
@@ -57,19 +67,38 @@ pub struct Gateway {
     pub catalogue: Live<Catalogue>,
     /// What an operator has set.
     pub settings: Live<Settings>,
+    /// What an operator has said of credits.
+    pub credits: Live<CreditSettings>,
 }
 
 /// A request that is ready but for its model: an object that is still open.
 pub(crate) struct Prompt {
     /// `{"messages":[…]`, and what else the caller may say.
     pub(crate) body: Pieces,
-    /// Our estimate of its tokens.
-    pub(crate) tokens: i64,
+    /// What our estimate of its tokens is made of.
+    pub(crate) text: Text,
     pub(crate) tools: Tools,
     /// What the caller wants to be enough of an answer, in tokens.
     pub(crate) max_output: Option<OutputCap>,
     /// How long the caller wants it thought about.
     pub(crate) effort: Option<ReasoningEffort>,
+}
+
+/// What a prompt says.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Text {
+    /// Its words.
+    pub(crate) words: Sample,
+    /// The tokens of what else is in it: pictures, and what is put round each
+    /// message.
+    pub(crate) besides: i64,
+}
+
+impl Text {
+    /// Its tokens.
+    pub(crate) fn tokens(&self, tokens: &dyn Tokens) -> i64 {
+        self.words.tokens(tokens).saturating_add(self.besides)
+    }
 }
 
 /// A whole answer, and what it cost.
@@ -96,15 +125,18 @@ impl Gateway {
         prompt: Prompt,
     ) -> Result<Whole, AssistantError> {
         let tools = prompt.tools;
-        let mut ticket = self.admit(asker, otherwise, prompt.tokens)?;
-        let call = call(&ticket, prompt);
+        let Admitted { mut ticket, max_output } = self.asked(asker, otherwise, &prompt).await?;
+        let call = call(&ticket, prompt, max_output);
         match self.unless_stopped(self.upstream.whole(call)).await {
             None => {
                 ticket.fail(Cost::Something);
                 Err(AssistantError::Stopping)
             }
             Some(Ok(body)) => {
-                ticket.meter.answer = estimate(body.len());
+                ticket.meter.told = completion::usage(&body);
+                if ticket.meter.told.is_none() {
+                    ticket.meter.wrote(&completion::text(&body));
+                }
                 Ok(Whole { body, ticket })
             }
             Some(Err(err)) => {
@@ -123,8 +155,8 @@ impl Gateway {
         usage: UsageChunks,
     ) -> Result<Answer, AssistantError> {
         let tools = prompt.tools;
-        let ticket = self.admit(asker, otherwise, prompt.tokens)?;
-        let call = call(&ticket, prompt);
+        let Admitted { ticket, max_output } = self.asked(asker, otherwise, &prompt).await?;
+        let call = call(&ticket, prompt, max_output);
         let upstream = Arc::clone(&self.upstream);
         let opening = Box::pin(async move { upstream.open(call).await });
         let settings = self.settings.get();
@@ -136,19 +168,27 @@ impl Gateway {
             .await
     }
 
-    /// Decides whether a call may be made. Budgets belong here.
-    fn admit(&self, asker: Asker, otherwise: Mode, prompt: i64) -> Result<Ticket, AssistantError> {
+    /// Finds the model that answers, and admits the call.
+    async fn asked(
+        &self,
+        asker: Asker,
+        otherwise: Mode,
+        prompt: &Prompt,
+    ) -> Result<Admitted, AssistantError> {
         let target =
             self.catalogue.get().serving(asker.mode).ok_or(AssistantError::NotConfigured)?;
-        Ok(Ticket {
-            user: asker.user,
+        let rules = self.rules.of(asker.group).await;
+        let rules = rules.map_err(|err| AssistantError::unavailable(&err))?;
+        let wish = Wish {
+            asker,
             mode: asker.mode.unwrap_or(otherwise),
+            rules: &rules,
+            rates: target.rates,
             target,
-            meter: Meter { prompt, ..Meter::default() },
-            end: End::Open,
-            log: Arc::clone(&self.usage),
-            clock: Arc::clone(&self.clock),
-        })
+            prompt: prompt.text.tokens(&*self.tokens),
+            max_output: prompt.max_output,
+        };
+        self.admit(wish).await
     }
 
     async fn unless_stopped<F: Future>(&self, work: F) -> Option<F::Output> {
@@ -162,11 +202,6 @@ impl Gateway {
     }
 }
 
-/// About four characters make a token.
-pub(crate) fn estimate(characters: usize) -> i64 {
-    i64::try_from(characters.div_ceil(4)).unwrap_or(i64::MAX)
-}
-
 /// What an upstream that failed so may bill.
 pub(crate) fn cost(err: &UpstreamError) -> Cost {
     match err {
@@ -176,12 +211,12 @@ pub(crate) fn cost(err: &UpstreamError) -> Cost {
 }
 
 /// The call of a target, as its prompt has it.
-fn call(ticket: &Ticket, prompt: Prompt) -> ChatCall {
+fn call(ticket: &Ticket, prompt: Prompt, max_output: Option<OutputCap>) -> ChatCall {
     let target = Arc::clone(&ticket.target);
     ChatCall {
         key: target.keys.first().cloned().unwrap_or_else(|| Secret::new(String::new())),
         body: prompt.body.finish(),
-        max_output: prompt.max_output,
+        max_output,
         effort: prompt.effort.or(target.reasoning_effort),
         target,
     }

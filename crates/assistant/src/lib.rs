@@ -1,18 +1,21 @@
 //! The AI proxy: which model answers, with which prompt, how its answer is
 //! carried, and what it used.
 
+mod admission;
 mod answer;
 mod catalogue;
 mod chat;
 mod chat_request;
 mod chunk;
 mod completion;
+mod credits;
 mod error;
 mod gateway;
 mod heartbeat;
 mod json;
 mod languages;
 mod messages;
+mod meter;
 mod nulls;
 mod optimize;
 mod parameters;
@@ -22,6 +25,7 @@ mod prompt;
 mod rates;
 mod refusal;
 mod rules;
+mod sample;
 mod sanitise;
 mod settings;
 mod target;
@@ -33,14 +37,22 @@ mod usage;
 pub use answer::Answer;
 pub use catalogue::{Catalogue, SearchDepth, SearchProvider};
 pub use chat::{Chat, ChatAnswer};
+#[cfg(feature = "mock")]
+pub use credits::MockBank;
+pub use credits::{
+    Admission, Ask, Bank, Books, Buckets, BudgetRefusal, CreditSettings, CreditView, Credits,
+    FreeTier, Gauge, Grant, Hold, Holder, Kind, Mismatch, Part, Period, Settlement, Settles, Stock,
+    WeekGauge, Weeks, Window, WindowKey,
+};
 pub use error::{AssistantError, Violation};
 pub use gateway::{Asker, Gateway, Status};
 pub use optimize::{Optimize, OptimizeRequest, Optimized};
 pub use ports::{
-    CapName, ChatCall, ChatUpstream, Frame, Frames, OutputCap, UpstreamError, UsageLog, Wait, Waits,
+    CapName, ChatCall, ChatUpstream, Frame, Frames, OutputCap, Tokens, UpstreamError, UsageLog,
+    Wait, Waits,
 };
 #[cfg(feature = "mock")]
-pub use ports::{MockChatUpstream, MockUsageLog};
+pub use ports::{MockChatUpstream, MockTokens, MockUsageLog};
 pub use rates::{Micros, Rates};
 #[cfg(feature = "mock")]
 pub use rules::MockRules;

@@ -5,7 +5,7 @@ use uuid::Uuid;
 use crate::answer::{Answer, UsageChunks};
 use crate::completion;
 use crate::error::{AssistantError, Violation};
-use crate::gateway::{Asker, Gateway, Prompt, Whole, estimate};
+use crate::gateway::{Asker, Gateway, Prompt, Whole};
 use crate::languages;
 use crate::prompt::{Origin, Task, prompt};
 use crate::sanitise::{clean, unfenced};
@@ -68,7 +68,6 @@ impl Optimize {
     ) -> Result<Optimized, AssistantError> {
         let prompt = self.prompt(&request)?;
         let Whole { body, mut ticket } = self.gateway.whole(asker, Mode::Optimize, prompt).await?;
-        ticket.meter.told = completion::usage(&body);
         let answer = completion::read(&body)
             .filter(|it| it.finish_reason.as_deref() != Some("length"))
             .map(|it| unfenced(&it.text).to_owned())
@@ -82,8 +81,7 @@ impl Optimize {
             return Err(AssistantError::UpstreamFailed);
         };
         ticket.end = End::Completed;
-        ticket.meter.answer = estimate(text.chars().count());
-        Ok(Optimized { text, usage: ticket.meter.tokens() })
+        Ok(Optimized { text, usage: ticket.used() })
     }
 
     /// Improves a text and gives it as it comes, in chunks of OpenAI's shape;

@@ -2,9 +2,10 @@
 
 use serde_json::json;
 
-use crate::gateway::{Prompt, estimate};
+use crate::gateway::{Prompt, Text};
 use crate::pieces::Pieces;
 use crate::refusal::Tools;
+use crate::sample::Sample;
 use crate::sanitise::{STYLE, TEXT};
 
 /// What to do with a text.
@@ -43,8 +44,11 @@ pub(crate) fn prompt(text: &str, task: &Task, origin: Origin, language: Option<&
     ]);
     let mut body = Pieces::default();
     body.text(&format!("{{\"messages\":{messages}"));
-    let tokens = estimate(system.chars().count() + user.chars().count());
-    Prompt { body, tokens, tools: Tools::None, max_output: None, effort: None }
+    let mut words = Sample::default();
+    words.add(system.as_bytes());
+    words.add(user.as_bytes());
+    let text = Text { words, besides: 0 };
+    Prompt { body, text, tools: Tools::None, max_output: None, effort: None }
 }
 
 fn system(task: &Task, origin: Origin, language: Option<&str>) -> String {

@@ -1,0 +1,91 @@
+//! Deciding whether a call may be made, and out of which budget.
+
+use std::sync::Arc;
+
+use crate::credits::{Admission, Ask, BudgetRefusal, Hold, Holder};
+use crate::error::AssistantError;
+use crate::gateway::{Asker, Gateway};
+use crate::meter::Meter;
+use crate::ports::OutputCap;
+use crate::rates::Rates;
+use crate::rules::GroupRules;
+use crate::target::{Mode, Target};
+use crate::ticket::{End, Ticket};
+
+/// A call that somebody would like to make.
+pub(crate) struct Wish<'a> {
+    pub(crate) asker: Asker,
+    /// For what it is written down.
+    pub(crate) mode: Mode,
+    /// What the asker's group says.
+    pub(crate) rules: &'a GroupRules,
+    /// Which model answers first.
+    pub(crate) target: Arc<Target>,
+    /// What its tokens cost at most, whichever model answers in the end.
+    pub(crate) rates: Rates,
+    /// Our estimate of its prompt, in tokens.
+    pub(crate) prompt: i64,
+    /// How long the asker wants the answer to be at most.
+    pub(crate) max_output: Option<OutputCap>,
+}
+
+/// A call that may be made.
+pub(crate) struct Admitted {
+    pub(crate) ticket: Ticket,
+    /// How long its answer may be at most, which the upstream is to be told.
+    pub(crate) max_output: Option<OutputCap>,
+}
+
+impl Gateway {
+    /// Decides whether a call may be made, and reserves what it may spend. A
+    /// call that nothing limits waits for nobody.
+    pub(crate) async fn admit(&self, wish: Wish<'_>) -> Result<Admitted, AssistantError> {
+        let (hold, max_output) = self.reserve(&wish).await?;
+        let Wish { asker, mode, target, prompt, .. } = wish;
+        let ticket = Ticket {
+            asker,
+            mode,
+            target,
+            meter: Meter::of_prompt(prompt),
+            end: End::Open,
+            hold,
+            log: Arc::clone(&self.usage),
+            tokens: Arc::clone(&self.tokens),
+            clock: Arc::clone(&self.clock),
+        };
+        Ok(Admitted { ticket, max_output })
+    }
+
+    async fn reserve(
+        &self,
+        wish: &Wish<'_>,
+    ) -> Result<(Option<Hold>, Option<OutputCap>), AssistantError> {
+        let settings = self.credits.get();
+        let Asker { user, group, key, .. } = wish.asker;
+        if settings.suspends(group, wish.rules) {
+            let now = self.clock.now();
+            let refusal = BudgetRefusal::suspended(settings.weeks.end(now), now);
+            return Err(AssistantError::OverBudget(refusal));
+        }
+        let name = wish.max_output.and_then(|it| it.name);
+        let asked = wish.max_output.map(|it| it.tokens);
+        let holder = Holder { member: user, group, key, limits: wish.rules.credits };
+        if holder.is_unlimited() {
+            let bound = asked.into_iter().chain(settings.max_output).min();
+            return Ok((None, bound.map(|tokens| OutputCap { tokens, name })));
+        }
+        let output = settings.output(asked);
+        let ask = Ask { holder, rates: wish.rates, prompt: wish.prompt, output };
+        match self.bank.admit(ask).await {
+            Ok(Admission::Granted { hold, output: tokens }) => {
+                Ok((Some(hold), Some(OutputCap { tokens, name })))
+            }
+            Ok(Admission::Refused(refusal)) => Err(AssistantError::OverBudget(refusal)),
+            Err(err) => Err(AssistantError::unavailable(&err)),
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "admission_tests.rs"]
+mod tests;
