@@ -1,65 +1,92 @@
-//! The usage log in SQL.
+//! Credits and usage in SQL.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use diesel::dsl::{exists, not};
+use async_trait::async_trait;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
-use pia_assistant::{UsageLog, UsageRecord};
-use pia_storage::schema::{accounts, ai_usage};
-use pia_storage::{Database, DbError, DbUid, InsertAll, in_tx};
+use pia_assistant::{
+    Admission, Ask, Bank, Books, Holder, Kind, Micros, Mismatch, Settlement, Settles, UsageLog,
+    UsageRecord, Weeks, WindowKey,
+};
+use pia_kernel::{Clock, Effects, GroupId, Live, Unavailable};
+use pia_storage::schema::credit_windows;
+use pia_storage::{Database, DbError, DbUid, InsertAll, WriteEffects, in_tx, on_conn};
 use tokio::runtime::Handle;
-use tokio::sync::Notify;
+use tokio::sync::{Notify, oneshot};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
-use uuid::Uuid;
 
-use crate::usage_queue::UsageQueue;
-use crate::usage_row::UsageRow;
+use crate::booking::{fill, last_week, pool_of};
+use crate::lease::{self, Lease};
+use crate::queue::{Asking, Entry, Queue};
+use crate::sequencer::{Sequencer, cause};
+use crate::statements::{LockWindows, Statements};
+use crate::tally::{Counts, Tally, add};
+use crate::window_row::WindowRow;
 
-/// How many are kept while the database is away: some minutes at full load,
-/// in about 20 MB.
+/// How many records of usage are kept while the database is away: some minutes
+/// at full load, in about 30 MB.
 const MOST_WAITING: usize = 100_000;
-/// How many one transaction writes.
-const LARGEST_BATCH: usize = 256;
-/// How long records are gathered before they are written. Nobody waits for
-/// them, and a commit for each few would take more of the machine than the
-/// calls they tell of.
-const GATHERED_FOR: Duration = Duration::from_millis(50);
-/// Whose usage it is where the account is gone.
-const NOBODY: DbUid = DbUid(Uuid::nil());
-const FIRST_PAUSE: Duration = Duration::from_millis(100);
-const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+/// How long somebody waits who asks.
+const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Writes usage down soon after it was noted.
+/// Counts credits and writes usage down, in SQL.
 ///
-/// One task writes everything that was gathered over a moment in one
-/// transaction. Beyond 100,000 records the oldest are
-/// dropped and counted. Every clone is a handle on the same log.
-#[derive(Debug, Clone)]
-pub struct SqlUsageLog {
-    queue: Arc<UsageQueue>,
-    hurry: Arc<Notify>,
-    stop: CancellationToken,
+/// One task books everything that waits in one transaction: calls that ended,
+/// what they used, and calls that would be made. Beyond 100,000 records of
+/// usage the oldest are dropped and counted. Every clone is a handle on the
+/// same.
+#[derive(Clone)]
+pub struct SqlBank {
+    pub(crate) db: Database,
+    pub(crate) queue: Arc<Queue>,
+    pub(crate) lease: Arc<Lease>,
+    pub(crate) tally: Arc<Tally>,
+    pub(crate) hurry: Arc<Notify>,
+    pub(crate) stop: CancellationToken,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) weeks: Live<Weeks>,
 }
 
-impl SqlUsageLog {
-    /// A log that `tasks` keeps writing on the runtime `main`, until
-    /// [`drain`](Self::drain) ends it.
-    pub fn start(db: Database, tasks: &TaskTracker, main: &Handle) -> Self {
-        let log = Self {
-            queue: Arc::new(UsageQueue::new(MOST_WAITING)),
+impl SqlBank {
+    /// A bank that nobody keeps: it looks at credits, and gives some, but
+    /// admits no call.
+    pub fn idle(db: Database, weeks: Live<Weeks>, clock: Arc<dyn Clock>) -> Self {
+        let bank = Self {
+            db,
+            queue: Arc::new(Queue::new(MOST_WAITING)),
+            lease: Arc::default(),
+            tally: Arc::default(),
             hurry: Arc::default(),
             stop: CancellationToken::new(),
+            clock,
+            weeks,
         };
-        tasks.spawn_on(Writer { log: log.clone(), db }.run(), main);
-        log
+        bank.queue.close();
+        bank
+    }
+
+    /// A bank that `tasks` keeps on the runtime `main`, until
+    /// [`drain`](Self::drain) ends it.
+    pub fn start(
+        db: Database,
+        weeks: Live<Weeks>,
+        clock: Arc<dyn Clock>,
+        tasks: &TaskTracker,
+        main: &Handle,
+    ) -> Self {
+        let queue = Arc::new(Queue::new(MOST_WAITING));
+        let bank = Self { queue, ..Self::idle(db, weeks, clock) };
+        tasks.spawn_on(Sequencer::new(bank.clone()).run(), main);
+        tasks.spawn_on(bank.clone().keep(), main);
+        bank
     }
 
     /// Waits until everything noted so far is written, for at most `limit`,
-    /// and ends the task that writes. Answers how many records were not
-    /// written. Call it when nobody notes any more.
+    /// and ends the tasks. Answers how many records were not written. Call it
+    /// when nobody notes any more.
     pub async fn drain(&self, limit: Duration) -> u64 {
         self.hurry.notify_one();
         // Only the waiting is given up, never a statement that runs.
@@ -72,12 +99,20 @@ impl SqlUsageLog {
         left
     }
 
+    /// Releases what dead instances have reserved, as is done every few
+    /// seconds. Answers how many reservations that were, one a window.
+    pub async fn reap(&self) -> Result<u64, Unavailable> {
+        let reaped = lease::reap(&self.db).await?;
+        add(&self.tally.reaped, reaped);
+        Ok(reaped)
+    }
+
     /// How many records were written since the start.
     pub fn written(&self) -> u64 {
         self.queue.written()
     }
 
-    /// How many records are not written yet.
+    /// How much is not written yet.
     pub fn waiting(&self) -> u64 {
         self.queue.waiting()
     }
@@ -91,76 +126,136 @@ impl SqlUsageLog {
     pub fn failures(&self) -> u64 {
         self.queue.failures()
     }
-}
 
-impl UsageLog for SqlUsageLog {
-    fn note(&self, usage: UsageRecord) {
-        self.queue.push(usage);
+    /// What was counted of admissions.
+    pub fn counts(&self) -> Counts {
+        self.tally.counts()
     }
-}
 
-struct Writer {
-    log: SqlUsageLog,
-    db: Database,
-}
-
-impl Writer {
-    async fn run(self) {
-        let stop = self.log.stop.clone();
-        let (mut batch, mut pause) = (LARGEST_BATCH, FIRST_PAUSE);
-        // Nothing is cut off that runs: what is given up is only waited for.
-        while stop.run_until_cancelled(self.log.queue.filled()).await.is_some() {
-            if self.log.waiting() < LARGEST_BATCH as u64 {
-                let _in_a_hurry = stop.run_until_cancelled(self.rest(GATHERED_FOR)).await;
+    /// Says that this instance is alive, and looks for those that are not.
+    async fn keep(self) {
+        loop {
+            if let Err(err) = self.lease.renew(&self.db).await {
+                let cause = cause(&err);
+                tracing::warn!(error = %err, cause, "Could not say that this instance is alive");
             }
-            if self.write(batch).await {
-                (batch, pause) = ((batch * 2).min(LARGEST_BATCH), FIRST_PAUSE);
-            } else {
-                // Should it be for one record, smaller batches find it.
-                batch = (batch / 2).max(1);
-                let hurried = stop.run_until_cancelled(self.rest(pause)).await == Some(true);
-                pause = if hurried { FIRST_PAUSE } else { (pause * 2).min(LONGEST_PAUSE) };
+            match self.reap().await {
+                Ok(0) => {}
+                Ok(reaped) => {
+                    tracing::warn!(reservations = reaped, "Released what a dead instance reserved");
+                }
+                Err(err) => tracing::warn!(error = %err, "Could not look for dead instances"),
+            }
+            let pause = tokio::time::sleep(lease::EVERY);
+            if self.stop.run_until_cancelled(pause).await.is_none() {
+                break;
             }
         }
+        // Whatever it still has reserved, others release at once.
+        drop(self.lease.end(&self.db).await);
     }
 
-    /// Writes what waits, at most so many records, and tells whether it could.
-    async fn write(&self, most: usize) -> bool {
-        let taken = self.log.queue.take(most);
-        let rows: Vec<UsageRow> = taken.iter().map(UsageRow::from).collect();
-        match self.insert(rows).await {
-            Ok(()) => {
-                self.log.queue.settle();
-                true
+    async fn look(&self, holder: Holder) -> Result<Books, DbError> {
+        let keys: Vec<String> = holder.windows().map(|it| it.to_string()).collect();
+        let (now, weeks) = (self.clock.now(), *self.weeks.get());
+        on_conn!(self.db.reader(), |conn| {
+            let rows = conn.windows(&keys).await?;
+            let mut windows = holder.windows().map(|it| (it, WindowRow::new(it, None, None)));
+            let mut books = Books { windows: std::collections::BTreeMap::new(), weeks, now };
+            for (key, empty) in windows.by_ref() {
+                let row = rows.iter().find(|it| it.key == empty.key).unwrap_or(&empty);
+                let mut window = row.window()?;
+                window.turn(weeks, now);
+                books.windows.insert(key, window);
             }
-            Err(err) => {
-                let cause = std::error::Error::source(&err).map(ToString::to_string);
-                self.log.queue.put_back(taken);
-                let waiting = self.log.waiting();
-                tracing::warn!(error = %err, cause, waiting, "Could not write usage down");
-                false
+            if pool_of(&holder, &books).is_some() {
+                let unused = conn.unused(last_week(&holder, &books)).await?;
+                fill(&mut books, &holder, unused);
             }
-        }
-    }
-
-    /// A batch whose commit was not heard of is written again, which changes
-    /// nothing. What somebody used whose account was deleted meanwhile is
-    /// nobody's.
-    async fn insert(&self, rows: Vec<UsageRow>) -> Result<(), DbError> {
-        let ids: Vec<DbUid> = rows.iter().map(|it| it.id).collect();
-        in_tx!(self.db, async |conn| -> Result<(), DbError> {
-            conn.insert_all(rows.clone()).await?;
-            let account = accounts::table.filter(accounts::id.eq(ai_usage::user_id));
-            let orphaned = ai_usage::id.eq_any(&ids).and(not(exists(account)));
-            let orphaned = diesel::update(ai_usage::table.filter(orphaned));
-            orphaned.set(ai_usage::user_id.eq(NOBODY)).execute(conn).await?;
-            Ok(())
+            Ok(books)
         })
     }
 
-    /// A pause before the next attempt. Ends early, and tells so, when the log
-    /// is to be drained.
-    async fn rest(&self, pause: Duration) -> bool {
-        tokio::time::timeout(pause, self.log.hurry.notified()).await.is_ok()
+    async fn give(
+        &self,
+        group: GroupId,
+        credits: Micros,
+        effects: &Effects,
+    ) -> Result<Option<Micros>, DbError> {
+        let key = WindowKey { kind: Kind::TopUp, owner: group.0 };
+        let row = WindowRow::new(key, None, Some(DbUid(group.0)));
+        let keys = [key.to_string()];
+        in_tx!(self.db, async |conn| -> Result<Option<Micros>, DbError> {
+            if conn.known(&[], &[DbUid(group.0)]).await?.is_empty() {
+                return Ok(None);
+            }
+            conn.insert_all(vec![row.clone()]).await?;
+            let held = conn.lock_windows(&keys).await?;
+            let before = held.as_slice().first().map_or(0, |it| it.total);
+            let total = before.saturating_add(credits.0);
+            let window = credit_windows::table.find(key.to_string());
+            let given = diesel::update(window).set(credit_windows::total.eq(total));
+            given.execute(conn).await?;
+            conn.write_effects(&self.db, effects).await?;
+            Ok(Some(Micros(total)))
+        })
+    }
+
+    async fn compare(&self) -> Result<Vec<Mismatch>, DbError> {
+        let found = on_conn!(self.db.reader(), |conn| conn.mismatches().await?);
+        let told = found.into_iter().map(|it| Mismatch {
+            window: it.window_key,
+            reserved: Micros(it.reserved),
+            open: Micros(it.open),
+        });
+        Ok(told.collect())
+    }
+}
+
+impl UsageLog for SqlBank {
+    fn note(&self, usage: UsageRecord) {
+        self.queue.push(Entry::Used(usage));
+    }
+}
+
+impl Settles for SqlBank {
+    fn settle(&self, settlement: Settlement) {
+        self.queue.push(Entry::Settled(settlement));
+    }
+}
+
+#[async_trait]
+impl Bank for SqlBank {
+    async fn admit(&self, ask: Ask) -> Result<Admission, Unavailable> {
+        let (reply, answer) = oneshot::channel();
+        self.queue.ask(Asking { ask, reply });
+        match tokio::time::timeout(PATIENCE, answer).await {
+            Ok(Ok(answer)) => answer,
+            Ok(Err(_)) => Err(Unavailable::new("credits", "the server is stopping")),
+            Err(_) => Err(Unavailable::new("credits", "no answer in time")),
+        }
+    }
+
+    async fn books(&self, holder: Holder) -> Result<Books, Unavailable> {
+        Ok(self.look(holder).await?)
+    }
+
+    async fn top_up(
+        &self,
+        group: GroupId,
+        credits: Micros,
+        effects: Effects,
+    ) -> Result<Option<Micros>, Unavailable> {
+        Ok(self.give(group, credits, &effects).await?)
+    }
+
+    async fn check(&self) -> Result<Vec<Mismatch>, Unavailable> {
+        Ok(self.compare().await?)
+    }
+}
+
+impl std::fmt::Debug for SqlBank {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("SqlBank").field("queue", &self.queue).finish_non_exhaustive()
     }
 }
