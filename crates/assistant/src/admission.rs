@@ -13,7 +13,7 @@ use crate::target::{Mode, Target};
 use crate::ticket::{End, Ticket};
 
 /// A call that somebody would like to make.
-pub(crate) struct Wish<'a> {
+pub(crate) struct Wanted<'a> {
     pub(crate) asker: Asker,
     /// For what it is written down.
     pub(crate) mode: Mode,
@@ -39,9 +39,9 @@ pub(crate) struct Admitted {
 impl Gateway {
     /// Decides whether a call may be made, and reserves what it may spend. A
     /// call that nothing limits waits for nobody.
-    pub(crate) async fn admit(&self, wish: Wish<'_>) -> Result<Admitted, AssistantError> {
-        let (hold, max_output) = self.reserve(&wish).await?;
-        let Wish { asker, mode, target, prompt, .. } = wish;
+    pub(crate) async fn admit(&self, wanted: Wanted<'_>) -> Result<Admitted, AssistantError> {
+        let (hold, max_output) = self.reserve(&wanted).await?;
+        let Wanted { asker, mode, target, prompt, .. } = wanted;
         let ticket = Ticket {
             asker,
             mode,
@@ -58,30 +58,30 @@ impl Gateway {
 
     async fn reserve(
         &self,
-        wish: &Wish<'_>,
+        wanted: &Wanted<'_>,
     ) -> Result<(Option<Hold>, Option<OutputCap>), AssistantError> {
         let settings = self.credits.get();
-        let Asker { user, group, key, .. } = wish.asker;
-        if settings.suspends(group, wish.rules) {
+        let Asker { user, group, key, .. } = wanted.asker;
+        if settings.suspends(group, wanted.rules) {
             let now = self.clock.now();
             let refusal = BudgetRefusal::suspended(settings.weeks.end(now), now);
             return Err(AssistantError::OverBudget(refusal));
         }
-        let name = wish.max_output.and_then(|it| it.name);
-        let asked = wish.max_output.map(|it| it.tokens);
-        let holder = Holder { member: user, group, key, limits: wish.rules.credits };
+        let name = wanted.max_output.and_then(|it| it.name);
+        let asked = wanted.max_output.map(|it| it.tokens);
+        let holder = Holder { member: user, group, key, limits: wanted.rules.credits };
         if holder.is_unlimited() {
             let bound = asked.into_iter().chain(settings.max_output).min();
             return Ok((None, bound.map(|tokens| OutputCap { tokens, name })));
         }
         let output = settings.output(asked);
-        let ask = Ask { holder, rates: wish.rates, prompt: wish.prompt, output };
+        let ask = Ask { holder, rates: wanted.rates, prompt: wanted.prompt, output };
         match self.bank.admit(ask).await {
             Ok(Admission::Granted { hold, output: tokens }) => {
                 Ok((Some(hold), Some(OutputCap { tokens, name })))
             }
             Ok(Admission::Refused(refusal)) => Err(AssistantError::OverBudget(refusal)),
-            Err(err) => Err(AssistantError::unavailable(&err)),
+            Err(err) => Err(err.into()),
         }
     }
 }

@@ -67,7 +67,7 @@ async fn a_call_without_a_cap_has_that_of_the_operator_alone() {
 #[tokio::test]
 async fn a_call_out_of_a_budget_is_capped_and_settled_with_its_usage() {
     let around = Surroundings::new(Script::Whole(ANSWER));
-    around.say(limited(3));
+    let around = around.with_rules(limited(3));
 
     drop(ask(&around, asker(), r#","max_tokens":9000"#).await.unwrap());
 
@@ -86,7 +86,7 @@ async fn a_call_out_of_a_budget_is_capped_and_settled_with_its_usage() {
 async fn a_call_that_failed_for_nothing_gives_all_of_it_back() {
     let refused = UpstreamError::Unreachable("away".to_owned());
     let around = Surroundings::new(Script::Fails(refused));
-    around.say(limited(3));
+    let around = around.with_rules(limited(3));
 
     assert!(ask(&around, asker(), "").await.is_err());
 
@@ -99,7 +99,7 @@ async fn a_stream_whose_reader_leaves_is_settled_on_what_was_streamed() {
     let chunk = "data: {\"choices\":[{\"delta\":{\"content\":\"twelve chars\"}}]}\n\n";
     let frames: Vec<_> = vec![Ok(pass(chunk)), Ok(pass(chunk))];
     let around = Surroundings::new(Script::FramesAndSilence(frames));
-    around.say(limited(30));
+    let around = around.with_rules(limited(30));
 
     let ChatAnswer::Stream(mut answer) = ask(&around, asker(), r#","stream":true"#).await.unwrap()
     else {
@@ -119,7 +119,7 @@ async fn a_stream_whose_reader_leaves_is_settled_on_what_was_streamed() {
 async fn hidden_tokens_are_charged() {
     let told = r#"{"choices":[],"usage":{"prompt_tokens":10,"completion_tokens":5000}}"#;
     let around = Surroundings::new(Script::Frames(vec![Ok(look(told)), Ok(Frame::Done)]));
-    around.say(limited(3));
+    let around = around.with_rules(limited(3));
 
     let ChatAnswer::Stream(mut answer) = ask(&around, asker(), r#","stream":true"#).await.unwrap()
     else {
@@ -136,7 +136,7 @@ async fn hidden_tokens_are_charged() {
 #[tokio::test]
 async fn a_budget_that_is_used_up_refuses_before_anything_is_sent() {
     let around = Surroundings::new(Script::Whole(ANSWER));
-    around.say(limited(1));
+    let around = around.with_rules(limited(1));
 
     let Err(AssistantError::OverBudget(refusal)) = ask(&around, asker(), "").await else {
         panic!("there is not enough for an answer")
@@ -149,7 +149,7 @@ async fn a_budget_that_is_used_up_refuses_before_anything_is_sent() {
 #[tokio::test]
 async fn those_who_do_not_pay_are_not_served_while_that_is_suspended() {
     let around = Surroundings::new(Script::Whole(ANSWER));
-    around.say(limited(0));
+    let around = around.with_rules(limited(0));
     let suspended = FreeTier { suspended: true, group: None };
     let settings = CreditSettings { free_tier: suspended, ..CreditSettings::default() };
 

@@ -56,9 +56,6 @@ pub enum AssistantError {
     /// The caller's budget, or their group's, is used up.
     #[error("a budget is used up")]
     OverBudget(BudgetRefusal),
-    /// It cannot be found out what the caller may spend.
-    #[error("a part of the server does not answer")]
-    Unavailable,
     /// The upstream has too much to do.
     #[error("the upstream is busy")]
     UpstreamBusy {
@@ -71,19 +68,24 @@ pub enum AssistantError {
     /// The upstream took too long.
     #[error("the upstream took too long")]
     UpstreamTimeout,
+    /// The database did not answer.
+    #[error("a port is unavailable")]
+    Unavailable,
     /// The server is about to stop.
     #[error("the server is stopping")]
     Stopping,
 }
 
-impl AssistantError {
-    /// A part of the server that does not answer, of which the log is told.
-    pub(crate) fn unavailable(err: &Unavailable) -> Self {
-        let cause = std::error::Error::source(err).map(ToString::to_string);
-        tracing::error!(error = %err, cause, "a call could not be admitted");
+/// The cause is for the log alone.
+impl From<Unavailable> for AssistantError {
+    fn from(err: Unavailable) -> Self {
+        let error = &err as &dyn std::error::Error;
+        tracing::error!(error, "a call of a model was not admitted");
         Self::Unavailable
     }
+}
 
+impl AssistantError {
     /// What people are told: a sentence that gives nothing of the upstream
     /// away.
     pub fn message(&self) -> Cow<'static, str> {
@@ -111,11 +113,11 @@ impl AssistantError {
             Self::OverBudget(_) => {
                 "The credits are used up: try again after the time that Retry-After tells."
             }
-            Self::Unavailable => "A part of the server does not answer: try again in a moment.",
             Self::UpstreamBusy { .. } => "The upstream AI provider is busy. Try again later.",
             Self::UpstreamFailed => "The upstream AI provider could not answer the request.",
             // This sentence is fixed: clients compare it.
             Self::UpstreamTimeout => "Request to upstream AI provider timed out.",
+            Self::Unavailable => "The server cannot answer just now. Try again in a moment.",
             Self::Stopping => "The server is stopping. Send the request again.",
         })
     }
@@ -129,7 +131,7 @@ impl AssistantError {
             | Self::Invalid(_)
             | Self::TextTooLong { .. }
             | Self::ToolsRefused => "Bad Request",
-            Self::NotConfigured | Self::Stopping | Self::Unavailable => "Service Unavailable",
+            Self::NotConfigured | Self::Unavailable | Self::Stopping => "Service Unavailable",
             Self::OverBudget(_) => "Token Limit Exceeded",
             Self::ContextTooLong
             | Self::UpstreamBusy { .. }

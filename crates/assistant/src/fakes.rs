@@ -1,6 +1,8 @@
 //! An upstream by script, a clock by hand, and a log that is read back.
 
+use std::collections::VecDeque;
 use std::future::{Future, pending, poll_fn};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::{Poll, Waker};
 use std::time::Duration;
@@ -11,13 +13,16 @@ use futures_util::StreamExt;
 use futures_util::stream;
 use pia_kernel::{Effects, GroupId, Live, Timestamp, Unavailable, UserId};
 use pia_testkit::FixedClock;
+use serde_json::Value;
 
-use crate::catalogue::Catalogue;
+use crate::catalogue::{Catalogue, SearchProvider};
 use crate::credits::{
     Admission, Ask, Bank, Books, CreditSettings, Hold, Holder, Mismatch, Part, Settlement, Settles,
     Weeks, Window,
 };
 use crate::gateway::{Asker, Gateway};
+use crate::guardrail::Guardrail;
+use crate::personas::NoPersonas;
 use crate::ports::{
     ChatCall, ChatUpstream, Frame, Frames, Tokens, UpstreamError, UsageLog, Wait, Waits,
 };
@@ -26,6 +31,7 @@ use crate::rules::{GroupRules, Rules};
 use crate::settings::Settings;
 use crate::target::{ProviderType, Target};
 use crate::usage::UsageRecord;
+use crate::web_search::{Found, WebSearch};
 
 pub(crate) fn target(model: &str) -> Arc<Target> {
     let target = Target::new(ProviderType::OpenAi, "https://models.example/v1", model);
@@ -33,7 +39,13 @@ pub(crate) fn target(model: &str) -> Arc<Target> {
 }
 
 pub(crate) fn asker() -> Asker {
-    Asker { user: UserId::generate(), group: GroupId::generate(), key: None, mode: None }
+    Asker {
+        user: UserId::generate(),
+        group: GroupId::generate(),
+        key: None,
+        mode: None,
+        persona: None,
+    }
 }
 
 pub(crate) fn pass(text: &str) -> Frame {
@@ -65,10 +77,13 @@ pub(crate) enum Script {
 pub(crate) struct Surroundings(Arc<Inner>);
 
 struct Inner {
-    script: Mutex<Option<Script>>,
+    script: Mutex<VecDeque<Script>>,
+    rules: Mutex<GroupRules>,
+    found: Mutex<Result<Vec<Found>, UpstreamError>>,
+    searched: Mutex<Vec<String>>,
+    protects: AtomicBool,
     calls: Mutex<Vec<ChatCall>>,
     noted: Mutex<Vec<UsageRecord>>,
-    rules: Mutex<Arc<GroupRules>>,
     books: Mutex<Option<Books>>,
     asked: Mutex<Vec<Ask>>,
     settled: Mutex<Vec<Settlement>>,
@@ -84,11 +99,19 @@ struct Time {
 
 impl Surroundings {
     pub(crate) fn new(script: Script) -> Self {
+        Self::of(vec![script])
+    }
+
+    /// One script for each call of a model, in their order.
+    pub(crate) fn of(scripts: Vec<Script>) -> Self {
         Self(Arc::new(Inner {
-            script: Mutex::new(Some(script)),
+            script: Mutex::new(scripts.into()),
+            rules: Mutex::default(),
+            found: Mutex::new(Ok(Vec::new())),
+            searched: Mutex::default(),
+            protects: AtomicBool::default(),
             calls: Mutex::default(),
             noted: Mutex::default(),
-            rules: Mutex::default(),
             books: Mutex::default(),
             asked: Mutex::default(),
             settled: Mutex::default(),
@@ -101,14 +124,50 @@ impl Surroundings {
             upstream: Arc::new(self.clone()),
             usage: Arc::new(self.clone()),
             waits: Arc::new(self.clone()),
-            rules: Arc::new(self.clone()),
-            bank: Arc::new(self.clone()),
-            tokens: Arc::new(Quarters),
             clock: Arc::new(FixedClock(Timestamp::UNIX_EPOCH)),
             catalogue: Live::new(Catalogue { default: Some(target("m")), ..Catalogue::default() }),
             settings: Live::new(Settings::default()),
+            rules: Arc::new(self.clone()),
+            bank: Arc::new(self.clone()),
             credits: Live::new(CreditSettings::default()),
+            tokens: Arc::new(Quarters),
+            personas: Arc::new(NoPersonas),
+            guardrail: Arc::new(self.clone()),
+            search: Arc::new(self.clone()),
+            keys: Arc::default(),
+            attempts: Arc::default(),
         }
+    }
+
+    pub(crate) fn with_rules(self, rules: GroupRules) -> Self {
+        *self.0.rules.lock().unwrap() = rules;
+        self
+    }
+
+    /// What each search of the web finds.
+    pub(crate) fn with_found(self, found: Result<Vec<Found>, UpstreamError>) -> Self {
+        *self.0.found.lock().unwrap() = found;
+        self
+    }
+
+    pub(crate) fn protected(self) -> Self {
+        self.0.protects.store(true, Ordering::Relaxed);
+        self
+    }
+
+    pub(crate) fn searched(&self) -> Vec<String> {
+        self.0.searched.lock().unwrap().clone()
+    }
+
+    /// The calls of models, in their order: which, with which key, and what.
+    pub(crate) fn calls(&self) -> Vec<(String, String, Value)> {
+        let calls = self.0.calls.lock().unwrap();
+        let told = |call: &ChatCall| {
+            let body = [call.body.concat().as_slice(), b"}"].concat();
+            let body = serde_json::from_slice(&body).unwrap();
+            (call.target.model.clone(), call.key.expose().clone(), body)
+        };
+        calls.iter().map(told).collect()
     }
 
     /// What was sent upstream, in pieces.
@@ -127,11 +186,6 @@ impl Surroundings {
         self.0.noted.lock().unwrap().clone()
     }
 
-    /// Says what groups say.
-    pub(crate) fn say(&self, rules: GroupRules) {
-        *self.0.rules.lock().unwrap() = Arc::new(rules);
-    }
-
     /// What was asked of the bank.
     pub(crate) fn asked(&self) -> Vec<Ask> {
         self.0.asked.lock().unwrap().clone()
@@ -142,7 +196,7 @@ impl Surroundings {
         self.0.settled.lock().unwrap().clone()
     }
 
-    /// The call that was sent upstream.
+    /// The last call that was sent upstream.
     pub(crate) fn call(&self) -> ChatCall {
         self.0.calls.lock().unwrap().last().cloned().unwrap()
     }
@@ -175,7 +229,7 @@ impl Surroundings {
 
     fn next(&self, call: ChatCall) -> Script {
         self.0.calls.lock().unwrap().push(call);
-        self.0.script.lock().unwrap().take().unwrap()
+        self.0.script.lock().unwrap().pop_front().unwrap()
     }
 }
 
@@ -202,8 +256,26 @@ impl UsageLog for Surroundings {
 
 #[async_trait]
 impl Rules for Surroundings {
-    async fn of(&self, _: GroupId) -> Result<Arc<GroupRules>, Unavailable> {
-        Ok(Arc::clone(&self.0.rules.lock().unwrap()))
+    async fn of(&self, _group: GroupId) -> Result<Arc<GroupRules>, Unavailable> {
+        Ok(Arc::new(self.0.rules.lock().unwrap().clone()))
+    }
+}
+
+impl Guardrail for Surroundings {
+    fn protects(&self, _asker: &Asker) -> bool {
+        self.0.protects.load(Ordering::Relaxed)
+    }
+}
+
+#[async_trait]
+impl WebSearch for Surroundings {
+    async fn search(
+        &self,
+        _provider: &SearchProvider,
+        query: &str,
+    ) -> Result<Vec<Found>, UpstreamError> {
+        self.0.searched.lock().unwrap().push(query.to_owned());
+        self.0.found.lock().unwrap().clone()
     }
 }
 

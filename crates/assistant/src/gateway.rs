@@ -6,22 +6,28 @@ use std::sync::Arc;
 use std::task::Poll;
 
 use bytes::Bytes;
-use pia_kernel::{Clock, GroupId, Live, Secret, UserId};
+use pia_kernel::{Clock, GroupId, Live, UserId};
+use uuid::Uuid;
 
-use crate::admission::{Admitted, Wish};
 use crate::answer::{Answer, UsageChunks};
+use crate::attempts::Attempts;
 use crate::catalogue::Catalogue;
 use crate::completion;
 use crate::credits::{Bank, CreditSettings};
 use crate::error::AssistantError;
-use crate::pieces::Pieces;
-use crate::ports::{ChatCall, ChatUpstream, OutputCap, Tokens, UpstreamError, UsageLog, Waits};
-use crate::refusal::{Tools, explained};
+use crate::guardrail::Guardrail;
+use crate::keys::KeyHealth;
+use crate::personas::Personas;
+use crate::ports::{ChatUpstream, Tokens, UpstreamError, UsageLog, Waits};
+use crate::prompt_body::Prompt;
+use crate::route::choices;
 use crate::rules::{KeyPurse, Rules};
-use crate::sample::Sample;
 use crate::settings::Settings;
-use crate::target::{Mode, ReasoningEffort};
+use crate::target::Mode;
 use crate::ticket::{Cost, Ticket};
+use crate::turn::{Served, Turn};
+use crate::usage::Usage;
+use crate::web_search::WebSearch;
 
 /// Who asks, and for what.
 #[derive(Debug, Clone, Copy)]
@@ -34,6 +40,8 @@ pub struct Asker {
     pub key: Option<KeyPurse>,
     /// The mode that was named, where it is one we know.
     pub mode: Option<Mode>,
+    /// The persona that was named, granted or not.
+    pub persona: Option<Uuid>,
 }
 
 /// What the AI proxy can do.
@@ -53,12 +61,6 @@ pub struct Gateway {
     pub upstream: Arc<dyn ChatUpstream>,
     /// Where usage is written down.
     pub usage: Arc<dyn UsageLog>,
-    /// What groups say of their members' calls.
-    pub rules: Arc<dyn Rules>,
-    /// Where credits are counted.
-    pub bank: Arc<dyn Bank>,
-    /// What counts tokens that no upstream tells.
-    pub tokens: Arc<dyn Tokens>,
     /// What streams wait for.
     pub waits: Arc<dyn Waits>,
     /// The time.
@@ -67,44 +69,33 @@ pub struct Gateway {
     pub catalogue: Live<Catalogue>,
     /// What an operator has set.
     pub settings: Live<Settings>,
+    /// What groups say of their members' calls.
+    pub rules: Arc<dyn Rules>,
+    /// Where credits are counted.
+    pub bank: Arc<dyn Bank>,
     /// What an operator has said of credits.
     pub credits: Live<CreditSettings>,
-}
-
-/// A request that is ready but for its model: an object that is still open.
-pub(crate) struct Prompt {
-    /// `{"messages":[…]`, and what else the caller may say.
-    pub(crate) body: Pieces,
-    /// What our estimate of its tokens is made of.
-    pub(crate) text: Text,
-    pub(crate) tools: Tools,
-    /// What the caller wants to be enough of an answer, in tokens.
-    pub(crate) max_output: Option<OutputCap>,
-    /// How long the caller wants it thought about.
-    pub(crate) effort: Option<ReasoningEffort>,
-}
-
-/// What a prompt says.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Text {
-    /// Its words.
-    pub(crate) words: Sample,
-    /// The tokens of what else is in it: pictures, and what is put round each
-    /// message.
-    pub(crate) besides: i64,
-}
-
-impl Text {
-    /// Its tokens.
-    pub(crate) fn tokens(&self, tokens: &dyn Tokens) -> i64 {
-        self.words.tokens(tokens).saturating_add(self.besides)
-    }
+    /// What counts tokens that no upstream tells.
+    pub tokens: Arc<dyn Tokens>,
+    /// Which personas are granted to whom.
+    pub personas: Arc<dyn Personas>,
+    /// Which answers are given under protection.
+    pub guardrail: Arc<dyn Guardrail>,
+    /// What searches the web for models that do not.
+    pub search: Arc<dyn WebSearch>,
+    /// Which keys rest.
+    pub keys: Arc<KeyHealth>,
+    /// What became of each attempt.
+    pub attempts: Arc<Attempts>,
 }
 
 /// A whole answer, and what it cost.
 pub(crate) struct Whole {
     pub(crate) body: Bytes,
+    /// Of the last call that it took.
     pub(crate) ticket: Ticket,
+    /// Of the calls before.
+    pub(crate) spent: Usage,
 }
 
 impl Gateway {
@@ -116,33 +107,37 @@ impl Gateway {
         Status { available: !modes.is_empty(), modes }
     }
 
-    /// Waits for a whole answer. The ticket is still open: whether the answer
-    /// is one is for the caller to find out.
+    /// The names that a caller may give as the `model` of a request.
+    pub async fn models(&self, asker: Asker) -> Result<Vec<String>, AssistantError> {
+        let rules = self.rules.of(asker.group).await?;
+        Ok(choices(&self.catalogue.get(), &rules))
+    }
+
+    /// Waits for a whole answer, and does meanwhile what the model calls for.
+    /// The ticket is still open: whether the answer is one is for the caller
+    /// to find out.
     pub(crate) async fn whole(
         &self,
         asker: Asker,
         otherwise: Mode,
         prompt: Prompt,
+        served: Served,
     ) -> Result<Whole, AssistantError> {
-        let tools = prompt.tools;
-        let Admitted { mut ticket, max_output } = self.asked(asker, otherwise, &prompt).await?;
-        let call = call(&ticket, prompt, max_output);
-        match self.unless_stopped(self.upstream.whole(call)).await {
-            None => {
-                ticket.fail(Cost::Something);
-                Err(AssistantError::Stopping)
+        let mut turn = Turn::begin(self.clone(), asker, otherwise, prompt, served).await?;
+        loop {
+            let (body, ticket) = turn.whole().await?;
+            let called = turn.has_tools().then(|| completion::calls(&body)).flatten();
+            let Some((calls, text)) = called else {
+                return Ok(Whole { body, ticket, spent: turn.spent });
+            };
+            let (ours, theirs): (Vec<_>, Vec<_>) =
+                calls.into_iter().partition(|it| turn.is_ours(&it.name));
+            if ours.is_empty() || !theirs.is_empty() || !turn.goes_on() {
+                let body = completion::with_calls(&body, &theirs).unwrap_or(body);
+                return Ok(Whole { body, ticket, spent: turn.spent });
             }
-            Some(Ok(body)) => {
-                ticket.meter.told = completion::usage(&body);
-                if ticket.meter.told.is_none() {
-                    ticket.meter.wrote(&completion::text(&body));
-                }
-                Ok(Whole { body, ticket })
-            }
-            Some(Err(err)) => {
-                ticket.fail(cost(&err));
-                Err(explained(&err, tools, &ticket.target))
-            }
+            turn.settle(ticket);
+            turn.serve(ours, &text).await;
         }
     }
 
@@ -152,46 +147,20 @@ impl Gateway {
         asker: Asker,
         otherwise: Mode,
         prompt: Prompt,
-        usage: UsageChunks,
+        (served, usage): (Served, UsageChunks),
     ) -> Result<Answer, AssistantError> {
         let tools = prompt.tools;
-        let Admitted { ticket, max_output } = self.asked(asker, otherwise, &prompt).await?;
-        let call = call(&ticket, prompt, max_output);
-        let upstream = Arc::clone(&self.upstream);
-        let opening = Box::pin(async move { upstream.open(call).await });
+        let turn = Turn::begin(self.clone(), asker, otherwise, prompt, served).await?;
         let settings = self.settings.get();
-        let waits = Arc::clone(&self.waits);
-        Answer::new(opening, ticket, waits, settings.heartbeat)
+        let protected = self.guardrail.protects(&asker);
+        Answer::new(turn, self, settings.heartbeat, protected)
             .with_tools(tools)
             .with_usage(usage)
             .opened(settings.open_after)
             .await
     }
 
-    /// Finds the model that answers, and admits the call.
-    async fn asked(
-        &self,
-        asker: Asker,
-        otherwise: Mode,
-        prompt: &Prompt,
-    ) -> Result<Admitted, AssistantError> {
-        let target =
-            self.catalogue.get().serving(asker.mode).ok_or(AssistantError::NotConfigured)?;
-        let rules = self.rules.of(asker.group).await;
-        let rules = rules.map_err(|err| AssistantError::unavailable(&err))?;
-        let wish = Wish {
-            asker,
-            mode: asker.mode.unwrap_or(otherwise),
-            rules: &rules,
-            rates: target.rates,
-            target,
-            prompt: prompt.text.tokens(&*self.tokens),
-            max_output: prompt.max_output,
-        };
-        self.admit(wish).await
-    }
-
-    async fn unless_stopped<F: Future>(&self, work: F) -> Option<F::Output> {
+    pub(crate) async fn unless_stopped<F: Future>(&self, work: F) -> Option<F::Output> {
         let mut work = pin!(work);
         let mut stop = self.waits.stop();
         poll_fn(|cx| match work.as_mut().poll(cx) {
@@ -207,17 +176,5 @@ pub(crate) fn cost(err: &UpstreamError) -> Cost {
     match err {
         UpstreamError::Refused { .. } | UpstreamError::Unreachable(_) => Cost::Nothing,
         UpstreamError::Silent | UpstreamError::Cut | UpstreamError::TooLong => Cost::Something,
-    }
-}
-
-/// The call of a target, as its prompt has it.
-fn call(ticket: &Ticket, prompt: Prompt, max_output: Option<OutputCap>) -> ChatCall {
-    let target = Arc::clone(&ticket.target);
-    ChatCall {
-        key: target.keys.first().cloned().unwrap_or_else(|| Secret::new(String::new())),
-        body: prompt.body.finish(),
-        max_output,
-        effort: prompt.effort.or(target.reasoning_effort),
-        target,
     }
 }

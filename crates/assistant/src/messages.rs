@@ -8,8 +8,8 @@ use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
 use crate::error::Violation;
-use crate::gateway::Text;
 use crate::json::Elements;
+use crate::sample::Text;
 
 /// A request that is wrong everywhere is told so this often.
 const MOST_VIOLATIONS: usize = 20;
@@ -22,16 +22,25 @@ const LONGEST_UNESCAPED: usize = 64 * 1024;
 /// What surrounds each message.
 const TOKENS_OF_A_MESSAGE: i64 = 4;
 
+/// What is known of messages that were looked through.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Spoken {
+    /// What their tokens are counted by.
+    pub(crate) text: Text,
+    /// Whether there are pictures among them.
+    pub(crate) pictures: bool,
+}
+
 /// Checks the messages, and gathers what their tokens are counted by.
-pub(crate) fn check(messages: Option<&RawValue>, wrong: &mut Vec<Violation>) -> Text {
-    let mut text = Text::default();
+pub(crate) fn check(messages: Option<&RawValue>, wrong: &mut Vec<Violation>) -> Spoken {
+    let mut spoken = Spoken::default();
     let Some(messages) = messages else {
         wrong.push(Violation::new("messages", "required", "The messages are missing."));
-        return text;
+        return spoken;
     };
     let Ok(Elements { first, count }) = serde_json::from_str(messages.get()) else {
         wrong.push(Violation::new("messages", "invalid_type", "The messages must be an array."));
-        return text;
+        return spoken;
     };
     if count == 0 {
         wrong.push(Violation::new("messages", "empty", "There must be at least one message."));
@@ -39,15 +48,16 @@ pub(crate) fn check(messages: Option<&RawValue>, wrong: &mut Vec<Violation>) -> 
     if count > Elements::MOST {
         let message = format!("There must not be more than {} messages.", Elements::MOST);
         wrong.push(Violation::new("messages", "too_many", message));
-        return text;
+        return spoken;
     }
     for (at, message) in first.into_iter().enumerate() {
-        check_message(at, message, &mut text, wrong);
+        check_message(at, message, &mut spoken.text, wrong);
+        spoken.pictures |= message.get().contains("image_url");
         if wrong.len() >= MOST_VIOLATIONS {
             break;
         }
     }
-    text
+    spoken
 }
 
 #[derive(Deserialize)]
@@ -158,8 +168,8 @@ mod tests {
     fn checked(json: &str) -> (i64, Vec<(String, &'static str)>) {
         let mut wrong = Vec::new();
         let raw: &RawValue = serde_json::from_str(json).unwrap();
-        let text = check(Some(raw), &mut wrong);
-        (text.tokens(&Letters), wrong.into_iter().map(|it| (it.field, it.code)).collect())
+        let spoken = check(Some(raw), &mut wrong);
+        (spoken.text.tokens(&Letters), wrong.into_iter().map(|it| (it.field, it.code)).collect())
     }
 
     #[test]

@@ -2,10 +2,8 @@
 
 use serde_json::json;
 
-use crate::gateway::{Prompt, Text};
-use crate::pieces::Pieces;
-use crate::refusal::Tools;
-use crate::sample::Sample;
+use crate::prompt_body::Prompt;
+use crate::sample::Text;
 use crate::sanitise::{STYLE, TEXT};
 
 /// What to do with a text.
@@ -42,13 +40,7 @@ pub(crate) fn prompt(text: &str, task: &Task, origin: Origin, language: Option<&
         { "role": "system", "content": system },
         { "role": "user", "content": user },
     ]);
-    let mut body = Pieces::default();
-    body.text(&format!("{{\"messages\":{messages}"));
-    let mut words = Sample::default();
-    words.add(system.as_bytes());
-    words.add(user.as_bytes());
-    let text = Text { words, besides: 0 };
-    Prompt { body, text, tools: Tools::None, max_output: None, effort: None }
+    Prompt::of(&messages.to_string(), Text::of(&[&system, &user]))
 }
 
 fn system(task: &Task, origin: Origin, language: Option<&str>) -> String {

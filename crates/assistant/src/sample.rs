@@ -6,6 +6,30 @@ use crate::ports::Tokens;
 /// two, which a worker can spare.
 const COUNTED: usize = 8 * 1024;
 
+/// What a prompt says.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Text {
+    /// Its words.
+    pub(crate) words: Sample,
+    /// The tokens of what else is in it: pictures, and what is put round each
+    /// message.
+    pub(crate) besides: i64,
+}
+
+impl Text {
+    /// Of these words alone.
+    pub(crate) fn of(words: &[&str]) -> Self {
+        let mut text = Self::default();
+        words.iter().for_each(|it| text.words.add(it.as_bytes()));
+        text
+    }
+
+    /// Its tokens.
+    pub(crate) fn tokens(&self, tokens: &dyn Tokens) -> i64 {
+        self.words.tokens(tokens).saturating_add(self.besides)
+    }
+}
+
 /// The beginning of a text, and how long all of it is.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Sample {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use pia_assistant::Gateway;
+use pia_assistant::{Gateway, NoPersonas, NoRules, NoSearch, Unguarded};
 use pia_http::AiApi;
 use pia_kernel::{Clock, Live};
 use pia_storage_assistant::SqlUsageLog;
@@ -11,7 +11,7 @@ use pia_web::Metrics;
 use tokio_util::sync::CancellationToken;
 
 use super::ComposeError;
-use crate::config::LiveConfig;
+use crate::config::{Config, LiveConfig};
 
 /// Makes the AI use cases of one worker, with connections of its own.
 #[derive(Clone)]
@@ -37,14 +37,24 @@ impl AiFactory {
         clock: &Arc<dyn Clock>,
     ) -> Result<Self, ComposeError> {
         let limits = config.follow(|it| it.ai.limits.clone());
+        // Entries are read once: what names them must find what it named.
+        let started = config.latest();
+        let catalogue =
+            move |it: &Config| it.ai.catalogue.clone().with_entries_of(&started.ai.catalogue);
         let gateway = Gateway {
             // Of the main runtime; each worker puts its own in the place.
             upstream: Arc::new(Upstream::new(limits.clone(), &tls)?),
             usage: Arc::new(usage.clone()),
             waits: Arc::new(TokioWaits::new(stop)),
             clock: Arc::clone(clock),
-            catalogue: config.follow(|it| it.ai.catalogue.clone()),
+            catalogue: config.follow(catalogue),
             settings: config.follow(|it| it.ai.settings.clone()),
+            rules: Arc::new(NoRules),
+            personas: Arc::new(NoPersonas),
+            guardrail: Arc::new(Unguarded),
+            search: Arc::new(NoSearch),
+            keys: Arc::default(),
+            attempts: Arc::default(),
         };
         Ok(Self { gateway, limits, tls })
     }

@@ -36,6 +36,9 @@ impl From<AssistantError> for ApiError {
             AssistantError::UpstreamTimeout => {
                 told(StatusCode::GATEWAY_TIMEOUT, "upstream_timeout")
             }
+            AssistantError::Unavailable => {
+                told(StatusCode::SERVICE_UNAVAILABLE, "unavailable").retry_after(crate::error::SOON)
+            }
             AssistantError::Stopping => {
                 told(StatusCode::SERVICE_UNAVAILABLE, "stopping").retry_after(crate::error::SOON)
             }
