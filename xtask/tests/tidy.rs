@@ -110,11 +110,17 @@ fn every_action_of_the_audit_log_is_explained() {
     assert!(!used.is_empty(), "there are no actions");
 }
 
-/// Whether a text has the form `noun.what_happened`.
+/// Whether a text has the form `noun.what_happened`, or `Noun.WhatHappened` as
+/// what administrators do is called.
 fn is_action(text: &str) -> bool {
     let word =
         |it: &str| !it.is_empty() && it.bytes().all(|it| it.is_ascii_lowercase() || it == b'_');
-    text.split_once('.').is_some_and(|(noun, verb)| word(noun) && word(verb))
+    let title = |it: &str| {
+        it.starts_with(|it: char| it.is_ascii_uppercase())
+            && it.bytes().all(|it| it.is_ascii_alphabetic())
+    };
+    text.split_once('.')
+        .is_some_and(|(noun, verb)| (word(noun) && word(verb)) || (title(noun) && title(verb)))
 }
 
 #[test]

@@ -40,7 +40,7 @@ impl Gateway {
     /// Decides whether a call may be made, and reserves what it may spend. A
     /// call that nothing limits waits for nobody.
     pub(crate) async fn admit(&self, wanted: Wanted<'_>) -> Result<Admitted, AssistantError> {
-        let (hold, max_output) = self.reserve(&wanted).await?;
+        let (hold, max_output) = self.reserved(&wanted).await?;
         let Wanted { asker, mode, target, prompt, .. } = wanted;
         let ticket = Ticket {
             asker,
@@ -49,6 +49,7 @@ impl Gateway {
             meter: Meter::of_prompt(prompt),
             end: End::Open,
             hold,
+            slot: None,
             log: Arc::clone(&self.usage),
             tokens: Arc::clone(&self.tokens),
             clock: Arc::clone(&self.clock),
@@ -56,20 +57,35 @@ impl Gateway {
         Ok(Admitted { ticket, max_output })
     }
 
-    async fn reserve(
+    /// Nobody is refused for what a group said a few seconds ago.
+    async fn reserved(
         &self,
         wanted: &Wanted<'_>,
     ) -> Result<(Option<Hold>, Option<OutputCap>), AssistantError> {
+        let refused = match self.reserve(wanted, wanted.rules).await {
+            Err(refused @ AssistantError::OverBudget(_)) => refused,
+            other => return other,
+        };
+        let fresh = self.rules.fresh(wanted.asker.group).await?;
+        let same = fresh.credits == wanted.rules.credits && fresh.free == wanted.rules.free;
+        if same { Err(refused) } else { self.reserve(wanted, &fresh).await }
+    }
+
+    async fn reserve(
+        &self,
+        wanted: &Wanted<'_>,
+        rules: &GroupRules,
+    ) -> Result<(Option<Hold>, Option<OutputCap>), AssistantError> {
         let settings = self.credits.get();
         let Asker { user, group, key, .. } = wanted.asker;
-        if settings.suspends(group, wanted.rules) {
+        if settings.suspends(group, rules) {
             let now = self.clock.now();
             let refusal = BudgetRefusal::suspended(settings.weeks.end(now), now);
             return Err(AssistantError::OverBudget(refusal));
         }
         let name = wanted.max_output.and_then(|it| it.name);
         let asked = wanted.max_output.map(|it| it.tokens);
-        let holder = Holder { member: user, group, key, limits: wanted.rules.credits };
+        let holder = Holder { member: user, group, key, limits: rules.credits };
         if holder.is_unlimited() {
             let bound = asked.into_iter().chain(settings.max_output).min();
             return Ok((None, bound.map(|tokens| OutputCap { tokens, name })));

@@ -147,6 +147,17 @@ async fn a_budget_that_is_used_up_refuses_before_anything_is_sent() {
 }
 
 #[tokio::test]
+async fn nobody_is_refused_for_what_their_group_said_before() {
+    let around = Surroundings::new(Script::Whole(ANSWER));
+    let around = around.with_rules(limited(1)).with_fresh_rules(limited(5));
+
+    drop(ask(&around, asker(), "").await.unwrap());
+
+    let asked: Vec<_> = around.asked().iter().map(|it| it.holder.limits.hourly).collect();
+    assert_eq!(asked, [1, 5]);
+}
+
+#[tokio::test]
 async fn those_who_do_not_pay_are_not_served_while_that_is_suspended() {
     let around = Surroundings::new(Script::Whole(ANSWER));
     let around = around.with_rules(limited(0));

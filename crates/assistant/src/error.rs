@@ -62,6 +62,12 @@ pub enum AssistantError {
         /// When to come again, as the upstream said, or our guess.
         retry_after: Duration,
     },
+    /// More is asked of the upstream than the operator lets through.
+    #[error("too much is asked of the upstream")]
+    Crowded {
+        /// When to come again.
+        retry_after: Duration,
+    },
     /// The upstream failed, refused us, or said nothing that makes sense.
     #[error("the upstream failed")]
     UpstreamFailed,
@@ -114,6 +120,9 @@ impl AssistantError {
                 "The credits are used up: try again after the time that Retry-After tells."
             }
             Self::UpstreamBusy { .. } => "The upstream AI provider is busy. Try again later.",
+            Self::Crowded { .. } => {
+                "Too many requests are waiting for the AI model. Try again later."
+            }
             Self::UpstreamFailed => "The upstream AI provider could not answer the request.",
             // This sentence is fixed: clients compare it.
             Self::UpstreamTimeout => "Request to upstream AI provider timed out.",
@@ -131,7 +140,9 @@ impl AssistantError {
             | Self::Invalid(_)
             | Self::TextTooLong { .. }
             | Self::ToolsRefused => "Bad Request",
-            Self::NotConfigured | Self::Unavailable | Self::Stopping => "Service Unavailable",
+            Self::NotConfigured | Self::Crowded { .. } | Self::Unavailable | Self::Stopping => {
+                "Service Unavailable"
+            }
             Self::OverBudget(_) => "Token Limit Exceeded",
             Self::ContextTooLong
             | Self::UpstreamBusy { .. }

@@ -79,6 +79,7 @@ pub(crate) struct Surroundings(Arc<Inner>);
 struct Inner {
     script: Mutex<VecDeque<Script>>,
     rules: Mutex<GroupRules>,
+    fresh: Mutex<Option<GroupRules>>,
     found: Mutex<Result<Vec<Found>, UpstreamError>>,
     searched: Mutex<Vec<String>>,
     protects: AtomicBool,
@@ -107,6 +108,7 @@ impl Surroundings {
         Self(Arc::new(Inner {
             script: Mutex::new(scripts.into()),
             rules: Mutex::default(),
+            fresh: Mutex::default(),
             found: Mutex::new(Ok(Vec::new())),
             searched: Mutex::default(),
             protects: AtomicBool::default(),
@@ -135,12 +137,19 @@ impl Surroundings {
             guardrail: Arc::new(self.clone()),
             search: Arc::new(self.clone()),
             keys: Arc::default(),
+            turnstile: Arc::default(),
             attempts: Arc::default(),
         }
     }
 
     pub(crate) fn with_rules(self, rules: GroupRules) -> Self {
         *self.0.rules.lock().unwrap() = rules;
+        self
+    }
+
+    /// What groups say by now, where that is something else.
+    pub(crate) fn with_fresh_rules(self, rules: GroupRules) -> Self {
+        *self.0.fresh.lock().unwrap() = Some(rules);
         self
     }
 
@@ -258,6 +267,14 @@ impl UsageLog for Surroundings {
 impl Rules for Surroundings {
     async fn of(&self, _group: GroupId) -> Result<Arc<GroupRules>, Unavailable> {
         Ok(Arc::new(self.0.rules.lock().unwrap().clone()))
+    }
+
+    async fn fresh(&self, group: GroupId) -> Result<Arc<GroupRules>, Unavailable> {
+        let fresh = self.0.fresh.lock().unwrap().clone();
+        match fresh {
+            Some(rules) => Ok(Arc::new(rules)),
+            None => self.of(group).await,
+        }
     }
 }
 

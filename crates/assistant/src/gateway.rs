@@ -26,6 +26,7 @@ use crate::settings::Settings;
 use crate::target::Mode;
 use crate::ticket::{Cost, Ticket};
 use crate::turn::{Served, Turn};
+use crate::turnstile::Turnstile;
 use crate::usage::Usage;
 use crate::web_search::WebSearch;
 
@@ -85,6 +86,8 @@ pub struct Gateway {
     pub search: Arc<dyn WebSearch>,
     /// Which keys rest.
     pub keys: Arc<KeyHealth>,
+    /// Lets calls to upstreams as much may be asked of them.
+    pub turnstile: Arc<Turnstile>,
     /// What became of each attempt.
     pub attempts: Arc<Attempts>,
 }

@@ -43,6 +43,7 @@ mod templates;
 mod ticket;
 mod told;
 mod turn;
+mod turnstile;
 mod usage;
 mod web_search;
 
@@ -78,6 +79,7 @@ pub use rules::{CreditLimits, GroupRules, KeyPurse, NoRules, Rules};
 pub use settings::Settings;
 pub use target::{Mode, Protection, ProviderType, ReasoningEffort, Target};
 pub use templates::{Template, templates};
+pub use turnstile::Turnstile;
 pub use usage::{Outcome, Usage, UsageRecord};
 #[cfg(feature = "mock")]
 pub use web_search::MockWebSearch;

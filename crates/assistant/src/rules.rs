@@ -59,13 +59,19 @@ pub struct GroupRules {
     pub free: bool,
 }
 
-/// Where the rules of groups are. They may be a few seconds old; nobody is
-/// refused for what an old copy says.
+/// Where the rules of groups are.
+///
+/// A copy may let pass and nothing else: whoever would refuse for what
+/// [`of`](Self::of) says asks [`fresh`](Self::fresh) before.
 #[cfg_attr(any(test, feature = "mock"), mockall::automock)]
 #[async_trait]
 pub trait Rules: Send + Sync {
-    /// The rules of a group; those of no limits for a group that is gone.
+    /// The rules of a group, five seconds old at most; those of no limits for
+    /// a group that is gone.
     async fn of(&self, group: GroupId) -> Result<Arc<GroupRules>, Unavailable>;
+
+    /// The same as they are now.
+    async fn fresh(&self, group: GroupId) -> Result<Arc<GroupRules>, Unavailable>;
 }
 
 /// A server whose groups say nothing.
@@ -75,6 +81,10 @@ pub struct NoRules;
 #[async_trait]
 impl Rules for NoRules {
     async fn of(&self, _group: GroupId) -> Result<Arc<GroupRules>, Unavailable> {
+        Ok(Arc::default())
+    }
+
+    async fn fresh(&self, _group: GroupId) -> Result<Arc<GroupRules>, Unavailable> {
         Ok(Arc::default())
     }
 }

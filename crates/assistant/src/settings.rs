@@ -7,6 +7,8 @@ use std::time::Duration;
 pub struct Settings {
     /// How long a text to optimise may be, in UTF-16 code units.
     pub max_optimize_text: usize,
+    /// How long a call waits for room at its upstream.
+    pub max_wait: Duration,
     /// How often a model may have something done for it in one turn.
     pub max_tool_rounds: u32,
     /// After how long without an event a stream opens all the same, so that
@@ -20,6 +22,7 @@ impl Default for Settings {
     fn default() -> Self {
         Self {
             max_optimize_text: 10_000,
+            max_wait: Duration::from_secs(5),
             max_tool_rounds: 5,
             open_after: Duration::from_secs(10),
             heartbeat: Duration::from_secs(15),

@@ -10,7 +10,8 @@ use crate::gateway::Asker;
 use crate::meter::Meter;
 use crate::ports::{Tokens, UsageLog};
 use crate::target::{Mode, Target};
-use crate::usage::{Outcome, UsageRecord};
+use crate::turnstile::Slot;
+use crate::usage::{Outcome, Usage, UsageRecord};
 
 /// Who calls which model, and what it has cost so far. Dropping it writes that
 /// down and settles what was reserved for it, so no path can forget to.
@@ -27,6 +28,8 @@ pub(crate) struct Ticket {
     pub(crate) end: End,
     /// What was reserved, where anything limits the caller.
     pub(crate) hold: Option<Hold>,
+    /// The room that it takes at its upstream.
+    pub(crate) slot: Option<Slot>,
     pub(crate) log: Arc<dyn UsageLog>,
     pub(crate) tokens: Arc<dyn Tokens>,
     pub(crate) clock: Arc<dyn Clock>,
@@ -56,12 +59,12 @@ impl Ticket {
     }
 
     /// The tokens so far, as the upstream told them or as we count them.
-    pub(crate) fn used(&self) -> crate::usage::Usage {
+    pub(crate) fn used(&self) -> Usage {
         self.meter.tokens(&*self.tokens)
     }
 
-    fn record(&self, outcome: Outcome) -> UsageRecord {
-        let (tokens, rates) = (self.used(), self.target.rates);
+    fn record(&self, outcome: Outcome, tokens: Usage) -> UsageRecord {
+        let rates = self.target.rates;
         UsageRecord {
             id: Uuid::now_v7(),
             at: self.clock.now(),
@@ -90,6 +93,10 @@ pub(crate) enum Cost {
 
 impl Drop for Ticket {
     fn drop(&mut self) {
+        let tokens = self.used();
+        if let Some(slot) = &mut self.slot {
+            slot.took = tokens.input.saturating_add(tokens.output);
+        }
         let outcome = match self.end {
             // What was reserved is released as it is dropped.
             End::Void => return,
@@ -97,7 +104,7 @@ impl Drop for Ticket {
             End::Completed => Outcome::Completed,
             End::Failed => Outcome::Failed,
         };
-        let usage = self.record(outcome);
+        let usage = self.record(outcome, tokens);
         match self.hold.take() {
             Some(hold) => hold.settle(usage.spent, Some(usage)),
             None => self.log.note(usage),

@@ -3,6 +3,7 @@
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use bytes::Bytes;
 use pia_kernel::Secret;
@@ -24,6 +25,7 @@ use crate::sample::Text;
 use crate::server_tools::{ServerTools, Task, told};
 use crate::target::{Mode, Target};
 use crate::ticket::{Cost, End, Ticket};
+use crate::turnstile::{Crowded, Slot};
 use crate::usage::Usage;
 
 /// Of more calls at once, the rest is not done.
@@ -220,11 +222,20 @@ impl Turn {
         how: impl Fn(Arc<dyn ChatUpstream>, ChatCall) -> Asking<T>,
     ) -> Result<(T, Ticket), AssistantError> {
         let gateway = &self.gateway;
-        let Admitted { mut ticket, max_output } = gateway.admit(self.wanted()?).await?;
+        let wanted = self.wanted()?;
+        let tokens = wanted.prompt;
+        let Admitted { mut ticket, max_output } = gateway.admit(wanted).await?;
         let body = self.prompt.body(&self.added);
         let mut refused = AssistantError::NotConfigured;
         for target in &self.route {
             ticket.target = Arc::clone(target);
+            ticket.slot = match self.slot(target, tokens).await {
+                Ok(slot) => Some(slot),
+                Err(crowded) => {
+                    refused = crowded;
+                    continue;
+                }
+            };
             for key in gateway.keys.order(target, gateway.waits.elapsed()) {
                 let call = self.call(target, key.clone(), body.clone(), max_output);
                 let asked = how(Arc::clone(&gateway.upstream), call);
@@ -272,6 +283,21 @@ impl Turn {
         })
     }
 
+    /// Waits for room at an upstream; where another may answer, not for long.
+    async fn slot(&self, target: &Arc<Target>, tokens: i64) -> Result<Slot, AssistantError> {
+        let gateway = &self.gateway;
+        let is_last = self.route.last().is_some_and(|it| Arc::ptr_eq(it, target));
+        let patience = gateway.settings.get().max_wait;
+        let patience = if is_last { patience } else { Duration::ZERO };
+        let asked = (self.asker.group, tokens);
+        let entering = gateway.turnstile.enter(target, asked, patience, &gateway.waits);
+        match gateway.unless_stopped(entering).await {
+            None => Err(AssistantError::Stopping),
+            Some(Ok(slot)) => Ok(slot),
+            Some(Err(Crowded { retry_after })) => Err(AssistantError::Crowded { retry_after }),
+        }
+    }
+
     fn call(
         &self,
         target: &Arc<Target>,
@@ -290,7 +316,7 @@ impl Turn {
 }
 
 /// For how long an upstream asked to be left alone.
-fn rest(err: &UpstreamError) -> Option<std::time::Duration> {
+fn rest(err: &UpstreamError) -> Option<Duration> {
     match err {
         UpstreamError::Refused { retry_after, .. } => *retry_after,
         _ => None,

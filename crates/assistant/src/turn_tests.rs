@@ -7,10 +7,10 @@ use serde_json::{Value, json};
 use super::*;
 use crate::catalogue::{Catalogue, SearchDepth, SearchProvider};
 use crate::chat::{Chat, ChatAnswer};
-use crate::fakes::{Script, Surroundings, asker, look, pass};
+use crate::fakes::{Script, Surroundings, asker, look, not_ready, pass};
 use crate::ports::Frame;
 use crate::rules::GroupRules;
-use crate::target::ProviderType;
+use crate::target::{Protection, ProviderType};
 use crate::usage::Outcome;
 use crate::web_search::Found;
 
@@ -301,4 +301,31 @@ async fn an_answer_under_protection_says_so_first() {
     let around = Surroundings::of(vec![Script::Frames(frames)]).protected();
     let stream = streamed(&around, searching(), &said_for_a_stream()).await;
     assert!(stream.starts_with("data: {\"guardrail\":{\"protected\":true}}\n\ndata: {}\n\n"));
+}
+
+#[tokio::test]
+async fn a_model_that_is_full_is_answered_for_or_says_when_to_come_again() {
+    let full = |fallbacks: &[&str]| {
+        let protection = Protection { requests_per_minute: Some(1), ..Protection::default() };
+        let fallbacks = fallbacks.iter().map(|&it| it.to_owned()).collect();
+        catalogue(vec![Target { protection, fallbacks, ..entry("first") }, entry("second")])
+    };
+    let around = Surroundings::of([ANSWER, ANSWER].map(Script::Whole).into());
+    let with_fallback = chat(&around, full(&["second"]));
+    for _ in 0..2 {
+        with_fallback.answer(asker(), Bytes::from(said().to_string())).await.unwrap();
+    }
+    let asked: Vec<_> = models(&around).into_iter().map(|it| it.0).collect();
+    assert_eq!(asked, ["first", "second"]);
+
+    let around = Surroundings::of([ANSWER, ANSWER].map(Script::Whole).into());
+    let alone = chat(&around, full(&[]));
+    alone.answer(asker(), Bytes::from(said().to_string())).await.unwrap();
+    let mut second = Box::pin(alone.answer(asker(), Bytes::from(said().to_string())));
+    not_ready(&mut second).await;
+    around.advance(Duration::from_secs(5));
+    let err = second.await.err().unwrap();
+    let retry_after = Duration::from_secs(55);
+    assert_eq!(err, AssistantError::Crowded { retry_after });
+    assert_eq!(around.noted().len(), 1);
 }

@@ -1,5 +1,7 @@
 //! `pia-server admin …`: changes accounts beside a running server.
 
+mod groups;
+
 use std::fmt::Write as _;
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,7 +11,7 @@ use pia_identity::{
     Standings,
 };
 use pia_kernel::{Clock, InvitationId, Live, Page, Place, Unavailable};
-use pia_policy::VerifyingKey;
+use pia_policy::{GroupError, VerifyingKey};
 use pia_sealing::{AcceptNew, KeyError, ServerSeal};
 use pia_storage::StartError;
 use pia_storage_identity::{SqlAccounts, SqlInvitations, SqlRoles};
@@ -17,6 +19,7 @@ use pia_storage_identity::{SqlAccounts, SqlInvitations, SqlRoles};
 use crate::compose::master_keys;
 use crate::config::{AdminCommand, AdminConfig};
 use crate::licence::{LicenceFile, LicenceSeats};
+use groups::GroupDesk;
 
 const DAY: Duration = Duration::from_hours(24);
 /// Said of a role that is given to whoever may not own the address.
@@ -40,6 +43,12 @@ pub enum AdminError {
     /// Nobody was invited.
     #[error("nobody was invited: {}", reason(.0))]
     Invite(#[from] InviteError),
+    /// The group stays as it was.
+    #[error("nothing was changed: {0}")]
+    Group(#[from] GroupError),
+    /// One group is all that there may be.
+    #[error("nothing was changed: no licence in force includes GroupManagement")]
+    NoGroups,
     /// There is nothing to take back.
     #[error("there is no such invitation; it may have been used")]
     NoInvitation,
@@ -59,6 +68,7 @@ fn reason(err: &InviteError) -> String {
 struct Desk {
     roles: Roles,
     invitations: Invitations,
+    groups: GroupDesk,
 }
 
 /// Does it, and answers what is to be told of it. A running server sees it
@@ -77,6 +87,7 @@ pub async fn administer(
         AdminCommand::Invite { email, role, days } => desk.invite(email, role, days).await,
         AdminCommand::Invitations => desk.invitations().await,
         AdminCommand::Revoke { id } => desk.revoke(id).await,
+        AdminCommand::Group(command) => desk.groups.run(&desk.roles, command).await,
     }
 }
 
@@ -91,12 +102,14 @@ impl Desk {
         let seats = Arc::new(LicenceSeats::new(licence.state(), Arc::clone(&clock)));
         let accounts = Arc::new(SqlAccounts::new(db.clone()));
         let standings = Standings::new(accounts, Arc::clone(&clock));
+        let groups = GroupDesk::open(&db, &standings, licence.state(), &clock);
         let store = Arc::new(SqlRoles::new(db.clone()));
         let public_url = config.server.public_url.to_string();
         let invitations = Arc::new(SqlInvitations::new(db));
         Ok(Self {
             roles: Roles::new(store, seats, standings, Arc::clone(&clock)),
             invitations: Invitations::new(invitations, public_url, clock),
+            groups,
         })
     }
 

@@ -1,6 +1,8 @@
 //! Where one domain asks for what another does, or a surface for what no
 //! domain names as it does.
 
+mod group_rules;
+mod group_watch;
 mod page_accounts;
 mod waiting_devices;
 
@@ -9,6 +11,8 @@ use pia_identity::SecretBox;
 use pia_kernel::{Secret, Unavailable, UserId};
 use pia_sealing::{OpenError, Place, Sealer};
 
+pub(crate) use group_rules::RulesOfGroups;
+pub(crate) use group_watch::Copies;
 pub(crate) use page_accounts::PageAccounts;
 pub(crate) use waiting_devices::WaitingDevices;
 

@@ -4,6 +4,7 @@ mod ai;
 mod chats;
 mod e2ee;
 mod ground;
+mod groups;
 mod identity;
 mod letters;
 mod lifecycle;
@@ -18,12 +19,15 @@ mod use_cases;
 use std::sync::Arc;
 use std::time::Duration;
 
+use pia_assistant::{Credits, Rules};
 use pia_console::{Console, Reception};
 use pia_http::Api;
+use pia_identity::DEFAULT_GROUP;
 use pia_kernel::Clock;
+use pia_policy::Groups;
 use pia_sealing::KeyError;
 use pia_storage::StartError;
-use pia_storage_assistant::SqlUsageLog;
+use pia_storage_assistant::SqlBank;
 use pia_upstream::{SetupError, TlsError};
 use pia_web::{Gates, Metrics, Runner};
 use tokio::runtime::Handle;
@@ -37,6 +41,7 @@ use use_cases::UseCases;
 
 pub use ai::AiFactory;
 pub(crate) use ground::master_keys;
+pub(crate) use groups::GroupPolicy;
 
 /// How long each of the things that are still under way at the end may take.
 const LAST_WRITES: Duration = Duration::from_secs(10);
@@ -55,6 +60,10 @@ pub struct App {
     pub metrics: Metrics,
     /// What the handlers of each worker call upstream models through.
     pub ai: AiFactory,
+    /// Which groups there are, and what their members may.
+    pub groups: Groups,
+    /// The same as AI calls keep to it.
+    pub rules: Arc<dyn Rules>,
     /// What goes on beside requests, and ends with the server.
     pub background: Background,
 }
@@ -88,7 +97,7 @@ pub struct Background {
     pub stop: CancellationToken,
     tasks: TaskTracker,
     runner: Runner,
-    usage: SqlUsageLog,
+    bank: SqlBank,
 }
 
 impl Background {
@@ -99,7 +108,7 @@ impl Background {
             tracing::error!("use cases that did not end in time are cut off");
         }
         // What was not written is logged there.
-        let _left = self.usage.drain(LAST_WRITES).await;
+        let _left = self.bank.drain(LAST_WRITES).await;
         self.tasks.close();
         drop(tokio::time::timeout(LAST_WRITES, self.tasks.wait()).await);
     }
@@ -112,11 +121,21 @@ impl Background {
 pub async fn compose(config: &LiveConfig, clock: Arc<dyn Clock>) -> Result<App, ComposeError> {
     let ground = Ground::lay(config, &clock).await?;
     let use_cases = UseCases::compose(config, &ground, &clock)?;
+    let standings = &use_cases.identity.standings;
+    let free = config.follow(|it| it.free_tier.group.unwrap_or(DEFAULT_GROUP));
+    let GroupPolicy { groups, rules } = GroupPolicy::compose(&ground.db, standings, free, &clock);
     let (runner, metrics) = (Runner::here(), Metrics::default());
     let (stop, tasks) = (CancellationToken::new(), TaskTracker::new());
-    let usage = SqlUsageLog::start(ground.db.clone(), &tasks, &Handle::current());
-    ai::count(&metrics, &usage);
-    let ai = AiFactory::compose(config, &usage, (stop.clone(), ground.tls.clone()), &clock)?;
+    let weeks = config.follow(|it| it.token_usage.weeks);
+    let (db, main) = (ground.db.clone(), Handle::current());
+    let bank = SqlBank::start(db, weeks, Arc::clone(&clock), &tasks, &main);
+    ai::count(&metrics, &bank);
+    ai::count_admissions(&metrics, &bank);
+    let ends = (stop.clone(), ground.tls.clone());
+    let ai = AiFactory::compose(config, (&bank, &rules), ends, &clock)?;
+    let settings = ai::credit_settings(config);
+    let credits =
+        Credits::new(Arc::clone(&rules), Arc::new(bank.clone()), settings, Arc::clone(&clock));
 
     let housekeeping = Housekeeping { chores: use_cases.chores(&clock) };
     tasks.spawn(housekeeping.run(stop.clone()));
@@ -127,9 +146,11 @@ pub async fn compose(config: &LiveConfig, clock: Arc<dyn Clock>) -> Result<App, 
         console: surfaces::console(&use_cases, &ground, &runner),
         reception: surfaces::reception(config, &use_cases, &runner),
         gates: surfaces::gates(config, &use_cases, &ground, (&runner, &clock)),
-        api: surfaces::api(config, use_cases, &ground, (&runner, &clock)),
+        api: surfaces::api(config, (use_cases, credits), &ground, (&runner, &clock)),
         metrics,
         ai,
-        background: Background { stop, tasks, runner, usage },
+        groups,
+        rules,
+        background: Background { stop, tasks, runner, bank },
     })
 }

@@ -3,6 +3,7 @@
 
 use crate::account::{ACCOUNT, SECOND_FACTOR};
 use crate::chats::CHATS;
+use crate::given;
 use crate::sections::{
     AI_USAGE, APP_PASSWORDS, DEVICES, INVITATIONS, LOGIN_HISTORY, MAILS, PASSKEYS,
     PROVIDER_IDENTITIES, SESSIONS, SYNC_EVENTS,
@@ -40,12 +41,7 @@ const RECOGNISES: &str = "only recognises a secret that you hold, and is of no o
 const SHORT_LIVED: &str = "belongs to something under way, and is gone within days";
 const KEY: &str = "what sealed data is opened with; it is of use to the server alone";
 const WRAPPED: &str = "the key to your encrypted data, itself encrypted: your devices fetch it";
-const OURS: &str = "how the server keeps its books";
-
-/// A table of what the operator gives people.
-const fn given(name: &'static str, left_out: &'static [(&'static str, &'static str)]) -> Table {
-    Table { name, fate: Fate::Nobodys("what the operator gives people"), told: &[], left_out }
-}
+pub(crate) const OURS: &str = "how the server keeps its books";
 
 /// Every table there is. A test compares it with the tables of both databases.
 pub const INVENTORY: &[Table] = &[
@@ -261,20 +257,8 @@ pub const INVENTORY: &[Table] = &[
             ("expires_at", SHORT_LIVED),
         ],
     },
-    Table {
-        name: "user_groups",
-        fate: Fate::Nobodys(
-            "the groups of the server; which one is yours is told with the account",
-        ),
-        told: &[],
-        left_out: &[
-            ("id", OURS),
-            ("name", OURS),
-            ("is_default", OURS),
-            ("created_at", OURS),
-            ("client_policy_id", OURS),
-        ],
-    },
+    given::USER_GROUPS,
+    given::GROUP_SETTINGS,
     Table {
         name: "ledgers",
         fate: Fate::Goes,
@@ -299,61 +283,12 @@ pub const INVENTORY: &[Table] = &[
         told: &[],
         left_out: &[("id", OURS), ("version", OURS)],
     },
-    given(
-        "plugins",
-        &[
-            ("id", OURS),
-            ("kind", OURS),
-            ("name", OURS),
-            ("description", OURS),
-            ("icon_url", OURS),
-            ("config_json", OURS),
-            ("version", OURS),
-            ("is_preloaded", OURS),
-            ("is_active", OURS),
-            ("cab_hash", OURS),
-            ("cab_size", OURS),
-            ("updated_at", OURS),
-            ("deleted_at", OURS),
-        ],
-    ),
-    given("group_plugins", &[("group_id", OURS), ("plugin_id", OURS)]),
-    given(
-        "managed_personas",
-        &[
-            ("id", OURS),
-            ("name", OURS),
-            ("tagline", OURS),
-            ("system_prompt", OURS),
-            ("guardrails", OURS),
-            ("output_format", OURS),
-            ("expertise", OURS),
-            ("archetype", OURS),
-            ("model_type", OURS),
-            ("emoji", OURS),
-            ("accent_color", OURS),
-            ("tool_scope", OURS),
-            ("reasoning_effort", OURS),
-            ("schema_version", OURS),
-            ("is_active", OURS),
-            ("created_at", OURS),
-            ("updated_at", OURS),
-            ("deleted_at", OURS),
-        ],
-    ),
-    given("group_personas", &[("group_id", OURS), ("persona_id", OURS)]),
-    given("persona_plugins", &[("persona_id", OURS), ("plugin_id", OURS)]),
-    given(
-        "client_policies",
-        &[
-            ("id", OURS),
-            ("name", OURS),
-            ("description", OURS),
-            ("document", OURS),
-            ("updated_at", OURS),
-            ("deleted_at", OURS),
-        ],
-    ),
+    given::PLUGINS,
+    given::GROUP_PLUGINS,
+    given::MANAGED_PERSONAS,
+    given::GROUP_PERSONAS,
+    given::PERSONA_PLUGINS,
+    given::CLIENT_POLICIES,
     Table {
         name: "locks",
         fate: Fate::Nobodys("who is served first"),

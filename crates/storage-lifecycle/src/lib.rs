@@ -9,6 +9,7 @@ mod account;
 mod chats;
 mod export;
 mod forgetting;
+mod given;
 mod synced;
 
 mod audit_log;

@@ -248,6 +248,30 @@ diesel::table! {
         is_default -> Bool,
         created_at -> Instant,
         client_policy_id -> Nullable<Uid>,
+        name_folded -> Text,
+    }
+}
+
+diesel::table! {
+    use diesel::sql_types::{BigInt, Bool, Nullable, Text};
+    use crate::sql_types::Uid;
+
+    group_settings (group_id) {
+        group_id -> Uid,
+        knowledge_bases -> Nullable<BigInt>,
+        knowledge_documents -> Nullable<BigInt>,
+        knowledge_storage_bytes -> Nullable<BigInt>,
+        monthly_embedding_tokens -> Nullable<BigInt>,
+        managed_personas -> Nullable<BigInt>,
+        credits_hourly -> BigInt,
+        credits_daily -> BigInt,
+        credits_weekly -> BigInt,
+        credits_group_daily -> BigInt,
+        credits_group_weekly -> BigInt,
+        credits_pool -> Bool,
+        mode_entries -> Text,
+        persona_entries -> Text,
+        models -> Text,
     }
 }
 
@@ -615,6 +639,7 @@ diesel::allow_tables_to_appear_in_same_query!(
     factor_challenges,
     group_personas,
     group_plugins,
+    group_settings,
     invitations,
     ledgers,
     mailed_tokens,

@@ -239,6 +239,7 @@ async fn what_optimising_sends_is_a_request_as_openai_defines_it() {
         guardrail: Arc::new(Unguarded),
         search: Arc::new(NoSearch),
         keys: Arc::default(),
+        turnstile: Arc::default(),
         attempts: Arc::default(),
     };
     let asker = Asker {

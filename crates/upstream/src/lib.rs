@@ -11,11 +11,13 @@ mod refusal;
 mod single;
 mod splitter;
 mod tls;
+mod tokens;
 mod waits;
 
 pub use client::{SetupError, Upstream};
 pub use limits::Limits;
 pub use tls::{Tls, TlsError};
+pub use tokens::O200k;
 pub use waits::TokioWaits;
 
 #[cfg(test)]

@@ -4,9 +4,10 @@ use pia_identity::Role;
 use pia_kernel::InvitationId;
 
 use super::fault::Reason;
+use super::group_command::GroupCommand;
 
 const VERBS: &str = "expected after `admin` one of grant, list, deactivate, reactivate, invite, \
-                     invitations, revoke; `--help` shows what follows them";
+                     invitations, revoke, group; `--help` shows what follows them";
 const ROLES: &str = "expected one of user, kb_manager, org_manager, admin";
 /// How long an invitation is good that nobody says more of.
 const DAYS: u16 = 7;
@@ -50,6 +51,8 @@ pub enum AdminCommand {
         /// Which one.
         id: InvitationId,
     },
+    /// Looks after groups.
+    Group(GroupCommand),
 }
 
 /// What stands behind `admin`, as far as it was read.
@@ -105,6 +108,7 @@ impl AdminWords {
                 let unclear = |_says_no_more| Reason::source("expected an invitation's id");
                 AdminCommand::Revoke { id: id.map_err(unclear)? }
             }
+            ["group", words @ ..] if no_options => AdminCommand::Group(GroupCommand::of(words)?),
             _ => return Err(Reason::source(VERBS)),
         };
         Ok(command)

@@ -28,6 +28,15 @@ What `admin` does to accounts, on the database of the settings:
                                  is good for 7 days, and gives the role user
   invitations                    lists the links that are good
   revoke ID                      takes one of them back
+  group list                     names the groups; each has a name and an id, and
+                                 either will do for GROUP
+  group show GROUP               shows what its members may
+  group create NAME              makes one
+  group rename GROUP NAME        calls it otherwise
+  group delete GROUP             takes away one that nobody is in
+  group set GROUP KEY=VALUE...   changes what its members may; nothing behind the
+                                 `=` puts the default back
+  group add EMAIL GROUP          puts somebody into it, and so out of another
 
 Where settings come from:
   --environment NAME   Development, Production (the default) or another name
@@ -106,6 +115,9 @@ impl CommandLine {
                 return Ok(());
             }
             Some(words) if !argument.starts_with('-') => {
+                if argument.contains(char::REPLACEMENT_CHARACTER) {
+                    return Err(Reason::source("expected UTF-8"));
+                }
                 words.word(argument);
                 return Ok(());
             }

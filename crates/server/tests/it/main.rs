@@ -14,6 +14,7 @@ mod patience;
 mod relay;
 
 mod admin;
+mod admin_groups;
 mod ai_chat;
 mod ai_failures;
 mod ai_memory;

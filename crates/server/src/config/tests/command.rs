@@ -4,6 +4,7 @@ use std::path::Path;
 
 use pia_identity::Role;
 use pia_kernel::InvitationId;
+use pia_policy::{CreditLimit, Quota, SettingChange};
 
 use super::*;
 
@@ -146,6 +147,58 @@ fn what_is_done_to_accounts_stands_behind_a_word() {
 }
 
 #[test]
+fn what_is_done_to_groups_stands_behind_another_word() {
+    let text = |it: &str| it.to_owned();
+    let set = |changes| GroupCommand::Set { group: text("g"), changes };
+    for (line, expected) in [
+        ("list", GroupCommand::List),
+        ("show g", GroupCommand::Show { group: text("g") }),
+        ("create n", GroupCommand::Create { name: text("n") }),
+        ("rename g n", GroupCommand::Rename { group: text("g"), name: text("n") }),
+        ("delete g", GroupCommand::Delete { group: text("g") }),
+        ("add a@b.org g", GroupCommand::Add { email: text("a@b.org"), group: text("g") }),
+        (
+            "set g quota.knowledgebases=7 Quota.ManagedPersonas=",
+            set(vec![
+                SettingChange::Quota(Quota::KnowledgeBases, Some(7)),
+                SettingChange::Quota(Quota::ManagedPersonas, None),
+            ]),
+        ),
+        (
+            "set g credits.group-weekly=9 credits.hourly= credits.pool=True credits.pool=",
+            set(vec![
+                SettingChange::Credits(CreditLimit::GroupWeekly, Some(9)),
+                SettingChange::Credits(CreditLimit::Hourly, None),
+                SettingChange::Pool(true),
+                SettingChange::Pool(false),
+            ]),
+        ),
+        (
+            "set g mode.Assistant=e=f mode.Research= persona.a.b=e persona.fast=",
+            set(vec![
+                SettingChange::Mode(text("Assistant"), Some(text("e=f"))),
+                SettingChange::Mode(text("Research"), None),
+                SettingChange::PersonaType(text("a.b"), Some(text("e"))),
+                SettingChange::PersonaType(text("fast"), None),
+            ]),
+        ),
+        (
+            "set g models=a,,b models=",
+            set(vec![
+                SettingChange::Models(vec![text("a"), text("b")]),
+                SettingChange::Models(Vec::new()),
+            ]),
+        ),
+    ] {
+        let arguments: Vec<&str> = ["admin", "group"].into_iter().chain(line.split(' ')).collect();
+
+        let (command, _) = of(&arguments).unwrap();
+
+        assert_eq!(command, Command::Admin(AdminCommand::Group(expected)), "{line}");
+    }
+}
+
+#[test]
 fn what_stands_behind_that_word_and_means_nothing_is_refused_and_not_repeated() {
     for line in [
         "",
@@ -165,6 +218,18 @@ fn what_stands_behind_that_word_and_means_nothing_is_refused_and_not_repeated() 
         "invite --role",
         "list --s3cret",
         "list -s3cret",
+        "group",
+        "group s3cret",
+        "group show",
+        "group list --role user",
+        "group set g",
+        "group set g s3cret",
+        "group set g s3cret=1",
+        "group set g quota.s3cret=1",
+        "group set g quota.KnowledgeBases=s3cret",
+        "group set g credits.s3cret=1",
+        "group set g credits.pool=s3cret",
+        "group set g models.s3cret=a",
     ] {
         let words = line.split(' ').filter(|it| !it.is_empty());
         let arguments: Vec<&str> = std::iter::once("admin").chain(words).collect();

@@ -1,0 +1,185 @@
+//! Looking after groups: which there are, who is in them, and what their
+//! members may.
+
+mod credits;
+mod group;
+mod ports;
+mod quota;
+mod settings;
+
+use std::sync::Arc;
+
+use pia_kernel::{AuditEntry, Clock, Effects, GroupId, Timestamp, Unavailable, UserId};
+
+pub use credits::{CreditLimit, Credits};
+pub use group::{Group, GroupEntry, GroupName, NameFault};
+pub use ports::{
+    GroupAdded, GroupRemoved, GroupRenamed, GroupStore, GroupWatch, MemberPut, SettingsChanged,
+};
+#[cfg(any(test, feature = "mock"))]
+pub use ports::{MockGroupStore, MockGroupWatch};
+pub use quota::Quota;
+pub use settings::{GroupSettings, LARGEST_LIMIT, MODES, SettingChange, SettingsFault};
+
+/// Why a group is not as it was asked to be.
+#[derive(Debug, thiserror::Error)]
+pub enum GroupError {
+    /// It cannot be called so.
+    #[error(transparent)]
+    Name(#[from] NameFault),
+    /// It cannot be set so.
+    #[error(transparent)]
+    Settings(#[from] SettingsFault),
+    /// Another one is called so.
+    #[error("another group has this name, in whichever case")]
+    NameTaken,
+    /// There is none.
+    #[error("there is no such group")]
+    Unknown,
+    /// New accounts are in it.
+    #[error("the default group stays: new accounts are in it")]
+    IsDefault,
+    /// Somebody is in it.
+    #[error("there are accounts in this group; put them into another one before")]
+    HasMembers,
+    /// Nobody has such an account.
+    #[error("there is no such account")]
+    UnknownAccount,
+    /// The store did not answer.
+    #[error(transparent)]
+    Unavailable(#[from] Unavailable),
+}
+
+/// Makes groups, names and fills them, and says what their members may.
+///
+/// Who does so is told for the audit log alone: whether they may is for the
+/// surface to ask. Nobody stands for the command line.
+#[derive(Clone)]
+pub struct Groups {
+    store: Arc<dyn GroupStore>,
+    watch: Arc<dyn GroupWatch>,
+    clock: Arc<dyn Clock>,
+}
+
+impl Groups {
+    /// Groups in the given store; `watch` is told of what changes.
+    pub fn new(
+        store: Arc<dyn GroupStore>,
+        watch: Arc<dyn GroupWatch>,
+        clock: Arc<dyn Clock>,
+    ) -> Self {
+        Self { store, watch, clock }
+    }
+
+    /// All of them: the default one, then by name.
+    pub async fn list(&self) -> Result<Vec<GroupEntry>, Unavailable> {
+        self.store.all().await
+    }
+
+    /// The group with this id.
+    pub async fn find(&self, group: GroupId) -> Result<GroupEntry, GroupError> {
+        self.store.find(group).await?.ok_or(GroupError::Unknown)
+    }
+
+    /// The group of this name, in any case.
+    pub async fn named(&self, name: &str) -> Result<GroupEntry, GroupError> {
+        let Ok(name) = GroupName::parse(name) else { return Err(GroupError::Unknown) };
+        self.store.named(&name).await?.ok_or(GroupError::Unknown)
+    }
+
+    /// Makes a group without members, whose settings say nothing yet.
+    pub async fn create(&self, by: Option<UserId>, name: &str) -> Result<Group, GroupError> {
+        let (name, created_at) = (GroupName::parse(name)?, self.clock.now());
+        let group = Group { id: GroupId::generate(), name, is_default: false, created_at };
+        let effects = done(created_at, by, group.id, "Group.Created");
+        match self.store.add(group.clone(), effects).await? {
+            GroupAdded::Stored => Ok(group),
+            GroupAdded::NameTaken => Err(GroupError::NameTaken),
+        }
+    }
+
+    /// Calls a group otherwise.
+    pub async fn rename(
+        &self,
+        by: Option<UserId>,
+        group: GroupId,
+        name: &str,
+    ) -> Result<(), GroupError> {
+        let name = GroupName::parse(name)?;
+        let effects = done(self.clock.now(), by, group, "Group.Renamed");
+        match self.store.rename(group, name, effects).await? {
+            GroupRenamed::Done => Ok(()),
+            GroupRenamed::Unknown => Err(GroupError::Unknown),
+            GroupRenamed::NameTaken => Err(GroupError::NameTaken),
+        }
+    }
+
+    /// Takes away a group that nobody is in, with its settings, with what was
+    /// given to it, and with the invitations into it.
+    pub async fn delete(&self, by: Option<UserId>, group: GroupId) -> Result<(), GroupError> {
+        let effects = done(self.clock.now(), by, group, "Group.Deleted");
+        let removed = self.store.remove(group, effects).await?;
+        self.watch.group_changed(group);
+        match removed {
+            GroupRemoved::Done => Ok(()),
+            GroupRemoved::Unknown => Err(GroupError::Unknown),
+            GroupRemoved::IsDefault => Err(GroupError::IsDefault),
+            GroupRemoved::HasMembers => Err(GroupError::HasMembers),
+        }
+    }
+
+    /// What a group's members may.
+    pub async fn settings(&self, group: GroupId) -> Result<GroupSettings, GroupError> {
+        self.store.settings(group).await?.ok_or(GroupError::Unknown)
+    }
+
+    /// Changes some of it, all or nothing. What is not named stays, whoever
+    /// changes that at the same time.
+    pub async fn change(
+        &self,
+        by: Option<UserId>,
+        group: GroupId,
+        changes: &[SettingChange],
+    ) -> Result<GroupSettings, GroupError> {
+        // What cannot be is refused before anybody waits for the store.
+        GroupSettings::default().with(changes)?;
+        let effects = done(self.clock.now(), by, group, "Group.SettingsChanged");
+        let changed = self.store.change(group, changes, effects).await?;
+        self.watch.group_changed(group);
+        match changed {
+            SettingsChanged::Done(settings) => Ok(settings),
+            SettingsChanged::Unknown => Err(GroupError::Unknown),
+            SettingsChanged::Refused(fault) => Err(fault.into()),
+        }
+    }
+
+    /// Puts somebody into a group, and so out of the one that they were in.
+    pub async fn put(
+        &self,
+        by: Option<UserId>,
+        user: UserId,
+        group: GroupId,
+    ) -> Result<(), GroupError> {
+        let mut effects = done(self.clock.now(), by, group, "Group.MemberAdded");
+        for entry in &mut effects.audit {
+            entry.subject = Some(user);
+        }
+        let put = self.store.put(user, group, effects).await?;
+        self.watch.member_moved(user);
+        match put {
+            MemberPut::Done => Ok(()),
+            MemberPut::UnknownGroup => Err(GroupError::Unknown),
+            MemberPut::UnknownAccount => Err(GroupError::UnknownAccount),
+        }
+    }
+}
+
+/// That it was done to a group, by whoever did it.
+fn done(at: Timestamp, by: Option<UserId>, group: GroupId, action: &'static str) -> Effects {
+    let object = Some(format!("group:{group}"));
+    let entry = AuditEntry { at, actor: by, subject: None, object, action };
+    Effects { audit: vec![entry], mail: Vec::new() }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,100 @@
+//! A group, and what it may be called.
+
+use pia_kernel::{GroupId, Timestamp};
+
+/// How many characters a name may have.
+const LONGEST: usize = 100;
+
+/// People with something in common.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Group {
+    /// Which one it is.
+    pub id: GroupId,
+    /// What it is called.
+    pub name: GroupName,
+    /// Whether new accounts are in it.
+    pub is_default: bool,
+    /// When it was made.
+    pub created_at: Timestamp,
+}
+
+/// A group as who looks after it sees it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GroupEntry {
+    /// The group.
+    pub group: Group,
+    /// How many accounts are in it, those that are deactivated too.
+    pub members: u64,
+}
+
+/// What a group is called: 1 to 100 characters, none of which is invisible.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GroupName(String);
+
+/// Why a group cannot be called so.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum NameFault {
+    /// There is nothing to read.
+    #[error("a group's name must not be empty")]
+    Empty,
+    /// Nobody would read it.
+    #[error("a group's name has {LONGEST} characters at most")]
+    TooLong,
+    /// It would break what it is written into.
+    #[error("a group's name has no control characters")]
+    Control,
+}
+
+impl GroupName {
+    /// A name as somebody typed it.
+    pub fn parse(name: &str) -> Result<Self, NameFault> {
+        let name = name.trim();
+        if name.is_empty() {
+            return Err(NameFault::Empty);
+        }
+        if name.chars().count() > LONGEST {
+            return Err(NameFault::TooLong);
+        }
+        if name.chars().any(char::is_control) {
+            return Err(NameFault::Control);
+        }
+        Ok(Self(name.to_owned()))
+    }
+
+    /// A name that is stored already.
+    pub fn stored(name: String) -> Self {
+        Self(name)
+    }
+
+    /// As it was spelled.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The form in which names are compared.
+    pub fn folded(&self) -> String {
+        self.0.to_lowercase()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_trimmed_and_compared_without_regard_to_case() {
+        let name = GroupName::parse("  Ärzte Nord ").unwrap();
+
+        assert_eq!((name.as_str(), name.folded().as_str()), ("Ärzte Nord", "ärzte nord"));
+    }
+
+    #[test]
+    fn a_name_has_one_to_a_hundred_characters_that_can_be_read() {
+        let longest = "ü".repeat(100);
+
+        assert_eq!(GroupName::parse(&longest).map(|it| it.as_str().to_owned()), Ok(longest));
+        assert_eq!(GroupName::parse(&"ü".repeat(101)), Err(NameFault::TooLong));
+        assert_eq!(GroupName::parse(" \t"), Err(NameFault::Empty));
+        assert_eq!(GroupName::parse("a\u{1b}b"), Err(NameFault::Control));
+    }
+}

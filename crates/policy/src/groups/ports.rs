@@ -1,0 +1,124 @@
+//! What looking after groups asks of the outside world.
+
+use async_trait::async_trait;
+use pia_kernel::{Effects, GroupId, Unavailable, UserId};
+
+use super::group::{Group, GroupEntry, GroupName};
+use super::settings::{GroupSettings, SettingChange, SettingsFault};
+
+/// What came of making a group.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum GroupAdded {
+    /// It is there.
+    Stored,
+    /// Another one is called so, in whichever case.
+    NameTaken,
+}
+
+/// What came of calling a group otherwise.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum GroupRenamed {
+    /// It is called so, now or from before.
+    Done,
+    /// There is no such group.
+    Unknown,
+    /// Another one is called so, in whichever case.
+    NameTaken,
+}
+
+/// What came of taking a group away.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum GroupRemoved {
+    /// It is gone.
+    Done,
+    /// There is no such group.
+    Unknown,
+    /// New accounts are in it.
+    IsDefault,
+    /// Somebody is in it.
+    HasMembers,
+}
+
+/// What came of changing a group's settings.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SettingsChanged {
+    /// They are these, now or from before.
+    Done(GroupSettings),
+    /// There is no such group.
+    Unknown,
+    /// Together with what was set before it cannot be.
+    Refused(SettingsFault),
+}
+
+/// What came of putting somebody into a group.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MemberPut {
+    /// They are in it, now or from before.
+    Done,
+    /// There is no such group.
+    UnknownGroup,
+    /// There is no such account.
+    UnknownAccount,
+}
+
+/// Where groups are kept.
+///
+/// However many make, name, fill and take away groups at once, on any number
+/// of instances, no two have names that differ in case alone, and nobody is in
+/// one that is gone. What changes nothing leaves no effects.
+#[cfg_attr(any(test, feature = "mock"), mockall::automock)]
+#[async_trait]
+pub trait GroupStore: Send + Sync {
+    /// All of them: the default one, then by name without regard to case.
+    async fn all(&self) -> Result<Vec<GroupEntry>, Unavailable>;
+
+    /// The one with this id.
+    async fn find(&self, group: GroupId) -> Result<Option<GroupEntry>, Unavailable>;
+
+    /// The one of this name, in any case.
+    async fn named(&self, name: &GroupName) -> Result<Option<GroupEntry>, Unavailable>;
+
+    /// Stores a group that says nothing of its members yet.
+    async fn add(&self, group: Group, effects: Effects) -> Result<GroupAdded, Unavailable>;
+
+    /// Calls a group otherwise.
+    async fn rename(
+        &self,
+        group: GroupId,
+        name: GroupName,
+        effects: Effects,
+    ) -> Result<GroupRenamed, Unavailable>;
+
+    /// Takes away a group that nobody is in.
+    async fn remove(&self, group: GroupId, effects: Effects) -> Result<GroupRemoved, Unavailable>;
+
+    /// What a group says of its members; nothing if there is no such group.
+    async fn settings(&self, group: GroupId) -> Result<Option<GroupSettings>, Unavailable>;
+
+    /// Applies all of the changes to what the settings then are, or none.
+    async fn change(
+        &self,
+        group: GroupId,
+        changes: &[SettingChange],
+        effects: Effects,
+    ) -> Result<SettingsChanged, Unavailable>;
+
+    /// Puts somebody into a group, and so out of the one that they were in.
+    async fn put(
+        &self,
+        user: UserId,
+        group: GroupId,
+        effects: Effects,
+    ) -> Result<MemberPut, Unavailable>;
+}
+
+/// Whoever remembers groups and who is in them, and must forget at once what
+/// this process changed.
+#[cfg_attr(any(test, feature = "mock"), mockall::automock)]
+pub trait GroupWatch: Send + Sync {
+    /// A group's settings may be others now, or the group may be gone.
+    fn group_changed(&self, group: GroupId);
+
+    /// Somebody may be in another group now.
+    fn member_moved(&self, user: UserId);
+}

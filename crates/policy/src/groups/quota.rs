@@ -1,0 +1,54 @@
+//! How much of something a group may have.
+
+/// Something of which a group may have only so much.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Quota {
+    /// Knowledge bases.
+    KnowledgeBases,
+    /// Documents in all of them together.
+    KnowledgeDocuments,
+    /// Bytes of these documents.
+    KnowledgeStorageBytes,
+    /// Tokens that are embedded within a calendar month.
+    MonthlyEmbeddingTokens,
+    /// Managed personas that are given to it.
+    ManagedPersonas,
+}
+
+impl Quota {
+    /// Every quota.
+    pub const ALL: [Self; 5] = [
+        Self::KnowledgeBases,
+        Self::KnowledgeDocuments,
+        Self::KnowledgeStorageBytes,
+        Self::MonthlyEmbeddingTokens,
+        Self::ManagedPersonas,
+    ];
+
+    /// Its name on the wire and on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::KnowledgeBases => "KnowledgeBases",
+            Self::KnowledgeDocuments => "KnowledgeDocuments",
+            Self::KnowledgeStorageBytes => "KnowledgeStorageBytes",
+            Self::MonthlyEmbeddingTokens => "MonthlyEmbeddingTokens",
+            Self::ManagedPersonas => "ManagedPersonas",
+        }
+    }
+
+    /// The quota of this name, in any case.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|it| it.name().eq_ignore_ascii_case(name))
+    }
+
+    /// How much a group may have that says nothing of it.
+    pub fn default_limit(self) -> i64 {
+        match self {
+            Self::KnowledgeBases => 5,
+            Self::KnowledgeDocuments => 100,
+            Self::KnowledgeStorageBytes => 50 * 1024 * 1024,
+            Self::MonthlyEmbeddingTokens => 5_000_000,
+            Self::ManagedPersonas => 50,
+        }
+    }
+}

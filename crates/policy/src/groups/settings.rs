@@ -1,0 +1,161 @@
+//! What a group says of its members.
+
+use std::collections::BTreeMap;
+
+use super::credits::{CreditLimit, Credits};
+use super::quota::Quota;
+
+/// No limit is larger: so much can still be counted and added up in whole
+/// numbers of millionths.
+pub const LARGEST_LIMIT: i64 = 1_000_000_000_000;
+/// The modes for which a group may name a catalogue entry.
+pub const MODES: [&str; 3] = ["Optimize", "Assistant", "Research"];
+/// How many characters the name of a persona's type may have.
+const LONGEST_TYPE: usize = 50;
+/// How many characters the id of a catalogue entry may have.
+const LONGEST_ENTRY: usize = 100;
+const MOST_TYPES: usize = 100;
+const MOST_MODELS: usize = 200;
+
+/// What a group says of its members.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct GroupSettings {
+    /// The quotas that it sets itself; each other is the default.
+    pub quotas: BTreeMap<Quota, i64>,
+    /// What may be spent.
+    pub credits: Credits,
+    /// Which catalogue entry serves a mode (`ModeProviderIds`); the modes as
+    /// [`MODES`] spells them.
+    pub modes: BTreeMap<String, String>,
+    /// Which catalogue entry serves a persona's type while talking
+    /// (`PersonaTypeProviderIds`); the types in lower case.
+    pub persona_types: BTreeMap<String, String>,
+    /// The catalogue entries that a request may name as its model.
+    pub models: Vec<String>,
+}
+
+/// One thing that is to be otherwise. Nothing puts the default back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SettingChange {
+    /// How much of something there may be.
+    Quota(Quota, Option<i64>),
+    /// How much may be spent.
+    Credits(CreditLimit, Option<i64>),
+    /// Whether what is left of a week is shared in the next.
+    Pool(bool),
+    /// Which catalogue entry serves a mode.
+    Mode(String, Option<String>),
+    /// Which catalogue entry serves a persona's type.
+    PersonaType(String, Option<String>),
+    /// All the catalogue entries that a request may name.
+    Models(Vec<String>),
+}
+
+/// Why a group cannot be set so.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum SettingsFault {
+    /// A limit is out of its range.
+    #[error("a limit is a whole number, 0 to {LARGEST_LIMIT}")]
+    Limit,
+    /// Nothing is used so.
+    #[error("the modes are Optimize, Assistant and Research")]
+    Mode,
+    /// No persona has such a type.
+    #[error("a persona's type has 1 to {LONGEST_TYPE} characters that can be read")]
+    PersonaType,
+    /// No catalogue entry has such an id.
+    #[error("the id of a catalogue entry has 1 to {LONGEST_ENTRY} characters that can be read")]
+    Entry,
+    /// There would be too many types.
+    #[error("a group has entries for {MOST_TYPES} types of personas at most")]
+    TooManyTypes,
+    /// There would be too many models.
+    #[error("a group allows {MOST_MODELS} models at most")]
+    TooManyModels,
+}
+
+impl GroupSettings {
+    /// How much of something its members may have together.
+    pub fn quota(&self, quota: Quota) -> i64 {
+        self.quotas.get(&quota).copied().unwrap_or(quota.default_limit())
+    }
+
+    /// The same with what is to be otherwise, the later change above the
+    /// earlier; nothing if any of it cannot be.
+    pub fn with(&self, changes: &[SettingChange]) -> Result<Self, SettingsFault> {
+        let mut settings = self.clone();
+        for change in changes {
+            settings.apply(change)?;
+        }
+        if settings.persona_types.len() > MOST_TYPES {
+            return Err(SettingsFault::TooManyTypes);
+        }
+        Ok(settings)
+    }
+
+    fn apply(&mut self, change: &SettingChange) -> Result<(), SettingsFault> {
+        match change {
+            SettingChange::Quota(quota, limit) => {
+                put(&mut self.quotas, *quota, limit.map(bounded).transpose()?);
+            }
+            SettingChange::Credits(limit, to) => {
+                self.credits.set(*limit, bounded(to.unwrap_or_default())?);
+            }
+            SettingChange::Pool(pool) => self.credits.pool = *pool,
+            SettingChange::Mode(mode, entry) => {
+                let mode = MODES.into_iter().find(|it| it.eq_ignore_ascii_case(mode.trim()));
+                let mode = mode.ok_or(SettingsFault::Mode)?.to_owned();
+                put(&mut self.modes, mode, entry.as_deref().map(entry_id).transpose()?);
+            }
+            SettingChange::PersonaType(of, entry) => {
+                let of = legible(of, LONGEST_TYPE).ok_or(SettingsFault::PersonaType)?;
+                let entry = entry.as_deref().map(entry_id).transpose()?;
+                put(&mut self.persona_types, of.to_lowercase(), entry);
+            }
+            SettingChange::Models(models) => {
+                let mut allowed: Vec<String> = Vec::new();
+                for model in models {
+                    let model = entry_id(model)?;
+                    if !allowed.iter().any(|it| it.eq_ignore_ascii_case(&model)) {
+                        allowed.push(model);
+                    }
+                }
+                if allowed.len() > MOST_MODELS {
+                    return Err(SettingsFault::TooManyModels);
+                }
+                self.models = allowed;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn put<K: Ord, V>(map: &mut BTreeMap<K, V>, key: K, value: Option<V>) {
+    match value {
+        Some(value) => drop(map.insert(key, value)),
+        None => drop(map.remove(&key)),
+    }
+}
+
+fn bounded(limit: i64) -> Result<i64, SettingsFault> {
+    let there = (0..=LARGEST_LIMIT).contains(&limit);
+    if there { Ok(limit) } else { Err(SettingsFault::Limit) }
+}
+
+fn entry_id(id: &str) -> Result<String, SettingsFault> {
+    Ok(legible(id, LONGEST_ENTRY).ok_or(SettingsFault::Entry)?.to_owned())
+}
+
+/// Trimmed, if it then is neither empty nor too long and has no control
+/// characters.
+fn legible(text: &str, longest: usize) -> Option<&str> {
+    let text = text.trim();
+    let good = !text.is_empty()
+        && text.chars().count() <= longest
+        && text.to_lowercase().chars().count() <= longest
+        && !text.chars().any(char::is_control);
+    good.then_some(text)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,117 @@
+//! What changes do, and which are refused.
+
+use super::*;
+
+fn changed(changes: &[SettingChange]) -> Result<GroupSettings, SettingsFault> {
+    GroupSettings::default().with(changes)
+}
+
+fn mode(mode: &str, entry: Option<&str>) -> SettingChange {
+    SettingChange::Mode(mode.to_owned(), entry.map(str::to_owned))
+}
+
+fn persona(of: &str, entry: Option<&str>) -> SettingChange {
+    SettingChange::PersonaType(of.to_owned(), entry.map(str::to_owned))
+}
+
+#[test]
+fn a_group_that_says_nothing_has_the_default_quotas_and_no_limits() {
+    let settings = GroupSettings::default();
+
+    assert_eq!(Quota::ALL.map(|it| settings.quota(it)), [5, 100, 50 * 1024 * 1024, 5_000_000, 50]);
+    assert_eq!(settings.credits, Credits::default());
+}
+
+#[test]
+fn a_quota_of_nothing_is_none_at_all_and_an_empty_one_the_default() {
+    let none = changed(&[SettingChange::Quota(Quota::KnowledgeBases, Some(0))]).unwrap();
+    let again = none.with(&[SettingChange::Quota(Quota::KnowledgeBases, None)]).unwrap();
+
+    assert_eq!(none.quota(Quota::KnowledgeBases), 0);
+    assert_eq!(again, GroupSettings::default());
+}
+
+#[test]
+fn each_limit_has_a_place_of_its_own() {
+    let all = CreditLimit::ALL.into_iter().zip(1..);
+    let changes: Vec<_> = all.map(|(it, n)| SettingChange::Credits(it, Some(n))).collect();
+
+    let credits = changed(&changes).unwrap().credits;
+    let cleared = changed(&[SettingChange::Credits(CreditLimit::Daily, None)]).unwrap();
+
+    assert_eq!(
+        credits,
+        Credits { hourly: 1, daily: 2, weekly: 3, group_daily: 4, group_weekly: 5, pool: false }
+    );
+    assert_eq!(CreditLimit::ALL.map(|it| credits.of(it)), [1, 2, 3, 4, 5]);
+    assert_eq!(cleared.credits.daily, 0);
+}
+
+#[test]
+fn limits_are_neither_below_nothing_nor_beyond_counting() {
+    let quota = |limit| changed(&[SettingChange::Quota(Quota::KnowledgeDocuments, Some(limit))]);
+    let credits = |limit| changed(&[SettingChange::Credits(CreditLimit::Hourly, Some(limit))]);
+
+    for wrong in [-1, LARGEST_LIMIT + 1, i64::MIN, i64::MAX] {
+        assert_eq!(quota(wrong), Err(SettingsFault::Limit));
+        assert_eq!(credits(wrong), Err(SettingsFault::Limit));
+    }
+    assert!(quota(LARGEST_LIMIT).is_ok() && credits(0).is_ok());
+}
+
+#[test]
+fn modes_are_spelled_as_we_do_and_types_in_lower_case() {
+    let settings =
+        changed(&[mode("assistant", Some(" big ")), persona(" Fast ", Some("small"))]).unwrap();
+    let cleared = settings.with(&[mode("ASSISTANT", None), persona("FAST", None)]).unwrap();
+
+    assert_eq!(settings.modes.get("Assistant").map(String::as_str), Some("big"));
+    assert_eq!(settings.persona_types.get("fast").map(String::as_str), Some("small"));
+    assert_eq!(cleared, GroupSettings::default());
+}
+
+#[test]
+fn what_nothing_can_be_called_is_refused() {
+    let of_type = |of: String| changed(&[persona(&of, Some("e"))]);
+
+    assert_eq!(changed(&[mode("Chat", None)]), Err(SettingsFault::Mode));
+    assert!(of_type("t".repeat(50)).is_ok());
+    for wrong in [String::new(), "t".repeat(51), "a\nb".to_owned(), "\u{130}".repeat(50)] {
+        assert_eq!(of_type(wrong), Err(SettingsFault::PersonaType));
+    }
+    for wrong in [String::new(), "e".repeat(101), "a\0".to_owned()] {
+        assert_eq!(changed(&[SettingChange::Models(vec![wrong])]), Err(SettingsFault::Entry));
+    }
+}
+
+#[test]
+fn models_are_each_named_once_in_the_order_that_was_given() {
+    let named = ["b", "a", "B", " c"].map(str::to_owned).to_vec();
+
+    let settings = changed(&[SettingChange::Models(named)]).unwrap();
+    let none = settings.with(&[SettingChange::Models(Vec::new())]).unwrap();
+
+    assert_eq!(settings.models, ["b", "a", "c"]);
+    assert!(none.models.is_empty());
+}
+
+#[test]
+fn there_are_only_so_many_models_and_types() {
+    let models = |many: usize| SettingChange::Models((0..many).map(|it| it.to_string()).collect());
+    let types = |many: usize| -> Vec<_> {
+        (0..many).map(|it| persona(&it.to_string(), Some("e"))).collect()
+    };
+
+    assert!(changed(&[models(200)]).is_ok() && changed(&types(100)).is_ok());
+    assert_eq!(changed(&[models(201)]), Err(SettingsFault::TooManyModels));
+    assert_eq!(changed(&types(101)), Err(SettingsFault::TooManyTypes));
+}
+
+#[test]
+fn of_two_changes_of_one_thing_the_later_counts() {
+    let first = SettingChange::Pool(true);
+
+    let settings = changed(&[first, SettingChange::Pool(false)]).unwrap();
+
+    assert!(!settings.credits.pool);
+}

@@ -1,0 +1,164 @@
+//! What the use case passes on, whom it tells, and what it tells the caller.
+
+use pia_testkit::FixedClock;
+
+use super::*;
+
+const NOW: Timestamp = Timestamp::UNIX_EPOCH;
+
+fn groups(store: MockGroupStore, watch: MockGroupWatch) -> Groups {
+    Groups::new(Arc::new(store), Arc::new(watch), Arc::new(FixedClock(NOW)))
+}
+
+/// Nobody is told of anything.
+fn quiet() -> MockGroupWatch {
+    MockGroupWatch::new()
+}
+
+fn noticed(effects: &Effects, by: Option<UserId>, object: &str, action: &str) -> bool {
+    let [AuditEntry { at, actor, subject: None, object: Some(it), action: name }] =
+        effects.audit.as_slice()
+    else {
+        return false;
+    };
+    (*at, *actor, it.as_str(), *name) == (NOW, by, object, action)
+}
+
+#[tokio::test]
+async fn a_group_is_made_under_its_trimmed_name_with_an_entry_that_names_it() {
+    let by = Some(UserId::generate());
+    let mut store = MockGroupStore::new();
+    store
+        .expect_add()
+        .withf(move |group, effects| {
+            let named = format!("group:{}", group.id);
+            group.name.as_str() == "Sales" && noticed(effects, by, &named, "Group.Created")
+        })
+        .once()
+        .returning(|_, _| Ok(GroupAdded::Stored));
+
+    let group = groups(store, quiet()).create(by, " Sales ").await.unwrap();
+
+    assert_eq!((group.created_at, group.is_default), (NOW, false));
+}
+
+#[tokio::test]
+async fn a_name_that_cannot_be_never_reaches_the_store() {
+    let groups = groups(MockGroupStore::new(), quiet());
+
+    let made = groups.create(None, " ").await;
+    let renamed = groups.rename(None, GroupId::generate(), "a\nb").await;
+    let found = groups.named("").await;
+
+    assert!(matches!(made, Err(GroupError::Name(NameFault::Empty))));
+    assert!(matches!(renamed, Err(GroupError::Name(NameFault::Control))));
+    assert!(matches!(found, Err(GroupError::Unknown)));
+}
+
+#[tokio::test]
+async fn a_setting_that_cannot_be_never_reaches_the_store() {
+    let wrong = [SettingChange::Quota(Quota::KnowledgeBases, Some(-1))];
+
+    let changed =
+        groups(MockGroupStore::new(), quiet()).change(None, GroupId::generate(), &wrong).await;
+
+    assert!(matches!(changed, Err(GroupError::Settings(SettingsFault::Limit))));
+}
+
+#[tokio::test]
+async fn whoever_remembers_a_group_hears_of_its_new_settings_and_of_its_end() {
+    let group = GroupId::generate();
+    let named = format!("group:{group}");
+    let mut store = MockGroupStore::new();
+    let object = named.clone();
+    store
+        .expect_change()
+        .withf(move |_, _, effects| noticed(effects, None, &object, "Group.SettingsChanged"))
+        .returning(|_, _, _| Ok(SettingsChanged::Done(GroupSettings::default())));
+    store
+        .expect_remove()
+        .withf(move |_, effects| noticed(effects, None, &named, "Group.Deleted"))
+        .returning(|_, _| Ok(GroupRemoved::Done));
+    let mut watch = MockGroupWatch::new();
+    watch.expect_group_changed().withf(move |it| *it == group).times(2).return_const(());
+    let groups = groups(store, watch);
+
+    groups.change(None, group, &[SettingChange::Pool(true)]).await.unwrap();
+    groups.delete(None, group).await.unwrap();
+}
+
+#[tokio::test]
+async fn whoever_remembers_a_member_hears_that_they_moved() {
+    let (by, user, group) = (UserId::generate(), UserId::generate(), GroupId::generate());
+    let mut store = MockGroupStore::new();
+    store
+        .expect_put()
+        .withf(move |whom, to, effects| {
+            let [entry] = effects.audit.as_slice() else { return false };
+            (*whom, *to) == (user, group)
+                && (entry.actor, entry.subject) == (Some(by), Some(user))
+                && entry.object.as_deref() == Some(&format!("group:{group}"))
+                && entry.action == "Group.MemberAdded"
+        })
+        .once()
+        .returning(|_, _, _| Ok(MemberPut::Done));
+    let mut watch = MockGroupWatch::new();
+    watch.expect_member_moved().withf(move |it| *it == user).once().return_const(());
+
+    groups(store, watch).put(Some(by), user, group).await.unwrap();
+}
+
+#[tokio::test]
+async fn what_the_store_could_not_do_is_told() {
+    let group = GroupId::generate();
+    let mut store = MockGroupStore::new();
+    store.expect_add().returning(|_, _| Ok(GroupAdded::NameTaken));
+    store.expect_rename().once().returning(|_, _, _| Ok(GroupRenamed::NameTaken));
+    store.expect_rename().returning(|_, _, _| Ok(GroupRenamed::Unknown));
+    store.expect_remove().once().returning(|_, _| Ok(GroupRemoved::IsDefault));
+    store.expect_remove().once().returning(|_, _| Ok(GroupRemoved::HasMembers));
+    store.expect_remove().returning(|_, _| Ok(GroupRemoved::Unknown));
+    store
+        .expect_change()
+        .once()
+        .returning(|_, _, _| Ok(SettingsChanged::Refused(SettingsFault::TooManyTypes)));
+    store.expect_change().returning(|_, _, _| Ok(SettingsChanged::Unknown));
+    store.expect_put().once().returning(|_, _, _| Ok(MemberPut::UnknownGroup));
+    store.expect_put().returning(|_, _, _| Ok(MemberPut::UnknownAccount));
+    let mut watch = MockGroupWatch::new();
+    watch.expect_group_changed().return_const(());
+    watch.expect_member_moved().return_const(());
+    let groups = groups(store, watch);
+    let pool = [SettingChange::Pool(true)];
+    let user = UserId::generate();
+
+    let told = [
+        groups.create(None, "a").await.map(drop),
+        groups.rename(None, group, "a").await,
+        groups.rename(None, group, "a").await,
+        groups.delete(None, group).await,
+        groups.delete(None, group).await,
+        groups.delete(None, group).await,
+        groups.change(None, group, &pool).await.map(drop),
+        groups.change(None, group, &pool).await.map(drop),
+        groups.put(None, user, group).await,
+        groups.put(None, user, group).await,
+    ]
+    .map(Result::err);
+
+    assert!(matches!(
+        told,
+        [
+            Some(GroupError::NameTaken),
+            Some(GroupError::NameTaken),
+            Some(GroupError::Unknown),
+            Some(GroupError::IsDefault),
+            Some(GroupError::HasMembers),
+            Some(GroupError::Unknown),
+            Some(GroupError::Settings(SettingsFault::TooManyTypes)),
+            Some(GroupError::Unknown),
+            Some(GroupError::Unknown),
+            Some(GroupError::UnknownAccount),
+        ]
+    ));
+}

@@ -1,0 +1,140 @@
+//! `pia-server admin group …`: looks after groups beside a running server.
+
+use std::sync::Arc;
+
+use pia_identity::{DEFAULT_GROUP, Roles, Standings};
+use pia_kernel::{Clock, GroupId, Live};
+use pia_policy::{
+    CreditLimit, Feature, Group, GroupEntry, GroupError, GroupSettings, Groups, LicenceState,
+    Licensed, Quota, SettingChange,
+};
+use pia_storage::Database;
+
+use super::{AdminError, line};
+use crate::compose::GroupPolicy;
+use crate::config::GroupCommand;
+
+/// What looks after groups, without a server round it.
+pub(super) struct GroupDesk {
+    groups: Groups,
+    licence: Live<LicenceState>,
+    clock: Arc<dyn Clock>,
+}
+
+impl GroupDesk {
+    pub(super) fn open(
+        db: &Database,
+        standings: &Standings,
+        licence: Live<LicenceState>,
+        clock: &Arc<dyn Clock>,
+    ) -> Self {
+        let free = Live::new(DEFAULT_GROUP);
+        let GroupPolicy { groups, rules: _ } = GroupPolicy::compose(db, standings, free, clock);
+        Self { groups, licence, clock: Arc::clone(clock) }
+    }
+
+    /// Does it, and answers what is to be told of it.
+    pub(super) async fn run(
+        &self,
+        roles: &Roles,
+        command: GroupCommand,
+    ) -> Result<String, AdminError> {
+        match command {
+            GroupCommand::List => self.list().await,
+            GroupCommand::Show { group } => self.show(&group).await,
+            GroupCommand::Create { name } => self.create(&name).await,
+            GroupCommand::Rename { group, name } => self.rename(&group, &name).await,
+            GroupCommand::Delete { group } => self.delete(&group).await,
+            GroupCommand::Set { group, changes } => self.set(&group, &changes).await,
+            GroupCommand::Add { email, group } => self.add(roles, &email, &group).await,
+        }
+    }
+
+    async fn list(&self) -> Result<String, AdminError> {
+        let mut told = String::new();
+        for GroupEntry { group: Group { id, name, is_default, .. }, members } in
+            self.groups.list().await?
+        {
+            let (name, default) = (name.as_str(), if is_default { " (default)" } else { "" });
+            line(&mut told, format_args!("{id} {name}{default}, members: {members}"));
+        }
+        Ok(told)
+    }
+
+    async fn show(&self, group: &str) -> Result<String, AdminError> {
+        let GroupEntry { group, members } = self.meant(group).await?;
+        let settings = self.groups.settings(group.id).await?;
+        let mut told = String::new();
+        line(&mut told, format_args!("{} {}, members: {members}", group.id, group.name.as_str()));
+        told.push_str(&shown(&settings));
+        Ok(told)
+    }
+
+    async fn create(&self, name: &str) -> Result<String, AdminError> {
+        match self.licence.get().at(self.clock.now()) {
+            Licensed::Valid(it) if it.features.contains(&Feature::GroupManagement) => {}
+            _ => return Err(AdminError::NoGroups),
+        }
+        let Group { id, name, .. } = self.groups.create(None, name).await?;
+        Ok(format!("{} is there: {id}.\n", name.as_str()))
+    }
+
+    async fn rename(&self, group: &str, name: &str) -> Result<String, AdminError> {
+        let Group { id, name: before, .. } = self.meant(group).await?.group;
+        self.groups.rename(None, id, name).await?;
+        Ok(format!("{} is called {} now.\n", before.as_str(), name.trim()))
+    }
+
+    async fn delete(&self, group: &str) -> Result<String, AdminError> {
+        let Group { id, name, .. } = self.meant(group).await?.group;
+        self.groups.delete(None, id).await?;
+        Ok(format!("{} is gone.\n", name.as_str()))
+    }
+
+    async fn set(&self, group: &str, changes: &[SettingChange]) -> Result<String, AdminError> {
+        let Group { id, .. } = self.meant(group).await?.group;
+        Ok(shown(&self.groups.change(None, id, changes).await?))
+    }
+
+    async fn add(&self, roles: &Roles, email: &str, group: &str) -> Result<String, AdminError> {
+        let Group { id, name, .. } = self.meant(group).await?.group;
+        let member = roles.member(email).await?;
+        self.groups.put(None, member.user, id).await?;
+        Ok(format!("{} is in the group {}.\n", member.email, name.as_str()))
+    }
+
+    /// The group of this id, or else of this name.
+    async fn meant(&self, group: &str) -> Result<GroupEntry, GroupError> {
+        if let Ok(id) = uuid::Uuid::parse_str(group.trim()) {
+            match self.groups.find(GroupId(id)).await {
+                Err(GroupError::Unknown) => {}
+                found => return found,
+            }
+        }
+        self.groups.named(group).await
+    }
+}
+
+/// The settings as they can be set again, each with its default's mark.
+fn shown(settings: &GroupSettings) -> String {
+    let mut told = String::new();
+    for quota in Quota::ALL {
+        let (name, limit) = (quota.name(), settings.quota(quota));
+        let default = if settings.quotas.contains_key(&quota) { "" } else { " (default)" };
+        line(&mut told, format_args!("quota.{name}={limit}{default}"));
+    }
+    for limit in CreditLimit::ALL {
+        let (name, most) = (limit.name(), settings.credits.of(limit));
+        let none = if most == 0 { " (no limit)" } else { "" };
+        line(&mut told, format_args!("credits.{name}={most}{none}"));
+    }
+    line(&mut told, format_args!("credits.pool={}", settings.credits.pool));
+    for (mode, entry) in &settings.modes {
+        line(&mut told, format_args!("mode.{mode}={entry}"));
+    }
+    for (of, entry) in &settings.persona_types {
+        line(&mut told, format_args!("persona.{of}={entry}"));
+    }
+    line(&mut told, format_args!("models={}", settings.models.join(",")));
+    told
+}

@@ -1,0 +1,242 @@
+//! What groups say of AI calls, as the assistant asks for it, remembered for
+//! five seconds.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use pia_assistant::{CreditLimits, GroupRules, Mode, Rules};
+use pia_kernel::{Clock, GroupId, Live, Timestamp, Unavailable};
+use pia_policy::{Credits, GroupSettings, GroupStore};
+use tokio::runtime::Handle;
+
+/// How old what is remembered may be.
+const FRESH: Duration = Duration::from_secs(5);
+/// Of more groups than this, old copies are looked for.
+const MANY: usize = 1_000;
+
+/// The settings of groups as rules of AI calls.
+pub(crate) struct RulesOfGroups {
+    store: Arc<dyn GroupStore>,
+    /// The group of those who do not pay.
+    free: Live<GroupId>,
+    clock: Arc<dyn Clock>,
+    copies: Mutex<Copies>,
+    /// Where the store is asked: workers drop what they wait for.
+    main: Handle,
+}
+
+#[derive(Default)]
+struct Copies {
+    /// How often something was forgotten: a read that began before does not
+    /// count after.
+    forgotten: u64,
+    of: HashMap<GroupId, Copy>,
+}
+
+struct Copy {
+    rules: Arc<GroupRules>,
+    /// When its reading began.
+    at: Timestamp,
+}
+
+impl RulesOfGroups {
+    /// Call it on the runtime that outlives all others.
+    pub(crate) fn new(
+        store: Arc<dyn GroupStore>,
+        free: Live<GroupId>,
+        clock: Arc<dyn Clock>,
+    ) -> Self {
+        Self { store, free, clock, copies: Mutex::default(), main: Handle::current() }
+    }
+
+    /// The group's settings have changed.
+    pub(crate) fn forget(&self, group: GroupId) {
+        let mut copies = self.copies();
+        copies.forgotten += 1;
+        copies.of.remove(&group);
+    }
+
+    fn remembered(&self, group: GroupId) -> Option<Arc<GroupRules>> {
+        let now = self.clock.now();
+        let copies = self.copies();
+        copies.of.get(&group).filter(|it| it.is_fresh(now)).map(|it| Arc::clone(&it.rules))
+    }
+
+    fn copies(&self) -> MutexGuard<'_, Copies> {
+        // Nothing panics while it holds the lock: what a poisoned one guards is
+        // whole.
+        self.copies.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[async_trait]
+impl Rules for RulesOfGroups {
+    async fn of(&self, group: GroupId) -> Result<Arc<GroupRules>, Unavailable> {
+        match self.remembered(group) {
+            Some(rules) => Ok(rules),
+            None => self.fresh(group).await,
+        }
+    }
+
+    async fn fresh(&self, group: GroupId) -> Result<Arc<GroupRules>, Unavailable> {
+        let at = self.clock.now();
+        let forgotten = self.copies().forgotten;
+        let free = *self.free.get() == group;
+        let store = Arc::clone(&self.store);
+        let asked = self.main.spawn(async move { store.settings(group).await });
+        let settings = asked.await.map_err(|err| Unavailable::new("groups", err))??;
+        let is_there = settings.is_some();
+        let rules = Arc::new(rules(settings.unwrap_or_default(), free));
+        let mut copies = self.copies();
+        if is_there && copies.forgotten == forgotten {
+            if copies.of.len() >= MANY {
+                copies.of.retain(|_, it| it.is_fresh(at));
+            }
+            copies.of.insert(group, Copy { rules: Arc::clone(&rules), at });
+        }
+        Ok(rules)
+    }
+}
+
+impl Copy {
+    /// What was read in the future was read on a clock that is no more.
+    fn is_fresh(&self, now: Timestamp) -> bool {
+        self.at <= now && now <= self.at + FRESH
+    }
+}
+
+fn rules(settings: GroupSettings, free: bool) -> GroupRules {
+    let GroupSettings { quotas: _, credits, modes, persona_types, models } = settings;
+    let Credits { hourly, daily, weekly, group_daily, group_weekly, pool } = credits;
+    let modes = modes.into_iter();
+    GroupRules {
+        modes: modes.filter_map(|(mode, entry)| Some((Mode::named(&mode)?, entry))).collect(),
+        persona_types,
+        models,
+        credits: CreditLimits { hourly, daily, weekly, group_daily, group_weekly, pool },
+        free,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use pia_policy::{MODES, MockGroupStore, SettingChange};
+    use pia_testkit::ManualClock;
+
+    use super::*;
+
+    fn group() -> GroupId {
+        GroupId::generate()
+    }
+
+    /// Each look at the store finds another hourly limit.
+    fn counting() -> MockGroupStore {
+        let mut store = MockGroupStore::new();
+        let looks = std::sync::atomic::AtomicI64::new(0);
+        store.expect_settings().returning(move |_| {
+            let look = looks.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+            let credits = Credits { hourly: look + 1, ..Credits::default() };
+            Ok(Some(GroupSettings { credits, ..GroupSettings::default() }))
+        });
+        store
+    }
+
+    fn over(store: MockGroupStore, free: GroupId) -> (RulesOfGroups, Arc<ManualClock>) {
+        let clock = Arc::new(ManualClock::new(Timestamp::UNIX_EPOCH));
+        let rules =
+            RulesOfGroups::new(Arc::new(store), Live::new(free), Arc::<ManualClock>::clone(&clock));
+        (rules, clock)
+    }
+
+    #[tokio::test]
+    async fn rules_are_looked_up_again_after_five_seconds() {
+        let ((rules, clock), group) = (over(counting(), group()), group());
+        let mut seen = Vec::new();
+
+        for pause in [0, 5, 1, 4] {
+            clock.advance(Duration::from_secs(pause));
+            seen.push(rules.of(group).await.unwrap().credits.hourly);
+        }
+
+        assert_eq!(seen, [1, 1, 2, 2]);
+    }
+
+    #[tokio::test]
+    async fn whoever_would_refuse_sees_them_as_they_are_and_so_do_those_after() {
+        let ((rules, _), group) = (over(counting(), group()), group());
+        rules.of(group).await.unwrap();
+
+        let fresh = rules.fresh(group).await.unwrap();
+        let after = rules.of(group).await.unwrap();
+
+        assert_eq!((fresh.credits.hourly, after.credits.hourly), (2, 2));
+    }
+
+    #[tokio::test]
+    async fn rules_that_changed_here_are_forgotten_at_once_and_no_others() {
+        let (rules, _) = over(counting(), group());
+        let (changed, other) = (group(), group());
+        for group in [changed, other] {
+            rules.of(group).await.unwrap();
+        }
+
+        rules.forget(changed);
+
+        assert_eq!(rules.of(other).await.unwrap().credits.hourly, 2);
+        assert_eq!(rules.of(changed).await.unwrap().credits.hourly, 3);
+    }
+
+    #[tokio::test]
+    async fn all_that_a_group_says_is_passed_on() {
+        let modes = MODES.map(|it| SettingChange::Mode(it.to_owned(), Some(it.to_lowercase())));
+        let others = [
+            SettingChange::PersonaType("fast".to_owned(), Some("small".to_owned())),
+            SettingChange::Models(vec!["big".to_owned()]),
+            SettingChange::Pool(true),
+        ];
+        let settings = GroupSettings::default().with(&modes).unwrap().with(&others).unwrap();
+        let credits =
+            Credits { hourly: 1, daily: 2, weekly: 3, group_daily: 4, group_weekly: 5, pool: true };
+        let settings = GroupSettings { credits, ..settings };
+        let mut store = MockGroupStore::new();
+        store.expect_settings().returning(move |_| Ok(Some(settings.clone())));
+        let (rules, _) = over(store, group());
+
+        let said = rules.of(group()).await.unwrap();
+
+        let modes = Mode::ALL.map(|it| (it, it.name().to_lowercase()));
+        assert_eq!(said.modes, modes.into());
+        assert_eq!(said.persona_types, [("fast".to_owned(), "small".to_owned())].into());
+        assert_eq!(said.models, ["big"]);
+        let limits = CreditLimits {
+            hourly: 1,
+            daily: 2,
+            weekly: 3,
+            group_daily: 4,
+            group_weekly: 5,
+            pool: true,
+        };
+        assert_eq!((said.credits, said.free), (limits, false));
+    }
+
+    #[tokio::test]
+    async fn one_group_is_that_of_those_who_do_not_pay() {
+        let (free, other) = (group(), group());
+        let (rules, _) = over(counting(), free);
+
+        assert!(rules.of(free).await.unwrap().free && !rules.of(other).await.unwrap().free);
+    }
+
+    #[tokio::test]
+    async fn a_group_that_is_gone_has_no_limits_and_is_not_remembered() {
+        let mut store = MockGroupStore::new();
+        store.expect_settings().times(2).returning(|_| Ok(None));
+        let ((rules, _), gone) = (over(store, group()), group());
+
+        for _ in 0..2 {
+            assert_eq!(*rules.of(gone).await.unwrap(), GroupRules::default());
+        }
+    }
+}

@@ -1,0 +1,61 @@
+//! Who remembers groups and their members, and is told when they change.
+
+use std::sync::Arc;
+
+use pia_identity::Standings;
+use pia_kernel::{GroupId, UserId};
+use pia_policy::GroupWatch;
+
+use super::RulesOfGroups;
+
+/// What this process remembers of groups and who is in them.
+pub(crate) struct Copies {
+    pub(crate) standings: Standings,
+    pub(crate) rules: Arc<RulesOfGroups>,
+}
+
+impl GroupWatch for Copies {
+    fn group_changed(&self, group: GroupId) {
+        self.rules.forget(group);
+    }
+
+    fn member_moved(&self, user: UserId) {
+        self.standings.forget_user(user);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use pia_identity::{Claim, MockAccountStore, Standing};
+    use pia_kernel::{Live, SessionId, SystemClock};
+    use pia_policy::{GroupSettings, MemberPut, MockGroupStore, SettingChange, SettingsChanged};
+
+    use super::*;
+    use crate::compose::GroupPolicy;
+
+    #[tokio::test]
+    async fn what_this_process_changes_it_forgets_at_once() {
+        let mut accounts = MockAccountStore::new();
+        accounts
+            .expect_standing()
+            .returning(|user, session, _| Ok(Some(Standing::of(user, session))));
+        let standings = Standings::new(Arc::new(accounts), Arc::new(SystemClock));
+        let mut store = MockGroupStore::new();
+        store.expect_settings().times(2).returning(|_| Ok(Some(GroupSettings::default())));
+        store.expect_change().returning(|_, _, _| Ok(SettingsChanged::Unknown));
+        store.expect_put().returning(|_, _, _| Ok(MemberPut::Done));
+        let free = Live::new(GroupId::generate());
+        let policy =
+            GroupPolicy::over(Arc::new(store), &standings, free, &(Arc::new(SystemClock) as _));
+        let (user, group) = (UserId::generate(), GroupId::generate());
+        let claim = Claim { user, session: SessionId::generate() };
+        standings.fresh(claim).await.unwrap();
+        policy.rules.of(group).await.unwrap();
+
+        policy.groups.put(None, user, group).await.unwrap();
+        policy.groups.change(None, group, &[SettingChange::Pool(true)]).await.unwrap_err();
+        policy.rules.of(group).await.unwrap();
+
+        assert!(standings.cached(claim).is_none());
+    }
+}

@@ -1,0 +1,43 @@
+//! Groups, and what AI calls are told of them.
+
+use std::sync::Arc;
+
+use pia_assistant::Rules;
+use pia_identity::Standings;
+use pia_kernel::{Clock, GroupId, Live};
+use pia_policy::{GroupStore, Groups};
+use pia_storage::Database;
+use pia_storage_policy::SqlGroups;
+
+use crate::bridges::{Copies, RulesOfGroups};
+
+/// Groups, and what AI calls are told of them.
+pub(crate) struct GroupPolicy {
+    pub(crate) groups: Groups,
+    pub(crate) rules: Arc<dyn Rules>,
+}
+
+impl GroupPolicy {
+    /// Groups in `db`, of which `free` is the one of those who do not pay.
+    /// `standings` forgets whoever is put into another.
+    pub(crate) fn compose(
+        db: &Database,
+        standings: &Standings,
+        free: Live<GroupId>,
+        clock: &Arc<dyn Clock>,
+    ) -> Self {
+        Self::over(Arc::new(SqlGroups::new(db.clone())), standings, free, clock)
+    }
+
+    /// The same over any store.
+    pub(crate) fn over(
+        store: Arc<dyn GroupStore>,
+        standings: &Standings,
+        free: Live<GroupId>,
+        clock: &Arc<dyn Clock>,
+    ) -> Self {
+        let rules = Arc::new(RulesOfGroups::new(Arc::clone(&store), free, Arc::clone(clock)));
+        let copies = Copies { standings: standings.clone(), rules: Arc::clone(&rules) };
+        Self { groups: Groups::new(store, Arc::new(copies), Arc::clone(clock)), rules }
+    }
+}

@@ -1,0 +1,59 @@
+//! `key=value`, as the settings of groups are changed.
+
+use pia_policy::{CreditLimit, Quota, SettingChange};
+
+use super::fault::Reason;
+
+const PAIR: &str = "expected settings of the group as `key=value`; the keys are quota.NAME, \
+                    credits.NAME, credits.pool, mode.NAME, persona.TYPE and models";
+const QUOTAS: &str = "expected behind `quota.` one of KnowledgeBases, KnowledgeDocuments, \
+                      KnowledgeStorageBytes, MonthlyEmbeddingTokens, ManagedPersonas";
+const LIMITS: &str =
+    "expected behind `credits.` one of hourly, daily, weekly, group-daily, group-weekly, pool";
+
+/// What one `key=value` changes. Nothing behind the `=` puts the default back.
+pub(super) fn read(pair: &str) -> Result<SettingChange, Reason> {
+    let (key, value) = pair.split_once('=').ok_or(Reason::source(PAIR))?;
+    let (kind, name) = key.split_once('.').unwrap_or((key, ""));
+    let value = value.trim();
+    match (kind.to_ascii_lowercase().as_str(), name) {
+        ("quota", name) => {
+            let quota = Quota::named(name).ok_or(Reason::source(QUOTAS))?;
+            Ok(SettingChange::Quota(quota, number(value)?))
+        }
+        ("credits", name) if name.eq_ignore_ascii_case("pool") => {
+            Ok(SettingChange::Pool(switch(value)?))
+        }
+        ("credits", name) => {
+            let limit = CreditLimit::named(name).ok_or(Reason::source(LIMITS))?;
+            Ok(SettingChange::Credits(limit, number(value)?))
+        }
+        ("mode", name) => Ok(SettingChange::Mode(name.to_owned(), text(value))),
+        ("persona", name) => Ok(SettingChange::PersonaType(name.to_owned(), text(value))),
+        ("models", "") => {
+            let models = value.split(',').map(str::trim).filter(|it| !it.is_empty());
+            Ok(SettingChange::Models(models.map(str::to_owned).collect()))
+        }
+        _ => Err(Reason::source(PAIR)),
+    }
+}
+
+fn text(value: &str) -> Option<String> {
+    (!value.is_empty()).then(|| value.to_owned())
+}
+
+fn number(value: &str) -> Result<Option<i64>, Reason> {
+    if value.is_empty() {
+        return Ok(None);
+    }
+    let unclear = |_no_number| Reason::source("expected a whole number behind the `=`");
+    value.parse().map(Some).map_err(unclear)
+}
+
+fn switch(value: &str) -> Result<bool, Reason> {
+    match value.to_ascii_lowercase().as_str() {
+        "true" => Ok(true),
+        "false" | "" => Ok(false),
+        _ => Err(Reason::source("expected true or false behind `credits.pool=`")),
+    }
+}

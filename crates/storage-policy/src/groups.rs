@@ -1,0 +1,271 @@
+//! Groups in SQL.
+
+use std::collections::HashMap;
+
+use async_trait::async_trait;
+use diesel::dsl::{count_star, exists};
+use diesel::prelude::*;
+use diesel::result::DatabaseErrorKind;
+use diesel::result::Error::DatabaseError;
+use diesel_async::RunQueryDsl;
+use pia_kernel::{Effects, GroupId, Unavailable, UserId};
+use pia_policy::{
+    Group, GroupAdded, GroupEntry, GroupName, GroupRemoved, GroupRenamed, GroupSettings,
+    GroupStore, MemberPut, SettingChange, SettingsChanged,
+};
+use pia_storage::schema::{accounts, group_settings, user_groups};
+use pia_storage::{Database, DbError, DbUid, WriteEffects, in_tx, on_conn};
+
+use crate::group_row::GroupRow;
+use crate::settings_row::SettingsRow;
+
+/// Groups in SQL.
+#[derive(Debug, Clone)]
+pub struct SqlGroups {
+    db: Database,
+}
+
+/// Locks a group's row until the commit, on either backend. Answers whether
+/// it is there.
+macro_rules! lock {
+    ($conn:expr, $group:expr) => {{
+        let row = diesel::update(user_groups::table.find($group));
+        row.set(user_groups::name.eq(user_groups::name)).execute($conn).await? == 1
+    }};
+}
+
+impl SqlGroups {
+    /// The groups kept in `db`.
+    pub fn new(db: Database) -> Self {
+        Self { db }
+    }
+
+    async fn list(&self) -> Result<Vec<GroupEntry>, DbError> {
+        let groups =
+            user_groups::table.order((user_groups::is_default.desc(), user_groups::name_folded));
+        let counts =
+            accounts::table.group_by(accounts::group_id).select((accounts::group_id, count_star()));
+        let (rows, counts): (Vec<GroupRow>, Vec<(DbUid, i64)>) =
+            on_conn!(self.db.reader(), |conn| {
+                let rows = groups.select(GroupRow::as_select()).load(conn).await?;
+                (rows, counts.load(conn).await?)
+            });
+        let counts: HashMap<_, _> = counts.into_iter().map(|(id, n)| (id.0, n)).collect();
+        let entry = |group: Group| {
+            let members = counts.get(&group.id.0).copied().unwrap_or_default();
+            GroupEntry { group, members: members.unsigned_abs() }
+        };
+        Ok(rows.into_iter().map(|it| entry(it.into())).collect())
+    }
+
+    async fn one(&self, group: GroupId) -> Result<Option<GroupEntry>, DbError> {
+        let row = user_groups::table.find(DbUid(group.0));
+        let row: Option<GroupRow> = on_conn!(self.db.reader(), |conn| {
+            row.select(GroupRow::as_select()).first(conn).await.optional()?
+        });
+        self.counted(row).await
+    }
+
+    async fn called(&self, name: &GroupName) -> Result<Option<GroupEntry>, DbError> {
+        let row = user_groups::table.filter(user_groups::name_folded.eq(name.folded()));
+        let row: Option<GroupRow> = on_conn!(self.db.reader(), |conn| {
+            row.select(GroupRow::as_select()).first(conn).await.optional()?
+        });
+        self.counted(row).await
+    }
+
+    async fn counted(&self, row: Option<GroupRow>) -> Result<Option<GroupEntry>, DbError> {
+        let Some(group) = row.map(Group::from) else { return Ok(None) };
+        let members = accounts::table.filter(accounts::group_id.eq(DbUid(group.id.0))).count();
+        let members: i64 = on_conn!(self.db.reader(), |conn| members.get_result(conn).await?);
+        Ok(Some(GroupEntry { group, members: members.unsigned_abs() }))
+    }
+
+    async fn insert(&self, group: Group, effects: &Effects) -> Result<GroupAdded, DbError> {
+        let row = GroupRow::from(group);
+        in_tx!(self.db, async |conn| -> Result<GroupAdded, DbError> {
+            let insert = diesel::insert_into(user_groups::table).values(&row);
+            if insert.on_conflict_do_nothing().execute(conn).await? == 0 {
+                return Ok(GroupAdded::NameTaken);
+            }
+            conn.write_effects(&self.db, effects).await?;
+            Ok(GroupAdded::Stored)
+        })
+    }
+
+    async fn call(
+        &self,
+        group: GroupId,
+        name: &GroupName,
+        effects: &Effects,
+    ) -> Result<GroupRenamed, DbError> {
+        let row = user_groups::table.find(DbUid(group.0));
+        in_tx!(self.db, async |conn| -> Result<GroupRenamed, DbError> {
+            if !lock!(conn, DbUid(group.0)) {
+                return Ok(GroupRenamed::Unknown);
+            }
+            let before: GroupRow = row.select(GroupRow::as_select()).first(conn).await?;
+            if before.name == name.as_str() {
+                return Ok(GroupRenamed::Done);
+            }
+            let new =
+                (user_groups::name.eq(name.as_str()), user_groups::name_folded.eq(name.folded()));
+            diesel::update(row).set(new).execute(conn).await?;
+            conn.write_effects(&self.db, effects).await?;
+            Ok(GroupRenamed::Done)
+        })
+    }
+
+    async fn delete(&self, group: GroupId, effects: &Effects) -> Result<GroupRemoved, DbError> {
+        let id = DbUid(group.0);
+        let member = exists(accounts::table.filter(accounts::group_id.eq(id)));
+        in_tx!(self.db, async |conn| -> Result<GroupRemoved, DbError> {
+            if !lock!(conn, id) {
+                return Ok(GroupRemoved::Unknown);
+            }
+            let row = user_groups::table.find(id);
+            let is_default = row.select(user_groups::is_default).first::<bool>(conn).await?;
+            if is_default {
+                return Ok(GroupRemoved::IsDefault);
+            }
+            if diesel::select(member).get_result::<bool>(conn).await? {
+                return Ok(GroupRemoved::HasMembers);
+            }
+            diesel::delete(row).execute(conn).await?;
+            conn.write_effects(&self.db, effects).await?;
+            Ok(GroupRemoved::Done)
+        })
+    }
+
+    async fn read(&self, group: GroupId) -> Result<Option<GroupSettings>, DbError> {
+        let settings = user_groups::table
+            .find(DbUid(group.0))
+            .left_join(group_settings::table.on(group_settings::group_id.eq(user_groups::id)));
+        let row: Option<Option<SettingsRow>> = on_conn!(self.db.reader(), |conn| {
+            let settings = settings.select(Option::<SettingsRow>::as_select());
+            settings.first(conn).await.optional()?
+        });
+        row.map(of_row).transpose()
+    }
+
+    async fn set(
+        &self,
+        group: GroupId,
+        changes: &[SettingChange],
+        effects: &Effects,
+    ) -> Result<SettingsChanged, DbError> {
+        let settings = group_settings::table.find(DbUid(group.0));
+        in_tx!(self.db, async |conn| -> Result<SettingsChanged, DbError> {
+            if !lock!(conn, DbUid(group.0)) {
+                return Ok(SettingsChanged::Unknown);
+            }
+            let row = settings.select(SettingsRow::as_select()).first(conn).await.optional()?;
+            let before = of_row(row)?;
+            let after = match before.with(changes) {
+                Ok(after) => after,
+                Err(fault) => return Ok(SettingsChanged::Refused(fault)),
+            };
+            if after != before {
+                let row = SettingsRow::new(group, &after)?;
+                let insert = diesel::insert_into(group_settings::table).values(&row);
+                let upsert = insert.on_conflict(group_settings::group_id).do_update().set(&row);
+                upsert.execute(conn).await?;
+                conn.write_effects(&self.db, effects).await?;
+            }
+            Ok(SettingsChanged::Done(after))
+        })
+    }
+
+    async fn shift(
+        &self,
+        user: UserId,
+        group: GroupId,
+        effects: &Effects,
+    ) -> Result<MemberPut, DbError> {
+        let (account, to) = (accounts::table.find(DbUid(user.0)), DbUid(group.0));
+        in_tx!(self.db, async |conn| -> Result<MemberPut, DbError> {
+            // Before the account, so that the group is there until the commit.
+            if !lock!(conn, to) {
+                return Ok(MemberPut::UnknownGroup);
+            }
+            let elsewhere = account.filter(accounts::group_id.ne(to));
+            let moved = diesel::update(elsewhere).set(accounts::group_id.eq(to));
+            if moved.execute(conn).await? == 0 {
+                let there = diesel::select(exists(account)).get_result::<bool>(conn).await?;
+                return Ok(if there { MemberPut::Done } else { MemberPut::UnknownAccount });
+            }
+            conn.write_effects(&self.db, effects).await?;
+            Ok(MemberPut::Done)
+        })
+    }
+}
+
+#[async_trait]
+impl GroupStore for SqlGroups {
+    async fn all(&self) -> Result<Vec<GroupEntry>, Unavailable> {
+        Ok(self.list().await?)
+    }
+
+    async fn find(&self, group: GroupId) -> Result<Option<GroupEntry>, Unavailable> {
+        Ok(self.one(group).await?)
+    }
+
+    async fn named(&self, name: &GroupName) -> Result<Option<GroupEntry>, Unavailable> {
+        Ok(self.called(name).await?)
+    }
+
+    async fn add(&self, group: Group, effects: Effects) -> Result<GroupAdded, Unavailable> {
+        Ok(self.insert(group, &effects).await?)
+    }
+
+    async fn rename(
+        &self,
+        group: GroupId,
+        name: GroupName,
+        effects: Effects,
+    ) -> Result<GroupRenamed, Unavailable> {
+        match self.call(group, &name, &effects).await {
+            Err(DbError::Query(DatabaseError(DatabaseErrorKind::UniqueViolation, _))) => {
+                Ok(GroupRenamed::NameTaken)
+            }
+            done => Ok(done?),
+        }
+    }
+
+    async fn remove(&self, group: GroupId, effects: Effects) -> Result<GroupRemoved, Unavailable> {
+        match self.delete(group, &effects).await {
+            // Somebody made an account in it since it was looked at.
+            Err(DbError::Query(DatabaseError(DatabaseErrorKind::ForeignKeyViolation, _))) => {
+                Ok(GroupRemoved::HasMembers)
+            }
+            done => Ok(done?),
+        }
+    }
+
+    async fn settings(&self, group: GroupId) -> Result<Option<GroupSettings>, Unavailable> {
+        Ok(self.read(group).await?)
+    }
+
+    async fn change(
+        &self,
+        group: GroupId,
+        changes: &[SettingChange],
+        effects: Effects,
+    ) -> Result<SettingsChanged, Unavailable> {
+        Ok(self.set(group, changes, &effects).await?)
+    }
+
+    async fn put(
+        &self,
+        user: UserId,
+        group: GroupId,
+        effects: Effects,
+    ) -> Result<MemberPut, Unavailable> {
+        Ok(self.shift(user, group, &effects).await?)
+    }
+}
+
+/// A group that never said anything has no row.
+fn of_row(row: Option<SettingsRow>) -> Result<GroupSettings, DbError> {
+    row.map_or_else(|| Ok(GroupSettings::default()), GroupSettings::try_from)
+}

@@ -1,0 +1,149 @@
+//! Making, naming, filling and taking away groups.
+
+use futures_util::future::join_all;
+use futures_util::join;
+use pia_kernel::{Effects, GroupId, UserId};
+use pia_policy::{GroupAdded, GroupRemoved, GroupRenamed, GroupStore, MemberPut};
+use pia_storage::Database;
+use pia_storage_policy::SqlGroups;
+
+use crate::people::{DEFAULT, START, called, group, group_of, name, noted, noting, person};
+
+pia_testkit::contract! {
+    groups_are_listed_with_their_members_the_default_one_first,
+    a_group_is_found_by_its_id_and_by_its_name_in_any_case,
+    of_concurrent_groups_of_one_name_one_is_made,
+    a_group_is_renamed_once_and_never_to_anothers_name,
+    of_groups_that_take_one_name_at_once_one_has_it,
+    only_a_group_that_nobody_is_in_goes_and_never_the_default_one,
+    nobody_is_ever_in_a_group_that_is_gone,
+    somebody_is_put_into_another_group_once,
+    what_is_not_there_is_told_and_leaves_no_effects,
+}
+
+fn nothing() -> Effects {
+    Effects::default()
+}
+
+async fn groups_are_listed_with_their_members_the_default_one_first(db: Database) {
+    let (groups, user) = (SqlGroups::new(db.clone()), person(&db).await);
+    let (zoo, _aa) = (group(&db, "Zoo").await, group(&db, "aardvarks").await);
+    person(&db).await;
+    groups.put(user, zoo, nothing()).await.unwrap();
+
+    let listed = groups.all().await.unwrap();
+
+    let told: Vec<_> = listed.iter().map(|it| (it.group.name.as_str(), it.members)).collect();
+    assert_eq!(told, [("Default", 1), ("aardvarks", 0), ("Zoo", 1)]);
+    assert!(listed[0].group.is_default && listed[0].group.id == DEFAULT);
+    assert_eq!((listed[2].group.id, listed[2].group.created_at), (zoo, START));
+}
+
+async fn a_group_is_found_by_its_id_and_by_its_name_in_any_case(db: Database) {
+    let (groups, id) = (SqlGroups::new(db.clone()), group(&db, "Ärzte").await);
+    groups.put(person(&db).await, id, nothing()).await.unwrap();
+
+    let by_id = groups.find(id).await.unwrap().unwrap();
+    let by_name = groups.named(&name("äRZTE")).await.unwrap().unwrap();
+
+    assert_eq!((by_id.members, by_id.group.name.as_str()), (1, "Ärzte"));
+    assert_eq!(by_name, by_id);
+    assert_eq!(groups.named(&name("Arzte")).await.unwrap(), None);
+    assert_eq!(groups.find(GroupId::generate()).await.unwrap(), None);
+}
+
+async fn of_concurrent_groups_of_one_name_one_is_made(db: Database) {
+    let groups = SqlGroups::new(db.clone());
+    let spelled = ["Köche", "KÖCHE", "köche", "kÖche"];
+
+    let all = (0..16).map(|n| groups.add(called(spelled[n % 4]), noting("made")));
+    let outcomes: Vec<_> = join_all(all).await.into_iter().map(Result::unwrap).collect();
+
+    let taken = outcomes.iter().filter(|it| **it == GroupAdded::NameTaken).count();
+    assert_eq!((taken, groups.all().await.unwrap().len()), (15, 2));
+    assert_eq!(noted(&db, "made").await, 1);
+}
+
+async fn a_group_is_renamed_once_and_never_to_anothers_name(db: Database) {
+    let (groups, id) = (SqlGroups::new(db.clone()), group(&db, "Sales").await);
+    group(&db, "Support").await;
+    let rename = async |to: &str| groups.rename(id, name(to), noting("renamed")).await.unwrap();
+
+    let told = [rename("SALES").await, rename("SALES").await, rename("support").await];
+
+    assert_eq!(told, [GroupRenamed::Done, GroupRenamed::Done, GroupRenamed::NameTaken]);
+    assert_eq!(groups.find(id).await.unwrap().unwrap().group.name.as_str(), "SALES");
+    assert_eq!(noted(&db, "renamed").await, 1);
+}
+
+async fn of_groups_that_take_one_name_at_once_one_has_it(db: Database) {
+    let groups = SqlGroups::new(db.clone());
+    let mut ids = Vec::new();
+    for n in 0..8 {
+        ids.push(group(&db, &format!("group {n}")).await);
+    }
+
+    let all = ids.iter().map(|it| groups.rename(*it, name("Best"), noting("renamed")));
+    let outcomes: Vec<_> = join_all(all).await.into_iter().map(Result::unwrap).collect();
+
+    let taken = outcomes.iter().filter(|it| **it == GroupRenamed::NameTaken).count();
+    assert_eq!((taken, noted(&db, "renamed").await), (7, 1));
+    assert!(groups.named(&name("best")).await.unwrap().is_some());
+}
+
+async fn only_a_group_that_nobody_is_in_goes_and_never_the_default_one(db: Database) {
+    let (groups, id) = (SqlGroups::new(db.clone()), group(&db, "Sales").await);
+    let user = person(&db).await;
+    groups.put(user, id, nothing()).await.unwrap();
+    let remove = async |of| groups.remove(of, noting("removed")).await.unwrap();
+
+    let (full, default) = (remove(id).await, remove(DEFAULT).await);
+    groups.put(user, DEFAULT, nothing()).await.unwrap();
+    let (empty, again) = (remove(id).await, remove(id).await);
+
+    assert_eq!((full, default), (GroupRemoved::HasMembers, GroupRemoved::IsDefault));
+    assert_eq!((empty, again), (GroupRemoved::Done, GroupRemoved::Unknown));
+    assert_eq!((groups.settings(id).await.unwrap(), noted(&db, "removed").await), (None, 1));
+}
+
+async fn nobody_is_ever_in_a_group_that_is_gone(db: Database) {
+    let groups = SqlGroups::new(db.clone());
+    for n in 0..8 {
+        let (id, user) = (group(&db, &format!("group {n}")).await, person(&db).await);
+
+        let (put, removed) = join!(groups.put(user, id, nothing()), groups.remove(id, nothing()));
+
+        let told = (put.unwrap(), removed.unwrap());
+        let is_in_it = group_of(&db, user).await == id;
+        match told {
+            (MemberPut::Done, GroupRemoved::HasMembers) => assert!(is_in_it),
+            (MemberPut::UnknownGroup, GroupRemoved::Done) => assert!(!is_in_it),
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+async fn somebody_is_put_into_another_group_once(db: Database) {
+    let (groups, id) = (SqlGroups::new(db.clone()), group(&db, "Sales").await);
+    let (user, other) = (person(&db).await, person(&db).await);
+
+    let first = groups.put(user, id, noting("put")).await.unwrap();
+    let second = groups.put(user, id, noting("put")).await.unwrap();
+
+    assert_eq!((first, second), (MemberPut::Done, MemberPut::Done));
+    assert_eq!((group_of(&db, user).await, group_of(&db, other).await), (id, DEFAULT));
+    assert_eq!(noted(&db, "put").await, 1);
+}
+
+async fn what_is_not_there_is_told_and_leaves_no_effects(db: Database) {
+    let (groups, id) = (SqlGroups::new(db.clone()), group(&db, "Sales").await);
+    let (nowhere, user) = (GroupId::generate(), person(&db).await);
+
+    let renamed = groups.rename(nowhere, name("a"), noting("tried")).await.unwrap();
+    let no_group = groups.put(user, nowhere, noting("tried")).await.unwrap();
+    let nobody = groups.put(UserId::generate(), id, noting("tried")).await.unwrap();
+
+    assert_eq!(renamed, GroupRenamed::Unknown);
+    assert_eq!((no_group, nobody), (MemberPut::UnknownGroup, MemberPut::UnknownAccount));
+    assert_eq!((group_of(&db, user).await, noted(&db, "tried").await), (DEFAULT, 0));
+}

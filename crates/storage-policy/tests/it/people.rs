@@ -1,0 +1,75 @@
+//! Groups and accounts for tests, and what the database says of them.
+
+use diesel::prelude::*;
+use diesel_async::RunQueryDsl;
+use pia_kernel::{AuditEntry, Effects, GroupId, Timestamp, UserId};
+use pia_policy::{Group, GroupAdded, GroupName, GroupStore};
+use pia_storage::schema::{accounts, audit_entries};
+use pia_storage::{Database, DbError, DbInstant, DbUid, on_conn};
+use pia_storage_policy::SqlGroups;
+use uuid::Uuid;
+
+pub(crate) const START: Timestamp = Timestamp::UNIX_EPOCH;
+
+/// The group that accounts are in at first.
+pub(crate) const DEFAULT: GroupId =
+    GroupId(Uuid::from_u128(0x0000_0000_0000_7000_8000_0000_0000_0001));
+
+pub(crate) fn name(name: &str) -> GroupName {
+    GroupName::parse(name).unwrap()
+}
+
+/// A group that was not stored yet.
+pub(crate) fn called(of: &str) -> Group {
+    Group { id: GroupId::generate(), name: name(of), is_default: false, created_at: START }
+}
+
+/// A stored group.
+pub(crate) async fn group(db: &Database, name: &str) -> GroupId {
+    let group = called(name);
+    let id = group.id;
+    let added = SqlGroups::new(db.clone()).add(group, Effects::default()).await.unwrap();
+    assert_eq!(added, GroupAdded::Stored);
+    id
+}
+
+/// An account in the default group.
+pub(crate) async fn person(db: &Database) -> UserId {
+    let user = UserId::generate();
+    let email = format!("{user}@example.org");
+    let row = (
+        accounts::id.eq(DbUid(user.0)),
+        accounts::email.eq(email.clone()),
+        accounts::email_folded.eq(email),
+        accounts::provider.eq("local"),
+        accounts::customer_type.eq(0),
+        accounts::created_at.eq(DbInstant(START)),
+    );
+    let insert = diesel::insert_into(accounts::table).values(row);
+    let done: Result<usize, DbError> =
+        async { on_conn!(db.writer(), |conn| Ok(insert.execute(conn).await?)) }.await;
+    assert_eq!(done.unwrap(), 1);
+    user
+}
+
+/// The group that somebody is in.
+pub(crate) async fn group_of(db: &Database, user: UserId) -> GroupId {
+    let group = accounts::table.find(DbUid(user.0)).select(accounts::group_id);
+    let found: Result<DbUid, DbError> =
+        async { on_conn!(db.reader(), |conn| Ok(group.first(conn).await?)) }.await;
+    GroupId(found.unwrap().0)
+}
+
+/// That this was done.
+pub(crate) fn noting(action: &'static str) -> Effects {
+    let entry = AuditEntry { at: START, actor: None, subject: None, object: None, action };
+    Effects { audit: vec![entry], mail: Vec::new() }
+}
+
+/// How many audit entries say this.
+pub(crate) async fn noted(db: &Database, action: &str) -> i64 {
+    let entries = audit_entries::table.filter(audit_entries::action.eq(action)).count();
+    let found: Result<i64, DbError> =
+        async { on_conn!(db.reader(), |conn| Ok(entries.get_result(conn).await?)) }.await;
+    found.unwrap()
+}

@@ -1,0 +1,125 @@
+//! What groups say of their members.
+
+use futures_util::future::join_all;
+use pia_kernel::GroupId;
+use pia_policy::{
+    CreditLimit, Credits, GroupSettings, GroupStore, Quota, SettingChange, SettingsChanged,
+    SettingsFault,
+};
+use pia_storage::Database;
+use pia_storage_policy::SqlGroups;
+
+use crate::people::{DEFAULT, group, noted, noting};
+
+pia_testkit::contract! {
+    a_group_that_said_nothing_has_the_defaults,
+    all_that_is_set_is_read_again,
+    what_is_cleared_is_the_default_again,
+    of_concurrent_changes_of_different_things_none_is_lost,
+    what_changes_nothing_or_cannot_be_leaves_no_effects,
+    settings_go_with_their_group,
+}
+
+fn text(text: &str) -> String {
+    text.to_owned()
+}
+
+async fn a_group_that_said_nothing_has_the_defaults(db: Database) {
+    let (groups, id) = (SqlGroups::new(db.clone()), group(&db, "Sales").await);
+
+    for of in [DEFAULT, id] {
+        assert_eq!(groups.settings(of).await.unwrap(), Some(GroupSettings::default()));
+    }
+    assert_eq!(groups.settings(GroupId::generate()).await.unwrap(), None);
+}
+
+async fn all_that_is_set_is_read_again(db: Database) {
+    let groups = SqlGroups::new(db);
+    let quotas = Quota::ALL.into_iter().zip(10..).map(|(it, n)| SettingChange::Quota(it, Some(n)));
+    let limits = CreditLimit::ALL.into_iter().zip(20..);
+    let credits = limits.map(|(it, n)| SettingChange::Credits(it, Some(n)));
+    let others = [
+        SettingChange::Pool(true),
+        SettingChange::Mode(text("Assistant"), Some(text("big"))),
+        SettingChange::PersonaType(text("fast"), Some(text("Small \"one\""))),
+        SettingChange::Models(vec![text("b"), text("a")]),
+    ];
+    let changes: Vec<_> = quotas.chain(credits).chain(others).collect();
+
+    let changed = groups.change(DEFAULT, &changes, noting("set")).await.unwrap();
+
+    let read = groups.settings(DEFAULT).await.unwrap().unwrap();
+    assert_eq!(changed, SettingsChanged::Done(read.clone()));
+    assert_eq!(Quota::ALL.map(|it| read.quota(it)), [10, 11, 12, 13, 14]);
+    let credits = Credits {
+        hourly: 20,
+        daily: 21,
+        weekly: 22,
+        group_daily: 23,
+        group_weekly: 24,
+        pool: true,
+    };
+    assert_eq!(read.credits, credits);
+    assert_eq!(read.modes, [(text("Assistant"), text("big"))].into());
+    assert_eq!(read.persona_types, [(text("fast"), text("Small \"one\""))].into());
+    assert_eq!(read.models, ["b", "a"]);
+}
+
+async fn what_is_cleared_is_the_default_again(db: Database) {
+    let groups = SqlGroups::new(db);
+    let set = |quota, credits, entry: Option<&str>| {
+        [
+            SettingChange::Quota(Quota::ManagedPersonas, quota),
+            SettingChange::Credits(CreditLimit::Daily, credits),
+            SettingChange::Mode(text("Research"), entry.map(text)),
+        ]
+    };
+    groups.change(DEFAULT, &set(Some(0), Some(7), Some("e")), noting("set")).await.unwrap();
+
+    groups.change(DEFAULT, &set(None, None, None), noting("set")).await.unwrap();
+
+    assert_eq!(groups.settings(DEFAULT).await.unwrap(), Some(GroupSettings::default()));
+}
+
+async fn of_concurrent_changes_of_different_things_none_is_lost(db: Database) {
+    let groups = SqlGroups::new(db.clone());
+    let changes: Vec<_> = (0..16)
+        .map(|n| [SettingChange::PersonaType(format!("type {n}"), Some(format!("entry {n}")))])
+        .collect();
+
+    let all = changes.iter().map(|it| groups.change(DEFAULT, it, noting("set")));
+    for changed in join_all(all).await {
+        assert!(matches!(changed.unwrap(), SettingsChanged::Done(_)));
+    }
+
+    let read = groups.settings(DEFAULT).await.unwrap().unwrap();
+    assert_eq!((read.persona_types.len(), noted(&db, "set").await), (16, 16));
+}
+
+async fn what_changes_nothing_or_cannot_be_leaves_no_effects(db: Database) {
+    let groups = SqlGroups::new(db.clone());
+    let types = |from: usize, to: usize| -> Vec<_> {
+        (from..to).map(|n| SettingChange::PersonaType(n.to_string(), Some(text("e")))).collect()
+    };
+    groups.change(DEFAULT, &types(0, 60), noting("set")).await.unwrap();
+
+    let same = groups.change(DEFAULT, &types(0, 60), noting("set")).await.unwrap();
+    let many = groups.change(DEFAULT, &types(60, 101), noting("set")).await.unwrap();
+    let nowhere = groups.change(GroupId::generate(), &types(0, 1), noting("set")).await.unwrap();
+
+    assert!(matches!(same, SettingsChanged::Done(it) if it.persona_types.len() == 60));
+    assert_eq!(many, SettingsChanged::Refused(SettingsFault::TooManyTypes));
+    assert_eq!(nowhere, SettingsChanged::Unknown);
+    assert_eq!(groups.settings(DEFAULT).await.unwrap().unwrap().persona_types.len(), 60);
+    assert_eq!(noted(&db, "set").await, 1);
+}
+
+async fn settings_go_with_their_group(db: Database) {
+    let (groups, id) = (SqlGroups::new(db.clone()), group(&db, "Sales").await);
+    groups.change(id, &[SettingChange::Pool(true)], noting("set")).await.unwrap();
+
+    groups.remove(id, noting("removed")).await.unwrap();
+    let again = group(&db, "Sales").await;
+
+    assert_eq!(groups.settings(again).await.unwrap(), Some(GroupSettings::default()));
+}
