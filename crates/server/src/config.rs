@@ -2,6 +2,7 @@
 
 mod admin_command;
 mod command;
+mod credits_command;
 mod environment;
 mod group_command;
 mod group_setting;
@@ -58,6 +59,7 @@ pub use ai::Ai;
 pub use audit::Audit;
 pub use base_url::BaseUrl;
 pub use command::{Command, USAGE};
+pub use credits_command::CreditsCommand;
 pub use database::{DatabaseConfig, MigrationTargets};
 pub use encryption::Encryption;
 pub use environment::Environment;
