@@ -5,10 +5,11 @@ use std::sync::Arc;
 use crate::credits::{Admission, Ask, BudgetRefusal, Hold, Holder};
 use crate::error::AssistantError;
 use crate::gateway::{Asker, Gateway};
-use crate::meter::Meter;
+use crate::meter::{Meter, Prompt};
 use crate::ports::OutputCap;
 use crate::rates::Rates;
 use crate::rules::GroupRules;
+use crate::sample::Text;
 use crate::target::{Mode, Target};
 use crate::ticket::{End, Ticket};
 
@@ -23,8 +24,8 @@ pub(crate) struct Wanted<'a> {
     pub(crate) target: Arc<Target>,
     /// What its tokens cost at most, whichever model answers in the end.
     pub(crate) rates: Rates,
-    /// Our estimate of its prompt, in tokens.
-    pub(crate) prompt: i64,
+    /// What its prompt says.
+    pub(crate) prompt: Text,
     /// How long the asker wants the answer to be at most.
     pub(crate) max_output: Option<OutputCap>,
 }
@@ -32,21 +33,34 @@ pub(crate) struct Wanted<'a> {
 /// A call that may be made.
 pub(crate) struct Admitted {
     pub(crate) ticket: Ticket,
+    /// Our estimate of its prompt, in tokens.
+    pub(crate) prompt: i64,
     /// How long its answer may be at most, which the upstream is to be told.
     pub(crate) max_output: Option<OutputCap>,
+}
+
+/// What an admission comes to.
+struct Reserved {
+    /// Nothing where nothing is limited.
+    hold: Option<Hold>,
+    /// The tokens of the prompt, where they were counted.
+    prompt: Option<i64>,
+    max_output: Option<OutputCap>,
 }
 
 impl Gateway {
     /// Decides whether a call may be made, and reserves what it may spend. A
     /// call that nothing limits waits for nobody.
     pub(crate) async fn admit(&self, wanted: Wanted<'_>) -> Result<Admitted, AssistantError> {
-        let (hold, max_output) = self.reserved(&wanted).await?;
+        let Reserved { hold, prompt: counted, max_output } = self.reserved(&wanted).await?;
         let Wanted { asker, mode, target, prompt, .. } = wanted;
+        let estimate = counted.unwrap_or_else(|| prompt.estimate());
+        let metered = counted.map_or(Prompt::Text(prompt), Prompt::Counted);
         let ticket = Ticket {
             asker,
             mode,
             target,
-            meter: Meter::of_prompt(prompt),
+            meter: Meter::of_prompt(metered),
             end: End::Open,
             hold,
             slot: None,
@@ -54,14 +68,11 @@ impl Gateway {
             tokens: Arc::clone(&self.tokens),
             clock: Arc::clone(&self.clock),
         };
-        Ok(Admitted { ticket, max_output })
+        Ok(Admitted { ticket, prompt: estimate, max_output })
     }
 
     /// Nobody is refused for what a group said a few seconds ago.
-    async fn reserved(
-        &self,
-        wanted: &Wanted<'_>,
-    ) -> Result<(Option<Hold>, Option<OutputCap>), AssistantError> {
+    async fn reserved(&self, wanted: &Wanted<'_>) -> Result<Reserved, AssistantError> {
         let refused = match self.reserve(wanted, wanted.rules).await {
             Err(refused @ AssistantError::OverBudget(_)) => refused,
             other => return other,
@@ -75,7 +86,7 @@ impl Gateway {
         &self,
         wanted: &Wanted<'_>,
         rules: &GroupRules,
-    ) -> Result<(Option<Hold>, Option<OutputCap>), AssistantError> {
+    ) -> Result<Reserved, AssistantError> {
         let settings = self.credits.get();
         let Asker { user, group, key, .. } = wanted.asker;
         if settings.suspends(group, rules) {
@@ -88,13 +99,16 @@ impl Gateway {
         let holder = Holder { member: user, group, key, limits: rules.credits };
         if holder.is_unlimited() {
             let bound = asked.into_iter().chain(settings.max_output).min();
-            return Ok((None, bound.map(|tokens| OutputCap { tokens, name })));
+            let max_output = bound.map(|tokens| OutputCap { tokens, name });
+            return Ok(Reserved { hold: None, prompt: None, max_output });
         }
         let output = settings.output(asked);
-        let ask = Ask { holder, rates: wanted.rates, prompt: wanted.prompt, output };
+        let prompt = wanted.prompt.tokens(&*self.tokens);
+        let ask = Ask { holder, rates: wanted.rates, prompt, output };
         match self.bank.admit(ask).await {
             Ok(Admission::Granted { hold, output: tokens }) => {
-                Ok((Some(hold), Some(OutputCap { tokens, name })))
+                let max_output = Some(OutputCap { tokens, name });
+                Ok(Reserved { hold: Some(hold), prompt: Some(prompt), max_output })
             }
             Ok(Admission::Refused(refusal)) => Err(AssistantError::OverBudget(refusal)),
             Err(err) => Err(err.into()),

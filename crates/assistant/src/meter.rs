@@ -3,17 +3,39 @@
 use memchr::memmem;
 
 use crate::ports::Tokens;
-use crate::sample::Sample;
+use crate::sample::{Sample, Text};
 use crate::usage::Usage;
 
 /// The keys whose texts a model wrote, as they stand in chunks.
 const TEXTS: [&[u8]; 3] = [b"\"content\":\"", b"\"reasoning_content\":\"", b"\"arguments\":\""];
 
+/// What is known of a prompt. It is counted where something depends on it, and
+/// else only if nobody has told in the end.
+#[derive(Debug)]
+pub(crate) enum Prompt {
+    Counted(i64),
+    Text(Text),
+}
+
+impl Default for Prompt {
+    fn default() -> Self {
+        Self::Counted(0)
+    }
+}
+
+impl Prompt {
+    fn tokens(&self, tokens: &dyn Tokens) -> i64 {
+        match self {
+            Self::Counted(count) => *count,
+            Self::Text(text) => text.tokens(tokens),
+        }
+    }
+}
+
 /// What is known, or estimated, of a call's tokens.
 #[derive(Debug, Default)]
 pub(crate) struct Meter {
-    /// Our estimate of the prompt.
-    pub(crate) prompt: i64,
+    prompt: Prompt,
     /// How many events came, each of which carries a token at least.
     pub(crate) events: i64,
     /// What the upstream told last; it tells sums.
@@ -24,7 +46,7 @@ pub(crate) struct Meter {
 
 impl Meter {
     /// One that nothing has come for yet.
-    pub(crate) fn of_prompt(prompt: i64) -> Self {
+    pub(crate) fn of_prompt(prompt: Prompt) -> Self {
         Self { prompt, ..Self::default() }
     }
 
@@ -56,7 +78,7 @@ impl Meter {
     /// event, or several.
     pub(crate) fn tokens(&self, tokens: &dyn Tokens) -> Usage {
         self.told.unwrap_or_else(|| Usage {
-            input: self.prompt,
+            input: self.prompt.tokens(tokens),
             cached_input: 0,
             output: self.written.tokens(tokens).max(self.events),
             connector: 0,
@@ -82,7 +104,7 @@ mod tests {
 
     #[test]
     fn what_was_written_is_counted_and_no_less_than_the_events() {
-        let mut meter = Meter::of_prompt(3);
+        let mut meter = Meter::of_prompt(Prompt::Counted(3));
         let chunk = br#"data: {"choices":[{"delta":{"content":"ab\"c"}}]}
 
 data: {"choices":[{"delta":{"role":"assistant","content":""}}]}
@@ -100,7 +122,7 @@ data: {"choices":[{"delta":{"role":"assistant","content":""}}]}
     #[test]
     fn what_the_upstream_told_is_believed() {
         let told = Usage { input: 1, cached_input: 1, output: 2, connector: 3 };
-        let meter = Meter { told: Some(told), events: 99, ..Meter::of_prompt(5) };
+        let meter = Meter { told: Some(told), events: 99, ..Meter::of_prompt(Prompt::Counted(5)) };
 
         assert_eq!(meter.tokens(&Letters), told);
     }

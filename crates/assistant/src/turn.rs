@@ -223,8 +223,7 @@ impl Turn {
     ) -> Result<(T, Ticket), AssistantError> {
         let gateway = &self.gateway;
         let wanted = self.wanted()?;
-        let tokens = wanted.prompt;
-        let Admitted { mut ticket, max_output } = gateway.admit(wanted).await?;
+        let Admitted { mut ticket, prompt: tokens, max_output } = gateway.admit(wanted).await?;
         let body = self.prompt.body(&self.added);
         let mut refused = AssistantError::NotConfigured;
         for target in &self.route {
@@ -278,7 +277,7 @@ impl Turn {
             rules: &self.rules,
             target: Arc::clone(first),
             rates: self.route.iter().map(|it| it.rates).fold(first.rates, Rates::highest),
-            prompt: text.tokens(&*self.gateway.tokens),
+            prompt: text,
             max_output: self.prompt.max_output,
         })
     }
