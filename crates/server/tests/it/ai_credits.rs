@@ -218,7 +218,8 @@ async fn a_suspended_free_tier_serves_nobody_who_does_not_pay_and_makes_no_accou
     app.admin("group create Paying").await.expect("a group");
     let email = ada.get("/auth/me").await.body["email"].as_str().unwrap_or_default().to_owned();
     app.admin(&format!("group add {email} Paying")).await.expect("a member");
-    // This process remembers for five seconds who is in which group.
+    // Who is in which group is remembered for five seconds.
+    clock.advance(Duration::from_secs(6));
     let paying =
         until(async || Some(ada.post(CHAT, &said("good day")).await).filter(|it| it.status == 200));
 
@@ -233,7 +234,8 @@ async fn two_hundred_calls_at_once_on_two_servers_spend_a_budget_for_fifty(datab
     // Each may have 1,000 tokens, and its prompt has up to 10.
     let scene = start(database, "credits.group-weekly=50500").await;
     let Scene { ada, app, demo, .. } = &scene;
-    let beside = Setting::beside(&app).with_upstream(&demo.endpoint());
+    let beside = Setting::beside(app).at(Arc::clone(clock) as Arc<dyn Clock>);
+    let beside = beside.with_upstream(&demo.endpoint());
     let beside = beside.with("Ai__CreditRates__InputPerMillion", 1_000_000);
     let beside = beside.with("Ai__CreditRates__OutputPerMillion", 1_000_000);
     let other = beside.with("Ai__CreditRates__CachedInputPerMillion", 1_000_000).start().await;
