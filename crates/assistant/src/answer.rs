@@ -321,7 +321,7 @@ impl Answer {
 /// Begins a call of a turn. What it says of itself is kept only where
 /// its model may have something done: a long conversation would stay in memory
 /// as long as its answer takes.
-async fn begun(turn: Box<Turn>) -> Result<Opened, AssistantError> {
+async fn begun(mut turn: Box<Turn>) -> Result<Opened, AssistantError> {
     let (frames, ticket) = turn.open().await?;
     let turn = turn.has_tools().then_some(turn);
     Ok(Opened { frames, ticket, turn })

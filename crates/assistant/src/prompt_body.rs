@@ -69,6 +69,13 @@ impl Prompt {
         }
     }
 
+    /// Lets go of what it holds; what was made of it goes on.
+    pub(crate) fn give_away(&mut self) {
+        self.messages = Bytes::new();
+        self.tool_list = None;
+        self.rest.clear();
+    }
+
     /// The request as an object that is still open.
     pub(crate) fn body(&self, added: &Added) -> Vec<Bytes> {
         let mut pieces = Pieces::default();

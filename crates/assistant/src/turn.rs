@@ -122,12 +122,12 @@ impl Turn {
     }
 
     /// Begins a streamed answer.
-    pub(crate) async fn open(&self) -> Result<(Frames, Ticket), AssistantError> {
+    pub(crate) async fn open(&mut self) -> Result<(Frames, Ticket), AssistantError> {
         self.ask(|upstream, call| Box::pin(async move { upstream.open(call).await })).await
     }
 
     /// Waits for a whole answer.
-    pub(crate) async fn whole(&self) -> Result<(Bytes, Ticket), AssistantError> {
+    pub(crate) async fn whole(&mut self) -> Result<(Bytes, Ticket), AssistantError> {
         let (body, mut ticket) =
             self.ask(|upstream, call| Box::pin(async move { upstream.whole(call).await })).await?;
         ticket.meter.told = completion::usage(&body);
@@ -192,7 +192,7 @@ impl Turn {
         let question = json!({ "type": "text", "text": question });
         let messages = format!(r#"[{{"role":"user","content":[{question},{picture}]}}]"#);
         let text = Text { besides: TOKENS_OF_AN_IMAGE, ..Text::of(&[asked]) };
-        let looking = Self {
+        let mut looking = Self {
             gateway: self.gateway.clone(),
             asker: self.asker,
             otherwise: self.otherwise,
@@ -215,18 +215,28 @@ impl Turn {
         seen.unwrap_or_else(failed)
     }
 
+    /// What is sent. With the last attempt it is given away, unless it will be
+    /// needed for another call: its memory is free once it is sent.
+    fn body(&mut self, is_last: bool) -> Vec<Bytes> {
+        let body = self.prompt.body(&self.added);
+        if is_last && !self.has_tools() {
+            self.prompt.give_away();
+        }
+        body
+    }
+
     /// Asks the models of the route one after the other, each with its keys,
     /// until one begins to answer or has refused what no other would take.
     async fn ask<T>(
-        &self,
+        &mut self,
         how: impl Fn(Arc<dyn ChatUpstream>, ChatCall) -> Asking<T>,
     ) -> Result<(T, Ticket), AssistantError> {
-        let gateway = &self.gateway;
-        let wanted = self.wanted()?;
-        let Admitted { mut ticket, prompt: tokens, max_output } = gateway.admit(wanted).await?;
-        let body = self.prompt.body(&self.added);
+        let gateway = self.gateway.clone();
+        let admitted = gateway.admit(self.wanted()?).await?;
+        let Admitted { mut ticket, prompt: tokens, max_output } = admitted;
         let mut refused = AssistantError::NotConfigured;
-        for target in &self.route {
+        let route = self.route.clone();
+        for (at, target) in route.iter().enumerate() {
             ticket.target = Arc::clone(target);
             ticket.slot = match self.slot(target, tokens).await {
                 Ok(slot) => Some(slot),
@@ -235,8 +245,12 @@ impl Turn {
                     continue;
                 }
             };
-            for key in gateway.keys.order(target, gateway.waits.elapsed()) {
-                let call = self.call(target, key.clone(), body.clone(), max_output);
+            let keys = gateway.keys.order(target, gateway.waits.elapsed());
+            let last_target = at + 1 == route.len();
+            for (at, key) in keys.iter().enumerate() {
+                let is_last = last_target && at + 1 == keys.len();
+                let body = self.body(is_last);
+                let call = self.call(target, key.clone(), body, max_output);
                 let asked = how(Arc::clone(&gateway.upstream), call);
                 let Some(answer) = gateway.unless_stopped(asked).await else {
                     ticket.fail(Cost::Something);
@@ -259,7 +273,7 @@ impl Turn {
                 if !outcome.blames_the_key() {
                     break;
                 }
-                gateway.keys.rests(&key, gateway.waits.elapsed(), rest(&err));
+                gateway.keys.rests(key, gateway.waits.elapsed(), rest(&err));
             }
         }
         ticket.fail(Cost::Nothing);

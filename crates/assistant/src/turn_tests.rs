@@ -308,7 +308,7 @@ async fn a_model_that_is_full_is_answered_for_or_says_when_to_come_again() {
     let full = |fallbacks: &[&str]| {
         let protection = Protection { requests_per_minute: Some(1), ..Protection::default() };
         let fallbacks = fallbacks.iter().map(|&it| it.to_owned()).collect();
-        catalogue(vec![Target { protection, fallbacks, ..entry("first") }, entry("second")])
+        catalogue(vec![Target { fallbacks, protection, ..entry("first") }, entry("second")])
     };
     let around = Surroundings::of([ANSWER, ANSWER].map(Script::Whole).into());
     let with_fallback = chat(&around, full(&["second"]));

@@ -19,7 +19,7 @@ mod use_cases;
 use std::sync::Arc;
 use std::time::Duration;
 
-use pia_assistant::{Credits, Rules};
+use pia_assistant::Credits;
 use pia_console::{Console, Reception};
 use pia_http::Api;
 use pia_identity::DEFAULT_GROUP;
@@ -62,8 +62,6 @@ pub struct App {
     pub ai: AiFactory,
     /// Which groups there are, and what their members may.
     pub groups: Groups,
-    /// The same as AI calls keep to it.
-    pub rules: Arc<dyn Rules>,
     /// What goes on beside requests, and ends with the server.
     pub background: Background,
 }
@@ -129,10 +127,9 @@ pub async fn compose(config: &LiveConfig, clock: Arc<dyn Clock>) -> Result<App, 
     let weeks = config.follow(|it| it.token_usage.weeks);
     let (db, main) = (ground.db.clone(), Handle::current());
     let bank = SqlBank::start(db, weeks, Arc::clone(&clock), &tasks, &main);
-    ai::count(&metrics, &bank);
-    ai::count_admissions(&metrics, &bank);
     let ends = (stop.clone(), ground.tls.clone());
     let ai = AiFactory::compose(config, (&bank, &rules), ends, &clock)?;
+    ai.count(&metrics, &bank);
     let settings = ai::credit_settings(config);
     let credits =
         Credits::new(Arc::clone(&rules), Arc::new(bank.clone()), settings, Arc::clone(&clock));
@@ -150,7 +147,6 @@ pub async fn compose(config: &LiveConfig, clock: Arc<dyn Clock>) -> Result<App, 
         metrics,
         ai,
         groups,
-        rules,
         background: Background { stop, tasks, runner, bank },
     })
 }

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use async_openai::types::chat::CreateChatCompletionRequest;
 use pia_assistant::{
-    Asker, Catalogue, CreditSettings, Frame, Gateway, MockBank, NoPersonas, NoRules, NoSearch,
-    Optimize, OptimizeRequest, OutputCap, ReasoningEffort, Settings, Unguarded, UsageLog,
+    Asker, CapName, Catalogue, CreditSettings, Frame, Gateway, MockBank, NoPersonas, NoRules,
+    NoSearch, Optimize, OptimizeRequest, OutputCap, ReasoningEffort, Settings, Unguarded, UsageLog,
     UsageRecord,
 };
 use pia_kernel::{GroupId, SystemClock, UserId};

@@ -9,11 +9,14 @@ use pia_kernel::GroupId;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Place(u64);
 
+/// Those of one group, and how they are woken.
+type Line = VecDeque<(Place, Option<Waker>)>;
+
 /// Those who wait: one of each group in turn, within a group in their order.
 #[derive(Debug, Default)]
 pub(super) struct Turns {
     /// The group whose turn it is first.
-    groups: VecDeque<(GroupId, VecDeque<(Place, Option<Waker>)>)>,
+    groups: VecDeque<(GroupId, Line)>,
     last: u64,
     count: usize,
 }

@@ -22,9 +22,8 @@ pub(crate) struct RulesOfGroups {
     /// The group of those who do not pay.
     free: Live<GroupId>,
     clock: Arc<dyn Clock>,
+    runtime: Handle,
     copies: Mutex<Copies>,
-    /// Where the store is asked: workers drop what they wait for.
-    main: Handle,
 }
 
 #[derive(Default)]
@@ -42,13 +41,13 @@ struct Copy {
 }
 
 impl RulesOfGroups {
-    /// Call it on the runtime that outlives all others.
+    /// Reads on the runtime that this is called on.
     pub(crate) fn new(
         store: Arc<dyn GroupStore>,
         free: Live<GroupId>,
         clock: Arc<dyn Clock>,
     ) -> Self {
-        Self { store, free, clock, copies: Mutex::default(), main: Handle::current() }
+        Self { store, free, clock, runtime: Handle::current(), copies: Mutex::default() }
     }
 
     /// The group's settings have changed.
@@ -85,8 +84,10 @@ impl Rules for RulesOfGroups {
         let forgotten = self.copies().forgotten;
         let free = *self.free.get() == group;
         let store = Arc::clone(&self.store);
-        let asked = self.main.spawn(async move { store.settings(group).await });
-        let settings = asked.await.map_err(|err| Unavailable::new("groups", err))??;
+        // On the runtime of the database, and to its end: an AI call is dropped
+        // with its client, and a query must not be.
+        let reading = self.runtime.spawn(async move { store.settings(group).await });
+        let settings = reading.await.map_err(|err| Unavailable::new("groups", err))??;
         let is_there = settings.is_some();
         let rules = Arc::new(rules(settings.unwrap_or_default(), free));
         let mut copies = self.copies();

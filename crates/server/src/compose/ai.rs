@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use pia_assistant::{CreditSettings, Gateway, NoPersonas, NoSearch, Rules, Tokens, Unguarded};
+use pia_assistant::{CreditSettings, Gateway, NoPersonas, Rules, Tokens, Unguarded};
 use pia_http::AiApi;
 use pia_kernel::{Clock, Live};
 use pia_storage_assistant::{Counts, SqlBank};
@@ -25,7 +25,8 @@ impl AiFactory {
     /// The use cases of the worker that this is called on.
     pub fn on_worker(&self) -> Result<AiApi, SetupError> {
         let upstream = Arc::new(Upstream::new(self.limits.clone(), &self.tls)?);
-        Ok(AiApi::new(Gateway { upstream, ..self.gateway.clone() }))
+        let search = Arc::<Upstream>::clone(&upstream);
+        Ok(AiApi::new(Gateway { upstream, search, ..self.gateway.clone() }))
     }
 }
 
@@ -41,9 +42,11 @@ impl AiFactory {
         let started = config.latest();
         let catalogue =
             move |it: &Config| it.ai.catalogue.clone().with_entries_of(&started.ai.catalogue);
+        // Of the main runtime; each worker puts its own in the place.
+        let upstream = Arc::new(Upstream::new(limits.clone(), &tls)?);
         let gateway = Gateway {
-            // Of the main runtime; each worker puts its own in the place.
-            upstream: Arc::new(Upstream::new(limits.clone(), &tls)?),
+            search: Arc::<Upstream>::clone(&upstream),
+            upstream,
             usage: Arc::new(bank.clone()),
             waits: Arc::new(TokioWaits::new(stop)),
             clock: Arc::clone(clock),
@@ -55,12 +58,41 @@ impl AiFactory {
             tokens: Arc::new(O200k::default()) as Arc<dyn Tokens>,
             personas: Arc::new(NoPersonas),
             guardrail: Arc::new(Unguarded),
-            search: Arc::new(NoSearch),
             keys: Arc::default(),
             turnstile: Arc::default(),
             attempts: Arc::default(),
         };
         Ok(Self { gateway, limits, tls })
+    }
+
+    /// Counts what becomes of calls, and of the usage that is written.
+    pub(super) fn count(&self, metrics: &Metrics, bank: &SqlBank) {
+        count(metrics, bank);
+        count_admissions(metrics, bank);
+        let attempts = Arc::clone(&self.gateway.attempts);
+        metrics.counters(
+            "ai_attempts",
+            "Attempts to have an AI call answered, by catalogue entry and outcome",
+            Box::new(move || {
+                let counts = attempts.counts().into_iter();
+                let labelled = counts.map(|(entry, outcome, count)| {
+                    (vec![("entry", entry), ("outcome", outcome.name().to_owned())], count)
+                });
+                labelled.collect()
+            }),
+        );
+        let (open, waiting) =
+            (Arc::clone(&self.gateway.turnstile), Arc::clone(&self.gateway.turnstile));
+        metrics.gauge(
+            "ai_protected_calls_open",
+            "AI calls that are open at upstreams which are protected",
+            Box::new(move || open.load().0),
+        );
+        metrics.gauge(
+            "ai_protected_calls_waiting",
+            "AI calls that wait for room at an upstream",
+            Box::new(move || waiting.load().1),
+        );
     }
 }
 
@@ -74,7 +106,7 @@ pub(super) fn credit_settings(config: &LiveConfig) -> Live<CreditSettings> {
 }
 
 /// Counts what becomes of admissions.
-pub(super) fn count_admissions(metrics: &Metrics, bank: &SqlBank) {
+fn count_admissions(metrics: &Metrics, bank: &SqlBank) {
     let read = |of: fn(Counts) -> u64| {
         let bank = bank.clone();
         Box::new(move || of(bank.counts()))
@@ -110,7 +142,7 @@ pub(super) fn count_admissions(metrics: &Metrics, bank: &SqlBank) {
 }
 
 /// Counts what becomes of the usage that is written.
-pub(super) fn count(metrics: &Metrics, usage: &SqlBank) {
+fn count(metrics: &Metrics, usage: &SqlBank) {
     let (written, waiting) = (usage.clone(), usage.clone());
     let (dropped, failures) = (usage.clone(), usage.clone());
     metrics.counter(

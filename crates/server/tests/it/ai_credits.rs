@@ -208,7 +208,7 @@ async fn a_suspended_free_tier_serves_nobody_who_does_not_pay_and_makes_no_accou
     database: Fresh,
 ) {
     let scene = start(database, "").await;
-    let Scene { ada, app, demo, .. } = &scene;
+    let Scene { ada, app, demo, clock } = &scene;
     app.reload(&json!({ "FreeTier": { "Suspended": true } }));
 
     let refusal = refused(&ada.post(CHAT, &said("good day")).await);
@@ -233,7 +233,7 @@ async fn a_suspended_free_tier_serves_nobody_who_does_not_pay_and_makes_no_accou
 async fn two_hundred_calls_at_once_on_two_servers_spend_a_budget_for_fifty(database: Fresh) {
     // Each may have 1,000 tokens, and its prompt has up to 10.
     let scene = start(database, "credits.group-weekly=50500").await;
-    let Scene { ada, app, demo, .. } = &scene;
+    let Scene { ada, app, demo, clock } = &scene;
     let beside = Setting::beside(app).at(Arc::clone(clock) as Arc<dyn Clock>);
     let beside = beside.with_upstream(&demo.endpoint());
     let beside = beside.with("Ai__CreditRates__InputPerMillion", 1_000_000);

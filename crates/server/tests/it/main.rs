@@ -19,6 +19,7 @@ mod ai_chat;
 mod ai_credits;
 mod ai_failures;
 mod ai_memory;
+mod ai_models;
 mod ai_optimize;
 mod ai_streams;
 mod ai_usage;
