@@ -181,7 +181,7 @@ impl Answer {
         let Phase::Streaming(opened) = &mut self.phase else { return Ok(None) };
         match frame {
             Ok(Some(Frame::Pass { bytes, events })) => {
-                opened.ticket.meter.answer += i64::from(events);
+                opened.ticket.meter.passed(&bytes, events);
                 if opened.turn.is_some() {
                     self.calls.heard(&bytes);
                 }
@@ -207,7 +207,7 @@ impl Answer {
             None | Some(ForCaller::All) => json,
             Some(ForCaller::Part(ref part)) => part,
             Some(ForCaller::Nothing) => {
-                opened.ticket.meter.answer += 1;
+                opened.ticket.meter.passed(json, 1);
                 return Ok(None);
             }
         };
@@ -238,7 +238,7 @@ impl Answer {
                 return Err(self.fail(AssistantError::UpstreamFailed, cost));
             }
         };
-        opened.ticket.meter.answer += 1;
+        opened.ticket.meter.passed(&chunk, 1);
         if opened.turn.is_some() {
             self.calls.heard(&chunk);
         }
@@ -303,7 +303,7 @@ impl Answer {
     }
 
     fn usage_of_all(&mut self, ticket: &Ticket) -> String {
-        let usage = chunk::usage_json(&self.spent.plus(&ticket.meter.tokens()));
+        let usage = chunk::usage_json(&self.spent.plus(&ticket.used()));
         self.head(ticket).usage(&usage)
     }
 
@@ -329,8 +329,7 @@ async fn begun(mut turn: Box<Turn>) -> Result<Opened, AssistantError> {
 
 /// An upstream that reports an error before it has said anything bills nothing.
 fn so_far(ticket: &Ticket) -> Cost {
-    let meter = ticket.meter;
-    if meter.answer == 0 && meter.told.is_none() { Cost::Nothing } else { Cost::Something }
+    if ticket.meter.is_silent() { Cost::Nothing } else { Cost::Something }
 }
 
 impl Stream for Answer {

@@ -152,7 +152,7 @@ async fn what_fails_in_mid_stream_ends_it_with_a_chunk_of_ours() {
 
         let [record] = around.noted().try_into().unwrap();
         assert_eq!((record.outcome, record.estimated), (Outcome::Failed, true));
-        assert_eq!((record.tokens.input, record.tokens.output), (6, 1));
+        assert_eq!((record.tokens.input, record.tokens.output), (6, 2));
     }
 }
 
@@ -277,7 +277,7 @@ async fn a_caller_who_leaves_is_written_down_once() {
 
     let [record] = around.noted().try_into().unwrap();
     assert_eq!((record.outcome, record.estimated), (Outcome::Abandoned, true));
-    assert_eq!(record.tokens, Usage { input: 6, cached_input: 0, output: 2, connector: 0 });
+    assert_eq!(record.tokens, Usage { input: 6, cached_input: 0, output: 3, connector: 0 });
 }
 
 #[tokio::test]

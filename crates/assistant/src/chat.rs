@@ -73,7 +73,7 @@ fn complete(whole: Whole) -> Result<Bytes, AssistantError> {
         return Err(AssistantError::UpstreamFailed);
     }
     ticket.end = End::Completed;
-    let all = (spent != Usage::default()).then(|| spent.plus(&ticket.meter.tokens()));
+    let all = (spent != Usage::default()).then(|| spent.plus(&ticket.used()));
     let told = all.and_then(|it| completion::with_usage(&body, &it));
     Ok(Nulls::default().left_out(told.unwrap_or(body)))
 }

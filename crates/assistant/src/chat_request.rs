@@ -10,7 +10,6 @@ use serde_json::value::RawValue;
 
 use crate::answer::UsageChunks;
 use crate::error::{AssistantError, Violation};
-use crate::gateway::estimate;
 use crate::json::Key;
 use crate::messages;
 use crate::parameters;
@@ -63,7 +62,7 @@ pub(crate) enum Asked {
 pub(crate) fn read(body: &Bytes) -> Result<Asked, AssistantError> {
     let request: Surface<'_> = serde_json::from_slice(body).map_err(|err| malformed(&err))?;
     let mut wrong = Vec::new();
-    let spoken = messages::check(request.get("messages"), &mut wrong);
+    let mut spoken = messages::check(request.get("messages"), &mut wrong);
     let tools = parameters::check_tools(request.get("tools"), &mut wrong);
     parameters::check(&|key| request.get(key), &mut wrong);
     if !wrong.is_empty() {
@@ -73,11 +72,14 @@ pub(crate) fn read(body: &Bytes) -> Result<Asked, AssistantError> {
         Some(options) if parameters::include_usage(options) => UsageChunks::Told,
         _ => UsageChunks::Kept,
     };
+    if let Some(tools) = request.get("tools") {
+        spoken.text.words.add(tools.get().as_bytes());
+    }
     let prompt = Prompt {
         messages: request.get("messages").map_or_else(Bytes::new, |it| array(body, it)),
         tool_list: request.get("tools").filter(|_| tools == Tools::Sent).map(|it| array(body, it)),
         rest: rest(body, &request, tools),
-        tokens: spoken.tokens + request.get("tools").map_or(0, |it| estimate(it.get().len())),
+        text: spoken.text,
         tools,
         may_call: request.get("tool_choice").is_none_or(|it| it.get() == "\"auto\""),
         pictures: spoken.pictures,

@@ -148,7 +148,7 @@ fn large_parts_are_slices_of_the_request() {
     let within = body.as_ptr_range();
 
     let Ok(Asked::Whole(prompt)) = read(&body) else { panic!("refused") };
-    let tokens = prompt.tokens;
+    let tokens = prompt.text.tokens(&crate::fakes::Quarters);
     let pieces = prompt.body(&Added::default());
 
     let copied: usize =

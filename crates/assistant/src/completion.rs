@@ -154,6 +154,13 @@ pub(crate) fn with_usage(body: &[u8], usage: &Usage) -> Option<Bytes> {
     Some(Bytes::from(answer.to_json()))
 }
 
+/// The text of an answer that tells no usage, for counting it; all of it
+/// where it is of no shape we know.
+pub(crate) fn text(body: &[u8]) -> String {
+    let whole = || String::from_utf8_lossy(body).into_owned();
+    read(body).map_or_else(whole, |it| it.text)
+}
+
 /// The text of a content that is a string or an array of parts.
 fn text_of(content: &RawValue) -> String {
     let parts = |json| serde_json::from_str::<Vec<Part<'_>>>(json).unwrap_or_default();

@@ -4,8 +4,9 @@ use serde_json::json;
 
 use crate::completion;
 use crate::error::{AssistantError, Violation};
-use crate::gateway::{Asker, Gateway, Whole, estimate};
+use crate::gateway::{Asker, Gateway, Whole};
 use crate::prompt_body::Prompt;
+use crate::sample::Text;
 use crate::sanitise::{STYLE, clean, unfenced};
 use crate::target::Mode;
 use crate::ticket::{Cost, End};
@@ -46,7 +47,6 @@ impl Drafting {
             return Err(AssistantError::UpstreamFailed);
         };
         ticket.end = End::Completed;
-        ticket.meter.answer = estimate(drafted.chars().count());
         Ok(drafted)
     }
 }
@@ -79,8 +79,7 @@ fn ask(description: &str) -> Result<Prompt, AssistantError> {
         { "role": "system", "content": system },
         { "role": "user", "content": user },
     ]);
-    let tokens = estimate(system.chars().count() + user.chars().count());
-    Ok(Prompt::of(&messages.to_string(), tokens))
+    Ok(Prompt::of(&messages.to_string(), Text::of(&[&system, &user])))
 }
 
 #[cfg(test)]

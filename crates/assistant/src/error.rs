@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use pia_kernel::Unavailable;
 
+use crate::credits::{BudgetRefusal, Period};
+
 /// One thing that is wrong with a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Violation {
@@ -51,6 +53,9 @@ pub enum AssistantError {
     /// The conversation is too long for the model.
     #[error("the upstream found the context too long")]
     ContextTooLong,
+    /// The caller's budget, or their group's, is used up.
+    #[error("a budget is used up")]
+    OverBudget(BudgetRefusal),
     /// The upstream has too much to do.
     #[error("the upstream is busy")]
     UpstreamBusy {
@@ -108,6 +113,12 @@ impl AssistantError {
             Self::ContextTooLong => {
                 "The conversation is longer than the context length of the upstream AI model."
             }
+            Self::OverBudget(BudgetRefusal { period: Period::FreeTierSuspended, .. }) => {
+                "Free use of the AI proxy is suspended at the moment."
+            }
+            Self::OverBudget(_) => {
+                "The credits are used up: try again after the time that Retry-After tells."
+            }
             Self::UpstreamBusy { .. } => "The upstream AI provider is busy. Try again later.",
             Self::Crowded { .. } => {
                 "Too many requests are waiting for the AI model. Try again later."
@@ -132,6 +143,7 @@ impl AssistantError {
             Self::NotConfigured | Self::Crowded { .. } | Self::Unavailable | Self::Stopping => {
                 "Service Unavailable"
             }
+            Self::OverBudget(_) => "Token Limit Exceeded",
             Self::ContextTooLong
             | Self::UpstreamBusy { .. }
             | Self::UpstreamFailed

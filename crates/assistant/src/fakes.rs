@@ -11,15 +11,22 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use futures_util::StreamExt;
 use futures_util::stream;
-use pia_kernel::{GroupId, Live, Timestamp, Unavailable, UserId};
+use pia_kernel::{Effects, GroupId, Live, Timestamp, Unavailable, UserId};
 use pia_testkit::FixedClock;
 use serde_json::Value;
 
 use crate::catalogue::{Catalogue, SearchProvider};
+use crate::credits::{
+    Admission, Ask, Bank, Books, CreditSettings, Hold, Holder, Mismatch, Part, Settlement, Settles,
+    Weeks, Window,
+};
 use crate::gateway::{Asker, Gateway};
 use crate::guardrail::Guardrail;
 use crate::personas::NoPersonas;
-use crate::ports::{ChatCall, ChatUpstream, Frame, Frames, UpstreamError, UsageLog, Wait, Waits};
+use crate::ports::{
+    ChatCall, ChatUpstream, Frame, Frames, Tokens, UpstreamError, UsageLog, Wait, Waits,
+};
+use crate::rates::Micros;
 use crate::rules::{GroupRules, Rules};
 use crate::settings::Settings;
 use crate::target::{ProviderType, Target};
@@ -72,11 +79,15 @@ pub(crate) struct Surroundings(Arc<Inner>);
 struct Inner {
     script: Mutex<VecDeque<Script>>,
     rules: Mutex<GroupRules>,
+    fresh: Mutex<Option<GroupRules>>,
     found: Mutex<Result<Vec<Found>, UpstreamError>>,
     searched: Mutex<Vec<String>>,
     protects: AtomicBool,
     calls: Mutex<Vec<ChatCall>>,
     noted: Mutex<Vec<UsageRecord>>,
+    books: Mutex<Option<Books>>,
+    asked: Mutex<Vec<Ask>>,
+    settled: Mutex<Vec<Settlement>>,
     time: Mutex<Time>,
 }
 
@@ -97,11 +108,15 @@ impl Surroundings {
         Self(Arc::new(Inner {
             script: Mutex::new(scripts.into()),
             rules: Mutex::default(),
+            fresh: Mutex::default(),
             found: Mutex::new(Ok(Vec::new())),
             searched: Mutex::default(),
             protects: AtomicBool::default(),
             calls: Mutex::default(),
             noted: Mutex::default(),
+            books: Mutex::default(),
+            asked: Mutex::default(),
+            settled: Mutex::default(),
             time: Mutex::default(),
         }))
     }
@@ -115,6 +130,9 @@ impl Surroundings {
             catalogue: Live::new(Catalogue { default: Some(target("m")), ..Catalogue::default() }),
             settings: Live::new(Settings::default()),
             rules: Arc::new(self.clone()),
+            bank: Arc::new(self.clone()),
+            credits: Live::new(CreditSettings::default()),
+            tokens: Arc::new(Quarters),
             personas: Arc::new(NoPersonas),
             guardrail: Arc::new(self.clone()),
             search: Arc::new(self.clone()),
@@ -126,6 +144,12 @@ impl Surroundings {
 
     pub(crate) fn with_rules(self, rules: GroupRules) -> Self {
         *self.0.rules.lock().unwrap() = rules;
+        self
+    }
+
+    /// What groups say by now, where that is something else.
+    pub(crate) fn with_fresh_rules(self, rules: GroupRules) -> Self {
+        *self.0.fresh.lock().unwrap() = Some(rules);
         self
     }
 
@@ -169,6 +193,21 @@ impl Surroundings {
 
     pub(crate) fn noted(&self) -> Vec<UsageRecord> {
         self.0.noted.lock().unwrap().clone()
+    }
+
+    /// What was asked of the bank.
+    pub(crate) fn asked(&self) -> Vec<Ask> {
+        self.0.asked.lock().unwrap().clone()
+    }
+
+    /// What was settled there.
+    pub(crate) fn settled(&self) -> Vec<Settlement> {
+        self.0.settled.lock().unwrap().clone()
+    }
+
+    /// The last call that was sent upstream.
+    pub(crate) fn call(&self) -> ChatCall {
+        self.0.calls.lock().unwrap().last().cloned().unwrap()
     }
 
     pub(crate) fn advance(&self, by: Duration) {
@@ -231,7 +270,11 @@ impl Rules for Surroundings {
     }
 
     async fn fresh(&self, group: GroupId) -> Result<Arc<GroupRules>, Unavailable> {
-        self.of(group).await
+        let fresh = self.0.fresh.lock().unwrap().clone();
+        match fresh {
+            Some(rules) => Ok(Arc::new(rules)),
+            None => self.of(group).await,
+        }
     }
 }
 
@@ -250,6 +293,76 @@ impl WebSearch for Surroundings {
     ) -> Result<Vec<Found>, UpstreamError> {
         self.0.searched.lock().unwrap().push(query.to_owned());
         self.0.found.lock().unwrap().clone()
+    }
+}
+
+impl Settles for Surroundings {
+    fn settle(&self, settlement: Settlement) {
+        self.0.noted.lock().unwrap().extend(settlement.usage.clone());
+        let mut books = self.0.books.lock().unwrap();
+        let parts: &[Part] = &settlement.parts;
+        books.as_mut().unwrap().settle(parts, settlement.spent, parts);
+        self.0.settled.lock().unwrap().push(settlement);
+    }
+}
+
+/// Counts in memory.
+#[async_trait]
+impl Bank for Surroundings {
+    async fn admit(&self, ask: Ask) -> Result<Admission, Unavailable> {
+        self.0.asked.lock().unwrap().push(ask);
+        let mut books = self.0.books.lock().unwrap();
+        let (weeks, now) = (Weeks::default(), Timestamp::UNIX_EPOCH);
+        let books = books.get_or_insert_with(|| Books {
+            windows: std::collections::BTreeMap::new(),
+            weeks,
+            now,
+        });
+        for key in ask.holder.windows() {
+            books.windows.entry(key).or_insert_with(|| Window::new(key));
+        }
+        Ok(match books.admit(&ask) {
+            Ok(grant) => {
+                let hold = Hold::new(uuid::Uuid::now_v7(), grant.parts, Arc::new(self.clone()));
+                Admission::Granted { hold, output: grant.output }
+            }
+            Err(refusal) => Admission::Refused(refusal),
+        })
+    }
+
+    async fn books(&self, _: Holder) -> Result<Books, Unavailable> {
+        unimplemented!("the gateway looks at no books")
+    }
+
+    async fn top_up(
+        &self,
+        _: GroupId,
+        _: Micros,
+        _: Effects,
+    ) -> Result<Option<Micros>, Unavailable> {
+        unimplemented!("the gateway gives no credits")
+    }
+
+    async fn check(&self) -> Result<Vec<Mismatch>, Unavailable> {
+        unimplemented!("the gateway checks nothing")
+    }
+}
+
+/// A token for every four characters.
+pub(crate) struct Quarters;
+
+impl Tokens for Quarters {
+    fn count(&self, text: &str) -> i64 {
+        i64::try_from(text.chars().count().div_ceil(4)).unwrap()
+    }
+}
+
+/// A token for each character.
+pub(crate) struct Letters;
+
+impl Tokens for Letters {
+    fn count(&self, text: &str) -> i64 {
+        i64::try_from(text.chars().count()).unwrap()
     }
 }
 

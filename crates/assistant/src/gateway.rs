@@ -13,17 +13,18 @@ use crate::answer::{Answer, UsageChunks};
 use crate::attempts::Attempts;
 use crate::catalogue::Catalogue;
 use crate::completion;
+use crate::credits::{Bank, CreditSettings};
 use crate::error::AssistantError;
 use crate::guardrail::Guardrail;
 use crate::keys::KeyHealth;
 use crate::personas::Personas;
-use crate::ports::{ChatUpstream, UpstreamError, UsageLog, Waits};
+use crate::ports::{ChatUpstream, Tokens, UpstreamError, UsageLog, Waits};
 use crate::prompt_body::Prompt;
-use crate::route::{Route, choices};
+use crate::route::choices;
 use crate::rules::{KeyPurse, Rules};
 use crate::settings::Settings;
 use crate::target::Mode;
-use crate::ticket::{Cost, End, Meter, Ticket};
+use crate::ticket::{Cost, Ticket};
 use crate::turn::{Served, Turn};
 use crate::turnstile::Turnstile;
 use crate::usage::Usage;
@@ -71,6 +72,12 @@ pub struct Gateway {
     pub settings: Live<Settings>,
     /// What groups say of their members' calls.
     pub rules: Arc<dyn Rules>,
+    /// Where credits are counted.
+    pub bank: Arc<dyn Bank>,
+    /// What an operator has said of credits.
+    pub credits: Live<CreditSettings>,
+    /// What counts tokens that no upstream tells.
+    pub tokens: Arc<dyn Tokens>,
     /// Which personas are granted to whom.
     pub personas: Arc<dyn Personas>,
     /// Which answers are given under protection.
@@ -156,27 +163,6 @@ impl Gateway {
             .await
     }
 
-    /// Decides whether a call may be made. Budgets belong here.
-    pub(crate) fn admit(
-        &self,
-        asker: Asker,
-        otherwise: Mode,
-        route: &Route,
-        prompt: i64,
-    ) -> Result<Ticket, AssistantError> {
-        let target = route.first().ok_or(AssistantError::NotConfigured)?;
-        Ok(Ticket {
-            user: asker.user,
-            mode: asker.mode.unwrap_or(otherwise),
-            target: Arc::clone(target),
-            meter: Meter { prompt, ..Meter::default() },
-            end: End::Open,
-            slot: None,
-            log: Arc::clone(&self.usage),
-            clock: Arc::clone(&self.clock),
-        })
-    }
-
     pub(crate) async fn unless_stopped<F: Future>(&self, work: F) -> Option<F::Output> {
         let mut work = pin!(work);
         let mut stop = self.waits.stop();
@@ -186,11 +172,6 @@ impl Gateway {
         })
         .await
     }
-}
-
-/// About four characters make a token.
-pub(crate) fn estimate(characters: usize) -> i64 {
-    i64::try_from(characters.div_ceil(4)).unwrap_or(i64::MAX)
 }
 
 /// What an upstream that failed so may bill.

@@ -1,6 +1,7 @@
 //! The AI proxy: which model answers, with which prompt, how its answer is
 //! carried, and what it used.
 
+mod admission;
 mod answer;
 mod attempts;
 mod calls;
@@ -9,6 +10,7 @@ mod chat;
 mod chat_request;
 mod chunk;
 mod completion;
+mod credits;
 mod drafting;
 mod error;
 mod gateway;
@@ -18,6 +20,7 @@ mod json;
 mod keys;
 mod languages;
 mod messages;
+mod meter;
 mod nulls;
 mod optimize;
 mod parameters;
@@ -31,6 +34,7 @@ mod rates;
 mod refusal;
 mod route;
 mod rules;
+mod sample;
 mod sanitise;
 mod server_tools;
 mod settings;
@@ -47,6 +51,13 @@ pub use answer::Answer;
 pub use attempts::{AttemptOutcome, Attempts};
 pub use catalogue::{Catalogue, SearchDepth, SearchProvider};
 pub use chat::{Chat, ChatAnswer};
+#[cfg(feature = "mock")]
+pub use credits::MockBank;
+pub use credits::{
+    Admission, Ask, Bank, Books, Buckets, BudgetRefusal, CreditSettings, CreditView, Credits,
+    FreeTier, Gauge, Grant, Hold, Holder, Kind, Mismatch, Part, Period, Settlement, Settles, Stock,
+    WeekGauge, Weeks, Window, WindowKey,
+};
 pub use drafting::Drafting;
 pub use error::{AssistantError, Violation};
 pub use gateway::{Asker, Gateway, Status};
@@ -55,10 +66,11 @@ pub use keys::KeyHealth;
 pub use optimize::{Optimize, OptimizeRequest, Optimized};
 pub use personas::{GrantedPersona, NoPersonas, Personas};
 pub use ports::{
-    CapName, ChatCall, ChatUpstream, Frame, Frames, OutputCap, UpstreamError, UsageLog, Wait, Waits,
+    CapName, ChatCall, ChatUpstream, Frame, Frames, OutputCap, Tokens, UpstreamError, UsageLog,
+    Wait, Waits,
 };
 #[cfg(feature = "mock")]
-pub use ports::{MockChatUpstream, MockUsageLog};
+pub use ports::{MockChatUpstream, MockTokens, MockUsageLog};
 pub use rates::{Micros, Rates};
 pub use route::DEFAULT_MODEL;
 #[cfg(feature = "mock")]

@@ -4,12 +4,12 @@ use std::borrow::Cow;
 use std::fmt;
 
 use serde::Deserialize;
-use serde::de::{Deserializer, IgnoredAny, SeqAccess, Visitor};
+use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
 use crate::error::Violation;
-use crate::gateway::estimate;
 use crate::json::Elements;
+use crate::sample::Text;
 
 /// A request that is wrong everywhere is told so this often.
 const MOST_VIOLATIONS: usize = 20;
@@ -17,27 +17,30 @@ const ROLES: [&str; 6] = ["system", "developer", "user", "assistant", "tool", "f
 
 /// What an image costs, roughly, whatever its bytes.
 const TOKENS_OF_AN_IMAGE: i64 = 1000;
+/// Beyond this a text is not unescaped only to be counted.
+const LONGEST_UNESCAPED: usize = 64 * 1024;
 /// What surrounds each message.
 const TOKENS_OF_A_MESSAGE: i64 = 4;
 
 /// What is known of messages that were looked through.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Spoken {
-    /// Our estimate of their tokens.
-    pub(crate) tokens: i64,
+    /// What their tokens are counted by.
+    pub(crate) text: Text,
     /// Whether there are pictures among them.
     pub(crate) pictures: bool,
 }
 
-/// Checks the messages and estimates their tokens.
+/// Checks the messages, and gathers what their tokens are counted by.
 pub(crate) fn check(messages: Option<&RawValue>, wrong: &mut Vec<Violation>) -> Spoken {
+    let mut spoken = Spoken::default();
     let Some(messages) = messages else {
         wrong.push(Violation::new("messages", "required", "The messages are missing."));
-        return Spoken::default();
+        return spoken;
     };
     let Ok(Elements { first, count }) = serde_json::from_str(messages.get()) else {
         wrong.push(Violation::new("messages", "invalid_type", "The messages must be an array."));
-        return Spoken::default();
+        return spoken;
     };
     if count == 0 {
         wrong.push(Violation::new("messages", "empty", "There must be at least one message."));
@@ -45,17 +48,16 @@ pub(crate) fn check(messages: Option<&RawValue>, wrong: &mut Vec<Violation>) -> 
     if count > Elements::MOST {
         let message = format!("There must not be more than {} messages.", Elements::MOST);
         wrong.push(Violation::new("messages", "too_many", message));
-        return Spoken::default();
+        return spoken;
     }
-    let (mut tokens, mut pictures) = (0, false);
     for (at, message) in first.into_iter().enumerate() {
-        tokens += check_message(at, message, wrong);
-        pictures |= message.get().contains("image_url");
+        check_message(at, message, &mut spoken.text, wrong);
+        spoken.pictures |= message.get().contains("image_url");
         if wrong.len() >= MOST_VIOLATIONS {
             break;
         }
     }
-    Spoken { tokens, pictures }
+    spoken
 }
 
 #[derive(Deserialize)]
@@ -68,22 +70,23 @@ struct Message<'a> {
     tool_calls: Option<&'a RawValue>,
 }
 
-fn check_message(at: usize, json: &RawValue, wrong: &mut Vec<Violation>) -> i64 {
+fn check_message(at: usize, json: &RawValue, text: &mut Text, wrong: &mut Vec<Violation>) {
     // serde would take an array for a struct, too.
     let message = json.get().starts_with('{').then(|| serde_json::from_str(json.get()));
     let Some(Ok(Message { role, content, tool_calls })) = message else {
         let message = "A message must be an object with each key once.";
         wrong.push(Violation::new(format!("messages[{at}]"), "invalid_type", message));
-        return 0;
+        return;
     };
     check_role(at, role, wrong);
-    let calls = tool_calls.map_or(0, |it| estimate(it.get().len()));
-    let content = content.map_or(Some(0), tokens_of);
-    if content.is_none() {
+    text.besides = text.besides.saturating_add(TOKENS_OF_A_MESSAGE);
+    if let Some(calls) = tool_calls {
+        text.words.add(calls.get().as_bytes());
+    }
+    if content.is_some_and(|it| !is_content(it, text)) {
         let message = "The content must be a string, an array of parts, or null.";
         wrong.push(Violation::new(format!("messages[{at}].content"), "invalid_type", message));
     }
-    TOKENS_OF_A_MESSAGE + calls + content.unwrap_or(0)
 }
 
 fn check_role(at: usize, role: Option<&RawValue>, wrong: &mut Vec<Violation>) {
@@ -99,26 +102,28 @@ fn check_role(at: usize, role: Option<&RawValue>, wrong: &mut Vec<Violation>) {
     wrong.push(Violation::new(format!("messages[{at}].role"), code, message));
 }
 
-/// The estimate of a content; nothing if it is of no shape we know.
-fn tokens_of(content: &RawValue) -> Option<i64> {
-    match content.get().as_bytes().first()? {
-        b'"' => Some(estimate(characters(content.get()))),
-        b'[' => serde_json::from_str::<Parts>(content.get()).ok().map(|it| it.tokens),
-        _ => None,
+/// Adds a content to the text. Answers whether it is of a shape we know.
+fn is_content(content: &RawValue, text: &mut Text) -> bool {
+    match content.get().as_bytes().first() {
+        Some(b'"') => add_words(content.get(), text),
+        Some(b'[') => return PartsInto(text).deserialize(content).is_ok(),
+        _ => return false,
+    }
+    true
+}
+
+/// Adds a JSON string. Of a long one, escapes count as they are written.
+fn add_words(json: &str, text: &mut Text) {
+    let escaped =
+        json.len() <= LONGEST_UNESCAPED && memchr::memchr(b'\\', json.as_bytes()).is_some();
+    match escaped.then(|| serde_json::from_str::<String>(json)) {
+        Some(Ok(unescaped)) => text.words.add(unescaped.as_bytes()),
+        _ => text.words.add(json.trim_matches('"').as_bytes()),
     }
 }
 
-/// How many characters a JSON string has, more or less: an escape of six
-/// bytes is one, and so are the bytes that go on with a character.
-fn characters(json: &str) -> usize {
-    let escapes = json.as_bytes().windows(2).filter(|it| *it == b"\\u").count();
-    json.chars().count().saturating_sub(escapes * 5 + 2)
-}
-
-/// The estimate of an array of parts, of which none is kept.
-struct Parts {
-    tokens: i64,
-}
+/// Adds an array of parts, of which none is kept.
+struct PartsInto<'t>(&'t mut Text);
 
 #[derive(Deserialize)]
 struct Part<'a> {
@@ -127,41 +132,44 @@ struct Part<'a> {
     image_url: Option<IgnoredAny>,
 }
 
-impl<'de> Deserialize<'de> for Parts {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Reader;
+impl<'de> DeserializeSeed<'de> for PartsInto<'_> {
+    type Value = ();
 
-        impl<'de> Visitor<'de> for Reader {
-            type Value = Parts;
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_seq(self)
+    }
+}
 
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an array of parts")
+impl<'de> Visitor<'de> for PartsInto<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an array of parts")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<(), A::Error> {
+        while let Some(Part { text, image_url }) = seq.next_element()? {
+            if let Some(text) = text {
+                add_words(text.get(), self.0);
             }
-
-            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Parts, A::Error> {
-                let mut tokens = 0_i64;
-                while let Some(Part { text, image_url }) = seq.next_element()? {
-                    let text = text.map_or(0, |it| estimate(characters(it.get())));
-                    let image = image_url.map_or(0, |_| TOKENS_OF_AN_IMAGE);
-                    tokens = tokens.saturating_add(text).saturating_add(image);
-                }
-                Ok(Parts { tokens })
+            if image_url.is_some() {
+                self.0.besides = self.0.besides.saturating_add(TOKENS_OF_AN_IMAGE);
             }
         }
-
-        deserializer.deserialize_seq(Reader)
+        Ok(())
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fakes::Letters;
 
     fn checked(json: &str) -> (i64, Vec<(String, &'static str)>) {
         let mut wrong = Vec::new();
         let raw: &RawValue = serde_json::from_str(json).unwrap();
-        let tokens = check(Some(raw), &mut wrong).tokens;
-        (tokens, wrong.into_iter().map(|it| (it.field, it.code)).collect())
+        let spoken = check(Some(raw), &mut wrong);
+        (spoken.text.tokens(&Letters), wrong.into_iter().map(|it| (it.field, it.code)).collect())
     }
 
     #[test]
@@ -175,7 +183,7 @@ mod tests {
             {"role":"assistant"}
         ]"#;
 
-        assert_eq!(checked(json), (5 * 4 + 2 + 1 + 1000 + 1, vec![]));
+        assert_eq!(checked(json), (5 * 4 + 8 + 4 + 1000 + 3, vec![]));
     }
 
     #[test]
@@ -220,8 +228,11 @@ mod tests {
 
     #[test]
     fn an_escape_is_one_character() {
-        assert_eq!(characters(r#""\u00e4\u00f6x""#), 3);
-        assert_eq!(characters(r#""äöx""#), 3);
-        assert_eq!(characters(r#""""#), 0);
+        let tokens =
+            |content: &str| checked(&format!(r#"[{{"role":"user","content":{content}}}]"#)).0;
+
+        assert_eq!(tokens(r#""\u00e4\u00f6x""#), 4 + 3);
+        assert_eq!(tokens(r#""äöx""#), 4 + 3);
+        assert_eq!(tokens(r#""""#), 4);
     }
 }

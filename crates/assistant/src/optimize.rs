@@ -5,7 +5,7 @@ use uuid::Uuid;
 use crate::answer::{Answer, UsageChunks};
 use crate::completion;
 use crate::error::{AssistantError, Violation};
-use crate::gateway::{Asker, Gateway, Whole, estimate};
+use crate::gateway::{Asker, Gateway, Whole};
 use crate::languages;
 use crate::prompt::{Origin, Task, prompt};
 use crate::prompt_body::Prompt;
@@ -84,8 +84,7 @@ impl Optimize {
             return Err(AssistantError::UpstreamFailed);
         };
         ticket.end = End::Completed;
-        ticket.meter.answer = estimate(text.chars().count());
-        Ok(Optimized { text, usage: ticket.meter.tokens() })
+        Ok(Optimized { text, usage: ticket.used() })
     }
 
     /// Improves a text and gives it as it comes, in chunks of OpenAI's shape;

@@ -132,6 +132,14 @@ pub trait UsageLog: Send + Sync {
     fn note(&self, usage: UsageRecord);
 }
 
+/// What counts the tokens of texts.
+#[cfg_attr(any(test, feature = "mock"), mockall::automock)]
+pub trait Tokens: Send + Sync {
+    /// How many tokens a text has, as far as is known of the model that reads
+    /// or wrote it. Takes a few milliseconds at most for a few kilobytes.
+    fn count(&self, text: &str) -> i64;
+}
+
 /// Something to wait for.
 pub type Wait = Pin<Box<dyn Future<Output = ()> + Send>>;
 

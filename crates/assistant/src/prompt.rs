@@ -2,8 +2,8 @@
 
 use serde_json::json;
 
-use crate::gateway::estimate;
 use crate::prompt_body::Prompt;
+use crate::sample::Text;
 use crate::sanitise::{STYLE, TEXT};
 
 /// What to do with a text.
@@ -40,8 +40,7 @@ pub(crate) fn prompt(text: &str, task: &Task, origin: Origin, language: Option<&
         { "role": "system", "content": system },
         { "role": "user", "content": user },
     ]);
-    let tokens = estimate(system.chars().count() + user.chars().count());
-    Prompt::of(&messages.to_string(), tokens)
+    Prompt::of(&messages.to_string(), Text::of(&[&system, &user]))
 }
 
 fn system(task: &Task, origin: Origin, language: Option<&str>) -> String {

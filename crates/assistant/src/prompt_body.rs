@@ -5,6 +5,7 @@ use bytes::Bytes;
 use crate::pieces::Pieces;
 use crate::ports::OutputCap;
 use crate::refusal::Tools;
+use crate::sample::Text;
 use crate::target::ReasoningEffort;
 
 /// What a model is asked, as far as the caller has a say in it. It can be sent
@@ -17,8 +18,8 @@ pub(crate) struct Prompt {
     pub(crate) tool_list: Option<Bytes>,
     /// All other members, each behind its comma, in pieces.
     pub(crate) rest: Vec<Bytes>,
-    /// Our estimate of its tokens.
-    pub(crate) tokens: i64,
+    /// What its tokens are counted by.
+    pub(crate) text: Text,
     pub(crate) tools: Tools,
     /// Whether the model may choose which tool it calls, if any.
     pub(crate) may_call: bool,
@@ -53,12 +54,12 @@ pub(crate) struct Added {
 
 impl Prompt {
     /// A prompt of messages alone; `messages` is a JSON array.
-    pub(crate) fn of(messages: &str, tokens: i64) -> Self {
+    pub(crate) fn of(messages: &str, text: Text) -> Self {
         Self {
             messages: Bytes::copy_from_slice(unended(messages).as_bytes()),
             tool_list: None,
             rest: Vec::new(),
-            tokens,
+            text,
             tools: Tools::None,
             may_call: true,
             pictures: false,
@@ -124,7 +125,7 @@ mod tests {
 
     #[test]
     fn what_is_added_follows_what_is_there() {
-        let mut prompt = Prompt::of(r#"[{"role":"user"} ]"#, 1);
+        let mut prompt = Prompt::of(r#"[{"role":"user"} ]"#, Text::default());
         prompt.rest = vec![Bytes::from_static(b",\"seed\":1")];
         let added = Added {
             messages: vec![Bytes::from_static(b"{}")],
@@ -145,7 +146,7 @@ mod tests {
 
     #[test]
     fn large_messages_are_not_copied() {
-        let mut prompt = Prompt::of("[]", 1);
+        let mut prompt = Prompt::of("[]", Text::default());
         prompt.messages = Bytes::from(vec![b'['; 5000]);
 
         let body = prompt.body(&Added::default());

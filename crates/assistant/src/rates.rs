@@ -33,6 +33,18 @@ impl Micros {
         Self(whole.saturating_mul(1_000_000))
     }
 
+    /// Both together.
+    #[must_use]
+    pub fn plus(self, other: Self) -> Self {
+        Self(self.0.saturating_add(other.0))
+    }
+
+    /// What is left when the other is taken away.
+    #[must_use]
+    pub fn minus(self, other: Self) -> Self {
+        Self(self.0.saturating_sub(other.0))
+    }
+
     /// Whole credits; what was begun counts as whole.
     pub fn rounded_up(self) -> i64 {
         self.0.div_euclid(1_000_000) + i64::from(self.0.rem_euclid(1_000_000) > 0)
@@ -45,6 +57,18 @@ impl Micros {
 }
 
 impl Rates {
+    /// The higher of both, kind by kind: what a call costs at most that either
+    /// may answer.
+    #[must_use]
+    pub fn highest(self, other: Self) -> Self {
+        Self {
+            input: self.input.max(other.input),
+            output: self.output.max(other.output),
+            cached_input: self.cached_input.max(other.cached_input),
+            connector: self.connector.max(other.connector),
+        }
+    }
+
     /// What these tokens cost, rounded up to a millionth of a credit.
     pub fn price(&self, usage: &Usage) -> Micros {
         let cached = usage.cached_input.min(usage.input);

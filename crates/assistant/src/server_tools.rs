@@ -178,6 +178,7 @@ fn address(url: &str) -> String {
 mod tests {
     use super::*;
     use crate::catalogue::SearchDepth;
+    use crate::sample::Text;
     use crate::target::ProviderType;
     use pia_kernel::Secret;
 
@@ -212,7 +213,7 @@ mod tests {
     fn seen() -> Prompt {
         let part = r#"{"type":"image_url","image_url":{"url":"data:x"}}"#;
         let messages = format!(r#"[{{"role":"user","content":[{part}]}}]"#);
-        Prompt { pictures: true, ..Prompt::of(&messages, 1) }
+        Prompt { pictures: true, ..Prompt::of(&messages, Text::default()) }
     }
 
     fn call(name: &str, arguments: &str) -> Call {
@@ -246,7 +247,7 @@ mod tests {
         assert!(!forced.pictures);
 
         let list = Bytes::from(format!(r#"[{{"function":{{"name":"{SEARCH}"}}}}"#));
-        let mut own = Prompt { tool_list: Some(list), ..Prompt::of("[]", 1) };
+        let mut own = Prompt { tool_list: Some(list), ..Prompt::of("[]", Text::default()) };
         assert!(!ServerTools::of(&blind(), &catalogue(), &mut own).any());
     }
 

@@ -2,29 +2,36 @@
 
 use std::sync::Arc;
 
-use pia_kernel::{Clock, UserId};
+use pia_kernel::Clock;
 use uuid::Uuid;
 
-use crate::ports::UsageLog;
+use crate::credits::Hold;
+use crate::gateway::Asker;
+use crate::meter::Meter;
+use crate::ports::{Tokens, UsageLog};
 use crate::target::{Mode, Target};
 use crate::turnstile::Slot;
 use crate::usage::{Outcome, Usage, UsageRecord};
 
 /// Who calls which model, and what it has cost so far. Dropping it writes that
-/// down, so no path can forget to; a reservation of credits belongs in here.
+/// down and settles what was reserved for it, so no path can forget to.
 ///
 /// A caller who leaves before the answer leaves a record, too: the upstream has
 /// the prompt by then and may bill it. So does an upstream that falls silent or
 /// breaks off. Only a call that was refused, or never arrived, cost nothing.
 pub(crate) struct Ticket {
-    pub(crate) user: UserId,
+    pub(crate) asker: Asker,
     pub(crate) mode: Mode,
+    /// Which model answers; its rates are what the call is priced by.
     pub(crate) target: Arc<Target>,
     pub(crate) meter: Meter,
     pub(crate) end: End,
+    /// What was reserved, where anything limits the caller.
+    pub(crate) hold: Option<Hold>,
     /// The room that it takes at its upstream.
     pub(crate) slot: Option<Slot>,
     pub(crate) log: Arc<dyn UsageLog>,
+    pub(crate) tokens: Arc<dyn Tokens>,
     pub(crate) clock: Arc<dyn Clock>,
 }
 
@@ -41,34 +48,6 @@ pub(crate) enum End {
     Void,
 }
 
-/// What is known, or estimated, of a call's tokens.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Meter {
-    /// Our estimate of the prompt.
-    pub(crate) prompt: i64,
-    /// Our estimate of what came so far.
-    pub(crate) answer: i64,
-    /// What the upstream told last; it tells sums.
-    pub(crate) told: Option<Usage>,
-}
-
-impl Meter {
-    /// The tokens, as told or as estimated.
-    pub(crate) fn tokens(&self) -> Usage {
-        let estimate =
-            Usage { input: self.prompt, cached_input: 0, output: self.answer, connector: 0 };
-        self.told.unwrap_or(estimate)
-    }
-}
-
-impl Meter {
-    /// All tokens together.
-    fn total(&self) -> i64 {
-        let Usage { input, output, .. } = self.tokens();
-        input.saturating_add(output)
-    }
-}
-
 impl Ticket {
     /// Ends a call that its upstream failed. Nothing is owed to one that has
     /// said nothing but that it would not answer.
@@ -77,6 +56,31 @@ impl Ticket {
             Cost::Nothing => End::Void,
             Cost::Something => End::Failed,
         };
+    }
+
+    /// The tokens so far, as the upstream told them or as we count them.
+    pub(crate) fn used(&self) -> Usage {
+        self.meter.tokens(&*self.tokens)
+    }
+
+    fn record(&self, outcome: Outcome, tokens: Usage) -> UsageRecord {
+        let rates = self.target.rates;
+        UsageRecord {
+            id: Uuid::now_v7(),
+            at: self.clock.now(),
+            user: self.asker.user,
+            group: self.asker.group,
+            key: self.asker.key.map(|it| it.key),
+            mode: self.mode,
+            provider: self.target.provider.name(),
+            entry: self.target.id.clone(),
+            model: self.target.model.clone(),
+            tokens,
+            rates,
+            spent: rates.price(&tokens),
+            estimated: self.meter.told.is_none(),
+            outcome,
+        }
     }
 }
 
@@ -89,25 +93,21 @@ pub(crate) enum Cost {
 
 impl Drop for Ticket {
     fn drop(&mut self) {
+        let tokens = self.used();
         if let Some(slot) = &mut self.slot {
-            slot.took = self.meter.total();
+            slot.took = tokens.input.saturating_add(tokens.output);
         }
         let outcome = match self.end {
+            // What was reserved is released as it is dropped.
             End::Void => return,
             End::Open => Outcome::Abandoned,
             End::Completed => Outcome::Completed,
             End::Failed => Outcome::Failed,
         };
-        self.log.note(UsageRecord {
-            id: Uuid::now_v7(),
-            at: self.clock.now(),
-            user: self.user,
-            mode: self.mode,
-            provider: self.target.provider.name(),
-            model: self.target.model.clone(),
-            tokens: self.meter.tokens(),
-            estimated: self.meter.told.is_none(),
-            outcome,
-        });
+        let usage = self.record(outcome, tokens);
+        match self.hold.take() {
+            Some(hold) => hold.settle(usage.spent, Some(usage)),
+            None => self.log.note(usage),
+        }
     }
 }

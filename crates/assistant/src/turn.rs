@@ -9,15 +9,19 @@ use bytes::Bytes;
 use pia_kernel::Secret;
 use serde_json::json;
 
+use crate::admission::{Admitted, Wanted};
 use crate::attempts::{AttemptOutcome, may_be_repeated};
 use crate::calls::{Call, answered, repeated};
 use crate::completion;
 use crate::error::AssistantError;
-use crate::gateway::{Asker, Gateway, cost, estimate};
-use crate::ports::{ChatCall, ChatUpstream, Frames, UpstreamError};
+use crate::gateway::{Asker, Gateway, cost};
+use crate::ports::{ChatCall, ChatUpstream, Frames, OutputCap, UpstreamError};
 use crate::prompt_body::{Added, Prompt};
+use crate::rates::Rates;
 use crate::refusal::explained;
 use crate::route::{Route, route};
+use crate::rules::GroupRules;
+use crate::sample::Text;
 use crate::server_tools::{ServerTools, Task, told};
 use crate::target::{Mode, Target};
 use crate::ticket::{Cost, End, Ticket};
@@ -26,6 +30,9 @@ use crate::usage::Usage;
 
 /// Of more calls at once, the rest is not done.
 const MOST_CALLS: usize = 8;
+
+/// What a picture costs, roughly.
+const TOKENS_OF_AN_IMAGE: i64 = 1000;
 
 /// Whether a model may have things done for it here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,6 +47,7 @@ pub(crate) struct Turn {
     asker: Asker,
     /// What it is written down as where its caller names no mode.
     otherwise: Mode,
+    rules: Arc<GroupRules>,
     route: Route,
     prompt: Prompt,
     added: Added,
@@ -82,6 +90,7 @@ impl Turn {
             gateway,
             asker,
             otherwise,
+            rules,
             route,
             prompt,
             added: Added { messages: Vec::new(), tools: declared },
@@ -121,14 +130,16 @@ impl Turn {
     pub(crate) async fn whole(&mut self) -> Result<(Bytes, Ticket), AssistantError> {
         let (body, mut ticket) =
             self.ask(|upstream, call| Box::pin(async move { upstream.whole(call).await })).await?;
-        ticket.meter.answer = estimate(body.len());
         ticket.meter.told = completion::usage(&body);
+        if ticket.meter.told.is_none() {
+            ticket.meter.wrote(&completion::text(&body));
+        }
         Ok((body, ticket))
     }
 
     /// A call of it is over, and was answered.
     pub(crate) fn settle(&mut self, mut ticket: Ticket) {
-        self.spent = self.spent.plus(&ticket.meter.tokens());
+        self.spent = self.spent.plus(&ticket.used());
         ticket.end = End::Completed;
     }
 
@@ -177,14 +188,17 @@ impl Turn {
         let failed = || "The picture could not be looked at.".to_owned();
         let Some(sight) = &self.tools.sight else { return failed() };
         let picture = String::from_utf8_lossy(picture);
+        let asked = question;
         let question = json!({ "type": "text", "text": question });
         let messages = format!(r#"[{{"role":"user","content":[{question},{picture}]}}]"#);
+        let text = Text { besides: TOKENS_OF_AN_IMAGE, ..Text::of(&[asked]) };
         let mut looking = Self {
             gateway: self.gateway.clone(),
             asker: self.asker,
             otherwise: self.otherwise,
+            rules: Arc::clone(&self.rules),
             route: vec![Arc::clone(&sight.target)],
-            prompt: Prompt { pictures: true, ..Prompt::of(&messages, 1000) },
+            prompt: Prompt { pictures: true, ..Prompt::of(&messages, text) },
             added: Added::default(),
             tools: ServerTools::default(),
             rounds: 0,
@@ -218,9 +232,8 @@ impl Turn {
         how: impl Fn(Arc<dyn ChatUpstream>, ChatCall) -> Asking<T>,
     ) -> Result<(T, Ticket), AssistantError> {
         let gateway = self.gateway.clone();
-        let added: i64 = self.added.messages.iter().map(|it| estimate(it.len())).sum();
-        let tokens = self.prompt.tokens.saturating_add(added);
-        let mut ticket = gateway.admit(self.asker, self.otherwise, &self.route, tokens)?;
+        let admitted = gateway.admit(self.wanted()?).await?;
+        let Admitted { mut ticket, prompt: tokens, max_output } = admitted;
         let mut refused = AssistantError::NotConfigured;
         let route = self.route.clone();
         for (at, target) in route.iter().enumerate() {
@@ -237,7 +250,7 @@ impl Turn {
             for (at, key) in keys.iter().enumerate() {
                 let is_last = last_target && at + 1 == keys.len();
                 let body = self.body(is_last);
-                let call = self.call(target, key.clone(), body);
+                let call = self.call(target, key.clone(), body, max_output);
                 let asked = how(Arc::clone(&gateway.upstream), call);
                 let Some(answer) = gateway.unless_stopped(asked).await else {
                     ticket.fail(Cost::Something);
@@ -267,6 +280,22 @@ impl Turn {
         Err(refused)
     }
 
+    /// The next call, as it is to be admitted.
+    fn wanted(&self) -> Result<Wanted<'_>, AssistantError> {
+        let first = self.route.first().ok_or(AssistantError::NotConfigured)?;
+        let mut text = self.prompt.text.clone();
+        self.added.messages.iter().for_each(|it| text.words.add(it));
+        Ok(Wanted {
+            asker: self.asker,
+            mode: self.asker.mode.unwrap_or(self.otherwise),
+            rules: &self.rules,
+            target: Arc::clone(first),
+            rates: self.route.iter().map(|it| it.rates).fold(first.rates, Rates::highest),
+            prompt: text,
+            max_output: self.prompt.max_output,
+        })
+    }
+
     /// Waits for room at an upstream; where another may answer, not for long.
     async fn slot(&self, target: &Arc<Target>, tokens: i64) -> Result<Slot, AssistantError> {
         let gateway = &self.gateway;
@@ -282,12 +311,18 @@ impl Turn {
         }
     }
 
-    fn call(&self, target: &Arc<Target>, key: Secret<String>, body: Vec<Bytes>) -> ChatCall {
+    fn call(
+        &self,
+        target: &Arc<Target>,
+        key: Secret<String>,
+        body: Vec<Bytes>,
+        max_output: Option<OutputCap>,
+    ) -> ChatCall {
         ChatCall {
             target: Arc::clone(target),
             key,
             body,
-            max_output: self.prompt.max_output,
+            max_output,
             effort: self.prompt.effort.or(target.reasoning_effort),
         }
     }

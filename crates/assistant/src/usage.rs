@@ -1,8 +1,9 @@
 //! What a call used, as it is written down.
 
-use pia_kernel::{Timestamp, UserId};
+use pia_kernel::{ApiKeyId, GroupId, Timestamp, UserId};
 use uuid::Uuid;
 
+use crate::rates::{Micros, Rates};
 use crate::target::Mode;
 
 /// Tokens that a call used.
@@ -61,14 +62,24 @@ pub struct UsageRecord {
     pub at: Timestamp,
     /// Who called.
     pub user: UserId,
+    /// The group that they were in.
+    pub group: GroupId,
+    /// The key that they called with, if they used one.
+    pub key: Option<ApiKeyId>,
     /// What for.
     pub mode: Mode,
     /// Which provider type answered: `OpenAI`.
     pub provider: &'static str,
+    /// The id of the catalogue entry that answered, if it was one.
+    pub entry: Option<String>,
     /// Which model was asked.
     pub model: String,
     /// The tokens.
     pub tokens: Usage,
+    /// What a million tokens of each kind cost at that time.
+    pub rates: Rates,
+    /// What the call cost by them.
+    pub spent: Micros,
     /// Whether the tokens are our estimate, the upstream having told none.
     pub estimated: bool,
     /// How it ended.

@@ -2,6 +2,7 @@
 
 mod asker;
 mod chat;
+mod credits;
 mod events;
 mod generate_prompt;
 mod models;
@@ -13,6 +14,7 @@ mod templates;
 use pia_assistant::{Chat, Drafting, Gateway, Optimize};
 
 pub(crate) use chat::{ChatRequest, ChatResponse, chat};
+pub(crate) use credits::{CreditsResponse, credits};
 pub(crate) use generate_prompt::{GeneratePromptBody, GeneratePromptResponse, generate_prompt};
 pub(crate) use models::{ModelsResponse, models};
 pub(crate) use optimize::{OptimizeBody, OptimizeResponse, optimize};

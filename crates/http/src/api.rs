@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use pia_assistant::Credits;
 use pia_e2ee::{Devices, Recovery};
 use pia_identity::{
     AccountDeletion, AccountExport, Accounts, AppPasswords, PasskeySignIn, Passkeys,
@@ -57,6 +58,8 @@ pub struct Api {
     pub devices: Devices,
     /// Coming back by the recovery code.
     pub recovery: Recovery,
+    /// Telling people of their credits.
+    pub credits: Credits,
     /// What `/ready` asks.
     pub readiness: Arc<dyn Readiness>,
     /// Whether `/openapi/v1.json` is published.

@@ -43,6 +43,9 @@ pub enum FirstAdminError {
          first would be one too: choose another address if in doubt"
     )]
     EmailTaken,
+    /// Nobody makes an account for now.
+    #[error("no accounts are made while FreeTier:Suspended is set")]
+    Suspended,
     /// The licence has no seat left.
     #[error("the licence has no seat left for this account")]
     SeatsTaken,
@@ -73,8 +76,9 @@ pub struct FirstAdmin {
 }
 
 impl FirstAdmin {
-    /// Over these ports. Of `rules` only what passwords must be counts here:
-    /// the others are for those who come later.
+    /// Over these ports. Of `rules` only what passwords must be counts here, and
+    /// whether accounts are made at all: the others are for those who come
+    /// later.
     pub fn new(
         ports: FirstAdminPorts,
         rules: Live<RegistrationRules>,
@@ -100,6 +104,9 @@ impl FirstAdmin {
         }
         if !self.ports.token.is_right(token).await? {
             return Err(FirstAdminError::WrongToken);
+        }
+        if self.rules.get().suspended {
+            return Err(FirstAdminError::Suspended);
         }
         let new = self.account(admin).await?;
         let account = new.account.clone();

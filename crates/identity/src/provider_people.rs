@@ -50,6 +50,9 @@ impl ProviderPeople {
         if !self.licence.in_force() {
             return Err(ProviderSignInError::LicenceEnded);
         }
+        if self.rules.get().suspended {
+            return Err(ProviderSignInError::Suspended);
+        }
         if !self.rules.get().admit(&email) {
             return Err(ProviderSignInError::RegistrationClosed);
         }

@@ -35,6 +35,8 @@ pub struct RegistrationRules {
     pub require_declaration: bool,
     /// How many characters a password must have.
     pub fewest_password_chars: usize,
+    /// Whether nobody at all makes an account for now, invited or not.
+    pub suspended: bool,
 }
 
 impl Default for RegistrationRules {
@@ -44,6 +46,7 @@ impl Default for RegistrationRules {
             allowed_domains: Vec::new(),
             require_declaration: false,
             fewest_password_chars: 8,
+            suspended: false,
         }
     }
 }
@@ -102,6 +105,9 @@ pub enum RegisterError {
     /// The operator does not let this person make an account.
     #[error("registration is closed")]
     Closed,
+    /// Nobody may for now.
+    #[error("no accounts are made for now")]
+    Suspended,
     /// There is an account with this address.
     #[error("the address has an account already")]
     EmailTaken,
@@ -181,6 +187,9 @@ impl Registration {
         rules: &RegistrationRules,
         email: &str,
     ) -> Result<Option<ShownInvitation>, RegisterError> {
+        if rules.suspended {
+            return Err(RegisterError::Suspended);
+        }
         let token = person.invitation.as_ref().filter(|it| !it.expose().is_empty());
         let Some(token) = token else {
             return if rules.admit(email) { Ok(None) } else { Err(RegisterError::Closed) };

@@ -1,5 +1,6 @@
 //! `pia-server admin …`: changes accounts beside a running server.
 
+mod credits;
 mod groups;
 
 use std::fmt::Write as _;
@@ -19,6 +20,7 @@ use pia_storage_identity::{SqlAccounts, SqlInvitations, SqlRoles};
 use crate::compose::master_keys;
 use crate::config::{AdminCommand, AdminConfig};
 use crate::licence::{LicenceFile, LicenceSeats};
+use credits::CreditDesk;
 use groups::GroupDesk;
 
 const DAY: Duration = Duration::from_hours(24);
@@ -49,6 +51,9 @@ pub enum AdminError {
     /// One group is all that there may be.
     #[error("nothing was changed: no licence in force includes GroupManagement")]
     NoGroups,
+    /// Budgets do not agree with what is reserved in them.
+    #[error("{0}")]
+    Unsound(String),
     /// There is nothing to take back.
     #[error("there is no such invitation; it may have been used")]
     NoInvitation,
@@ -69,6 +74,7 @@ struct Desk {
     roles: Roles,
     invitations: Invitations,
     groups: GroupDesk,
+    credits: CreditDesk,
 }
 
 /// Does it, and answers what is to be told of it. A running server sees it
@@ -88,6 +94,7 @@ pub async fn administer(
         AdminCommand::Invitations => desk.invitations().await,
         AdminCommand::Revoke { id } => desk.revoke(id).await,
         AdminCommand::Group(command) => desk.groups.run(&desk.roles, command).await,
+        AdminCommand::Credits(command) => desk.credits.run(&desk.groups, command).await,
     }
 }
 
@@ -102,6 +109,7 @@ impl Desk {
         let seats = Arc::new(LicenceSeats::new(licence.state(), Arc::clone(&clock)));
         let accounts = Arc::new(SqlAccounts::new(db.clone()));
         let standings = Standings::new(accounts, Arc::clone(&clock));
+        let credits = CreditDesk::open(&db, &clock);
         let groups = GroupDesk::open(&db, &standings, licence.state(), &clock);
         let store = Arc::new(SqlRoles::new(db.clone()));
         let public_url = config.server.public_url.to_string();
@@ -110,6 +118,7 @@ impl Desk {
             roles: Roles::new(store, seats, standings, Arc::clone(&clock)),
             invitations: Invitations::new(invitations, public_url, clock),
             groups,
+            credits,
         })
     }
 

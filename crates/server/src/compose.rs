@@ -19,14 +19,15 @@ mod use_cases;
 use std::sync::Arc;
 use std::time::Duration;
 
+use pia_assistant::Credits;
 use pia_console::{Console, Reception};
 use pia_http::Api;
 use pia_identity::DEFAULT_GROUP;
-use pia_kernel::{Clock, Live};
+use pia_kernel::Clock;
 use pia_policy::Groups;
 use pia_sealing::KeyError;
 use pia_storage::StartError;
-use pia_storage_assistant::SqlUsageLog;
+use pia_storage_assistant::SqlBank;
 use pia_upstream::{SetupError, TlsError};
 use pia_web::{Gates, Metrics, Runner};
 use tokio::runtime::Handle;
@@ -94,7 +95,7 @@ pub struct Background {
     pub stop: CancellationToken,
     tasks: TaskTracker,
     runner: Runner,
-    usage: SqlUsageLog,
+    bank: SqlBank,
 }
 
 impl Background {
@@ -105,7 +106,7 @@ impl Background {
             tracing::error!("use cases that did not end in time are cut off");
         }
         // What was not written is logged there.
-        let _left = self.usage.drain(LAST_WRITES).await;
+        let _left = self.bank.drain(LAST_WRITES).await;
         self.tasks.close();
         drop(tokio::time::timeout(LAST_WRITES, self.tasks.wait()).await);
     }
@@ -119,14 +120,19 @@ pub async fn compose(config: &LiveConfig, clock: Arc<dyn Clock>) -> Result<App, 
     let ground = Ground::lay(config, &clock).await?;
     let use_cases = UseCases::compose(config, &ground, &clock)?;
     let standings = &use_cases.identity.standings;
-    let free = Live::new(DEFAULT_GROUP);
+    let free = config.follow(|it| it.free_tier.group.unwrap_or(DEFAULT_GROUP));
     let GroupPolicy { groups, rules } = GroupPolicy::compose(&ground.db, standings, free, &clock);
     let (runner, metrics) = (Runner::here(), Metrics::default());
     let (stop, tasks) = (CancellationToken::new(), TaskTracker::new());
-    let usage = SqlUsageLog::start(ground.db.clone(), &tasks, &Handle::current());
-    let around = (stop.clone(), ground.tls.clone());
-    let ai = AiFactory::compose(config, (&usage, rules), around, &clock)?;
-    ai.count(&metrics, &usage);
+    let weeks = config.follow(|it| it.token_usage.weeks);
+    let (db, main) = (ground.db.clone(), Handle::current());
+    let bank = SqlBank::start(db, weeks, Arc::clone(&clock), &tasks, &main);
+    let ends = (stop.clone(), ground.tls.clone());
+    let ai = AiFactory::compose(config, (&bank, &rules), ends, &clock)?;
+    ai.count(&metrics, &bank);
+    let settings = ai::credit_settings(config);
+    let credits =
+        Credits::new(Arc::clone(&rules), Arc::new(bank.clone()), settings, Arc::clone(&clock));
 
     let housekeeping = Housekeeping { chores: use_cases.chores(&clock) };
     tasks.spawn(housekeeping.run(stop.clone()));
@@ -137,10 +143,10 @@ pub async fn compose(config: &LiveConfig, clock: Arc<dyn Clock>) -> Result<App, 
         console: surfaces::console(&use_cases, &ground, &runner),
         reception: surfaces::reception(config, &use_cases, &runner),
         gates: surfaces::gates(config, &use_cases, &ground, (&runner, &clock)),
-        api: surfaces::api(config, use_cases, &ground, (&runner, &clock)),
+        api: surfaces::api(config, (use_cases, credits), &ground, (&runner, &clock)),
         metrics,
         ai,
         groups,
-        background: Background { stop, tasks, runner, usage },
+        background: Background { stop, tasks, runner, bank },
     })
 }

@@ -2,6 +2,7 @@
 
 mod admin_command;
 mod command;
+mod credits_command;
 mod environment;
 mod group_command;
 mod group_setting;
@@ -11,6 +12,7 @@ mod ai;
 mod audit;
 mod database;
 mod encryption;
+mod free_tier;
 mod jwt;
 mod license;
 mod local_auth;
@@ -24,6 +26,7 @@ mod server;
 mod setup;
 mod smtp;
 mod sync;
+mod token_usage;
 
 mod live;
 mod watch;
@@ -47,6 +50,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use fault::Reason;
+use pia_assistant::FreeTier;
 use section::{Outcome, Section};
 use snapshot::Snapshot;
 
@@ -55,6 +59,7 @@ pub use ai::Ai;
 pub use audit::Audit;
 pub use base_url::BaseUrl;
 pub use command::{Command, USAGE};
+pub use credits_command::CreditsCommand;
 pub use database::{DatabaseConfig, MigrationTargets};
 pub use encryption::Encryption;
 pub use environment::Environment;
@@ -77,14 +82,16 @@ pub use smtp::Smtp;
 pub use snapshot::Effect;
 pub use sources::Sources;
 pub use sync::SyncConfig;
+pub use token_usage::TokenUsage;
 pub use watch::{Watch, watch};
 
 /// The sections there are.
-const SECTIONS: [&str; 17] = [
+const SECTIONS: [&str; 19] = [
     "Ai",
     "Audit",
     "Database",
     "Encryption",
+    "FreeTier",
     "Jwt",
     "License",
     "LocalAuth",
@@ -98,6 +105,7 @@ const SECTIONS: [&str; 17] = [
     "Setup",
     "Smtp",
     "Sync",
+    "TokenUsage",
 ];
 
 /// What a serving process needs. Its `Debug` shows no secret.
@@ -141,6 +149,10 @@ pub struct Config {
     pub audit: Audit,
     /// What devices share.
     pub sync: SyncConfig,
+    /// When the weeks of budgets begin.
+    pub token_usage: TokenUsage,
+    /// Those who do not pay.
+    pub free_tier: FreeTier,
     /// What the operator should know, each worth a warning in the log.
     pub notices: Vec<Notice>,
     snapshot: Arc<Snapshot>,
@@ -179,7 +191,7 @@ impl Config {
         let database = DatabaseConfig::read(&mut all.section("Database"));
         let jwt = Jwt::read(&mut all.section("Jwt"));
         let encryption = Encryption::read(&mut all.section("Encryption"));
-        let local_auth = LocalAuth::read(&mut all.section("LocalAuth"));
+        let mut local_auth = LocalAuth::read(&mut all.section("LocalAuth"));
         let password_hashing = PasswordHashing::read(&mut all.section("PasswordHashing"));
         let rate_limits = RateLimits::read(&mut all.section("RateLimits"));
         let license = License::read(&mut all.section("License"));
@@ -192,6 +204,9 @@ impl Config {
         let smtp = Smtp::read(&mut all.section("Smtp"));
         let audit = Audit::read(&mut all.section("Audit"));
         let sync = SyncConfig::read(&mut all.section("Sync"));
+        let token_usage = TokenUsage::read(&mut all.section("TokenUsage"));
+        let free_tier = free_tier::read(&mut all.section("FreeTier"));
+        local_auth.registration.suspended = free_tier.suspended;
         let config = Self {
             environment: all.environment().clone(),
             dir: all.dir().to_owned(),
@@ -212,6 +227,8 @@ impl Config {
             smtp,
             audit,
             sync,
+            token_usage,
+            free_tier,
             notices: Vec::new(),
             snapshot: Arc::default(),
         };

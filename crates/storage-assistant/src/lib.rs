@@ -1,7 +1,14 @@
 //! The assistant's storage ports, over SQLite or PostgreSQL.
 
-mod usage_log;
-mod usage_queue;
+mod bank;
+mod booking;
+mod lease;
+mod queue;
+mod sequencer;
+mod statements;
+mod tally;
 mod usage_row;
+mod window_row;
 
-pub use usage_log::SqlUsageLog;
+pub use bank::SqlBank;
+pub use tally::Counts;

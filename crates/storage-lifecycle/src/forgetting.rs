@@ -3,7 +3,10 @@
 use diesel::prelude::*;
 use diesel_async::{RunQueryDsl, SimpleAsyncConnection};
 use pia_kernel::UserId;
-use pia_storage::schema::{accounts, ai_usage, attempts, audit_identities, guesses, invitations};
+use pia_storage::schema::{
+    accounts, ai_usage, attempts, audit_identities, credit_reservations, credit_windows, guesses,
+    invitations,
+};
 use pia_storage::{AsyncPostgres, AsyncSqlite, DbError, DbUid};
 
 use crate::pseudonym::pseudonym;
@@ -27,6 +30,13 @@ macro_rules! forgets {
         impl Forgets for $conn {
             async fn forget(&mut self, user: UserId, email_folded: &str) -> Result<(), DbError> {
                 let (named, nobody, user) = (format!("%{user}%"), pseudonym()?, DbUid(user.0));
+                // Before usage, as whoever books a call locks them first.
+                let counted = credit_windows::table.filter(credit_windows::user_id.eq(user));
+                let counted = diesel::delete(counted).returning(credit_windows::key);
+                let counted: Vec<String> = counted.get_results(self).await?;
+                let open = credit_reservations::window_key.eq_any(counted);
+                let open = diesel::delete(credit_reservations::table.filter(open));
+                open.execute(self).await?;
                 self.hold_usage().await?;
                 let used = diesel::update(ai_usage::table.filter(ai_usage::user_id.eq(user)));
                 used.set(ai_usage::user_id.eq(nobody)).execute(self).await?;

@@ -41,6 +41,8 @@ const RECOGNISES: &str = "only recognises a secret that you hold, and is of no o
 const SHORT_LIVED: &str = "belongs to something under way, and is gone within days";
 const KEY: &str = "what sealed data is opened with; it is of use to the server alone";
 const WRAPPED: &str = "the key to your encrypted data, itself encrypted: your devices fetch it";
+const SUMS: &str = "sums of your usage, each call of which is told";
+const PRICES: &str = "what the operator charges everybody";
 pub(crate) const OURS: &str = "how the server keeps its books";
 
 /// Every table there is. A test compares it with the tables of both databases.
@@ -169,7 +171,50 @@ pub const INVENTORY: &[Table] = &[
             "what was used stays in the operator's sums, under a pseudonym that nobody knows",
         ),
         told: AI_USAGE,
-        left_out: &[("user_id", YOU)],
+        left_out: &[
+            ("user_id", YOU),
+            ("input_rate", PRICES),
+            ("output_rate", PRICES),
+            ("cached_input_rate", PRICES),
+            ("connector_rate", PRICES),
+        ],
+    },
+    // Those of groups stay: they are no one person's.
+    Table {
+        name: "credit_windows",
+        fate: Fate::Goes,
+        told: &[],
+        left_out: &[
+            ("key", SAME),
+            ("kind", SUMS),
+            ("owner_id", SAME),
+            ("user_id", YOU),
+            ("group_id", SAME),
+            ("week", SUMS),
+            ("total", SUMS),
+            ("used", SUMS),
+            ("reserved", SHORT_LIVED),
+            ("last_used", SUMS),
+            ("buckets", SUMS),
+        ],
+    },
+    Table {
+        name: "credit_reservations",
+        fate: Fate::Goes,
+        told: &[],
+        left_out: &[
+            ("id", SHORT_LIVED),
+            ("window_key", SHORT_LIVED),
+            ("instance_id", SHORT_LIVED),
+            ("amount", SHORT_LIVED),
+            ("opened_at", SHORT_LIVED),
+        ],
+    },
+    Table {
+        name: "credit_instances",
+        fate: Fate::Nobodys("which processes of the server are running"),
+        told: &[],
+        left_out: &[("id", OURS), ("alive_until", OURS)],
     },
     Table {
         name: "chats",

@@ -171,6 +171,11 @@ section! {
         output_tokens: i64,
         estimated: bool,
         outcome: String,
+        group_id: Option<DbUid>,
+        api_key_id: Option<DbUid>,
+        entry_id: Option<String>,
+        connector_tokens: i64,
+        spent_micros: i64,
     }
 }
 

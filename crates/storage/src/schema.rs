@@ -118,7 +118,7 @@ diesel::table! {
 }
 
 diesel::table! {
-    use diesel::sql_types::{BigInt, Bool, Text};
+    use diesel::sql_types::{BigInt, Bool, Nullable, Text};
     use crate::sql_types::{Instant, Uid};
 
     ai_usage (id) {
@@ -133,6 +133,56 @@ diesel::table! {
         output_tokens -> BigInt,
         estimated -> Bool,
         outcome -> Text,
+        group_id -> Nullable<Uid>,
+        api_key_id -> Nullable<Uid>,
+        entry_id -> Nullable<Text>,
+        connector_tokens -> BigInt,
+        input_rate -> BigInt,
+        output_rate -> BigInt,
+        cached_input_rate -> BigInt,
+        connector_rate -> BigInt,
+        spent_micros -> BigInt,
+    }
+}
+
+diesel::table! {
+    use diesel::sql_types::{BigInt, Nullable, Text};
+    use crate::sql_types::{Instant, Uid};
+
+    credit_windows (key) {
+        key -> Text,
+        kind -> Text,
+        owner_id -> Uid,
+        user_id -> Nullable<Uid>,
+        group_id -> Nullable<Uid>,
+        week -> Nullable<Instant>,
+        total -> BigInt,
+        used -> BigInt,
+        reserved -> BigInt,
+        last_used -> BigInt,
+        buckets -> Text,
+    }
+}
+
+diesel::table! {
+    use diesel::sql_types::{BigInt, Text};
+    use crate::sql_types::{Instant, Uid};
+
+    credit_reservations (id, window_key) {
+        id -> Uid,
+        window_key -> Text,
+        instance_id -> Uid,
+        amount -> BigInt,
+        opened_at -> Instant,
+    }
+}
+
+diesel::table! {
+    use crate::sql_types::{Instant, Uid};
+
+    credit_instances (id) {
+        id -> Uid,
+        alive_until -> Instant,
     }
 }
 
@@ -582,6 +632,9 @@ diesel::allow_tables_to_appear_in_same_query!(
     catalogue,
     chats,
     client_policies,
+    credit_instances,
+    credit_reservations,
+    credit_windows,
     devices,
     factor_challenges,
     group_personas,

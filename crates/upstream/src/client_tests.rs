@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use async_openai::types::chat::CreateChatCompletionRequest;
 use pia_assistant::{
-    Asker, CapName, Catalogue, Frame, Gateway, NoPersonas, NoRules, NoSearch, Optimize,
-    OptimizeRequest, OutputCap, ReasoningEffort, Settings, Unguarded, UsageLog, UsageRecord,
+    Asker, CapName, Catalogue, CreditSettings, Frame, Gateway, MockBank, NoPersonas, NoRules,
+    NoSearch, Optimize, OptimizeRequest, OutputCap, ReasoningEffort, Settings, Unguarded, UsageLog,
+    UsageRecord,
 };
 use pia_kernel::{GroupId, SystemClock, UserId};
 use tokio_util::sync::CancellationToken;
@@ -235,6 +236,10 @@ async fn what_optimising_sends_is_a_request_as_openai_defines_it() {
         }),
         settings: Live::new(Settings::default()),
         rules: Arc::new(NoRules),
+        // Nothing is limited, so nobody asks.
+        bank: Arc::new(MockBank::new()),
+        credits: Live::new(CreditSettings::default()),
+        tokens: Arc::new(crate::O200k::default()),
         personas: Arc::new(NoPersonas),
         guardrail: Arc::new(Unguarded),
         search: Arc::new(NoSearch),

@@ -14,11 +14,13 @@ mod rope;
 mod single;
 mod splitter;
 mod tls;
+mod tokens;
 mod waits;
 
 pub use client::{SetupError, Upstream};
 pub use limits::Limits;
 pub use tls::{Tls, TlsError};
+pub use tokens::O200k;
 pub use waits::TokioWaits;
 
 #[cfg(test)]

@@ -154,6 +154,12 @@ impl ApiError {
         Self::refused(StatusCode::NOT_FOUND, "user_not_found", message)
     }
 
+    /// Nobody makes an account for now.
+    pub(crate) fn suspended() -> Self {
+        let message = "No accounts are made here at the moment.";
+        Self::refused(StatusCode::FORBIDDEN, "free_tier_suspended", message)
+    }
+
     pub(crate) fn no_such_path() -> Self {
         Self::refused(StatusCode::NOT_FOUND, "not_found", "There is no such path.")
     }

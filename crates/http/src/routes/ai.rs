@@ -9,6 +9,7 @@ use crate::ai;
 
 /// What the upstream may make of a call.
 const UPSTREAM: &[(u16, &str)] = &[
+    (429, "A budget is used up (`Token Limit Exceeded`, with `period` and `Retry-After`)."),
     (502, "The upstream failed, is busy (`Retry-After`), or finds the conversation too long."),
     (503, "No upstream is configured, or the server is busy (`Retry-After`)."),
     (504, "The upstream took too long."),
@@ -19,6 +20,7 @@ pub(super) fn routes() -> Vec<Route> {
         status(),
         templates(),
         models(),
+        credits(),
         optimize(),
         generate_prompt(),
         chat("/api/ai/chat", "Answers a turn of a conversation, whole or streamed."),
@@ -70,6 +72,21 @@ fn models() -> Route {
             summary: "Lists what may be named as the `model` of a request, as OpenAI does.",
             request: None,
             answer: Answer::Json(wire::<ai::ModelsResponse>),
+            refusals: &[],
+        },
+        ..status()
+    }
+}
+
+fn credits() -> Route {
+    Route {
+        path: "/api/ai/credits",
+        handler: |route| route.to(ai::credits),
+        docs: Docs {
+            tag: "ai",
+            summary: "Says what the caller may spend, and has spent, in whole credits.",
+            request: None,
+            answer: Answer::Json(wire::<ai::CreditsResponse>),
             refusals: &[],
         },
         ..status()

@@ -68,6 +68,9 @@ pub enum ProviderSignInError {
     /// The operator does not let them make an account.
     #[error("registration is closed")]
     RegistrationClosed,
+    /// Nobody makes an account for now.
+    #[error("no accounts are made for now")]
+    Suspended,
     /// There are as many accounts as the licence allows.
     #[error("all {limit} accounts of the licence are taken")]
     SeatsTaken {

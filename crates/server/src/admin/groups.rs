@@ -104,7 +104,7 @@ impl GroupDesk {
     }
 
     /// The group of this id, or else of this name.
-    async fn meant(&self, group: &str) -> Result<GroupEntry, GroupError> {
+    pub(super) async fn meant(&self, group: &str) -> Result<GroupEntry, GroupError> {
         if let Ok(id) = uuid::Uuid::parse_str(group.trim()) {
             match self.groups.find(GroupId(id)).await {
                 Err(GroupError::Unknown) => {}

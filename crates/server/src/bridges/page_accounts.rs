@@ -31,7 +31,7 @@ impl AccountDesk for PageAccounts {
             Ok(Registered::Made(_)) => Ok(Joined::Made),
             Ok(Registered::Written) => Ok(Joined::Mailed),
             Err(RegisterError::Invalid(violations)) => Ok(Joined::Invalid(violations)),
-            Err(RegisterError::Closed) => Ok(Joined::Closed),
+            Err(RegisterError::Closed | RegisterError::Suspended) => Ok(Joined::Closed),
             Err(RegisterError::EmailTaken) => Ok(Joined::EmailTaken),
             Err(RegisterError::SeatsTaken { .. }) => Ok(Joined::SeatsTaken),
             Err(RegisterError::Unavailable(err)) => Err(err),

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use pia_assistant::{Gateway, NoPersonas, Rules, Unguarded};
+use pia_assistant::{CreditSettings, Gateway, NoPersonas, Rules, Tokens, Unguarded};
 use pia_http::AiApi;
 use pia_kernel::{Clock, Live};
-use pia_storage_assistant::SqlUsageLog;
-use pia_upstream::{Limits, SetupError, Tls, TokioWaits, Upstream};
+use pia_storage_assistant::{Counts, SqlBank};
+use pia_upstream::{Limits, O200k, SetupError, Tls, TokioWaits, Upstream};
 use pia_web::Metrics;
 use tokio_util::sync::CancellationToken;
 
@@ -33,7 +33,7 @@ impl AiFactory {
 impl AiFactory {
     pub(super) fn compose(
         config: &LiveConfig,
-        (usage, rules): (&SqlUsageLog, Arc<dyn Rules>),
+        (bank, rules): (&SqlBank, &Arc<dyn Rules>),
         (stop, tls): (CancellationToken, Tls),
         clock: &Arc<dyn Clock>,
     ) -> Result<Self, ComposeError> {
@@ -47,12 +47,15 @@ impl AiFactory {
         let gateway = Gateway {
             search: Arc::<Upstream>::clone(&upstream),
             upstream,
-            usage: Arc::new(usage.clone()),
+            usage: Arc::new(bank.clone()),
             waits: Arc::new(TokioWaits::new(stop)),
             clock: Arc::clone(clock),
             catalogue: config.follow(catalogue),
             settings: config.follow(|it| it.ai.settings.clone()),
-            rules,
+            rules: Arc::clone(rules),
+            bank: Arc::new(bank.clone()),
+            credits: credit_settings(config),
+            tokens: Arc::new(O200k::default()) as Arc<dyn Tokens>,
             personas: Arc::new(NoPersonas),
             guardrail: Arc::new(Unguarded),
             keys: Arc::default(),
@@ -63,8 +66,9 @@ impl AiFactory {
     }
 
     /// Counts what becomes of calls, and of the usage that is written.
-    pub(super) fn count(&self, metrics: &Metrics, usage: &SqlUsageLog) {
-        count(metrics, usage);
+    pub(super) fn count(&self, metrics: &Metrics, bank: &SqlBank) {
+        count(metrics, bank);
+        count_admissions(metrics, bank);
         let attempts = Arc::clone(&self.gateway.attempts);
         metrics.counters(
             "ai_attempts",
@@ -92,8 +96,53 @@ impl AiFactory {
     }
 }
 
+/// What an operator says of credits.
+pub(super) fn credit_settings(config: &LiveConfig) -> Live<CreditSettings> {
+    config.follow(|it| CreditSettings {
+        max_output: it.ai.max_output.map(i64::from),
+        free_tier: it.free_tier,
+        weeks: it.token_usage.weeks,
+    })
+}
+
+/// Counts what becomes of admissions.
+fn count_admissions(metrics: &Metrics, bank: &SqlBank) {
+    let read = |of: fn(Counts) -> u64| {
+        let bank = bank.clone();
+        Box::new(move || of(bank.counts()))
+    };
+    let open = "AI calls for which credits are reserved";
+    metrics.gauge("ai_reservations_open", open, read(|it| it.open));
+    let counters: [(&str, &str, fn(Counts) -> u64); 7] = [
+        ("ai_admissions", "AI calls admitted out of a budget", |it| it.admitted),
+        ("ai_refusals", "AI calls refused because a budget was used up", |it| it.refused),
+        (
+            "ai_late_settlements",
+            "AI calls charged after their reservation had been released",
+            |it| it.late,
+        ),
+        (
+            "ai_hidden_microcredits",
+            "Millionths of a credit that AI calls cost beyond what was reserved",
+            |it| it.hidden,
+        ),
+        (
+            "ai_reaped_reservations",
+            "Reservations of dead instances that were released, one a budget",
+            |it| it.reaped,
+        ),
+        ("ai_sequencer_batches", "Transactions that booked AI calls", |it| it.batches),
+        ("ai_sequencer_entries", "Admissions and ends of AI calls that they booked", |it| {
+            it.batched
+        }),
+    ];
+    for (name, help, of) in counters {
+        metrics.counter(name, help, read(of));
+    }
+}
+
 /// Counts what becomes of the usage that is written.
-fn count(metrics: &Metrics, usage: &SqlUsageLog) {
+fn count(metrics: &Metrics, usage: &SqlBank) {
     let (written, waiting) = (usage.clone(), usage.clone());
     let (dropped, failures) = (usage.clone(), usage.clone());
     metrics.counter(

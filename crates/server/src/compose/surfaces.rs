@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use pia_assistant::Credits;
 use pia_console::{Console, Reception};
 use pia_http::{Api, Browsers};
 use pia_kernel::Clock;
@@ -16,7 +17,7 @@ use crate::readiness::Looks;
 /// What the handlers of the JSON API call.
 pub(super) fn api(
     config: &LiveConfig,
-    use_cases: UseCases,
+    (use_cases, credits): (UseCases, Credits),
     ground: &Ground,
     (runner, clock): (&Runner, &Arc<dyn Clock>),
 ) -> Api {
@@ -53,6 +54,7 @@ pub(super) fn api(
         chats,
         devices: e2ee.devices,
         recovery: e2ee.recovery,
+        credits,
         readiness: Arc::new(readiness),
         openapi: config.follow(|it| it.open_api.enabled),
         runner: runner.clone(),

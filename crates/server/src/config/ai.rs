@@ -30,6 +30,8 @@ pub struct Ai {
     pub catalogue: Catalogue,
     /// What concerns our own callers.
     pub settings: Settings,
+    /// How many tokens an answer may have.
+    pub max_output: Option<u32>,
     /// What concerns upstreams.
     pub limits: Limits,
 }
@@ -59,7 +61,8 @@ impl Ai {
             let reason = Reason::combination("expected no less than Ai:MaxEventBytes");
             from.refuse("MaxAnswerBytes", reason);
         }
-        Self { catalogue, settings, limits }
+        let max_output = from.reload("MaxOutputTokens").optional_within(1000..=10_000_000);
+        Self { catalogue, settings, max_output, limits }
     }
 }
 

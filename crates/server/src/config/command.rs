@@ -37,6 +37,10 @@ What `admin` does to accounts, on the database of the settings:
   group set GROUP KEY=VALUE...   changes what its members may; nothing behind the
                                  `=` puts the default back
   group add EMAIL GROUP          puts somebody into it, and so out of another
+  credits top-up GROUP N         gives a group so many credits more, which do not
+                                 expire
+  credits check                  compares what is reserved with what open calls
+                                 may spend
 
 Where settings come from:
   --environment NAME   Development, Production (the default) or another name

@@ -46,6 +46,8 @@ impl LocalAuth {
             allowed_domains: domains.into_iter().map(|it| it.0).collect(),
             require_declaration,
             fewest_password_chars,
+            // Said elsewhere.
+            suspended: false,
         };
         let accounts = AccountRules { require_declaration, require_verification };
         let unverified_kept = DAY * unverified_days;

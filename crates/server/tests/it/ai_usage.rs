@@ -108,7 +108,7 @@ async fn what_no_upstream_told_is_estimated(database: Fresh) {
     let (who, (input, cached, output), estimated) = &rows[0];
     assert_eq!((who, *cached, *estimated), (&names("Assistant", "completed"), 0, true));
     assert!((200..400).contains(input), "{input}");
-    assert!((50..55).contains(output), "{output}");
+    assert!((200..300).contains(output), "several tokens a chunk: {output}");
 }
 
 async fn a_caller_who_leaves_has_used_something(database: Fresh) {

@@ -16,6 +16,7 @@ mod relay;
 mod admin;
 mod admin_groups;
 mod ai_chat;
+mod ai_credits;
 mod ai_failures;
 mod ai_memory;
 mod ai_models;

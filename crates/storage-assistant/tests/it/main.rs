@@ -2,4 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "tests")]
 
+mod banks;
+mod credits;
+mod sweep;
+
 mod usage_log;

@@ -4,12 +4,11 @@ use std::time::Duration;
 
 use diesel::prelude::*;
 use diesel_async::{RunQueryDsl, SimpleAsyncConnection};
-use pia_assistant::{Mode, Outcome, Usage, UsageLog, UsageRecord};
-use pia_kernel::{Timestamp, UserId};
+use pia_assistant::{Micros, Mode, Outcome, Rates, Usage, UsageLog, UsageRecord};
+use pia_kernel::{ApiKeyId, GroupId, Timestamp, UserId};
 use pia_storage::schema::ai_usage;
 use pia_storage::{Database, DbError, DbUid, Provider, on_conn};
-use pia_storage_assistant::SqlUsageLog;
-use tokio::runtime::Handle;
+use pia_storage_assistant::SqlBank;
 use tokio_util::task::TaskTracker;
 use uuid::Uuid;
 
@@ -29,22 +28,27 @@ type Row = ((String, String, String, String), (i64, i64, i64), bool);
 
 const LIMIT: Duration = Duration::from_secs(30);
 
-fn record(model: &str) -> UsageRecord {
+pub(crate) fn record(model: &str) -> UsageRecord {
     UsageRecord {
         id: Uuid::now_v7(),
         at: Timestamp::from_micros(1_234_567),
         user: UserId::generate(),
+        group: GroupId::generate(),
+        key: Some(ApiKeyId::generate()),
         mode: Mode::Assistant,
         provider: "OpenAI",
+        entry: Some("large".to_owned()),
         model: model.to_owned(),
-        tokens: Usage { input: 30, cached_input: 20, output: 10, connector: 0 },
+        tokens: Usage { input: 30, cached_input: 20, output: 10, connector: 5 },
+        rates: Rates { input: 1, output: 2, cached_input: 3, connector: 4 },
+        spent: Micros(6),
         estimated: true,
         outcome: Outcome::Abandoned,
     }
 }
 
-fn start(db: &Database) -> SqlUsageLog {
-    SqlUsageLog::start(db.clone(), &TaskTracker::new(), &Handle::current())
+fn start(db: &Database) -> SqlBank {
+    crate::banks::start(db, &TaskTracker::new())
 }
 
 async fn rows(db: &Database) -> i64 {
@@ -188,7 +192,7 @@ async fn a_record_that_the_database_refuses_holds_up_no_other(db: Database) {
 
 async fn draining_gives_up_after_its_limit_and_ends_the_task(db: Database) {
     let tasks = TaskTracker::new();
-    let log = SqlUsageLog::start(db.clone(), &tasks, &Handle::current());
+    let log = crate::banks::start(&db, &tasks);
     execute(&db, "ALTER TABLE ai_usage RENAME TO away").await;
     (0..3).for_each(|_| log.note(record("gpt")));
     until(|| log.failures() > 0).await;

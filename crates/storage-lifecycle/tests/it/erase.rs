@@ -27,6 +27,7 @@ pia_testkit::contract! {
     who_leaves_many_times_at_once_leaves_once,
     what_is_left_in_the_audit_log_names_nobody_and_can_be_verified,
     usage_stays_under_a_name_that_nobody_has,
+    credits_of_the_person_go_and_those_of_their_group_stay,
     what_was_deleted_is_taken_out_of_the_log_later_too,
     who_never_came_goes_without_a_name_and_everybody_else_stays,
     however_many_never_came_all_go,
@@ -206,6 +207,31 @@ async fn usage_stays_under_a_name_that_nobody_has(db: Database) {
     let whose = whose.unwrap();
     assert_eq!((whose[0], whose[2]), (whose[1], DbUid(bob.user.0)));
     assert!(![DbUid(ada.user.0), DbUid(bob.user.0)].contains(&whose[0]));
+}
+
+async fn credits_of_the_person_go_and_those_of_their_group_stay(db: Database) {
+    let (ada, bob) = (person(&db, Role::User).await, person(&db, Role::User).await);
+    // One window and an open reservation in it for each of them, and the same
+    // for the group.
+    execute(
+        &db,
+        "INSERT INTO credit_windows (key, kind, owner_id, user_id, group_id)
+             SELECT email || ':hourly', 'hourly', id, id, NULL FROM accounts
+             UNION ALL SELECT 'group', 'pool', id, NULL, id FROM user_groups WHERE is_default;
+         INSERT INTO credit_reservations (id, window_key, instance_id, amount, opened_at)
+             SELECT a.id, w.key, a.id, 1, a.created_at FROM accounts a, credit_windows w
+             WHERE w.user_id = a.id OR w.user_id IS NULL",
+    )
+    .await;
+
+    SqlEraser::new(db.clone()).erase(departure(ada)).await.unwrap();
+
+    let named = |table, column| format!("(SELECT COUNT(*) FROM {table} WHERE {column} = 'group')");
+    assert_eq!(count(&db, "(SELECT COUNT(*) FROM credit_windows)").await, 2);
+    assert_eq!(count(&db, "(SELECT COUNT(*) FROM credit_reservations)").await, 3);
+    assert_eq!(count(&db, &named("credit_windows", "key")).await, 1);
+    assert_eq!(count(&db, &named("credit_reservations", "window_key")).await, 2);
+    assert_eq!(accounts_left(&db).await, [DbUid(bob.user.0)]);
 }
 
 async fn what_was_deleted_is_taken_out_of_the_log_later_too(db: Database) {

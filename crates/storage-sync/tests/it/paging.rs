@@ -83,7 +83,7 @@ async fn pages_are_whole_while_rows_move_to_their_end(db: Database) {
 async fn what_somebody_without_anything_has_is_their_accounts_beginning(db: Database) {
     let person = Person::of(db).await;
 
-    let head = pia_sync::SyncReader::head(&person.reader, person.user).await.unwrap().unwrap();
+    let head = person.reader.head(person.user).await.unwrap().unwrap();
 
     assert_eq!((head.last_stamp, head.version, head.awaited), (START, 0, false));
     assert_eq!(person.page(Timestamp::from_micros(i64::MIN), 5, 5).await.rows, []);

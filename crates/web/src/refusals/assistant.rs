@@ -1,7 +1,7 @@
 //! The AI proxy.
 
 use actix_web::http::StatusCode;
-use pia_assistant::{AssistantError, Violation};
+use pia_assistant::{AssistantError, BudgetRefusal, Gauge, Violation};
 
 use crate::{ApiError, FieldError};
 
@@ -29,6 +29,7 @@ impl From<AssistantError> for ApiError {
             }
             AssistantError::ToolsRefused => told(StatusCode::BAD_REQUEST, "tools_not_supported"),
             AssistantError::ContextTooLong => told(StatusCode::BAD_GATEWAY, "context_too_long"),
+            AssistantError::OverBudget(refusal) => over_budget(&refusal, &err.message()),
             AssistantError::UpstreamBusy { retry_after } => {
                 told(StatusCode::BAD_GATEWAY, "upstream_busy").retry_after(retry_after)
             }
@@ -47,6 +48,27 @@ impl From<AssistantError> for ApiError {
             }
         }
     }
+}
+
+/// A budget that is used up, in one of three shapes. What a period does not
+/// have is absent and not zero.
+fn over_budget(refusal: &BudgetRefusal, message: &str) -> ApiError {
+    let BudgetRefusal { period, gauge, pool, top_up, resets_at, retry_after } = *refusal;
+    let mut told =
+        ApiError::refused(StatusCode::TOO_MANY_REQUESTS, "Token Limit Exceeded", message)
+            .with("period", period.name())
+            .with("resetsAt", resets_at.to_string())
+            .retry_after(retry_after);
+    if let Some(Gauge { limit, used }) = gauge {
+        told = told.with("unit", "credits").with("limit", limit).with("used", used);
+    }
+    if let Some(Gauge { limit, used }) = pool {
+        told = told.with("poolLimit", limit).with("poolUsed", used);
+    }
+    if let Some(Gauge { limit, used }) = top_up {
+        told = told.with("topUpGranted", limit).with("topUpUsed", used);
+    }
+    told
 }
 
 /// The one refusal that clients know by a key of its own, `code`.

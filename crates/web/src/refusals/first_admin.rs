@@ -12,6 +12,7 @@ impl From<FirstAdminError> for ApiError {
             FirstAdminError::AlreadySetUp => refused(StatusCode::CONFLICT, "already_set_up"),
             FirstAdminError::WrongToken => refused(StatusCode::FORBIDDEN, "invalid_setup_token"),
             FirstAdminError::EmailTaken => refused(StatusCode::CONFLICT, "email_exists"),
+            FirstAdminError::Suspended => refused(StatusCode::FORBIDDEN, "free_tier_suspended"),
             FirstAdminError::SeatsTaken => refused(StatusCode::FORBIDDEN, "user_limit_reached"),
             FirstAdminError::Invalid(violations) => {
                 Self::invalid(violations.into_iter().map(Into::into).collect())

@@ -27,6 +27,7 @@ impl From<RegisterError> for ApiError {
                 let message = "This server does not let you make an account.";
                 Self::refused(StatusCode::FORBIDDEN, "registration_closed", message)
             }
+            RegisterError::Suspended => Self::suspended(),
             RegisterError::EmailTaken => {
                 let message = "There is an account with this address: sign in.";
                 Self::refused(StatusCode::CONFLICT, "email_exists", message)

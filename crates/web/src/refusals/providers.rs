@@ -87,6 +87,7 @@ impl From<ProviderSignInError> for ApiError {
             ProviderSignInError::RegistrationClosed => {
                 forbidden("registration_closed", "This server does not let you make an account.")
             }
+            ProviderSignInError::Suspended => Self::suspended(),
             ProviderSignInError::SeatsTaken { limit } => forbidden(
                 "user_limit_reached",
                 "All accounts that the server's licence allows are taken.",

@@ -1,0 +1,121 @@
+//! Deciding whether a call may be made, and out of which budget.
+
+use std::sync::Arc;
+
+use crate::credits::{Admission, Ask, BudgetRefusal, Hold, Holder};
+use crate::error::AssistantError;
+use crate::gateway::{Asker, Gateway};
+use crate::meter::{Meter, Prompt};
+use crate::ports::OutputCap;
+use crate::rates::Rates;
+use crate::rules::GroupRules;
+use crate::sample::Text;
+use crate::target::{Mode, Target};
+use crate::ticket::{End, Ticket};
+
+/// A call that somebody would like to make.
+pub(crate) struct Wanted<'a> {
+    pub(crate) asker: Asker,
+    /// For what it is written down.
+    pub(crate) mode: Mode,
+    /// What the asker's group says.
+    pub(crate) rules: &'a GroupRules,
+    /// Which model answers first.
+    pub(crate) target: Arc<Target>,
+    /// What its tokens cost at most, whichever model answers in the end.
+    pub(crate) rates: Rates,
+    /// What its prompt says.
+    pub(crate) prompt: Text,
+    /// How long the asker wants the answer to be at most.
+    pub(crate) max_output: Option<OutputCap>,
+}
+
+/// A call that may be made.
+pub(crate) struct Admitted {
+    pub(crate) ticket: Ticket,
+    /// Our estimate of its prompt, in tokens.
+    pub(crate) prompt: i64,
+    /// How long its answer may be at most, which the upstream is to be told.
+    pub(crate) max_output: Option<OutputCap>,
+}
+
+/// What an admission comes to.
+struct Reserved {
+    /// Nothing where nothing is limited.
+    hold: Option<Hold>,
+    /// The tokens of the prompt, where they were counted.
+    prompt: Option<i64>,
+    max_output: Option<OutputCap>,
+}
+
+impl Gateway {
+    /// Decides whether a call may be made, and reserves what it may spend. A
+    /// call that nothing limits waits for nobody.
+    pub(crate) async fn admit(&self, wanted: Wanted<'_>) -> Result<Admitted, AssistantError> {
+        let Reserved { hold, prompt: counted, max_output } = self.reserved(&wanted).await?;
+        let Wanted { asker, mode, target, prompt, .. } = wanted;
+        let estimate = counted.unwrap_or_else(|| prompt.estimate());
+        let metered = counted.map_or(Prompt::Text(prompt), Prompt::Counted);
+        let ticket = Ticket {
+            asker,
+            mode,
+            target,
+            meter: Meter::of_prompt(metered),
+            end: End::Open,
+            hold,
+            slot: None,
+            log: Arc::clone(&self.usage),
+            tokens: Arc::clone(&self.tokens),
+            clock: Arc::clone(&self.clock),
+        };
+        Ok(Admitted { ticket, prompt: estimate, max_output })
+    }
+
+    /// Nobody is refused for what a group said a few seconds ago.
+    async fn reserved(&self, wanted: &Wanted<'_>) -> Result<Reserved, AssistantError> {
+        let refused = match self.reserve(wanted, wanted.rules).await {
+            Err(refused @ AssistantError::OverBudget(_)) => refused,
+            other => return other,
+        };
+        let fresh = self.rules.fresh(wanted.asker.group).await?;
+        let same = fresh.credits == wanted.rules.credits && fresh.free == wanted.rules.free;
+        if same { Err(refused) } else { self.reserve(wanted, &fresh).await }
+    }
+
+    async fn reserve(
+        &self,
+        wanted: &Wanted<'_>,
+        rules: &GroupRules,
+    ) -> Result<Reserved, AssistantError> {
+        let settings = self.credits.get();
+        let Asker { user, group, key, .. } = wanted.asker;
+        if settings.suspends(group, rules) {
+            let now = self.clock.now();
+            let refusal = BudgetRefusal::suspended(settings.weeks.end(now), now);
+            return Err(AssistantError::OverBudget(refusal));
+        }
+        let name = wanted.max_output.and_then(|it| it.name);
+        let asked = wanted.max_output.map(|it| it.tokens);
+        let holder = Holder { member: user, group, key, limits: rules.credits };
+        if holder.is_unlimited() {
+            let bound = asked.into_iter().chain(settings.max_output).min();
+            let max_output = bound.map(|tokens| OutputCap { tokens, name });
+            return Ok(Reserved { hold: None, prompt: None, max_output });
+        }
+        let output = settings.output(asked);
+        let prompt = wanted.prompt.tokens(&*self.tokens);
+        let ask = Ask { holder, rates: wanted.rates, prompt, output };
+        match self.bank.admit(ask).await {
+            Ok(Admission::Granted { hold, output: tokens }) => {
+                let max_output = Some(OutputCap { tokens, name });
+                Ok(Reserved { hold: Some(hold), prompt: Some(prompt), max_output })
+            }
+            Ok(Admission::Refused(refusal)) => Err(AssistantError::OverBudget(refusal)),
+            Err(err) => Err(err.into()),
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "admission_tests.rs"]
+mod tests;

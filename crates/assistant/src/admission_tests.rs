@@ -1,0 +1,185 @@
+use bytes::Bytes;
+use pia_kernel::{ApiKeyId, Live};
+
+use crate::chat::{Chat, ChatAnswer};
+use crate::credits::{CreditSettings, FreeTier, Period};
+use crate::error::AssistantError;
+use crate::fakes::{Script, Surroundings, asker, look, pass};
+use crate::gateway::Asker;
+use crate::ports::{CapName, Frame, OutputCap, UpstreamError};
+use crate::rates::Micros;
+use crate::rules::{CreditLimits, GroupRules, KeyPurse};
+use crate::usage::Outcome;
+
+const ANSWER: &str = r#"{"choices":[{"message":{"content":"Hi"}}],
+    "usage":{"prompt_tokens":40,"completion_tokens":60}}"#;
+
+fn limited(hourly: i64) -> GroupRules {
+    let credits = CreditLimits { hourly, ..CreditLimits::default() };
+    GroupRules { credits, free: true, ..GroupRules::default() }
+}
+
+async fn ask(
+    around: &Surroundings,
+    asker: Asker,
+    more: &str,
+) -> Result<ChatAnswer, AssistantError> {
+    ask_with(around, CreditSettings::default(), asker, more).await
+}
+
+async fn ask_with(
+    around: &Surroundings,
+    settings: CreditSettings,
+    asker: Asker,
+    more: &str,
+) -> Result<ChatAnswer, AssistantError> {
+    let mut gateway = around.gateway();
+    gateway.credits = Live::new(settings);
+    let body = format!(r#"{{"messages":[{{"role":"user","content":"Good day"}}]{more}}}"#);
+    Chat::new(gateway).answer(asker, Bytes::from(body)).await
+}
+
+#[tokio::test]
+async fn a_call_that_nothing_limits_asks_nobody_and_keeps_its_cap() {
+    let around = Surroundings::new(Script::Whole(ANSWER));
+
+    drop(ask(&around, asker(), r#","max_completion_tokens":70"#).await.unwrap());
+
+    assert_eq!(around.asked(), []);
+    let cap = OutputCap { tokens: 70, name: Some(CapName::MaxCompletionTokens) };
+    assert_eq!(around.call().max_output, Some(cap));
+    assert_eq!(around.noted().len(), 1);
+}
+
+#[tokio::test]
+async fn a_call_without_a_cap_has_that_of_the_operator_alone() {
+    let bounded = CreditSettings { max_output: Some(500), ..CreditSettings::default() };
+    let mut caps = Vec::new();
+    for settings in [CreditSettings::default(), bounded] {
+        let around = Surroundings::new(Script::Whole(ANSWER));
+        drop(ask_with(&around, settings, asker(), "").await.unwrap());
+        caps.push(around.call().max_output.map(|it| it.tokens));
+    }
+
+    assert_eq!(caps, [None, Some(500)]);
+}
+
+#[tokio::test]
+async fn a_call_out_of_a_budget_is_capped_and_settled_with_its_usage() {
+    let around = Surroundings::new(Script::Whole(ANSWER));
+    let around = around.with_rules(limited(3));
+
+    drop(ask(&around, asker(), r#","max_tokens":9000"#).await.unwrap());
+
+    // Four letters are a token, and the message itself four.
+    assert_eq!(around.asked()[0].prompt, 6);
+    let cap = OutputCap { tokens: 2994, name: Some(CapName::MaxTokens) };
+    assert_eq!(around.call().max_output, Some(cap));
+    let [settled] = around.settled().try_into().unwrap();
+    assert_eq!(settled.parts[0].amount, Micros::credits(3));
+    assert_eq!(settled.spent, Micros(100_000));
+    let usage = settled.usage.unwrap();
+    assert_eq!((usage.spent, usage.outcome), (Micros(100_000), Outcome::Completed));
+}
+
+#[tokio::test]
+async fn a_call_that_failed_for_nothing_gives_all_of_it_back() {
+    let refused = UpstreamError::Unreachable("away".to_owned());
+    let around = Surroundings::new(Script::Fails(refused));
+    let around = around.with_rules(limited(3));
+
+    assert!(ask(&around, asker(), "").await.is_err());
+
+    let [settled] = around.settled().try_into().unwrap();
+    assert_eq!((settled.spent, settled.usage), (Micros(0), None));
+}
+
+#[tokio::test]
+async fn a_stream_whose_reader_leaves_is_settled_on_what_was_streamed() {
+    let chunk = "data: {\"choices\":[{\"delta\":{\"content\":\"twelve chars\"}}]}\n\n";
+    let frames: Vec<_> = vec![Ok(pass(chunk)), Ok(pass(chunk))];
+    let around = Surroundings::new(Script::FramesAndSilence(frames));
+    let around = around.with_rules(limited(30));
+
+    let ChatAnswer::Stream(mut answer) = ask(&around, asker(), r#","stream":true"#).await.unwrap()
+    else {
+        panic!("a stream was asked for")
+    };
+    futures_util::StreamExt::next(&mut answer).await.unwrap();
+    futures_util::StreamExt::next(&mut answer).await.unwrap();
+    drop(answer);
+
+    let [settled] = around.settled().try_into().unwrap();
+    assert_eq!(settled.spent, Micros((6 + 6) * 1000));
+    let usage = settled.usage.unwrap();
+    assert_eq!((usage.outcome, usage.estimated), (Outcome::Abandoned, true));
+}
+
+#[tokio::test]
+async fn hidden_tokens_are_charged() {
+    let told = r#"{"choices":[],"usage":{"prompt_tokens":10,"completion_tokens":5000}}"#;
+    let around = Surroundings::new(Script::Frames(vec![Ok(look(told)), Ok(Frame::Done)]));
+    let around = around.with_rules(limited(3));
+
+    let ChatAnswer::Stream(mut answer) = ask(&around, asker(), r#","stream":true"#).await.unwrap()
+    else {
+        panic!("a stream was asked for")
+    };
+    while futures_util::StreamExt::next(&mut answer).await.is_some() {}
+    drop(answer);
+
+    let [settled] = around.settled().try_into().unwrap();
+    assert_eq!(settled.spent, Micros(5_010_000));
+    assert_eq!(settled.hidden(), Micros(2_010_000));
+}
+
+#[tokio::test]
+async fn a_budget_that_is_used_up_refuses_before_anything_is_sent() {
+    let around = Surroundings::new(Script::Whole(ANSWER));
+    let around = around.with_rules(limited(1));
+
+    let Err(AssistantError::OverBudget(refusal)) = ask(&around, asker(), "").await else {
+        panic!("there is not enough for an answer")
+    };
+
+    assert_eq!(refusal.period, Period::Hourly);
+    assert!(around.settled().is_empty() && around.noted().is_empty());
+}
+
+#[tokio::test]
+async fn nobody_is_refused_for_what_their_group_said_before() {
+    let around = Surroundings::new(Script::Whole(ANSWER));
+    let around = around.with_rules(limited(1)).with_fresh_rules(limited(5));
+
+    drop(ask(&around, asker(), "").await.unwrap());
+
+    let asked: Vec<_> = around.asked().iter().map(|it| it.holder.limits.hourly).collect();
+    assert_eq!(asked, [1, 5]);
+}
+
+#[tokio::test]
+async fn those_who_do_not_pay_are_not_served_while_that_is_suspended() {
+    let around = Surroundings::new(Script::Whole(ANSWER));
+    let around = around.with_rules(limited(0));
+    let suspended = FreeTier { suspended: true, group: None };
+    let settings = CreditSettings { free_tier: suspended, ..CreditSettings::default() };
+
+    let Err(AssistantError::OverBudget(refusal)) = ask_with(&around, settings, asker(), "").await
+    else {
+        panic!("the free tier is suspended")
+    };
+
+    assert_eq!((refusal.period, refusal.gauge), (Period::FreeTierSuspended, None));
+}
+
+#[tokio::test]
+async fn a_key_with_a_purse_is_limited_though_its_owner_is_not() {
+    let around = Surroundings::new(Script::Whole(ANSWER));
+    let purse = KeyPurse { key: ApiKeyId::generate(), weekly: 2 };
+
+    drop(ask(&around, Asker { key: Some(purse), ..asker() }, "").await.unwrap());
+
+    let [settled] = around.settled().try_into().unwrap();
+    assert_eq!(settled.parts[0].window.owner, purse.key.0);
+    assert_eq!(settled.usage.unwrap().key, Some(purse.key));
+}

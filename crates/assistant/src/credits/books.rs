@@ -1,0 +1,198 @@
+//! Deciding about a call, by windows that nobody else changes meanwhile.
+
+use std::collections::BTreeMap;
+
+use pia_kernel::Timestamp;
+
+use super::ask::{Ask, Holder};
+use super::hold::Part;
+use super::refusal::{BudgetRefusal, Gauge, Period, until};
+use super::week::Weeks;
+use super::window::{Kind, Window, WindowKey};
+use crate::rates::Micros;
+
+/// Windows at one moment.
+#[derive(Debug, Clone)]
+pub struct Books {
+    /// The windows, each as of that moment.
+    pub windows: BTreeMap<WindowKey, Window>,
+    /// The weeks that are counted by.
+    pub weeks: Weeks,
+    /// The moment.
+    pub now: Timestamp,
+}
+
+/// What a call may spend.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Grant {
+    /// Out of which windows, and how much of each at most.
+    pub parts: Vec<Part>,
+    /// How long its answer may be, in tokens.
+    pub output: i64,
+}
+
+/// Why a window is in the way.
+struct Short {
+    period: Period,
+    kind: Kind,
+    frees: Timestamp,
+}
+
+impl Books {
+    /// Decides whether a call may be made. Where it may, what it may spend is
+    /// reserved.
+    pub fn admit(&mut self, ask: &Ask) -> Result<Grant, BudgetRefusal> {
+        let holder = &ask.holder;
+        let least = ask.least();
+        let left = self.left(holder);
+        if left < least {
+            return Err(self.refusal(holder, least));
+        }
+        let output = ask.affordable(left);
+        let parts = self.parts(holder, ask.cost(output));
+        for part in &parts {
+            if let Some(window) = self.windows.get_mut(&part.window) {
+                window.reserved = window.reserved.plus(part.amount);
+            }
+        }
+        Ok(Grant { parts, output })
+    }
+
+    /// Counts what a call spent out of what was reserved for it, in the order
+    /// in which it is drawn. What is more than that is drawn from where the
+    /// rest came from. Of what `released` names the reservation ends; the
+    /// other reservations ended before.
+    pub fn settle(&mut self, parts: &[Part], spent: Micros, released: &[Part]) {
+        for (window, spent) in spread(parts, spent) {
+            if let Some(window) = self.windows.get_mut(&window) {
+                window.spend(spent, self.now);
+            }
+        }
+        for part in released {
+            if let Some(window) = self.windows.get_mut(&part.window) {
+                window.reserved = window.reserved.minus(part.amount);
+            }
+        }
+    }
+
+    pub(crate) fn window(&self, holder: &Holder, kind: Kind) -> Option<&Window> {
+        let key = holder.windows().find(|it| it.kind == kind)?;
+        self.windows.get(&key)
+    }
+
+    /// What is left in the tightest window.
+    fn left(&self, holder: &Holder) -> Micros {
+        let plain = Kind::ALL.into_iter().filter(|it| !it.is_drawn());
+        let tightest = plain.filter_map(|it| self.left_of(holder, it)).min();
+        let drawn = holder.limit(Kind::Weekly).map(|_| self.drawn(holder));
+        tightest.into_iter().chain(drawn).min().unwrap_or(Micros(i64::MAX))
+    }
+
+    fn left_of(&self, holder: &Holder, kind: Kind) -> Option<Micros> {
+        Some(self.window(holder, kind)?.left_of(holder.limit(kind)?))
+    }
+
+    /// What is left of allowance, pool and top-ups together. Of each alone no
+    /// debt is paid by the next: it was charged where it belongs.
+    fn drawn(&self, holder: &Holder) -> Micros {
+        let left = self.draws(holder).map(|(_, left)| left);
+        left.fold(Micros(0), Micros::plus)
+    }
+
+    fn draws<'a>(&'a self, holder: &'a Holder) -> impl Iterator<Item = (WindowKey, Micros)> + 'a {
+        [Kind::Weekly, Kind::Pool, Kind::TopUp].into_iter().filter_map(|kind| {
+            let window = self.window(holder, kind)?;
+            let left = window.left_of(holder.limit(kind).unwrap_or(window.total));
+            Some((window.key, left.max(Micros(0))))
+        })
+    }
+
+    /// So much of every plain window, and so much of those that are drawn from
+    /// one after the other.
+    fn parts(&self, holder: &Holder, amount: Micros) -> Vec<Part> {
+        let plain = holder.windows().filter(|it| !it.kind.is_drawn());
+        let mut parts: Vec<Part> = plain.map(|window| Part { window, amount }).collect();
+        let mut rest = amount;
+        for (window, left) in self.draws(holder) {
+            let some = rest.min(left);
+            if some.0 > 0 {
+                parts.push(Part { window, amount: some });
+                rest = rest.minus(some);
+            }
+        }
+        if amount.0 == 0 {
+            let own = holder.windows().filter(|it| it.kind == Kind::Weekly);
+            parts.extend(own.map(|window| Part { window, amount }));
+        }
+        parts
+    }
+
+    /// Of several windows that are in the way the one that is so the longest.
+    fn refusal(&self, holder: &Holder, least: Micros) -> BudgetRefusal {
+        let short = self.plain_shorts(holder, least).chain(self.drawn_short(holder, least));
+        let worst = short.reduce(|worst, it| if it.frees > worst.frees { it } else { worst });
+        let Some(Short { period, kind, frees }) = worst else {
+            // Something was in the way, or nobody would have asked.
+            return BudgetRefusal::suspended(self.weeks.end(self.now), self.now);
+        };
+        let own = kind == Kind::Weekly;
+        let total = |kind| self.window(holder, kind).map(|it| gauge(it.total, it.taken()));
+        let taken = self.window(holder, kind).map_or(Micros(0), Window::taken);
+        BudgetRefusal {
+            period,
+            gauge: holder.limit(kind).map(|limit| gauge(limit, taken)),
+            pool: total(Kind::Pool).filter(|_| own),
+            top_up: total(Kind::TopUp).filter(|it| own && it.limit > 0),
+            resets_at: frees,
+            retry_after: until(frees, self.now),
+        }
+    }
+
+    fn plain_shorts<'a>(
+        &'a self,
+        holder: &'a Holder,
+        least: Micros,
+    ) -> impl Iterator<Item = Short> + 'a {
+        const PERIODS: [(Kind, Period); 5] = [
+            (Kind::Hourly, Period::Hourly),
+            (Kind::Daily, Period::Daily),
+            (Kind::Key, Period::Weekly),
+            (Kind::GroupDaily, Period::GroupDaily),
+            (Kind::GroupWeekly, Period::GroupWeekly),
+        ];
+        PERIODS.into_iter().filter_map(move |(kind, period)| {
+            let left = self.left_of(holder, kind)?;
+            let frees = self.window(holder, kind)?.frees(least.minus(left), self.weeks, self.now);
+            (left < least).then_some(Short { period, kind, frees })
+        })
+    }
+
+    fn drawn_short(&self, holder: &Holder, least: Micros) -> Option<Short> {
+        holder.limit(Kind::Weekly)?;
+        let short = self.drawn(holder) < least;
+        let (period, kind, frees) = (Period::Weekly, Kind::Weekly, self.weeks.end(self.now));
+        short.then_some(Short { period, kind, frees })
+    }
+}
+
+pub(crate) fn gauge(limit: Micros, used: Micros) -> Gauge {
+    Gauge { limit: limit.rounded_down(), used: used.rounded_up() }
+}
+
+/// What was spent of which window.
+fn spread(parts: &[Part], spent: Micros) -> Vec<(WindowKey, Micros)> {
+    let plain = parts.iter().filter(|it| !it.window.kind.is_drawn());
+    let mut spread: Vec<_> = plain.map(|it| (it.window, spent)).collect();
+    let mut rest = spent;
+    let mut drawn = parts.iter().filter(|it| it.window.kind.is_drawn()).peekable();
+    while let Some(part) = drawn.next() {
+        let some = if drawn.peek().is_some() { rest.min(part.amount) } else { rest };
+        spread.push((part.window, some));
+        rest = rest.minus(some);
+    }
+    spread
+}
+
+#[cfg(test)]
+#[path = "books_tests.rs"]
+mod tests;

@@ -1,0 +1,261 @@
+use std::time::Duration;
+
+use pia_kernel::{ApiKeyId, GroupId, Timestamp, UserId};
+
+use super::*;
+use crate::rates::Rates;
+use crate::rules::{CreditLimits, KeyPurse};
+
+fn now() -> Timestamp {
+    serde_json::from_value("2026-11-18T12:00:00Z".into()).unwrap()
+}
+
+fn week_ends() -> Timestamp {
+    Weeks::UTC.end(now())
+}
+
+fn holder(limits: CreditLimits) -> Holder {
+    Holder { member: UserId::generate(), group: GroupId::generate(), key: None, limits }
+}
+
+/// A call with a short prompt, whose answer may have so many tokens. A credit
+/// is a thousand of them.
+fn ask(holder: Holder, output: i64) -> Ask {
+    Ask { holder, rates: Rates::default(), prompt: 0, output }
+}
+
+fn books(holder: &Holder) -> Books {
+    let mut windows: BTreeMap<_, _> = holder.windows().map(|key| (key, Window::new(key))).collect();
+    windows.values_mut().for_each(|it| it.turn(Weeks::UTC, now()));
+    Books { windows, weeks: Weeks::UTC, now: now() }
+}
+
+fn window<'a>(books: &'a mut Books, kind: Kind) -> &'a mut Window {
+    books.windows.values_mut().find(|it| it.key.kind == kind).unwrap()
+}
+
+fn credits(grant: &Grant) -> Vec<(Kind, i64)> {
+    grant.parts.iter().map(|it| (it.window.kind, it.amount.rounded_up())).collect()
+}
+
+#[test]
+fn a_call_is_reserved_in_every_window_that_it_counts_in() {
+    let key = Some(KeyPurse { key: ApiKeyId::generate(), weekly: 50 });
+    let limits = CreditLimits {
+        hourly: 10,
+        daily: 20,
+        weekly: 30,
+        group_daily: 40,
+        group_weekly: 60,
+        pool: false,
+    };
+    let holder = Holder { key, ..holder(limits) };
+    let mut books = books(&holder);
+
+    let grant = books.admit(&ask(holder, 4_000)).unwrap();
+
+    let kinds =
+        [Kind::Hourly, Kind::Daily, Kind::GroupDaily, Kind::GroupWeekly, Kind::Key, Kind::Weekly];
+    assert_eq!(credits(&grant), kinds.map(|it| (it, 4)));
+    assert_eq!(grant.output, 4_000);
+    let reserved: Vec<_> = books.windows.values().map(|it| it.reserved.0).collect();
+    assert_eq!(reserved.iter().filter(|it| **it == 4_000_000).count(), 6);
+}
+
+#[test]
+fn an_answer_may_be_as_long_as_the_tightest_window_allows() {
+    let limits = CreditLimits { hourly: 10, daily: 7, weekly: 30, ..CreditLimits::default() };
+    let holder = holder(limits);
+    let mut books = books(&holder);
+    window(&mut books, Kind::Daily).spend(Micros::credits(2), now());
+
+    let grant = books.admit(&Ask { prompt: 500, ..ask(holder, 90_000) }).unwrap();
+
+    assert_eq!(grant.output, 4_500);
+    assert_eq!(credits(&grant)[0], (Kind::Hourly, 5));
+}
+
+#[test]
+fn with_less_than_a_thousand_tokens_left_a_call_is_refused() {
+    let holder = holder(CreditLimits { hourly: 10, ..CreditLimits::default() });
+    let left = |left: i64| {
+        let mut books = books(&holder);
+        window(&mut books, Kind::Hourly).spend(Micros(10_000_000 - left), now());
+        books.admit(&Ask { prompt: 100, ..ask(holder, 50) })
+    };
+
+    assert!(left(1_100_000).is_ok());
+    assert_eq!(left(1_099_999).unwrap_err().period, Period::Hourly);
+}
+
+#[test]
+fn a_rolling_budget_is_there_again_when_enough_of_it_is_forgotten() {
+    let holder = holder(CreditLimits { hourly: 10, ..CreditLimits::default() });
+    let mut books = books(&holder);
+    window(&mut books, Kind::Hourly).spend(Micros(500_000), now() - Duration::from_mins(40));
+    window(&mut books, Kind::Hourly).spend(Micros::credits(9), now() - Duration::from_mins(20));
+
+    let refusal = books.admit(&ask(holder, 5_000)).unwrap_err();
+
+    assert_eq!(refusal.period, Period::Hourly);
+    assert_eq!(refusal.gauge, Some(Gauge { limit: 10, used: 10 }));
+    assert_eq!(refusal.resets_at, now() + Duration::from_mins(21));
+    assert_eq!(refusal.retry_after, Duration::from_mins(21));
+    assert_eq!((refusal.pool, refusal.top_up), (None, None));
+}
+
+#[test]
+fn what_only_open_calls_hold_is_there_again_soon() {
+    let holder = holder(CreditLimits { daily: 3, ..CreditLimits::default() });
+    let mut books = books(&holder);
+    books.admit(&ask(holder, 3_000)).unwrap();
+
+    let refusal = books.admit(&ask(holder, 3_000)).unwrap_err();
+
+    assert_eq!(
+        (refusal.period, refusal.resets_at),
+        (Period::Daily, now() + Duration::from_mins(1))
+    );
+    assert_eq!(refusal.gauge, Some(Gauge { limit: 3, used: 3 }));
+}
+
+#[test]
+fn each_budget_is_told_by_its_name_and_when_its_week_ends() {
+    let all = [
+        (CreditLimits { weekly: 1, ..CreditLimits::default() }, Period::Weekly, Kind::Weekly),
+        (
+            CreditLimits { group_weekly: 1, ..CreditLimits::default() },
+            Period::GroupWeekly,
+            Kind::GroupWeekly,
+        ),
+    ];
+    for (limits, period, kind) in all {
+        let holder = holder(limits);
+        let mut books = books(&holder);
+        window(&mut books, kind).spend(Micros(1), now());
+
+        let refusal = books.admit(&ask(holder, 1)).unwrap_err();
+
+        assert_eq!((refusal.period, refusal.resets_at), (period, week_ends()));
+        assert_eq!(refusal.gauge, Some(Gauge { limit: 1, used: 1 }));
+        assert_eq!((refusal.pool, refusal.top_up), (None, None));
+    }
+}
+
+#[test]
+fn a_groups_day_rolls_too() {
+    let holder = holder(CreditLimits { group_daily: 5, ..CreditLimits::default() });
+    let mut books = books(&holder);
+    window(&mut books, Kind::GroupDaily).spend(Micros::credits(5), now());
+
+    let refusal = books.admit(&ask(holder, 1)).unwrap_err();
+
+    let forgotten = now() + Duration::from_hours(24) + Duration::from_mins(15);
+    assert_eq!((refusal.period, refusal.resets_at), (Period::GroupDaily, forgotten));
+}
+
+#[test]
+fn of_two_budgets_that_are_used_up_the_one_is_told_that_is_so_longer() {
+    let limits = CreditLimits { hourly: 5, weekly: 5, ..CreditLimits::default() };
+    let holder = holder(limits);
+    let mut books = books(&holder);
+    window(&mut books, Kind::Hourly).spend(Micros::credits(5), now());
+    window(&mut books, Kind::Weekly).spend(Micros::credits(5), now());
+
+    assert_eq!(books.admit(&ask(holder, 1)).unwrap_err().period, Period::Weekly);
+}
+
+#[test]
+fn a_keys_purse_is_a_weekly_budget_without_a_pool() {
+    let key = Some(KeyPurse { key: ApiKeyId::generate(), weekly: 2 });
+    let limits = CreditLimits { weekly: 50, pool: true, ..CreditLimits::default() };
+    let holder = Holder { key, ..holder(limits) };
+    let mut books = books(&holder);
+    window(&mut books, Kind::Pool).fill(Micros::credits(100));
+    window(&mut books, Kind::Key).spend(Micros::credits(2), now());
+
+    let refusal = books.admit(&ask(holder, 1)).unwrap_err();
+
+    assert_eq!(
+        (refusal.period, refusal.gauge),
+        (Period::Weekly, Some(Gauge { limit: 2, used: 2 }))
+    );
+    assert_eq!(refusal.pool, None);
+}
+
+fn pooled() -> (Holder, Books) {
+    let limits = CreditLimits { weekly: 10, pool: true, ..CreditLimits::default() };
+    let holder = holder(limits);
+    let mut books = books(&holder);
+    window(&mut books, Kind::Pool).fill(Micros::credits(5));
+    window(&mut books, Kind::TopUp).total = Micros::credits(100);
+    (holder, books)
+}
+
+#[test]
+fn allowance_pool_and_top_ups_are_drawn_from_one_after_the_other() {
+    let (holder, mut books) = pooled();
+    window(&mut books, Kind::Weekly).spend(Micros::credits(8), now());
+
+    let grant = books.admit(&ask(holder, 20_000)).unwrap();
+    books.settle(&grant.parts, Micros::credits(6), &grant.parts);
+
+    assert_eq!(credits(&grant), [(Kind::Weekly, 2), (Kind::Pool, 5), (Kind::TopUp, 13)]);
+    let mut used = |kind| window(&mut books, kind).used.rounded_up();
+    assert_eq!([used(Kind::Weekly), used(Kind::Pool), used(Kind::TopUp)], [10, 4, 0]);
+    assert!(books.windows.values().all(|it| it.reserved.0 == 0));
+}
+
+#[test]
+fn hidden_tokens_are_charged_where_the_last_ones_came_from() {
+    let (holder, mut books) = pooled();
+    window(&mut books, Kind::Weekly).spend(Micros::credits(8), now());
+
+    let grant = books.admit(&ask(holder, 3_000)).unwrap();
+    books.settle(&grant.parts, Micros::credits(9), &grant.parts);
+
+    let mut used = |kind| window(&mut books, kind).used.rounded_up();
+    assert_eq!([used(Kind::Weekly), used(Kind::Pool), used(Kind::TopUp)], [10, 7, 0]);
+    // What the pool owes, the top-ups do not pay for.
+    assert_eq!(credits(&books.admit(&ask(holder, 2_000)).unwrap()), [(Kind::TopUp, 2)]);
+}
+
+#[test]
+fn a_week_that_is_used_up_tells_of_pool_and_top_ups() {
+    let (holder, mut books) = pooled();
+    window(&mut books, Kind::Weekly).spend(Micros::credits(10), now());
+    window(&mut books, Kind::Pool).spend(Micros::credits(5), now());
+    window(&mut books, Kind::TopUp).spend(Micros(99_999_999), now());
+
+    let refusal = books.admit(&ask(holder, 1)).unwrap_err();
+
+    assert_eq!(refusal.gauge, Some(Gauge { limit: 10, used: 10 }));
+    assert_eq!(refusal.pool, Some(Gauge { limit: 5, used: 5 }));
+    assert_eq!(refusal.top_up, Some(Gauge { limit: 100, used: 100 }));
+    assert_eq!(refusal.resets_at, week_ends());
+}
+
+#[test]
+fn what_was_reaped_is_charged_and_not_released_again() {
+    let holder = holder(CreditLimits { hourly: 10, ..CreditLimits::default() });
+    let mut books = books(&holder);
+    let grant = books.admit(&ask(holder, 3_000)).unwrap();
+    window(&mut books, Kind::Hourly).reserved = Micros(0);
+
+    books.settle(&grant.parts, Micros::credits(2), &[]);
+
+    let it = window(&mut books, Kind::Hourly);
+    assert_eq!((it.used, it.reserved), (Micros::credits(2), Micros(0)));
+}
+
+#[test]
+fn tokens_that_cost_nothing_are_never_in_the_way() {
+    let holder = holder(CreditLimits { weekly: 1, ..CreditLimits::default() });
+    let mut books = books(&holder);
+    window(&mut books, Kind::Weekly).spend(Micros::credits(1), now());
+    let free = Rates { input: 0, output: 0, cached_input: 0, connector: 0 };
+
+    let grant = books.admit(&Ask { rates: free, prompt: 9, ..ask(holder, 77) }).unwrap();
+
+    assert_eq!((grant.output, credits(&grant)), (77, vec![(Kind::Weekly, 0)]));
+}

@@ -1,0 +1,134 @@
+//! What was reserved for a call, and what becomes of it.
+
+use std::fmt;
+use std::sync::Arc;
+
+use uuid::Uuid;
+
+use super::window::WindowKey;
+use crate::rates::Micros;
+use crate::usage::UsageRecord;
+
+/// What was reserved of one window.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Part {
+    /// Of which one.
+    pub window: WindowKey,
+    /// How much.
+    pub amount: Micros,
+}
+
+/// The end of a call for which something was reserved.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Settlement {
+    /// Which reservation ends.
+    pub reservation: Uuid,
+    /// What it was, in the order in which it is drawn from.
+    pub parts: Vec<Part>,
+    /// What was spent.
+    pub spent: Micros,
+    /// What is written down of the call, where there is something to say.
+    pub usage: Option<UsageRecord>,
+}
+
+impl Settlement {
+    /// What was spent beyond what was reserved: tokens that no cap holds back,
+    /// and that are known at the end alone.
+    pub fn hidden(&self) -> Micros {
+        let (drawn, plain): (Vec<&Part>, Vec<&Part>) =
+            self.parts.iter().partition(|it| it.window.kind.is_drawn());
+        let drawn = drawn.iter().map(|it| it.amount).fold(Micros(0), Micros::plus);
+        let reserved = plain.first().map_or(drawn, |it| it.amount);
+        self.spent.minus(reserved).max(Micros(0))
+    }
+}
+
+/// Where calls are settled.
+#[cfg_attr(any(test, feature = "mock"), mockall::automock)]
+pub trait Settles: Send + Sync {
+    /// Ends a reservation and notes what was used. Never waits; the adapter
+    /// books it soon after, and tries again while the database is away.
+    fn settle(&self, settlement: Settlement);
+}
+
+/// What was reserved for a call. Dropped, it is settled, so no path can forget
+/// to.
+pub struct Hold {
+    reservation: Uuid,
+    parts: Vec<Part>,
+    to: Arc<dyn Settles>,
+}
+
+impl Hold {
+    /// What was reserved, and where it is settled.
+    pub fn new(reservation: Uuid, parts: Vec<Part>, to: Arc<dyn Settles>) -> Self {
+        Self { reservation, parts, to }
+    }
+
+    /// Which reservation it is.
+    pub fn reservation(&self) -> Uuid {
+        self.reservation
+    }
+
+    /// Ends it, with what was spent.
+    pub fn settle(mut self, spent: Micros, usage: Option<UsageRecord>) {
+        self.end(spent, usage);
+    }
+
+    fn end(&mut self, spent: Micros, usage: Option<UsageRecord>) {
+        let parts = std::mem::take(&mut self.parts);
+        if !parts.is_empty() {
+            self.to.settle(Settlement { reservation: self.reservation, parts, spent, usage });
+        }
+    }
+}
+
+/// A call that was never made, or cost nothing.
+impl Drop for Hold {
+    fn drop(&mut self) {
+        self.end(Micros(0), None);
+    }
+}
+
+impl fmt::Debug for Hold {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Hold")
+            .field("reservation", &self.reservation)
+            .field("parts", &self.parts)
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use super::*;
+    use crate::credits::window::Kind;
+
+    #[derive(Default)]
+    struct Till(Mutex<Vec<Settlement>>);
+
+    impl Settles for Till {
+        fn settle(&self, settlement: Settlement) {
+            self.0.lock().unwrap().push(settlement);
+        }
+    }
+
+    fn hold(till: &Arc<Till>) -> Hold {
+        let window = WindowKey { kind: Kind::Hourly, owner: Uuid::nil() };
+        let parts = vec![Part { window, amount: Micros(9) }];
+        Hold::new(Uuid::now_v7(), parts, Arc::clone(till) as Arc<dyn Settles>)
+    }
+
+    #[test]
+    fn each_is_settled_once_and_for_nothing_where_nobody_said_for_what() {
+        let till = Arc::new(Till::default());
+
+        drop(hold(&till));
+        hold(&till).settle(Micros(4), None);
+
+        let spent: Vec<_> = till.0.lock().unwrap().iter().map(|it| it.spent).collect();
+        assert_eq!(spent, [Micros(0), Micros(4)]);
+    }
+}

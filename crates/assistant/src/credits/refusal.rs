@@ -1,0 +1,79 @@
+//! Why a call is not admitted.
+
+use std::time::Duration;
+
+use pia_kernel::Timestamp;
+
+/// Whose budget is used up, as it is told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Period {
+    /// The member's of any hour.
+    Hourly,
+    /// The member's of any 24 hours.
+    Daily,
+    /// The member's, or the key's, of a calendar week.
+    Weekly,
+    /// The group's of any 24 hours.
+    GroupDaily,
+    /// The group's of a calendar week.
+    GroupWeekly,
+    /// Nobody's: those who do not pay are not served at the moment.
+    FreeTierSuspended,
+}
+
+impl Period {
+    /// Its name on the wire.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Hourly => "hourly",
+            Self::Daily => "daily",
+            Self::Weekly => "weekly",
+            Self::GroupDaily => "group-daily",
+            Self::GroupWeekly => "group-weekly",
+            Self::FreeTierSuspended => "free_tier_suspended",
+        }
+    }
+}
+
+/// How much of something there is, and how much of it is gone, in whole
+/// credits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Gauge {
+    /// How much there is.
+    pub limit: i64,
+    /// How much of it is gone; what was begun counts as whole.
+    pub used: i64,
+}
+
+/// Why a call is not admitted, and when the next may be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BudgetRefusal {
+    /// Whose budget is used up.
+    pub period: Period,
+    /// How much of it is; nothing where the free tier is suspended. What open
+    /// calls may still spend counts as gone.
+    pub gauge: Option<Gauge>,
+    /// The group's pool, where a weekly budget is used up and it has one.
+    pub pool: Option<Gauge>,
+    /// The group's top-ups, where it ever bought some.
+    pub top_up: Option<Gauge>,
+    /// When enough of it is there again.
+    pub resets_at: Timestamp,
+    /// How long it is until then.
+    pub retry_after: Duration,
+}
+
+impl BudgetRefusal {
+    /// That those who do not pay are not served. Nobody knows for how long, so
+    /// they are told to ask again when the next week begins.
+    pub(crate) fn suspended(resets_at: Timestamp, now: Timestamp) -> Self {
+        let (gauge, pool, top_up) = (None, None, None);
+        let retry_after = until(resets_at, now);
+        Self { period: Period::FreeTierSuspended, gauge, pool, top_up, resets_at, retry_after }
+    }
+}
+
+pub(crate) fn until(then: Timestamp, now: Timestamp) -> Duration {
+    let micros = then.micros().saturating_sub(now.micros());
+    Duration::from_micros(u64::try_from(micros).unwrap_or(0)).max(Duration::from_secs(1))
+}

@@ -1,0 +1,79 @@
+//! What an operator says of credits.
+
+use pia_kernel::GroupId;
+
+use super::week::Weeks;
+use crate::rules::GroupRules;
+
+/// How long answers are out of a budget where nobody says how long they may
+/// be: what the larger models of today write at most.
+const USUAL_OUTPUT: i64 = 16_384;
+
+/// What an operator says of credits; all of it reloads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct CreditSettings {
+    /// How long answers may be, in tokens.
+    pub max_output: Option<i64>,
+    /// Those who do not pay.
+    pub free_tier: FreeTier,
+    /// When weeks begin.
+    pub weeks: Weeks,
+}
+
+/// Those who do not pay.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct FreeTier {
+    /// Whether they are not served at the moment, and do not become more.
+    pub suspended: bool,
+    /// The group that they are in; if it is not said, the default one.
+    pub group: Option<GroupId>,
+}
+
+impl CreditSettings {
+    /// Whether the members of this group are not served at the moment.
+    pub fn suspends(&self, group: GroupId, rules: &GroupRules) -> bool {
+        let FreeTier { suspended, group: free } = self.free_tier;
+        suspended && free.map_or(rules.free, |it| it == group)
+    }
+
+    /// How long an answer out of a budget may be if there is enough left.
+    pub(crate) fn output(&self, asked: Option<i64>) -> i64 {
+        let bound = self.max_output.or(asked).unwrap_or(USUAL_OUTPUT);
+        asked.unwrap_or(bound).min(bound)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_free_group_is_suspended_and_only_while_it_is() {
+        let (named, other) = (GroupId::generate(), GroupId::generate());
+        let free = GroupRules { free: true, ..GroupRules::default() };
+        let paying = GroupRules::default();
+        let settings = |suspended, group| CreditSettings {
+            free_tier: FreeTier { suspended, group },
+            ..CreditSettings::default()
+        };
+
+        assert!(settings(true, None).suspends(other, &free));
+        assert!(!settings(true, None).suspends(other, &paying));
+        assert!(settings(true, Some(named)).suspends(named, &paying));
+        assert!(!settings(true, Some(named)).suspends(other, &free));
+        assert!(!settings(false, Some(named)).suspends(named, &free));
+    }
+
+    #[test]
+    fn an_answer_is_as_long_as_caller_and_operator_both_allow() {
+        let output = |max_output, asked| {
+            CreditSettings { max_output, ..CreditSettings::default() }.output(asked)
+        };
+
+        assert_eq!(output(Some(500), Some(900)), 500);
+        assert_eq!(output(Some(500), Some(90)), 90);
+        assert_eq!(output(Some(500), None), 500);
+        assert_eq!(output(None, Some(90_000)), 90_000);
+        assert_eq!(output(None, None), 16_384);
+    }
+}

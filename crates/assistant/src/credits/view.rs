@@ -1,0 +1,121 @@
+//! What people are told of their credits.
+
+use std::sync::Arc;
+
+use pia_kernel::{Clock, GroupId, Live, Timestamp, Unavailable, UserId};
+
+use super::ask::Holder;
+use super::bank::Bank;
+use super::books::{Books, gauge};
+use super::refusal::Gauge;
+use super::settings::CreditSettings;
+use super::window::Kind;
+use crate::rates::Micros;
+use crate::rules::Rules;
+
+/// How much of this week's budget is gone, and when the next begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct WeekGauge {
+    /// How much.
+    pub gauge: Gauge,
+    /// When the next week begins.
+    pub resets_at: Timestamp,
+}
+
+/// What is left of something, in whole credits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stock {
+    /// How much there was.
+    pub total: i64,
+    /// How much of it is gone.
+    pub used: i64,
+    /// How much of it is left.
+    pub remaining: i64,
+}
+
+/// What somebody may spend, and has spent. What is not limited, or not there,
+/// is nothing.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct CreditView {
+    /// Whether anything is limited.
+    pub limited: bool,
+    /// Whether those who do not pay are not served, and this is one of them.
+    pub suspended: bool,
+    /// Of any hour.
+    pub hourly: Option<Gauge>,
+    /// Of any 24 hours.
+    pub daily: Option<Gauge>,
+    /// Of the week's own allowance.
+    pub weekly: Option<WeekGauge>,
+    /// Of what the group's members left last week, and when that expires.
+    pub pool: Option<(Stock, Timestamp)>,
+    /// Of what the group bought.
+    pub top_up: Option<Stock>,
+    /// Of what the whole group may spend within 24 hours.
+    pub group_daily: Option<Gauge>,
+    /// Of what the whole group may spend this week.
+    pub group_weekly: Option<WeekGauge>,
+}
+
+/// Tells people of their credits.
+#[derive(Clone)]
+pub struct Credits {
+    rules: Arc<dyn Rules>,
+    bank: Arc<dyn Bank>,
+    settings: Live<CreditSettings>,
+    clock: Arc<dyn Clock>,
+}
+
+impl Credits {
+    /// What the rules of groups make of what is counted.
+    pub fn new(
+        rules: Arc<dyn Rules>,
+        bank: Arc<dyn Bank>,
+        settings: Live<CreditSettings>,
+        clock: Arc<dyn Clock>,
+    ) -> Self {
+        Self { rules, bank, settings, clock }
+    }
+
+    /// What somebody may spend, and has spent. What open calls may still spend
+    /// does not count yet.
+    pub async fn of(&self, member: UserId, group: GroupId) -> Result<CreditView, Unavailable> {
+        let rules = self.rules.of(group).await?;
+        let suspended = self.settings.get().suspends(group, &rules);
+        let holder = Holder { member, group, key: None, limits: rules.credits };
+        if holder.is_unlimited() {
+            return Ok(CreditView { suspended, ..CreditView::default() });
+        }
+        let books = self.bank.books(holder).await?;
+        let now = self.clock.now().max(books.now);
+        Ok(CreditView { suspended, ..view(&holder, &books, books.weeks.end(now)) })
+    }
+}
+
+fn view(holder: &Holder, books: &Books, week_ends: Timestamp) -> CreditView {
+    let spent = |kind| books.window(holder, kind).map_or(Micros(0), |it| it.used);
+    let of = |kind| holder.limit(kind).map(|limit| gauge(limit, spent(kind)));
+    let of_week = |kind| of(kind).map(|gauge| WeekGauge { gauge, resets_at: week_ends });
+    let stock = |kind| books.window(holder, kind).map(|it| stock(it.total, it.used));
+    CreditView {
+        limited: true,
+        suspended: false,
+        hourly: of(Kind::Hourly),
+        daily: of(Kind::Daily),
+        weekly: of_week(Kind::Weekly),
+        pool: stock(Kind::Pool).map(|it| (it, week_ends)),
+        top_up: stock(Kind::TopUp).filter(|it| it.total > 0),
+        group_daily: of(Kind::GroupDaily),
+        group_weekly: of_week(Kind::GroupWeekly),
+    }
+}
+
+/// What is left adds up with what is gone.
+fn stock(total: Micros, used: Micros) -> Stock {
+    let Gauge { limit: total, used } = gauge(total, used);
+    Stock { total, used, remaining: (total - used).max(0) }
+}
+
+#[cfg(test)]
+#[path = "view_tests.rs"]
+mod tests;

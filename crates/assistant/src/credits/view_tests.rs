@@ -1,0 +1,118 @@
+use pia_kernel::ApiKeyId;
+use pia_testkit::FixedClock;
+
+use super::*;
+use crate::credits::bank::MockBank;
+use crate::credits::settings::FreeTier;
+use crate::credits::week::Weeks;
+use crate::credits::window::Window;
+use crate::rules::{CreditLimits, GroupRules, KeyPurse, MockRules};
+
+fn now() -> Timestamp {
+    serde_json::from_value("2026-11-18T12:00:00Z".into()).unwrap()
+}
+
+async fn told(
+    limits: CreditLimits,
+    suspended: bool,
+    spent: impl Fn(&mut Window) + Send + Sync + 'static,
+) -> CreditView {
+    let mut rules = MockRules::new();
+    let said = Arc::new(GroupRules { credits: limits, free: true, ..GroupRules::default() });
+    rules.expect_of().returning(move |_| Ok(Arc::clone(&said)));
+    let mut bank = MockBank::new();
+    bank.expect_books().returning(move |holder| {
+        let windows = holder.windows().map(|key| {
+            let mut window = Window::new(key);
+            window.turn(Weeks::UTC, now());
+            window.fill(Micros(0));
+            spent(&mut window);
+            (key, window)
+        });
+        Ok(Books { windows: windows.collect(), weeks: Weeks::UTC, now: now() })
+    });
+    let settings = CreditSettings {
+        free_tier: FreeTier { suspended, group: None },
+        ..CreditSettings::default()
+    };
+    let clock = Arc::new(FixedClock(now()));
+    let credits = Credits::new(Arc::new(rules), Arc::new(bank), Live::new(settings), clock);
+    credits.of(UserId::generate(), GroupId::generate()).await.unwrap()
+}
+
+#[tokio::test]
+async fn where_nothing_is_limited_nothing_else_is_told() {
+    let pool = CreditLimits { pool: true, ..CreditLimits::default() };
+
+    assert_eq!(told(pool, false, |_| panic!("nothing is counted")).await, CreditView::default());
+    assert!(told(pool, true, |_| {}).await.suspended);
+}
+
+#[tokio::test]
+async fn only_what_is_limited_is_told() {
+    let daily = CreditLimits { daily: 9, ..CreditLimits::default() };
+
+    let view = told(daily, false, |it| it.spend(Micros(1), now())).await;
+
+    let daily = Some(Gauge { limit: 9, used: 1 });
+    assert_eq!(view, CreditView { limited: true, daily, ..CreditView::default() });
+}
+
+#[tokio::test]
+async fn all_that_is_limited_is_told_without_what_open_calls_may_spend() {
+    let limits = CreditLimits {
+        hourly: 5,
+        daily: 6,
+        weekly: 7,
+        group_daily: 8,
+        group_weekly: 9,
+        pool: true,
+    };
+
+    let view = told(limits, false, |it| {
+        it.total = Micros::credits(4);
+        it.spend(Micros::credits(3), now());
+        it.reserved = Micros::credits(1);
+    })
+    .await;
+
+    let ends = Weeks::UTC.end(now());
+    let gauge = |limit| Some(Gauge { limit, used: 3 });
+    let week = |limit| gauge(limit).map(|gauge| WeekGauge { gauge, resets_at: ends });
+    let stock = Stock { total: 4, used: 3, remaining: 1 };
+    let expected = CreditView {
+        limited: true,
+        suspended: false,
+        hourly: gauge(5),
+        daily: gauge(6),
+        weekly: week(7),
+        pool: Some((stock, ends)),
+        top_up: Some(stock),
+        group_daily: gauge(8),
+        group_weekly: week(9),
+    };
+    assert_eq!(view, expected);
+}
+
+#[tokio::test]
+async fn a_pool_may_be_empty_and_a_group_that_bought_nothing_has_no_top_ups() {
+    let limits = CreditLimits { weekly: 7, pool: true, ..CreditLimits::default() };
+
+    let view = told(limits, false, |_| {}).await;
+
+    assert_eq!(view.pool.unwrap().0, Stock { total: 0, used: 0, remaining: 0 });
+    assert_eq!(view.top_up, None);
+}
+
+#[test]
+fn a_key_without_a_purse_limits_nothing() {
+    let purse = |weekly| Holder {
+        member: UserId::generate(),
+        group: GroupId::generate(),
+        key: Some(KeyPurse { key: ApiKeyId::generate(), weekly }),
+        limits: CreditLimits::default(),
+    };
+
+    assert!(purse(0).is_unlimited());
+    assert!(!purse(1).is_unlimited());
+}

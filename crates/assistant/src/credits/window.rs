@@ -1,0 +1,273 @@
+//! One thing that spending is counted in.
+
+use std::fmt;
+
+use pia_kernel::Timestamp;
+use uuid::Uuid;
+
+use super::rolling::{Buckets, Span};
+use super::week::Weeks;
+use crate::rates::Micros;
+
+/// What is counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Kind {
+    /// What a member spends within any hour.
+    Hourly,
+    /// What a member spends within any 24 hours.
+    Daily,
+    /// What a member spends of their allowance of a calendar week.
+    Weekly,
+    /// What all members of a group spend within any 24 hours.
+    GroupDaily,
+    /// What they spend within a calendar week.
+    GroupWeekly,
+    /// What members left of last week's allowances.
+    Pool,
+    /// What a group bought, for as long as there is some of it.
+    TopUp,
+    /// What a key spends within a calendar week.
+    Key,
+}
+
+impl Kind {
+    /// Every kind.
+    pub const ALL: [Self; 8] = [
+        Self::Hourly,
+        Self::Daily,
+        Self::Weekly,
+        Self::GroupDaily,
+        Self::GroupWeekly,
+        Self::Pool,
+        Self::TopUp,
+        Self::Key,
+    ];
+
+    /// Its name in the database.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Hourly => "hourly",
+            Self::Daily => "daily",
+            Self::Weekly => "weekly",
+            Self::GroupDaily => "group-daily",
+            Self::GroupWeekly => "group-weekly",
+            Self::Pool => "pool",
+            Self::TopUp => "top-up",
+            Self::Key => "key",
+        }
+    }
+
+    /// The kind of this name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|it| it.name() == name)
+    }
+
+    /// Whether it is a group's and not one person's.
+    pub fn is_groups(self) -> bool {
+        matches!(self, Self::GroupDaily | Self::GroupWeekly | Self::Pool | Self::TopUp)
+    }
+
+    /// Whether it is one of those of which the next is drawn from when one is
+    /// used up: allowance, pool, top-ups.
+    pub(crate) fn is_drawn(self) -> bool {
+        matches!(self, Self::Weekly | Self::Pool | Self::TopUp)
+    }
+
+    fn span(self) -> Option<Span> {
+        match self {
+            Self::Hourly => Some(Span::HOUR),
+            Self::Daily | Self::GroupDaily => Some(Span::DAY),
+            Self::Weekly | Self::GroupWeekly | Self::Pool | Self::TopUp | Self::Key => None,
+        }
+    }
+
+    fn is_of_a_week(self) -> bool {
+        matches!(self, Self::Weekly | Self::GroupWeekly | Self::Pool | Self::Key)
+    }
+}
+
+/// Which window: what is counted, and whose it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct WindowKey {
+    /// What is counted.
+    pub kind: Kind,
+    /// The person, group or key.
+    pub owner: Uuid,
+}
+
+/// As the database sorts them.
+impl fmt::Display for WindowKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.owner.as_hyphenated(), self.kind.name())
+    }
+}
+
+/// What there is in a pool of which nobody has found that out yet. Nothing can
+/// be drawn from it.
+const UNKNOWN: Micros = Micros(-1);
+
+/// What was counted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Window {
+    /// Which window.
+    pub key: WindowKey,
+    /// When the week began that is counted, where weeks are.
+    pub week: Option<Timestamp>,
+    /// What there is: of a pool this week, of top-ups ever.
+    pub total: Micros,
+    /// What was spent.
+    pub used: Micros,
+    /// What open calls may spend.
+    pub reserved: Micros,
+    /// What was spent in the week before.
+    pub last_used: Micros,
+    /// What was spent when, where that is forgotten bit by bit.
+    pub buckets: Buckets,
+}
+
+impl Window {
+    /// One in which nothing was counted.
+    pub fn new(key: WindowKey) -> Self {
+        Self {
+            key,
+            week: None,
+            total: Micros(0),
+            used: Micros(0),
+            reserved: Micros(0),
+            last_used: Micros(0),
+            buckets: Buckets::default(),
+        }
+    }
+
+    /// Whether its week is over, or none was counted.
+    pub fn is_over(&self, weeks: Weeks, now: Timestamp) -> bool {
+        self.key.kind.is_of_a_week() && self.week.is_none_or(|it| it < weeks.start(now))
+    }
+
+    /// Forgets what is over. A pool of another week is empty until it is
+    /// [`filled`](Self::fill); what is reserved stays reserved.
+    pub fn turn(&mut self, weeks: Weeks, now: Timestamp) {
+        if let Some(span) = self.key.kind.span() {
+            self.buckets.age(span, now);
+            self.used = self.buckets.sum();
+        } else if self.is_over(weeks, now) {
+            let follows = self.week == Some(weeks.before(now));
+            self.last_used = if follows { self.used } else { Micros(0) };
+            self.used = Micros(0);
+            self.total = if self.key.kind == Kind::Pool { UNKNOWN } else { Micros(0) };
+            self.week = Some(weeks.start(now));
+        }
+    }
+
+    /// Whether it is yet to be found out what there is in a pool this week.
+    pub fn is_unfilled(&self) -> bool {
+        self.key.kind == Kind::Pool && self.total == UNKNOWN
+    }
+
+    /// Says what there is in a pool this week.
+    pub fn fill(&mut self, total: Micros) {
+        self.total = Micros(total.0.max(0));
+    }
+
+    /// Counts what was spent.
+    pub fn spend(&mut self, amount: Micros, now: Timestamp) {
+        if let Some(span) = self.key.kind.span() {
+            self.buckets.add(span, now, amount);
+        }
+        self.used = self.used.plus(amount);
+    }
+
+    /// What is left of so much; less than nothing where more was spent.
+    pub(crate) fn left_of(&self, limit: Micros) -> Micros {
+        limit.minus(self.used).minus(self.reserved)
+    }
+
+    /// What was spent or may be, as a caller is told who is refused.
+    pub(crate) fn taken(&self) -> Micros {
+        self.used.plus(self.reserved)
+    }
+
+    /// When so much more may be spent than now: once enough is forgotten, the
+    /// week is over, or nothing but open calls is in the way, soon.
+    pub(crate) fn frees(&self, short: Micros, weeks: Weeks, now: Timestamp) -> Timestamp {
+        let soon = now + std::time::Duration::from_mins(1);
+        match self.key.kind.span() {
+            Some(span) => self.buckets.frees(span, short).unwrap_or(soon),
+            None => weeks.end(now),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    const WEEK: Duration = Duration::from_hours(7 * 24);
+
+    fn window(kind: Kind) -> Window {
+        Window::new(WindowKey { kind, owner: Uuid::nil() })
+    }
+
+    fn monday() -> Timestamp {
+        serde_json::from_value("2026-11-16T00:00:00Z".into()).unwrap()
+    }
+
+    #[test]
+    fn a_week_that_is_over_is_remembered_for_one_more() {
+        let mut window = window(Kind::Weekly);
+        let mut told = Vec::new();
+        for at in [monday(), monday() + WEEK, monday() + WEEK * 3] {
+            window.turn(Weeks::UTC, at);
+            told.push((window.used.0, window.last_used.0));
+            window.spend(Micros(5), at);
+        }
+
+        assert_eq!(told, [(0, 0), (0, 5), (0, 0)]);
+    }
+
+    #[test]
+    fn a_clock_that_is_behind_brings_no_week_back() {
+        let mut window = window(Kind::Weekly);
+        window.turn(Weeks::UTC, monday());
+        window.spend(Micros(5), monday());
+
+        window.turn(Weeks::UTC, monday() - Duration::from_secs(1));
+
+        assert_eq!((window.used, window.week), (Micros(5), Some(monday())));
+    }
+
+    #[test]
+    fn what_is_open_stays_reserved_and_top_ups_stay_for_ever() {
+        let mut open = Window { reserved: Micros(7), ..window(Kind::GroupWeekly) };
+        let mut bought = Window { total: Micros(9), used: Micros(2), ..window(Kind::TopUp) };
+
+        open.turn(Weeks::UTC, monday() + WEEK);
+        bought.turn(Weeks::UTC, monday() + WEEK * 99);
+
+        assert_eq!(open.reserved, Micros(7));
+        assert_eq!(bought.left_of(bought.total), Micros(7));
+    }
+
+    #[test]
+    fn a_pool_of_a_new_week_is_filled_once() {
+        let mut pool = window(Kind::Pool);
+        let mut unfilled = Vec::new();
+        for at in [monday(), monday(), monday() + WEEK] {
+            pool.turn(Weeks::UTC, at);
+            unfilled.push(pool.is_unfilled());
+            pool.fill(Micros(9));
+        }
+
+        assert_eq!(unfilled, [true, false, true]);
+    }
+
+    #[test]
+    fn names_are_read_back() {
+        for kind in Kind::ALL {
+            assert_eq!(Kind::named(kind.name()), Some(kind));
+        }
+        assert_eq!(Kind::named("yearly"), None);
+    }
+}

@@ -1,0 +1,136 @@
+//! Counting what a call uses while it goes on.
+
+use memchr::memmem;
+
+use crate::ports::Tokens;
+use crate::sample::{Sample, Text};
+use crate::usage::Usage;
+
+/// The keys whose texts a model wrote, as they stand in chunks.
+const TEXTS: [&[u8]; 3] = [b"\"content\":\"", b"\"reasoning_content\":\"", b"\"arguments\":\""];
+
+/// What is known of a prompt. It is counted where something depends on it, and
+/// else only if nobody has told in the end.
+#[derive(Debug)]
+pub(crate) enum Prompt {
+    Counted(i64),
+    Text(Text),
+}
+
+impl Default for Prompt {
+    fn default() -> Self {
+        Self::Counted(0)
+    }
+}
+
+impl Prompt {
+    fn tokens(&self, tokens: &dyn Tokens) -> i64 {
+        match self {
+            Self::Counted(count) => *count,
+            Self::Text(text) => text.tokens(tokens),
+        }
+    }
+}
+
+/// What is known, or estimated, of a call's tokens.
+#[derive(Debug, Default)]
+pub(crate) struct Meter {
+    prompt: Prompt,
+    /// How many events came, each of which carries a token at least.
+    pub(crate) events: i64,
+    /// What the upstream told last; it tells sums.
+    pub(crate) told: Option<Usage>,
+    /// The beginning of what was written, and how much it was.
+    written: Sample,
+}
+
+impl Meter {
+    /// One that nothing has come for yet.
+    pub(crate) fn of_prompt(prompt: Prompt) -> Self {
+        Self { prompt, ..Self::default() }
+    }
+
+    /// Counts chunks that went by.
+    pub(crate) fn passed(&mut self, chunks: &[u8], events: u32) {
+        self.events += i64::from(events);
+        if self.told.is_some() {
+            return;
+        }
+        for key in TEXTS {
+            for at in memmem::find_iter(chunks, key) {
+                let text = chunks.get(at + key.len()..).unwrap_or_default();
+                self.written.add(string(text));
+            }
+        }
+    }
+
+    /// Counts a text that came whole.
+    pub(crate) fn wrote(&mut self, text: &str) {
+        self.written.add(text.as_bytes());
+    }
+
+    /// Whether anything came.
+    pub(crate) fn is_silent(&self) -> bool {
+        self.events == 0 && self.written.is_empty() && self.told.is_none()
+    }
+
+    /// The tokens, as told or as we count them. A model writes a token an
+    /// event, or several.
+    pub(crate) fn tokens(&self, tokens: &dyn Tokens) -> Usage {
+        self.told.unwrap_or_else(|| Usage {
+            input: self.prompt.tokens(tokens),
+            cached_input: 0,
+            output: self.written.tokens(tokens).max(self.events),
+            connector: 0,
+        })
+    }
+}
+
+/// A JSON string up to the quote that ends it.
+fn string(json: &[u8]) -> &[u8] {
+    let mut escaped = false;
+    let end = json.iter().position(|it| {
+        let ends = *it == b'"' && !escaped;
+        escaped = *it == b'\\' && !escaped;
+        ends
+    });
+    json.get(..end.unwrap_or(json.len())).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fakes::Letters;
+
+    #[test]
+    fn what_was_written_is_counted_and_no_less_than_the_events() {
+        let mut meter = Meter::of_prompt(Prompt::Counted(3));
+        let chunk = br#"data: {"choices":[{"delta":{"content":"ab\"c"}}]}
+
+data: {"choices":[{"delta":{"role":"assistant","content":""}}]}
+
+"#;
+
+        meter.passed(chunk, 2);
+        let few = meter.tokens(&Letters);
+        meter.passed(b"data: {}\n\n", 40);
+
+        assert_eq!((few.input, few.output), (3, 5));
+        assert_eq!(meter.tokens(&Letters).output, 42);
+    }
+
+    #[test]
+    fn what_the_upstream_told_is_believed() {
+        let told = Usage { input: 1, cached_input: 1, output: 2, connector: 3 };
+        let meter = Meter { told: Some(told), events: 99, ..Meter::of_prompt(Prompt::Counted(5)) };
+
+        assert_eq!(meter.tokens(&Letters), told);
+    }
+
+    #[test]
+    fn a_string_ends_at_its_quote() {
+        assert_eq!(string(br#"a\\"b"#), br"a\\");
+        assert_eq!(string(br#"a\"b""#), br#"a\"b"#);
+        assert_eq!(string(b"cut"), b"cut");
+    }
+}

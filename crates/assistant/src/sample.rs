@@ -1,0 +1,107 @@
+//! The beginning of a text, by which all of it is counted.
+
+use crate::ports::Tokens;
+
+/// So much of a text is counted exactly. Counting it takes a millisecond or
+/// two, which a worker can spare.
+const COUNTED: usize = 8 * 1024;
+
+/// About so many bytes make a token.
+const BYTES_OF_A_TOKEN: usize = 4;
+
+/// What a prompt says.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Text {
+    /// Its words.
+    pub(crate) words: Sample,
+    /// The tokens of what else is in it: pictures, and what is put round each
+    /// message.
+    pub(crate) besides: i64,
+}
+
+impl Text {
+    /// Of these words alone.
+    pub(crate) fn of(words: &[&str]) -> Self {
+        let mut text = Self::default();
+        words.iter().for_each(|it| text.words.add(it.as_bytes()));
+        text
+    }
+
+    /// Its tokens.
+    pub(crate) fn tokens(&self, tokens: &dyn Tokens) -> i64 {
+        self.words.tokens(tokens).saturating_add(self.besides)
+    }
+
+    /// Its tokens by its length, which takes no time.
+    pub(crate) fn estimate(&self) -> i64 {
+        let words = i64::try_from(self.words.length.div_ceil(BYTES_OF_A_TOKEN));
+        words.unwrap_or(i64::MAX).saturating_add(self.besides)
+    }
+}
+
+/// The beginning of a text, and how long all of it is.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Sample {
+    beginning: Vec<u8>,
+    length: usize,
+}
+
+impl Sample {
+    /// Goes on with a text.
+    pub(crate) fn add(&mut self, text: &[u8]) {
+        self.length = self.length.saturating_add(text.len());
+        let room = COUNTED.saturating_sub(self.beginning.len());
+        self.beginning.extend_from_slice(text.get(..room.min(text.len())).unwrap_or_default());
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.length == 0
+    }
+
+    /// Its tokens: counted, or, beyond the beginning, as many for its length as
+    /// the beginning has.
+    pub(crate) fn tokens(&self, tokens: &dyn Tokens) -> i64 {
+        if self.length == 0 {
+            return 0;
+        }
+        let counted = tokens.count(&String::from_utf8_lossy(&self.beginning));
+        let wide = |it: usize| i128::try_from(it).unwrap_or(i128::MAX);
+        let (whole, part) = (wide(self.length), wide(self.beginning.len().max(1)));
+        let tokens = (i128::from(counted) * whole + part - 1) / part;
+        i64::try_from(tokens).unwrap_or(i64::MAX)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Words;
+
+    impl Tokens for Words {
+        fn count(&self, text: &str) -> i64 {
+            assert!(text.len() <= COUNTED + 8, "{}", text.len());
+            i64::try_from(text.split_whitespace().count()).unwrap()
+        }
+    }
+
+    fn sample(text: &str) -> i64 {
+        let mut sample = Sample::default();
+        sample.add(text.as_bytes());
+        sample.tokens(&Words)
+    }
+
+    #[test]
+    fn a_short_text_is_counted_and_a_long_one_by_its_beginning() {
+        assert_eq!(sample(""), 0);
+        assert_eq!(sample("one two three"), 3);
+        let long = sample(&"word ".repeat(1_000_000));
+        assert!((1_000_000..1_001_000).contains(&long), "{long}");
+    }
+
+    #[test]
+    fn a_character_that_is_cut_in_two_does_no_harm() {
+        assert!(sample(&"ä".repeat(9_000)) > 0);
+        assert!(sample(&format!("x{}", "ä".repeat(9_000))) > 0);
+    }
+}

@@ -1,0 +1,136 @@
+//! `GET /api/ai/credits`: what one may spend, and has spent.
+
+use actix_web::web::{Data, Json};
+use pia_assistant::{CreditView, Gauge, Stock, WeekGauge};
+use pia_kernel::Timestamp;
+use pia_web::{ApiError, Caller};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::Api;
+
+/// What is not limited, or not there, is absent and not zero. All amounts are
+/// whole credits.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct CreditsResponse {
+    /// Whether anything is limited.
+    limited: bool,
+    /// True while the caller's group is not served because it does not pay.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[schema(value_type = Option<bool>)]
+    suspended: bool,
+    /// The caller's of any hour.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hourly: Option<WindowItem>,
+    /// The caller's of any 24 hours.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    daily: Option<WindowItem>,
+    /// The caller's own of this week, without what was drawn from elsewhere.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    weekly: Option<WeekItem>,
+    /// What the group's members left of last week's allowances, for all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pool: Option<PoolItem>,
+    /// What the group bought; drawn when allowance and pool are used up.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    top_up: Option<TopUpItem>,
+    /// What the whole group may spend.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    group_cap: Option<GroupCapItem>,
+}
+
+#[derive(Serialize, ToSchema)]
+struct WindowItem {
+    limit: i64,
+    used: i64,
+}
+
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct WeekItem {
+    limit: i64,
+    used: i64,
+    #[schema(value_type = String, format = DateTime)]
+    resets_at: Timestamp,
+}
+
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct PoolItem {
+    total: i64,
+    used: i64,
+    remaining: i64,
+    #[schema(value_type = String, format = DateTime)]
+    resets_at: Timestamp,
+}
+
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct TopUpItem {
+    granted: i64,
+    consumed: i64,
+    remaining: i64,
+    /// Whether some is left.
+    is_active: bool,
+}
+
+#[derive(Serialize, ToSchema)]
+struct GroupCapItem {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    daily: Option<WindowItem>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    weekly: Option<WeekItem>,
+}
+
+pub(crate) async fn credits(
+    caller: Caller,
+    api: Data<Api>,
+) -> Result<Json<CreditsResponse>, ApiError> {
+    let (credits, member, group) = (api.credits.clone(), caller.0.user, caller.0.group);
+    let look = async move { credits.of(member, group).await };
+    Ok(Json(api.runner.run(look).await?.into()))
+}
+
+impl From<CreditView> for CreditsResponse {
+    fn from(view: CreditView) -> Self {
+        let capped = view.group_daily.is_some() || view.group_weekly.is_some();
+        let group_cap = capped.then(|| GroupCapItem {
+            daily: view.group_daily.map(Into::into),
+            weekly: view.group_weekly.map(Into::into),
+        });
+        let pool = view.pool.map(|(stock, resets_at)| {
+            let Stock { total, used, remaining } = stock;
+            PoolItem { total, used, remaining, resets_at }
+        });
+        let top_up = view.top_up.map(|Stock { total, used, remaining }| TopUpItem {
+            granted: total,
+            consumed: used,
+            remaining,
+            is_active: remaining > 0,
+        });
+        Self {
+            limited: view.limited,
+            suspended: view.suspended,
+            hourly: view.hourly.map(Into::into),
+            daily: view.daily.map(Into::into),
+            weekly: view.weekly.map(Into::into),
+            pool,
+            top_up,
+            group_cap,
+        }
+    }
+}
+
+impl From<Gauge> for WindowItem {
+    fn from(Gauge { limit, used }: Gauge) -> Self {
+        Self { limit, used }
+    }
+}
+
+impl From<WeekGauge> for WeekItem {
+    fn from(week: WeekGauge) -> Self {
+        let Gauge { limit, used } = week.gauge;
+        Self { limit, used, resets_at: week.resets_at }
+    }
+}

@@ -1,0 +1,70 @@
+//! `pia-server admin credits …`: looks after budgets beside a running server.
+
+use std::sync::Arc;
+
+use pia_assistant::{Bank, Micros, Mismatch, Weeks};
+use pia_kernel::{AuditEntry, Clock, Effects, Live};
+use pia_policy::GroupError;
+use pia_storage::Database;
+use pia_storage_assistant::SqlBank;
+
+use super::groups::GroupDesk;
+use super::{AdminError, line};
+use crate::config::CreditsCommand;
+
+/// What looks after budgets, without a server round it.
+pub(super) struct CreditDesk {
+    bank: SqlBank,
+    clock: Arc<dyn Clock>,
+}
+
+impl CreditDesk {
+    pub(super) fn open(db: &Database, clock: &Arc<dyn Clock>) -> Self {
+        let weeks = Live::new(Weeks::default());
+        Self { bank: SqlBank::idle(db.clone(), weeks, Arc::clone(clock)), clock: Arc::clone(clock) }
+    }
+
+    /// Does it, and answers what is to be told of it.
+    pub(super) async fn run(
+        &self,
+        groups: &GroupDesk,
+        command: CreditsCommand,
+    ) -> Result<String, AdminError> {
+        match command {
+            CreditsCommand::Check => self.check().await,
+            CreditsCommand::TopUp { group, credits } => self.top_up(groups, &group, credits).await,
+        }
+    }
+
+    async fn check(&self) -> Result<String, AdminError> {
+        let mismatches = self.bank.check().await?;
+        if mismatches.is_empty() {
+            return Ok("What is reserved is what open calls may spend.\n".to_owned());
+        }
+        let mut told = String::from("reserved and open do not agree, in millionths of a credit:\n");
+        for Mismatch { window, reserved, open } in mismatches {
+            line(&mut told, format_args!("{window}: reserved {}, open {}", reserved.0, open.0));
+        }
+        Err(AdminError::Unsound(told))
+    }
+
+    async fn top_up(
+        &self,
+        groups: &GroupDesk,
+        group: &str,
+        credits: i64,
+    ) -> Result<String, AdminError> {
+        let group = groups.meant(group).await?.group;
+        let entry = AuditEntry {
+            at: self.clock.now(),
+            actor: None,
+            subject: None,
+            object: Some(format!("group:{}", group.id)),
+            action: "credits.topped_up",
+        };
+        let effects = Effects { audit: vec![entry], mail: Vec::new() };
+        let given = self.bank.top_up(group.id, Micros::credits(credits), effects).await?;
+        let given = given.ok_or(GroupError::Unknown)?.rounded_down();
+        Ok(format!("{} was given {credits} credits, {given} in all.\n", group.name.as_str()))
+    }
+}

@@ -1,0 +1,37 @@
+//! `pia-server admin credits …`: what is done to budgets.
+
+use super::fault::Reason;
+
+const VERBS: &str = "expected after `admin credits` one of check, top-up; `--help` shows what \
+                     follows them";
+const MOST: i64 = 1_000_000_000;
+
+/// What is done to budgets from the command line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CreditsCommand {
+    /// Compares what is reserved with what open calls may spend.
+    Check,
+    /// Gives a group more credits.
+    TopUp {
+        /// Which one, by its id or its name.
+        group: String,
+        /// How many.
+        credits: i64,
+    },
+}
+
+impl CreditsCommand {
+    /// What the words behind `admin credits` mean.
+    pub(super) fn of(words: &[&str]) -> Result<Self, Reason> {
+        match words {
+            ["check"] => Ok(Self::Check),
+            ["top-up", group, credits] => {
+                let credits = credits.parse().ok().filter(|it| (1..=MOST).contains(it));
+                let reason = "expected a number of credits, 1 to 1000000000";
+                let credits = credits.ok_or(Reason::source(reason))?;
+                Ok(Self::TopUp { group: (*group).to_owned(), credits })
+            }
+            _ => Err(Reason::source(VERBS)),
+        }
+    }
+}

@@ -1,0 +1,30 @@
+//! `FreeTier`: those who do not pay.
+
+use pia_assistant::FreeTier;
+use pia_kernel::GroupId;
+use uuid::Uuid;
+
+use super::fault::Reason;
+use super::section::Section;
+use super::setting::Setting;
+
+pub(super) fn read(from: &mut Section<'_>) -> FreeTier {
+    let suspended = from.reload("Suspended").or(false);
+    let group = from.reload("GroupId").optional();
+    if suspended {
+        let text = "nobody can make an account, and the free group is not served by AI models";
+        from.note("Suspended", text);
+    }
+    FreeTier { suspended, group }
+}
+
+impl Setting for GroupId {
+    fn parse(text: &str) -> Result<Self, Reason> {
+        let id = Uuid::try_parse(text.trim());
+        id.map(Self).map_err(|_quotes| Reason::form("expected the id of a group"))
+    }
+
+    fn tell(&self) -> String {
+        self.to_string()
+    }
+}

@@ -1,0 +1,337 @@
+//! Budgets, as callers meet them.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use pia_demo_upstream::Demo;
+use pia_kernel::{Clock, SystemClock, Timestamp};
+use pia_testkit::ManualClock;
+use pia_testkit::databases::Fresh;
+use serde_json::{Value, json};
+
+use crate::ai_client::{CHAT, Live, said, streamed};
+use crate::both::on_both_databases;
+use crate::client::{Answer, Client};
+use crate::harness::{Setting, TestApp};
+use crate::patience::until;
+
+on_both_databases!(
+    without_limits_nothing_else_is_told,
+    what_is_spent_is_told_by_window,
+    a_members_hour_and_day_refuse_by_their_names,
+    a_week_that_is_used_up_tells_of_pool_and_top_ups,
+    a_groups_caps_refuse_without_the_pool,
+    a_suspended_free_tier_serves_nobody_who_does_not_pay_and_makes_no_accounts,
+    two_hundred_calls_at_once_on_two_servers_spend_a_budget_for_fifty,
+    an_answer_is_capped_by_what_is_left,
+    who_hangs_up_before_the_usage_is_told_pays_for_what_was_streamed,
+    nobody_is_admitted_unseen_while_the_database_is_away,
+    top_ups_are_given_and_checked_from_the_command_line,
+);
+
+const CREDITS: &str = "/api/ai/credits";
+
+struct Scene {
+    demo: Demo,
+    app: TestApp,
+    ada: Client,
+    clock: Arc<ManualClock>,
+}
+
+/// A server whose default group says this; a token in and out costs a credit.
+async fn start(database: Fresh, settings: &str) -> Scene {
+    start_with(Setting::on(database), settings).await
+}
+
+async fn start_with(setting: Setting, settings: &str) -> Scene {
+    let demo = Demo::start(0).expect("a demo upstream");
+    // In the middle of a week, so that none ends while a test runs.
+    let now = SystemClock.now().micros();
+    let week = Duration::from_hours(7 * 24).as_micros();
+    let week = i64::try_from(week).expect("a week");
+    let wednesday = (now / week) * week + week - week / 7;
+    let clock = Arc::new(ManualClock::new(Timestamp::from_micros(wednesday)));
+    let setting = setting.with_upstream(&demo.endpoint()).at(Arc::clone(&clock) as Arc<dyn Clock>);
+    let setting = setting.with("Jwt__AccessTokenLifetime", "1.00:00:00");
+    let app = setting.with("Ai__CreditRates__InputPerMillion", 1_000_000);
+    let app = app.with("Ai__CreditRates__OutputPerMillion", 1_000_000);
+    let app = app.with("Ai__CreditRates__CachedInputPerMillion", 1_000_000).start().await;
+    let ada = app.signed_in().await;
+    if !settings.is_empty() {
+        app.admin(&format!("group set default {settings}")).await.expect("settings");
+    }
+    Scene { demo, app, ada, clock }
+}
+
+/// A short prompt and an answer of so many tokens at most.
+fn capped(text: &str, tokens: i64) -> Value {
+    let mut body = said(text);
+    body["max_tokens"] = tokens.into();
+    body
+}
+
+async fn told(client: &Client) -> Value {
+    let answer = client.get(CREDITS).await;
+    assert_eq!(answer.status, 200, "{}", answer.text());
+    answer.body
+}
+
+/// Once what ended is booked.
+async fn told_once(client: &Client, so: impl Fn(&Value) -> bool) -> Value {
+    until(async || Some(told(client).await).filter(|it| so(it))).await
+}
+
+/// A refusal for a budget, without its sentence.
+fn refused(answer: &Answer) -> Value {
+    assert_eq!((answer.status, answer.error()), (429, "Token Limit Exceeded"), "{}", answer.text());
+    let wait = answer.header("retry-after").and_then(|it| it.parse::<u64>().ok());
+    assert!(wait.is_some_and(|it| it > 0), "{:?}", answer.headers);
+    let mut body = answer.body.clone();
+    let fields = body.as_object_mut().expect("an object");
+    fields.remove("error");
+    assert!(fields.remove("message").is_some_and(|it| it.is_string()));
+    let resets = fields.remove("resetsAt");
+    assert!(resets.is_some_and(|it| it.as_str().is_some_and(|it| it.ends_with('Z'))));
+    body
+}
+
+async fn without_limits_nothing_else_is_told(database: Fresh) {
+    let scene = start(database, "").await;
+    let Scene { ada, app, demo, .. } = &scene;
+
+    let before = told(ada).await;
+    ada.post(CHAT, &said("good day")).await;
+
+    assert_eq!(before, json!({ "limited": false }));
+    assert_eq!(demo.last().body.get("max_tokens"), None);
+    assert_eq!(app.stranger().get(CREDITS).await.refusal(), (401, "unauthorized"));
+}
+
+async fn what_is_spent_is_told_by_window(database: Fresh) {
+    let settings = "credits.hourly=4000 credits.daily=5000 credits.weekly=6000 \
+                    credits.group-daily=7000 credits.group-weekly=8000 credits.pool=true";
+    let scene = start(database, settings).await;
+    let Scene { ada, .. } = &scene;
+
+    ada.post(CHAT, &capped("good day", 1000)).await;
+    let told = told_once(ada, |it| it["hourly"]["used"] == 7).await;
+
+    let ends = told["weekly"]["resetsAt"].clone();
+    let expected = json!({
+        "limited": true,
+        "hourly": { "limit": 4000, "used": 7 },
+        "daily": { "limit": 5000, "used": 7 },
+        "weekly": { "limit": 6000, "used": 7, "resetsAt": ends },
+        "pool": { "total": 0, "used": 0, "remaining": 0, "resetsAt": ends },
+        "groupCap": {
+            "daily": { "limit": 7000, "used": 7 },
+            "weekly": { "limit": 8000, "used": 7, "resetsAt": ends },
+        },
+    });
+    assert_eq!(told, expected);
+    let monday = ends.as_str().unwrap_or_default();
+    assert!(monday.ends_with("T22:00:00Z") || monday.ends_with("T23:00:00Z"), "{monday}");
+}
+
+async fn a_members_hour_and_day_refuse_by_their_names(database: Fresh) {
+    let settings = "credits.hourly=1200 credits.daily=2300";
+    let scene = start(database, settings).await;
+    let Scene { ada, clock, .. } = &scene;
+    let long = format!("demo:chunks=300 {}", "word ".repeat(50));
+
+    let first = ada.post(CHAT, &capped(&long, 1000)).await;
+    told_once(ada, |it| it["hourly"]["used"].as_i64() > Some(200)).await;
+    let hourly = refused(&ada.post(CHAT, &capped("good day", 1000)).await);
+    let used = told(ada).await["hourly"]["used"].clone();
+    let mut last = Value::Null;
+    for _ in 0..9 {
+        clock.advance(Duration::from_mins(62));
+        let answer = ada.post(CHAT, &capped(&long, 1000)).await;
+        if answer.status != 200 {
+            last = refused(&answer);
+            break;
+        }
+        told_once(ada, |it| it["hourly"]["used"].as_i64() > Some(200)).await;
+    }
+
+    assert_eq!(first.status, 200, "{}", first.text());
+    let of = |period: &str, limit: i64, used: &Value| json!({ "period": period, "unit": "credits", "limit": limit, "used": used });
+    assert_eq!(hourly, of("hourly", 1200, &used));
+    assert_eq!(last["period"], "daily", "{last}");
+    assert_eq!(last, of("daily", 2300, &last["used"]));
+}
+
+async fn a_week_that_is_used_up_tells_of_pool_and_top_ups(database: Fresh) {
+    let scene = start(database, "credits.weekly=1000").await;
+    let Scene { ada, app, .. } = &scene;
+
+    let plain = refused(&ada.post(CHAT, &said("good day")).await);
+    app.admin("group set default credits.pool=true").await.expect("a pool");
+    let pooled = refused(&ada.post(CHAT, &said("good day")).await);
+    app.admin("credits top-up default 1").await.expect("a top-up");
+    let topped_up = refused(&ada.post(CHAT, &said("good day")).await);
+    app.admin("credits top-up default 5000").await.expect("a top-up");
+    let served = ada.post(CHAT, &said("good day")).await;
+
+    let week = |more: Value| {
+        let mut told = json!({ "period": "weekly", "unit": "credits", "limit": 1000, "used": 0 });
+        let fields = more.as_object().cloned().unwrap_or_default();
+        told.as_object_mut().expect("an object").extend(fields);
+        told
+    };
+    assert_eq!(plain, week(json!({})));
+    assert_eq!(pooled, week(json!({ "poolLimit": 0, "poolUsed": 0 })));
+    let both = json!({ "poolLimit": 0, "poolUsed": 0, "topUpGranted": 1, "topUpUsed": 0 });
+    assert_eq!(topped_up, week(both));
+    assert_eq!(served.status, 200, "{}", served.text());
+    let told = told_once(ada, |it| it["weekly"]["used"] == 7).await;
+    let top_up = json!({ "granted": 5001, "consumed": 0, "remaining": 5001, "isActive": true });
+    assert_eq!(told["topUp"], top_up);
+}
+
+async fn a_groups_caps_refuse_without_the_pool(database: Fresh) {
+    let settings = "credits.weekly=9000 credits.pool=true credits.group-daily=1000";
+    let scene = start(database, settings).await;
+    let Scene { ada, app, .. } = &scene;
+
+    let daily = refused(&ada.post(CHAT, &said("good day")).await);
+    let set = "group set default credits.group-daily=0 credits.group-weekly=1000";
+    app.admin(set).await.expect("settings");
+    // As a stream it is refused before it begins, with the same status.
+    let weekly = refused(&ada.post(CHAT, &streamed("good day")).await);
+
+    let of = |period| json!({ "period": period, "unit": "credits", "limit": 1000, "used": 0 });
+    assert_eq!((daily, weekly), (of("group-daily"), of("group-weekly")));
+}
+
+async fn a_suspended_free_tier_serves_nobody_who_does_not_pay_and_makes_no_accounts(
+    database: Fresh,
+) {
+    let scene = start(database, "").await;
+    let Scene { ada, app, demo, clock } = &scene;
+    app.reload(&json!({ "FreeTier": { "Suspended": true } }));
+
+    let refusal = refused(&ada.post(CHAT, &said("good day")).await);
+    let told = told(ada).await;
+    let person = json!({ "email": "new@example.org", "password": crate::harness::PASSWORD });
+    let register = app.stranger().post("/auth/register", &person).await;
+    app.admin("group create Paying").await.expect("a group");
+    let email = ada.get("/auth/me").await.body["email"].as_str().unwrap_or_default().to_owned();
+    app.admin(&format!("group add {email} Paying")).await.expect("a member");
+    // Who is in which group is remembered for five seconds.
+    clock.advance(Duration::from_secs(6));
+    let paying =
+        until(async || Some(ada.post(CHAT, &said("good day")).await).filter(|it| it.status == 200));
+
+    assert_eq!(refusal, json!({ "period": "free_tier_suspended" }));
+    assert_eq!(told, json!({ "limited": false, "suspended": true }));
+    assert_eq!(register.refusal(), (403, "free_tier_suspended"));
+    assert_eq!(demo.seen().calls, 0);
+    paying.await;
+}
+
+async fn two_hundred_calls_at_once_on_two_servers_spend_a_budget_for_fifty(database: Fresh) {
+    // Each may have 1,000 tokens, and its prompt has up to 10.
+    let scene = start(database, "credits.group-weekly=50500").await;
+    let Scene { ada, app, demo, clock } = &scene;
+    let beside = Setting::beside(app).at(Arc::clone(clock) as Arc<dyn Clock>);
+    let beside = beside.with_upstream(&demo.endpoint());
+    let beside = beside.with("Ai__CreditRates__InputPerMillion", 1_000_000);
+    let beside = beside.with("Ai__CreditRates__OutputPerMillion", 1_000_000);
+    let other = beside.with("Ai__CreditRates__CachedInputPerMillion", 1_000_000).start().await;
+    let elsewhere = Client { addr: other.addr, ..other.stranger() };
+    let elsewhere = Client { access: ada.access.clone(), ..elsewhere };
+
+    // Nobody is answered before all have asked.
+    let body = capped("demo:silent", 1000);
+    let mut open = Vec::new();
+    let mut refusals = 0;
+    for at in 0..200 {
+        let client = if at % 2 == 0 { ada } else { &elsewhere };
+        open.push(Live::ask(client, CHAT, &body).await);
+    }
+    assert!(demo.until(|it| it.open == 50).await);
+    let settled = until(async || {
+        let metrics = [app.stranger(), other.stranger()];
+        let mut refused = 0;
+        for it in metrics {
+            let text = it.get("/metrics").await.text();
+            let line = text.lines().find_map(|it| it.strip_prefix("pia_ai_refusals_total "));
+            refused += line.and_then(|it| it.parse::<u64>().ok()).unwrap_or_default();
+        }
+        (refused == 150).then_some(refused)
+    });
+    refusals += settled.await;
+    let check = app.admin("credits check").await;
+    drop(open);
+    told_once(ada, |it| it["groupCap"]["weekly"]["used"].as_i64() > Some(0)).await;
+
+    assert_eq!((demo.seen().calls, refusals), (50, 150));
+    assert!(check.is_ok(), "{check:?}");
+}
+
+async fn an_answer_is_capped_by_what_is_left(database: Fresh) {
+    let scene = start(database, "credits.daily=2000").await;
+    let Scene { ada, demo, .. } = &scene;
+
+    ada.post(CHAT, &capped("good day", 1500)).await;
+    let asked = demo.last().body["max_tokens"].clone();
+    let mut body = said("good day");
+    body["max_completion_tokens"] = 90_000.into();
+    told_once(ada, |it| it["daily"]["used"] == 7).await;
+    ada.post(CHAT, &body).await;
+    let left = demo.last().body;
+
+    assert_eq!(asked, 1500);
+    let cap = left["max_completion_tokens"].as_i64().unwrap_or_default();
+    assert!((1900..2000).contains(&cap), "{left}");
+    assert_eq!(left.get("max_tokens"), None);
+}
+
+async fn who_hangs_up_before_the_usage_is_told_pays_for_what_was_streamed(database: Fresh) {
+    let scene = start(database, "credits.daily=90000").await;
+    let Scene { ada, app, .. } = &scene;
+
+    let text = "demo:slow=5 demo:chunks=10000 Hello";
+    let mut streaming = Live::ask(ada, CHAT, &streamed(text)).await;
+    streaming.times("data: ", 30).await;
+    drop(streaming);
+    let told = told_once(ada, |it| it["daily"]["used"].as_i64() > Some(0)).await;
+
+    let used = told["daily"]["used"].as_i64().unwrap_or_default();
+    assert!((29..400).contains(&used), "{used}");
+    assert!(app.admin("credits check").await.is_ok());
+}
+
+async fn nobody_is_admitted_unseen_while_the_database_is_away(database: Fresh) {
+    let scene = start(database, "credits.daily=90000").await;
+    let Scene { ada, app, demo, .. } = &scene;
+    app.execute("ALTER TABLE credit_windows RENAME TO away").await;
+
+    let refused = ada.post(CHAT, &said("good day")).await;
+    app.execute("ALTER TABLE away RENAME TO credit_windows").await;
+    let served = ada.post(CHAT, &said("good day")).await;
+
+    assert_eq!(refused.refusal(), (503, "unavailable"));
+    assert_eq!(refused.header("retry-after"), Some("1"));
+    assert_eq!((served.status, demo.seen().calls), (200, 1));
+}
+
+async fn top_ups_are_given_and_checked_from_the_command_line(database: Fresh) {
+    let scene = start(database, "").await;
+    let Scene { app, .. } = &scene;
+
+    let given = app.admin("credits top-up default 7").await;
+    let again = app.admin("credits top-up DEFAULT 3").await;
+    let unknown = app.admin("credits top-up Nobody 3").await;
+    let sound = app.admin("credits check").await;
+    app.execute("UPDATE credit_windows SET reserved = 5").await;
+    let unsound = app.admin("credits check").await;
+
+    assert_eq!(given.expect("a top-up"), "Default was given 7 credits, 7 in all.\n");
+    assert_eq!(again.expect("a top-up"), "Default was given 3 credits, 10 in all.\n");
+    assert!(unknown.is_err_and(|it| it.to_string().contains("there is no such group")));
+    assert_eq!(sound.expect("a check"), "What is reserved is what open calls may spend.\n");
+    assert!(unsound.is_err_and(|it| it.to_string().contains("top-up: reserved 5, open 0")));
+    assert_eq!(app.count("audit_entries WHERE action = 'credits.topped_up'").await, 2);
+}

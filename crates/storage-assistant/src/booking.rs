@@ -1,0 +1,264 @@
+//! What waits, booked in one transaction.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+
+use diesel::dsl::{exists, not};
+use diesel::prelude::*;
+use diesel_async::RunQueryDsl;
+use pia_assistant::{
+    Ask, Books, BudgetRefusal, Grant, Holder, Kind, Part, Settlement, Weeks, WindowKey,
+};
+use pia_kernel::Timestamp;
+use pia_storage::schema::{accounts, ai_usage};
+use pia_storage::{Database, DbError, DbInstant, DbUid, InsertAll, in_tx, on_conn};
+use uuid::Uuid;
+
+use crate::statements::{LastWeek, LockWindows, Statements};
+use crate::usage_row::UsageRow;
+use crate::window_row::{ReservationRow, WindowRow};
+
+/// Whose usage it is where the account is gone.
+const NOBODY: DbUid = DbUid(Uuid::nil());
+
+/// What waits to be booked.
+pub(crate) struct Batch {
+    /// Which instance books it.
+    pub(crate) instance: Uuid,
+    pub(crate) now: Timestamp,
+    pub(crate) weeks: Weeks,
+    /// Calls that ended. They come first: what they leave is there for others.
+    pub(crate) settlements: Vec<Settlement>,
+    /// What they used, and what calls used that nothing limits.
+    pub(crate) usage: Vec<UsageRow>,
+    /// Calls that would be made, each with the id of its reservation.
+    pub(crate) asks: Vec<(Uuid, Ask)>,
+}
+
+/// What became of a call that would be made.
+#[derive(Debug, Clone)]
+pub(crate) enum Verdict {
+    Granted(Grant),
+    Refused(BudgetRefusal),
+    /// Its caller, or their group, is gone.
+    Gone,
+}
+
+/// What came of a batch.
+#[derive(Debug, Default)]
+pub(crate) struct Booked {
+    pub(crate) verdicts: Vec<Verdict>,
+    /// So many calls ended whose reservation had ended before.
+    pub(crate) late: u64,
+}
+
+/// A transaction's outcome.
+enum Tried {
+    Booked(Booked),
+    /// There are windows to be made first.
+    Missing(BTreeSet<WindowKey>),
+}
+
+/// Windows that are held, and what they were.
+struct Held {
+    rows: BTreeMap<WindowKey, WindowRow>,
+    books: Books,
+}
+
+impl Held {
+    fn new(rows: Vec<WindowRow>, weeks: Weeks, now: Timestamp) -> Result<Self, DbError> {
+        let mut held =
+            Self { rows: BTreeMap::new(), books: Books { windows: BTreeMap::new(), weeks, now } };
+        for row in rows {
+            let mut window = row.window()?;
+            window.turn(weeks, now);
+            held.rows.insert(window.key, row);
+            held.books.windows.insert(window.key, window);
+        }
+        Ok(held)
+    }
+
+    /// The rows that are not any more what they were.
+    fn changed(&self) -> Vec<WindowRow> {
+        let changed = self.books.windows.iter().filter_map(|(key, window)| {
+            let before = self.rows.get(key)?;
+            let mut after = before.clone();
+            after.set(window);
+            (after != *before).then_some(after)
+        });
+        changed.collect()
+    }
+}
+
+impl Batch {
+    pub(crate) async fn book(&self, db: &Database) -> Result<Booked, DbError> {
+        let mut made = false;
+        loop {
+            match self.attempt(db, made).await? {
+                Tried::Booked(booked) => return Ok(booked),
+                Tried::Missing(missing) => self.make(db, &missing).await?,
+            }
+            made = true;
+        }
+    }
+
+    async fn attempt(&self, db: &Database, made: bool) -> Result<Tried, DbError> {
+        let keys = self.keys();
+        in_tx!(db, async |conn| -> Result<Tried, DbError> {
+            let rows = if keys.is_empty() { Vec::new() } else { conn.lock_windows(&keys).await? };
+            let mut held = Held::new(rows, self.weeks, self.now)?;
+            let missing = self.missing(&held);
+            if !made && !missing.is_empty() {
+                return Ok(Tried::Missing(missing));
+            }
+            for holder in self.unfilled(&held.books) {
+                let unused = conn.unused(last_week(&holder, &held.books)).await?;
+                fill(&mut held.books, &holder, unused);
+            }
+            let ids: Vec<DbUid> = self.settlements.iter().map(|it| DbUid(it.reservation)).collect();
+            let ended = conn.end(&ids).await?;
+            let written = conn.written(&self.doubtful(&ended)).await?;
+            let late = self.settle(&mut held.books, ended, &written);
+            let (verdicts, opened) = self.admit(&mut held.books, &missing);
+            conn.put_windows(held.changed()).await?;
+            conn.insert_all(opened).await?;
+            if !self.usage.is_empty() {
+                conn.insert_all(self.usage.clone()).await?;
+                // What somebody used whose account was deleted meanwhile is
+                // nobody's.
+                let ids: Vec<DbUid> = self.usage.iter().map(|it| it.id).collect();
+                let account = accounts::table.filter(accounts::id.eq(ai_usage::user_id));
+                let orphaned = ai_usage::id.eq_any(ids).and(not(exists(account)));
+                let orphaned = diesel::update(ai_usage::table.filter(orphaned));
+                orphaned.set(ai_usage::user_id.eq(NOBODY)).execute(conn).await?;
+            }
+            Ok(Tried::Booked(Booked { verdicts, late }))
+        })
+    }
+
+    /// The windows that are looked at, in the order in which they are locked.
+    fn keys(&self) -> Vec<String> {
+        let asked = self.asks.iter().flat_map(|(_, ask)| ask.holder.windows());
+        let settled = self.settlements.iter().flat_map(|it| &it.parts).map(|it| it.window);
+        let keys: BTreeSet<String> = asked.chain(settled).map(|it| it.to_string()).collect();
+        keys.into_iter().collect()
+    }
+
+    /// What calls need that is not there. Top-ups are there once some were
+    /// bought.
+    fn missing(&self, held: &Held) -> BTreeSet<WindowKey> {
+        let needed = self.asks.iter().flat_map(|(_, ask)| ask.holder.windows());
+        needed.filter(|it| it.kind != Kind::TopUp && !held.rows.contains_key(it)).collect()
+    }
+
+    /// One holder for each pool that nobody has filled this week.
+    fn unfilled(&self, books: &Books) -> Vec<Holder> {
+        let mut seen = HashSet::new();
+        let holders = self.asks.iter().map(|(_, ask)| ask.holder);
+        holders.filter(|it| pool_of(it, books).is_some_and(|key| seen.insert(key))).collect()
+    }
+
+    /// The calls that were to be settled and whose reservation is gone: it was
+    /// reaped, or this batch was booked before and nobody heard of it.
+    fn doubtful(&self, ended: &[ReservationRow]) -> Vec<DbUid> {
+        let there: HashSet<Uuid> = ended.iter().map(|it| it.id.0).collect();
+        let gone = self.settlements.iter().filter(|it| !there.contains(&it.reservation));
+        gone.filter_map(|it| it.usage.as_ref()).map(|it| DbUid(it.id)).collect()
+    }
+
+    fn settle(&self, books: &mut Books, ended: Vec<ReservationRow>, written: &[DbUid]) -> u64 {
+        let mut rows: HashMap<Uuid, Vec<ReservationRow>> = HashMap::new();
+        for row in ended {
+            rows.entry(row.id.0).or_default().push(row);
+        }
+        let mut late = 0;
+        for it in &self.settlements {
+            let before = it.usage.as_ref().is_some_and(|it| written.contains(&DbUid(it.id)));
+            let released: Vec<Part> = rows
+                .remove(&it.reservation)
+                .unwrap_or_default()
+                .iter()
+                .filter_map(|row| row.part(&it.parts))
+                .collect();
+            if !before {
+                late += u64::from(released.is_empty() && it.usage.is_some());
+                books.settle(&it.parts, it.spent, &released);
+            }
+        }
+        late
+    }
+
+    fn admit(
+        &self,
+        books: &mut Books,
+        missing: &BTreeSet<WindowKey>,
+    ) -> (Vec<Verdict>, Vec<ReservationRow>) {
+        let mut opened = Vec::new();
+        let verdicts = self.asks.iter().map(|(id, ask)| {
+            if ask.holder.windows().any(|it| missing.contains(&it)) {
+                return Verdict::Gone;
+            }
+            match books.admit(ask) {
+                Ok(grant) => {
+                    opened.extend(grant.parts.iter().map(|part| ReservationRow {
+                        id: DbUid(*id),
+                        window_key: part.window.to_string(),
+                        instance_id: DbUid(self.instance),
+                        amount: part.amount.0,
+                        opened_at: DbInstant(self.now),
+                    }));
+                    Verdict::Granted(grant)
+                }
+                Err(refusal) => Verdict::Refused(refusal),
+            }
+        });
+        (verdicts.collect(), opened)
+    }
+
+    /// Makes windows, in a transaction of its own: who makes one holds its key
+    /// before those that follow it are locked. Those of whoever is gone are
+    /// not made.
+    async fn make(&self, db: &Database, missing: &BTreeSet<WindowKey>) -> Result<(), DbError> {
+        let mut rows = BTreeMap::new();
+        for (_, ask) in &self.asks {
+            let Holder { member, group, .. } = ask.holder;
+            for key in ask.holder.windows().filter(|it| missing.contains(it)) {
+                let groups = key.kind.is_groups();
+                let user = (!groups).then_some(DbUid(member.0));
+                let group = groups.then_some(DbUid(group.0));
+                rows.insert(key.to_string(), (user, group, WindowRow::new(key, user, group)));
+            }
+        }
+        let users: Vec<DbUid> = rows.values().filter_map(|it| it.0).collect();
+        let groups: Vec<DbUid> = rows.values().filter_map(|it| it.1).collect();
+        on_conn!(db.writer(), |conn| {
+            let known = conn.known(&users, &groups).await?;
+            let there = rows
+                .into_values()
+                .filter(|(user, group, _)| user.or(*group).is_some_and(|it| known.contains(&it)));
+            conn.insert_all(there.map(|it| it.2).collect()).await?;
+            Ok(())
+        })
+    }
+}
+
+/// The key of a holder's pool, if it is there and was not filled this week.
+pub(crate) fn pool_of(holder: &Holder, books: &Books) -> Option<WindowKey> {
+    let key = holder.windows().find(|it| it.kind == Kind::Pool)?;
+    books.windows.get(&key).filter(|it| it.is_unfilled()).map(|it| it.key)
+}
+
+pub(crate) fn last_week(holder: &Holder, books: &Books) -> LastWeek {
+    LastWeek {
+        group: holder.group.0,
+        allowance: pia_assistant::Micros::credits(holder.limits.weekly).0,
+        start: DbInstant(books.weeks.before(books.now)),
+        end: DbInstant(books.weeks.start(books.now)),
+    }
+}
+
+pub(crate) fn fill(books: &mut Books, holder: &Holder, unused: i64) {
+    let pool = pool_of(holder, books).and_then(|key| books.windows.get_mut(&key));
+    if let Some(pool) = pool {
+        pool.fill(pia_assistant::Micros(unused));
+    }
+}

@@ -1,0 +1,117 @@
+//! That an instance is alive, and what becomes of the calls of one that is not.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant as Moment};
+
+use diesel::dsl::{exists, not};
+use diesel::prelude::*;
+use diesel_async::RunQueryDsl;
+use pia_storage::schema::{credit_instances, credit_reservations};
+use pia_storage::{Database, DbError, DbUid, Provider, Uid, in_tx, on_conn};
+use uuid::Uuid;
+
+use crate::statements::LockWindows;
+
+/// How often an instance says that it is alive, and looks for those that are
+/// not.
+pub(crate) const EVERY: Duration = Duration::from_secs(5);
+/// How long it admits calls after it began to say so. The others wait five
+/// seconds more, in which what it has begun to book is booked.
+const ADMITS_FOR: Duration = Duration::from_secs(10);
+
+/// An instance's word that it is alive. The database's clock decides, so that
+/// it does not matter how those of instances are set.
+#[derive(Debug)]
+pub(crate) struct Lease {
+    pub(crate) instance: Uuid,
+    said: Mutex<Option<Moment>>,
+}
+
+impl Default for Lease {
+    fn default() -> Self {
+        Self { instance: Uuid::now_v7(), said: Mutex::default() }
+    }
+}
+
+impl Lease {
+    /// Whether calls may be admitted by it, as far as this process can tell.
+    pub(crate) fn holds(&self) -> bool {
+        let said = *self.said.lock().unwrap_or_else(PoisonError::into_inner);
+        said.is_some_and(|it| it.elapsed() < ADMITS_FOR)
+    }
+
+    /// Says that this instance is alive for fifteen seconds more.
+    pub(crate) async fn renew(&self, db: &Database) -> Result<(), DbError> {
+        let begun = Moment::now();
+        let end = match db.provider() {
+            Provider::Postgres => "clock_timestamp() + interval '15 seconds'",
+            Provider::Sqlite => "CAST(unixepoch('subsec') * 1000000 AS INTEGER) + 15000000",
+        };
+        let alive = diesel::sql_query(format!(
+            "INSERT INTO credit_instances (id, alive_until) VALUES ($1, {end})
+             ON CONFLICT (id) DO UPDATE SET alive_until = excluded.alive_until"
+        ))
+        .bind::<Uid, _>(DbUid(self.instance));
+        on_conn!(db.writer(), |conn| {
+            alive.execute(conn).await?;
+        });
+        *self.said.lock().unwrap_or_else(PoisonError::into_inner) = Some(begun);
+        Ok(())
+    }
+
+    /// Says that it is no more, at its end.
+    pub(crate) async fn end(&self, db: &Database) -> Result<(), DbError> {
+        *self.said.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        let row = diesel::delete(credit_instances::table.find(DbUid(self.instance)));
+        on_conn!(db.writer(), |conn| {
+            row.execute(conn).await?;
+        });
+        Ok(())
+    }
+}
+
+/// Releases what dead instances have reserved. Answers how many reservations
+/// that were, a row a window.
+pub(crate) async fn reap(db: &Database) -> Result<u64, DbError> {
+    let dead = match db.provider() {
+        Provider::Postgres => {
+            "DELETE FROM credit_instances WHERE id IN (
+                 SELECT id FROM credit_instances WHERE alive_until < clock_timestamp()
+                 ORDER BY id FOR UPDATE SKIP LOCKED)"
+        }
+        Provider::Sqlite => {
+            "DELETE FROM credit_instances
+             WHERE alive_until < CAST(unixepoch('subsec') * 1000000 AS INTEGER)"
+        }
+    };
+    // An instance says that it is alive before it reserves anything, so that
+    // what is reserved by one that has no row is a dead one's.
+    let owner =
+        credit_instances::table.filter(credit_instances::id.eq(credit_reservations::instance_id));
+    let theirs = credit_reservations::table.filter(not(exists(owner)));
+    let windows = theirs.select(credit_reservations::window_key).distinct();
+    in_tx!(db, async |conn| -> Result<u64, DbError> {
+        diesel::sql_query(dead).execute(conn).await?;
+        let keys: Vec<String> = windows.load(conn).await?;
+        if keys.is_empty() {
+            return Ok(0);
+        }
+        let mut rows = conn.lock_windows(&keys).await?;
+        let held = theirs.filter(credit_reservations::window_key.eq_any(&keys));
+        let released: Vec<(String, i64)> = diesel::delete(held)
+            .returning((credit_reservations::window_key, credit_reservations::amount))
+            .get_results(conn)
+            .await?;
+        let count = released.len() as u64;
+        let mut sums: BTreeMap<String, i64> = BTreeMap::new();
+        for (key, amount) in released {
+            *sums.entry(key).or_default() += amount;
+        }
+        for row in &mut rows {
+            row.reserved -= sums.get(&row.key).copied().unwrap_or_default();
+        }
+        conn.put_windows(rows).await?;
+        Ok(count)
+    })
+}

@@ -1,0 +1,303 @@
+//! What waits to be booked.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use pia_assistant::{Admission, Ask, Settlement, Settles, UsageRecord};
+use pia_kernel::Unavailable;
+use tokio::sync::{Notify, oneshot};
+
+/// What became of an ask.
+pub(crate) type Answer = Result<Admission, Unavailable>;
+
+/// A call that somebody would like to make, and who waits for the answer.
+#[derive(Debug)]
+pub(crate) struct Asking {
+    pub(crate) ask: Ask,
+    pub(crate) reply: oneshot::Sender<Answer>,
+}
+
+/// Something that is to be written, and that nobody waits for.
+#[derive(Debug)]
+pub(crate) enum Entry {
+    /// What a call used that nothing limits.
+    Used(UsageRecord),
+    /// The end of a call for which something is reserved.
+    Settled(Settlement),
+}
+
+/// Calls and what they used, in memory. Of what they used the oldest goes when
+/// there is too much; reservations never do, as budgets would stay held.
+#[derive(Debug)]
+pub(crate) struct Queue {
+    waiting: Mutex<Waiting>,
+    most: usize,
+    /// There is something to book.
+    news: Notify,
+    /// Somebody asks, who waits for it.
+    asked: Notify,
+    /// There is nothing left to book.
+    empty: Notify,
+    written: AtomicU64,
+    dropped: AtomicU64,
+    failures: AtomicU64,
+}
+
+#[derive(Debug, Default)]
+struct Waiting {
+    entries: VecDeque<Entry>,
+    asks: VecDeque<Asking>,
+    /// So many entries are being booked.
+    in_hand: usize,
+    closed: bool,
+}
+
+impl Queue {
+    /// A queue that holds at most so many records of usage.
+    pub(crate) fn new(most: usize) -> Self {
+        Self {
+            waiting: Mutex::default(),
+            most,
+            news: Notify::new(),
+            asked: Notify::new(),
+            empty: Notify::new(),
+            written: AtomicU64::new(0),
+            dropped: AtomicU64::new(0),
+            failures: AtomicU64::new(0),
+        }
+    }
+
+    pub(crate) fn push(&self, entry: Entry) {
+        let mut waiting = self.lock();
+        waiting.entries.push_back(entry);
+        self.trim(&mut waiting);
+        drop(waiting);
+        self.news.notify_one();
+    }
+
+    /// Adds an ask; drops it where nobody answers any more.
+    pub(crate) fn ask(&self, asking: Asking) {
+        let mut waiting = self.lock();
+        if waiting.closed {
+            return;
+        }
+        waiting.asks.push_back(asking);
+        drop(waiting);
+        self.news.notify_one();
+        self.asked.notify_one();
+    }
+
+    /// The oldest asks, at most so many.
+    pub(crate) fn take_asks(&self, most: usize) -> Vec<Asking> {
+        let mut waiting = self.lock();
+        let some = waiting.asks.len().min(most);
+        waiting.asks.drain(..some).collect()
+    }
+
+    /// The oldest entries, at most so many.
+    pub(crate) fn take(&self, most: usize) -> Vec<Entry> {
+        let mut waiting = self.lock();
+        let some = waiting.entries.len().min(most);
+        waiting.in_hand = some;
+        waiting.entries.drain(..some).collect()
+    }
+
+    /// What was taken is booked; so many records of usage were among it.
+    pub(crate) fn settle(&self, records: u64) {
+        let mut waiting = self.lock();
+        self.written.fetch_add(records, Ordering::Relaxed);
+        waiting.in_hand = 0;
+        if waiting.entries.is_empty() {
+            self.empty.notify_waiters();
+        }
+    }
+
+    /// What was taken could not be booked. It goes behind what waits, since
+    /// their order means nothing, and one that the database refuses should not
+    /// stand before all others.
+    pub(crate) fn put_back(&self, taken: Vec<Entry>) {
+        let mut waiting = self.lock();
+        waiting.in_hand = 0;
+        waiting.entries.extend(taken);
+        self.trim(&mut waiting);
+        self.failures.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Waits until there is something to book.
+    pub(crate) async fn filled(&self) {
+        while !self.has_news() {
+            self.news.notified().await;
+        }
+    }
+
+    /// Waits until somebody asks.
+    pub(crate) async fn asked(&self) {
+        while self.lock().asks.is_empty() {
+            self.asked.notified().await;
+        }
+    }
+
+    /// Waits until everything is booked.
+    pub(crate) async fn emptied(&self) {
+        loop {
+            let empty = self.empty.notified();
+            if self.waiting() == 0 {
+                return;
+            }
+            empty.await;
+        }
+    }
+
+    /// Nobody is answered any more.
+    pub(crate) fn close(&self) {
+        let mut waiting = self.lock();
+        waiting.closed = true;
+        let asks = std::mem::take(&mut waiting.asks);
+        drop(waiting);
+        // Who waits for an answer hears that there is none.
+        drop(asks);
+    }
+
+    /// How many entries are not booked yet, those just being booked included.
+    pub(crate) fn waiting(&self) -> u64 {
+        let waiting = self.lock();
+        (waiting.entries.len() + waiting.in_hand) as u64
+    }
+
+    pub(crate) fn written(&self) -> u64 {
+        self.written.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn dropped(&self) -> u64 {
+        self.dropped.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn failures(&self) -> u64 {
+        self.failures.load(Ordering::Relaxed)
+    }
+
+    fn has_news(&self) -> bool {
+        let waiting = self.lock();
+        !waiting.entries.is_empty() || !waiting.asks.is_empty()
+    }
+
+    fn trim(&self, waiting: &mut Waiting) {
+        let mut surplus = waiting.entries.len().saturating_sub(self.most);
+        if surplus == 0 {
+            return;
+        }
+        let before = waiting.entries.len();
+        waiting.entries.retain(|it| {
+            let goes = surplus > 0 && matches!(it, Entry::Used(_));
+            surplus -= usize::from(goes);
+            !goes
+        });
+        let gone = before - waiting.entries.len();
+        self.dropped.fetch_add(gone as u64, Ordering::Relaxed);
+    }
+
+    /// Nothing in here panics half-way, so that a poisoned lock is still good.
+    fn lock(&self) -> MutexGuard<'_, Waiting> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Settles for Queue {
+    fn settle(&self, settlement: Settlement) {
+        self.push(Entry::Settled(settlement));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use pia_assistant::{Micros, Mode, Outcome, Rates, Usage};
+    use pia_kernel::{GroupId, Timestamp, UserId};
+    use uuid::Uuid;
+
+    use super::*;
+
+    fn record(model: &str) -> Entry {
+        Entry::Used(UsageRecord {
+            id: Uuid::now_v7(),
+            at: Timestamp::UNIX_EPOCH,
+            user: UserId::generate(),
+            group: GroupId::generate(),
+            key: None,
+            mode: Mode::Assistant,
+            provider: "OpenAI",
+            entry: None,
+            model: model.to_owned(),
+            tokens: Usage::default(),
+            rates: Rates::default(),
+            spent: Micros(0),
+            estimated: false,
+            outcome: Outcome::Completed,
+        })
+    }
+
+    fn settlement() -> Entry {
+        let (reservation, spent) = (Uuid::now_v7(), Micros(0));
+        Entry::Settled(Settlement { reservation, parts: Vec::new(), spent, usage: None })
+    }
+
+    fn models(entries: &[Entry]) -> Vec<&str> {
+        let model = |it: &'_ Entry| match it {
+            Entry::Used(it) => it.model.clone(),
+            Entry::Settled(_) => "settled".to_owned(),
+        };
+        entries.iter().map(|it| &*model(it).leak()).collect()
+    }
+
+    #[test]
+    fn beyond_the_bound_the_oldest_go_and_are_counted() {
+        let queue = Queue::new(2);
+
+        for model in ["a", "b", "c"] {
+            queue.push(record(model));
+        }
+
+        assert_eq!(queue.dropped(), 1);
+        assert_eq!(models(&queue.take(9)), ["b", "c"]);
+    }
+
+    #[test]
+    fn no_reservation_is_ever_dropped() {
+        let queue = Queue::new(2);
+
+        for entry in [settlement(), record("a"), settlement(), settlement(), record("b")] {
+            queue.push(entry);
+        }
+
+        assert_eq!(queue.dropped(), 2);
+        assert_eq!(models(&queue.take(9)), ["settled"; 3]);
+    }
+
+    #[test]
+    fn what_could_not_be_written_goes_behind_what_waits_and_keeps_the_bound() {
+        let queue = Queue::new(3);
+        for model in ["a", "b", "c"] {
+            queue.push(record(model));
+        }
+
+        let taken = queue.take(2);
+        queue.push(record("d"));
+        queue.put_back(taken);
+
+        assert_eq!((queue.dropped(), queue.failures(), queue.waiting()), (1, 1, 3));
+        assert_eq!(models(&queue.take(9)), ["d", "a", "b"]);
+    }
+
+    #[test]
+    fn what_is_being_written_still_waits() {
+        let queue = Queue::new(9);
+        queue.push(record("a"));
+
+        queue.take(9);
+        let before = (queue.waiting(), queue.written());
+        queue.settle(1);
+
+        assert_eq!(before, (1, 0));
+        assert_eq!((queue.waiting(), queue.written()), (0, 1));
+    }
+}

@@ -1,0 +1,241 @@
+//! Books what waits, everything at once: what comes meanwhile is the next
+//! batch.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use pia_assistant::{Admission, Ask, Hold, Micros, Part, Settlement, Settles};
+use pia_kernel::Unavailable;
+use pia_storage::DbError;
+use tokio::sync::oneshot;
+use tokio::time::Instant;
+use uuid::Uuid;
+
+use crate::bank::SqlBank;
+use crate::booking::{Batch, Verdict};
+use crate::queue::{Answer, Asking, Entry};
+use crate::tally::add;
+use crate::usage_row::UsageRow;
+
+/// How many asks, and how many entries, one transaction books.
+const LARGEST_BATCH: usize = 256;
+/// How long entries are gathered before they are written, unless somebody asks.
+/// Nobody waits for them, and a commit for each few would take more of the
+/// machine than the calls they tell of.
+const GATHERED_FOR: Duration = Duration::from_millis(50);
+const FIRST_PAUSE: Duration = Duration::from_millis(100);
+const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+
+/// The one task of an instance that books.
+pub(crate) struct Sequencer {
+    bank: SqlBank,
+    /// How many entries are booked at once.
+    batch: usize,
+    pause: Duration,
+    /// Until when entries wait after a failure.
+    rests_until: Option<Instant>,
+}
+
+/// An ask with the id of its reservation.
+struct Asked {
+    id: Uuid,
+    ask: Ask,
+    reply: oneshot::Sender<Answer>,
+}
+
+impl Sequencer {
+    pub(crate) fn new(bank: SqlBank) -> Self {
+        Self { bank, batch: LARGEST_BATCH, pause: FIRST_PAUSE, rests_until: None }
+    }
+
+    /// Nothing is cut off that runs: what is given up is only waited for.
+    pub(crate) async fn run(mut self) {
+        let stop = self.bank.stop.clone();
+        while stop.run_until_cancelled(self.bank.queue.filled()).await.is_some() {
+            if stop.run_until_cancelled(self.gather()).await.is_none() {
+                break;
+            }
+            self.round().await;
+        }
+        self.bank.queue.close();
+    }
+
+    /// Waits as long as entries may, unless somebody asks, or the end is near.
+    async fn gather(&mut self) {
+        let queue = &self.bank.queue;
+        let until = match self.rests_until {
+            Some(until) => until,
+            None if queue.waiting() >= LARGEST_BATCH as u64 => return,
+            None => Instant::now() + GATHERED_FOR,
+        };
+        tokio::select! {
+            () = tokio::time::sleep_until(until) => {}
+            () = queue.asked() => return,
+            () = self.bank.hurry.notified() => self.pause = FIRST_PAUSE,
+        }
+        self.rests_until = None;
+    }
+
+    async fn round(&mut self) {
+        let bank = self.bank.clone();
+        let asks = self.asks().await;
+        let rests = self.rests_until.is_some_and(|it| it > Instant::now());
+        let entries = if rests { Vec::new() } else { bank.queue.take(self.batch) };
+        if entries.is_empty() && asks.is_empty() {
+            return;
+        }
+        let (settlements, usage) = told(&entries);
+        let records = usage.len() as u64;
+        let booking = self.book(settlements, usage, &asks);
+        match booking.await {
+            Ok(verdicts) => {
+                answer(&bank, asks, verdicts);
+                if !entries.is_empty() {
+                    count(&bank, &entries);
+                    bank.queue.settle(records);
+                    self.batch = (self.batch * 2).min(LARGEST_BATCH);
+                    (self.pause, self.rests_until) = (FIRST_PAUSE, None);
+                }
+            }
+            Err(err) if entries.is_empty() => refuse(&bank, asks, &err),
+            Err(err) => {
+                self.fail(&err, entries);
+                // Should it be for an entry, those who ask need not suffer.
+                if !asks.is_empty() {
+                    match self.book(Vec::new(), Vec::new(), &asks).await {
+                        Ok(verdicts) => answer(&bank, asks, verdicts),
+                        Err(err) => refuse(&bank, asks, &err),
+                    }
+                }
+            }
+        }
+    }
+
+    /// Those who ask, if this instance may answer them.
+    async fn asks(&self) -> Vec<Asked> {
+        let asks = self.bank.queue.take_asks(LARGEST_BATCH);
+        if asks.is_empty() {
+            return Vec::new();
+        }
+        if !self.bank.lease.holds()
+            && let Err(err) = self.bank.lease.renew(&self.bank.db).await
+        {
+            let cause = cause(&err);
+            tracing::error!(error = %err, cause, "Could not say that this instance is alive");
+            for Asking { reply, .. } in asks {
+                drop(reply.send(Err(Unavailable::new("credits", "no lease"))));
+            }
+            return Vec::new();
+        }
+        let waiting = asks.into_iter().filter(|it| !it.reply.is_closed());
+        waiting.map(|Asking { ask, reply }| Asked { id: Uuid::now_v7(), ask, reply }).collect()
+    }
+
+    async fn book(
+        &self,
+        settlements: Vec<Settlement>,
+        usage: Vec<UsageRow>,
+        asks: &[Asked],
+    ) -> Result<Vec<Verdict>, DbError> {
+        let bank = &self.bank;
+        let batch = Batch {
+            instance: bank.lease.instance,
+            now: bank.clock.now(),
+            weeks: *bank.weeks.get(),
+            settlements,
+            usage,
+            asks: asks.iter().map(|it| (it.id, it.ask)).collect(),
+        };
+        let booked = batch.book(&bank.db).await?;
+        add(&bank.tally.batches, 1);
+        add(&bank.tally.late, booked.late);
+        Ok(booked.verdicts)
+    }
+
+    fn fail(&mut self, err: &DbError, entries: Vec<Entry>) {
+        let queue = &self.bank.queue;
+        queue.put_back(entries);
+        let (waiting, cause) = (queue.waiting(), cause(err));
+        tracing::warn!(error = %err, cause, waiting, "Could not write usage down");
+        // Should it be for one record, smaller batches find it.
+        self.batch = (self.batch / 2).max(1);
+        self.rests_until = Some(Instant::now() + self.pause);
+        self.pause = (self.pause * 2).min(LONGEST_PAUSE);
+    }
+}
+
+/// What of the entries is settled, and what of them all is written down.
+fn told(entries: &[Entry]) -> (Vec<Settlement>, Vec<UsageRow>) {
+    let (mut settlements, mut usage) = (Vec::new(), Vec::new());
+    for entry in entries {
+        match entry {
+            Entry::Used(record) => usage.push(record.into()),
+            Entry::Settled(settlement) => {
+                usage.extend(settlement.usage.as_ref().map(UsageRow::from));
+                settlements.push(settlement.clone());
+            }
+        }
+    }
+    (settlements, usage)
+}
+
+fn count(bank: &SqlBank, entries: &[Entry]) {
+    add(&bank.tally.batched, entries.len() as u64);
+    for entry in entries {
+        if let Entry::Settled(settlement) = entry {
+            let hidden = u64::try_from(settlement.hidden().0).unwrap_or(0);
+            add(&bank.tally.hidden, hidden);
+            bank.tally.open.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+}
+
+fn answer(bank: &SqlBank, asks: Vec<Asked>, verdicts: Vec<Verdict>) {
+    add(&bank.tally.batched, verdicts.len() as u64);
+    for (Asked { id, reply, .. }, verdict) in asks.into_iter().zip(verdicts) {
+        let answer = match verdict {
+            Verdict::Granted(grant) => {
+                add(&bank.tally.admitted, 1);
+                bank.tally.open.fetch_add(1, Ordering::Relaxed);
+                let to: Arc<dyn Settles> = Arc::clone(&bank.queue) as Arc<dyn Settles>;
+                let hold = Hold::new(id, grant.parts, to);
+                Ok(Admission::Granted { hold, output: grant.output })
+            }
+            Verdict::Refused(refusal) => {
+                add(&bank.tally.refused, 1);
+                Ok(Admission::Refused(refusal))
+            }
+            Verdict::Gone => Err(Unavailable::new("credits", "the account or its group is gone")),
+        };
+        // Where nobody waits any more, what was reserved is dropped here, which
+        // settles it.
+        drop(reply.send(answer));
+    }
+}
+
+/// Answers that it cannot be found out. Where the end of the transaction is not
+/// known, what it may have reserved is released later.
+fn refuse(bank: &SqlBank, asks: Vec<Asked>, err: &DbError) {
+    let cause = cause(err);
+    tracing::error!(error = %err, cause, asks = asks.len(), "Could not admit calls");
+    let unknown = matches!(err, DbError::Query(_));
+    for Asked { id, ask, reply } in asks {
+        drop(reply.send(Err(Unavailable::new("credits", "the database does not answer"))));
+        if unknown {
+            let nothing = |window| Part { window, amount: Micros(0) };
+            let parts = ask.holder.windows().map(nothing).collect();
+            bank.tally.open.fetch_add(1, Ordering::Relaxed);
+            bank.queue.push(Entry::Settled(Settlement {
+                reservation: id,
+                parts,
+                spent: Micros(0),
+                usage: None,
+            }));
+        }
+    }
+}
+
+pub(crate) fn cause(err: &DbError) -> Option<String> {
+    std::error::Error::source(err).map(ToString::to_string)
+}

@@ -1,0 +1,57 @@
+//! What is counted of admissions, for the operator.
+
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+
+/// What is counted of admissions.
+#[derive(Debug, Default)]
+pub(crate) struct Tally {
+    pub(crate) open: AtomicI64,
+    pub(crate) admitted: AtomicU64,
+    pub(crate) refused: AtomicU64,
+    pub(crate) late: AtomicU64,
+    pub(crate) hidden: AtomicU64,
+    pub(crate) reaped: AtomicU64,
+    pub(crate) batches: AtomicU64,
+    pub(crate) batched: AtomicU64,
+}
+
+pub(crate) fn add(to: &AtomicU64, some: u64) {
+    to.fetch_add(some, Ordering::Relaxed);
+}
+
+/// What was counted of admissions since the start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Counts {
+    /// Calls for which something is reserved now.
+    pub open: u64,
+    /// Calls that were admitted out of a budget.
+    pub admitted: u64,
+    /// Calls that were refused for one.
+    pub refused: u64,
+    /// Calls that ended after their reservation had been released.
+    pub late: u64,
+    /// Millionths of a credit that calls cost beyond what was reserved.
+    pub hidden: u64,
+    /// Reservations of dead instances that were released, one a window.
+    pub reaped: u64,
+    /// Transactions that booked something.
+    pub batches: u64,
+    /// What they booked: asks, ends of calls, and usage.
+    pub batched: u64,
+}
+
+impl Tally {
+    pub(crate) fn counts(&self) -> Counts {
+        let read = |it: &AtomicU64| it.load(Ordering::Relaxed);
+        Counts {
+            open: u64::try_from(self.open.load(Ordering::Relaxed)).unwrap_or(0),
+            admitted: read(&self.admitted),
+            refused: read(&self.refused),
+            late: read(&self.late),
+            hidden: read(&self.hidden),
+            reaped: read(&self.reaped),
+            batches: read(&self.batches),
+            batched: read(&self.batched),
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! Windows and reservations as the database keeps them.
+
+use diesel::prelude::*;
+use pia_assistant::{Buckets, Kind, Micros, Part, Window, WindowKey};
+use pia_storage::schema::{credit_reservations, credit_windows};
+use pia_storage::{DbError, DbInstant, DbUid};
+
+/// A window.
+#[derive(Debug, Clone, PartialEq, Eq, Queryable, Selectable, Insertable, AsChangeset)]
+#[diesel(table_name = credit_windows, treat_none_as_null = true)]
+pub(crate) struct WindowRow {
+    pub(crate) key: String,
+    kind: String,
+    owner_id: DbUid,
+    user_id: Option<DbUid>,
+    group_id: Option<DbUid>,
+    pub(crate) week: Option<DbInstant>,
+    pub(crate) total: i64,
+    pub(crate) used: i64,
+    pub(crate) reserved: i64,
+    pub(crate) last_used: i64,
+    pub(crate) buckets: String,
+}
+
+/// What may be spent of one window.
+#[derive(Debug, Clone, Queryable, Selectable, Insertable)]
+#[diesel(table_name = credit_reservations)]
+pub(crate) struct ReservationRow {
+    pub(crate) id: DbUid,
+    pub(crate) window_key: String,
+    pub(crate) instance_id: DbUid,
+    pub(crate) amount: i64,
+    pub(crate) opened_at: DbInstant,
+}
+
+pia_storage::insert_all! {
+    WindowRow => credit_windows,
+    ReservationRow => credit_reservations,
+}
+
+impl WindowRow {
+    /// A window in which nothing was counted, of a group or of somebody.
+    pub(crate) fn new(key: WindowKey, user: Option<DbUid>, group: Option<DbUid>) -> Self {
+        let window = Window::new(key);
+        let mut row = Self {
+            key: key.to_string(),
+            kind: key.kind.name().to_owned(),
+            owner_id: DbUid(key.owner),
+            user_id: user,
+            group_id: group,
+            week: None,
+            total: 0,
+            used: 0,
+            reserved: 0,
+            last_used: 0,
+            buckets: String::new(),
+        };
+        row.set(&window);
+        row
+    }
+
+    /// Takes over what a window has become.
+    pub(crate) fn set(&mut self, window: &Window) {
+        let Window { key: _, week, total, used, reserved, last_used, buckets } = window;
+        self.week = week.map(DbInstant);
+        self.total = total.0;
+        self.used = used.0;
+        self.reserved = reserved.0;
+        self.last_used = last_used.0;
+        let buckets = buckets.0.iter().map(|(index, amount)| format!("{index}:{amount}"));
+        self.buckets = buckets.collect::<Vec<_>>().join(",");
+    }
+
+    pub(crate) fn window(&self) -> Result<Window, DbError> {
+        let kind = Kind::named(&self.kind).ok_or(DbError::Unreadable("credit_windows.kind"))?;
+        let buckets = buckets(&self.buckets).ok_or(DbError::Unreadable("credit_windows.buckets"));
+        Ok(Window {
+            key: WindowKey { kind, owner: self.owner_id.0 },
+            week: self.week.map(|it| it.0),
+            total: Micros(self.total),
+            used: Micros(self.used),
+            reserved: Micros(self.reserved),
+            last_used: Micros(self.last_used),
+            buckets: buckets?,
+        })
+    }
+}
+
+impl ReservationRow {
+    /// What it is of its window; nothing for one that is not among these.
+    pub(crate) fn part(&self, among: &[Part]) -> Option<Part> {
+        let part = among.iter().find(|it| it.window.to_string() == self.window_key)?;
+        Some(Part { window: part.window, amount: Micros(self.amount) })
+    }
+}
+
+fn buckets(text: &str) -> Option<Buckets> {
+    let pairs = text.split(',').filter(|it| !it.is_empty()).map(|pair| {
+        let (index, amount) = pair.split_once(':')?;
+        Some((index.parse().ok()?, amount.parse().ok()?))
+    });
+    pairs.collect::<Option<Vec<_>>>().map(Buckets)
+}
+
+#[cfg(test)]
+mod tests {
+    use pia_kernel::Timestamp;
+    use uuid::Uuid;
+
+    use super::*;
+
+    #[test]
+    fn a_window_is_read_as_it_was_written() {
+        let key = WindowKey { kind: Kind::GroupDaily, owner: Uuid::now_v7() };
+        let window = Window {
+            week: Some(Timestamp::UNIX_EPOCH),
+            total: Micros(1),
+            used: Micros(2),
+            reserved: Micros(3),
+            last_used: Micros(4),
+            buckets: Buckets(vec![(-1, 5), (7, 8)]),
+            ..Window::new(key)
+        };
+        let mut row = WindowRow::new(key, None, None);
+
+        assert_eq!(row.window().unwrap(), Window::new(key));
+        row.set(&window);
+        assert_eq!(row.window().unwrap(), window);
+    }
+
+    #[test]
+    fn nonsense_is_not_taken_for_nothing() {
+        let key = WindowKey { kind: Kind::Hourly, owner: Uuid::now_v7() };
+        for broken in ["1", "1:x", "x:1,2:3"] {
+            let row = WindowRow { buckets: broken.to_owned(), ..WindowRow::new(key, None, None) };
+            assert!(row.window().is_err(), "{broken}");
+        }
+    }
+}

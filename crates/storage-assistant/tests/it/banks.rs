@@ -1,0 +1,106 @@
+//! Banks, people and groups to try them with.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use diesel::prelude::*;
+use diesel_async::{RunQueryDsl, SimpleAsyncConnection};
+use pia_assistant::{
+    Admission, Ask, Bank, BudgetRefusal, CreditLimits, Hold, Holder, Micros, Rates, Weeks,
+};
+use pia_kernel::{Clock, GroupId, Live, SystemClock, Timestamp, UserId};
+use pia_storage::{Database, DbError, DbInstant, DbUid, on_conn};
+use pia_storage_assistant::SqlBank;
+use tokio::runtime::Handle;
+use tokio_util::task::TaskTracker;
+use uuid::Uuid;
+
+/// The group that everybody is in at first.
+pub(crate) fn default_group() -> GroupId {
+    GroupId(Uuid::from_u128(0x0000_0000_0000_7000_8000_0000_0000_0001))
+}
+
+/// A bank of the machine's time.
+pub(crate) fn start(db: &Database, tasks: &TaskTracker) -> SqlBank {
+    start_at(db, Arc::new(SystemClock), tasks)
+}
+
+pub(crate) fn start_at(db: &Database, clock: Arc<dyn Clock>, tasks: &TaskTracker) -> SqlBank {
+    let weeks = Live::new(Weeks::UTC);
+    SqlBank::start(db.clone(), weeks, clock, tasks, &Handle::current())
+}
+
+/// Makes an account with this id, at this time.
+pub(crate) async fn sign_up(db: &Database, user: UserId, at: Timestamp) {
+    use pia_storage::schema::accounts::dsl as row;
+    let account = diesel::insert_into(row::accounts).values((
+        row::id.eq(DbUid(user.0)),
+        row::email.eq(user.to_string()),
+        row::email_folded.eq(user.to_string()),
+        row::provider.eq("local"),
+        row::customer_type.eq(0),
+        row::created_at.eq(DbInstant(at)),
+    ));
+    let made: Result<usize, DbError> =
+        async { on_conn!(db.writer(), |conn| Ok(account.execute(conn).await?)) }.await;
+    made.unwrap();
+}
+
+pub(crate) async fn execute(db: &Database, sql: &str) {
+    let done: Result<(), DbError> =
+        async { on_conn!(db.writer(), |conn| Ok(conn.batch_execute(sql).await?)) }.await;
+    done.unwrap();
+}
+
+/// Somebody new, whose group says this.
+pub(crate) async fn member(db: &Database, limits: CreditLimits) -> Holder {
+    let member = UserId::generate();
+    sign_up(db, member, Timestamp::UNIX_EPOCH).await;
+    Holder { member, group: default_group(), key: None, limits }
+}
+
+/// A call whose answer may have so many thousand tokens, a credit each.
+pub(crate) fn ask(holder: Holder, credits: i64) -> Ask {
+    Ask { holder, rates: Rates::default(), prompt: 0, output: credits * 1000 }
+}
+
+pub(crate) async fn admitted(bank: &SqlBank, ask: Ask) -> Hold {
+    match bank.admit(ask).await.unwrap() {
+        Admission::Granted { hold, .. } => hold,
+        Admission::Refused(refusal) => panic!("refused: {refusal:?}"),
+    }
+}
+
+pub(crate) async fn refused(bank: &SqlBank, ask: Ask) -> BudgetRefusal {
+    match bank.admit(ask).await.unwrap() {
+        Admission::Refused(refusal) => refusal,
+        Admission::Granted { .. } => panic!("admitted"),
+    }
+}
+
+/// Waits until all that ended is booked.
+pub(crate) async fn settled(bank: &SqlBank) {
+    while bank.waiting() > 0 {
+        tokio::task::yield_now().await;
+    }
+}
+
+/// What each window of somebody holds: used and reserved, in credits.
+pub(crate) async fn counted(bank: &SqlBank, holder: Holder) -> Vec<(String, i64, i64)> {
+    let books = bank.books(holder).await.unwrap();
+    let told = |it: &pia_assistant::Window| {
+        (it.key.kind.name().to_owned(), it.used.rounded_up(), it.reserved.rounded_up())
+    };
+    books.windows.values().map(told).collect()
+}
+
+/// Every window's reservations are those of open calls.
+pub(crate) async fn sound(bank: &SqlBank) {
+    assert_eq!(bank.check().await.unwrap(), []);
+}
+
+pub(crate) fn credits(whole: i64) -> Micros {
+    Micros::credits(whole)
+}
+
+pub(crate) const LIMIT: Duration = Duration::from_secs(30);

@@ -1,0 +1,439 @@
+//! Admitting calls, and settling them.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use diesel::prelude::*;
+use diesel_async::RunQueryDsl;
+use futures_util::future::join_all;
+use pia_assistant::{
+    Admission, Bank, CreditLimits, Holder, Period, Rates, UsageLog, UsageRecord, Weeks,
+};
+use pia_kernel::{ApiKeyId, Effects, GroupId, Timestamp, UserId};
+use pia_storage::schema::ai_usage;
+use pia_storage::{Database, DbError, DbUid, on_conn};
+use pia_testkit::ManualClock;
+use tokio_util::task::TaskTracker;
+use uuid::Uuid;
+
+use crate::banks::{
+    LIMIT, admitted, ask, counted, credits, default_group, execute, member, refused, settled,
+    sign_up, sound, start, start_at,
+};
+
+pia_testkit::contract! {
+    what_is_reserved_is_settled_in_every_window,
+    of_two_hundred_calls_at_once_on_two_instances_a_budget_for_fifty_admits_fifty,
+    calls_that_settle_while_others_ask_never_pass_the_limit,
+    members_of_two_groups_meet_in_no_deadlock,
+    a_caller_who_left_while_waiting_leaves_nothing_reserved,
+    without_a_database_nobody_is_admitted_and_what_ended_is_settled_later,
+    a_call_is_settled_with_its_usage_or_not_at_all,
+    a_batch_that_is_booked_twice_is_charged_once,
+    a_record_that_the_database_refuses_keeps_nobody_from_being_admitted,
+    rolling_windows_age_out,
+    a_new_week_begins_with_what_was_left_of_the_last_and_exactly_once,
+    top_ups_are_drawn_last_and_stay,
+    a_keys_purse_is_counted_by_itself,
+    a_person_who_is_gone_is_admitted_no_more_and_holds_nothing,
+    draining_settles_what_ended,
+}
+
+fn limited(hourly: i64, group_weekly: i64) -> CreditLimits {
+    CreditLimits { hourly, group_weekly, ..CreditLimits::default() }
+}
+
+fn usage(user: UserId) -> UsageRecord {
+    UsageRecord {
+        id: Uuid::now_v7(),
+        at: Timestamp::from_micros(1_234_567),
+        user,
+        group: default_group(),
+        key: None,
+        mode: pia_assistant::Mode::Assistant,
+        provider: "OpenAI",
+        entry: None,
+        model: "gpt".to_owned(),
+        tokens: pia_assistant::Usage::default(),
+        rates: Rates::default(),
+        spent: credits(1),
+        estimated: false,
+        outcome: pia_assistant::Outcome::Completed,
+    }
+}
+
+fn names(told: &[(&str, i64, i64)]) -> Vec<(String, i64, i64)> {
+    told.iter().map(|(kind, used, reserved)| ((*kind).to_owned(), *used, *reserved)).collect()
+}
+
+async fn written(db: &Database) -> i64 {
+    let rows = ai_usage::table.count();
+    let found: Result<i64, DbError> =
+        async { on_conn!(db.reader(), |conn| Ok(rows.get_result(conn).await?)) }.await;
+    found.unwrap()
+}
+
+async fn what_is_reserved_is_settled_in_every_window(db: Database) {
+    let bank = start(&db, &TaskTracker::new());
+    let limits = CreditLimits {
+        hourly: 10,
+        daily: 20,
+        weekly: 30,
+        group_daily: 40,
+        group_weekly: 50,
+        pool: true,
+    };
+    let ada = member(&db, limits).await;
+
+    let hold = admitted(&bank, ask(ada, 4)).await;
+    let open = counted(&bank, ada).await;
+    sound(&bank).await;
+    hold.settle(credits(3), Some(usage(ada.member)));
+    settled(&bank).await;
+
+    let kinds = ["hourly", "daily", "weekly", "group-daily", "group-weekly"];
+    let all = |used, reserved| {
+        let mut told = kinds.map(|it| (it, used, reserved)).to_vec();
+        told.push(("pool", 0, 0));
+        // Nobody bought any.
+        told.push(("top-up", 0, 0));
+        names(&told)
+    };
+    assert_eq!(open, all(0, 4));
+    assert_eq!(counted(&bank, ada).await, all(3, 0));
+    assert_eq!(written(&db).await, 1);
+    sound(&bank).await;
+    let counts = bank.counts();
+    assert_eq!((counts.admitted, counts.open, counts.late), (1, 0, 0));
+}
+
+async fn of_two_hundred_calls_at_once_on_two_instances_a_budget_for_fifty_admits_fifty(
+    db: Database,
+) {
+    let tasks = TaskTracker::new();
+    let banks = [start(&db, &tasks), start(&db, &tasks)];
+    let mut members = Vec::new();
+    for _ in 0..20 {
+        members.push(member(&db, limited(1000, 100)).await);
+    }
+
+    let calls = (0..200).map(|at| {
+        let (bank, holder) = (banks[at % 2].clone(), members[at % 20]);
+        async move { bank.admit(ask(holder, 2)).await.unwrap() }
+    });
+    let answers = join_all(calls).await;
+
+    let holds: Vec<_> = answers
+        .into_iter()
+        .filter_map(|it| match it {
+            Admission::Granted { hold, output } => {
+                assert_eq!(output, 2000);
+                Some(hold)
+            }
+            Admission::Refused(refusal) => {
+                assert_eq!(refusal.period, Period::GroupWeekly);
+                None
+            }
+        })
+        .collect();
+    assert_eq!(holds.len(), 50);
+    sound(&banks[0]).await;
+    drop(holds);
+    for bank in &banks {
+        settled(bank).await;
+    }
+    assert_eq!(counted(&banks[0], members[0]).await[1], ("group-weekly".to_owned(), 0, 0));
+    sound(&banks[0]).await;
+}
+
+async fn calls_that_settle_while_others_ask_never_pass_the_limit(db: Database) {
+    let tasks = TaskTracker::new();
+    let banks = [start(&db, &tasks), start(&db, &tasks)];
+    let ada = member(&db, limited(100, 0)).await;
+
+    let calls = (0..400).map(|at| {
+        let bank = banks[at % 2].clone();
+        async move {
+            match bank.admit(ask(ada, 2)).await.unwrap() {
+                Admission::Granted { hold, .. } => {
+                    hold.settle(credits(1), Some(usage(ada.member)));
+                    1
+                }
+                Admission::Refused(_) => 0,
+            }
+        }
+    });
+    let admitted: i64 = join_all(calls).await.into_iter().sum();
+    for bank in &banks {
+        settled(bank).await;
+    }
+
+    assert!((50..100).contains(&admitted), "{admitted}");
+    assert_eq!(counted(&banks[0], ada).await, names(&[("hourly", admitted, 0)]));
+    assert_eq!(written(&db).await, admitted);
+    sound(&banks[0]).await;
+}
+
+/// Each call holds a window of its caller's and one of the group's, and each
+/// batch many of both.
+async fn members_of_two_groups_meet_in_no_deadlock(db: Database) {
+    let tasks = TaskTracker::new();
+    let banks = [start(&db, &tasks), start(&db, &tasks), start(&db, &tasks)];
+    let other = GroupId::generate();
+    let group = diesel::insert_into(pia_storage::schema::user_groups::table).values((
+        pia_storage::schema::user_groups::id.eq(DbUid(other.0)),
+        pia_storage::schema::user_groups::name.eq("Other"),
+        pia_storage::schema::user_groups::is_default.eq(false),
+        pia_storage::schema::user_groups::created_at
+            .eq(pia_storage::DbInstant(Timestamp::UNIX_EPOCH)),
+    ));
+    let made: Result<usize, DbError> =
+        async { on_conn!(db.writer(), |conn| Ok(group.execute(conn).await?)) }.await;
+    made.unwrap();
+    let mut members = Vec::new();
+    for at in 0..30 {
+        let holder = member(&db, limited(1000, 100_000)).await;
+        members.push(if at % 2 == 0 { holder } else { Holder { group: other, ..holder } });
+    }
+
+    let calls = (0..300).map(|at| {
+        let (bank, holder) = (banks[at % 3].clone(), members[(at * 7) % 30]);
+        async move { drop(admitted(&bank, ask(holder, 2)).await) }
+    });
+    join_all(calls).await;
+    for bank in &banks {
+        settled(bank).await;
+        assert_eq!(bank.failures(), 0);
+    }
+
+    sound(&banks[0]).await;
+}
+
+async fn a_caller_who_left_while_waiting_leaves_nothing_reserved(db: Database) {
+    let bank = start(&db, &TaskTracker::new());
+    let ada = member(&db, limited(100, 0)).await;
+
+    for polls in 0..20 {
+        let mut waiting = Box::pin(bank.admit(ask(ada, 2)));
+        // Left at once, or a little later.
+        let first = std::future::poll_fn(|cx| std::task::Poll::Ready(waiting.as_mut().poll(cx)));
+        drop(first.await);
+        for _ in 0..polls * 10 {
+            tokio::task::yield_now().await;
+        }
+        drop(waiting);
+    }
+    drop(admitted(&bank, ask(ada, 2)).await);
+    settled(&bank).await;
+
+    assert_eq!(counted(&bank, ada).await, names(&[("hourly", 0, 0)]));
+    sound(&bank).await;
+}
+
+async fn without_a_database_nobody_is_admitted_and_what_ended_is_settled_later(db: Database) {
+    let bank = start(&db, &TaskTracker::new());
+    let ada = member(&db, limited(100, 0)).await;
+    let hold = admitted(&bank, ask(ada, 2)).await;
+    execute(&db, "ALTER TABLE credit_windows RENAME TO away").await;
+
+    let asked = bank.admit(ask(ada, 2)).await;
+    hold.settle(credits(1), Some(usage(ada.member)));
+    while bank.failures() == 0 {
+        tokio::task::yield_now().await;
+    }
+    let meanwhile = bank.waiting();
+    execute(&db, "ALTER TABLE away RENAME TO credit_windows").await;
+    settled(&bank).await;
+
+    assert!(asked.is_err());
+    assert!(meanwhile > 0);
+    assert_eq!(counted(&bank, ada).await, names(&[("hourly", 1, 0)]));
+    sound(&bank).await;
+    drop(admitted(&bank, ask(ada, 2)).await);
+}
+
+async fn a_call_is_settled_with_its_usage_or_not_at_all(db: Database) {
+    let bank = start(&db, &TaskTracker::new());
+    let ada = member(&db, limited(100, 0)).await;
+    let hold = admitted(&bank, ask(ada, 2)).await;
+    execute(&db, "ALTER TABLE ai_usage RENAME TO away").await;
+
+    hold.settle(credits(1), Some(usage(ada.member)));
+    while bank.failures() == 0 {
+        tokio::task::yield_now().await;
+    }
+    let meanwhile = counted(&bank, ada).await;
+    execute(&db, "ALTER TABLE away RENAME TO ai_usage").await;
+    settled(&bank).await;
+
+    assert_eq!(meanwhile, names(&[("hourly", 0, 2)]));
+    assert_eq!(counted(&bank, ada).await, names(&[("hourly", 1, 0)]));
+    assert_eq!(written(&db).await, 1);
+}
+
+/// As when the answer to a commit was lost.
+async fn a_batch_that_is_booked_twice_is_charged_once(db: Database) {
+    let bank = start(&db, &TaskTracker::new());
+    let ada = member(&db, limited(100, 0)).await;
+    let hold = admitted(&bank, ask(ada, 2)).await;
+    let (id, usage) = (hold.reservation(), usage(ada.member));
+    let parts = bank.books(ada).await.unwrap().windows.into_keys();
+    let parts = parts.map(|window| pia_assistant::Part { window, amount: credits(2) }).collect();
+    std::mem::forget(hold);
+
+    let settlement =
+        pia_assistant::Settlement { reservation: id, parts, spent: credits(1), usage: Some(usage) };
+    for _ in 0..2 {
+        pia_assistant::Settles::settle(&bank, settlement.clone());
+        settled(&bank).await;
+    }
+
+    assert_eq!(counted(&bank, ada).await, names(&[("hourly", 1, 0)]));
+    assert_eq!((written(&db).await, bank.counts().late), (1, 0));
+}
+
+async fn a_record_that_the_database_refuses_keeps_nobody_from_being_admitted(db: Database) {
+    let bank = start(&db, &TaskTracker::new());
+    let ada = member(&db, limited(1000, 0)).await;
+    execute(&db, "ALTER TABLE ai_usage RENAME TO away").await;
+
+    bank.note(usage(ada.member));
+    for _ in 0..20 {
+        drop(admitted(&bank, ask(ada, 2)).await);
+    }
+
+    assert!(bank.waiting() > 0);
+}
+
+async fn rolling_windows_age_out(db: Database) {
+    let clock = Arc::new(ManualClock::new(Timestamp::from_micros(1_800_000_000_000_000)));
+    let bank = start_at(&db, clock.clone(), &TaskTracker::new());
+    let ada = member(&db, CreditLimits { hourly: 4, daily: 6, ..CreditLimits::default() }).await;
+
+    let mut told = Vec::new();
+    admitted(&bank, ask(ada, 4)).await.settle(credits(4), None);
+    settled(&bank).await;
+    told.push(refused(&bank, ask(ada, 2)).await.period);
+    clock.advance(Duration::from_mins(61));
+    admitted(&bank, ask(ada, 2)).await.settle(credits(2), None);
+    settled(&bank).await;
+    told.push(refused(&bank, ask(ada, 2)).await.period);
+    clock.advance(Duration::from_mins(23 * 60 + 15));
+    drop(admitted(&bank, ask(ada, 4)).await);
+
+    assert_eq!(told, [Period::Hourly, Period::Daily]);
+}
+
+async fn a_new_week_begins_with_what_was_left_of_the_last_and_exactly_once(db: Database) {
+    let monday = Weeks::UTC.start(Timestamp::from_micros(1_800_000_000_000_000));
+    let clock = Arc::new(ManualClock::new(monday + Duration::from_hours(1)));
+    let tasks = TaskTracker::new();
+    let banks = [start_at(&db, clock.clone(), &tasks), start_at(&db, clock.clone(), &tasks)];
+    let limits = CreditLimits { weekly: 10, pool: true, ..CreditLimits::default() };
+    let (ada, bob) = (member(&db, limits).await, member(&db, limits).await);
+    // She came only this week, and left nothing of the last.
+    sign_up(&db, UserId::generate(), monday + Duration::from_hours(24 * 8)).await;
+
+    // Nobody called last week: what two members left is 20.
+    let first = banks[0].books(ada).await.unwrap();
+    admitted(&banks[0], ask(ada, 7)).await.settle(credits(7), None);
+    settled(&banks[0]).await;
+    clock.set(monday + Duration::from_hours(24 * 7 + 1));
+    // Of this one 3 and 10, whoever looks first, and however often.
+    let both = join_all((0..40).map(|at| {
+        let (bank, holder) = (banks[at % 2].clone(), if at < 20 { ada } else { bob });
+        async move { bank.admit(ask(holder, 1)).await.unwrap() }
+    }));
+    let admissions = both.await;
+    let granted = admissions.iter().filter(|it| matches!(it, Admission::Granted { .. })).count();
+    let pools: Vec<_> = first
+        .windows
+        .values()
+        .chain(banks[1].books(bob).await.unwrap().windows.values())
+        .filter(|it| it.key.kind == pia_assistant::Kind::Pool)
+        .map(|it| it.total.rounded_down())
+        .collect();
+    sound(&banks[0]).await;
+
+    assert_eq!(pools, [20, 13]);
+    assert_eq!(granted, 10 + 10 + 13);
+    let refusal = refused(&banks[0], ask(bob, 1)).await;
+    let pool = refusal.pool.unwrap();
+    assert_eq!((refusal.period, pool.limit, pool.used), (Period::Weekly, 13, 13));
+}
+
+async fn top_ups_are_drawn_last_and_stay(db: Database) {
+    let clock = Arc::new(ManualClock::new(Timestamp::from_micros(1_800_000_000_000_000)));
+    let bank = start_at(&db, clock.clone(), &TaskTracker::new());
+    let ada = member(&db, CreditLimits { weekly: 2, ..CreditLimits::default() }).await;
+
+    let none = bank.top_up(GroupId::generate(), credits(5), Effects::default()).await.unwrap();
+    let given = join_all((0..5).map(|_| bank.top_up(ada.group, credits(1), Effects::default())));
+    let given: Vec<_> = given.await.into_iter().map(|it| it.unwrap().unwrap()).collect();
+    admitted(&bank, ask(ada, 4)).await.settle(credits(4), None);
+    settled(&bank).await;
+    clock.advance(Duration::from_hours(24 * 21));
+    drop(admitted(&bank, ask(ada, 5)).await);
+    settled(&bank).await;
+    admitted(&bank, ask(ada, 5)).await.settle(credits(5), None);
+    settled(&bank).await;
+    let refusal = refused(&bank, ask(ada, 1)).await;
+
+    assert_eq!(none, None);
+    assert_eq!(given.iter().max(), Some(&credits(5)));
+    let top_up = refusal.top_up.unwrap();
+    assert_eq!((top_up.limit, top_up.used), (5, 5));
+    assert_eq!(refusal.pool, None);
+}
+
+async fn a_keys_purse_is_counted_by_itself(db: Database) {
+    let bank = start(&db, &TaskTracker::new());
+    let ada = member(&db, CreditLimits::default()).await;
+    let purse = |key| pia_assistant::KeyPurse { key, weekly: 2 };
+    let of = |key| Holder { key: Some(purse(key)), ..ada };
+    let (one, other) = (of(ApiKeyId::generate()), of(ApiKeyId::generate()));
+
+    admitted(&bank, ask(one, 2)).await.settle(credits(2), None);
+    settled(&bank).await;
+
+    assert_eq!(refused(&bank, ask(one, 1)).await.period, Period::Weekly);
+    drop(admitted(&bank, ask(other, 1)).await);
+}
+
+async fn a_person_who_is_gone_is_admitted_no_more_and_holds_nothing(db: Database) {
+    let bank = start(&db, &TaskTracker::new());
+    let ada = member(&db, limited(10, 10)).await;
+    let nobody = Holder { member: UserId::generate(), ..ada };
+    let hold = admitted(&bank, ask(ada, 2)).await;
+    let account = pia_storage::schema::accounts::table.find(DbUid(ada.member.0));
+    let gone: Result<usize, DbError> =
+        async { on_conn!(db.writer(), |conn| Ok(diesel::delete(account).execute(conn).await?)) }
+            .await;
+    gone.unwrap();
+
+    let asked = [bank.admit(ask(nobody, 2)).await, bank.admit(ask(ada, 2)).await];
+    hold.settle(credits(1), Some(usage(ada.member)));
+    settled(&bank).await;
+
+    assert!(asked.iter().all(Result::is_err));
+    let told = counted(&bank, ada).await;
+    assert_eq!(told, names(&[("hourly", 0, 0), ("group-weekly", 1, 0)]));
+    sound(&bank).await;
+}
+
+async fn draining_settles_what_ended(db: Database) {
+    let tasks = TaskTracker::new();
+    let bank = start(&db, &tasks);
+    let ada = member(&db, limited(10, 0)).await;
+    let hold = admitted(&bank, ask(ada, 2)).await;
+
+    hold.settle(credits(1), Some(usage(ada.member)));
+    let left = bank.drain(LIMIT).await;
+    tasks.close();
+    tasks.wait().await;
+    let late = bank.admit(ask(ada, 2)).await;
+
+    assert_eq!(left, 0);
+    assert_eq!(counted(&bank, ada).await, names(&[("hourly", 1, 0)]));
+    assert!(late.is_err());
+}

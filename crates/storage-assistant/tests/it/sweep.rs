@@ -1,0 +1,132 @@
+//! What becomes of calls whose instance died.
+
+use std::sync::Arc;
+
+use diesel::prelude::*;
+use diesel_async::RunQueryDsl;
+use futures_util::future::join_all;
+use pia_assistant::{Bank, CreditLimits};
+use pia_kernel::{Live, SystemClock};
+use pia_storage::schema::credit_instances;
+use pia_storage::{Database, DbError, on_conn};
+use pia_storage_assistant::SqlBank;
+use tokio_util::task::TaskTracker;
+
+use crate::banks::{admitted, ask, counted, credits, execute, member, settled, sound, start};
+
+pia_testkit::contract! {
+    what_a_killed_instance_reserved_is_released_once,
+    a_call_that_ends_after_it_was_released_is_charged_all_the_same,
+    an_instance_that_lives_keeps_what_it_reserved,
+    an_instance_that_ends_leaves_no_row,
+    a_window_that_does_not_agree_is_found,
+}
+
+/// So that nobody has to wait for it.
+const DIES: &str = "UPDATE credit_instances SET alive_until = ";
+
+async fn kill_all(db: &Database) {
+    let past = match db.provider() {
+        pia_storage::Provider::Postgres => "now() - interval '1 second'",
+        pia_storage::Provider::Sqlite => "1",
+    };
+    execute(db, &format!("{DIES}{past}")).await;
+}
+
+async fn instances(db: &Database) -> i64 {
+    let rows = credit_instances::table.count();
+    let found: Result<i64, DbError> =
+        async { on_conn!(db.reader(), |conn| Ok(rows.get_result(conn).await?)) }.await;
+    found.unwrap()
+}
+
+fn limits() -> CreditLimits {
+    CreditLimits { hourly: 1000, group_weekly: 1000, ..CreditLimits::default() }
+}
+
+async fn what_a_killed_instance_reserved_is_released_once(db: Database) {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
+    let (weeks, tasks) = (Live::new(pia_assistant::Weeks::UTC), TaskTracker::new());
+    let dead = SqlBank::start(db.clone(), weeks, Arc::new(SystemClock), &tasks, runtime.handle());
+    let ada = member(&db, limits()).await;
+    for _ in 0..20 {
+        std::mem::forget(admitted(&dead, ask(ada, 2)).await);
+    }
+    // Nothing of it runs any more, and nothing was said.
+    runtime.shutdown_background();
+    let tasks = TaskTracker::new();
+    let others = [start(&db, &tasks), start(&db, &tasks), start(&db, &tasks)];
+    let before = counted(&others[0], ada).await;
+
+    kill_all(&db).await;
+    let reaped = join_all((0..9).map(|at| others[at % 3].reap())).await;
+    let after = counted(&others[0], ada).await;
+
+    let held =
+        |reserved| ["hourly", "group-weekly"].map(|it| (it.to_owned(), 0, reserved)).to_vec();
+    assert_eq!((before, after), (held(40), held(0)));
+    // The instances that live may have been as quick, in their own rounds.
+    let reaped: u64 = reaped.into_iter().map(|it| it.unwrap()).sum();
+    let all: u64 = others.iter().map(|it| it.counts().reaped).sum();
+    assert!(reaped <= 40 && all == 40, "{reaped} {all}");
+    sound(&others[0]).await;
+}
+
+async fn a_call_that_ends_after_it_was_released_is_charged_all_the_same(db: Database) {
+    let bank = start(&db, &TaskTracker::new());
+    let ada = member(&db, limits()).await;
+    let (long, open) = (admitted(&bank, ask(ada, 5)).await, admitted(&bank, ask(ada, 3)).await);
+    kill_all(&db).await;
+    bank.reap().await.unwrap();
+    let meanwhile = counted(&bank, ada).await;
+
+    let mut usage = crate::usage_log::record("gpt");
+    usage.user = ada.member;
+    long.settle(credits(4), Some(usage));
+    drop(open);
+    settled(&bank).await;
+
+    assert_eq!(meanwhile[0], ("hourly".to_owned(), 0, 0));
+    assert_eq!(counted(&bank, ada).await[0], ("hourly".to_owned(), 4, 0));
+    assert_eq!(bank.counts().late, 1);
+    sound(&bank).await;
+}
+
+async fn an_instance_that_lives_keeps_what_it_reserved(db: Database) {
+    let bank = start(&db, &TaskTracker::new());
+    let other = start(&db, &TaskTracker::new());
+    let ada = member(&db, limits()).await;
+    let _hold = admitted(&bank, ask(ada, 5)).await;
+
+    let reaped = other.reap().await.unwrap();
+
+    assert_eq!(reaped, 0);
+    assert_eq!(counted(&bank, ada).await[0], ("hourly".to_owned(), 0, 5));
+}
+
+async fn an_instance_that_ends_leaves_no_row(db: Database) {
+    let tasks = TaskTracker::new();
+    let bank = start(&db, &tasks);
+    let ada = member(&db, limits()).await;
+    drop(admitted(&bank, ask(ada, 5)).await);
+    let alive = instances(&db).await;
+
+    bank.drain(crate::banks::LIMIT).await;
+    tasks.close();
+    tasks.wait().await;
+
+    assert_eq!((alive, instances(&db).await), (1, 0));
+}
+
+async fn a_window_that_does_not_agree_is_found(db: Database) {
+    let bank = start(&db, &TaskTracker::new());
+    let ada = member(&db, limits()).await;
+    let _hold = admitted(&bank, ask(ada, 5)).await;
+    execute(&db, "UPDATE credit_windows SET reserved = reserved + 7 WHERE kind = 'hourly'").await;
+
+    let found = bank.check().await.unwrap();
+
+    let [mismatch] = found.as_slice() else { panic!("{found:?}") };
+    assert_eq!(mismatch.window, format!("{}:hourly", ada.member));
+    assert_eq!((mismatch.reserved.0, mismatch.open.0), (5_000_007, 5_000_000));
+}
