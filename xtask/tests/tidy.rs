@@ -119,9 +119,8 @@ fn is_action(text: &str) -> bool {
         it.starts_with(|it: char| it.is_ascii_uppercase())
             && it.bytes().all(|it| it.is_ascii_alphabetic())
     };
-    text.split_once('.').is_some_and(|(noun, verb)| {
-        (word(noun) && word(verb)) || (title(noun) && title(verb))
-    })
+    text.split_once('.')
+        .is_some_and(|(noun, verb)| (word(noun) && word(verb)) || (title(noun) && title(verb)))
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! `pia-server admin …`: changes accounts beside a running server.
 
+mod api_keys;
 mod groups;
 
 use std::fmt::Write as _;
@@ -7,14 +8,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use pia_identity::{
-    Invitation, InvitationEntry, Invitations, InviteError, Member, Role, RoleError, Roles,
-    Standings,
+    Invitation, InvitationEntry, Invitations, InviteError, KeyOversight, Member, Role, RoleError,
+    Roles, Standings,
 };
 use pia_kernel::{Clock, InvitationId, Live, Page, Place, Unavailable};
 use pia_policy::{GroupError, VerifyingKey};
 use pia_sealing::{AcceptNew, KeyError, ServerSeal};
 use pia_storage::StartError;
-use pia_storage_identity::{SqlAccounts, SqlInvitations, SqlRoles};
+use pia_storage_identity::{SqlAccounts, SqlApiKeys, SqlInvitations, SqlRoles};
 
 use crate::compose::master_keys;
 use crate::config::{AdminCommand, AdminConfig};
@@ -49,6 +50,9 @@ pub enum AdminError {
     /// One group is all that there may be.
     #[error("nothing was changed: no licence in force includes GroupManagement")]
     NoGroups,
+    /// There is no key to take away.
+    #[error("there is no such API key; it may have been taken away")]
+    NoApiKey,
     /// There is nothing to take back.
     #[error("there is no such invitation; it may have been used")]
     NoInvitation,
@@ -69,6 +73,7 @@ struct Desk {
     roles: Roles,
     invitations: Invitations,
     groups: GroupDesk,
+    keys: KeyOversight,
 }
 
 /// Does it, and answers what is to be told of it. A running server sees it
@@ -88,6 +93,7 @@ pub async fn administer(
         AdminCommand::Invitations => desk.invitations().await,
         AdminCommand::Revoke { id } => desk.revoke(id).await,
         AdminCommand::Group(command) => desk.groups.run(&desk.roles, command).await,
+        AdminCommand::ApiKey(command) => api_keys::run(&desk.keys, &desk.roles, command).await,
     }
 }
 
@@ -102,6 +108,8 @@ impl Desk {
         let seats = Arc::new(LicenceSeats::new(licence.state(), Arc::clone(&clock)));
         let accounts = Arc::new(SqlAccounts::new(db.clone()));
         let standings = Standings::new(accounts, Arc::clone(&clock));
+        let keys = Arc::new(SqlApiKeys::new(db.clone()));
+        let keys = KeyOversight::new(keys, standings.clone(), Arc::clone(&clock));
         let groups = GroupDesk::open(&db, &standings, licence.state(), &clock);
         let store = Arc::new(SqlRoles::new(db.clone()));
         let public_url = config.server.public_url.to_string();
@@ -110,6 +118,7 @@ impl Desk {
             roles: Roles::new(store, seats, standings, Arc::clone(&clock)),
             invitations: Invitations::new(invitations, public_url, clock),
             groups,
+            keys,
         })
     }
 

@@ -1,7 +1,8 @@
 //! Who asks a model, and for what.
 
 use actix_web::HttpRequest;
-use pia_assistant::{Asker, Mode};
+use pia_assistant::{Asker, KeyPurse, Mode};
+use pia_identity::{KeyUse, SessionScope};
 use pia_web::Caller;
 
 /// The contract's header first, then the one that the desktop client sends.
@@ -10,14 +11,20 @@ const MODE_HEADERS: [&str; 2] = ["x-service-mode", "x-pia-mode"];
 pub(super) fn asker(caller: &Caller, request: &HttpRequest) -> Asker {
     let named = MODE_HEADERS.into_iter().find_map(|it| request.headers().get(it));
     let mode = named.and_then(|it| it.to_str().ok()).and_then(Mode::named);
-    Asker { user: caller.0.user, group: caller.0.group, key: None, mode }
+    let key = match caller.0.scope {
+        SessionScope::Key(KeyUse { key, weekly_credits }) => {
+            Some(KeyPurse { key, weekly: weekly_credits })
+        }
+        SessionScope::Full | SessionScope::Data => None,
+    };
+    Asker { user: caller.0.user, group: caller.0.group, key, mode }
 }
 
 #[cfg(test)]
 mod tests {
     use actix_web::test::TestRequest;
     use pia_identity::Standing;
-    use pia_kernel::{SessionId, UserId};
+    use pia_kernel::{ApiKeyId, SessionId, UserId};
 
     use super::*;
 
@@ -28,6 +35,19 @@ mod tests {
             request = request.insert_header(*header);
         }
         asker(&Caller(standing), &request.to_http_request()).mode
+    }
+
+    #[test]
+    fn whoever_calls_with_a_key_brings_its_purse() {
+        let own = Standing::of(UserId::generate(), SessionId::generate());
+        let used = KeyUse { key: ApiKeyId::generate(), weekly_credits: 7 };
+        let purse = |scope| {
+            let request = TestRequest::default().to_http_request();
+            asker(&Caller(Standing { scope, ..own }), &request).key
+        };
+
+        assert_eq!(purse(SessionScope::Key(used)), Some(KeyPurse { key: used.key, weekly: 7 }));
+        assert_eq!((purse(SessionScope::Full), purse(SessionScope::Data)), (None, None));
     }
 
     #[test]

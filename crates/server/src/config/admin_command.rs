@@ -3,11 +3,12 @@
 use pia_identity::Role;
 use pia_kernel::InvitationId;
 
+use super::api_key_command::ApiKeyCommand;
 use super::fault::Reason;
 use super::group_command::GroupCommand;
 
 const VERBS: &str = "expected after `admin` one of grant, list, deactivate, reactivate, invite, \
-                     invitations, revoke, group; `--help` shows what follows them";
+                     invitations, revoke, group, api-key; `--help` shows what follows them";
 const ROLES: &str = "expected one of user, kb_manager, org_manager, admin";
 /// How long an invitation is good that nobody says more of.
 const DAYS: u16 = 7;
@@ -53,6 +54,8 @@ pub enum AdminCommand {
     },
     /// Looks after groups.
     Group(GroupCommand),
+    /// Looks after people's API keys.
+    ApiKey(ApiKeyCommand),
 }
 
 /// What stands behind `admin`, as far as it was read.
@@ -109,6 +112,9 @@ impl AdminWords {
                 AdminCommand::Revoke { id: id.map_err(unclear)? }
             }
             ["group", words @ ..] if no_options => AdminCommand::Group(GroupCommand::of(words)?),
+            ["api-key", words @ ..] if no_options => {
+                AdminCommand::ApiKey(ApiKeyCommand::of(words)?)
+            }
             _ => return Err(Reason::source(VERBS)),
         };
         Ok(command)

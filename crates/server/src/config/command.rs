@@ -37,6 +37,8 @@ What `admin` does to accounts, on the database of the settings:
   group set GROUP KEY=VALUE...   changes what its members may; nothing behind the
                                  `=` puts the default back
   group add EMAIL GROUP          puts somebody into it, and so out of another
+  api-key list EMAIL             lists the API keys that somebody has
+  api-key revoke ID              takes one of them away
 
 Where settings come from:
   --environment NAME   Development, Production (the default) or another name

@@ -59,6 +59,9 @@ const MEANT: &str = "
     GET  /auth/app-passwords       owner     ended      global
     POST /auth/app-passwords       owner     ended      global
     DELETE /auth/app-passwords/{appPasswordId}  owner  ended  global
+    GET  /auth/api-keys            owner     ended      global
+    POST /auth/api-keys            owner     ended      global
+    DELETE /auth/api-keys/{apiKeyId}  owner  ended      global
     GET  /auth/login-history       signed-in ended      global
     GET  /auth/account/export      owner     ended      global
     POST /auth/account/delete      leaver    ended      global
@@ -157,7 +160,7 @@ async fn a_stranger_is_turned_away_before_a_byte_of_their_body_is_read() {
         assert_eq!(answer.refusal(), (401, "unauthorized"), "{}", told(route));
         assert_eq!(answer.header("www-authenticate"), Some("Bearer"), "{}", told(route));
     }
-    assert_eq!(closed.len(), 51);
+    assert_eq!(closed.len(), 54);
 }
 
 #[tokio::test(flavor = "multi_thread")]
