@@ -4,27 +4,41 @@ use std::future::{Future, poll_fn};
 use std::mem;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use bytes::{BufMut, Bytes, BytesMut};
 use futures_core::Stream;
+use pia_kernel::Clock;
 use uuid::Uuid;
 
+use crate::calls::{Calls, ForCaller};
 use crate::chunk::{self, Head, UsageChunk, Verdict};
 use crate::error::AssistantError;
-use crate::gateway::cost;
+use crate::gateway::{Gateway, cost};
+use crate::guardrail;
 use crate::heartbeat::Heartbeat;
 use crate::json::quoted;
 use crate::nulls::Nulls;
 use crate::ports::{Frame, Frames, UpstreamError, Wait, Waits};
 use crate::refusal::{Tools, explained, reported};
 use crate::ticket::{Cost, End, Ticket};
+use crate::turn::Turn;
+use crate::usage::Usage;
 
 const KEEP_ALIVE: Bytes = Bytes::from_static(b": keep-alive\n\n");
 const DONE: &str = "data: [DONE]\n\n";
 
-pub(crate) type Opening = Pin<Box<dyn Future<Output = Result<Frames, UpstreamError>> + Send>>;
+type Opening = Pin<Box<dyn Future<Output = Result<Opened, AssistantError>> + Send>>;
+
+/// A call that is being answered.
+struct Opened {
+    frames: Frames,
+    ticket: Ticket,
+    /// Where its model may have something done.
+    turn: Option<Box<Turn>>,
+}
 
 /// Whether the caller asked to be told usage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,21 +52,27 @@ pub(crate) enum UsageChunks {
 ///
 /// The upstream is read only when this is. Whatever fails becomes one last
 /// chunk, `{"error": …, "message": …}`, so the stream itself never fails.
-/// Comments keep it alive while the upstream is silent. Dropping it ends the
-/// call upstream and writes down what the call used.
+/// Comments keep it alive while the upstream is silent, or while something is
+/// done for the model, of which the caller sees nothing else. Dropping it ends
+/// the call upstream and writes down what it used.
 #[must_use = "an answer that is not read ends its call"]
 pub struct Answer {
     phase: Phase,
     first: Option<Bytes>,
-    ticket: Ticket,
+    protected: bool,
     tools: Tools,
     usage: UsageChunks,
     nulls: Nulls,
     told: Option<UsageChunk>,
     said: Said,
+    calls: Calls,
+    /// What the former calls of this turn used.
+    spent: Usage,
+    committed: Arc<AtomicBool>,
     stop: Wait,
     heartbeat: Heartbeat,
     waits: Arc<dyn Waits>,
+    clock: Arc<dyn Clock>,
 }
 
 /// What the upstream has said so far that the end depends on.
@@ -65,31 +85,31 @@ struct Said {
 
 enum Phase {
     Opening(Opening),
-    Streaming(Frames),
+    Streaming(Box<Opened>),
     /// The last chunk is made; the end of the frames is awaited.
     Ending(Frames),
     Over,
 }
 
 impl Answer {
-    pub(crate) fn new(
-        opening: Opening,
-        ticket: Ticket,
-        waits: Arc<dyn Waits>,
-        heartbeat: Duration,
-    ) -> Self {
+    pub(crate) fn new(turn: Turn, gateway: &Gateway, heartbeat: Duration, protected: bool) -> Self {
+        let waits = Arc::clone(&gateway.waits);
         Self {
-            phase: Phase::Opening(opening),
+            committed: turn.committed(),
+            phase: Phase::Opening(Box::pin(begun(Box::new(turn)))),
             first: None,
-            ticket,
+            protected,
             tools: Tools::None,
             usage: UsageChunks::Kept,
             nulls: Nulls::default(),
             told: None,
             said: Said::default(),
+            calls: Calls::default(),
+            spent: Usage::default(),
             stop: waits.stop(),
             heartbeat: Heartbeat::new(Arc::clone(&waits), heartbeat),
             waits,
+            clock: Arc::clone(&gateway.clock),
         }
     }
 
@@ -111,7 +131,15 @@ impl Answer {
             Poll::Pending => patience.as_mut().poll(cx).map(|()| None),
         })
         .await;
-        self.first = first.transpose()?;
+        let first = first.transpose()?;
+        self.committed.store(true, Ordering::Relaxed);
+        self.first = match first {
+            Some(first) if self.protected => {
+                Some(Bytes::from([guardrail::CHUNK.as_ref(), &first].concat()))
+            }
+            None if self.protected => Some(guardrail::CHUNK),
+            first => first,
+        };
         Ok(self)
     }
 
@@ -128,22 +156,19 @@ impl Answer {
             return Poll::Ready(Some(Err(self.fail(AssistantError::Stopping, Cost::Something))));
         }
         loop {
-            let frame = ready!(self.poll_frame(cx)).transpose();
+            if let Phase::Opening(opening) = &mut self.phase {
+                match ready!(opening.as_mut().poll(cx)) {
+                    Ok(opened) => self.phase = Phase::Streaming(Box::new(opened)),
+                    Err(err) => {
+                        self.phase = Phase::Over;
+                        return Poll::Ready(Some(Err(err)));
+                    }
+                }
+            }
+            let Phase::Streaming(opened) = &mut self.phase else { return Poll::Ready(None) };
+            let frame = ready!(opened.frames.as_mut().poll_next(cx)).transpose();
             if let Some(chunk) = self.chunk(frame).transpose() {
                 return Poll::Ready(Some(chunk));
-            }
-        }
-    }
-
-    fn poll_frame(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Frame, UpstreamError>>> {
-        loop {
-            match &mut self.phase {
-                Phase::Opening(opening) => match ready!(opening.as_mut().poll(cx)) {
-                    Ok(frames) => self.phase = Phase::Streaming(frames),
-                    Err(err) => return Poll::Ready(Some(Err(err))),
-                },
-                Phase::Streaming(frames) => return frames.as_mut().poll_next(cx),
-                Phase::Ending(_) | Phase::Over => return Poll::Ready(None),
             }
         }
     }
@@ -153,25 +178,21 @@ impl Answer {
         &mut self,
         frame: Result<Option<Frame>, UpstreamError>,
     ) -> Result<Option<Bytes>, AssistantError> {
+        let Phase::Streaming(opened) = &mut self.phase else { return Ok(None) };
         match frame {
             Ok(Some(Frame::Pass { bytes, events })) => {
-                self.ticket.meter.answer += i64::from(events);
+                opened.ticket.meter.answer += i64::from(events);
+                if opened.turn.is_some() {
+                    self.calls.heard(&bytes);
+                }
                 Ok(Some(self.nulls.left_out(bytes)))
             }
             Ok(Some(Frame::Look(json))) => self.look(&json),
             Ok(Some(Frame::Alive)) => Ok(None),
-            Ok(Some(Frame::Done)) => {
-                if let Phase::Streaming(frames) = mem::replace(&mut self.phase, Phase::Over) {
-                    self.phase = Phase::Ending(frames);
-                }
-                Ok(Some(self.last_chunk()))
-            }
-            Ok(None) => {
-                self.phase = Phase::Over;
-                Ok(Some(self.last_chunk()))
-            }
+            Ok(Some(Frame::Done)) => Ok(self.ended(true)),
+            Ok(None) => Ok(self.ended(false)),
             Err(err) => {
-                let told = explained(&err, self.tools, &self.ticket.target);
+                let told = explained(&err, self.tools, &opened.ticket.target);
                 Err(self.fail(told, cost(&err)))
             }
         }
@@ -180,9 +201,19 @@ impl Answer {
     /// Reads an event that says something to us. An event carries about one
     /// token, which is the estimate where the upstream tells no usage.
     fn look(&mut self, json: &Bytes) -> Result<Option<Bytes>, AssistantError> {
+        let Phase::Streaming(opened) = &mut self.phase else { return Ok(None) };
+        let sifted = opened.turn.as_ref().map(|it| self.calls.sift(json, &|name| it.is_ours(name)));
+        let json = match sifted {
+            None | Some(ForCaller::All) => json,
+            Some(ForCaller::Part(ref part)) => part,
+            Some(ForCaller::Nothing) => {
+                opened.ticket.meter.answer += 1;
+                return Ok(None);
+            }
+        };
         let event = chunk::read(json);
         if let Some(usage) = event.usage {
-            self.ticket.meter.told = Some(usage.usage);
+            opened.ticket.meter.told = Some(usage.usage);
             self.told = Some(usage);
         }
         self.said.ended |= event.ends;
@@ -193,33 +224,69 @@ impl Answer {
             Verdict::Rewritten(events) => framed(&events),
             Verdict::Kept => return Ok(None),
             Verdict::Error(error) => {
-                let told = reported(error.as_bytes(), self.tools, &self.ticket.target);
-                return Err(self.fail(told, self.so_far()));
+                let ticket = &opened.ticket;
+                let told = reported(error.as_bytes(), self.tools, &ticket.target);
+                let cost = so_far(ticket);
+                return Err(self.fail(told, cost));
             }
             Verdict::Broken => {
                 tracing::warn!(
-                    upstream.model = self.ticket.target.model,
+                    upstream.model = opened.ticket.target.model,
                     "an upstream model sent an event that is no chunk"
                 );
-                return Err(self.fail(AssistantError::UpstreamFailed, self.so_far()));
+                let cost = so_far(&opened.ticket);
+                return Err(self.fail(AssistantError::UpstreamFailed, cost));
             }
         };
-        self.ticket.meter.answer += 1;
+        opened.ticket.meter.answer += 1;
+        if opened.turn.is_some() {
+            self.calls.heard(&chunk);
+        }
         Ok(Some(self.nulls.left_out(chunk)))
+    }
+
+    /// The end of one call: of the answer too, unless its model has called for
+    /// something that is done here.
+    fn ended(&mut self, frames_go_on: bool) -> Option<Bytes> {
+        let Phase::Streaming(opened) = mem::replace(&mut self.phase, Phase::Over) else {
+            return None;
+        };
+        let Opened { frames, mut ticket, turn } = *opened;
+        match turn {
+            Some(mut turn) if self.calls.ours_alone() && turn.goes_on() => {
+                turn.settle(ticket);
+                self.spent = turn.spent;
+                self.told = None;
+                let (calls, text) = mem::take(&mut self.calls).finish();
+                self.phase = Phase::Opening(Box::pin(async move {
+                    turn.serve(calls, &text).await;
+                    begun(turn).await
+                }));
+                None
+            }
+            _ => {
+                ticket.end = End::Completed;
+                let last = self.last_chunk(&ticket);
+                if frames_go_on {
+                    self.phase = Phase::Ending(frames);
+                }
+                Some(last)
+            }
+        }
     }
 
     /// The end: the reason for it where the upstream owes one, usage for those
     /// who asked, and `[DONE]`.
-    fn last_chunk(&mut self) -> Bytes {
-        self.ticket.end = End::Completed;
+    fn last_chunk(&mut self, ticket: &Ticket) -> Bytes {
         let mut events = Vec::new();
         if !self.said.ended {
             let reason = if self.said.called { "tool_calls" } else { "stop" };
-            events.push(self.head().end(reason));
+            events.push(self.head(ticket).end(reason));
         }
         if self.usage == UsageChunks::Told {
-            let told = self.told.take().map(|it| it.json);
-            events.push(told.unwrap_or_else(|| self.estimated_usage()));
+            let told = self.told.take().filter(|_| self.spent == Usage::default());
+            let told = told.map(|it| it.json);
+            events.push(told.unwrap_or_else(|| self.usage_of_all(ticket)));
         }
         let mut last = BytesMut::from(self.nulls.left_out(framed(&events)));
         last.put_slice(DONE.as_bytes());
@@ -229,32 +296,41 @@ impl Answer {
     /// Ends the answer. Its upstream is let go at once, not when the caller
     /// has read the last chunk.
     fn fail(&mut self, err: AssistantError, cost: Cost) -> AssistantError {
-        self.phase = Phase::Over;
-        self.ticket.fail(cost);
+        if let Phase::Streaming(mut opened) = mem::replace(&mut self.phase, Phase::Over) {
+            opened.ticket.fail(cost);
+        }
         err
     }
 
-    /// An upstream that reports an error before it has said anything bills
-    /// nothing.
-    fn so_far(&self) -> Cost {
-        let meter = self.ticket.meter;
-        if meter.answer == 0 && meter.told.is_none() { Cost::Nothing } else { Cost::Something }
-    }
-
-    fn estimated_usage(&mut self) -> String {
-        let usage = chunk::usage_json(&self.ticket.meter.tokens());
-        self.head().usage(&usage)
+    fn usage_of_all(&mut self, ticket: &Ticket) -> String {
+        let usage = chunk::usage_json(&self.spent.plus(&ticket.meter.tokens()));
+        self.head(ticket).usage(&usage)
     }
 
     /// What chunks of ours begin with: as the upstream's do, where it has said.
-    fn head(&mut self) -> &Head {
-        let ticket = &self.ticket;
+    fn head(&mut self, ticket: &Ticket) -> &Head {
+        let clock = &self.clock;
         self.said.head.get_or_insert_with(|| {
             let id = format!("chatcmpl-{}", Uuid::now_v7().simple());
-            let created = ticket.clock.now().micros().div_euclid(1_000_000);
+            let created = clock.now().micros().div_euclid(1_000_000);
             Head::new(&id, created, &ticket.target.model)
         })
     }
+}
+
+/// Begins a call of a turn. What it says of itself is kept only where
+/// its model may have something done: a long conversation would stay in memory
+/// as long as its answer takes.
+async fn begun(mut turn: Box<Turn>) -> Result<Opened, AssistantError> {
+    let (frames, ticket) = turn.open().await?;
+    let turn = turn.has_tools().then_some(turn);
+    Ok(Opened { frames, ticket, turn })
+}
+
+/// An upstream that reports an error before it has said anything bills nothing.
+fn so_far(ticket: &Ticket) -> Cost {
+    let meter = ticket.meter;
+    if meter.answer == 0 && meter.told.is_none() { Cost::Nothing } else { Cost::Something }
 }
 
 impl Stream for Answer {

@@ -81,6 +81,14 @@ impl Catalogue {
         own.or(self.default.as_ref()).map(Arc::clone)
     }
 
+    /// The same with the entries of another one, for those that are read once.
+    #[must_use]
+    pub fn with_entries_of(mut self, other: &Self) -> Self {
+        self.entries.clone_from(&other.entries);
+        self.searches.clone_from(&other.searches);
+        self
+    }
+
     /// The entry with this id, in any case.
     pub fn entry(&self, id: &str) -> Option<&Arc<Target>> {
         self.entries

@@ -6,10 +6,13 @@ use crate::answer::Answer;
 use crate::chat_request::{Asked, read};
 use crate::completion;
 use crate::error::AssistantError;
-use crate::gateway::{Asker, Gateway};
+use crate::gateway::{Asker, Gateway, Whole};
+use crate::guardrail::marked;
 use crate::nulls::Nulls;
 use crate::target::Mode;
 use crate::ticket::{Cost, End};
+use crate::turn::Served;
+use crate::usage::Usage;
 
 /// Passes conversations on to a model.
 #[derive(Clone)]
@@ -33,34 +36,46 @@ impl Chat {
 
     /// Answers a request in the shape of OpenAI's chat completions.
     ///
-    /// Its model is the one configured for the mode, whatever it names. The
-    /// body is held once: what goes upstream are slices of it. A call without
-    /// a mode is written down as talking.
+    /// Its model is the one that it names, where the caller's group may choose
+    /// that, and else the one for its mode. The body is held once: what goes
+    /// upstream are slices of it. A call without a mode is written down as
+    /// talking.
     pub async fn answer(&self, asker: Asker, body: Bytes) -> Result<ChatAnswer, AssistantError> {
         let asked = read(&body)?;
         // Its slices go as the upstream takes them; this would hold them all.
         drop(body);
         match asked {
             Asked::Whole(prompt) => {
-                let mut whole = self.gateway.whole(asker, Mode::Assistant, prompt).await?;
-                whole.ticket.meter.told = completion::usage(&whole.body);
-                if !completion::has_message(&whole.body) {
-                    tracing::warn!(
-                        upstream.model = whole.ticket.target.model,
-                        "an upstream model sent an answer without a message"
-                    );
-                    whole.ticket.fail(Cost::Something);
-                    return Err(AssistantError::UpstreamFailed);
-                }
-                whole.ticket.end = End::Completed;
-                Ok(ChatAnswer::Whole(Nulls::default().left_out(whole.body)))
+                let asked = self.gateway.whole(asker, Mode::Assistant, prompt, Served::WithTools);
+                let answer = complete(asked.await?)?;
+                let protected = self.gateway.guardrail.protects(&asker);
+                Ok(ChatAnswer::Whole(if protected { marked(&answer) } else { answer }))
             }
             Asked::Stream(prompt, usage) => {
-                let answer = self.gateway.stream(asker, Mode::Assistant, prompt, usage).await?;
+                let how = (Served::WithTools, usage);
+                let answer = self.gateway.stream(asker, Mode::Assistant, prompt, how).await?;
                 Ok(ChatAnswer::Stream(Box::new(answer)))
             }
         }
     }
+}
+
+/// The answer as callers take it, if it is one: usage is told for all calls
+/// that it took.
+fn complete(whole: Whole) -> Result<Bytes, AssistantError> {
+    let Whole { body, mut ticket, spent } = whole;
+    if !completion::has_message(&body) {
+        tracing::warn!(
+            upstream.model = ticket.target.model,
+            "an upstream model sent an answer without a message"
+        );
+        ticket.fail(Cost::Something);
+        return Err(AssistantError::UpstreamFailed);
+    }
+    ticket.end = End::Completed;
+    let all = (spent != Usage::default()).then(|| spent.plus(&ticket.meter.tokens()));
+    let told = all.and_then(|it| completion::with_usage(&body, &it));
+    Ok(Nulls::default().left_out(told.unwrap_or(body)))
 }
 
 #[cfg(test)]

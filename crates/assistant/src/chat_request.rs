@@ -10,18 +10,17 @@ use serde_json::value::RawValue;
 
 use crate::answer::UsageChunks;
 use crate::error::{AssistantError, Violation};
-use crate::gateway::{Prompt, estimate};
+use crate::gateway::estimate;
 use crate::json::Key;
 use crate::messages;
 use crate::parameters;
 use crate::pieces::Pieces;
+use crate::prompt_body::{Prompt, Wish, unended};
 use crate::refusal::Tools;
 
-/// What may go upstream, in the order in which it does. Everything else, such
-/// as `model`, `user`, `store` and `metadata`, stays here.
-const FORWARDED: [&str; 14] = [
-    "messages",
-    "tools",
+/// What may go upstream behind messages and tools, in the order in which it
+/// does. Everything else, such as `user`, `store` and `metadata`, stays here.
+const FORWARDED: [&str; 12] = [
     "tool_choice",
     "parallel_tool_calls",
     "temperature",
@@ -37,11 +36,21 @@ const FORWARDED: [&str; 14] = [
 ];
 
 /// Of these, what makes no sense without tools, and is refused upstream.
-const FOR_TOOLS: [&str; 3] = ["tools", "tool_choice", "parallel_tool_calls"];
+const FOR_TOOLS: [&str; 2] = ["tool_choice", "parallel_tool_calls"];
 
 /// What is read, and not forwarded as it stands.
-const READ: [&str; 6] =
-    ["stream", "stream_options", "n", "max_tokens", "max_completion_tokens", "reasoning_effort"];
+const READ: [&str; 10] = [
+    "messages",
+    "tools",
+    "stream",
+    "stream_options",
+    "n",
+    "max_tokens",
+    "max_completion_tokens",
+    "reasoning_effort",
+    "model",
+    "metadata",
+];
 
 /// A request, by the form of its answer.
 pub(crate) enum Asked {
@@ -65,11 +74,19 @@ pub(crate) fn read(body: &Bytes) -> Result<Asked, AssistantError> {
         _ => UsageChunks::Kept,
     };
     let prompt = Prompt {
-        body: forwarded(body, &request, tools),
-        tokens: spoken + request.get("tools").map_or(0, |it| estimate(it.get().len())),
+        messages: request.get("messages").map_or_else(Bytes::new, |it| array(body, it)),
+        tool_list: request.get("tools").filter(|_| tools == Tools::Sent).map(|it| array(body, it)),
+        rest: rest(body, &request, tools),
+        tokens: spoken.tokens + request.get("tools").map_or(0, |it| estimate(it.get().len())),
         tools,
+        may_call: request.get("tool_choice").is_none_or(|it| it.get() == "\"auto\""),
+        pictures: spoken.pictures,
         max_output: parameters::cap(&|key| request.get(key)),
         effort: request.get("reasoning_effort").and_then(parameters::effort),
+        wish: Wish {
+            model: request.get("model").and_then(parameters::name),
+            persona_type: request.get("metadata").and_then(parameters::persona_type),
+        },
     };
     match request.get("stream").map(RawValue::get) {
         Some("true") => Ok(Asked::Stream(prompt, usage)),
@@ -77,19 +94,23 @@ pub(crate) fn read(body: &Bytes) -> Result<Asked, AssistantError> {
     }
 }
 
-fn forwarded(body: &Bytes, request: &Surface<'_>, tools: Tools) -> Pieces {
+/// An array of the request, without its last bracket.
+fn array(body: &Bytes, value: &RawValue) -> Bytes {
+    body.slice_ref(unended(value.get()).as_bytes())
+}
+
+/// What else goes on: each member behind its comma.
+fn rest(body: &Bytes, request: &Surface<'_>, tools: Tools) -> Vec<Bytes> {
     let mut pieces = Pieces::default();
-    let mut before = '{';
     for key in FORWARDED {
         if let Some(value) = request.get(key)
             && (tools == Tools::Sent || !FOR_TOOLS.contains(&key))
         {
-            pieces.text(&format!("{before}\"{key}\":"));
+            pieces.text(&format!(",\"{key}\":"));
             pieces.part(body, value.get());
-            before = ',';
         }
     }
-    pieces
+    pieces.finish()
 }
 
 /// Tells broken JSON from JSON that is no object, and repeats none of it.

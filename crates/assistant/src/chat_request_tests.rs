@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::*;
+use crate::prompt_body::Added;
 
 fn ask(body: &str) -> Result<Asked, AssistantError> {
     read(&Bytes::copy_from_slice(body.as_bytes()))
@@ -12,9 +13,9 @@ fn forwarded(body: &str) -> Value {
     let Ok(Asked::Whole(prompt) | Asked::Stream(prompt, _)) = ask(body) else {
         panic!("refused");
     };
-    let mut pieces = prompt.body;
-    pieces.text("}");
-    serde_json::from_slice(&pieces.finish().concat()).unwrap()
+    let mut body = prompt.body(&Added::default());
+    body.push(Bytes::from_static(b"}"));
+    serde_json::from_slice(&body.concat()).unwrap()
 }
 
 fn wrong(body: &str) -> Vec<(String, &'static str)> {
@@ -148,7 +149,7 @@ fn large_parts_are_slices_of_the_request() {
 
     let Ok(Asked::Whole(prompt)) = read(&body) else { panic!("refused") };
     let tokens = prompt.tokens;
-    let pieces = prompt.body.finish();
+    let pieces = prompt.body(&Added::default());
 
     let copied: usize =
         pieces.iter().filter(|it| !within.contains(&it.as_ptr())).map(Bytes::len).sum();

@@ -3,10 +3,15 @@
 use std::borrow::Cow;
 use std::fmt;
 
+use bytes::Bytes;
 use serde::Deserialize;
 use serde::de::{Deserializer, SeqAccess, Visitor};
+use serde_json::Value;
 use serde_json::value::RawValue;
 
+use crate::calls::{Call, name_all};
+use crate::chunk::usage_json;
+use crate::json::Members;
 use crate::told;
 use crate::usage::Usage;
 
@@ -86,6 +91,69 @@ pub(crate) fn read(body: &[u8]) -> Option<Completion> {
     Some(Completion { text, finish_reason, usage: usage(body) })
 }
 
+/// The calls of an answer, and what was said before them; nothing where there
+/// are none.
+pub(crate) fn calls(body: &[u8]) -> Option<(Vec<Call>, String)> {
+    #[derive(Deserialize)]
+    struct Calling<'a> {
+        #[serde(borrow)]
+        content: Option<&'a RawValue>,
+        tool_calls: Option<Vec<Called>>,
+    }
+    #[derive(Deserialize)]
+    struct Called {
+        id: Option<String>,
+        function: Option<Function>,
+    }
+    #[derive(Deserialize)]
+    struct Function {
+        name: Option<String>,
+        arguments: Option<String>,
+    }
+    let (message, _) = message(body)?;
+    let Calling { content, tool_calls } = serde_json::from_str(message).ok()?;
+    let mut calls: Vec<Call> = tool_calls?
+        .into_iter()
+        .filter_map(|Called { id, function }| {
+            let Function { name, arguments } = function?;
+            let arguments = arguments.unwrap_or_default();
+            Some(Call { id: id.unwrap_or_default(), name: name?, arguments })
+        })
+        .collect();
+    name_all(&mut calls);
+    (!calls.is_empty()).then(|| (calls, content.map_or_else(String::new, text_of)))
+}
+
+/// The same answer as if it had only these calls; nothing if it has those
+/// anyway, or is none.
+pub(crate) fn with_calls(body: &[u8], left: &[Call]) -> Option<Bytes> {
+    let mut answer: Value = serde_json::from_slice(body).ok()?;
+    let choice = answer.get_mut("choices")?.get_mut(0)?.as_object_mut()?;
+    let message = choice.get_mut("message")?.as_object_mut()?;
+    let calls = message.get_mut("tool_calls")?.as_array_mut()?;
+    let before = calls.len();
+    if before == left.len() {
+        return None;
+    }
+    let named = |call: &Value| {
+        let name = call.pointer("/function/name").and_then(Value::as_str);
+        left.iter().any(|it| Some(it.name.as_str()) == name)
+    };
+    calls.retain(named);
+    if calls.is_empty() {
+        message.remove("tool_calls");
+        choice.insert("finish_reason".to_owned(), Value::from("stop"));
+    }
+    Some(Bytes::from(answer.to_string()))
+}
+
+/// The same answer with this as its usage.
+pub(crate) fn with_usage(body: &[u8], usage: &Usage) -> Option<Bytes> {
+    let mut answer: Members<'_> = serde_json::from_slice(body).ok()?;
+    answer.set("usage", usage_json(usage));
+    Some(Bytes::from(answer.to_json()))
+}
+
 /// The text of a content that is a string or an array of parts.
 fn text_of(content: &RawValue) -> String {
     let parts = |json| serde_json::from_str::<Vec<Part<'_>>>(json).unwrap_or_default();
@@ -149,6 +217,25 @@ mod tests {
             answer.usage,
             Some(Usage { input: 4, cached_input: 0, output: 2, connector: 0 })
         );
+    }
+
+    #[test]
+    fn of_several_calls_those_of_others_can_be_left() {
+        let body = br#"{"id":"c","choices":[{"message":{"content":"so","tool_calls":[
+            {"id":"1","function":{"name":"a","arguments":"{}"}},
+            {"function":{"name":"b","arguments":"{}"}}]},"finish_reason":"tool_calls"}]}"#;
+
+        let (calls, text) = calls(body).unwrap();
+
+        let ids: Vec<_> = calls.iter().map(|it| it.id.as_str()).collect();
+        assert_eq!((ids.as_slice(), text.as_str()), (["1", "pia_call_1"].as_slice(), "so"));
+        assert_eq!(with_calls(body, &calls), None);
+        let one: Value = serde_json::from_slice(&with_calls(body, &calls[1..]).unwrap()).unwrap();
+        assert_eq!(one["choices"][0]["message"]["tool_calls"][0]["function"]["name"], "b");
+        assert_eq!(one["choices"][0]["message"]["tool_calls"].as_array().unwrap().len(), 1);
+        let none: Value = serde_json::from_slice(&with_calls(body, &[]).unwrap()).unwrap();
+        assert_eq!(none["choices"][0]["finish_reason"], "stop");
+        assert!(none["choices"][0]["message"].get("tool_calls").is_none());
     }
 
     #[test]

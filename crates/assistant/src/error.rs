@@ -3,6 +3,8 @@
 use std::borrow::Cow;
 use std::time::Duration;
 
+use pia_kernel::Unavailable;
+
 /// One thing that is wrong with a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Violation {
@@ -55,15 +57,33 @@ pub enum AssistantError {
         /// When to come again, as the upstream said, or our guess.
         retry_after: Duration,
     },
+    /// More is asked of the upstream than the operator lets through.
+    #[error("too much is asked of the upstream")]
+    Crowded {
+        /// When to come again.
+        retry_after: Duration,
+    },
     /// The upstream failed, refused us, or said nothing that makes sense.
     #[error("the upstream failed")]
     UpstreamFailed,
     /// The upstream took too long.
     #[error("the upstream took too long")]
     UpstreamTimeout,
+    /// The database did not answer.
+    #[error("a port is unavailable")]
+    Unavailable,
     /// The server is about to stop.
     #[error("the server is stopping")]
     Stopping,
+}
+
+/// The cause is for the log alone.
+impl From<Unavailable> for AssistantError {
+    fn from(err: Unavailable) -> Self {
+        let error = &err as &dyn std::error::Error;
+        tracing::error!(error, "a call of a model was not admitted");
+        Self::Unavailable
+    }
 }
 
 impl AssistantError {
@@ -89,9 +109,13 @@ impl AssistantError {
                 "The conversation is longer than the context length of the upstream AI model."
             }
             Self::UpstreamBusy { .. } => "The upstream AI provider is busy. Try again later.",
+            Self::Crowded { .. } => {
+                "Too many requests are waiting for the AI model. Try again later."
+            }
             Self::UpstreamFailed => "The upstream AI provider could not answer the request.",
             // This sentence is fixed: clients compare it.
             Self::UpstreamTimeout => "Request to upstream AI provider timed out.",
+            Self::Unavailable => "The server cannot answer just now. Try again in a moment.",
             Self::Stopping => "The server is stopping. Send the request again.",
         })
     }
@@ -105,7 +129,9 @@ impl AssistantError {
             | Self::Invalid(_)
             | Self::TextTooLong { .. }
             | Self::ToolsRefused => "Bad Request",
-            Self::NotConfigured | Self::Stopping => "Service Unavailable",
+            Self::NotConfigured | Self::Crowded { .. } | Self::Unavailable | Self::Stopping => {
+                "Service Unavailable"
+            }
             Self::ContextTooLong
             | Self::UpstreamBusy { .. }
             | Self::UpstreamFailed

@@ -1,6 +1,8 @@
 //! An upstream by script, a clock by hand, and a log that is read back.
 
+use std::collections::VecDeque;
 use std::future::{Future, pending, poll_fn};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::{Poll, Waker};
 use std::time::Duration;
@@ -9,15 +11,20 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use futures_util::StreamExt;
 use futures_util::stream;
-use pia_kernel::{GroupId, Live, Timestamp, UserId};
+use pia_kernel::{GroupId, Live, Timestamp, Unavailable, UserId};
 use pia_testkit::FixedClock;
+use serde_json::Value;
 
-use crate::catalogue::Catalogue;
+use crate::catalogue::{Catalogue, SearchProvider};
 use crate::gateway::{Asker, Gateway};
+use crate::guardrail::Guardrail;
+use crate::personas::NoPersonas;
 use crate::ports::{ChatCall, ChatUpstream, Frame, Frames, UpstreamError, UsageLog, Wait, Waits};
+use crate::rules::{GroupRules, Rules};
 use crate::settings::Settings;
 use crate::target::{ProviderType, Target};
 use crate::usage::UsageRecord;
+use crate::web_search::{Found, WebSearch};
 
 pub(crate) fn target(model: &str) -> Arc<Target> {
     let target = Target::new(ProviderType::OpenAi, "https://models.example/v1", model);
@@ -25,7 +32,13 @@ pub(crate) fn target(model: &str) -> Arc<Target> {
 }
 
 pub(crate) fn asker() -> Asker {
-    Asker { user: UserId::generate(), group: GroupId::generate(), key: None, mode: None }
+    Asker {
+        user: UserId::generate(),
+        group: GroupId::generate(),
+        key: None,
+        mode: None,
+        persona: None,
+    }
 }
 
 pub(crate) fn pass(text: &str) -> Frame {
@@ -57,7 +70,11 @@ pub(crate) enum Script {
 pub(crate) struct Surroundings(Arc<Inner>);
 
 struct Inner {
-    script: Mutex<Option<Script>>,
+    script: Mutex<VecDeque<Script>>,
+    rules: Mutex<GroupRules>,
+    found: Mutex<Result<Vec<Found>, UpstreamError>>,
+    searched: Mutex<Vec<String>>,
+    protects: AtomicBool,
     calls: Mutex<Vec<ChatCall>>,
     noted: Mutex<Vec<UsageRecord>>,
     time: Mutex<Time>,
@@ -72,8 +89,17 @@ struct Time {
 
 impl Surroundings {
     pub(crate) fn new(script: Script) -> Self {
+        Self::of(vec![script])
+    }
+
+    /// One script for each call of a model, in their order.
+    pub(crate) fn of(scripts: Vec<Script>) -> Self {
         Self(Arc::new(Inner {
-            script: Mutex::new(Some(script)),
+            script: Mutex::new(scripts.into()),
+            rules: Mutex::default(),
+            found: Mutex::new(Ok(Vec::new())),
+            searched: Mutex::default(),
+            protects: AtomicBool::default(),
             calls: Mutex::default(),
             noted: Mutex::default(),
             time: Mutex::default(),
@@ -88,7 +114,45 @@ impl Surroundings {
             clock: Arc::new(FixedClock(Timestamp::UNIX_EPOCH)),
             catalogue: Live::new(Catalogue { default: Some(target("m")), ..Catalogue::default() }),
             settings: Live::new(Settings::default()),
+            rules: Arc::new(self.clone()),
+            personas: Arc::new(NoPersonas),
+            guardrail: Arc::new(self.clone()),
+            search: Arc::new(self.clone()),
+            keys: Arc::default(),
+            turnstile: Arc::default(),
+            attempts: Arc::default(),
         }
+    }
+
+    pub(crate) fn with_rules(self, rules: GroupRules) -> Self {
+        *self.0.rules.lock().unwrap() = rules;
+        self
+    }
+
+    /// What each search of the web finds.
+    pub(crate) fn with_found(self, found: Result<Vec<Found>, UpstreamError>) -> Self {
+        *self.0.found.lock().unwrap() = found;
+        self
+    }
+
+    pub(crate) fn protected(self) -> Self {
+        self.0.protects.store(true, Ordering::Relaxed);
+        self
+    }
+
+    pub(crate) fn searched(&self) -> Vec<String> {
+        self.0.searched.lock().unwrap().clone()
+    }
+
+    /// The calls of models, in their order: which, with which key, and what.
+    pub(crate) fn calls(&self) -> Vec<(String, String, Value)> {
+        let calls = self.0.calls.lock().unwrap();
+        let told = |call: &ChatCall| {
+            let body = [call.body.concat().as_slice(), b"}"].concat();
+            let body = serde_json::from_slice(&body).unwrap();
+            (call.target.model.clone(), call.key.expose().clone(), body)
+        };
+        calls.iter().map(told).collect()
     }
 
     /// What was sent upstream, in pieces.
@@ -135,7 +199,7 @@ impl Surroundings {
 
     fn next(&self, call: ChatCall) -> Script {
         self.0.calls.lock().unwrap().push(call);
-        self.0.script.lock().unwrap().take().unwrap()
+        self.0.script.lock().unwrap().pop_front().unwrap()
     }
 }
 
@@ -157,6 +221,35 @@ impl Waits for Surroundings {
 impl UsageLog for Surroundings {
     fn note(&self, usage: UsageRecord) {
         self.0.noted.lock().unwrap().push(usage);
+    }
+}
+
+#[async_trait]
+impl Rules for Surroundings {
+    async fn of(&self, _group: GroupId) -> Result<Arc<GroupRules>, Unavailable> {
+        Ok(Arc::new(self.0.rules.lock().unwrap().clone()))
+    }
+
+    async fn fresh(&self, group: GroupId) -> Result<Arc<GroupRules>, Unavailable> {
+        self.of(group).await
+    }
+}
+
+impl Guardrail for Surroundings {
+    fn protects(&self, _asker: &Asker) -> bool {
+        self.0.protects.load(Ordering::Relaxed)
+    }
+}
+
+#[async_trait]
+impl WebSearch for Surroundings {
+    async fn search(
+        &self,
+        _provider: &SearchProvider,
+        query: &str,
+    ) -> Result<Vec<Found>, UpstreamError> {
+        self.0.searched.lock().unwrap().push(query.to_owned());
+        self.0.found.lock().unwrap().clone()
     }
 }
 

@@ -6,18 +6,28 @@ use std::sync::Arc;
 use std::task::Poll;
 
 use bytes::Bytes;
-use pia_kernel::{Clock, GroupId, Live, Secret, UserId};
+use pia_kernel::{Clock, GroupId, Live, UserId};
+use uuid::Uuid;
 
 use crate::answer::{Answer, UsageChunks};
+use crate::attempts::Attempts;
 use crate::catalogue::Catalogue;
+use crate::completion;
 use crate::error::AssistantError;
-use crate::pieces::Pieces;
-use crate::ports::{ChatCall, ChatUpstream, OutputCap, UpstreamError, UsageLog, Waits};
-use crate::refusal::{Tools, explained};
-use crate::rules::KeyPurse;
+use crate::guardrail::Guardrail;
+use crate::keys::KeyHealth;
+use crate::personas::Personas;
+use crate::ports::{ChatUpstream, UpstreamError, UsageLog, Waits};
+use crate::prompt_body::Prompt;
+use crate::route::{Route, choices};
+use crate::rules::{KeyPurse, Rules};
 use crate::settings::Settings;
-use crate::target::{Mode, ReasoningEffort};
+use crate::target::Mode;
 use crate::ticket::{Cost, End, Meter, Ticket};
+use crate::turn::{Served, Turn};
+use crate::turnstile::Turnstile;
+use crate::usage::Usage;
+use crate::web_search::WebSearch;
 
 /// Who asks, and for what.
 #[derive(Debug, Clone, Copy)]
@@ -30,6 +40,8 @@ pub struct Asker {
     pub key: Option<KeyPurse>,
     /// The mode that was named, where it is one we know.
     pub mode: Option<Mode>,
+    /// The persona that was named, granted or not.
+    pub persona: Option<Uuid>,
 }
 
 /// What the AI proxy can do.
@@ -57,25 +69,29 @@ pub struct Gateway {
     pub catalogue: Live<Catalogue>,
     /// What an operator has set.
     pub settings: Live<Settings>,
-}
-
-/// A request that is ready but for its model: an object that is still open.
-pub(crate) struct Prompt {
-    /// `{"messages":[…]`, and what else the caller may say.
-    pub(crate) body: Pieces,
-    /// Our estimate of its tokens.
-    pub(crate) tokens: i64,
-    pub(crate) tools: Tools,
-    /// What the caller wants to be enough of an answer, in tokens.
-    pub(crate) max_output: Option<OutputCap>,
-    /// How long the caller wants it thought about.
-    pub(crate) effort: Option<ReasoningEffort>,
+    /// What groups say of their members' calls.
+    pub rules: Arc<dyn Rules>,
+    /// Which personas are granted to whom.
+    pub personas: Arc<dyn Personas>,
+    /// Which answers are given under protection.
+    pub guardrail: Arc<dyn Guardrail>,
+    /// What searches the web for models that do not.
+    pub search: Arc<dyn WebSearch>,
+    /// Which keys rest.
+    pub keys: Arc<KeyHealth>,
+    /// Lets calls to upstreams as much may be asked of them.
+    pub turnstile: Arc<Turnstile>,
+    /// What became of each attempt.
+    pub attempts: Arc<Attempts>,
 }
 
 /// A whole answer, and what it cost.
 pub(crate) struct Whole {
     pub(crate) body: Bytes,
+    /// Of the last call that it took.
     pub(crate) ticket: Ticket,
+    /// Of the calls before.
+    pub(crate) spent: Usage,
 }
 
 impl Gateway {
@@ -87,30 +103,37 @@ impl Gateway {
         Status { available: !modes.is_empty(), modes }
     }
 
-    /// Waits for a whole answer. The ticket is still open: whether the answer
-    /// is one is for the caller to find out.
+    /// The names that a caller may give as the `model` of a request.
+    pub async fn models(&self, asker: Asker) -> Result<Vec<String>, AssistantError> {
+        let rules = self.rules.of(asker.group).await?;
+        Ok(choices(&self.catalogue.get(), &rules))
+    }
+
+    /// Waits for a whole answer, and does meanwhile what the model calls for.
+    /// The ticket is still open: whether the answer is one is for the caller
+    /// to find out.
     pub(crate) async fn whole(
         &self,
         asker: Asker,
         otherwise: Mode,
         prompt: Prompt,
+        served: Served,
     ) -> Result<Whole, AssistantError> {
-        let tools = prompt.tools;
-        let mut ticket = self.admit(asker, otherwise, prompt.tokens)?;
-        let call = call(&ticket, prompt);
-        match self.unless_stopped(self.upstream.whole(call)).await {
-            None => {
-                ticket.fail(Cost::Something);
-                Err(AssistantError::Stopping)
+        let mut turn = Turn::begin(self.clone(), asker, otherwise, prompt, served).await?;
+        loop {
+            let (body, ticket) = turn.whole().await?;
+            let called = turn.has_tools().then(|| completion::calls(&body)).flatten();
+            let Some((calls, text)) = called else {
+                return Ok(Whole { body, ticket, spent: turn.spent });
+            };
+            let (ours, theirs): (Vec<_>, Vec<_>) =
+                calls.into_iter().partition(|it| turn.is_ours(&it.name));
+            if ours.is_empty() || !theirs.is_empty() || !turn.goes_on() {
+                let body = completion::with_calls(&body, &theirs).unwrap_or(body);
+                return Ok(Whole { body, ticket, spent: turn.spent });
             }
-            Some(Ok(body)) => {
-                ticket.meter.answer = estimate(body.len());
-                Ok(Whole { body, ticket })
-            }
-            Some(Err(err)) => {
-                ticket.fail(cost(&err));
-                Err(explained(&err, tools, &ticket.target))
-            }
+            turn.settle(ticket);
+            turn.serve(ours, &text).await;
         }
     }
 
@@ -120,16 +143,13 @@ impl Gateway {
         asker: Asker,
         otherwise: Mode,
         prompt: Prompt,
-        usage: UsageChunks,
+        (served, usage): (Served, UsageChunks),
     ) -> Result<Answer, AssistantError> {
         let tools = prompt.tools;
-        let ticket = self.admit(asker, otherwise, prompt.tokens)?;
-        let call = call(&ticket, prompt);
-        let upstream = Arc::clone(&self.upstream);
-        let opening = Box::pin(async move { upstream.open(call).await });
+        let turn = Turn::begin(self.clone(), asker, otherwise, prompt, served).await?;
         let settings = self.settings.get();
-        let waits = Arc::clone(&self.waits);
-        Answer::new(opening, ticket, waits, settings.heartbeat)
+        let protected = self.guardrail.protects(&asker);
+        Answer::new(turn, self, settings.heartbeat, protected)
             .with_tools(tools)
             .with_usage(usage)
             .opened(settings.open_after)
@@ -137,21 +157,27 @@ impl Gateway {
     }
 
     /// Decides whether a call may be made. Budgets belong here.
-    fn admit(&self, asker: Asker, otherwise: Mode, prompt: i64) -> Result<Ticket, AssistantError> {
-        let target =
-            self.catalogue.get().serving(asker.mode).ok_or(AssistantError::NotConfigured)?;
+    pub(crate) fn admit(
+        &self,
+        asker: Asker,
+        otherwise: Mode,
+        route: &Route,
+        prompt: i64,
+    ) -> Result<Ticket, AssistantError> {
+        let target = route.first().ok_or(AssistantError::NotConfigured)?;
         Ok(Ticket {
             user: asker.user,
             mode: asker.mode.unwrap_or(otherwise),
-            target,
+            target: Arc::clone(target),
             meter: Meter { prompt, ..Meter::default() },
             end: End::Open,
+            slot: None,
             log: Arc::clone(&self.usage),
             clock: Arc::clone(&self.clock),
         })
     }
 
-    async fn unless_stopped<F: Future>(&self, work: F) -> Option<F::Output> {
+    pub(crate) async fn unless_stopped<F: Future>(&self, work: F) -> Option<F::Output> {
         let mut work = pin!(work);
         let mut stop = self.waits.stop();
         poll_fn(|cx| match work.as_mut().poll(cx) {
@@ -172,17 +198,5 @@ pub(crate) fn cost(err: &UpstreamError) -> Cost {
     match err {
         UpstreamError::Refused { .. } | UpstreamError::Unreachable(_) => Cost::Nothing,
         UpstreamError::Silent | UpstreamError::Cut | UpstreamError::TooLong => Cost::Something,
-    }
-}
-
-/// The call of a target, as its prompt has it.
-fn call(ticket: &Ticket, prompt: Prompt) -> ChatCall {
-    let target = Arc::clone(&ticket.target);
-    ChatCall {
-        key: target.keys.first().cloned().unwrap_or_else(|| Secret::new(String::new())),
-        body: prompt.body.finish(),
-        max_output: prompt.max_output,
-        effort: prompt.effort.or(target.reasoning_effort),
-        target,
     }
 }

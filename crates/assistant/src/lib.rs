@@ -2,53 +2,76 @@
 //! carried, and what it used.
 
 mod answer;
+mod attempts;
+mod calls;
 mod catalogue;
 mod chat;
 mod chat_request;
 mod chunk;
 mod completion;
+mod drafting;
 mod error;
 mod gateway;
+mod guardrail;
 mod heartbeat;
 mod json;
+mod keys;
 mod languages;
 mod messages;
 mod nulls;
 mod optimize;
 mod parameters;
+mod personas;
+mod pictures;
 mod pieces;
 mod ports;
 mod prompt;
+mod prompt_body;
 mod rates;
 mod refusal;
+mod route;
 mod rules;
 mod sanitise;
+mod server_tools;
 mod settings;
 mod target;
 mod templates;
 mod ticket;
 mod told;
+mod turn;
+mod turnstile;
 mod usage;
+mod web_search;
 
 pub use answer::Answer;
+pub use attempts::{AttemptOutcome, Attempts};
 pub use catalogue::{Catalogue, SearchDepth, SearchProvider};
 pub use chat::{Chat, ChatAnswer};
+pub use drafting::Drafting;
 pub use error::{AssistantError, Violation};
 pub use gateway::{Asker, Gateway, Status};
+pub use guardrail::{Guardrail, Unguarded};
+pub use keys::KeyHealth;
 pub use optimize::{Optimize, OptimizeRequest, Optimized};
+pub use personas::{GrantedPersona, NoPersonas, Personas};
 pub use ports::{
     CapName, ChatCall, ChatUpstream, Frame, Frames, OutputCap, UpstreamError, UsageLog, Wait, Waits,
 };
 #[cfg(feature = "mock")]
 pub use ports::{MockChatUpstream, MockUsageLog};
 pub use rates::{Micros, Rates};
+pub use route::DEFAULT_MODEL;
 #[cfg(feature = "mock")]
 pub use rules::MockRules;
-pub use rules::{CreditLimits, GroupRules, KeyPurse, Rules};
+pub use rules::{CreditLimits, GroupRules, KeyPurse, NoRules, Rules};
 pub use settings::Settings;
 pub use target::{Mode, Protection, ProviderType, ReasoningEffort, Target};
 pub use templates::{Template, templates};
+pub use turnstile::Turnstile;
 pub use usage::{Outcome, Usage, UsageRecord};
+#[cfg(feature = "mock")]
+pub use web_search::MockWebSearch;
+pub use web_search::{Found, NoSearch, WebSearch};
 
 #[cfg(test)]
 mod fakes;

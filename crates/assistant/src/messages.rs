@@ -20,15 +20,24 @@ const TOKENS_OF_AN_IMAGE: i64 = 1000;
 /// What surrounds each message.
 const TOKENS_OF_A_MESSAGE: i64 = 4;
 
+/// What is known of messages that were looked through.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Spoken {
+    /// Our estimate of their tokens.
+    pub(crate) tokens: i64,
+    /// Whether there are pictures among them.
+    pub(crate) pictures: bool,
+}
+
 /// Checks the messages and estimates their tokens.
-pub(crate) fn check(messages: Option<&RawValue>, wrong: &mut Vec<Violation>) -> i64 {
+pub(crate) fn check(messages: Option<&RawValue>, wrong: &mut Vec<Violation>) -> Spoken {
     let Some(messages) = messages else {
         wrong.push(Violation::new("messages", "required", "The messages are missing."));
-        return 0;
+        return Spoken::default();
     };
     let Ok(Elements { first, count }) = serde_json::from_str(messages.get()) else {
         wrong.push(Violation::new("messages", "invalid_type", "The messages must be an array."));
-        return 0;
+        return Spoken::default();
     };
     if count == 0 {
         wrong.push(Violation::new("messages", "empty", "There must be at least one message."));
@@ -36,16 +45,17 @@ pub(crate) fn check(messages: Option<&RawValue>, wrong: &mut Vec<Violation>) -> 
     if count > Elements::MOST {
         let message = format!("There must not be more than {} messages.", Elements::MOST);
         wrong.push(Violation::new("messages", "too_many", message));
-        return 0;
+        return Spoken::default();
     }
-    let mut tokens = 0;
+    let (mut tokens, mut pictures) = (0, false);
     for (at, message) in first.into_iter().enumerate() {
         tokens += check_message(at, message, wrong);
+        pictures |= message.get().contains("image_url");
         if wrong.len() >= MOST_VIOLATIONS {
             break;
         }
     }
-    tokens
+    Spoken { tokens, pictures }
 }
 
 #[derive(Deserialize)]
@@ -150,7 +160,7 @@ mod tests {
     fn checked(json: &str) -> (i64, Vec<(String, &'static str)>) {
         let mut wrong = Vec::new();
         let raw: &RawValue = serde_json::from_str(json).unwrap();
-        let tokens = check(Some(raw), &mut wrong);
+        let tokens = check(Some(raw), &mut wrong).tokens;
         (tokens, wrong.into_iter().map(|it| (it.field, it.code)).collect())
     }
 

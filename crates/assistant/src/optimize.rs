@@ -5,13 +5,15 @@ use uuid::Uuid;
 use crate::answer::{Answer, UsageChunks};
 use crate::completion;
 use crate::error::{AssistantError, Violation};
-use crate::gateway::{Asker, Gateway, Prompt, Whole, estimate};
+use crate::gateway::{Asker, Gateway, Whole, estimate};
 use crate::languages;
 use crate::prompt::{Origin, Task, prompt};
+use crate::prompt_body::Prompt;
 use crate::sanitise::{clean, unfenced};
 use crate::target::Mode;
 use crate::templates::{DEFAULT, templates};
 use crate::ticket::{Cost, End};
+use crate::turn::Served;
 use crate::usage::Usage;
 
 /// How long a user's own instructions may be, in UTF-16 code units.
@@ -67,8 +69,8 @@ impl Optimize {
         request: OptimizeRequest,
     ) -> Result<Optimized, AssistantError> {
         let prompt = self.prompt(&request)?;
-        let Whole { body, mut ticket } = self.gateway.whole(asker, Mode::Optimize, prompt).await?;
-        ticket.meter.told = completion::usage(&body);
+        let asked = self.gateway.whole(asker, Mode::Optimize, prompt, Served::Plainly);
+        let Whole { body, mut ticket, .. } = asked.await?;
         let answer = completion::read(&body)
             .filter(|it| it.finish_reason.as_deref() != Some("length"))
             .map(|it| unfenced(&it.text).to_owned())
@@ -94,7 +96,8 @@ impl Optimize {
         request: OptimizeRequest,
     ) -> Result<Answer, AssistantError> {
         let prompt = self.prompt(&request)?;
-        self.gateway.stream(asker, Mode::Optimize, prompt, UsageChunks::Told).await
+        let how = (Served::Plainly, UsageChunks::Told);
+        self.gateway.stream(asker, Mode::Optimize, prompt, how).await
     }
 
     fn prompt(&self, request: &OptimizeRequest) -> Result<Prompt, AssistantError> {

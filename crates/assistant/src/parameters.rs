@@ -17,6 +17,10 @@ const RANGES: [(&str, RangeInclusive<f64>); 4] = [
     ("presence_penalty", -2.0..=2.0),
     ("frequency_penalty", -2.0..=2.0),
 ];
+/// Longer names of models are nobody's.
+const MOST_OF_A_NAME: usize = 256;
+/// Longer types of personas are ignored.
+const MOST_OF_A_PERSONA_TYPE: usize = 50;
 const COUNTS: [&str; 2] = ["max_tokens", "max_completion_tokens"];
 
 /// Checks what has a type and a range; what an upstream alone understands is
@@ -67,6 +71,25 @@ pub(crate) fn cap<'a>(get: &dyn Fn(&str) -> Option<&'a RawValue>) -> Option<Outp
 pub(crate) fn effort(value: &RawValue) -> Option<ReasoningEffort> {
     let name: String = serde_json::from_str(value.get()).ok()?;
     ReasoningEffort::named(&name)
+}
+
+/// A name that a request gives, if it is one that could be known.
+pub(crate) fn name(value: &RawValue) -> Option<String> {
+    let name: String = serde_json::from_str(value.get()).ok()?;
+    let name = name.trim();
+    (!name.is_empty() && name.len() <= MOST_OF_A_NAME).then(|| name.to_owned())
+}
+
+/// What the persona of a request is good at; nothing for what cannot be that.
+pub(crate) fn persona_type(metadata: &RawValue) -> Option<String> {
+    #[derive(Deserialize)]
+    struct Metadata<'a> {
+        #[serde(borrow)]
+        pia_persona_type: Option<&'a RawValue>,
+    }
+    let metadata: Metadata<'_> = serde_json::from_str(metadata.get()).ok()?;
+    let name = name(metadata.pia_persona_type?)?;
+    (name.chars().count() <= MOST_OF_A_PERSONA_TYPE).then(|| name.to_lowercase())
 }
 
 /// Checks the tools; an array without any counts as none.

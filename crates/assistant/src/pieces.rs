@@ -27,6 +27,17 @@ impl Pieces {
         }
     }
 
+    /// Adds what is a text already, with other hands holding it too.
+    pub(crate) fn slice(&mut self, piece: &Bytes) {
+        match std::str::from_utf8(piece) {
+            Ok(text) if piece.len() < WORTH_SLICING => self.open.push_str(text),
+            _ => {
+                self.close();
+                self.closed.push(piece.clone());
+            }
+        }
+    }
+
     pub(crate) fn finish(mut self) -> Vec<Bytes> {
         self.close();
         self.closed

@@ -2,9 +2,8 @@
 
 use serde_json::json;
 
-use crate::gateway::{Prompt, estimate};
-use crate::pieces::Pieces;
-use crate::refusal::Tools;
+use crate::gateway::estimate;
+use crate::prompt_body::Prompt;
 use crate::sanitise::{STYLE, TEXT};
 
 /// What to do with a text.
@@ -41,10 +40,8 @@ pub(crate) fn prompt(text: &str, task: &Task, origin: Origin, language: Option<&
         { "role": "system", "content": system },
         { "role": "user", "content": user },
     ]);
-    let mut body = Pieces::default();
-    body.text(&format!("{{\"messages\":{messages}"));
     let tokens = estimate(system.chars().count() + user.chars().count());
-    Prompt { body, tokens, tools: Tools::None, max_output: None, effort: None }
+    Prompt::of(&messages.to_string(), tokens)
 }
 
 fn system(task: &Task, origin: Origin, language: Option<&str>) -> String {

@@ -7,6 +7,10 @@ use std::time::Duration;
 pub struct Settings {
     /// How long a text to optimise may be, in UTF-16 code units.
     pub max_optimize_text: usize,
+    /// How long a call waits for room at its upstream.
+    pub max_wait: Duration,
+    /// How often a model may have something done for it in one turn.
+    pub max_tool_rounds: u32,
     /// After how long without an event a stream opens all the same, so that
     /// the caller learns that it is being served.
     pub open_after: Duration,
@@ -18,6 +22,8 @@ impl Default for Settings {
     fn default() -> Self {
         Self {
             max_optimize_text: 10_000,
+            max_wait: Duration::from_secs(5),
+            max_tool_rounds: 5,
             open_after: Duration::from_secs(10),
             heartbeat: Duration::from_secs(15),
         }

@@ -83,6 +83,11 @@ impl ProviderType {
             Self::Anthropic => "Anthropic",
         }
     }
+
+    /// Whether it can search the web by itself.
+    pub fn searches_the_web(self) -> bool {
+        matches!(self, Self::OpenAi | Self::OpenRouter | Self::Mistral | Self::Anthropic)
+    }
 }
 
 /// How long a model is to think before it answers.

@@ -7,6 +7,7 @@ use uuid::Uuid;
 
 use crate::ports::UsageLog;
 use crate::target::{Mode, Target};
+use crate::turnstile::Slot;
 use crate::usage::{Outcome, Usage, UsageRecord};
 
 /// Who calls which model, and what it has cost so far. Dropping it writes that
@@ -21,6 +22,8 @@ pub(crate) struct Ticket {
     pub(crate) target: Arc<Target>,
     pub(crate) meter: Meter,
     pub(crate) end: End,
+    /// The room that it takes at its upstream.
+    pub(crate) slot: Option<Slot>,
     pub(crate) log: Arc<dyn UsageLog>,
     pub(crate) clock: Arc<dyn Clock>,
 }
@@ -58,6 +61,14 @@ impl Meter {
     }
 }
 
+impl Meter {
+    /// All tokens together.
+    fn total(&self) -> i64 {
+        let Usage { input, output, .. } = self.tokens();
+        input.saturating_add(output)
+    }
+}
+
 impl Ticket {
     /// Ends a call that its upstream failed. Nothing is owed to one that has
     /// said nothing but that it would not answer.
@@ -78,6 +89,9 @@ pub(crate) enum Cost {
 
 impl Drop for Ticket {
     fn drop(&mut self) {
+        if let Some(slot) = &mut self.slot {
+            slot.took = self.meter.total();
+        }
         let outcome = match self.end {
             End::Void => return,
             End::Open => Outcome::Abandoned,

@@ -18,6 +18,18 @@ pub struct Usage {
     pub connector: i64,
 }
 
+impl Usage {
+    /// Of two calls together.
+    pub(crate) fn plus(&self, other: &Self) -> Self {
+        Self {
+            input: self.input.saturating_add(other.input),
+            cached_input: self.cached_input.saturating_add(other.cached_input),
+            output: self.output.saturating_add(other.output),
+            connector: self.connector.saturating_add(other.connector),
+        }
+    }
+}
+
 /// How a call ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {

@@ -3,13 +3,18 @@
 mod asker;
 mod chat;
 mod events;
+mod generate_prompt;
+mod models;
 mod optimize;
+mod provenance;
 mod status;
 mod templates;
 
-use pia_assistant::{Chat, Gateway, Optimize};
+use pia_assistant::{Chat, Drafting, Gateway, Optimize};
 
 pub(crate) use chat::{ChatRequest, ChatResponse, chat};
+pub(crate) use generate_prompt::{GeneratePromptBody, GeneratePromptResponse, generate_prompt};
+pub(crate) use models::{ModelsResponse, models};
 pub(crate) use optimize::{OptimizeBody, OptimizeResponse, optimize};
 pub(crate) use status::{StatusResponse, status};
 pub(crate) use templates::{TemplateItem, templates};
@@ -19,12 +24,18 @@ pub(crate) use templates::{TemplateItem, templates};
 pub struct AiApi {
     chat: Chat,
     optimize: Optimize,
+    drafting: Drafting,
     gateway: Gateway,
 }
 
 impl AiApi {
     /// The proxy through this gateway.
     pub fn new(gateway: Gateway) -> Self {
-        Self { chat: Chat::new(gateway.clone()), optimize: Optimize::new(gateway.clone()), gateway }
+        Self {
+            chat: Chat::new(gateway.clone()),
+            optimize: Optimize::new(gateway.clone()),
+            drafting: Drafting::new(gateway.clone()),
+            gateway,
+        }
     }
 }

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::num::NonZeroUsize;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 use std::{io, thread};
 
 use pia_kernel::Unavailable;
@@ -14,6 +15,10 @@ use crate::memory::HashMemory;
 /// How far hashing steps back, of 19.
 #[cfg(target_os = "linux")]
 const NICE: i32 = 10;
+
+/// How long a thread without work keeps its memory: sign-ins that come one
+/// after the other find its pages warm.
+const LINGER: Duration = Duration::from_secs(1);
 
 type Work = Box<dyn FnOnce(&mut HashMemory) + Send>;
 
@@ -110,7 +115,7 @@ impl Queue {
         }
     }
 
-    /// The next work; before it waits, the thread gives its memory back.
+    /// The next work; after some waiting, the thread gives its memory back.
     fn next(&self, memory: &mut HashMemory) -> Option<Work> {
         let mut state = self.lock();
         loop {
@@ -120,12 +125,17 @@ impl Queue {
             if let Some(work) = state.waiting.pop_front() {
                 return Some(work);
             }
-            if memory.is_held() {
+            if !memory.is_held() {
+                state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+                continue;
+            }
+            let waited = self.changed.wait_timeout(state, LINGER);
+            let (waited, outcome) = waited.unwrap_or_else(PoisonError::into_inner);
+            state = waited;
+            if outcome.timed_out() && state.waiting.is_empty() {
                 drop(state);
                 memory.give_back();
                 state = self.lock();
-            } else {
-                state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
             }
         }
     }

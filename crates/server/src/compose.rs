@@ -19,7 +19,6 @@ mod use_cases;
 use std::sync::Arc;
 use std::time::Duration;
 
-use pia_assistant::Rules;
 use pia_console::{Console, Reception};
 use pia_http::Api;
 use pia_identity::DEFAULT_GROUP;
@@ -62,8 +61,6 @@ pub struct App {
     pub ai: AiFactory,
     /// Which groups there are, and what their members may.
     pub groups: Groups,
-    /// The same as AI calls keep to it.
-    pub rules: Arc<dyn Rules>,
     /// What goes on beside requests, and ends with the server.
     pub background: Background,
 }
@@ -127,8 +124,9 @@ pub async fn compose(config: &LiveConfig, clock: Arc<dyn Clock>) -> Result<App, 
     let (runner, metrics) = (Runner::here(), Metrics::default());
     let (stop, tasks) = (CancellationToken::new(), TaskTracker::new());
     let usage = SqlUsageLog::start(ground.db.clone(), &tasks, &Handle::current());
-    ai::count(&metrics, &usage);
-    let ai = AiFactory::compose(config, &usage, (stop.clone(), ground.tls.clone()), &clock)?;
+    let around = (stop.clone(), ground.tls.clone());
+    let ai = AiFactory::compose(config, (&usage, rules), around, &clock)?;
+    ai.count(&metrics, &usage);
 
     let housekeeping = Housekeeping { chores: use_cases.chores(&clock) };
     tasks.spawn(housekeeping.run(stop.clone()));
@@ -143,7 +141,6 @@ pub async fn compose(config: &LiveConfig, clock: Arc<dyn Clock>) -> Result<App, 
         metrics,
         ai,
         groups,
-        rules,
         background: Background { stop, tasks, runner, usage },
     })
 }

@@ -59,8 +59,7 @@ pub struct Server {
 impl Server {
     /// Binds the address and starts the workers.
     pub fn bind(listen: Listen, app: App) -> std::io::Result<Self> {
-        let App { api, console, reception, gates, metrics, ai, background, groups: _, rules: _ } =
-            app;
+        let App { api, console, reception, gates, metrics, ai, background, groups: _ } = app;
         let listener = TcpListener::bind(listen.address)?;
         let addr = listener.local_addr()?;
         let base_path = Data::new(BasePath(listen.base_path));

@@ -104,6 +104,10 @@ def streamed_tools():
     same((call.function.name, call.function.arguments), ("weather", '{"city":"Bern"}'))
 
 
+def lists_models():
+    same([it.id for it in client.models.list()], ["pia-cloud"])
+
+
 def leaves_a_stream():
     chunks = ask("demo:slow=50 demo:chunks=1000 Hello", stream=True)
     next(chunks)
@@ -155,7 +159,7 @@ def upstream_failed():
 
 
 def no_such_path():
-    _, body = refused(openai.NotFoundError, client.models.list)
+    _, body = refused(openai.NotFoundError, client.files.list)
     same(body["error"], "not_found")
 
 

@@ -64,7 +64,7 @@ impl SqlSyncStore {
             if !plan.conflicts.is_empty() {
                 let told: Vec<Key> = plan.conflicts.iter().map(|it| it.key).collect();
                 let bodies = conn.bodies(user, &told).await?;
-                push.tell(&mut plan.conflicts, &bodies)?;
+                push.tell(&mut plan.conflicts, &bodies);
             }
 
             let event = EventRow::push(user, changes, &plan);
@@ -156,18 +156,12 @@ impl Applying<'_> {
     }
 
     /// Adds what was kept to what is told.
-    fn tell(
-        &self,
-        conflicts: &mut [Conflict],
-        bodies: &HashMap<Key, Vec<u8>>,
-    ) -> Result<(), DbError> {
+    fn tell(&self, conflicts: &mut [Conflict], bodies: &HashMap<Key, Vec<u8>>) {
         for conflict in conflicts.iter_mut().filter(|it| it.refusal.is_none()) {
             if let Some(sealed) = bodies.get(&conflict.key) {
-                let body = sealed_bodies::open(self.seal, conflict.key, sealed)?;
-                conflict.server_version = Some(body);
+                conflict.server_version = sealed_bodies::open(self.seal, conflict.key, sealed);
             }
         }
-        Ok(())
     }
 
     fn stamped(&self, ledger: &Ledger, writes: Vec<Write>) -> Result<Stamped, DbError> {

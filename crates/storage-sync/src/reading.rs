@@ -107,15 +107,18 @@ impl SqlSyncReader {
         let mut page = Vec::with_capacity(count);
         for PageRow { channel, id, stamp, body, .. } in rows {
             let key = key(channel, id)?;
-            let body = match (body, &seal) {
-                (Some(body), Some(seal)) => Some(sealed_bodies::open(seal, key, &body)?),
+            let opened = match (&body, &seal) {
+                (Some(body), Some(seal)) => sealed_bodies::open(seal, key, body),
                 // Nothing of a person without a salt can be read.
                 (Some(_), None) => return Err(DbError::Unreadable("person_salts")),
                 (None, _) => None,
             };
-            bytes += body.as_ref().map_or(0, |it| it.len() as u64);
-            if key.channel != Channel::PluginPreferences {
-                page.push(Row { key, stamp: stamp.0, body });
+            bytes += opened.as_ref().map(String::len).or(body.as_ref().map(Vec::len)).unwrap_or(0)
+                as u64;
+            // A row that is left out must not look as if it had been deleted.
+            let is_told = opened.is_some() == body.is_some();
+            if key.channel != Channel::PluginPreferences && is_told {
+                page.push(Row { key, stamp: stamp.0, body: opened });
             }
         }
         let cut = count as u64 >= u64::from(room.rows) || bytes >= room.bytes;
@@ -136,8 +139,8 @@ impl SqlSyncReader {
         let mut chosen = Vec::with_capacity(rows.len());
         for (id, body, _) in rows {
             let key = Key { channel: Channel::PluginPreferences, id: id.0 };
-            let Some(body) = body else { continue };
-            let body = sealed_bodies::open(&seal, key, &body)?;
+            let opened = body.and_then(|it| sealed_bodies::open(&seal, key, &it));
+            let Some(body) = opened else { continue };
             let preference: Option<Value> = serde_json::from_str(&body).ok();
             let on = preference.and_then(|it| it.get("isEnabled")?.as_bool());
             chosen.extend(on.map(|it| (id.0, it)));

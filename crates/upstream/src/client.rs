@@ -2,20 +2,18 @@
 
 use std::sync::Arc;
 
-use async_openai::config::Config;
 use async_trait::async_trait;
 use bytes::Bytes;
 use http::{HeaderMap, header};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
-use pia_assistant::{CapName, ChatCall, ChatUpstream, Frames, UpstreamError};
+use pia_assistant::{ChatCall, ChatUpstream, Frames, UpstreamError};
 use pia_kernel::Live;
 use reqwest::redirect::Policy;
 use reqwest::{Client, Response};
 use tokio::time::timeout;
 
+use crate::dialect::{self, Form};
 use crate::limits::Limits;
-use crate::look::Look;
-use crate::openai::OpenAi;
 use crate::pieces::Pieces;
 use crate::reading::{Patience, Reading};
 use crate::refusal::{refused, unreachable};
@@ -24,7 +22,7 @@ use crate::splitter::Splitter;
 use crate::tls::Tls;
 
 const EVENTS: &str = "text/event-stream";
-const JSON: &str = "application/json";
+pub(crate) const JSON: &str = "application/json";
 
 /// Why the client could not be made.
 #[derive(Debug, thiserror::Error)]
@@ -37,16 +35,14 @@ pub struct SetupError(#[from] reqwest::Error);
 /// server makes a client of its own, and background work one more: through a
 /// shared one, a busy worker would hold up the calls of all others.
 ///
-/// async-openai gives the form of the configuration, while requests are sent
-/// by this client itself, whole answers too. Its `create_byot` would write the
-/// request into one more buffer, so that a conversation with images was held
-/// twice, and its errors lose the status and headers of refusals that are not
-/// in OpenAI's shape.
+/// Each type of upstream has a dialect that puts requests into its words and
+/// answers into the common form, which is OpenAI's. No library writes the
+/// requests: it would hold a conversation with images twice, and lose the
+/// status and headers of refusals that are not in OpenAI's shape.
 #[derive(Debug, Clone)]
 pub struct Upstream {
     http: Client,
     limits: Live<Limits>,
-    look: Arc<Look>,
 }
 
 impl Upstream {
@@ -70,7 +66,15 @@ impl Upstream {
             .pool_idle_timeout(now.idle)
             .user_agent(concat!("pia-server/", env!("CARGO_PKG_VERSION")))
             .build()?;
-        Ok(Self { http, limits, look: Arc::default() })
+        Ok(Self { http, limits })
+    }
+
+    pub(crate) fn http(&self) -> &Client {
+        &self.http
+    }
+
+    pub(crate) fn limits(&self) -> Arc<Limits> {
+        self.limits.get()
     }
 
     /// Sends a call and waits for the headers of a success.
@@ -79,24 +83,22 @@ impl Upstream {
         call: ChatCall,
         accept: &'static str,
         limits: &Limits,
-    ) -> Result<Response, UpstreamError> {
-        let config = config(&call)?;
-        let body = closed(call, accept == EVENTS);
+    ) -> Result<(Response, Form), UpstreamError> {
+        let prepared = dialect::prepare(call, accept == EVENTS)?;
         let response = self
             .http
-            .post(config.url("/chat/completions"))
-            .query(&config.query())
-            .headers(config.headers())
+            .post(prepared.url)
+            .headers(prepared.headers)
             .header(header::CONTENT_TYPE, JSON)
             .header(header::ACCEPT, accept)
-            .body(reqwest::Body::wrap(Pieces::new(body)))
+            .body(reqwest::Body::wrap(Pieces::new(prepared.body)))
             .send()
             .await
             .map_err(unreachable)?;
         if !response.status().is_success() {
-            return Err(refused(response, limits.max_refusal).await);
+            return Err(prepared.form.refusal(refused(response, limits.max_refusal).await));
         }
-        Ok(response)
+        Ok((response, prepared.form))
     }
 }
 
@@ -104,20 +106,21 @@ impl Upstream {
 impl ChatUpstream for Upstream {
     async fn open(&self, call: ChatCall) -> Result<Frames, UpstreamError> {
         let limits = self.limits.get();
-        let response = timeout(limits.first_byte, self.ask(call, EVENTS, &limits))
+        let (response, form) = timeout(limits.first_byte, self.ask(call, EVENTS, &limits))
             .await
             .map_err(|_elapsed| UpstreamError::Silent)??;
         match media_type(response.headers()).as_deref() {
             None | Some(EVENTS) => {
-                let splitter = Splitter::new(Arc::clone(&self.look), limits.max_event);
+                let splitter = Splitter::new(Arc::new(form.look()), limits.max_event);
                 let patience = Patience { silence: limits.silence, events: limits.answer };
-                Ok(Box::pin(Reading::new(response.into(), splitter, patience)))
+                let reading = Reading::new(response.into(), splitter, patience);
+                Ok(Box::pin(reading.translated(form.translation())))
             }
             Some(JSON) => {
                 let answer = timeout(limits.answer, whole(response, limits.max_answer))
                     .await
                     .map_err(|_elapsed| UpstreamError::Silent)??;
-                let frames = single::frames(&answer)?;
+                let frames = single::frames(&form.whole(answer)?)?;
                 Ok(Box::pin(futures_util::stream::iter(frames.map(Ok))))
             }
             Some(_) => Err(refused(response, 0).await),
@@ -127,37 +130,11 @@ impl ChatUpstream for Upstream {
     async fn whole(&self, call: ChatCall) -> Result<Bytes, UpstreamError> {
         let limits = self.limits.get();
         let answer = async {
-            let response = self.ask(call, JSON, &limits).await?;
-            whole(response, limits.max_answer).await
+            let (response, form) = self.ask(call, JSON, &limits).await?;
+            form.whole(whole(response, limits.max_answer).await?)
         };
         timeout(limits.answer, answer).await.map_err(|_elapsed| UpstreamError::Silent)?
     }
-}
-
-fn config(call: &ChatCall) -> Result<impl Config + use<>, UpstreamError> {
-    OpenAi::new(call)
-}
-
-/// The request with what its caller has no say in. The upstream is always
-/// asked for its usage, which is written down.
-fn closed(call: ChatCall, streamed: bool) -> Vec<Bytes> {
-    let mut end = format!(",\"model\":{}", serde_json::Value::from(call.target.model.as_str()));
-    if let Some(cap) = call.max_output {
-        let key = cap.name.unwrap_or(CapName::MaxCompletionTokens).key();
-        let tokens = cap.tokens;
-        end = format!("{end},\"{key}\":{tokens}");
-    }
-    if let Some(effort) = call.effort {
-        let name = effort.name().to_ascii_lowercase();
-        end = format!("{end},\"reasoning_effort\":\"{name}\"");
-    }
-    if streamed {
-        end.push_str(r#","stream":true,"stream_options":{"include_usage":true}"#);
-    }
-    end.push('}');
-    let mut body = call.body;
-    body.push(Bytes::from(end));
-    body
 }
 
 fn media_type(headers: &HeaderMap) -> Option<String> {
@@ -165,7 +142,7 @@ fn media_type(headers: &HeaderMap) -> Option<String> {
     Some(value.split(';').next().unwrap_or_default().trim().to_ascii_lowercase())
 }
 
-async fn whole(response: Response, limit: usize) -> Result<Bytes, UpstreamError> {
+pub(crate) async fn whole(response: Response, limit: usize) -> Result<Bytes, UpstreamError> {
     let body = Limited::new(reqwest::Body::from(response), limit);
     match body.collect().await {
         Ok(collected) => Ok(collected.to_bytes()),

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use async_openai::types::chat::CreateChatCompletionRequest;
 use pia_assistant::{
-    Asker, Catalogue, Frame, Gateway, Optimize, OptimizeRequest, OutputCap, ReasoningEffort,
-    Settings, UsageLog, UsageRecord,
+    Asker, CapName, Catalogue, Frame, Gateway, NoPersonas, NoRules, NoSearch, Optimize,
+    OptimizeRequest, OutputCap, ReasoningEffort, Settings, Unguarded, UsageLog, UsageRecord,
 };
 use pia_kernel::{GroupId, SystemClock, UserId};
 use tokio_util::sync::CancellationToken;
@@ -234,9 +234,21 @@ async fn what_optimising_sends_is_a_request_as_openai_defines_it() {
             ..Catalogue::default()
         }),
         settings: Live::new(Settings::default()),
+        rules: Arc::new(NoRules),
+        personas: Arc::new(NoPersonas),
+        guardrail: Arc::new(Unguarded),
+        search: Arc::new(NoSearch),
+        keys: Arc::default(),
+        turnstile: Arc::default(),
+        attempts: Arc::default(),
     };
-    let asker =
-        Asker { user: UserId::generate(), group: GroupId::generate(), key: None, mode: None };
+    let asker = Asker {
+        user: UserId::generate(),
+        group: GroupId::generate(),
+        key: None,
+        mode: None,
+        persona: None,
+    };
     let request = OptimizeRequest { text: "bad".to_owned(), ..OptimizeRequest::default() };
 
     let optimized = Optimize::new(gateway).run(asker, request).await.unwrap();

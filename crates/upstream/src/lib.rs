@@ -1,13 +1,16 @@
 //! The upstream models over HTTP: one bounded client for whole answers and
-//! for streams, which are cut into frames without copying them.
+//! for streams, which are cut into frames without copying them, and a dialect
+//! for each type of upstream.
 
 mod client;
+mod dialect;
 mod limits;
+mod linkup;
 mod look;
-mod openai;
 mod pieces;
 mod reading;
 mod refusal;
+mod rope;
 mod single;
 mod splitter;
 mod tls;

@@ -12,6 +12,9 @@ use memchr::memmem::Finder;
 pub(crate) struct Look {
     finish: Finder<'static>,
     others: [Finder<'static>; 3],
+    /// What tells more where it is an array.
+    arrays: Option<Finder<'static>>,
+    everything: bool,
 }
 
 impl Default for Look {
@@ -23,28 +26,47 @@ impl Default for Look {
                 Finder::new(br#""error""#),
                 Finder::new(br#""tool_calls""#),
             ],
+            arrays: None,
+            everything: false,
         }
     }
 }
 
 impl Look {
+    /// Looks at contents in several parts, too.
+    pub(crate) fn at_arrays(self) -> Self {
+        Self { arrays: Some(Finder::new(br#""content""#)), ..self }
+    }
+
+    /// Looks at every event.
+    pub(crate) fn at_everything(self) -> Self {
+        Self { everything: true, ..self }
+    }
+
     /// Whether this event gives a reason for the end of the answer.
     pub(crate) fn finishes(&self, json: &[u8]) -> bool {
         tells(&self.finish, json)
     }
 
-    /// Whether this event tells of usage, an error or a call of a tool.
+    /// Whether this event tells of usage, an error or a call of a tool, or of
+    /// what else is looked at.
     pub(crate) fn tells(&self, json: &[u8]) -> bool {
-        self.others.iter().any(|key| tells(key, json))
+        self.everything
+            || self.others.iter().any(|key| tells(key, json))
+            || self.arrays.iter().any(|key| values(key, json).any(|it| it.starts_with(b"[")))
     }
 }
 
 fn tells(key: &Finder<'_>, json: &[u8]) -> bool {
-    key.find_iter(json).any(|at| {
-        json.get(at + key.needle().len()..)
-            .and_then(|rest| rest.trim_ascii_start().strip_prefix(b":"))
-            .map(<[u8]>::trim_ascii_start)
-            .is_some_and(|value| !value.starts_with(b"null") && !value.starts_with(br#""""#))
+    values(key, json).any(|it| !it.starts_with(b"null") && !it.starts_with(br#""""#))
+}
+
+/// What follows each time that a key has a value.
+fn values<'a>(key: &Finder<'_>, json: &'a [u8]) -> impl Iterator<Item = &'a [u8]> {
+    let length = key.needle().len();
+    key.find_iter(json).filter_map(move |at| {
+        let rest = json.get(at + length..)?.trim_ascii_start();
+        Some(rest.strip_prefix(b":")?.trim_ascii_start())
     })
 }
 
@@ -64,6 +86,17 @@ mod tests {
         assert!(look.tells(br#"{"delta":{"tool_calls":[{}]}}"#));
         assert!(look.tells(br#"{"error":{"message":"no"}}"#));
         assert!(!look.tells(br#"{"usage":null,"error":null}"#));
+    }
+
+    #[test]
+    fn more_is_looked_at_where_it_is_asked_for() {
+        let parts = br#"{"delta":{"content": [{"type":"text"}]}}"#;
+        let text = br#"{"delta":{"content":"[x]"}}"#;
+
+        assert!(!Look::default().tells(parts));
+        assert!(Look::default().at_arrays().tells(parts));
+        assert!(!Look::default().at_arrays().tells(text));
+        assert!(Look::default().at_everything().tells(text));
     }
 
     #[test]

@@ -12,6 +12,7 @@ use http_body::Body;
 use pia_assistant::{Frame, UpstreamError};
 use tokio::time::{Instant, Sleep, sleep_until};
 
+use crate::dialect::{Said, Translate};
 use crate::splitter::Splitter;
 
 /// How long the end of a body may take after `[DONE]`. Without it the
@@ -26,6 +27,9 @@ const FOR_LAST_WORDS: Duration = Duration::from_secs(5);
 pub(crate) struct Reading {
     body: reqwest::Body,
     splitter: Splitter,
+    translation: Option<Box<dyn Translate>>,
+    /// Whether anything was said to the caller.
+    spoke: bool,
     ready: VecDeque<Frame>,
     silence: Silence,
     patience: Patience,
@@ -53,12 +57,31 @@ enum State {
 impl Reading {
     pub(crate) fn new(body: reqwest::Body, splitter: Splitter, patience: Patience) -> Self {
         let silence = Silence::new(patience.silence);
-        Self { body, splitter, ready: VecDeque::new(), silence, patience, state: State::Open }
+        Self {
+            body,
+            splitter,
+            translation: None,
+            spoke: false,
+            ready: VecDeque::new(),
+            silence,
+            patience,
+            state: State::Open,
+        }
+    }
+
+    /// The same with what puts events that are worth reading into the common
+    /// form.
+    pub(crate) fn translated(self, translation: Option<Box<dyn Translate>>) -> Self {
+        Self { translation, ..self }
     }
 
     fn take(&mut self, piece: &Bytes) {
-        let ready = &mut self.ready;
-        if let Err(err) = self.splitter.push(piece, &mut |frame| ready.push_back(frame)) {
+        let mut frames = VecDeque::new();
+        let outcome = self.splitter.push(piece, &mut |frame| frames.push_back(frame));
+        self.hear(frames);
+        if let Err(err) = outcome
+            && !matches!(self.state, State::Failing(_))
+        {
             self.state = State::Failing(err);
         }
         if self.ready.iter().any(|it| *it != Frame::Alive) {
@@ -68,9 +91,42 @@ impl Reading {
         }
     }
 
+    /// Takes what the upstream says, in the common form.
+    fn hear(&mut self, frames: VecDeque<Frame>) {
+        let Some(translation) = &mut self.translation else {
+            // Mostly the only ones: then they are not moved one by one.
+            if self.ready.is_empty() {
+                self.ready = frames;
+            } else {
+                self.ready.extend(frames);
+            }
+            return;
+        };
+        for frame in frames {
+            let mut said = Said::default();
+            match frame {
+                Frame::Look(json) => translation.event(&json, !self.spoke, &mut said),
+                Frame::Done => translation.done(&mut said),
+                other => said.frames.push_back(other),
+            }
+            self.spoke |= said.frames.iter().any(|it| *it != Frame::Alive);
+            self.ready.extend(said.frames);
+            if let Some(err) = said.failure {
+                self.state = State::Failing(err);
+                return;
+            }
+        }
+    }
+
+    /// Whether what may still come is usage and the last word.
+    fn is_finished(&self) -> bool {
+        let translated = self.translation.as_ref().and_then(|it| it.is_finished());
+        translated.unwrap_or_else(|| self.splitter.is_finished())
+    }
+
     /// What silence means: the end, where the reason for it was given.
     fn fall_silent(&mut self) {
-        if self.splitter.is_finished() {
+        if self.is_finished() {
             self.finish();
         } else {
             self.state = State::Failing(UpstreamError::Silent);
@@ -78,10 +134,17 @@ impl Reading {
     }
 
     fn finish(&mut self) {
-        let ready = &mut self.ready;
-        self.state = match self.splitter.finish(&mut |frame| ready.push_back(frame)) {
-            Ok(()) => State::Over,
-            Err(err) => State::Failing(err),
+        let mut frames = VecDeque::new();
+        let outcome = self.splitter.finish(&mut |frame| frames.push_back(frame));
+        self.hear(frames);
+        if matches!(self.state, State::Failing(_)) {
+            return;
+        }
+        let translated = self.translation.as_ref().and_then(|it| it.is_finished());
+        self.state = match (translated, outcome) {
+            (Some(true), _) | (None, Ok(())) => State::Over,
+            (Some(false), _) => State::Failing(UpstreamError::Cut),
+            (None, Err(err)) => State::Failing(err),
         };
     }
 
@@ -124,7 +187,7 @@ impl Stream for Reading {
                     if let Ok(piece) = frame.into_data() {
                         this.take(&piece);
                     }
-                    if this.splitter.is_finished() {
+                    if this.is_finished() {
                         this.silence.shorten(FOR_LAST_WORDS);
                     }
                 }

@@ -42,7 +42,7 @@ pub use extract::{Caller, Claimed};
 pub use feed::{Cut, Feed, Unread};
 pub use gates::{Gates, admit};
 pub use gzipped::Gzipped;
-pub use metrics::{Metrics, Read};
+pub use metrics::{Metrics, Read, ReadEach};
 pub use openapi::openapi;
 pub use paging::Paging;
 pub use path_device::PathDevice;

@@ -8,6 +8,7 @@ use std::time::Duration;
 use actix_web::http::Method;
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, EncodeLabelSet, EncodeMetric};
+use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::counter::{ConstCounter, Counter};
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::ConstGauge;
@@ -73,6 +74,9 @@ impl Default for Metrics {
 /// A number that is asked for whenever the metrics are.
 pub type Read = Box<dyn Fn() -> u64 + Send + Sync>;
 
+/// Numbers that are asked for whenever the metrics are: each with its labels.
+pub type ReadEach = Box<dyn Fn() -> Vec<(Vec<(&'static str, String)>, u64)> + Send + Sync>;
+
 impl Metrics {
     /// Tells a number that only grows under `name`, which gets `_total`.
     pub fn counter(&self, name: &'static str, help: &'static str, read: Read) {
@@ -82,6 +86,14 @@ impl Metrics {
     /// Tells a number that goes up and down under `name`.
     pub fn gauge(&self, name: &'static str, help: &'static str, read: Read) {
         self.collect(Asked { name, help, read, grows: false });
+    }
+
+    /// Tells numbers that only grow under `name`, which gets `_total`, each
+    /// with labels of its own.
+    pub fn counters(&self, name: &'static str, help: &'static str, read: ReadEach) {
+        let each = Each { name, help, read };
+        let mut registry = self.registry.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        registry.register_collector(Box::new(each));
     }
 
     /// Everything in the text format of `OpenMetrics`.
@@ -157,6 +169,29 @@ impl Collector for Asked {
     }
 }
 
+struct Each {
+    name: &'static str,
+    help: &'static str,
+    read: ReadEach,
+}
+
+impl fmt::Debug for Each {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Each").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+impl Collector for Each {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), fmt::Error> {
+        let mut told =
+            encoder.encode_descriptor(self.name, self.help, None, MetricType::Counter)?;
+        for (labels, value) in (self.read)() {
+            ConstCounter::new(value).encode(told.encode_family(&labels)?)?;
+        }
+        Ok(())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -166,6 +201,9 @@ mod tests {
         let metrics = Metrics::default();
         metrics.gauge("password_queue", "Passwords that wait", Box::new(|| 7));
 
+        let each = || vec![(vec![("model", "m".to_owned())], 3)];
+        metrics.counters("attempts", "Attempts by model", Box::new(each));
+
         metrics.request(&Method::GET, "/health", 200, Duration::from_millis(3));
         metrics.request(&Method::from_bytes(b"INVENTED").unwrap(), "-", 404, Duration::ZERO);
 
@@ -174,6 +212,7 @@ mod tests {
             r#"pia_http_requests_total{method="GET",route="/health",status="200"} 1"#,
             r#"pia_http_requests_total{method="other",route="-",status="404"} 1"#,
             "pia_password_queue 7",
+            r#"pia_attempts_total{model="m"} 3"#,
         ] {
             assert!(text.contains(line), "{line} in {text}");
         }

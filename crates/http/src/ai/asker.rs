@@ -4,20 +4,38 @@ use actix_web::HttpRequest;
 use pia_assistant::{Asker, KeyPurse, Mode};
 use pia_identity::{KeyUse, SessionScope};
 use pia_web::Caller;
+use uuid::Uuid;
 
 /// The contract's header first, then the one that the desktop client sends.
 const MODE_HEADERS: [&str; 2] = ["x-service-mode", "x-pia-mode"];
 
+/// Of the persona in the same way.
+const PERSONA_HEADERS: [&str; 2] = ["x-service-persona", "x-pia-persona"];
+
+/// A mode or a persona that makes no sense is none.
 pub(super) fn asker(caller: &Caller, request: &HttpRequest) -> Asker {
-    let named = MODE_HEADERS.into_iter().find_map(|it| request.headers().get(it));
-    let mode = named.and_then(|it| it.to_str().ok()).and_then(Mode::named);
-    let key = match caller.0.scope {
+    Asker {
+        user: caller.0.user,
+        group: caller.0.group,
+        key: purse(caller.0.scope),
+        mode: named(request, MODE_HEADERS).and_then(Mode::named),
+        persona: named(request, PERSONA_HEADERS).and_then(|it| Uuid::try_parse(it.trim()).ok()),
+    }
+}
+
+/// The purse of whoever calls with a key.
+fn purse(scope: SessionScope) -> Option<KeyPurse> {
+    match scope {
         SessionScope::Key(KeyUse { key, weekly_credits }) => {
             Some(KeyPurse { key, weekly: weekly_credits })
         }
         SessionScope::Full | SessionScope::Data => None,
-    };
-    Asker { user: caller.0.user, group: caller.0.group, key, mode }
+    }
+}
+
+/// What the first of these headers says that is there.
+fn named<'a>(request: &'a HttpRequest, headers: [&'static str; 2]) -> Option<&'a str> {
+    headers.into_iter().find_map(|it| request.headers().get(it))?.to_str().ok()
 }
 
 #[cfg(test)]
@@ -29,12 +47,16 @@ mod tests {
     use super::*;
 
     fn mode_of(headers: &[(&'static str, &'static str)]) -> Option<Mode> {
+        asked(headers).mode
+    }
+
+    fn asked(headers: &[(&'static str, &'static str)]) -> Asker {
         let standing = Standing::of(UserId::generate(), SessionId::generate());
         let mut request = TestRequest::default();
         for header in headers {
             request = request.insert_header(*header);
         }
-        asker(&Caller(standing), &request.to_http_request()).mode
+        asker(&Caller(standing), &request.to_http_request())
     }
 
     #[test]
@@ -64,5 +86,15 @@ mod tests {
 
         assert_eq!(mode_of(&both), Some(Mode::Assistant));
         assert_eq!(mode_of(&unknown), None);
+    }
+
+    #[test]
+    fn either_header_names_the_persona_and_what_is_no_id_is_none() {
+        const ID: &str = "0000000a-0000-0000-0000-000000000001";
+        let persona = |headers: &[(&'static str, &'static str)]| asked(headers).persona;
+
+        assert_eq!(persona(&[("X-Pia-Persona", ID)]), Uuid::try_parse(ID).ok());
+        assert_eq!(persona(&[("X-Pia-Persona", ID), ("X-Service-Persona", "none")]), None);
+        assert_eq!(persona(&[]), None);
     }
 }

@@ -10,6 +10,7 @@ use utoipa::ToSchema;
 use crate::AiApi;
 use crate::ai::asker::asker;
 use crate::ai::events::events;
+use crate::ai::provenance::AI_GENERATED;
 
 /// A request in the shape of OpenAI's chat completions. It is read in place
 /// and never made into this: it may hold megabytes of pictures.
@@ -17,6 +18,8 @@ use crate::ai::events::events;
 #[expect(dead_code, reason = "documentation")]
 pub(crate) struct ChatRequest {
     messages: Vec<serde_json::Value>,
+    /// One of `GET /api/ai/models`; what the caller may not use is ignored.
+    model: Option<String>,
     stream: Option<bool>,
     stream_options: Option<serde_json::Value>,
     tools: Option<Vec<serde_json::Value>>,
@@ -45,7 +48,11 @@ pub(crate) async fn chat(
     RawBody::expect_json(&request)?;
     match api.chat.answer(asker(&caller, &request), body.into_bytes()).await? {
         ChatAnswer::Whole(answer) => {
-            Ok(HttpResponse::Ok().insert_header(ContentType::json()).body(answer))
+            let answered = HttpResponse::Ok()
+                .insert_header(ContentType::json())
+                .insert_header(AI_GENERATED)
+                .body(answer);
+            Ok(answered)
         }
         ChatAnswer::Stream(answer) => Ok(events(*answer)),
     }

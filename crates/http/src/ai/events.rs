@@ -7,6 +7,8 @@ use actix_web::http::header::{CACHE_CONTROL, ContentType, HeaderName};
 use futures_util::StreamExt;
 use pia_assistant::Answer;
 
+use crate::ai::provenance::AI_GENERATED;
+
 /// nginx would hold events back to fill a buffer.
 const UNBUFFERED: (HeaderName, &str) = (HeaderName::from_static("x-accel-buffering"), "no");
 
@@ -16,5 +18,6 @@ pub(super) fn events(answer: Answer) -> HttpResponse {
         .insert_header(kind)
         .insert_header((CACHE_CONTROL, "no-cache"))
         .insert_header(UNBUFFERED)
+        .insert_header(AI_GENERATED)
         .streaming(answer.map(Ok::<_, Infallible>))
 }

@@ -11,6 +11,7 @@ use utoipa::ToSchema;
 use crate::AiApi;
 use crate::ai::asker::asker;
 use crate::ai::events::events;
+use crate::ai::provenance::AI_GENERATED;
 
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
@@ -50,7 +51,7 @@ pub(crate) async fn optimize(
         return Ok(events(api.optimize.stream(asker, body.into()).await?));
     }
     let optimized = api.optimize.run(asker, body.into()).await?;
-    Ok(HttpResponse::Ok().json(OptimizeResponse::from(optimized)))
+    Ok(HttpResponse::Ok().insert_header(AI_GENERATED).json(OptimizeResponse::from(optimized)))
 }
 
 fn accepts_only_events(request: &HttpRequest) -> bool {

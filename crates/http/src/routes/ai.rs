@@ -18,7 +18,9 @@ pub(super) fn routes() -> Vec<Route> {
     vec![
         status(),
         templates(),
+        models(),
         optimize(),
+        generate_prompt(),
         chat("/api/ai/chat", "Answers a turn of a conversation, whole or streamed."),
         chat("/api/ai/chat/completions", "The same, under the name that OpenAI's clients call."),
     ]
@@ -56,6 +58,37 @@ fn templates() -> Route {
             refusals: &[],
         },
         ..status()
+    }
+}
+
+fn models() -> Route {
+    Route {
+        path: "/api/ai/models",
+        handler: |route| route.to(ai::models),
+        docs: Docs {
+            tag: "ai",
+            summary: "Lists what may be named as the `model` of a request, as OpenAI does.",
+            request: None,
+            answer: Answer::Json(wire::<ai::ModelsResponse>),
+            refusals: &[],
+        },
+        ..status()
+    }
+}
+
+fn generate_prompt() -> Route {
+    Route {
+        path: "/api/ai/generate-prompt",
+        body_limit: 64 * KIB,
+        handler: |route| route.to(ai::generate_prompt),
+        docs: Docs {
+            tag: "ai",
+            summary: "Drafts the prompt of a template from a short description.",
+            request: Some(wire::<ai::GeneratePromptBody>),
+            answer: Answer::Json(wire::<ai::GeneratePromptResponse>),
+            refusals: UPSTREAM,
+        },
+        ..optimize()
     }
 }
 

@@ -9,6 +9,7 @@ use async_trait::async_trait;
 use pia_assistant::{CreditLimits, GroupRules, Mode, Rules};
 use pia_kernel::{Clock, GroupId, Live, Timestamp, Unavailable};
 use pia_policy::{Credits, GroupSettings, GroupStore};
+use tokio::runtime::Handle;
 
 /// How old what is remembered may be.
 const FRESH: Duration = Duration::from_secs(5);
@@ -21,6 +22,7 @@ pub(crate) struct RulesOfGroups {
     /// The group of those who do not pay.
     free: Live<GroupId>,
     clock: Arc<dyn Clock>,
+    runtime: Handle,
     copies: Mutex<Copies>,
 }
 
@@ -39,12 +41,13 @@ struct Copy {
 }
 
 impl RulesOfGroups {
+    /// Reads on the runtime that this is called on.
     pub(crate) fn new(
         store: Arc<dyn GroupStore>,
         free: Live<GroupId>,
         clock: Arc<dyn Clock>,
     ) -> Self {
-        Self { store, free, clock, copies: Mutex::default() }
+        Self { store, free, clock, runtime: Handle::current(), copies: Mutex::default() }
     }
 
     /// The group's settings have changed.
@@ -80,7 +83,11 @@ impl Rules for RulesOfGroups {
         let at = self.clock.now();
         let forgotten = self.copies().forgotten;
         let free = *self.free.get() == group;
-        let settings = self.store.settings(group).await?;
+        let store = Arc::clone(&self.store);
+        // On the runtime of the database, and to its end: an AI call is dropped
+        // with its client, and a query must not be.
+        let reading = self.runtime.spawn(async move { store.settings(group).await });
+        let settings = reading.await.map_err(|err| Unavailable::new("groups", err))??;
         let is_there = settings.is_some();
         let rules = Arc::new(rules(settings.unwrap_or_default(), free));
         let mut copies = self.copies();

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use pia_assistant::Gateway;
+use pia_assistant::{Gateway, NoPersonas, Rules, Unguarded};
 use pia_http::AiApi;
 use pia_kernel::{Clock, Live};
 use pia_storage_assistant::SqlUsageLog;
@@ -11,7 +11,7 @@ use pia_web::Metrics;
 use tokio_util::sync::CancellationToken;
 
 use super::ComposeError;
-use crate::config::LiveConfig;
+use crate::config::{Config, LiveConfig};
 
 /// Makes the AI use cases of one worker, with connections of its own.
 #[derive(Clone)]
@@ -25,33 +25,75 @@ impl AiFactory {
     /// The use cases of the worker that this is called on.
     pub fn on_worker(&self) -> Result<AiApi, SetupError> {
         let upstream = Arc::new(Upstream::new(self.limits.clone(), &self.tls)?);
-        Ok(AiApi::new(Gateway { upstream, ..self.gateway.clone() }))
+        let search = Arc::<Upstream>::clone(&upstream);
+        Ok(AiApi::new(Gateway { upstream, search, ..self.gateway.clone() }))
     }
 }
 
 impl AiFactory {
     pub(super) fn compose(
         config: &LiveConfig,
-        usage: &SqlUsageLog,
+        (usage, rules): (&SqlUsageLog, Arc<dyn Rules>),
         (stop, tls): (CancellationToken, Tls),
         clock: &Arc<dyn Clock>,
     ) -> Result<Self, ComposeError> {
         let limits = config.follow(|it| it.ai.limits.clone());
+        // Entries are read once: what names them must find what it named.
+        let started = config.latest();
+        let catalogue =
+            move |it: &Config| it.ai.catalogue.clone().with_entries_of(&started.ai.catalogue);
+        // Of the main runtime; each worker puts its own in the place.
+        let upstream = Arc::new(Upstream::new(limits.clone(), &tls)?);
         let gateway = Gateway {
-            // Of the main runtime; each worker puts its own in the place.
-            upstream: Arc::new(Upstream::new(limits.clone(), &tls)?),
+            search: Arc::<Upstream>::clone(&upstream),
+            upstream,
             usage: Arc::new(usage.clone()),
             waits: Arc::new(TokioWaits::new(stop)),
             clock: Arc::clone(clock),
-            catalogue: config.follow(|it| it.ai.catalogue.clone()),
+            catalogue: config.follow(catalogue),
             settings: config.follow(|it| it.ai.settings.clone()),
+            rules,
+            personas: Arc::new(NoPersonas),
+            guardrail: Arc::new(Unguarded),
+            keys: Arc::default(),
+            turnstile: Arc::default(),
+            attempts: Arc::default(),
         };
         Ok(Self { gateway, limits, tls })
+    }
+
+    /// Counts what becomes of calls, and of the usage that is written.
+    pub(super) fn count(&self, metrics: &Metrics, usage: &SqlUsageLog) {
+        count(metrics, usage);
+        let attempts = Arc::clone(&self.gateway.attempts);
+        metrics.counters(
+            "ai_attempts",
+            "Attempts to have an AI call answered, by catalogue entry and outcome",
+            Box::new(move || {
+                let counts = attempts.counts().into_iter();
+                let labelled = counts.map(|(entry, outcome, count)| {
+                    (vec![("entry", entry), ("outcome", outcome.name().to_owned())], count)
+                });
+                labelled.collect()
+            }),
+        );
+        let (open, waiting) =
+            (Arc::clone(&self.gateway.turnstile), Arc::clone(&self.gateway.turnstile));
+        metrics.gauge(
+            "ai_protected_calls_open",
+            "AI calls that are open at upstreams which are protected",
+            Box::new(move || open.load().0),
+        );
+        metrics.gauge(
+            "ai_protected_calls_waiting",
+            "AI calls that wait for room at an upstream",
+            Box::new(move || waiting.load().1),
+        );
     }
 }
 
 /// Counts what becomes of the usage that is written.
-pub(super) fn count(metrics: &Metrics, usage: &SqlUsageLog) {
+fn count(metrics: &Metrics, usage: &SqlUsageLog) {
     let (written, waiting) = (usage.clone(), usage.clone());
     let (dropped, failures) = (usage.clone(), usage.clone());
     metrics.counter(

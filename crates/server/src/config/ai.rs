@@ -1,20 +1,24 @@
 //! `Ai`: which upstream models answer, and how long they may take.
 
+mod entry;
+mod identifier;
+mod kind;
+mod model;
+mod price;
+mod providers;
+
 use std::sync::Arc;
 use std::time::Duration;
 
-use pia_assistant::{Catalogue, Mode, ProviderType, Settings, Target};
-use pia_kernel::Secret;
+use pia_assistant::{Catalogue, Mode, Settings, Target};
 use pia_upstream::Limits;
 
-use super::base_url::BaseUrl;
+use self::model::Model;
+use self::providers::Providers;
 use super::byte_size::ByteSize;
 use super::fault::Reason;
 use super::section::Section;
-use super::setting::Setting;
-
-/// Where OpenAI itself is.
-const OPENAI: &str = "https://api.openai.com/v1";
+use super::snapshot::Effect;
 
 const SHORTEST: Duration = Duration::from_millis(100);
 const LONGEST: Duration = Duration::from_hours(1);
@@ -22,7 +26,7 @@ const LONGEST: Duration = Duration::from_hours(1);
 /// Upstream models.
 #[derive(Debug, Clone)]
 pub struct Ai {
-    /// Which model serves which mode.
+    /// Which model serves which mode, and which others there are.
     pub catalogue: Catalogue,
     /// What concerns our own callers.
     pub settings: Settings,
@@ -35,6 +39,8 @@ impl Ai {
         let catalogue = catalogue(from);
         let settings = Settings {
             max_optimize_text: from.reload("MaxOptimizeTextLength").within(10_000, 1..=1_000_000),
+            max_wait: span(from, "MaxWait", 5),
+            max_tool_rounds: from.reload("MaxToolRounds").within(5, 0..=50),
             open_after: span(from, "OpenAfter", 10),
             heartbeat: span(from, "HeartbeatInterval", 10),
         };
@@ -66,123 +72,32 @@ fn size(from: &mut Section<'_>, name: &str, mib: usize) -> usize {
 }
 
 fn catalogue(from: &mut Section<'_>) -> Catalogue {
-    let default = Model::read(from);
+    let providers = Providers::read(&mut from.section("Providers"));
+    let default = Model::of_chat(from, Effect::Reload);
+    providers.check(&default, from);
     let mut modes = from.section("Modes");
     let mut of = |mode: Mode| {
         let mut section = modes.section(mode.name());
-        let own = Model::read(&mut section);
+        let own = Model::of_chat(&mut section, Effect::Reload);
+        providers.check(&own, &mut section);
         // With nothing of its own, it is the default that serves.
-        own.is_given().then(|| own.over(&default).target(&mut section)).flatten()
+        own.is_given().then(|| served(own.over(&default, &mut section), &mut section)).flatten()
     };
     let (assistant, research) = (of(Mode::Assistant), of(Mode::Research));
-    let default = default.target(from);
-    Catalogue { default, assistant, research, ..Catalogue::default() }
+    let default = served(default, from);
+    let Providers { entries, searches, .. } = providers;
+    Catalogue { default, assistant, research, entries, searches }
 }
 
-/// What one section says of a model.
-#[derive(Clone)]
-struct Model {
-    provider: Option<ProviderType>,
-    /// Blank where the upstream wants none, though there is one by default.
-    api_key: Option<Secret<String>>,
-    name: Option<String>,
-    endpoint: Option<BaseUrl>,
-}
-
-impl Model {
-    fn read(from: &mut Section<'_>) -> Self {
-        Self {
-            provider: from.reload("ProviderType").optional(),
-            api_key: from.reload("ApiKey").optional_or_blank::<ApiKey>().map(|it| it.0),
-            name: from.reload("Model").optional(),
-            endpoint: from.reload("Endpoint").optional(),
-        }
+/// The model of `Ai` or of a mode, which need not be there.
+fn served(model: Model, from: &mut Section<'_>) -> Option<Arc<Target>> {
+    let (rates, sound) = (model.rates(from), model.is_sound(from));
+    let (named, reachable) = (model.is_named(), model.is_reachable());
+    if named && reachable {
+        return model.target(rates?, from).map(Arc::new);
     }
-
-    fn is_given(&self) -> bool {
-        let Self { provider, api_key, name, endpoint } = self;
-        provider.is_some() || api_key.is_some() || name.is_some() || endpoint.is_some()
+    if sound && (named || reachable) {
+        from.note("Model", "is not used: a model needs its name, and a key or an endpoint");
     }
-
-    fn over(self, default: &Self) -> Self {
-        let default = default.clone();
-        Self {
-            provider: self.provider.or(default.provider),
-            api_key: self.api_key.or(default.api_key),
-            name: self.name.or(default.name),
-            endpoint: self.endpoint.or(default.endpoint),
-        }
-    }
-
-    /// A model needs its name, and either a key or an endpoint of one's own.
-    fn target(self, from: &mut Section<'_>) -> Option<Arc<Target>> {
-        let api_key = self.api_key.unwrap_or_else(|| Secret::new(String::new()));
-        let reachable = !api_key.expose().is_empty() || self.endpoint.is_some();
-        let wanted = reachable || self.name.is_some();
-        let Some(model) = self.name.filter(|_| reachable) else {
-            if wanted {
-                from.note("Model", "is not used: a model needs its name, and a key or an endpoint");
-            }
-            return None;
-        };
-        let endpoint = self.endpoint.map_or(OPENAI.to_owned(), |it| it.as_str().to_owned());
-        let provider = self.provider.unwrap_or(ProviderType::OpenAi);
-        let keys = Some(api_key).filter(|it| !it.expose().is_empty()).into_iter().collect();
-        Some(Arc::new(Target { keys, ..Target::new(provider, &endpoint, &model) }))
-    }
-}
-
-/// Other types that there are, by their numbers.
-const LATER: [(&str, &str); 7] = [
-    ("AzureOpenAI", "2"),
-    ("Ollama", "3"),
-    ("OpenRouter", "4"),
-    ("OpenAICompatible", "5"),
-    ("Mistral", "6"),
-    ("VLlm", "7"),
-    ("Anthropic", "8"),
-];
-
-impl Setting for ProviderType {
-    fn parse(text: &str) -> Result<Self, Reason> {
-        let text = text.trim();
-        let is = |name: &str, number: &str| name.eq_ignore_ascii_case(text) || number == text;
-        if is(Self::OpenAi.name(), "1") {
-            return Ok(Self::OpenAi);
-        }
-        if text.eq_ignore_ascii_case("Linkup") {
-            return Err(Reason::combination("Linkup searches the web and is no chat model"));
-        }
-        let later = LATER.iter().find(|(name, number)| is(name, number));
-        Err(match later {
-            Some((name, _)) => {
-                Reason::combination(format!("this version cannot speak to {name}; expected OpenAI"))
-            }
-            None => Reason::form("expected OpenAI"),
-        })
-    }
-
-    fn tell(&self) -> String {
-        self.name().to_owned()
-    }
-}
-
-/// What can stand in a header, or nothing.
-struct ApiKey(Secret<String>);
-
-impl Setting for ApiKey {
-    fn parse(text: &str) -> Result<Self, Reason> {
-        let text = text.trim();
-        if !text.bytes().all(|it| it.is_ascii_graphic()) {
-            return Err(Reason::form("expected plain letters, digits and signs without blanks"));
-        }
-        match text {
-            "" => Ok(Self(Secret::new(String::new()))),
-            text => Secret::parse(text).map(Self),
-        }
-    }
-
-    fn tell(&self) -> String {
-        self.0.expose().clone()
-    }
+    None
 }

@@ -44,14 +44,31 @@ impl<'a> Field<'a> {
     ) -> T {
         let value = match self.parse() {
             Some(value) if !range.contains(&value) => {
-                let (start, end) = (range.start().tell(), range.end().tell());
-                self.refuse(Reason::form(format!("expected a value from {start} to {end}")));
+                self.out_of(&range);
                 default
             }
             value => value.unwrap_or(default),
         };
         self.keep(Some(value.tell()));
         value
+    }
+
+    /// The value, if there is one and it is in the range; a blank text is none.
+    pub(super) fn optional_within<T: Setting + PartialOrd>(
+        mut self,
+        range: RangeInclusive<T>,
+    ) -> Option<T> {
+        let text = self.text().filter(|it| !it.trim().is_empty());
+        let value = text.and_then(|it| self.understand(it));
+        let inside = value.filter(|it| {
+            let inside = range.contains(it);
+            if !inside {
+                self.out_of(&range);
+            }
+            inside
+        });
+        self.keep(inside.as_ref().map(Setting::tell));
+        inside
     }
 
     /// The value, if there is one; a blank text is none.
@@ -147,6 +164,11 @@ impl<'a> Field<'a> {
 
     fn understand<T: Setting>(&mut self, text: &str) -> Option<T> {
         T::parse(text).map_err(|reason| self.refuse(reason)).ok()
+    }
+
+    fn out_of<T: Setting>(&mut self, range: &RangeInclusive<T>) {
+        let (start, end) = (range.start().tell(), range.end().tell());
+        self.refuse(Reason::form(format!("expected a value from {start} to {end}")));
     }
 
     fn refuse(&mut self, reason: Reason) {

@@ -112,8 +112,10 @@ impl Changes {
     fn between(before: &Config, now: &Config, started: &Snapshot) -> Self {
         let mut changes = Self::default();
         let (old, new) = (&before.snapshot, &now.snapshot);
-        for key in new.keys().filter(|it| !new.agrees(old, it)) {
-            match new.effect(key) {
+        // What only the old ones have belongs to an entry that is gone.
+        let gone = old.keys().filter(|it| new.effect(it).is_none());
+        for key in new.keys().chain(gone).filter(|it| !new.agrees(old, it)) {
+            match new.effect(key).or_else(|| old.effect(key)) {
                 Some(Effect::Reload) => changes.reloaded.push(key.to_owned()),
                 // Back to what serves is no change that waits.
                 Some(Effect::Restart) if new.agrees(started, key) => {}

@@ -25,6 +25,10 @@ pub(super) struct Outcome {
     pub(super) faults: Vec<Fault>,
     pub(super) notices: Vec<Notice>,
     pub(super) snapshot: Snapshot,
+    /// Sections that are known though nothing may be in them.
+    pub(super) sections: Vec<String>,
+    /// What was left aside, with a notice of its own.
+    pub(super) ignored: Vec<String>,
 }
 
 /// Some settings with a common beginning of their names.
@@ -81,12 +85,39 @@ impl<'a> Section<'a> {
 
     /// A setting that takes effect when it is read again.
     pub(super) fn reload(&mut self, name: &str) -> Field<'_> {
-        Field::new(self.layered, self.outcome, join(&self.path, name), Effect::Reload)
+        self.field(name, Effect::Reload)
     }
 
     /// A setting that takes effect at the next start.
     pub(super) fn restart(&mut self, name: &str) -> Field<'_> {
-        Field::new(self.layered, self.outcome, join(&self.path, name), Effect::Restart)
+        self.field(name, Effect::Restart)
+    }
+
+    /// A setting that takes effect then.
+    pub(super) fn field(&mut self, name: &str, effect: Effect) -> Field<'_> {
+        Field::new(self.layered, self.outcome, join(&self.path, name), effect)
+    }
+
+    /// What is in this section by name, in lower case.
+    pub(super) fn names(&self) -> Vec<&'a str> {
+        let section = self.layered.find(&self.path).and_then(Value::as_dict);
+        section.into_iter().flat_map(|it| it.keys().map(String::as_str)).collect()
+    }
+
+    /// The text of something, not read as a setting.
+    pub(super) fn peek(&self, name: &str) -> Option<&'a str> {
+        self.layered.find(&join(&self.path, name))?.as_str()
+    }
+
+    /// Makes this section known though nothing may be in it.
+    pub(super) fn may_be_empty(&mut self) {
+        self.outcome.sections.push(self.path.clone());
+    }
+
+    /// Leaves something aside, and tells why.
+    pub(super) fn ignore(&mut self, name: &str, text: impl Into<String>) {
+        self.note(name, text);
+        self.outcome.ignored.push(join(&self.path, name).to_lowercase());
     }
 
     pub(super) fn environment(&self) -> &'a Environment {

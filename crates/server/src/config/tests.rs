@@ -1,5 +1,7 @@
 //! Settings as operators give them.
 
+mod ai;
+mod catalogue;
 mod command;
 mod layers;
 mod notices;
@@ -72,6 +74,11 @@ impl Operator {
     fn file(self, name: &str, text: &str) -> Self {
         std::fs::write(self.dir.path().join(name), text).unwrap();
         self
+    }
+
+    /// Several settings of the command line.
+    fn arguments(self, settings: &[&str]) -> Self {
+        settings.iter().fold(self, |it, setting| it.argument(setting))
     }
 
     fn read(&self) -> Config {

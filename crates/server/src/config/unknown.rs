@@ -1,6 +1,6 @@
 //! Settings that nobody asked for: most often a slip of the pen.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use figment::value::{Dict, Value};
 
@@ -22,6 +22,10 @@ pub(super) fn look(layered: &Layered, outcome: &mut Outcome) {
     for key in outcome.snapshot.keys() {
         known.add(key);
     }
+    for section in &outcome.sections {
+        known.sections.insert(section.to_lowercase(), section.clone());
+    }
+    known.ignored.extend(outcome.ignored.iter().cloned());
     let Some(all) = layered.merged().as_dict() else { return };
     Search { layered, outcome, known }.section("", all);
 }
@@ -32,6 +36,8 @@ pub(super) fn look(layered: &Layered, outcome: &mut Outcome) {
 struct Known {
     settings: BTreeMap<String, String>,
     sections: BTreeMap<String, String>,
+    /// Of which something was said already.
+    ignored: BTreeSet<String>,
 }
 
 struct Search<'a> {
@@ -70,7 +76,7 @@ impl Search<'_> {
     fn section(&mut self, path: &str, section: &Dict) {
         for (name, value) in section {
             let inner = join(path, name);
-            if self.known.settings.contains_key(&inner) {
+            if self.known.settings.contains_key(&inner) || self.known.ignored.contains(&inner) {
                 continue;
             }
             match (self.known.sections.get(&inner), value.as_dict()) {

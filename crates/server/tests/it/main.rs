@@ -18,6 +18,7 @@ mod admin_groups;
 mod ai_chat;
 mod ai_failures;
 mod ai_memory;
+mod ai_models;
 mod ai_optimize;
 mod ai_streams;
 mod ai_usage;

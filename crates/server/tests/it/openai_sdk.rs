@@ -40,7 +40,16 @@ async fn the_official_client_chats_streams_and_calls_tools() {
 
     run(
         &ada,
-        &["chat", "stream", "image", "tools", "streamed_tools", "leaves_a_stream", "asynchronous"],
+        &[
+            "chat",
+            "stream",
+            "image",
+            "tools",
+            "streamed_tools",
+            "lists_models",
+            "leaves_a_stream",
+            "asynchronous",
+        ],
     )
     .await;
 

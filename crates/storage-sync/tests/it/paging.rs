@@ -2,7 +2,7 @@
 
 use pia_kernel::Timestamp;
 use pia_storage::Database;
-use pia_sync::{Channel, Item, Key};
+use pia_sync::{Channel, Item, Key, SyncReader};
 
 use crate::person::{Person, START, item, todo};
 
@@ -12,6 +12,7 @@ pia_testkit::contract! {
     a_page_that_is_not_full_is_not_cut,
     pages_are_whole_while_rows_move_to_their_end,
     what_somebody_without_anything_has_is_their_accounts_beginning,
+    what_no_key_opens_is_left_out_and_keeps_nothing_back,
 }
 
 /// Page after page, until none is cut.
@@ -86,4 +87,27 @@ async fn what_somebody_without_anything_has_is_their_accounts_beginning(db: Data
 
     assert_eq!((head.last_stamp, head.version, head.awaited), (START, 0, false));
     assert_eq!(person.page(Timestamp::from_micros(i64::MIN), 5, 5).await.rows, []);
+}
+
+async fn what_no_key_opens_is_left_out_and_keeps_nothing_back(db: Database) {
+    let person = Person::of(db).await;
+    let preference = item(Channel::PluginPreferences, 9, 5);
+    person.push(10, vec![todo(1, 5), todo(2, 5), preference]).await;
+    person.delete(11, vec![todo(2, 5).key]).await;
+    let person = person.under_another_key();
+    let (_, conflicts) = person.push(20, vec![todo(3, 6), todo(1, 4)]).await;
+
+    let rows = person.since(START).await;
+    let (keys, pages) = all(&person, 1, u64::MAX).await;
+
+    // The one that cannot be read is no deletion, and hides none.
+    let (gone, made) = (todo(2, 5).key, todo(3, 6).key);
+    assert_eq!(rows, [(gone, None), (made, Some(todo(3, 6).body))]);
+    assert_eq!((keys, pages), (vec![gone, made], 4));
+    let [conflict] = conflicts.as_slice() else { panic!("{conflicts:?}") };
+    assert_eq!((conflict.key, &conflict.server_version), (todo(1, 4).key, &None));
+    assert!(person.reader.preferences(person.user).await.unwrap().is_empty());
+    let (_, mended) = person.push(30, vec![todo(1, 29)]).await;
+    assert_eq!(mended, []);
+    assert!(person.since(START).await.contains(&(todo(1, 29).key, Some(todo(1, 29).body))));
 }

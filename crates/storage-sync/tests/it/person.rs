@@ -33,7 +33,11 @@ pub(crate) fn at(second: u64) -> Timestamp {
 }
 
 pub(crate) fn sealer(db: &Database) -> Sealer {
-    let keys = MasterKeys { current: Secret::new([7; 32]), previous: None };
+    sealer_of(db, 7)
+}
+
+fn sealer_of(db: &Database, key: u8) -> Sealer {
+    let keys = MasterKeys { current: Secret::new([key; 32]), previous: None };
     Sealer::new(keys, Arc::new(SqlSalts::new(db.clone())))
 }
 
@@ -86,6 +90,13 @@ impl Person {
             db,
             user,
         }
+    }
+
+    /// The same person on a server whose master key was given up for another.
+    pub(crate) fn under_another_key(self) -> Self {
+        let sealer = sealer_of(&self.db, 8);
+        let store = SqlSyncStore::new(self.db.clone(), sealer.clone());
+        Self { store, reader: SqlSyncReader::new(self.db.clone(), sealer), ..self }
     }
 
     pub(crate) async fn apply(&self, changes: Changes) -> Applied {

@@ -32,9 +32,15 @@ impl From<AssistantError> for ApiError {
             AssistantError::UpstreamBusy { retry_after } => {
                 told(StatusCode::BAD_GATEWAY, "upstream_busy").retry_after(retry_after)
             }
+            AssistantError::Crowded { retry_after } => {
+                told(StatusCode::SERVICE_UNAVAILABLE, "ai_crowded").retry_after(retry_after)
+            }
             AssistantError::UpstreamFailed => told(StatusCode::BAD_GATEWAY, "upstream_failed"),
             AssistantError::UpstreamTimeout => {
                 told(StatusCode::GATEWAY_TIMEOUT, "upstream_timeout")
+            }
+            AssistantError::Unavailable => {
+                told(StatusCode::SERVICE_UNAVAILABLE, "unavailable").retry_after(crate::error::SOON)
             }
             AssistantError::Stopping => {
                 told(StatusCode::SERVICE_UNAVAILABLE, "stopping").retry_after(crate::error::SOON)

@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use pia_assistant::Mode;
 use pia_identity::RegistrationPolicy;
 use pia_storage::{Provider, Synchronous, Target};
 
@@ -324,68 +323,4 @@ fn budgets_have_their_windows() {
 
     assert_eq!((quotas.feedback.burst, quotas.feedback.window), (7, Duration::from_hours(1)));
     assert_eq!((quotas.local_auth.burst, quotas.local_auth.window), (5, Duration::from_mins(1)));
-}
-
-/// Which model serves a mode, where, and with which key.
-fn model(operator: &Operator, mode: Mode) -> Option<[String; 3]> {
-    let target = operator.read().ai.catalogue.serving(Some(mode))?;
-    let key = target.keys.first().map(|it| it.expose().clone()).unwrap_or_default();
-    Some([target.model.clone(), target.endpoint.clone(), key])
-}
-
-#[test]
-fn a_model_needs_its_name_and_a_key_or_an_endpoint() {
-    let key = Operator::development().argument("Ai:Model=m").argument("Ai:ApiKey=k");
-    let endpoint =
-        Operator::development().argument("Ai:Model=m").argument("Ai:Endpoint=http://h/v1/");
-    let name = Operator::development().argument("Ai:Model=m");
-    let nothing = Operator::development();
-
-    assert_eq!(model(&key, Mode::Optimize).unwrap(), ["m", "https://api.openai.com/v1", "k"]);
-    assert_eq!(model(&endpoint, Mode::Optimize).unwrap(), ["m", "http://h/v1", ""]);
-    assert_eq!(model(&name, Mode::Optimize), None);
-    assert_eq!(model(&nothing, Mode::Optimize), None);
-    assert_eq!(nothing.notices(), Vec::<String>::new());
-    let expected = "setting `Ai:Model` from the command line: is not used: a model needs its name, \
-                    and a key or an endpoint";
-    assert_eq!(name.notices(), [expected]);
-}
-
-#[test]
-fn a_mode_takes_from_the_default_what_it_does_not_say() {
-    let operator = Operator::development()
-        .argument("Ai:Model=m")
-        .argument("Ai:ApiKey=k")
-        .argument("Ai:Modes:Research:Model=r")
-        .argument("Ai:Modes:Assistant:Endpoint=http://here")
-        .argument("Ai:Modes:Assistant:ApiKey=");
-
-    assert_eq!(model(&operator, Mode::Optimize).unwrap(), ["m", "https://api.openai.com/v1", "k"]);
-    assert_eq!(model(&operator, Mode::Research).unwrap(), ["r", "https://api.openai.com/v1", "k"]);
-    assert_eq!(model(&operator, Mode::Assistant).unwrap(), ["m", "http://here", ""]);
-}
-
-#[test]
-fn a_mode_of_its_own_needs_no_default() {
-    let operator = Operator::development()
-        .argument("Ai:Modes:Assistant:Model=a")
-        .argument("Ai:Modes:Assistant:ApiKey=k");
-
-    assert_eq!(model(&operator, Mode::Assistant).unwrap(), ["a", "https://api.openai.com/v1", "k"]);
-    assert_eq!(model(&operator, Mode::Research), None);
-}
-
-#[test]
-fn a_provider_type_has_a_name_and_a_number() {
-    for name in ["openai", "OpenAI", "1"] {
-        Operator::development().argument(&format!("Ai:ProviderType={name}")).read();
-    }
-    for name in
-        ["AzureOpenAI", "2", "ollama", "OpenRouter", "OpenAICompatible", "Mistral", "VLlm", "8"]
-    {
-        let told = fault(&format!("Ai:Modes:Research:ProviderType={name}"));
-        assert!(told.starts_with("SVC-CFG-005 ") && told.contains("this version cannot"), "{told}");
-    }
-    assert!(fault("Ai:ProviderType=linkup").ends_with("searches the web and is no chat model"));
-    assert!(fault("Ai:ProviderType=0").starts_with("SVC-CFG-003 "));
 }

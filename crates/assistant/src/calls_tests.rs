@@ -1,0 +1,134 @@
+//! Which part of an event the caller sees.
+
+use super::*;
+
+fn sift(calls: &mut Calls, event: &Value) -> ForCaller {
+    let is_ours = |name: &str| name.starts_with("pia_");
+    calls.sift(&Bytes::from(event.to_string()), &is_ours)
+}
+
+fn passed(of: &ForCaller) -> Value {
+    match of {
+        ForCaller::Part(json) => serde_json::from_slice(json).unwrap(),
+        other => panic!("{other:?}"),
+    }
+}
+
+fn called(parts: &Value) -> Value {
+    json!({ "choices": [{ "index": 0, "delta": { "tool_calls": parts } }] })
+}
+
+fn ends() -> Value {
+    json!({ "choices": [{ "index": 0, "delta": {}, "finish_reason": "tool_calls" }] })
+}
+
+fn call(index: i64, id: &str, name: &str, arguments: &str) -> Value {
+    json!({ "index": index, "id": id, "type": "function",
+        "function": { "name": name, "arguments": arguments } })
+}
+
+fn more(index: i64, arguments: &str) -> Value {
+    json!({ "index": index, "function": { "arguments": arguments } })
+}
+
+#[test]
+fn what_is_ours_is_kept_with_the_end_that_it_makes() {
+    let mut calls = Calls::default();
+    let said = r#"data: {"choices":[{"delta":{"content":"I will look"}}]}"#;
+    calls.heard(&Bytes::from(format!("{said}\n\ndata: {{\"x\":1}}\n\n")));
+
+    let first = sift(&mut calls, &called(&json!([call(0, "a", "pia_search", "")])));
+    let second = sift(&mut calls, &called(&json!([more(0, "{\"query\":"), more(0, "\"x\"}")])));
+    let end = sift(&mut calls, &ends());
+
+    assert_eq!([first, second, end], [ForCaller::Nothing, ForCaller::Nothing, ForCaller::Nothing]);
+    assert!(calls.ours_alone());
+    let (calls, text) = calls.finish();
+    let expected = Call {
+        id: "a".to_owned(),
+        name: "pia_search".to_owned(),
+        arguments: r#"{"query":"x"}"#.to_owned(),
+    };
+    assert_eq!((calls.as_slice(), text.as_str()), ([expected].as_slice(), "I will look"));
+}
+
+#[test]
+fn what_is_the_callers_goes_on_as_it_came() {
+    let mut calls = Calls::default();
+
+    assert_eq!(sift(&mut calls, &called(&json!([call(0, "a", "read", "{}")]))), ForCaller::All);
+    assert_eq!(sift(&mut calls, &ends()), ForCaller::All);
+    assert!(!calls.ours_alone());
+}
+
+#[test]
+fn of_both_the_callers_go_on_as_if_they_were_alone() {
+    let mut calls = Calls::default();
+    let ours = call(0, "a", "pia_search", "{}");
+
+    let event = called(&json!([ours, call(1, "b", "read", "")]));
+    let first = passed(&sift(&mut calls, &event));
+    let second = passed(&sift(&mut calls, &called(&json!([more(1, "{}")]))));
+
+    assert_eq!(first, called(&json!([call(0, "b", "read", "")])));
+    assert_eq!(second, called(&json!([more(0, "{}")])));
+    assert_eq!(sift(&mut calls, &ends()), ForCaller::All);
+}
+
+#[test]
+fn what_else_an_event_says_goes_on() {
+    let mut calls = Calls::default();
+    let with = |content: &str| {
+        let parts = json!([call(0, "a", "pia_search", "{}")]);
+        json!({ "choices": [{ "delta": { "content": content, "tool_calls": parts } }] })
+    };
+    let usage = json!({ "prompt_tokens": 1, "completion_tokens": 2 });
+    let mut end = ends();
+    end["usage"] = usage.clone();
+
+    assert_eq!(sift(&mut calls, &with("")), ForCaller::Nothing);
+    let words = passed(&sift(&mut calls, &with("words")));
+    assert_eq!(words, json!({ "choices": [{ "delta": { "content": "words" } }] }));
+    let told = passed(&sift(&mut calls, &end));
+    assert_eq!(told, json!({ "choices": [], "usage": usage }));
+}
+
+#[test]
+fn calls_are_told_apart_by_id_by_index_and_by_name() {
+    let mut calls = Calls::default();
+    // Some give each call the same index, and some none at all.
+    sift(&mut calls, &called(&json!([call(0, "a", "pia_x", "1")])));
+    sift(&mut calls, &called(&json!([call(0, "b", "pia_x", "2")])));
+    sift(&mut calls, &called(&json!([{ "function": { "name": "pia_y", "arguments": "3" } }])));
+    sift(&mut calls, &called(&json!([{ "function": { "arguments": "4" } }])));
+
+    let (calls, _) = calls.finish();
+    let told: Vec<_> = calls.iter().map(|it| (it.id.as_str(), it.arguments.as_str())).collect();
+    assert_eq!(told, [("a", "1"), ("b", "2"), ("pia_call_2", "34")]);
+}
+
+#[test]
+fn what_makes_no_sense_is_left_to_others() {
+    let mut calls = Calls::default();
+    for json in ["{", "[]", "{}", r#"{"choices":7}"#, r#"{"choices":[{"delta":[]}]}"#] {
+        assert_eq!(calls.sift(&Bytes::from(json), &|_| true), ForCaller::All, "{json}");
+    }
+}
+
+#[test]
+fn what_is_repeated_is_what_upstreams_take() {
+    let call = |arguments: &str| Call {
+        id: "a".to_owned(),
+        name: "n".to_owned(),
+        arguments: arguments.to_owned(),
+    };
+    let read = |bytes: &Bytes| serde_json::from_slice::<Value>(bytes).unwrap();
+
+    let message = read(&repeated("", &[call("{\"q\":1}"), call("{\"q\":")]));
+
+    assert!(message["content"].is_null());
+    assert_eq!(message["tool_calls"][0]["function"]["arguments"], "{\"q\":1}");
+    assert_eq!(message["tool_calls"][1]["function"]["arguments"], "{}");
+    let told = json!({ "role": "tool", "tool_call_id": "a", "content": "x" });
+    assert_eq!(read(&answered(&call(""), "x")), told);
+}

@@ -1,0 +1,155 @@
+//! A request that is ready but for its model.
+
+use bytes::Bytes;
+
+use crate::pieces::Pieces;
+use crate::ports::OutputCap;
+use crate::refusal::Tools;
+use crate::target::ReasoningEffort;
+
+/// What a model is asked, as far as the caller has a say in it. It can be sent
+/// more than once, and more can be added: nothing large is copied for that.
+#[derive(Debug, Clone)]
+pub(crate) struct Prompt {
+    /// The messages as a JSON array without its last bracket.
+    pub(crate) messages: Bytes,
+    /// The caller's tools in the same way, where there are some.
+    pub(crate) tool_list: Option<Bytes>,
+    /// All other members, each behind its comma, in pieces.
+    pub(crate) rest: Vec<Bytes>,
+    /// Our estimate of its tokens.
+    pub(crate) tokens: i64,
+    pub(crate) tools: Tools,
+    /// Whether the model may choose which tool it calls, if any.
+    pub(crate) may_call: bool,
+    /// Whether it has pictures.
+    pub(crate) pictures: bool,
+    /// What the caller wants to be enough of an answer.
+    pub(crate) max_output: Option<OutputCap>,
+    /// How long the caller wants it thought about.
+    pub(crate) effort: Option<ReasoningEffort>,
+    /// What else it says of who is to answer it.
+    pub(crate) wish: Wish,
+}
+
+/// What a request says of who is to answer it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Wish {
+    /// The model that it names.
+    pub(crate) model: Option<String>,
+    /// What the persona is good at (`metadata.pia_persona_type`), in lower
+    /// case.
+    pub(crate) persona_type: Option<String>,
+}
+
+/// What we add to a prompt.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Added {
+    /// Messages, each as JSON, that follow the caller's.
+    pub(crate) messages: Vec<Bytes>,
+    /// Tools, each as JSON, that follow the caller's.
+    pub(crate) tools: Vec<String>,
+}
+
+impl Prompt {
+    /// A prompt of messages alone; `messages` is a JSON array.
+    pub(crate) fn of(messages: &str, tokens: i64) -> Self {
+        Self {
+            messages: Bytes::copy_from_slice(unended(messages).as_bytes()),
+            tool_list: None,
+            rest: Vec::new(),
+            tokens,
+            tools: Tools::None,
+            may_call: true,
+            pictures: false,
+            max_output: None,
+            effort: None,
+            wish: Wish::default(),
+        }
+    }
+
+    /// Lets go of what it holds; what was made of it goes on.
+    pub(crate) fn give_away(&mut self) {
+        self.messages = Bytes::new();
+        self.tool_list = None;
+        self.rest.clear();
+    }
+
+    /// The request as an object that is still open.
+    pub(crate) fn body(&self, added: &Added) -> Vec<Bytes> {
+        let mut pieces = Pieces::default();
+        pieces.text("{\"messages\":");
+        pieces.slice(&self.messages);
+        for message in &added.messages {
+            pieces.text(",");
+            pieces.slice(message);
+        }
+        pieces.text("]");
+        let mut before = match &self.tool_list {
+            None => ",\"tools\":[",
+            Some(list) => {
+                pieces.text(",\"tools\":");
+                pieces.slice(list);
+                ","
+            }
+        };
+        for tool in &added.tools {
+            pieces.text(before);
+            pieces.text(tool);
+            before = ",";
+        }
+        if self.tool_list.is_some() || !added.tools.is_empty() {
+            pieces.text("]");
+        }
+        for piece in &self.rest {
+            pieces.slice(piece);
+        }
+        pieces.finish()
+    }
+}
+
+/// A JSON array without its last bracket.
+pub(crate) fn unended(array: &str) -> &str {
+    let array = array.trim_end();
+    array.strip_suffix(']').unwrap_or(array)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(prompt: &Prompt, added: &Added) -> String {
+        String::from_utf8(prompt.body(added).concat()).unwrap()
+    }
+
+    #[test]
+    fn what_is_added_follows_what_is_there() {
+        let mut prompt = Prompt::of(r#"[{"role":"user"} ]"#, 1);
+        prompt.rest = vec![Bytes::from_static(b",\"seed\":1")];
+        let added = Added {
+            messages: vec![Bytes::from_static(b"{}")],
+            tools: vec!["7".into(), "8".into()],
+        };
+
+        assert_eq!(text(&prompt, &Added::default()), r#"{"messages":[{"role":"user"} ],"seed":1"#);
+        assert_eq!(
+            text(&prompt, &added),
+            r#"{"messages":[{"role":"user"} ,{}],"tools":[7,8],"seed":1"#
+        );
+        prompt.tool_list = Some(Bytes::from_static(b"[6"));
+        assert_eq!(
+            text(&prompt, &added),
+            r#"{"messages":[{"role":"user"} ,{}],"tools":[6,7,8],"seed":1"#
+        );
+    }
+
+    #[test]
+    fn large_messages_are_not_copied() {
+        let mut prompt = Prompt::of("[]", 1);
+        prompt.messages = Bytes::from(vec![b'['; 5000]);
+
+        let body = prompt.body(&Added::default());
+
+        assert!(body.iter().any(|it| it.as_ptr() == prompt.messages.as_ptr()));
+    }
+}

@@ -1,0 +1,128 @@
+//! Which models are asked, and in which order.
+
+use std::sync::Arc;
+
+use crate::catalogue::Catalogue;
+use crate::prompt_body::Wish;
+use crate::rules::GroupRules;
+use crate::target::{Mode, Target};
+
+/// The models that may answer a call: the one that is meant, and then those
+/// that answer in its place.
+pub(crate) type Route = Vec<Arc<Target>>;
+
+/// The model that serves everybody who names none, as callers see it.
+pub const DEFAULT_MODEL: &str = "pia-cloud";
+
+/// Which models may answer. In this order:
+///
+/// 1. the model that a request names, where the group may choose it;
+/// 2. what the group has for the mode;
+/// 3. while talking, what it has for the persona's type;
+/// 4. what the server has for the mode.
+///
+/// What is named but not there is passed over, as if nobody had named it.
+pub(crate) fn route(
+    catalogue: &Catalogue,
+    rules: &GroupRules,
+    mode: Option<Mode>,
+    wish: &Wish,
+) -> Option<Route> {
+    let chosen = wish.model.as_deref().filter(|it| may_choose(rules, it));
+    let for_mode = mode.and_then(|it| rules.modes.get(&it));
+    let talking = mode == Some(Mode::Assistant);
+    let persona = wish.persona_type.as_ref().filter(|_| talking);
+    let for_persona = persona.and_then(|it| rules.persona_types.get(it));
+    let first = [chosen, for_mode.map(String::as_str), for_persona.map(String::as_str)]
+        .into_iter()
+        .flatten()
+        .find_map(|id| catalogue.entry(id).cloned())
+        .or_else(|| catalogue.serving(mode))?;
+    let mut route = vec![Arc::clone(&first)];
+    for fallback in first.fallbacks.iter().filter_map(|id| catalogue.entry(id)) {
+        if !route.iter().any(|it| Arc::ptr_eq(it, fallback)) {
+            route.push(Arc::clone(fallback));
+        }
+    }
+    Some(route)
+}
+
+/// The models that a caller may name, the default first.
+pub(crate) fn choices(catalogue: &Catalogue, rules: &GroupRules) -> Vec<String> {
+    let default = catalogue.serving(None).or_else(|| catalogue.serving(Some(Mode::Assistant)));
+    let default = default.map(|_| DEFAULT_MODEL.to_owned());
+    let named = rules.models.iter().filter_map(|id| catalogue.entry(id)?.id.clone());
+    default.into_iter().chain(named).collect()
+}
+
+fn may_choose(rules: &GroupRules, model: &str) -> bool {
+    rules.models.iter().any(|it| it.eq_ignore_ascii_case(model))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::target::ProviderType;
+
+    fn entry(id: &str, fallbacks: &[&str]) -> Arc<Target> {
+        Arc::new(Target {
+            id: Some(id.to_owned()),
+            fallbacks: fallbacks.iter().map(|&it| it.to_owned()).collect(),
+            ..Target::new(ProviderType::OpenAi, "http://h", id)
+        })
+    }
+
+    fn catalogue() -> Catalogue {
+        Catalogue {
+            default: Some(entry("default", &[])),
+            entries: vec![
+                entry("small", &["large", "gone", "small", "LARGE"]),
+                entry("large", &["small"]),
+                entry("coder", &[]),
+            ],
+            ..Catalogue::default()
+        }
+    }
+
+    fn rules() -> GroupRules {
+        GroupRules {
+            modes: [(Mode::Research, "large".to_owned())].into(),
+            persona_types: [("code", "coder"), ("lost", "gone")]
+                .map(|(name, id)| (name.to_owned(), id.to_owned()))
+                .into(),
+            models: vec!["small".to_owned(), "gone".to_owned()],
+            ..GroupRules::default()
+        }
+    }
+
+    fn models(mode: Option<Mode>, model: &str, persona: &str) -> Vec<String> {
+        let given = |it: &str| Some(it.to_owned()).filter(|it| !it.is_empty());
+        let wish = Wish { model: given(model), persona_type: given(persona) };
+        let route = route(&catalogue(), &rules(), mode, &wish).unwrap();
+        route.iter().map(|it| it.model.clone()).collect()
+    }
+
+    #[test]
+    fn the_groups_mode_wins_over_the_personas_type_which_counts_while_talking() {
+        assert_eq!(models(Some(Mode::Research), "", "code"), ["large", "small"]);
+        assert_eq!(models(Some(Mode::Assistant), "", "code"), ["coder"]);
+        assert_eq!(models(Some(Mode::Optimize), "", "code"), ["default"]);
+        assert_eq!(models(None, "", "code"), ["default"]);
+        assert_eq!(models(Some(Mode::Assistant), "", "unknown"), ["default"]);
+        assert_eq!(models(Some(Mode::Assistant), "", "lost"), ["default"]);
+    }
+
+    #[test]
+    fn a_model_is_chosen_only_where_the_group_may_and_there_is_one() {
+        assert_eq!(models(Some(Mode::Research), "Small", ""), ["small", "large"]);
+        assert_eq!(models(None, "coder", ""), ["default"]);
+        assert_eq!(models(None, "gone", ""), ["default"]);
+        assert_eq!(models(None, "pia-cloud", ""), ["default"]);
+    }
+
+    #[test]
+    fn what_may_be_named_is_the_default_and_what_is_there_of_the_groups_list() {
+        assert_eq!(choices(&catalogue(), &rules()), ["pia-cloud", "small"]);
+        assert!(choices(&Catalogue::default(), &rules()).is_empty());
+    }
+}

@@ -1,0 +1,306 @@
+//! One turn of a conversation, which may take several calls of a model.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use bytes::Bytes;
+use pia_kernel::Secret;
+use serde_json::json;
+
+use crate::attempts::{AttemptOutcome, may_be_repeated};
+use crate::calls::{Call, answered, repeated};
+use crate::completion;
+use crate::error::AssistantError;
+use crate::gateway::{Asker, Gateway, cost, estimate};
+use crate::ports::{ChatCall, ChatUpstream, Frames, UpstreamError};
+use crate::prompt_body::{Added, Prompt};
+use crate::refusal::explained;
+use crate::route::{Route, route};
+use crate::server_tools::{ServerTools, Task, told};
+use crate::target::{Mode, Target};
+use crate::ticket::{Cost, End, Ticket};
+use crate::turnstile::{Crowded, Slot};
+use crate::usage::Usage;
+
+/// Of more calls at once, the rest is not done.
+const MOST_CALLS: usize = 8;
+
+/// Whether a model may have things done for it here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Served {
+    WithTools,
+    Plainly,
+}
+
+/// A turn that is being answered.
+pub(crate) struct Turn {
+    gateway: Gateway,
+    asker: Asker,
+    /// What it is written down as where its caller names no mode.
+    otherwise: Mode,
+    route: Route,
+    prompt: Prompt,
+    added: Added,
+    tools: ServerTools,
+    /// How often a model may still have something done.
+    rounds: u32,
+    /// What its former calls used.
+    pub(crate) spent: Usage,
+    /// Set once the caller was told that there is an answer: from then on no
+    /// other model is asked.
+    committed: Arc<AtomicBool>,
+}
+
+/// How a call is made: the adapter's two methods have one shape.
+type Asking<T> = Pin<Box<dyn Future<Output = Result<T, UpstreamError>> + Send>>;
+
+impl Turn {
+    pub(crate) async fn begin(
+        gateway: Gateway,
+        asker: Asker,
+        otherwise: Mode,
+        mut prompt: Prompt,
+        served: Served,
+    ) -> Result<Self, AssistantError> {
+        let rules = gateway.rules.of(asker.group).await?;
+        if let Some(persona) = asker.persona {
+            let granted = gateway.personas.granted(asker.group, persona).await?;
+            tracing::debug!(granted = granted.is_some(), "a persona was named");
+        }
+        let catalogue = gateway.catalogue.get();
+        let route = route(&catalogue, &rules, asker.mode, &prompt.wish)
+            .ok_or(AssistantError::NotConfigured)?;
+        let tools = match (served, route.first()) {
+            (Served::WithTools, Some(first)) => ServerTools::of(first, &catalogue, &mut prompt),
+            _ => ServerTools::default(),
+        };
+        let rounds = gateway.settings.get().max_tool_rounds;
+        let declared = if rounds > 0 { tools.declared() } else { Vec::new() };
+        Ok(Self {
+            gateway,
+            asker,
+            otherwise,
+            route,
+            prompt,
+            added: Added { messages: Vec::new(), tools: declared },
+            tools,
+            rounds,
+            spent: Usage::default(),
+            committed: Arc::default(),
+        })
+    }
+
+    /// Whether its model may have something done, now or later.
+    pub(crate) fn has_tools(&self) -> bool {
+        self.tools.any()
+    }
+
+    /// Whether a tool is one of those that are done here.
+    pub(crate) fn is_ours(&self, name: &str) -> bool {
+        self.tools.has(name)
+    }
+
+    /// Whether its model may have something done once more.
+    pub(crate) fn goes_on(&self) -> bool {
+        self.rounds > 0
+    }
+
+    /// What is set once the caller was told that there is an answer.
+    pub(crate) fn committed(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.committed)
+    }
+
+    /// Begins a streamed answer.
+    pub(crate) async fn open(&mut self) -> Result<(Frames, Ticket), AssistantError> {
+        self.ask(|upstream, call| Box::pin(async move { upstream.open(call).await })).await
+    }
+
+    /// Waits for a whole answer.
+    pub(crate) async fn whole(&mut self) -> Result<(Bytes, Ticket), AssistantError> {
+        let (body, mut ticket) =
+            self.ask(|upstream, call| Box::pin(async move { upstream.whole(call).await })).await?;
+        ticket.meter.answer = estimate(body.len());
+        ticket.meter.told = completion::usage(&body);
+        Ok((body, ticket))
+    }
+
+    /// A call of it is over, and was answered.
+    pub(crate) fn settle(&mut self, mut ticket: Ticket) {
+        self.spent = self.spent.plus(&ticket.meter.tokens());
+        ticket.end = End::Completed;
+    }
+
+    /// Does what the model has called for, so that it can be asked again.
+    pub(crate) async fn serve(&mut self, calls: Vec<Call>, text: &str) {
+        self.rounds = self.rounds.saturating_sub(1);
+        if self.rounds == 0 {
+            self.added.tools.clear();
+        }
+        self.added.messages.push(repeated(text, &calls));
+        for (at, call) in calls.iter().enumerate() {
+            let said = if at < MOST_CALLS {
+                self.done(self.tools.task(call)).await
+            } else {
+                "This was not done: too many calls at once.".to_owned()
+            };
+            self.added.messages.push(answered(call, &said));
+        }
+    }
+
+    /// What came of a task, as the model is told.
+    async fn done(&mut self, task: Task) -> String {
+        match task {
+            Task::Nonsense(why) => why.to_owned(),
+            Task::Search(query) => self.searched(&query).await,
+            Task::Look { picture, question } => self.looked(&picture, &question).await,
+        }
+    }
+
+    async fn searched(&self, query: &str) -> String {
+        let failed = || "The search failed. Answer without it, and say so.".to_owned();
+        let Some(provider) = &self.tools.search else { return failed() };
+        let search = self.gateway.search.search(provider, query);
+        match self.gateway.unless_stopped(search).await {
+            Some(Ok(found)) => told(&found),
+            Some(Err(err)) => {
+                tracing::warn!(provider = provider.id, error = %err, "a search of the web failed");
+                failed()
+            }
+            None => failed(),
+        }
+    }
+
+    /// Asks the model that sees; a call of its own, with its own costs.
+    async fn looked(&mut self, picture: &[u8], question: &str) -> String {
+        let failed = || "The picture could not be looked at.".to_owned();
+        let Some(sight) = &self.tools.sight else { return failed() };
+        let picture = String::from_utf8_lossy(picture);
+        let question = json!({ "type": "text", "text": question });
+        let messages = format!(r#"[{{"role":"user","content":[{question},{picture}]}}]"#);
+        let mut looking = Self {
+            gateway: self.gateway.clone(),
+            asker: self.asker,
+            otherwise: self.otherwise,
+            route: vec![Arc::clone(&sight.target)],
+            prompt: Prompt { pictures: true, ..Prompt::of(&messages, 1000) },
+            added: Added::default(),
+            tools: ServerTools::default(),
+            rounds: 0,
+            spent: Usage::default(),
+            committed: Arc::default(),
+        };
+        let Ok((body, mut ticket)) = looking.whole().await else { return failed() };
+        let seen = completion::read(&body).map(|it| it.text).filter(|it| !it.trim().is_empty());
+        if seen.is_none() {
+            ticket.fail(Cost::Something);
+            return failed();
+        }
+        self.settle(ticket);
+        seen.unwrap_or_else(failed)
+    }
+
+    /// What is sent. With the last attempt it is given away, unless it will be
+    /// needed for another call: its memory is free once it is sent.
+    fn body(&mut self, is_last: bool) -> Vec<Bytes> {
+        let body = self.prompt.body(&self.added);
+        if is_last && !self.has_tools() {
+            self.prompt.give_away();
+        }
+        body
+    }
+
+    /// Asks the models of the route one after the other, each with its keys,
+    /// until one begins to answer or has refused what no other would take.
+    async fn ask<T>(
+        &mut self,
+        how: impl Fn(Arc<dyn ChatUpstream>, ChatCall) -> Asking<T>,
+    ) -> Result<(T, Ticket), AssistantError> {
+        let gateway = self.gateway.clone();
+        let added: i64 = self.added.messages.iter().map(|it| estimate(it.len())).sum();
+        let tokens = self.prompt.tokens.saturating_add(added);
+        let mut ticket = gateway.admit(self.asker, self.otherwise, &self.route, tokens)?;
+        let mut refused = AssistantError::NotConfigured;
+        let route = self.route.clone();
+        for (at, target) in route.iter().enumerate() {
+            ticket.target = Arc::clone(target);
+            ticket.slot = match self.slot(target, tokens).await {
+                Ok(slot) => Some(slot),
+                Err(crowded) => {
+                    refused = crowded;
+                    continue;
+                }
+            };
+            let keys = gateway.keys.order(target, gateway.waits.elapsed());
+            let last_target = at + 1 == route.len();
+            for (at, key) in keys.iter().enumerate() {
+                let is_last = last_target && at + 1 == keys.len();
+                let body = self.body(is_last);
+                let call = self.call(target, key.clone(), body);
+                let asked = how(Arc::clone(&gateway.upstream), call);
+                let Some(answer) = gateway.unless_stopped(asked).await else {
+                    ticket.fail(Cost::Something);
+                    return Err(AssistantError::Stopping);
+                };
+                let err = match answer {
+                    Ok(answer) => {
+                        gateway.attempts.count(target, AttemptOutcome::Answered);
+                        return Ok((answer, ticket));
+                    }
+                    Err(err) => err,
+                };
+                let outcome = AttemptOutcome::of(&err);
+                gateway.attempts.count(target, outcome);
+                refused = explained(&err, self.prompt.tools, target);
+                if !may_be_repeated(&err) || self.committed.load(Ordering::Relaxed) {
+                    ticket.fail(cost(&err));
+                    return Err(refused);
+                }
+                if !outcome.blames_the_key() {
+                    break;
+                }
+                gateway.keys.rests(key, gateway.waits.elapsed(), rest(&err));
+            }
+        }
+        ticket.fail(Cost::Nothing);
+        Err(refused)
+    }
+
+    /// Waits for room at an upstream; where another may answer, not for long.
+    async fn slot(&self, target: &Arc<Target>, tokens: i64) -> Result<Slot, AssistantError> {
+        let gateway = &self.gateway;
+        let is_last = self.route.last().is_some_and(|it| Arc::ptr_eq(it, target));
+        let patience = gateway.settings.get().max_wait;
+        let patience = if is_last { patience } else { Duration::ZERO };
+        let asked = (self.asker.group, tokens);
+        let entering = gateway.turnstile.enter(target, asked, patience, &gateway.waits);
+        match gateway.unless_stopped(entering).await {
+            None => Err(AssistantError::Stopping),
+            Some(Ok(slot)) => Ok(slot),
+            Some(Err(Crowded { retry_after })) => Err(AssistantError::Crowded { retry_after }),
+        }
+    }
+
+    fn call(&self, target: &Arc<Target>, key: Secret<String>, body: Vec<Bytes>) -> ChatCall {
+        ChatCall {
+            target: Arc::clone(target),
+            key,
+            body,
+            max_output: self.prompt.max_output,
+            effort: self.prompt.effort.or(target.reasoning_effort),
+        }
+    }
+}
+
+/// For how long an upstream asked to be left alone.
+fn rest(err: &UpstreamError) -> Option<Duration> {
+    match err {
+        UpstreamError::Refused { retry_after, .. } => *retry_after,
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+#[path = "turn_tests.rs"]
+mod tests;

@@ -1,0 +1,331 @@
+//! Which models and keys are tried, and what is done for a model meanwhile.
+
+use futures_util::StreamExt;
+use pia_kernel::Live;
+use serde_json::{Value, json};
+
+use super::*;
+use crate::catalogue::{Catalogue, SearchDepth, SearchProvider};
+use crate::chat::{Chat, ChatAnswer};
+use crate::fakes::{Script, Surroundings, asker, look, not_ready, pass};
+use crate::ports::Frame;
+use crate::rules::GroupRules;
+use crate::target::{Protection, ProviderType};
+use crate::usage::Outcome;
+use crate::web_search::Found;
+
+const ANSWER: &str = r#"{"choices":[{"message":{"content":"Fine."},"finish_reason":"stop"}],"usage":{"prompt_tokens":30,"completion_tokens":3}}"#;
+const SEARCHES: &str = r#"{"choices":[{"message":{"content":"I look.","tool_calls":[{"id":"a","type":"function","function":{"name":"pia_web_search","arguments":"{\"query\":\"news\"}"}}]},"finish_reason":"tool_calls"}],"usage":{"prompt_tokens":10,"completion_tokens":2}}"#;
+const DOWN: UpstreamError = UpstreamError::Unreachable(String::new());
+
+fn refused(status: u16) -> UpstreamError {
+    UpstreamError::Refused { status, retry_after: None, body: Bytes::new() }
+}
+
+fn entry(id: &str) -> Target {
+    let target = Target::new(ProviderType::OpenAi, "http://h", id).with_key("k1");
+    Target { id: Some(id.to_owned()), ..target }
+}
+
+/// A catalogue whose first entry serves everybody.
+fn catalogue(entries: Vec<Target>) -> Catalogue {
+    let entries: Vec<_> = entries.into_iter().map(Arc::new).collect();
+    let search = SearchProvider {
+        id: "web".to_owned(),
+        endpoint: "http://h".to_owned(),
+        key: Secret::new(String::new()),
+        depth: SearchDepth::Fast,
+    };
+    Catalogue {
+        default: entries.first().cloned(),
+        entries,
+        searches: vec![Arc::new(search)],
+        ..Catalogue::default()
+    }
+}
+
+fn with_fallback() -> Catalogue {
+    let first = Target { fallbacks: vec!["second".to_owned()], ..entry("first") };
+    catalogue(vec![first, entry("second")])
+}
+
+fn searching() -> Catalogue {
+    catalogue(vec![Target { web_search_tool: Some("web".to_owned()), ..entry("first") }])
+}
+
+fn chat(around: &Surroundings, catalogue: Catalogue) -> Chat {
+    Chat::new(Gateway { catalogue: Live::new(catalogue), ..around.gateway() })
+}
+
+async fn whole(
+    around: &Surroundings,
+    with: Catalogue,
+    body: &Value,
+) -> Result<Value, AssistantError> {
+    match chat(around, with).answer(asker(), Bytes::from(body.to_string())).await? {
+        ChatAnswer::Whole(body) => Ok(serde_json::from_slice(&body).unwrap()),
+        ChatAnswer::Stream(_) => panic!("a stream"),
+    }
+}
+
+async fn streamed(around: &Surroundings, with: Catalogue, body: &Value) -> String {
+    match chat(around, with).answer(asker(), Bytes::from(body.to_string())).await.unwrap() {
+        ChatAnswer::Stream(answer) => {
+            String::from_utf8(answer.collect::<Vec<_>>().await.concat()).unwrap()
+        }
+        ChatAnswer::Whole(_) => panic!("no stream"),
+    }
+}
+
+fn said() -> Value {
+    json!({ "messages": [{ "role": "user", "content": "12345678" }] })
+}
+
+fn said_for_a_stream() -> Value {
+    let mut body = said();
+    body["stream"] = json!(true);
+    body["stream_options"] = json!({ "include_usage": true });
+    body
+}
+
+fn models(around: &Surroundings) -> Vec<(String, String)> {
+    around.calls().into_iter().map(|(model, key, _)| (model, key)).collect()
+}
+
+#[tokio::test]
+async fn a_model_that_is_down_is_answered_for_by_its_fallback() {
+    for err in [DOWN, refused(500), refused(503), refused(429)] {
+        let around = Surroundings::of(vec![Script::Fails(err), Script::Whole(ANSWER)]);
+
+        whole(&around, with_fallback(), &said()).await.unwrap();
+
+        let asked: Vec<_> = models(&around).into_iter().map(|it| it.0).collect();
+        assert_eq!(asked, ["first", "second"]);
+        let [record] = around.noted().try_into().unwrap();
+        assert_eq!((record.model.as_str(), record.outcome), ("second", Outcome::Completed));
+    }
+}
+
+#[tokio::test]
+async fn what_no_other_would_take_or_somebody_works_on_is_not_asked_again() {
+    for err in [refused(400), refused(404), refused(422), UpstreamError::Silent, UpstreamError::Cut]
+    {
+        let around = Surroundings::of(vec![Script::Fails(err), Script::Whole(ANSWER)]);
+
+        assert!(whole(&around, with_fallback(), &said()).await.is_err());
+
+        assert_eq!(around.calls().len(), 1);
+    }
+}
+
+#[tokio::test]
+async fn the_last_refusal_is_told_and_nothing_is_owed() {
+    let around = Surroundings::of(vec![Script::Fails(DOWN), Script::Fails(refused(429))]);
+
+    let err = whole(&around, with_fallback(), &said()).await.unwrap_err();
+
+    assert!(matches!(err, AssistantError::UpstreamBusy { .. }), "{err:?}");
+    assert_eq!(around.noted(), []);
+}
+
+#[tokio::test]
+async fn a_stream_falls_back_before_its_first_event_and_never_after() {
+    let answer = vec![Ok(pass("data: {}\n\n")), Ok(Frame::Done)];
+    let around = Surroundings::of(vec![Script::Fails(DOWN), Script::Frames(answer)]);
+    let stream = streamed(&around, with_fallback(), &said_for_a_stream()).await;
+    assert!(stream.starts_with("data: {}\n\n") && stream.contains(r#""model":"second""#));
+
+    let cut = vec![Ok(pass("data: {}\n\n")), Err(UpstreamError::Cut)];
+    let around = Surroundings::of(vec![Script::Frames(cut), Script::Whole(ANSWER)]);
+    let stream = streamed(&around, with_fallback(), &said_for_a_stream()).await;
+    assert!(stream.contains("Bad Gateway"), "{stream}");
+    assert_eq!(around.calls().len(), 1);
+}
+
+#[tokio::test]
+async fn a_key_that_is_refused_makes_room_for_the_next_and_rests() {
+    let two_keys = || catalogue(vec![entry("first").with_key("k2")]);
+    let scripts = (0..5).map(|at| match at {
+        0 => Script::Fails(refused(401)),
+        _ => Script::Whole(ANSWER),
+    });
+    let around = Surroundings::of(scripts.collect());
+    let chat = chat(&around, two_keys());
+    for _ in 0..4 {
+        chat.answer(asker(), Bytes::from(said().to_string())).await.unwrap();
+    }
+
+    let keys: Vec<_> = models(&around).into_iter().map(|it| it.1).collect();
+    let (refused, rest) = keys.split_first().unwrap();
+    assert!(rest.iter().all(|it| it != refused), "{keys:?}");
+    assert_eq!(rest.len(), 4);
+}
+
+#[tokio::test]
+async fn a_search_is_done_here_and_the_caller_sees_the_answer_alone() {
+    let found = Found {
+        title: "Rust".to_owned(),
+        url: "https://rust-lang.org".to_owned(),
+        text: "news".to_owned(),
+    };
+    let around = Surroundings::of(vec![Script::Whole(SEARCHES), Script::Whole(ANSWER)])
+        .with_found(Ok(vec![found]));
+
+    let answer = whole(&around, searching(), &said()).await.unwrap();
+
+    assert_eq!(answer["choices"][0]["message"], json!({ "content": "Fine." }));
+    assert_eq!(answer["usage"]["prompt_tokens"], 40);
+    assert_eq!(answer["usage"]["completion_tokens"], 5);
+    assert_eq!(around.searched(), ["news"]);
+    let calls = around.calls();
+    assert_eq!(calls[0].2["tools"][0]["function"]["name"], "pia_web_search");
+    let messages = calls[1].2["messages"].as_array().unwrap();
+    let roles: Vec<_> = messages.iter().map(|it| it["role"].as_str().unwrap()).collect();
+    assert_eq!(roles, ["user", "assistant", "tool"]);
+    assert_eq!(
+        (&messages[1]["content"], &messages[2]["tool_call_id"]),
+        (&json!("I look."), &json!("a"))
+    );
+    assert!(messages[2]["content"].as_str().unwrap().contains("[Rust](https://rust-lang.org)"));
+    let noted: Vec<_> = around.noted().iter().map(|it| (it.tokens.input, it.outcome)).collect();
+    assert_eq!(noted, [(10, Outcome::Completed), (30, Outcome::Completed)]);
+}
+
+#[tokio::test]
+async fn a_search_in_a_stream_leaves_no_trace_but_comments() {
+    let event = |json: &str| Ok(look(json));
+    let searches = vec![
+        Ok(pass("data: {\"choices\":[{\"delta\":{\"content\":\"I look. \"}}]}\n\n")),
+        event(
+            r#"{"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"pia_web_search","arguments":""}}]}}]}"#,
+        ),
+        event(
+            r#"{"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"function":{"arguments":"{\"query\":\"x\"}"}}]}}]}"#,
+        ),
+        event(r#"{"choices":[{"index":0,"delta":{},"finish_reason":"tool_calls"}]}"#),
+        event(r#"{"choices":[],"usage":{"prompt_tokens":10,"completion_tokens":2}}"#),
+        Ok(Frame::Done),
+    ];
+    let answers = vec![
+        Ok(pass("data: {\"choices\":[{\"delta\":{\"content\":\"Fine.\"}}]}\n\n")),
+        event(r#"{"choices":[{"delta":{},"finish_reason":"stop"}]}"#),
+        event(r#"{"choices":[],"usage":{"prompt_tokens":30,"completion_tokens":3}}"#),
+        Ok(Frame::Done),
+    ];
+    let around = Surroundings::of(vec![Script::Frames(searches), Script::Frames(answers)])
+        .with_found(Err(DOWN));
+
+    let stream = streamed(&around, searching(), &said_for_a_stream()).await;
+
+    let (words, usage) = stream.split_once("data: {\"choices\":[],").unwrap_or((&stream, ""));
+    assert!(!stream.contains("tool_calls") && !stream.contains("pia_web_search"), "{stream}");
+    assert!(words.contains("I look. ") && words.contains("Fine."), "{stream}");
+    assert!(stream.contains(r#""prompt_tokens":40,"completion_tokens":5"#), "{stream} {usage}");
+    assert_eq!(stream.matches("finish_reason").count(), 1);
+    let told = around.calls()[1].2["messages"][2]["content"].to_string();
+    assert!(told.contains("The search failed"), "{told}");
+    assert_eq!(around.noted().len(), 2);
+}
+
+#[tokio::test]
+async fn a_model_that_never_ends_its_searches_is_made_to_answer() {
+    let scripts = (0..5).map(|_| Script::Whole(SEARCHES)).chain([Script::Whole(SEARCHES)]);
+    let around = Surroundings::of(scripts.collect());
+
+    let answer = whole(&around, searching(), &said()).await.unwrap();
+
+    // The sixth call declares no tools, and what it calls all the same is not
+    // the caller's.
+    assert_eq!(around.searched().len(), 5);
+    assert!(around.calls()[5].2.get("tools").is_none());
+    assert!(answer["choices"][0]["message"].get("tool_calls").is_none());
+    assert_eq!(answer["choices"][0]["finish_reason"], "stop");
+}
+
+#[tokio::test]
+async fn a_picture_is_looked_at_by_a_model_that_sees() {
+    const LOOKS: &str = r#"{"choices":[{"message":{"tool_calls":[{"id":"a","function":{"name":"pia_look_at_picture","arguments":"{\"picture\":1,\"question\":\"what?\"}"}}]}}]}"#;
+    const SEEN: &str = r#"{"choices":[{"message":{"content":"A cat."}}]}"#;
+    let blind = Target { vision: false, vision_tool: Some("eyes".to_owned()), ..entry("first") };
+    let scripts = [LOOKS, SEEN, ANSWER].map(Script::Whole);
+    let around = Surroundings::of(scripts.into());
+    let picture =
+        json!({ "type": "image_url", "image_url": { "url": "data:image/png;base64,AA" } });
+    let body = json!({ "messages": [{ "role": "user", "content": [picture] }] });
+
+    whole(&around, catalogue(vec![blind, entry("eyes")]), &body).await.unwrap();
+
+    let calls = around.calls();
+    let asked: Vec<_> = calls.iter().map(|it| it.0.as_str()).collect();
+    assert_eq!(asked, ["first", "eyes", "first"]);
+    assert!(!calls[0].2.to_string().contains("base64"));
+    let content = &calls[1].2["messages"][0]["content"];
+    assert_eq!(content, &json!([{ "type": "text", "text": "what?" }, picture]));
+    assert_eq!(calls[2].2["messages"][2]["content"], "A cat.");
+    assert_eq!(around.noted().len(), 3);
+}
+
+#[tokio::test]
+async fn the_callers_own_tools_are_left_to_the_caller() {
+    const CALLS: &str = r#"{"choices":[{"message":{"tool_calls":[{"id":"a","function":{"name":"read_file","arguments":"{}"}}]},"finish_reason":"tool_calls"}]}"#;
+    let around = Surroundings::of(vec![Script::Whole(CALLS)]);
+    let mut body = said();
+    body["tools"] = json!([{ "type": "function", "function": { "name": "read_file" } }]);
+
+    let answer = whole(&around, searching(), &body).await.unwrap();
+
+    let call = &answer["choices"][0]["message"]["tool_calls"][0];
+    assert_eq!(call["function"]["name"], "read_file");
+    assert_eq!(around.calls()[0].2["tools"].as_array().unwrap().len(), 2);
+}
+
+#[tokio::test]
+async fn what_a_group_says_decides_who_answers() {
+    let rules = GroupRules { models: vec!["second".to_owned()], ..GroupRules::default() };
+    let around = Surroundings::of(vec![Script::Whole(ANSWER)]).with_rules(rules);
+    let mut body = said();
+    body["model"] = json!("second");
+
+    whole(&around, with_fallback(), &body).await.unwrap();
+
+    assert_eq!(models(&around)[0].0, "second");
+}
+
+#[tokio::test]
+async fn an_answer_under_protection_says_so_first() {
+    let around = Surroundings::of(vec![Script::Whole(ANSWER)]).protected();
+    let answer = whole(&around, searching(), &said()).await.unwrap();
+    assert_eq!(answer["guardrail"], json!({ "protected": true }));
+
+    let frames = vec![Ok(pass("data: {}\n\n")), Ok(Frame::Done)];
+    let around = Surroundings::of(vec![Script::Frames(frames)]).protected();
+    let stream = streamed(&around, searching(), &said_for_a_stream()).await;
+    assert!(stream.starts_with("data: {\"guardrail\":{\"protected\":true}}\n\ndata: {}\n\n"));
+}
+
+#[tokio::test]
+async fn a_model_that_is_full_is_answered_for_or_says_when_to_come_again() {
+    let full = |fallbacks: &[&str]| {
+        let protection = Protection { requests_per_minute: Some(1), ..Protection::default() };
+        let fallbacks = fallbacks.iter().map(|&it| it.to_owned()).collect();
+        catalogue(vec![Target { fallbacks, protection, ..entry("first") }, entry("second")])
+    };
+    let around = Surroundings::of([ANSWER, ANSWER].map(Script::Whole).into());
+    let with_fallback = chat(&around, full(&["second"]));
+    for _ in 0..2 {
+        with_fallback.answer(asker(), Bytes::from(said().to_string())).await.unwrap();
+    }
+    let asked: Vec<_> = models(&around).into_iter().map(|it| it.0).collect();
+    assert_eq!(asked, ["first", "second"]);
+
+    let around = Surroundings::of([ANSWER, ANSWER].map(Script::Whole).into());
+    let alone = chat(&around, full(&[]));
+    alone.answer(asker(), Bytes::from(said().to_string())).await.unwrap();
+    let mut second = Box::pin(alone.answer(asker(), Bytes::from(said().to_string())));
+    not_ready(&mut second).await;
+    around.advance(Duration::from_secs(5));
+    let err = second.await.err().unwrap();
+    let retry_after = Duration::from_secs(55);
+    assert_eq!(err, AssistantError::Crowded { retry_after });
+    assert_eq!(around.noted().len(), 1);
+}

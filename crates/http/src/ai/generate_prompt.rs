@@ -1,0 +1,35 @@
+//! `POST /api/ai/generate-prompt`: instructions from a short description.
+
+use actix_web::web::Data;
+use actix_web::{HttpRequest, HttpResponse};
+use pia_web::{ApiError, Body, Caller};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use crate::AiApi;
+use crate::ai::asker::asker;
+use crate::ai::provenance::AI_GENERATED;
+
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct GeneratePromptBody {
+    /// How texts are to be written; at most 4000 UTF-16 code units.
+    style_description: Option<String>,
+}
+
+#[derive(Serialize, ToSchema)]
+pub(crate) struct GeneratePromptResponse {
+    /// Instructions for a template of the user's own.
+    prompt: String,
+}
+
+pub(crate) async fn generate_prompt(
+    caller: Caller,
+    request: HttpRequest,
+    api: Data<AiApi>,
+    Body(body): Body<GeneratePromptBody>,
+) -> Result<HttpResponse, ApiError> {
+    let description = body.style_description.unwrap_or_default();
+    let prompt = api.drafting.prompt(asker(&caller, &request), &description).await?;
+    Ok(HttpResponse::Ok().insert_header(AI_GENERATED).json(GeneratePromptResponse { prompt }))
+}

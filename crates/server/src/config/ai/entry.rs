@@ -1,0 +1,83 @@
+//! One entry of the catalogue.
+
+use pia_assistant::{ProviderType, SearchDepth, SearchProvider, Target};
+use pia_kernel::Secret;
+
+use super::identifier::EntryId;
+use super::kind::Kind;
+use super::model::Model;
+use crate::config::base_url::BaseUrl;
+use crate::config::fault::Reason;
+use crate::config::section::Section;
+use crate::config::setting::{Setting, choice};
+use crate::config::snapshot::Effect;
+
+/// Where Linkup is.
+const LINKUP: &str = "https://api.linkup.so/v1";
+
+/// An entry, as it is written down. What is wrong with it was told.
+pub(super) struct Entry {
+    /// None where it is missing.
+    pub(super) id: Option<String>,
+    pub(super) kind: Kind,
+    name: Option<String>,
+    pub(super) model: Model,
+}
+
+impl Entry {
+    pub(super) fn read(from: &mut Section<'_>) -> Self {
+        let id = from.restart("Id").required::<EntryId>("an entry needs an id of its own");
+        let name = from.restart("Name").optional();
+        let given = from.restart("ProviderType").optional::<Kind>();
+        let kind = given.unwrap_or(Kind::Chat(ProviderType::OpenAi));
+        let mut model = Model::read(from, Effect::Restart);
+        if let Kind::Chat(provider) = kind {
+            model.provider = Some(provider);
+            model.mention_idle(from);
+        }
+        Self { id: id.map(|it| it.0), kind, name, model }
+    }
+
+    /// What answers; nothing where something is missing or wrong.
+    pub(super) fn target(self, from: &mut Section<'_>) -> Option<Target> {
+        let Self { id, name, model, .. } = self;
+        let rates = model.rates(from);
+        let sound = model.is_sound(from);
+        if !model.is_named() && !from.refused("Model") && !from.refused("AzureDeploymentName") {
+            from.restart("Model").required::<String>("say which model the entry stands for");
+        }
+        if model.is_named() && !model.is_reachable() {
+            from.note("ApiKey", "is missing: without a key the upstream will refuse every call");
+        }
+        if !sound {
+            return None;
+        }
+        let target = model.target(rates?, from)?;
+        let id = id?;
+        let name = name.unwrap_or_else(|| id.clone());
+        Some(Target { id: Some(id), name: Some(name), ..target })
+    }
+
+    /// What searches the web; nothing where something is missing or wrong.
+    pub(super) fn search(self, from: &mut Section<'_>) -> Option<SearchProvider> {
+        let Self { id, model, .. } = self;
+        let depth = from.restart("Model").required("say fast, standard or deep");
+        if !model.has_key() && model.endpoint.is_none() {
+            from.note("ApiKey", "is missing: without a key the upstream will refuse every call");
+        }
+        let endpoint = model.endpoint.as_ref().map_or(LINKUP, BaseUrl::as_str).to_owned();
+        let key = model.keys().into_iter().next();
+        let key = key.unwrap_or_else(|| Secret::new(String::new()));
+        Some(SearchProvider { id: id?, endpoint, key, depth: depth? })
+    }
+}
+
+impl Setting for SearchDepth {
+    fn parse(text: &str) -> Result<Self, Reason> {
+        choice(text, &Self::ALL.map(|it| (it.name(), it)))
+    }
+
+    fn tell(&self) -> String {
+        self.name().to_owned()
+    }
+}

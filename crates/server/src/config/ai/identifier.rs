@@ -1,0 +1,65 @@
+//! Texts of a form: ids, keys, and what becomes part of an address.
+
+use pia_kernel::Secret;
+
+use crate::config::fault::Reason;
+use crate::config::setting::Setting;
+
+/// As long as an id may be: it stands in lists, logs and the database.
+const LONGEST_ID: usize = 100;
+
+/// The id of a catalogue entry.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct EntryId(pub(super) String);
+
+impl Setting for EntryId {
+    fn parse(text: &str) -> Result<Self, Reason> {
+        let id = String::parse(text)?;
+        if id.chars().count() > LONGEST_ID {
+            return Err(Reason::form(format!("expected at most {LONGEST_ID} characters")));
+        }
+        Ok(Self(id))
+    }
+
+    fn tell(&self) -> String {
+        self.0.clone()
+    }
+}
+
+/// What can stand in a header, or nothing.
+pub(super) struct ApiKey(pub(super) Secret<String>);
+
+impl Setting for ApiKey {
+    fn parse(text: &str) -> Result<Self, Reason> {
+        let text = text.trim();
+        if !text.bytes().all(|it| it.is_ascii_graphic()) {
+            return Err(Reason::form("expected plain letters, digits and signs without blanks"));
+        }
+        match text {
+            "" => Ok(Self(Secret::new(String::new()))),
+            text => Secret::parse(text).map(Self),
+        }
+    }
+
+    fn tell(&self) -> String {
+        self.0.expose().clone()
+    }
+}
+
+/// As of which day Azure's API is spoken.
+pub(super) struct ApiVersion(pub(super) String);
+
+impl Setting for ApiVersion {
+    fn parse(text: &str) -> Result<Self, Reason> {
+        let text = text.trim();
+        let plain = |it: u8| it.is_ascii_alphanumeric() || matches!(it, b'-' | b'.');
+        if text.is_empty() || text.len() > 40 || !text.bytes().all(plain) {
+            return Err(Reason::form("expected a version such as 2024-10-21"));
+        }
+        Ok(Self(text.to_owned()))
+    }
+
+    fn tell(&self) -> String {
+        self.0.clone()
+    }
+}

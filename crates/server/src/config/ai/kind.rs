@@ -1,0 +1,83 @@
+//! What an upstream speaks, and what follows from that.
+
+use pia_assistant::{ProviderType, ReasoningEffort};
+
+use crate::config::fault::Reason;
+use crate::config::setting::{Setting, choice};
+
+/// The type of what searches the web.
+const LINKUP: &str = "Linkup";
+
+/// The type of an entry of the catalogue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    Chat(ProviderType),
+    Search,
+}
+
+impl Setting for Kind {
+    fn parse(text: &str) -> Result<Self, Reason> {
+        if text.trim().eq_ignore_ascii_case(LINKUP) {
+            return Ok(Self::Search);
+        }
+        let of_chat = numbered(text).map(Self::Chat);
+        of_chat.ok_or_else(|| expected(&[LINKUP]))
+    }
+
+    fn tell(&self) -> String {
+        match self {
+            Self::Chat(provider) => provider.tell(),
+            Self::Search => LINKUP.to_owned(),
+        }
+    }
+}
+
+impl Setting for ProviderType {
+    fn parse(text: &str) -> Result<Self, Reason> {
+        if text.trim().eq_ignore_ascii_case(LINKUP) {
+            return Err(Reason::combination("Linkup searches the web and is no chat model"));
+        }
+        numbered(text).ok_or_else(|| expected(&[]))
+    }
+
+    fn tell(&self) -> String {
+        self.name().to_owned()
+    }
+}
+
+/// The type of this name or number.
+fn numbered(text: &str) -> Option<ProviderType> {
+    let text = text.trim();
+    let mut numbered = (1_u8..).zip(ProviderType::ALL);
+    let found = numbered
+        .find(|(number, it)| it.name().eq_ignore_ascii_case(text) || number.to_string() == text);
+    found.map(|(_, it)| it)
+}
+
+fn expected(others: &[&str]) -> Reason {
+    let names = ProviderType::ALL.iter().map(|it| it.name());
+    let names: Vec<_> = names.chain(others.iter().copied()).collect();
+    Reason::form(format!("expected one of {}", names.join(", ")))
+}
+
+/// Where a type is reached if nobody says; nothing where somebody must.
+pub(super) fn endpoint(provider: ProviderType) -> Option<&'static str> {
+    match provider {
+        ProviderType::OpenAi => Some("https://api.openai.com/v1"),
+        ProviderType::Ollama => Some("http://localhost:11434"),
+        ProviderType::OpenRouter => Some("https://openrouter.ai/api/v1"),
+        ProviderType::Mistral => Some("https://api.mistral.ai/v1"),
+        ProviderType::Anthropic => Some("https://api.anthropic.com/v1"),
+        ProviderType::AzureOpenAi | ProviderType::OpenAiCompatible | ProviderType::VLlm => None,
+    }
+}
+
+impl Setting for ReasoningEffort {
+    fn parse(text: &str) -> Result<Self, Reason> {
+        choice(text, &Self::ALL.map(|it| (it.name(), it)))
+    }
+
+    fn tell(&self) -> String {
+        self.name().to_owned()
+    }
+}

@@ -1,0 +1,263 @@
+//! What one section says of a model.
+
+use pia_assistant::{Protection, ProviderType, Rates, ReasoningEffort, Target};
+use pia_kernel::Secret;
+
+use super::identifier::{ApiKey, ApiVersion, EntryId};
+use super::kind;
+use super::price::Prices;
+use crate::config::base_url::BaseUrl;
+use crate::config::fault::{Code, Reason};
+use crate::config::section::Section;
+use crate::config::snapshot::Effect;
+
+/// The version of Azure's API that is asked for if nobody says: the last one
+/// of those with dates that is not a preview.
+const AZURE_API: &str = "2024-10-21";
+
+/// A model, as far as one section describes it.
+#[derive(Clone, Default)]
+pub(super) struct Model {
+    pub(super) provider: Option<ProviderType>,
+    /// None where the upstream wants none, though there are some by default.
+    keys: Option<Vec<Secret<String>>>,
+    pub(super) name: Option<String>,
+    pub(super) endpoint: Option<BaseUrl>,
+    deployment: Option<String>,
+    api_version: Option<String>,
+    agent: Option<String>,
+    effort: Option<ReasoningEffort>,
+    takes_effort: Option<bool>,
+    web_search: Option<bool>,
+    vision: Option<bool>,
+    pub(super) web_search_tool: Option<String>,
+    pub(super) vision_tool: Option<String>,
+    pub(super) fallbacks: Vec<String>,
+    prices: Prices,
+    protection: Protection,
+}
+
+impl Model {
+    /// All that `Ai` or a mode says, of which a chat model is made.
+    pub(super) fn of_chat(from: &mut Section<'_>, effect: Effect) -> Self {
+        let provider = from.field("ProviderType", effect).optional();
+        let model = Self { provider, ..Self::read(from, effect) };
+        model.mention_idle(from);
+        model
+    }
+
+    /// All but the type, which is read before.
+    pub(super) fn read(from: &mut Section<'_>, effect: Effect) -> Self {
+        let id = |from: &mut Section<'_>, name| {
+            from.field(name, effect).optional::<EntryId>().map(|it| it.0)
+        };
+        Self {
+            provider: None,
+            keys: keys(from, effect),
+            name: from.field("Model", effect).optional(),
+            endpoint: from.field("Endpoint", effect).optional(),
+            deployment: from.field("AzureDeploymentName", effect).optional(),
+            api_version: from
+                .field("AzureApiVersion", effect)
+                .optional::<ApiVersion>()
+                .map(|it| it.0),
+            agent: from.field("MistralAgentId", effect).optional(),
+            effort: from.field("ReasoningEffort", effect).optional(),
+            takes_effort: from.field("SupportsReasoningEffort", effect).optional(),
+            web_search: from.field("EnableWebSearch", effect).optional(),
+            vision: from.field("EnableVision", effect).optional(),
+            web_search_tool: id(from, "WebSearchToolProviderId"),
+            vision_tool: id(from, "VisionToolProviderId"),
+            fallbacks: fallbacks(from, effect),
+            prices: Prices::read(from, effect),
+            protection: protection(&mut from.section("Protection"), effect),
+        }
+    }
+
+    pub(super) fn is_given(&self) -> bool {
+        let texts = [&self.name, &self.deployment, &self.api_version, &self.agent];
+        let tools = [&self.web_search_tool, &self.vision_tool];
+        let switches = [self.takes_effort, self.web_search, self.vision];
+        self.provider.is_some()
+            || self.keys.is_some()
+            || self.endpoint.is_some()
+            || self.effort.is_some()
+            || texts.into_iter().chain(tools).any(Option::is_some)
+            || switches.iter().any(Option::is_some)
+            || !self.fallbacks.is_empty()
+            || self.prices.is_given()
+            || self.protection != Protection::default()
+    }
+
+    /// The same, with what `default` says where this says nothing.
+    pub(super) fn over(self, default: &Self, from: &mut Section<'_>) -> Self {
+        let default = default.clone();
+        let other = self.provider.is_some_and(|it| it != default.provider());
+        if other && self.endpoint.is_none() && default.endpoint.is_some() {
+            from.note("ProviderType", "is another than that of Ai, whose Endpoint is used");
+        }
+        let (limits, usual) = (self.protection, default.protection);
+        Self {
+            provider: self.provider.or(default.provider),
+            keys: self.keys.or(default.keys),
+            name: self.name.or(default.name),
+            endpoint: self.endpoint.or(default.endpoint),
+            deployment: self.deployment.or(default.deployment),
+            api_version: self.api_version.or(default.api_version),
+            agent: self.agent.or(default.agent),
+            effort: self.effort.or(default.effort),
+            takes_effort: self.takes_effort.or(default.takes_effort),
+            web_search: self.web_search.or(default.web_search),
+            vision: self.vision.or(default.vision),
+            web_search_tool: self.web_search_tool.or(default.web_search_tool),
+            vision_tool: self.vision_tool.or(default.vision_tool),
+            fallbacks: if self.fallbacks.is_empty() { default.fallbacks } else { self.fallbacks },
+            prices: self.prices.over(default.prices),
+            protection: Protection {
+                requests_per_minute: limits.requests_per_minute.or(usual.requests_per_minute),
+                tokens_per_minute: limits.tokens_per_minute.or(usual.tokens_per_minute),
+                concurrent: limits.concurrent.or(usual.concurrent),
+            },
+        }
+    }
+
+    pub(super) fn provider(&self) -> ProviderType {
+        self.provider.unwrap_or(ProviderType::OpenAi)
+    }
+
+    /// Whether it is off that the model looks at pictures.
+    pub(super) fn is_blind(&self) -> bool {
+        self.vision == Some(false)
+    }
+
+    /// Whether it says which model is meant: Azure's deployments and Mistral's
+    /// agents have one of their own.
+    pub(super) fn is_named(&self) -> bool {
+        self.name.is_some() || self.own_name().is_some()
+    }
+
+    /// Whether it has a key, or an endpoint that may want none.
+    pub(super) fn is_reachable(&self) -> bool {
+        let keyless = self.provider() == ProviderType::Ollama && self.name.is_some();
+        keyless || self.has_key() || self.endpoint.is_some()
+    }
+
+    pub(super) fn has_key(&self) -> bool {
+        self.keys.as_ref().is_some_and(|it| !it.is_empty())
+    }
+
+    pub(super) fn keys(&self) -> Vec<Secret<String>> {
+        self.keys.clone().unwrap_or_default()
+    }
+
+    pub(super) fn rates(&self, from: &mut Section<'_>) -> Option<Rates> {
+        self.prices.rates(from)
+    }
+
+    /// Whether it says what its type cannot do without.
+    pub(super) fn is_sound(&self, from: &mut Section<'_>) -> bool {
+        let provider = self.provider();
+        let mut sound = true;
+        let mut missing = |name: &str, what: &str| {
+            let text = format!("is missing: the type {} needs {what}", provider.name());
+            if !from.refused(name) {
+                from.refuse(name, Reason::new(Code::Missing, text));
+            }
+            sound = false;
+        };
+        if self.endpoint.is_none() && kind::endpoint(provider).is_none() {
+            missing("Endpoint", "the base URL of its server");
+        }
+        if provider == ProviderType::AzureOpenAi && self.deployment.is_none() {
+            missing("AzureDeploymentName", "the name of the deployment");
+        }
+        sound
+    }
+
+    /// The model; nothing where it misses something, which is told.
+    pub(super) fn target(self, rates: Rates, from: &mut Section<'_>) -> Option<Target> {
+        if !self.is_sound(from) {
+            return None;
+        }
+        let provider = self.provider();
+        let given = self.endpoint.as_ref().map(BaseUrl::as_str);
+        let endpoint = given.or(kind::endpoint(provider))?;
+        let model = self.name.as_deref().or(self.own_name())?;
+        let is = |it| provider == it;
+        Some(Target {
+            keys: self.keys(),
+            deployment: self.deployment.clone().filter(|_| is(ProviderType::AzureOpenAi)),
+            api_version: is(ProviderType::AzureOpenAi)
+                .then(|| self.api_version.clone().unwrap_or_else(|| AZURE_API.to_owned())),
+            agent: self.agent.clone().filter(|_| is(ProviderType::Mistral)),
+            reasoning_effort: self.effort,
+            takes_reasoning_effort: is(ProviderType::OpenAiCompatible)
+                && self.takes_effort.unwrap_or(false),
+            web_search: provider.searches_the_web() && self.web_search.unwrap_or(false),
+            vision: self.vision.unwrap_or(true),
+            web_search_tool: self.web_search_tool.clone(),
+            vision_tool: self.vision_tool.clone(),
+            fallbacks: self.fallbacks.clone(),
+            rates,
+            protection: self.protection,
+            ..Target::new(provider, endpoint, model)
+        })
+    }
+
+    /// Tells of what is said in vain, since the type has no such thing.
+    pub(super) fn mention_idle(&self, from: &mut Section<'_>) {
+        // A mode that takes its type from the default says enough with that.
+        let Some(provider) = self.provider else { return };
+        let mut idle = |name: &str, given: bool, of: ProviderType| {
+            if given && provider != of {
+                from.note(name, format!("has no effect but with the type {}", of.name()));
+            }
+        };
+        idle("AzureDeploymentName", self.deployment.is_some(), ProviderType::AzureOpenAi);
+        idle("AzureApiVersion", self.api_version.is_some(), ProviderType::AzureOpenAi);
+        idle("MistralAgentId", self.agent.is_some(), ProviderType::Mistral);
+        let supports = self.takes_effort == Some(true);
+        idle("SupportsReasoningEffort", supports, ProviderType::OpenAiCompatible);
+        if self.web_search == Some(true) && !provider.searches_the_web() {
+            let text = format!("is read as off: {} does not search the web", provider.name());
+            from.note("EnableWebSearch", text);
+        }
+    }
+
+    fn own_name(&self) -> Option<&str> {
+        match self.provider() {
+            ProviderType::AzureOpenAi => self.deployment.as_deref(),
+            ProviderType::Mistral => self.agent.as_deref(),
+            _ => None,
+        }
+    }
+}
+
+/// The keys, each once; a blank `ApiKey` says that there are none.
+fn keys(from: &mut Section<'_>, effect: Effect) -> Option<Vec<Secret<String>>> {
+    let one = from.field("ApiKey", effect).optional_or_blank::<ApiKey>();
+    let more = from.field("ApiKeys", effect).list::<ApiKey>();
+    if one.is_none() && more.is_empty() {
+        return None;
+    }
+    let mut keys: Vec<Secret<String>> = Vec::new();
+    for ApiKey(key) in one.into_iter().chain(more) {
+        if !key.expose().is_empty() && !keys.iter().any(|it| it.is(key.expose())) {
+            keys.push(key);
+        }
+    }
+    Some(keys)
+}
+
+fn fallbacks(from: &mut Section<'_>, effect: Effect) -> Vec<String> {
+    from.field("Fallbacks", effect).list::<EntryId>().into_iter().map(|it| it.0).collect()
+}
+
+fn protection(from: &mut Section<'_>, effect: Effect) -> Protection {
+    let mut most = |name, most| from.field(name, effect).optional_within(1..=most);
+    Protection {
+        requests_per_minute: most("RequestsPerMinute", 1_000_000),
+        tokens_per_minute: most("TokensPerMinute", 1_000_000_000),
+        concurrent: most("MaxConcurrent", 100_000),
+    }
+}

@@ -1,0 +1,138 @@
+//! `CreditRates`: what tokens cost.
+
+use pia_assistant::Rates;
+
+use crate::config::fault::Reason;
+use crate::config::section::Section;
+use crate::config::setting::Setting;
+use crate::config::snapshot::Effect;
+
+const SECTION: &str = "CreditRates";
+const CACHED: &str = "CachedInputPerMillion";
+
+/// What one section says of rates.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Prices {
+    input: Option<Price>,
+    output: Option<Price>,
+    cached_input: Option<Price>,
+    connector: Option<Price>,
+}
+
+impl Prices {
+    pub(super) fn read(from: &mut Section<'_>, effect: Effect) -> Self {
+        let mut from = from.section(SECTION);
+        // A blank text is refused: an operator who means 0 says so.
+        let mut price = |name| from.field(name, effect).optional_or_blank::<Price>();
+        Self {
+            input: price("InputPerMillion"),
+            output: price("OutputPerMillion"),
+            cached_input: price(CACHED),
+            connector: price("ConnectorPerMillion"),
+        }
+    }
+
+    pub(super) fn is_given(&self) -> bool {
+        let Self { input, output, cached_input, connector } = self;
+        [input, output, cached_input, connector].into_iter().any(Option::is_some)
+    }
+
+    pub(super) fn over(self, default: Self) -> Self {
+        Self {
+            input: self.input.or(default.input),
+            output: self.output.or(default.output),
+            cached_input: self.cached_input.or(default.cached_input),
+            connector: self.connector.or(default.connector),
+        }
+    }
+
+    /// All four; nothing where a cached token would cost more than a fresh
+    /// one. If nobody says what it costs, it costs no more than that.
+    pub(super) fn rates(self, from: &mut Section<'_>) -> Option<Rates> {
+        let usual = Rates::default();
+        let input = self.input.map_or(usual.input, |it| it.0);
+        let cached_input = self.cached_input.map_or(usual.cached_input.min(input), |it| it.0);
+        if cached_input > input {
+            let reason = Reason::combination("expected no more than InputPerMillion");
+            from.section(SECTION).refuse(CACHED, reason);
+            return None;
+        }
+        let output = self.output.map_or(usual.output, |it| it.0);
+        let connector = self.connector.map_or(usual.connector, |it| it.0);
+        Some(Rates { input, output, cached_input, connector })
+    }
+}
+
+/// Credits for a million tokens, in thousandths of a credit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Price(u64);
+
+impl Price {
+    const MOST: u64 = 10_000_000_000;
+}
+
+impl Setting for Price {
+    fn parse(text: &str) -> Result<Self, Reason> {
+        let form = || Reason::form("expected a number from 0 to 10000000, to three decimals");
+        let text = text.trim();
+        let (whole, part) = text.split_once('.').unwrap_or((text, "0"));
+        let digits = |it: &str| !it.is_empty() && it.bytes().all(|it| it.is_ascii_digit());
+        if !digits(whole) || !digits(part) || part.len() > 3 {
+            return Err(form());
+        }
+        // Digits alone, so what fails is too large.
+        let number = format!("{whole}{part:0<3}").parse().map_err(|_too_large| form())?;
+        if number > Self::MOST { Err(form()) } else { Ok(Self(number)) }
+    }
+
+    fn tell(&self) -> String {
+        let (whole, part) = (self.0 / 1000, self.0 % 1000);
+        if part == 0 {
+            return whole.to_string();
+        }
+        format!("{whole}.{part:03}").trim_end_matches('0').to_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_price_has_up_to_three_decimals() {
+        for (text, thousandths, told) in [
+            ("0", 0, "0"),
+            (" 1000 ", 1_000_000, "1000"),
+            ("0.001", 1, "0.001"),
+            ("2.5", 2500, "2.5"),
+            ("10000000", 10_000_000_000, "10000000"),
+            ("10000000.000", 10_000_000_000, "10000000"),
+            ("0007", 7000, "7"),
+        ] {
+            let price = Price::parse(text).unwrap();
+
+            assert_eq!((price.0, price.tell().as_str()), (thousandths, told), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_price_is_refused() {
+        for text in [
+            "",
+            " ",
+            "-1",
+            "+1",
+            "1,5",
+            "0.0001",
+            "1.",
+            ".5",
+            "1e3",
+            "10000000.001",
+            "10000001",
+            "99999999999999999999",
+            "NaN",
+        ] {
+            assert!(Price::parse(text).is_err(), "{text}");
+        }
+    }
+}

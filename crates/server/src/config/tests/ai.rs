@@ -1,0 +1,315 @@
+//! The models of `Ai` and of the modes.
+
+use pia_assistant::{Mode, ProviderType, Rates, Target};
+
+use super::*;
+
+/// Which model serves a mode, where, and with which key.
+fn model(operator: &Operator, mode: Mode) -> Option<[String; 3]> {
+    let target = operator.read().ai.catalogue.serving(Some(mode))?;
+    let key = target.keys.first().map(|it| it.expose().clone()).unwrap_or_default();
+    Some([target.model.clone(), target.endpoint.clone(), key])
+}
+
+#[test]
+fn a_model_needs_its_name_and_a_key_or_an_endpoint() {
+    let key = Operator::development().argument("Ai:Model=m").argument("Ai:ApiKey=k");
+    let endpoint =
+        Operator::development().argument("Ai:Model=m").argument("Ai:Endpoint=http://h/v1/");
+    let name = Operator::development().argument("Ai:Model=m");
+    let nothing = Operator::development();
+
+    assert_eq!(model(&key, Mode::Optimize).unwrap(), ["m", "https://api.openai.com/v1", "k"]);
+    assert_eq!(model(&endpoint, Mode::Optimize).unwrap(), ["m", "http://h/v1", ""]);
+    assert_eq!(model(&name, Mode::Optimize), None);
+    assert_eq!(model(&nothing, Mode::Optimize), None);
+    assert_eq!(nothing.notices(), Vec::<String>::new());
+    let expected = "setting `Ai:Model` from the command line: is not used: a model needs its name, \
+                    and a key or an endpoint";
+    assert_eq!(name.notices(), [expected]);
+}
+
+#[test]
+fn a_mode_takes_from_the_default_what_it_does_not_say() {
+    let operator = Operator::development()
+        .argument("Ai:Model=m")
+        .argument("Ai:ApiKey=k")
+        .argument("Ai:Modes:Research:Model=r")
+        .argument("Ai:Modes:Assistant:Endpoint=http://here")
+        .argument("Ai:Modes:Assistant:ApiKey=");
+
+    assert_eq!(model(&operator, Mode::Optimize).unwrap(), ["m", "https://api.openai.com/v1", "k"]);
+    assert_eq!(model(&operator, Mode::Research).unwrap(), ["r", "https://api.openai.com/v1", "k"]);
+    assert_eq!(model(&operator, Mode::Assistant).unwrap(), ["m", "http://here", ""]);
+}
+
+#[test]
+fn a_mode_of_its_own_needs_no_default() {
+    let operator = Operator::development()
+        .argument("Ai:Modes:Assistant:Model=a")
+        .argument("Ai:Modes:Assistant:ApiKey=k");
+
+    assert_eq!(model(&operator, Mode::Assistant).unwrap(), ["a", "https://api.openai.com/v1", "k"]);
+    assert_eq!(model(&operator, Mode::Research), None);
+}
+
+fn target(operator: &Operator, mode: Mode) -> Target {
+    let served = operator.read().ai.catalogue.serving(Some(mode));
+    Target::clone(&served.unwrap())
+}
+
+#[test]
+fn a_provider_type_has_a_name_and_a_number() {
+    for (number, provider) in (1..).zip(ProviderType::ALL) {
+        for name in [provider.name().to_lowercase(), number.to_string()] {
+            let operator = Operator::development().arguments(&[
+                &format!("Ai:ProviderType={name}"),
+                "Ai:Model=m",
+                "Ai:ApiKey=k",
+                "Ai:Endpoint=http://h/v1",
+                "Ai:AzureDeploymentName=d",
+            ]);
+
+            assert_eq!(target(&operator, Mode::Optimize).provider, provider, "{name}");
+        }
+    }
+    for name in ["0", "9", "01", "PiaCloud"] {
+        let operator = Operator::development().argument(&format!("Ai:ProviderType={name}"));
+        assert!(operator.faults()[0].contains("expected one of OpenAI, AzureOpenAI, "), "{name}");
+    }
+}
+
+#[test]
+fn what_searches_the_web_is_no_chat_model() {
+    for key in
+        ["Ai:ProviderType", "Ai:Modes:Assistant:ProviderType", "Ai:Modes:Research:ProviderType"]
+    {
+        let faults = Operator::development().argument(&format!("{key}=linkup")).faults();
+
+        let told = format!(
+            "SVC-CFG-005 setting `{key}` from the command line: Linkup searches the web and is no \
+             chat model"
+        );
+        assert_eq!(faults, [told]);
+    }
+}
+
+#[test]
+fn a_type_has_its_own_endpoint_or_asks_for_one() {
+    let endpoint = |provider: &str| {
+        let operator = Operator::development().arguments(&[
+            &format!("Ai:ProviderType={provider}"),
+            "Ai:Model=m",
+            "Ai:ApiKey=k",
+        ]);
+        operator.sources.read().map(|it| it.ai.catalogue.default.unwrap().endpoint.clone())
+    };
+
+    for (provider, usual) in [
+        ("OpenAI", "https://api.openai.com/v1"),
+        ("Ollama", "http://localhost:11434"),
+        ("OpenRouter", "https://openrouter.ai/api/v1"),
+        ("Mistral", "https://api.mistral.ai/v1"),
+        ("Anthropic", "https://api.anthropic.com/v1"),
+    ] {
+        assert_eq!(endpoint(provider).unwrap(), usual);
+    }
+    for provider in ["OpenAICompatible", "VLlm"] {
+        let told = endpoint(provider).unwrap_err().to_string();
+        let expected = format!(
+            "SVC-CFG-002 setting `Ai:Endpoint`: is missing: the type {provider} needs the base URL \
+             of its server"
+        );
+        assert_eq!(told, expected);
+    }
+}
+
+#[test]
+fn azure_needs_its_endpoint_and_its_deployment() {
+    let operator = || Operator::development().argument("Ai:ProviderType=AzureOpenAI");
+
+    let faults = operator().faults();
+
+    assert!(faults[0].starts_with("SVC-CFG-002 setting `Ai:Endpoint`"), "{faults:?}");
+    assert!(faults[1].starts_with("SVC-CFG-002 setting `Ai:AzureDeploymentName`"), "{faults:?}");
+    let operator = operator().arguments(&[
+        "Ai:Endpoint=https://x.openai.azure.com/",
+        "Ai:AzureDeploymentName=gpt",
+        "Ai:ApiKey=k",
+    ]);
+    let usual = target(&operator, Mode::Optimize);
+    assert_eq!((&*usual.model, usual.deployment.as_deref()), ("gpt", Some("gpt")));
+    assert_eq!(usual.api_version.as_deref(), Some("2024-10-21"));
+    let other = operator.arguments(&["Ai:AzureApiVersion=2025-04-01-preview", "Ai:Model=m"]);
+    let other = target(&other, Mode::Optimize);
+    assert_eq!((&*other.model, other.api_version.as_deref()), ("m", Some("2025-04-01-preview")));
+}
+
+#[test]
+fn a_server_on_this_machine_needs_no_key() {
+    let operator =
+        Operator::development().arguments(&["Ai:ProviderType=Ollama", "Ai:Model=llama3.2"]);
+
+    assert!(target(&operator, Mode::Optimize).keys.is_empty());
+    assert!(operator.notices().is_empty());
+}
+
+#[test]
+fn there_may_be_several_keys_each_once() {
+    let operator = Operator::development().arguments(&[
+        "Ai:Model=m",
+        "Ai:ApiKey=a",
+        "Ai:ApiKeys:0=b",
+        "Ai:ApiKeys:1=a",
+        "Ai:Modes:Research:ApiKeys=c,d",
+    ]);
+    let keys = |mode| {
+        target(&operator, mode).keys.iter().map(|it| it.expose().clone()).collect::<Vec<_>>()
+    };
+
+    assert_eq!(keys(Mode::Assistant), ["a", "b"]);
+    assert_eq!(keys(Mode::Research), ["c", "d"]);
+}
+
+#[test]
+fn a_mode_may_have_everything_that_a_model_has() {
+    let operator = Operator::development().arguments(&[
+        "Ai:Model=m",
+        "Ai:ApiKey=k",
+        "Ai:EnableWebSearch=true",
+        "Ai:ReasoningEffort=low",
+        "Ai:Protection:MaxConcurrent=5",
+        "Ai:Protection:TokensPerMinute=6",
+        "Ai:Modes:Research:EnableWebSearch=false",
+        "Ai:Modes:Research:ReasoningEffort=XHigh",
+        "Ai:Modes:Research:EnableVision=false",
+        "Ai:Modes:Research:Protection:MaxConcurrent=2",
+    ]);
+
+    let (usual, own) = (target(&operator, Mode::Assistant), target(&operator, Mode::Research));
+
+    assert!(usual.web_search && usual.vision && !own.web_search && !own.vision);
+    assert_eq!(usual.reasoning_effort.unwrap().name(), "Low");
+    assert_eq!(own.reasoning_effort.unwrap().name(), "XHigh");
+    assert_eq!((usual.protection.concurrent, own.protection.concurrent), (Some(5), Some(2)));
+    assert_eq!(own.protection.tokens_per_minute, Some(6));
+}
+
+#[test]
+fn a_mode_of_another_type_at_the_same_address_is_mentioned() {
+    let operator = Operator::development().arguments(&[
+        "Ai:Model=m",
+        "Ai:Endpoint=http://h",
+        "Ai:Modes:Research:ProviderType=Ollama",
+    ]);
+
+    let [told] = operator.notices().try_into().unwrap();
+
+    assert!(told.starts_with("setting `Ai:Modes:Research:ProviderType`"), "{told}");
+    assert_eq!(target(&operator, Mode::Research).endpoint, "http://h");
+}
+
+#[test]
+fn tokens_cost_what_the_nearest_section_says() {
+    let operator = Operator::development().arguments(&[
+        "Ai:Model=m",
+        "Ai:ApiKey=k",
+        "Ai:CreditRates:OutputPerMillion=4000.5",
+        "Ai:CreditRates:ConnectorPerMillion=1",
+        "Ai:Modes:Research:CreditRates:InputPerMillion=250",
+    ]);
+
+    let (usual, own) = (target(&operator, Mode::Optimize), target(&operator, Mode::Research));
+
+    let rates =
+        Rates { input: 1_000_000, output: 4_000_500, cached_input: 1_000_000, connector: 1000 };
+    assert_eq!(usual.rates, rates);
+    assert_eq!(own.rates, Rates { input: 250_000, cached_input: 250_000, ..rates });
+}
+
+#[test]
+fn a_rate_is_a_number_that_is_there() {
+    for rate in
+        ["InputPerMillion", "OutputPerMillion", "CachedInputPerMillion", "ConnectorPerMillion"]
+    {
+        for section in ["Ai", "Ai:Modes:Assistant", "Ai:Providers:0"] {
+            for value in ["", "-1", "10000000.1", "0.0001", "much"] {
+                let key = format!("{section}:CreditRates:{rate}");
+                let operator = Operator::development()
+                    .arguments(&["Ai:Providers:0:Id=a", "Ai:Providers:0:Model=m"])
+                    .argument(&format!("{key}={value}"));
+
+                let faults = operator.faults();
+
+                let told = format!(
+                    "SVC-CFG-003 setting `{key}` from the command line: expected a number from 0 \
+                     to 10000000, to three decimals"
+                );
+                assert_eq!(faults, [told]);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_cached_token_costs_no_more_than_a_fresh_one() {
+    let key = "Ai:Modes:Assistant:CreditRates:CachedInputPerMillion";
+    for settings in [
+        &["Ai:Modes:Assistant:CreditRates:CachedInputPerMillion=1000.001"][..],
+        &[
+            "Ai:CreditRates:CachedInputPerMillion=900",
+            "Ai:Modes:Assistant:CreditRates:InputPerMillion=800",
+        ],
+    ] {
+        let faults = Operator::development().arguments(settings).faults();
+
+        assert_eq!(faults.len(), 1, "{faults:?}");
+        assert!(faults[0].starts_with(&format!("SVC-CFG-005 setting `{key}`")), "{faults:?}");
+    }
+}
+
+#[test]
+fn what_a_type_has_not_is_mentioned_and_off() {
+    for (provider, setting) in [
+        ("Ollama", "EnableWebSearch=true"),
+        ("VLlm", "EnableWebSearch=true"),
+        ("OpenAICompatible", "EnableWebSearch=true"),
+        ("AzureOpenAI", "EnableWebSearch=true"),
+        ("OpenAI", "MistralAgentId=a"),
+        ("Mistral", "SupportsReasoningEffort=true"),
+        ("Mistral", "AzureApiVersion=2024-10-21"),
+    ] {
+        let operator = Operator::development().arguments(&[
+            "Ai:Model=m",
+            "Ai:Endpoint=http://h/v1",
+            &format!("Ai:ProviderType={provider}"),
+            &format!("Ai:{setting}"),
+        ]);
+        let operator = match provider {
+            "AzureOpenAI" => operator.argument("Ai:AzureDeploymentName=d"),
+            _ => operator,
+        };
+
+        let [told] = operator.notices().try_into().unwrap();
+
+        let (name, _) = setting.split_once('=').unwrap();
+        assert!(told.starts_with(&format!("setting `Ai:{name}` from the command line")), "{told}");
+        let target = target(&operator, Mode::Optimize);
+        assert!(!target.web_search && target.agent.is_none() && !target.takes_reasoning_effort);
+    }
+}
+
+#[test]
+fn web_search_is_on_where_the_type_has_it() {
+    for provider in ["OpenAI", "OpenRouter", "Mistral", "Anthropic"] {
+        let operator = Operator::development().arguments(&[
+            "Ai:Model=m",
+            "Ai:ApiKey=k",
+            "Ai:EnableWebSearch=true",
+            &format!("Ai:ProviderType={provider}"),
+        ]);
+
+        assert!(target(&operator, Mode::Optimize).web_search, "{provider}");
+        assert!(operator.notices().is_empty());
+    }
+}

@@ -1,0 +1,346 @@
+//! The entries of `Ai:Providers`.
+
+use pia_assistant::{Catalogue, ProviderType, Rates, ReasoningEffort, SearchDepth, Target};
+
+use super::*;
+
+/// An entry that needs nothing else.
+const FIRST: [&str; 3] =
+    ["Ai:Providers:0:Id=main", "Ai:Providers:0:Model=gpt-5", "Ai:Providers:0:ApiKey=k"];
+/// What searches the web.
+const SEARCH: [&str; 4] = [
+    "Ai:Providers:1:Id=web",
+    "Ai:Providers:1:ProviderType=Linkup",
+    "Ai:Providers:1:ApiKey=s",
+    "Ai:Providers:1:Model=deep",
+];
+
+fn both() -> Operator {
+    Operator::development().arguments(&FIRST).arguments(&SEARCH)
+}
+
+fn entry(operator: &Operator, id: &str) -> Target {
+    Target::clone(operator.read().ai.catalogue.entry(id).unwrap())
+}
+
+fn ids(catalogue: &Catalogue) -> Vec<&str> {
+    catalogue.entries.iter().filter_map(|it| it.id.as_deref()).collect()
+}
+
+/// The key of each fault.
+fn refused(operator: &Operator) -> Vec<String> {
+    let faults = operator.sources.read().unwrap_err();
+    faults.iter().filter_map(|it| it.key().map(str::to_owned)).collect()
+}
+
+#[test]
+fn an_entry_needs_little() {
+    let operator = Operator::development().arguments(&FIRST);
+
+    let target = entry(&operator, "MAIN");
+
+    assert_eq!((target.id.as_deref(), target.name.as_deref()), (Some("main"), Some("main")));
+    assert_eq!(target.provider, ProviderType::OpenAi);
+    assert_eq!((&*target.endpoint, &*target.model), ("https://api.openai.com/v1", "gpt-5"));
+    assert!(target.keys[0].is("k"));
+    assert!(target.vision && !target.web_search && !target.takes_reasoning_effort);
+    assert_eq!((target.reasoning_effort, target.rates), (None, Rates::default()));
+    assert!(operator.notices().is_empty());
+}
+
+#[test]
+fn an_entry_may_say_everything_in_a_file() {
+    let text = r#"{ "Ai": { "Providers": [
+        { "Id": "a", "Name": "Large", "ProviderType": "OpenAICompatible",
+          "Endpoint": "https://models.example/v1/", "ApiKeys": ["k1", "k2"], "Model": "m",
+          "ReasoningEffort": "high", "SupportsReasoningEffort": true, "EnableVision": false,
+          "WebSearchToolProviderId": "WEB", "VisionToolProviderId": "b", "Fallbacks": ["b"],
+          "CreditRates": { "InputPerMillion": 500, "CachedInputPerMillion": 0 },
+          "Protection": { "RequestsPerMinute": 60, "TokensPerMinute": 9, "MaxConcurrent": 4 } },
+        { "Id": "b", "ProviderType": 6, "ApiKey": "k", "MistralAgentId": "ag:1" },
+        { "Id": "web", "ProviderType": "linkup", "ApiKey": "s", "Model": "Fast" } ] } }"#;
+    let operator = Operator::development().file("appsettings.json", text);
+
+    let (large, agent) = (entry(&operator, "a"), entry(&operator, "b"));
+
+    assert_eq!(large.name.as_deref(), Some("Large"));
+    assert_eq!(large.endpoint, "https://models.example/v1");
+    assert_eq!(large.keys.len(), 2);
+    assert_eq!(large.reasoning_effort, Some(ReasoningEffort::High));
+    assert!(large.takes_reasoning_effort && !large.vision);
+    assert_eq!(large.web_search_tool.as_deref(), Some("WEB"));
+    assert_eq!(large.vision_tool.as_deref(), Some("b"));
+    assert_eq!(large.fallbacks, ["b"]);
+    assert_eq!((large.rates.input, large.rates.cached_input), (500_000, 0));
+    assert_eq!(large.protection.requests_per_minute, Some(60));
+    assert_eq!(large.protection.tokens_per_minute, Some(9));
+    assert_eq!(large.protection.concurrent, Some(4));
+    assert_eq!((&*agent.model, agent.agent.as_deref()), ("ag:1", Some("ag:1")));
+    let catalogue = operator.read().ai.catalogue;
+    let search = catalogue.search("web").unwrap();
+    assert_eq!((&*search.endpoint, search.depth), ("https://api.linkup.so/v1", SearchDepth::Fast));
+    assert!(search.key.is("s") && operator.notices().is_empty());
+}
+
+#[test]
+fn the_environment_names_entries_by_their_number() {
+    let operator = Operator::development()
+        .variable("Ai__Providers__0__Id", "main")
+        .variable("AI__PROVIDERS__0__MODEL", "m")
+        .variable("Ai__Providers__0__CreditRates__OutputPerMillion", "7")
+        .variable("Ai__Providers__0__ApiKeys__0", "k");
+
+    let target = entry(&operator, "main");
+
+    assert_eq!((&*target.model, target.rates.output), ("m", 7000));
+    assert!(target.keys[0].is("k"));
+}
+
+#[test]
+fn an_id_is_there_and_no_other_entrys() {
+    let nameless = Operator::development().argument("Ai:Providers:0:Model=m");
+    let twice = both().arguments(&["Ai:Providers:2:Id=WEB", "Ai:Providers:2:Model=m"]);
+    let long = Operator::development()
+        .argument(&format!("Ai:Providers:0:Id={}", "x".repeat(101)))
+        .argument("Ai:Providers:0:Model=m");
+
+    assert!(nameless.faults()[0].starts_with("SVC-CFG-002 setting `Ai:Providers:0:Id`"));
+    assert_eq!(refused(&twice), ["Ai:Providers:2:Id"]);
+    assert_eq!(refused(&long), ["Ai:Providers:0:Id"]);
+}
+
+#[test]
+fn entries_behind_a_gap_are_ignored_and_named_once() {
+    let operator = both().arguments(&[
+        "Ai:Providers:3:Id=late",
+        "Ai:Providers:3:ProviderType=nonsense",
+        "Ai:Providers:5:Unknown=x",
+        "Ai:Providers:07:Id=odd",
+        "Ai:Providers:main:Id=odd",
+    ]);
+
+    let told = operator.notices();
+
+    let from = "from the command line: ";
+    let expected = [
+        format!("setting `Ai:Providers:07` {from}is ignored: entries have numbers, from 0 on"),
+        format!(
+            "setting `Ai:Providers:3` {from}the entry (`late`) is ignored, since there is no entry 2"
+        ),
+        format!("setting `Ai:Providers:5` {from}the entry is ignored, since there is no entry 2"),
+        format!("setting `Ai:Providers:main` {from}is ignored: entries have numbers, from 0 on"),
+    ];
+    assert_eq!(told, expected);
+    assert_eq!(ids(&operator.read().ai.catalogue), ["main"]);
+}
+
+#[test]
+fn without_entry_0_there_is_none() {
+    let operator = Operator::development().argument("Ai:Providers:1:Id=late");
+
+    let [told] = operator.notices().try_into().unwrap();
+
+    assert!(told.contains("`Ai:Providers:1`") && told.contains("(`late`) is ignored"), "{told}");
+    assert!(ids(&operator.read().ai.catalogue).is_empty());
+}
+
+#[test]
+fn no_entries_are_nothing_to_mention() {
+    let text = r#"{ "Ai": { "Providers": [] } }"#;
+
+    assert!(Operator::development().file("appsettings.json", text).notices().is_empty());
+}
+
+#[test]
+fn what_is_no_entry_is_told() {
+    assert_eq!(refused(&Operator::development().argument("Ai:Providers=main")), ["Ai:Providers"]);
+    let told = refused(&Operator::development().argument("Ai:Providers:0=main"));
+    assert_eq!(told, ["Ai:Providers:0:Id", "Ai:Providers:0:Model", "Ai:Providers:0"]);
+}
+
+#[test]
+fn a_slip_in_an_entry_is_told_with_what_was_meant() {
+    let [told] = both().argument("Ai:Providers:0:Fallback=web").notices().try_into().unwrap();
+
+    assert!(told.ends_with("is not known and has no effect; did you mean `Fallbacks`?"), "{told}");
+}
+
+#[test]
+fn an_entry_says_what_its_type_cannot_do_without() {
+    let entry = |settings: &[&str]| {
+        let operator = Operator::development().argument("Ai:Providers:0:Id=a");
+        let set = |it: Operator, setting: &&str| it.argument(&format!("Ai:Providers:0:{setting}"));
+        refused(&settings.iter().fold(operator, set))
+    };
+
+    assert_eq!(entry(&["ApiKey=k"]), ["Ai:Providers:0:Model"]);
+    assert_eq!(
+        entry(&["ProviderType=AzureOpenAI"]),
+        ["Ai:Providers:0:Endpoint", "Ai:Providers:0:AzureDeploymentName"]
+    );
+    assert_eq!(entry(&["ProviderType=VLlm", "Model=m"]), ["Ai:Providers:0:Endpoint"]);
+    assert_eq!(entry(&["ProviderType=5", "Model=m"]), ["Ai:Providers:0:Endpoint"]);
+    assert_eq!(entry(&["ProviderType=Other", "Model=m"]), ["Ai:Providers:0:ProviderType"]);
+    assert_eq!(entry(&["ReasoningEffort=most", "Model=m"]), ["Ai:Providers:0:ReasoningEffort"]);
+    assert_eq!(entry(&["AzureApiVersion=a b", "Model=m"]), ["Ai:Providers:0:AzureApiVersion"]);
+    assert_eq!(
+        entry(&["Protection:MaxConcurrent=0", "Model=m"]),
+        ["Ai:Providers:0:Protection:MaxConcurrent"]
+    );
+}
+
+#[test]
+fn a_search_has_a_depth() {
+    for depth in ["fast", "standard", "DEEP"] {
+        let operator = both().argument(&format!("Ai:Providers:1:Model={depth}"));
+        let catalogue = operator.read().ai.catalogue;
+        assert_eq!(catalogue.searches[0].depth.name(), depth.to_lowercase());
+    }
+    for depth in ["deeper", "", "1"] {
+        let operator = both().argument(&format!("Ai:Providers:1:Model={depth}"));
+        assert_eq!(refused(&operator), ["Ai:Providers:1:Model"], "{depth}");
+    }
+}
+
+#[test]
+fn a_tool_is_an_entry_of_its_kind() {
+    let blind = [
+        "Ai:Providers:2:Id=blind",
+        "Ai:Providers:2:Model=m",
+        "Ai:Providers:2:ApiKey=k",
+        "Ai:Providers:2:EnableVision=false",
+    ];
+    for section in ["Ai", "Ai:Modes:Research", "Ai:Providers:0"] {
+        for (setting, why) in [
+            ("WebSearchToolProviderId=none", "names no entry of Ai:Providers"),
+            ("WebSearchToolProviderId=blind", "expected an entry of type Linkup"),
+            ("VisionToolProviderId=none", "names no entry of Ai:Providers"),
+            ("VisionToolProviderId=web", "expected a chat model, not Linkup"),
+            ("VisionToolProviderId=blind", "names an entry whose EnableVision is off"),
+            ("Fallbacks=blind,none", "names what is no entry of Ai:Providers"),
+            ("Fallbacks=blind,web", "expected chat models, not Linkup"),
+        ] {
+            let operator = both().arguments(&blind).argument(&format!("{section}:{setting}"));
+
+            let faults = operator.faults();
+
+            let (name, _) = setting.split_once('=').unwrap();
+            let told =
+                format!("SVC-CFG-005 setting `{section}:{name}` from the command line: {why}");
+            assert_eq!(faults, [told]);
+        }
+    }
+    let itself = both().argument("Ai:Providers:0:Fallbacks=MAIN");
+    assert_eq!(refused(&itself), ["Ai:Providers:0:Fallbacks"]);
+}
+
+#[test]
+fn tools_may_be_named_in_any_case_and_before_their_entries() {
+    let operator = both().arguments(&[
+        "Ai:Providers:0:WebSearchToolProviderId=Web",
+        "Ai:Model=m",
+        "Ai:ApiKey=k",
+        "Ai:VisionToolProviderId=MAIN",
+        "Ai:Fallbacks:0=Main",
+    ]);
+
+    let default = operator.read().ai.catalogue.default.unwrap();
+
+    assert_eq!(default.vision_tool.as_deref(), Some("MAIN"));
+    assert_eq!(default.fallbacks, ["Main"]);
+}
+
+#[test]
+fn all_faults_of_the_catalogue_are_told_at_once() {
+    let operator = Operator::development().arguments(&[
+        "Ai:ProviderType=Linkup",
+        "Ai:WebSearchToolProviderId=none",
+        "Ai:Providers:0:Id=a",
+        "Ai:Providers:0:ProviderType=AzureOpenAI",
+        "Ai:Providers:0:CreditRates:InputPerMillion=",
+        "Ai:Providers:1:Id=A",
+        "Ai:Providers:1:ProviderType=Linkup",
+        "Ai:Providers:1:Model=far",
+    ]);
+
+    let mut told = refused(&operator);
+
+    told.sort();
+    let expected = [
+        "Ai:ProviderType",
+        "Ai:Providers:0:AzureDeploymentName",
+        "Ai:Providers:0:CreditRates:InputPerMillion",
+        "Ai:Providers:0:Endpoint",
+        "Ai:Providers:1:Id",
+        "Ai:Providers:1:Model",
+        "Ai:WebSearchToolProviderId",
+    ];
+    assert_eq!(told, expected);
+}
+
+#[test]
+fn what_has_no_key_at_a_paid_address_is_mentioned() {
+    let operator = Operator::development().arguments(&[
+        "Ai:Providers:0:Id=a",
+        "Ai:Providers:0:Model=m",
+        "Ai:Providers:1:Id=b",
+        "Ai:Providers:1:Model=m",
+        "Ai:Providers:1:Endpoint=http://localhost:1",
+        "Ai:Providers:2:Id=c",
+        "Ai:Providers:2:Model=m",
+        "Ai:Providers:2:ProviderType=Ollama",
+        "Ai:Providers:3:Id=d",
+        "Ai:Providers:3:Model=fast",
+        "Ai:Providers:3:ProviderType=Linkup",
+    ]);
+
+    let config = operator.read();
+
+    let keys: Vec<_> = config.notices.iter().map(Notice::key).collect();
+    assert_eq!(keys, ["Ai:Providers:0:ApiKey", "Ai:Providers:3:ApiKey"]);
+}
+
+#[test]
+fn entries_wait_for_a_restart_and_models_do_not() {
+    let operator = both().arguments(&["Ai:Model=m", "Ai:ApiKey=k"]);
+    let config = LiveConfig::new(operator.read());
+    let started = config.latest();
+    let catalogue =
+        config.follow(move |it| it.ai.catalogue.clone().with_entries_of(&started.ai.catalogue));
+    let operator = operator.arguments(&[
+        "Ai:Model=other",
+        "Ai:Providers:0:Model=gpt-6",
+        "Ai:Providers:2:Id=new",
+        "Ai:Providers:2:Model=m",
+        "Ai:Providers:2:ApiKey=k",
+    ]);
+
+    let changes = config.reload(&operator.sources).unwrap();
+
+    assert_eq!(changes.reloaded, ["Ai:Model"]);
+    assert!(changes.restart_only.contains(&"Ai:Providers:0:Model".to_owned()));
+    assert!(changes.restart_only.contains(&"Ai:Providers:2:Id".to_owned()));
+    let catalogue = catalogue.get();
+    assert_eq!(catalogue.default.as_ref().unwrap().model, "other");
+    assert_eq!((ids(&catalogue), &*catalogue.entries[0].model), (vec!["main"], "gpt-5"));
+    assert_eq!(catalogue.searches.len(), 1);
+}
+
+#[test]
+fn an_entry_that_is_gone_waits_for_a_restart_too() {
+    let config = LiveConfig::new(both().read());
+
+    let changes = config.reload(&Operator::development().arguments(&FIRST).sources).unwrap();
+
+    assert!(changes.restart_only.contains(&"Ai:Providers:1:Id".to_owned()), "{changes:?}");
+    assert!(changes.reloaded.is_empty());
+}
+
+#[test]
+fn no_key_of_the_catalogue_is_shown() {
+    let operator = both().argument("Ai:Providers:0:ApiKeys=s3cretA,s3cretB");
+
+    let config = operator.read();
+
+    assert!(!format!("{config:?}{:?}", config.ai).contains("s3cret"));
+}

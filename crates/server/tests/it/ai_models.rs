@@ -1,0 +1,163 @@
+//! Which model answers, what may be named, and what stands in for what is down.
+
+use serde_json::{Value, json};
+
+use crate::ai_client::{CHAT, COMPLETIONS, Heard, OPTIMIZE, said, streamed};
+use crate::ai_peer::{Fixed, response};
+use crate::both::on_both_databases;
+use crate::client::Client;
+use crate::harness::{Setting, TestApp};
+use pia_testkit::databases::Fresh;
+
+on_both_databases! {
+    a_group_says_who_serves_a_mode_a_persona_and_a_name,
+}
+
+const MODELS: &str = "/api/ai/models";
+
+fn saying(text: &str) -> String {
+    json!({ "choices": [{ "message": { "content": text }, "finish_reason": "stop" }] }).to_string()
+}
+
+/// A server whose default model is this one, with entries of these ids.
+fn with_entries(setting: Setting, default: &Fixed, entries: &[(&str, &Fixed)]) -> Setting {
+    let mut setting = setting.with_upstream(&default.endpoint);
+    for (at, (id, upstream)) in entries.iter().enumerate() {
+        let name = |key: &str| format!("Ai__Providers__{at}__{key}");
+        setting = setting
+            .with(&name("Id"), id)
+            .with(&name("ProviderType"), "OpenAICompatible")
+            .with(&name("Endpoint"), &upstream.endpoint)
+            .with(&name("Model"), format!("{id}-model"));
+    }
+    setting
+}
+
+async fn sets(app: &TestApp, rules: &str) {
+    app.admin(&format!("group set default {rules}")).await.expect("rules");
+}
+
+async fn answered(caller: &Client, mode: &str, request: &Value) -> String {
+    let headers = [("content-type", "application/json"), ("x-pia-mode", mode)];
+    let answer = caller.send("POST", CHAT, &headers, request.to_string().as_bytes()).await;
+    assert_eq!(answer.status, 200, "{}", answer.text());
+    assert_eq!(answer.header("x-ai-generated"), Some("true"));
+    answer.body["choices"][0]["message"]["content"].as_str().expect("a text").to_owned()
+}
+
+async fn a_group_says_who_serves_a_mode_a_persona_and_a_name(database: Fresh) {
+    let default = Fixed::giving(&saying("default")).await;
+    let (large, coder) =
+        (Fixed::giving(&saying("large")).await, Fixed::giving(&saying("coder")).await);
+    let entries = [("large", &large), ("coder", &coder)];
+    let app = with_entries(Setting::on(database), &default, &entries).start().await;
+    let ada = app.signed_in().await;
+    let with = |key: &str, value: Value| {
+        let mut request = said("x");
+        request[key] = value;
+        request
+    };
+    let coding = with("metadata", json!({ "pia_persona_type": "Code" }));
+
+    assert_eq!(answered(&ada, "Assistant", &with("model", json!("large"))).await, "default");
+    assert_eq!(ada.get(MODELS).await.body["data"].as_array().map(Vec::len), Some(1));
+
+    sets(&app, "mode.Research=large persona.code=coder models=Large,gone").await;
+    let app = with_entries(Setting::beside(&app), &default, &entries).start().await;
+    let ada = Client { addr: app.addr, ..ada };
+    assert_eq!(answered(&ada, "Research", &coding).await, "large");
+    assert_eq!(answered(&ada, "Assistant", &coding).await, "coder");
+    assert_eq!(answered(&ada, "Optimize", &coding).await, "default");
+    assert_eq!(answered(&ada, "Assistant", &with("model", json!("LARGE"))).await, "large");
+    for unusable in [json!("coder"), json!("gone"), json!(7), json!("")] {
+        assert_eq!(answered(&ada, "Assistant", &with("model", unusable)).await, "default");
+    }
+
+    let listed = ada.get(MODELS).await.body;
+    assert_eq!(listed["object"], "list");
+    let ids: Vec<_> =
+        listed["data"].as_array().expect("models").iter().map(|it| &it["id"]).collect();
+    assert_eq!(ids, ["pia-cloud", "large"]);
+    assert!(coder.calls().iter().all(|it| !it.text().contains("persona")));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_fallback_answers_for_a_model_that_is_down_and_the_metrics_tell() {
+    let error = r#"{"error":{"message":"down"}}"#;
+    let down = Fixed::answering(response(
+        "503 Service Unavailable",
+        "content-type: application/json\r\n",
+        error,
+    ))
+    .await;
+    let other = Fixed::giving(&saying("other")).await;
+    let setting =
+        with_entries(Setting::on(Fresh::sqlite()), &down, &[("first", &down), ("second", &other)]);
+    let app = setting.with("Ai__Providers__0__Fallbacks", "second").start().await;
+    sets(&app, "mode.Assistant=first").await;
+    let ada = app.signed_in().await;
+
+    assert_eq!(answered(&ada, "Assistant", &said("x")).await, "other");
+    let headers = [("content-type", "application/json"), ("x-pia-mode", "Assistant")];
+    let stream =
+        ada.send("POST", COMPLETIONS, &headers, streamed("x").to_string().as_bytes()).await;
+    assert_eq!(Heard::of(&stream).text, "other");
+    assert_eq!(stream.header("x-ai-generated"), Some("true"));
+
+    let metrics = ada.get("/metrics").await.text();
+    for line in [
+        r#"pia_ai_attempts_total{entry="first",outcome="failed"} 2"#,
+        r#"pia_ai_attempts_total{entry="second",outcome="answered"} 2"#,
+    ] {
+        assert!(metrics.contains(line), "{line} in {metrics}");
+    }
+    // The default has none.
+    assert_eq!(ada.post(OPTIMIZE, &json!({ "text": "x" })).await.status, 502);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_upstream_is_asked_no_more_than_it_may_be() {
+    let upstream = Fixed::giving(&saying("one")).await;
+    let setting = with_entries(Setting::on(Fresh::sqlite()), &upstream, &[("only", &upstream)]);
+    let app = setting
+        .with("Ai__Providers__0__Protection__RequestsPerMinute", 2)
+        .with("Ai__MaxWait", "200ms")
+        .start()
+        .await;
+    sets(&app, "mode.Assistant=only").await;
+    let ada = app.signed_in().await;
+    answered(&ada, "Assistant", &said("x")).await;
+    answered(&ada, "Assistant", &said("x")).await;
+
+    let headers = [("content-type", "application/json"), ("x-pia-mode", "Assistant")];
+    let third = ada.send("POST", CHAT, &headers, said("x").to_string().as_bytes()).await;
+
+    assert_eq!(third.refusal(), (503, "ai_crowded"));
+    let seconds: u64 = third.header("retry-after").expect("a time").parse().expect("seconds");
+    assert!((1..=30).contains(&seconds), "{seconds}");
+    assert_eq!(upstream.calls().len(), 2);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_prompt_is_drafted_from_a_description() {
+    let upstream = Fixed::giving(&saying(" Write like a friend. ")).await;
+    let app = Setting::on(Fresh::sqlite()).with_upstream(&upstream.endpoint).start().await;
+    let ada = app.signed_in().await;
+    let path = "/api/ai/generate-prompt";
+
+    let drafted = ada.post(path, &json!({ "styleDescription": "casual" })).await;
+    assert_eq!(
+        (drafted.status, &drafted.body),
+        (200, &json!({ "prompt": "Write like a friend." }))
+    );
+    assert_eq!(drafted.header("x-ai-generated"), Some("true"));
+    for body in [json!({}), json!({ "styleDescription": null }), json!({ "styleDescription": " " })]
+    {
+        let refused = ada.post(path, &body).await;
+        assert_eq!(
+            (refused.status, &refused.body["errors"][0]["field"]),
+            (400, &json!("styleDescription"))
+        );
+    }
+    assert_eq!(upstream.calls().len(), 1);
+}

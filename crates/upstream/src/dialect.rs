@@ -1,0 +1,120 @@
+//! How each type of upstream is spoken to.
+
+mod address;
+mod anthropic;
+mod azure;
+mod cited;
+mod compatible;
+mod ending;
+mod links;
+mod mistral;
+mod ollama;
+mod openai;
+mod openrouter;
+mod reply;
+mod vllm;
+
+use bytes::Bytes;
+use http::HeaderMap;
+use pia_assistant::{ChatCall, ProviderType, UpstreamError};
+
+use crate::look::Look;
+pub(crate) use address::bearer;
+pub(crate) use reply::{Said, Translate};
+
+/// A call in its upstream's own words.
+pub(crate) struct Prepared {
+    pub(crate) url: String,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Vec<Bytes>,
+    pub(crate) form: Form,
+}
+
+/// In which form an upstream answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// As all callers read it; it goes on untouched.
+    Common,
+    /// The same with the places that it cites beside the text.
+    Cited,
+    /// The same, and errors in answers that began well.
+    OpenRouter(Search),
+    /// Contents in several chunks.
+    Mistral(Search),
+    /// Messages.
+    Anthropic,
+}
+
+/// Whether an upstream searches the web.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Search {
+    On,
+    Off,
+}
+
+impl Search {
+    fn of(call: &ChatCall) -> Self {
+        if call.target.web_search { Self::On } else { Self::Off }
+    }
+}
+
+/// Puts a call into the words of its target.
+pub(crate) fn prepare(call: ChatCall, streamed: bool) -> Result<Prepared, UpstreamError> {
+    match call.target.provider {
+        ProviderType::OpenAi => openai::prepare(call, streamed),
+        ProviderType::AzureOpenAi => azure::prepare(call, streamed),
+        ProviderType::Ollama => ollama::prepare(call, streamed),
+        ProviderType::OpenRouter => openrouter::prepare(call, streamed),
+        ProviderType::OpenAiCompatible => compatible::prepare(call, streamed),
+        ProviderType::Mistral => mistral::prepare(call, streamed),
+        ProviderType::VLlm => vllm::prepare(call, streamed),
+        ProviderType::Anthropic => anthropic::prepare(call, streamed),
+    }
+}
+
+impl Form {
+    /// A refusal with the status that all know it by.
+    pub(crate) fn refusal(self, err: UpstreamError) -> UpstreamError {
+        match self {
+            Self::OpenRouter(_) => openrouter::refused(err),
+            _ => err,
+        }
+    }
+
+    /// Which events of a stream are to be read.
+    pub(crate) fn look(self) -> Look {
+        match self {
+            Self::Common | Self::OpenRouter(Search::Off) => Look::default(),
+            Self::Mistral(Search::Off) => Look::default().at_arrays(),
+            Self::Cited
+            | Self::OpenRouter(Search::On)
+            | Self::Mistral(Search::On)
+            | Self::Anthropic => Look::default().at_everything(),
+        }
+    }
+
+    /// What puts such events into the common form.
+    pub(crate) fn translation(self) -> Option<Box<dyn Translate>> {
+        match self {
+            Self::Common => None,
+            Self::Cited => Some(Box::new(cited::Cited::default())),
+            Self::OpenRouter(search) => Some(Box::new(openrouter::Stream::new(search))),
+            Self::Mistral(_) => Some(Box::new(mistral::Stream::default())),
+            Self::Anthropic => Some(Box::new(anthropic::Stream::default())),
+        }
+    }
+
+    /// A whole answer in the common form.
+    pub(crate) fn whole(self, answer: Bytes) -> Result<Bytes, UpstreamError> {
+        match self {
+            Self::Common => Ok(answer),
+            Self::Cited => Ok(cited::whole(answer)),
+            Self::OpenRouter(_) => openrouter::whole(answer),
+            Self::Mistral(_) => Ok(mistral::whole(answer)),
+            Self::Anthropic => anthropic::whole(&answer),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

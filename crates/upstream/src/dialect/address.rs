@@ -1,0 +1,104 @@
+//! Where a target is, and as whom it is called.
+
+use http::{HeaderMap, HeaderName, HeaderValue, header};
+use pia_assistant::{ChatCall, UpstreamError};
+use pia_kernel::Secret;
+use url::Url;
+
+/// An endpoint and this path below it.
+pub(super) fn below(call: &ChatCall, path: &str) -> String {
+    format!("{}{path}", call.target.endpoint.trim_end_matches('/'))
+}
+
+/// The same, with the usual version where an endpoint names none: people write
+/// down servers by name and port alone.
+pub(super) fn below_version(call: &ChatCall, path: &str) -> String {
+    let endpoint = &call.target.endpoint;
+    let bare = Url::parse(endpoint).is_ok_and(|it| it.path() == "/");
+    below(call, &if bare { format!("/v1{path}") } else { path.to_owned() })
+}
+
+/// The key as a bearer; nothing where there is none.
+pub(crate) fn bearer(key: &Secret<String>) -> Result<HeaderMap, UpstreamError> {
+    with_key(key, header::AUTHORIZATION, "Bearer ")
+}
+
+/// The key in a header of this name.
+pub(super) fn with_key(
+    key: &Secret<String>,
+    name: HeaderName,
+    before: &str,
+) -> Result<HeaderMap, UpstreamError> {
+    let key = key.expose();
+    let mut headers = HeaderMap::new();
+    if !key.is_empty() {
+        headers.insert(name, hidden(&format!("{before}{key}"))?);
+    }
+    Ok(headers)
+}
+
+fn hidden(text: &str) -> Result<HeaderValue, UpstreamError> {
+    let mut value = HeaderValue::try_from(text).map_err(|_invalid| {
+        UpstreamError::Unreachable("its key cannot be sent in a header".to_owned())
+    })?;
+    value.set_sensitive(true);
+    Ok(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use pia_assistant::{ProviderType, Target};
+
+    fn secret(key: &str) -> Secret<String> {
+        Secret::new(key.to_owned())
+    }
+
+    fn called(endpoint: &str) -> ChatCall {
+        ChatCall {
+            target: Arc::new(Target::new(ProviderType::OpenAi, endpoint, "m")),
+            key: secret(""),
+            body: Vec::new(),
+            max_output: None,
+            effort: None,
+        }
+    }
+
+    #[test]
+    fn the_key_is_in_the_authorization_header_and_hidden_from_debug() {
+        let headers = bearer(&secret("sk-1")).unwrap();
+
+        assert_eq!(headers[header::AUTHORIZATION], "Bearer sk-1");
+        assert!(!format!("{headers:?}").contains("sk-1"));
+    }
+
+    #[test]
+    fn an_upstream_that_wants_no_key_gets_none() {
+        assert!(bearer(&secret("")).unwrap().is_empty());
+    }
+
+    #[test]
+    fn a_key_that_no_header_may_carry_is_an_error_that_does_not_tell_it() {
+        let err = bearer(&secret("sk\n1")).unwrap_err();
+
+        assert!(!err.to_string().contains("sk"), "{err}");
+    }
+
+    #[test]
+    fn an_endpoint_is_completed_only_where_it_names_no_path() {
+        for (endpoint, url) in [
+            ("http://localhost:11434", "http://localhost:11434/v1/x"),
+            ("http://localhost:11434/", "http://localhost:11434/v1/x"),
+            ("http://localhost:11434/v1", "http://localhost:11434/v1/x"),
+            ("https://gate.example/ollama/v1/", "https://gate.example/ollama/v1/x"),
+        ] {
+            assert_eq!(below_version(&called(endpoint), "/x"), url);
+        }
+        assert_eq!(
+            below(&called("https://models.example/v1/"), "/x"),
+            "https://models.example/v1/x"
+        );
+    }
+}

@@ -1,0 +1,31 @@
+//! Provider type Anthropic: the Messages API, which has another form for
+//! everything. A request is put into it without copying what is large, and
+//! what comes back is put into the common form.
+
+mod answer;
+mod request;
+mod stream;
+mod thinking;
+mod turns;
+
+use http::{HeaderName, HeaderValue};
+use pia_assistant::{ChatCall, UpstreamError};
+
+pub(super) use answer::whole;
+pub(super) use stream::Stream;
+
+use super::{Form, Prepared, address};
+
+const API_KEY: HeaderName = HeaderName::from_static("x-api-key");
+const VERSION: HeaderName = HeaderName::from_static("anthropic-version");
+
+pub(super) fn prepare(call: ChatCall, streamed: bool) -> Result<Prepared, UpstreamError> {
+    let mut headers = address::with_key(&call.key, API_KEY, "")?;
+    headers.insert(VERSION, HeaderValue::from_static("2023-06-01"));
+    Ok(Prepared {
+        url: address::below_version(&call, "/messages"),
+        headers,
+        body: request::body(call, streamed)?,
+        form: Form::Anthropic,
+    })
+}

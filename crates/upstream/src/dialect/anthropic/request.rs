@@ -1,0 +1,175 @@
+//! A request in Anthropic's form.
+
+use bytes::Bytes;
+use pia_assistant::{ChatCall, UpstreamError};
+use serde_json::{Value, json};
+
+use super::thinking::{Thinking, longest};
+use super::turns::Conversation;
+use crate::dialect::reply::unreadable;
+use crate::rope::{Members, Rope, Writer};
+
+/// What searches the web, and how often it may for one answer.
+const WEB_SEARCH: &str = r#"{"type":"web_search_20250305","name":"web_search","max_uses":5}"#;
+
+pub(super) fn body(call: ChatCall, streamed: bool) -> Result<Vec<Bytes>, UpstreamError> {
+    let members = Rope::from(call.body).members().ok_or_else(unreadable)?;
+    let conversation = Conversation::read(members.get("messages").ok_or_else(unreadable)?)?;
+    let target = &call.target;
+    let max_tokens = call.max_output.map_or_else(|| longest(&target.model), |it| it.tokens);
+    let choice = Choice::of(&members);
+    let mut thinking =
+        Thinking::of(&target.model, call.effort, max_tokens, conversation.in_mid_turn);
+    if choice.is_forced() {
+        // Who must call a tool cannot think about it.
+        thinking = Thinking::Unsaid;
+    }
+    let mut request = Writer::default();
+    request.text(r#"{"model":"#).quoted(&target.model);
+    request.text(&format!(r#","max_tokens":{max_tokens}"#));
+    if !conversation.system.is_empty() {
+        request.text(r#","system":["#).list(&conversation.system).text("]");
+    }
+    request.text(r#","messages":"#);
+    conversation.write(&mut request);
+    tools(&members, &conversation, choice, target.web_search, &mut request);
+    say_how(&members, thinking, &mut request);
+    request.text(if streamed { r#","stream":true}"# } else { "}" });
+    Ok(request.into_pieces())
+}
+
+/// Which tool is to be called.
+enum Choice {
+    Unsaid,
+    Auto,
+    Any,
+    None,
+    Tool(String),
+}
+
+impl Choice {
+    fn of(members: &Members) -> Self {
+        let Some(choice) = members.get("tool_choice") else { return Self::Unsaid };
+        match choice.string().as_deref() {
+            Some("required" | "any") => Self::Any,
+            Some("none") => Self::None,
+            Some(_) => Self::Auto,
+            None => {
+                let function = choice.members().and_then(|it| it.get("function")?.members());
+                function.and_then(|it| it.string("name")).map_or(Self::Auto, Self::Tool)
+            }
+        }
+    }
+
+    fn is_forced(&self) -> bool {
+        matches!(self, Self::Any | Self::Tool(_))
+    }
+
+    fn json(&self, one_at_a_time: bool) -> Option<Value> {
+        let mut choice = match self {
+            Self::Unsaid if !one_at_a_time => return None,
+            Self::Unsaid | Self::Auto => json!({ "type": "auto" }),
+            Self::Any => json!({ "type": "any" }),
+            Self::None => return Some(json!({ "type": "none" })),
+            Self::Tool(name) => json!({ "type": "tool", "name": name }),
+        };
+        if let Some(members) = choice.as_object_mut().filter(|_| one_at_a_time) {
+            members.insert("disable_parallel_tool_use".to_owned(), true.into());
+        }
+        Some(choice)
+    }
+}
+
+fn tools(
+    members: &Members,
+    conversation: &Conversation,
+    mut choice: Choice,
+    web_search: bool,
+    request: &mut Writer,
+) {
+    let given = members.get("tools").and_then(Rope::elements).unwrap_or_default();
+    let functions = given.iter().filter_map(|it| it.members()?.get("function")?.members());
+    let functions: Vec<Members> = functions.collect();
+    let mut tools: Vec<Rope> = functions.iter().filter_map(tool).collect();
+    let named = |name: &str| functions.iter().any(|it| it.string("name").as_deref() == Some(name));
+    if web_search && !named("web_search") {
+        tools.push(Rope::from(WEB_SEARCH));
+    } else if tools.is_empty() {
+        // A conversation with calls must say which tools there were.
+        tools.extend(conversation.called.iter().map(|it| past(it)));
+        choice = Choice::None;
+    }
+    if tools.is_empty() {
+        return;
+    }
+    request.text(r#","tools":["#).list(&tools).text("]");
+    let one = members.get("parallel_tool_calls").and_then(Rope::parse::<bool>) == Some(false);
+    if let Some(choice) = choice.json(one) {
+        request.text(r#","tool_choice":"#).text(&choice.to_string());
+    }
+}
+
+fn tool(function: &Members) -> Option<Rope> {
+    let mut tool = Writer::default();
+    tool.text(r#"{"name":"#).rope(function.get("name")?);
+    if let Some(description) = function.get("description") {
+        tool.text(r#","description":"#).rope(description);
+    }
+    tool.text(r#","input_schema":"#);
+    match function.get("parameters") {
+        Some(schema) => tool.rope(schema),
+        None => tool.text(r#"{"type":"object","properties":{}}"#),
+    };
+    Some(tool.text("}").finish())
+}
+
+fn past(name: &str) -> Rope {
+    let mut tool = Writer::default();
+    tool.text(r#"{"name":"#).quoted(name);
+    tool.text(r#","input_schema":{"type":"object"}}"#).finish()
+}
+
+/// What else the caller says of how to answer.
+fn say_how(members: &Members, thinking: Thinking, request: &mut Writer) {
+    if thinking == Thinking::Unsaid {
+        // Newer models take but one of the two.
+        if let Some(temperature) = members.get("temperature").and_then(Rope::parse::<f64>) {
+            // The scale ends at 1.
+            request.text(&format!(r#","temperature":{}"#, temperature.min(1.0)));
+        } else if let Some(top_p) = members.get("top_p") {
+            request.text(r#","top_p":"#).rope(top_p);
+        }
+    }
+    let stops = match members.get("stop") {
+        Some(stop) if stop.is_string() => stop.string().into_iter().collect(),
+        Some(stops) => stops.parse::<Vec<String>>().unwrap_or_default(),
+        None => Vec::new(),
+    };
+    let stops: Vec<String> = stops.into_iter().filter(|it| !it.trim().is_empty()).collect();
+    if !stops.is_empty() {
+        request.text(r#","stop_sequences":"#).text(&json!(stops).to_string());
+    }
+    let mut output = serde_json::Map::new();
+    match thinking {
+        Thinking::Unsaid => {}
+        Thinking::Budget(tokens) => {
+            let thinking = json!({ "type": "enabled", "budget_tokens": tokens });
+            request.text(r#","thinking":"#).text(&thinking.to_string());
+        }
+        Thinking::Adaptive(effort) => {
+            request.text(r#","thinking":{"type":"adaptive"}"#);
+            output.insert("effort".to_owned(), effort.into());
+        }
+    }
+    if let Some(schema) = schema(members) {
+        output.insert("format".to_owned(), json!({ "type": "json_schema", "schema": schema }));
+    }
+    if !output.is_empty() {
+        request.text(r#","output_config":"#).text(&Value::Object(output).to_string());
+    }
+}
+
+/// The schema that the answer is to keep to.
+fn schema(members: &Members) -> Option<Value> {
+    members.get("response_format")?.members()?.get("json_schema")?.members()?.get("schema")?.parse()
+}

@@ -1,0 +1,122 @@
+//! How long a model is to think, and how long it may answer.
+
+use pia_assistant::ReasoningEffort;
+
+/// The fewest tokens that can be meant for thinking.
+const LEAST: i64 = 1024;
+
+/// Models that think for so many tokens, and know no efforts: those up to 4.5.
+const BY_BUDGET: [&str; 7] = ["-3-7-", "-4-0", "-4-1", "-4-5", "-4-2", "claude-3", "claude-2"];
+/// Of these, those that do not think at all.
+const THOUGHTLESS: [&str; 5] =
+    ["claude-2", "claude-3-5-", "claude-3-opus", "claude-3-sonnet", "claude-3-haiku"];
+
+/// How many tokens an answer may have if nobody says: no more than a model of
+/// its age can give.
+pub(super) fn longest(model: &str) -> i64 {
+    if model.contains("claude-3-5-") {
+        return 8192;
+    }
+    if THOUGHTLESS.iter().any(|it| model.contains(it)) { 4096 } else { 32_000 }
+}
+
+/// The thinking that is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Thinking {
+    /// None is asked for.
+    Unsaid,
+    /// So many tokens.
+    Budget(i64),
+    /// As much as the model finds right, under this effort.
+    Adaptive(&'static str),
+}
+
+impl Thinking {
+    /// `in_mid_turn` tells that tools have just answered: a model with a
+    /// budget wants to see its thoughts from before their call then, which
+    /// callers do not keep.
+    pub(super) fn of(
+        model: &str,
+        effort: Option<ReasoningEffort>,
+        max_tokens: i64,
+        in_mid_turn: bool,
+    ) -> Self {
+        let Some(effort) = effort.filter(|it| *it != ReasoningEffort::None) else {
+            return Self::Unsaid;
+        };
+        if THOUGHTLESS.iter().any(|it| model.contains(it)) {
+            return Self::Unsaid;
+        }
+        if !BY_BUDGET.iter().any(|it| model.contains(it)) {
+            return Self::Adaptive(named(effort, model));
+        }
+        // What is thought counts as output, and something must be left to say.
+        let budget = budget(effort).min(max_tokens / 2);
+        if budget < LEAST || in_mid_turn { Self::Unsaid } else { Self::Budget(budget) }
+    }
+}
+
+fn budget(effort: ReasoningEffort) -> i64 {
+    match effort {
+        ReasoningEffort::None | ReasoningEffort::Minimal => LEAST,
+        ReasoningEffort::Low => 2048,
+        ReasoningEffort::Medium => 8192,
+        ReasoningEffort::High => 16_384,
+        ReasoningEffort::XHigh => 32_768,
+    }
+}
+
+fn named(effort: ReasoningEffort, model: &str) -> &'static str {
+    match effort {
+        ReasoningEffort::None | ReasoningEffort::Minimal | ReasoningEffort::Low => "low",
+        ReasoningEffort::Medium => "medium",
+        ReasoningEffort::High => "high",
+        // Those of 4.6 know no step between high and all they can.
+        ReasoningEffort::XHigh if model.contains("sonnet-4-6") => "high",
+        ReasoningEffort::XHigh if model.contains("-4-6") => "max",
+        ReasoningEffort::XHigh => "xhigh",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(model: &str, effort: ReasoningEffort, max_tokens: i64) -> Thinking {
+        Thinking::of(model, Some(effort), max_tokens, false)
+    }
+
+    #[test]
+    fn models_up_to_4_5_have_a_budget_that_leaves_room() {
+        for model in ["claude-3-7-sonnet-latest", "claude-opus-4-20250514", "claude-haiku-4-5"] {
+            assert_eq!(of(model, ReasoningEffort::Medium, 32_000), Thinking::Budget(8192));
+            assert_eq!(of(model, ReasoningEffort::XHigh, 32_000), Thinking::Budget(16_000));
+            assert_eq!(of(model, ReasoningEffort::High, 2000), Thinking::Unsaid);
+            let tools = Thinking::of(model, Some(ReasoningEffort::High), 32_000, true);
+            assert_eq!(tools, Thinking::Unsaid);
+        }
+    }
+
+    #[test]
+    fn later_models_have_an_effort() {
+        for (model, effort, name) in [
+            ("claude-opus-4-6", ReasoningEffort::XHigh, "max"),
+            ("claude-sonnet-4-6", ReasoningEffort::XHigh, "high"),
+            ("claude-opus-4-7", ReasoningEffort::XHigh, "xhigh"),
+            ("claude-sonnet-5", ReasoningEffort::Minimal, "low"),
+            ("someones-model", ReasoningEffort::High, "high"),
+        ] {
+            assert_eq!(of(model, effort, 1000), Thinking::Adaptive(name), "{model}");
+        }
+    }
+
+    #[test]
+    fn no_effort_and_models_that_cannot_ask_for_nothing() {
+        assert_eq!(of("claude-opus-5", ReasoningEffort::None, 32_000), Thinking::Unsaid);
+        assert_eq!(Thinking::of("claude-opus-5", None, 32_000, false), Thinking::Unsaid);
+        assert_eq!(of("claude-3-5-sonnet-latest", ReasoningEffort::High, 32_000), Thinking::Unsaid);
+        assert_eq!(longest("claude-3-haiku-20240307"), 4096);
+        assert_eq!(longest("claude-3-5-haiku-latest"), 8192);
+        assert_eq!(longest("claude-sonnet-5"), 32_000);
+    }
+}

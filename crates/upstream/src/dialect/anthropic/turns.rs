@@ -1,0 +1,202 @@
+//! Messages as Anthropic wants them: the system's apart, users and the
+//! assistant in turn, and what tools answer in the user's.
+
+use std::collections::BTreeSet;
+
+use pia_assistant::UpstreamError;
+
+use crate::dialect::reply::unreadable;
+use crate::rope::{Members, Rope, Writer};
+
+/// Longer texts are not blank.
+const LONGEST_BLANK: usize = 256;
+/// As long as what stands before an image's data may be.
+const LONGEST_PREFIX: usize = 200;
+
+/// A conversation in Anthropic's form.
+#[derive(Debug, Default)]
+pub(super) struct Conversation {
+    /// Blocks of the system's.
+    pub(super) system: Vec<Rope>,
+    turns: Vec<Turn>,
+    /// The tools that were called in it.
+    pub(super) called: BTreeSet<String>,
+    /// Whether the last thing in it is what tools answered.
+    pub(super) in_mid_turn: bool,
+}
+
+#[derive(Debug)]
+struct Turn {
+    role: Role,
+    blocks: Vec<Rope>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Role {
+    User,
+    Assistant,
+}
+
+impl Conversation {
+    pub(super) fn read(messages: &Rope) -> Result<Self, UpstreamError> {
+        let mut conversation = Self::default();
+        for message in messages.elements().ok_or_else(unreadable)? {
+            conversation.add(&message.members().ok_or_else(unreadable)?);
+        }
+        conversation.begin_with_the_user();
+        Ok(conversation)
+    }
+
+    /// The turns as JSON.
+    pub(super) fn write(&self, into: &mut Writer) {
+        into.text("[");
+        for (nth, turn) in self.turns.iter().enumerate() {
+            let role = match turn.role {
+                Role::User => r#"{"role":"user","content":["#,
+                Role::Assistant => r#"{"role":"assistant","content":["#,
+            };
+            into.text(if nth > 0 { "," } else { "" }).text(role);
+            into.list(&turn.blocks).text("]}");
+        }
+        into.text("]");
+    }
+
+    fn add(&mut self, message: &Members) {
+        let content = message.get("content");
+        match message.string("role").as_deref() {
+            Some("system" | "developer") => self.system.extend(texts(content)),
+            Some("assistant") => {
+                let mut blocks = texts(content);
+                let calls = message.get("tool_calls").and_then(Rope::elements);
+                for call in calls.iter().flatten() {
+                    blocks.extend(self.tool_use(call));
+                }
+                self.in_mid_turn = false;
+                self.say(Role::Assistant, blocks);
+            }
+            Some("tool" | "function") => {
+                self.in_mid_turn = true;
+                self.say(Role::User, vec![tool_result(message)]);
+            }
+            _ => {
+                self.in_mid_turn = false;
+                self.say(Role::User, blocks(content));
+            }
+        }
+    }
+
+    fn say(&mut self, role: Role, blocks: Vec<Rope>) {
+        match self.turns.last_mut() {
+            _ if blocks.is_empty() => {}
+            Some(last) if last.role == role => last.blocks.extend(blocks),
+            _ => self.turns.push(Turn { role, blocks }),
+        }
+    }
+
+    /// A conversation of the system alone, or one that the assistant begins, is
+    /// refused.
+    fn begin_with_the_user(&mut self) {
+        let first = self.turns.first().map(|it| it.role);
+        if first == Some(Role::User) {
+            return;
+        }
+        let mut blocks = std::mem::take(&mut self.system);
+        if first == Some(Role::Assistant) || blocks.is_empty() {
+            self.system = std::mem::replace(&mut blocks, vec![text(&Rope::from(r#""...""#))]);
+        }
+        self.turns.insert(0, Turn { role: Role::User, blocks });
+    }
+
+    fn tool_use(&mut self, call: &Rope) -> Option<Rope> {
+        let call = call.members()?;
+        let function = call.get("function")?.members()?;
+        let name = function.string("name")?;
+        let arguments = function.string("arguments").unwrap_or_default();
+        let is_object =
+            serde_json::from_str::<serde_json::Map<String, serde_json::Value>>(&arguments);
+        let mut block = Writer::default();
+        block.text(r#"{"type":"tool_use","id":"#).quoted(&id(&call, "id"));
+        block.text(r#","name":"#).quoted(&name).text(r#","input":"#);
+        block.text(if is_object.is_ok() { &arguments } else { "{}" }).text("}");
+        self.called.insert(name);
+        Some(block.finish())
+    }
+}
+
+fn tool_result(message: &Members) -> Rope {
+    let mut block = Writer::default();
+    block.text(r#"{"type":"tool_result","tool_use_id":"#).quoted(&id(message, "tool_call_id"));
+    let blocks = blocks(message.get("content"));
+    if !blocks.is_empty() {
+        block.text(r#","content":["#).list(&blocks).text("]");
+    }
+    block.text("}").finish()
+}
+
+/// The id of a call, of which not all signs are taken: a conversation may have
+/// begun with another model.
+fn id(members: &Members, key: &str) -> String {
+    let plain = |it: char| it.is_ascii_alphanumeric() || matches!(it, '_' | '-');
+    let id = members.string(key).unwrap_or_default();
+    let id: String = id.chars().map(|it| if plain(it) { it } else { '_' }).collect();
+    if id.is_empty() { "call".to_owned() } else { id }
+}
+
+/// The blocks of a content, of which blank ones are refused.
+fn blocks(content: Option<&Rope>) -> Vec<Rope> {
+    let Some(content) = content else { return Vec::new() };
+    if content.is_string() {
+        return Some(content).filter(|it| !is_blank(it)).map(text).into_iter().collect();
+    }
+    let parts = content.elements().unwrap_or_default();
+    parts.iter().filter_map(|part| block(&part.members()?)).collect()
+}
+
+/// Of a content only the texts.
+fn texts(content: Option<&Rope>) -> Vec<Rope> {
+    let Some(content) = content.filter(|it| it.is_array()) else { return blocks(content) };
+    let parts = content.elements().unwrap_or_default();
+    let members = parts.iter().filter_map(Rope::members);
+    members.filter_map(|it| it.get("text").filter(|it| !is_blank(it)).map(text)).collect()
+}
+
+fn block(part: &Members) -> Option<Rope> {
+    if let Some(words) = part.get("text") {
+        return Some(words).filter(|it| it.is_string() && !is_blank(it)).map(text);
+    }
+    let image = part.get("image_url")?;
+    let url = if image.is_string() { image.clone() } else { image.members()?.get("url")?.clone() };
+    let mut block = Writer::default();
+    block.text(r#"{"type":"image","source":"#);
+    match data(&url) {
+        Some((media_type, data)) => {
+            block.text(r#"{"type":"base64","media_type":"#).quoted(&media_type);
+            block.text(r#","data":""#).rope(&data).text(r#""}"#);
+        }
+        None => {
+            block.text(r#"{"type":"url","url":"#).rope(&url).text("}");
+        }
+    }
+    Some(block.text("}").finish())
+}
+
+fn text(words: &Rope) -> Rope {
+    Writer::default().text(r#"{"type":"text","text":"#).rope(words).text("}").finish()
+}
+
+fn is_blank(words: &Rope) -> bool {
+    let short = words.len() <= LONGEST_BLANK;
+    short && words.string().is_none_or(|it| it.trim().is_empty())
+}
+
+/// The type and the data of an image that is in its URL.
+fn data(url: &Rope) -> Option<(String, Rope)> {
+    let beginning = url.slice(0..LONGEST_PREFIX).flat();
+    let comma = beginning.iter().position(|it| *it == b',')?;
+    let prefix = Writer::default().rope(&url.slice(0..comma)).text("\"").finish().string()?;
+    let media_type = prefix.strip_prefix("data:")?.strip_suffix(";base64")?;
+    let media_type = media_type.split(';').next().unwrap_or_default().to_ascii_lowercase();
+    // A name that many use, and no one has registered.
+    let media_type = if media_type == "image/jpg" { "image/jpeg".to_owned() } else { media_type };
+    Some((media_type, url.slice(comma + 1..url.len().saturating_sub(1))))
+}

@@ -1,0 +1,44 @@
+//! Provider type `AzureOpenAI`: OpenAI's models as deployments.
+
+use http::HeaderName;
+use pia_assistant::{CapName, ChatCall, UpstreamError};
+use url::Url;
+
+use super::ending::Ending;
+use super::{Form, Prepared, address};
+
+const API_KEY: HeaderName = HeaderName::from_static("api-key");
+
+pub(super) fn prepare(call: ChatCall, streamed: bool) -> Result<Prepared, UpstreamError> {
+    // The deployment stands in the address, and for the model.
+    let ending = Ending::default()
+        .cap(call.max_output, CapName::MaxCompletionTokens)
+        .effort(call.effort)
+        .streamed(streamed);
+    Ok(Prepared {
+        url: url(&call)?,
+        headers: address::with_key(&call.key, API_KEY, "")?,
+        body: ending.close(call.body),
+        form: Form::Common,
+    })
+}
+
+fn url(call: &ChatCall) -> Result<String, UpstreamError> {
+    let wrong = || UpstreamError::Unreachable("its endpoint is no URL".to_owned());
+    let target = &call.target;
+    let mut url = Url::parse(&target.endpoint).map_err(|_says_no_more| wrong())?;
+    let has_root = url.path().trim_end_matches('/').ends_with("/openai");
+    let deployment = target.deployment.as_deref().unwrap_or(&target.model);
+    {
+        let mut path = url.path_segments_mut().map_err(|()| wrong())?;
+        path.pop_if_empty();
+        if !has_root {
+            path.push("openai");
+        }
+        path.extend(["deployments", deployment, "chat", "completions"]);
+    }
+    if let Some(version) = &target.api_version {
+        url.query_pairs_mut().append_pair("api-version", version);
+    }
+    Ok(url.into())
+}

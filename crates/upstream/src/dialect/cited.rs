@@ -1,0 +1,146 @@
+//! Answers whose citations stand beside the text, in `annotations`.
+//!
+//! Models mostly link what they cite in the text, too. What they do not link
+//! there is listed at the end.
+
+use bytes::Bytes;
+use serde_json::{Value, json};
+
+use super::links::Links;
+use super::reply::{Said, Translate, text_of};
+
+/// More of a text is not kept to look for links in it.
+const MOST_TEXT: usize = 1024 * 1024;
+
+/// A stream of such an answer.
+#[derive(Debug, Default)]
+pub(super) struct Cited {
+    text: String,
+    links: Links,
+    /// What chunks begin with, for one of ours.
+    head: Option<Value>,
+    finished: bool,
+}
+
+impl Cited {
+    /// Adds what an event says to what is known, and tells of it.
+    pub(super) fn read(&mut self, event: &mut Value) -> Worth {
+        let telling = ["usage", "error"].iter().any(|it| event.get(it).is_some_and(says));
+        let mut worth = Worth { telling, ..Worth::default() };
+        self.head.get_or_insert_with(|| head(event));
+        let choices = event.get_mut("choices").and_then(Value::as_array_mut);
+        for choice in choices.into_iter().flatten() {
+            worth.ends |= choice.get("finish_reason").is_some_and(says);
+            if let Some(delta) = choice.get_mut("delta").and_then(Value::as_object_mut) {
+                worth.telling |= delta.get("tool_calls").is_some_and(says);
+                if let Some(cited) = delta.remove("annotations") {
+                    worth.changed = true;
+                    add(&mut self.links, &cited);
+                }
+                let text = delta.get("content").map(text_of).unwrap_or_default();
+                if self.text.len() + text.len() <= MOST_TEXT {
+                    self.text.push_str(&text);
+                }
+            }
+        }
+        worth
+    }
+
+    /// The places that the text does not link, as a chunk of their own.
+    pub(super) fn listed(&mut self, said: &mut Said) {
+        let list = self.links.missing_in(&self.text);
+        if list.is_empty() {
+            return;
+        }
+        let mut chunk = self.head.clone().unwrap_or_else(|| json!({}));
+        if let Some(members) = chunk.as_object_mut() {
+            let choices = json!([{ "index": 0, "delta": { "content": list } }]);
+            members.insert("choices".to_owned(), choices);
+        }
+        said.plain(chunk.to_string().as_bytes());
+        self.text.push_str(&list);
+    }
+}
+
+/// What an event is to us.
+#[derive(Debug, Default)]
+pub(super) struct Worth {
+    /// It gives a reason for the end.
+    pub(super) ends: bool,
+    /// It says something that is read further on.
+    pub(super) telling: bool,
+    /// Something was taken out of it.
+    pub(super) changed: bool,
+}
+
+impl Translate for Cited {
+    fn event(&mut self, json: &Bytes, _first: bool, said: &mut Said) {
+        let Ok(mut event) = serde_json::from_slice::<Value>(json) else {
+            return said.as_it_is(json);
+        };
+        let worth = self.read(&mut event);
+        if worth.ends || self.finished {
+            self.finished = true;
+            self.listed(said);
+        }
+        let json = if worth.changed { Bytes::from(event.to_string()) } else { json.clone() };
+        if worth.ends || worth.telling {
+            said.as_it_is(&json);
+        } else {
+            said.plain(&json);
+        }
+    }
+
+    fn done(&mut self, said: &mut Said) {
+        self.listed(said);
+        said.frames.push_back(pia_assistant::Frame::Done);
+    }
+}
+
+/// The same answer with links to all that it cites.
+pub(super) fn whole(answer: Bytes) -> Bytes {
+    let Ok(mut read) = serde_json::from_slice::<Value>(&answer) else { return answer };
+    let choices = read.get_mut("choices").and_then(Value::as_array_mut);
+    let mut changed = false;
+    for choice in choices.into_iter().flatten() {
+        if let Some(message) = choice.get_mut("message").and_then(Value::as_object_mut)
+            && let Some(cited) = message.remove("annotations")
+        {
+            let mut links = Links::default();
+            add(&mut links, &cited);
+            let text = message.get("content").map(text_of).unwrap_or_default();
+            let list = links.missing_in(&text);
+            message.insert("content".to_owned(), Value::from(format!("{text}{list}")));
+            changed = true;
+        }
+    }
+    if changed { Bytes::from(read.to_string()) } else { answer }
+}
+
+fn add(links: &mut Links, annotations: &Value) {
+    for annotation in annotations.as_array().into_iter().flatten() {
+        let place = annotation.get("url_citation").unwrap_or(annotation);
+        if let Some(url) = place.get("url").and_then(Value::as_str) {
+            links.add(url, place.get("title").and_then(Value::as_str));
+        }
+    }
+}
+
+/// Whether a value is more than an empty one.
+fn says(value: &Value) -> bool {
+    match value {
+        Value::Null => false,
+        Value::String(text) => !text.is_empty(),
+        Value::Array(items) => !items.is_empty(),
+        _ => true,
+    }
+}
+
+fn head(event: &Value) -> Value {
+    let members = event.as_object().into_iter().flatten();
+    let kept = ["id", "object", "created", "model"];
+    members
+        .filter(|(key, _)| kept.contains(&key.as_str()))
+        .map(|(key, value)| (key.clone(), value.clone()))
+        .collect()
+}

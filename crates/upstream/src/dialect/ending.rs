@@ -1,0 +1,83 @@
+//! The end of a request: what its caller has no say in.
+
+use std::fmt::Write as _;
+
+use bytes::Bytes;
+use pia_assistant::{CapName, OutputCap, ReasoningEffort};
+
+use crate::rope::quoted;
+
+/// More members of an object that is still open.
+#[derive(Debug, Default)]
+pub(super) struct Ending(String);
+
+impl Ending {
+    /// Names the model.
+    pub(super) fn model(model: &str) -> Self {
+        Self::default().member("model", &quoted(model))
+    }
+
+    /// One more, its value as JSON.
+    pub(super) fn member(mut self, key: &str, json: &str) -> Self {
+        // Writing to a text cannot fail.
+        let _infallible = write!(self.0, ",\"{key}\":{json}");
+        self
+    }
+
+    /// How long the answer may be, under the name that its caller used, or
+    /// else under this one.
+    pub(super) fn cap(self, cap: Option<OutputCap>, otherwise: CapName) -> Self {
+        match cap {
+            Some(OutputCap { tokens, name }) => {
+                self.member(name.unwrap_or(otherwise).key(), &tokens.to_string())
+            }
+            None => self,
+        }
+    }
+
+    /// The same, under the one name that there is.
+    pub(super) fn cap_as(self, cap: Option<OutputCap>, name: CapName) -> Self {
+        self.cap(cap.map(|it| OutputCap { name: Some(name), ..it }), name)
+    }
+
+    /// How long to think, in OpenAI's word and names.
+    pub(super) fn effort(self, effort: Option<ReasoningEffort>) -> Self {
+        match effort {
+            Some(effort) => self.member("reasoning_effort", &lower(effort)),
+            None => self,
+        }
+    }
+
+    /// The same for those who know but three steps, and none.
+    pub(super) fn effort_of_three(self, effort: Option<ReasoningEffort>) -> Self {
+        self.effort(effort.map(three))
+    }
+
+    /// That the answer is to be streamed, with its usage: it is written down.
+    pub(super) fn streamed(self, streamed: bool) -> Self {
+        if !streamed {
+            return self;
+        }
+        self.member("stream", "true").member("stream_options", r#"{"include_usage":true}"#)
+    }
+
+    /// Closes the body with this.
+    pub(super) fn close(self, mut body: Vec<Bytes>) -> Vec<Bytes> {
+        body.push(Bytes::from(format!("{}}}", self.0)));
+        body
+    }
+}
+
+/// The name of an effort as JSON.
+pub(super) fn lower(effort: ReasoningEffort) -> String {
+    quoted(&effort.name().to_ascii_lowercase())
+}
+
+/// The nearest of the three steps that all know.
+pub(super) fn three(effort: ReasoningEffort) -> ReasoningEffort {
+    match effort {
+        ReasoningEffort::Minimal => ReasoningEffort::Low,
+        ReasoningEffort::XHigh => ReasoningEffort::High,
+        other => other,
+    }
+}

@@ -1,0 +1,153 @@
+//! A request in Mistral's words.
+//!
+//! Mistral refuses members that it does not know, so those are left out.
+
+use bytes::Bytes;
+use pia_assistant::{CapName, ChatCall, UpstreamError};
+
+use crate::dialect::ending::Ending;
+use crate::dialect::reply::unreadable;
+use crate::rope::{Members, Rope, Writer, quoted};
+
+/// What it knows under the same name, but for what is looked at more closely.
+const KNOWN: [&str; 6] = [
+    "parallel_tool_calls",
+    "stop",
+    "response_format",
+    "presence_penalty",
+    "frequency_penalty",
+    "reasoning_effort",
+];
+/// What a model takes, and an agent has of its own.
+const OF_MODELS: [&str; 2] = ["temperature", "top_p"];
+
+/// How long the id of a tool's call is.
+const ID: usize = 9;
+
+pub(super) fn body(call: ChatCall, streamed: bool) -> Result<Vec<Bytes>, UpstreamError> {
+    let target = &call.target;
+    let members = Rope::from(call.body).members().ok_or_else(unreadable)?;
+    let messages = members.get("messages").and_then(Rope::elements).ok_or_else(unreadable)?;
+    let messages: Vec<Rope> = messages.iter().map(message).collect();
+    let mut request = Writer::default();
+    request.text(r#"{"messages":["#).list(&messages).text("]");
+    for (key, value) in members.iter() {
+        if KNOWN.contains(&key) || (OF_MODELS.contains(&key) && target.agent.is_none()) {
+            request.text(",").quoted(key).text(":").rope(value);
+        }
+    }
+    if let Some(seed) = members.get("seed") {
+        request.text(r#","random_seed":"#).rope(seed);
+    }
+    tools(&members, target.web_search, &mut request);
+    let ending = match &target.agent {
+        Some(agent) => Ending::default().member("agent_id", &quoted(agent)),
+        None => Ending::model(&target.model),
+    };
+    let ending = ending.cap_as(call.max_output, CapName::MaxTokens).effort(call.effort);
+    // It tells its usage unasked.
+    let ending = if streamed { ending.member("stream", "true") } else { ending };
+    Ok(ending.close(request.into_pieces()))
+}
+
+fn tools(members: &Members, web_search: bool, request: &mut Writer) {
+    let mut tools = members.get("tools").and_then(Rope::elements).unwrap_or_default();
+    let own = tools.len();
+    if web_search {
+        tools.push(Rope::from(r#"{"type":"web_search"}"#));
+    }
+    if !tools.is_empty() {
+        request.text(r#","tools":["#).list(&tools).text("]");
+    }
+    if let Some(choice) = members.get("tool_choice").filter(|_| own > 0) {
+        request.text(r#","tool_choice":"#);
+        match choice.string().as_deref() {
+            Some("required") => request.quoted("any"),
+            _ => request.rope(choice),
+        };
+    }
+}
+
+/// A message as it is, or with what Mistral does not take put right.
+fn message(message: &Rope) -> Rope {
+    let Some(members) = message.members() else { return message.clone() };
+    let developer = members.string("role").as_deref() == Some("developer");
+    let answers = members.string("tool_call_id").filter(|it| !fits(it));
+    let calls = members.get("tool_calls").and_then(Rope::elements).unwrap_or_default();
+    let foreign = calls.iter().any(|it| id_of(it).is_some_and(|it| !fits(&it)));
+    if !developer && !foreign && answers.is_none() {
+        return message.clone();
+    }
+    let mut written = Writer::default();
+    let mut before = "{";
+    for (key, value) in members.iter() {
+        written.text(before).quoted(key).text(":");
+        match (key, &answers) {
+            ("role", _) if developer => written.quoted("system"),
+            ("tool_call_id", Some(id)) => written.quoted(&fitting(id)),
+            ("tool_calls", _) if foreign => {
+                let calls: Vec<Rope> = calls.iter().map(tool_call).collect();
+                written.text("[").list(&calls).text("]")
+            }
+            _ => written.rope(value),
+        };
+        before = ",";
+    }
+    written.text("}").finish()
+}
+
+fn tool_call(call: &Rope) -> Rope {
+    let Some(members) = call.members() else { return call.clone() };
+    let mut written = Writer::default();
+    let mut before = "{";
+    for (key, value) in members.iter() {
+        written.text(before).quoted(key).text(":");
+        match value.string().filter(|_| key == "id") {
+            Some(id) => written.quoted(&fitting(&id)),
+            None => written.rope(value),
+        };
+        before = ",";
+    }
+    written.text("}").finish()
+}
+
+fn id_of(call: &Rope) -> Option<String> {
+    call.members()?.string("id")
+}
+
+fn fits(id: &str) -> bool {
+    id.len() == ID && id.bytes().all(|it| it.is_ascii_alphanumeric())
+}
+
+/// An id that Mistral takes, the same for the same id: a conversation may have
+/// begun with another model, whose ids are longer.
+fn fitting(id: &str) -> String {
+    if fits(id) {
+        return id.to_owned();
+    }
+    let mut hash = id.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    });
+    let mut fitting = String::with_capacity(ID);
+    for _ in 0..ID {
+        let digit = u32::try_from(hash % 36).unwrap_or_default();
+        fitting.extend(char::from_digit(digit, 36));
+        hash /= 36;
+    }
+    fitting
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_id_that_fits_stays_and_another_becomes_one_that_does() {
+        assert_eq!(fitting("D681PevKs"), "D681PevKs");
+        for id in ["call_abc", "toolu_01NRLabsLyVHZPKxbKvkfSMn", "", "D681PevK-"] {
+            assert!(fits(&fitting(id)), "{id}");
+            assert_eq!(fitting(id), fitting(id));
+        }
+        assert_ne!(fitting("call_1"), fitting("call_2"));
+    }
+}

@@ -1,0 +1,98 @@
+//! Provider type `OpenRouter`: OpenAI's chat completions with `reasoning` and
+//! plugins, and with errors in answers that began well.
+
+use bytes::Bytes;
+use memchr::memmem;
+use pia_assistant::{CapName, ChatCall, UpstreamError};
+use serde_json::{Value, json};
+
+use super::cited::{self, Cited};
+use super::ending::{Ending, lower};
+use super::reply::{Said, Translate, refusal};
+use super::{Form, Prepared, Search, address};
+
+pub(super) fn prepare(call: ChatCall, streamed: bool) -> Result<Prepared, UpstreamError> {
+    let mut ending = Ending::model(&call.target.model).cap_as(call.max_output, CapName::MaxTokens);
+    if let Some(effort) = call.effort {
+        ending = ending.member("reasoning", &format!(r#"{{"effort":{}}}"#, lower(effort)));
+    }
+    let search = Search::of(&call);
+    if search == Search::On {
+        ending = ending.member("plugins", r#"[{"id":"web"}]"#);
+    }
+    Ok(Prepared {
+        url: address::below(&call, "/chat/completions"),
+        headers: address::bearer(&call.key)?,
+        body: ending.streamed(streamed).close(call.body),
+        form: Form::OpenRouter(search),
+    })
+}
+
+/// Where no provider of a model takes tools, it is called not found, though
+/// without tools it would be.
+pub(super) fn refused(err: UpstreamError) -> UpstreamError {
+    match err {
+        UpstreamError::Refused { status: 404, retry_after, body }
+            if memmem::find(&body, b"support tool use").is_some() =>
+        {
+            UpstreamError::Refused { status: 400, retry_after, body }
+        }
+        other => other,
+    }
+}
+
+/// A stream, in which an error may stand for the end.
+#[derive(Debug)]
+pub(super) struct Stream(Option<Cited>);
+
+impl Stream {
+    pub(super) fn new(search: Search) -> Self {
+        Self((search == Search::On).then(Cited::default))
+    }
+}
+
+impl Translate for Stream {
+    fn event(&mut self, json: &Bytes, first: bool, said: &mut Said) {
+        let Ok(event) = serde_json::from_slice::<Value>(json) else {
+            return said.as_it_is(json);
+        };
+        match error_in(&event) {
+            Some(error) => said.error(status_of(&error), &error, first),
+            None => match &mut self.0 {
+                Some(cited) => cited.event(json, first, said),
+                None => said.as_it_is(json),
+            },
+        }
+    }
+
+    fn done(&mut self, said: &mut Said) {
+        match &mut self.0 {
+            Some(cited) => cited.done(said),
+            None => said.frames.push_back(pia_assistant::Frame::Done),
+        }
+    }
+}
+
+pub(super) fn whole(answer: Bytes) -> Result<Bytes, UpstreamError> {
+    let error = serde_json::from_slice::<Value>(&answer).ok().as_ref().and_then(error_in);
+    match error {
+        Some(error) => Err(refusal(status_of(&error).unwrap_or(502), &error)),
+        None => Ok(cited::whole(answer)),
+    }
+}
+
+/// The error that an answer reports: its own, that of a choice, or one that
+/// only the reason for the end tells of.
+fn error_in(answer: &Value) -> Option<Value> {
+    let choices = || answer.get("choices").and_then(Value::as_array).into_iter().flatten();
+    let of_choice = || choices().find_map(|it| it.get("error")).filter(|it| !it.is_null());
+    let told = answer.get("error").filter(|it| !it.is_null()).or_else(of_choice);
+    let ended = || choices().any(|it| it.get("finish_reason").is_some_and(|it| it == "error"));
+    told.cloned().or_else(|| ended().then(|| json!({ "type": "upstream_error" })))
+}
+
+fn status_of(error: &Value) -> Option<u16> {
+    let code = error.get("code")?;
+    let code = code.as_u64().or_else(|| code.as_str()?.parse().ok())?;
+    u16::try_from(code).ok().filter(|it| (400..=599).contains(it))
+}

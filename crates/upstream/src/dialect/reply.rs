@@ -1,0 +1,89 @@
+//! What an upstream says, put into the form that all callers read.
+
+use std::collections::VecDeque;
+
+use bytes::{BufMut, Bytes, BytesMut};
+use pia_assistant::{Frame, UpstreamError};
+use serde_json::{Value, json};
+
+/// Puts the events of one stream into the common form.
+pub(crate) trait Translate: Send {
+    /// Takes the JSON of an event that is worth reading. `first` tells that
+    /// nothing was said before it.
+    fn event(&mut self, json: &Bytes, first: bool, said: &mut Said);
+
+    /// Takes the end, as the upstream says it.
+    fn done(&mut self, said: &mut Said) {
+        said.frames.push_back(Frame::Done);
+    }
+
+    /// Whether the answer is complete; nothing where the splitter knows.
+    fn is_finished(&self) -> Option<bool> {
+        None
+    }
+}
+
+/// What is said to the caller.
+#[derive(Debug, Default)]
+pub(crate) struct Said {
+    pub(crate) frames: VecDeque<Frame>,
+    /// What ends the answer, after these frames.
+    pub(crate) failure: Option<UpstreamError>,
+}
+
+impl Said {
+    /// Goes on as it came.
+    pub(super) fn as_it_is(&mut self, json: &Bytes) {
+        self.frames.push_back(Frame::Look(json.clone()));
+    }
+
+    /// An event that says nothing of an end, of usage or of a tool.
+    pub(super) fn plain(&mut self, json: &[u8]) {
+        let mut bytes = BytesMut::with_capacity(json.len() + 8);
+        bytes.put_slice(b"data: ");
+        bytes.put_slice(json);
+        bytes.put_slice(b"\n\n");
+        self.frames.push_back(Frame::Pass { bytes: bytes.freeze(), events: 1 });
+    }
+
+    /// An event that is worth reading.
+    pub(super) fn look(&mut self, event: &Value) {
+        self.frames.push_back(Frame::Look(Bytes::from(event.to_string())));
+    }
+
+    /// An error: with a status of its own before anything was said, and
+    /// otherwise as the last event.
+    pub(super) fn error(&mut self, status: Option<u16>, error: &Value, first: bool) {
+        match status.filter(|_| first) {
+            Some(status) => self.failure = Some(refusal(status, error)),
+            None => self.look(&json!({ "error": error })),
+        }
+    }
+}
+
+/// An error that came with the status of a success.
+pub(super) fn refusal(status: u16, error: &Value) -> UpstreamError {
+    let body = json!({ "error": error }).to_string();
+    UpstreamError::Refused { status, retry_after: None, body: Bytes::from(body) }
+}
+
+/// A request that is no JSON object, which our own callers never make.
+pub(super) fn unreadable() -> UpstreamError {
+    UpstreamError::Unreachable("the request cannot be read".to_owned())
+}
+
+/// An answer with a good status that is none.
+pub(super) fn broken() -> UpstreamError {
+    UpstreamError::Refused { status: 200, retry_after: None, body: Bytes::new() }
+}
+
+/// The text of a content: a string, or parts of which some have texts.
+pub(super) fn text_of(content: &Value) -> String {
+    match content {
+        Value::String(text) => text.clone(),
+        Value::Array(parts) => {
+            parts.iter().filter_map(|it| it.get("text").and_then(Value::as_str)).collect()
+        }
+        _ => String::new(),
+    }
+}

@@ -1,0 +1,161 @@
+//! Each dialect against what its upstream's documentation shows.
+
+mod anthropic;
+mod mistral;
+mod openai_shaped;
+mod openrouter;
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use futures_util::StreamExt;
+use pia_assistant::{
+    CapName, ChatCall, ChatUpstream, Frame, OutputCap, ReasoningEffort, Target, UpstreamError,
+};
+use pia_kernel::Secret;
+use serde_json::{Value, json};
+use wiremock::matchers::method;
+use wiremock::{Mock, MockServer, ResponseTemplate};
+
+use super::*;
+use crate::Limits;
+use crate::peer::upstream;
+
+const EVENTS: &str = "text/event-stream";
+const JSON: &str = "application/json";
+
+/// An endpoint that only a test that calls nobody has.
+const NOWHERE: &str = "https://models.example/v1";
+
+/// A call with these members of a request.
+fn call(target: Target, members: &Value) -> ChatCall {
+    let mut open = members.to_string();
+    open.pop();
+    ChatCall {
+        target: Arc::new(target),
+        key: Secret::new("sk-secret".to_owned()),
+        body: vec![Bytes::from(open)],
+        max_output: None,
+        effort: None,
+    }
+}
+
+fn hello() -> Value {
+    json!({ "messages": [{ "role": "user", "content": "Hi" }] })
+}
+
+fn target(provider: ProviderType) -> Target {
+    Target::new(provider, NOWHERE, "m")
+}
+
+#[expect(clippy::unnecessary_wraps, reason = "it is what a call may have")]
+fn capped(tokens: i64, name: Option<CapName>) -> Option<OutputCap> {
+    Some(OutputCap { tokens, name })
+}
+
+/// The body that would be sent.
+fn sent(call: ChatCall, streamed: bool) -> Value {
+    let prepared = prepare(call, streamed).unwrap();
+    serde_json::from_slice(&prepared.body.concat()).unwrap()
+}
+
+/// An upstream that answers this, and a call's target at it.
+async fn serving(provider: ProviderType, body: &str, media_type: &str) -> (MockServer, Target) {
+    let server = MockServer::start().await;
+    let template = ResponseTemplate::new(200).set_body_raw(body.as_bytes(), media_type);
+    Mock::given(method("POST")).respond_with(template).mount(&server).await;
+    let target = Target::new(provider, &format!("{}/v1", server.uri()), "m");
+    (server, target)
+}
+
+/// What a caller makes of an answer.
+#[derive(Debug, Default, PartialEq)]
+struct Heard {
+    text: String,
+    reasoning: String,
+    /// The name and the arguments of each call.
+    calls: Vec<(String, String)>,
+    finish_reason: Option<String>,
+    usage: Value,
+    error: Value,
+    done: bool,
+    failure: Option<UpstreamError>,
+}
+
+impl Heard {
+    fn event(&mut self, json: &[u8]) {
+        let event: Value = serde_json::from_slice(json).unwrap();
+        if let Some(usage) = event.get("usage").filter(|it| it.is_object()) {
+            self.usage = usage.clone();
+        }
+        if let Some(error) = event.get("error") {
+            self.error = error.clone();
+        }
+        for choice in event["choices"].as_array().into_iter().flatten() {
+            self.message(if choice["delta"].is_object() {
+                &choice["delta"]
+            } else {
+                &choice["message"]
+            });
+            if let Some(reason) = choice["finish_reason"].as_str() {
+                self.finish_reason = Some(reason.to_owned());
+            }
+        }
+    }
+
+    fn message(&mut self, message: &Value) {
+        self.text.push_str(message["content"].as_str().unwrap_or_default());
+        for key in ["reasoning", "reasoning_content"] {
+            self.reasoning.push_str(message[key].as_str().unwrap_or_default());
+        }
+        assert!(message.get("annotations").is_none(), "{message}");
+        for (nth, call) in message["tool_calls"].as_array().into_iter().flatten().enumerate() {
+            let number = call["index"].as_u64().map_or(nth, |it| usize::try_from(it).unwrap());
+            if self.calls.len() <= number {
+                self.calls.resize(number + 1, Default::default());
+            }
+            let (name, arguments) = &mut self.calls[number];
+            name.push_str(call["function"]["name"].as_str().unwrap_or_default());
+            arguments.push_str(call["function"]["arguments"].as_str().unwrap_or_default());
+        }
+    }
+}
+
+async fn streamed_from(call: ChatCall) -> Heard {
+    let mut heard = Heard::default();
+    let frames = upstream(Limits::default()).open(call).await.unwrap();
+    for frame in frames.collect::<Vec<_>>().await {
+        match frame {
+            Ok(Frame::Pass { bytes, .. }) => {
+                for event in bytes.split(|it| *it == b'\n').filter(|it| !it.is_empty()) {
+                    heard.event(event.strip_prefix(b"data: ").unwrap());
+                }
+            }
+            Ok(Frame::Look(json)) => heard.event(&json),
+            Ok(Frame::Alive) => {}
+            Ok(Frame::Done) => heard.done = true,
+            Err(err) => heard.failure = Some(err),
+        }
+    }
+    heard
+}
+
+/// A stream, as its caller hears it.
+async fn streamed(provider: ProviderType, search: bool, events: &str) -> Heard {
+    let (_server, target) = serving(provider, events, EVENTS).await;
+    streamed_from(call(Target { web_search: search, ..target }, &hello())).await
+}
+
+/// A whole answer, as its caller hears it.
+async fn whole(provider: ProviderType, search: bool, body: &str) -> Result<Heard, UpstreamError> {
+    let (_server, target) = serving(provider, body, JSON).await;
+    let target = Target { web_search: search, ..target };
+    let answer = upstream(Limits::default()).whole(call(target, &hello())).await?;
+    let mut heard = Heard::default();
+    heard.event(&answer);
+    Ok(heard)
+}
+
+fn refused(status: u16) -> impl Fn(&UpstreamError) -> bool {
+    move |err| matches!(err, UpstreamError::Refused { status: it, .. } if *it == status)
+}

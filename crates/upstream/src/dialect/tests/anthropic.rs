@@ -1,0 +1,338 @@
+//! Anthropic.
+
+use super::*;
+
+fn claude(model: &str) -> Target {
+    Target::new(ProviderType::Anthropic, NOWHERE, model)
+}
+
+fn asked(model: &str, effort: ReasoningEffort, members: &Value) -> Value {
+    sent(ChatCall { effort: Some(effort), ..call(claude(model), members) }, false)
+}
+
+fn text(words: &str) -> Value {
+    json!({ "type": "text", "text": words })
+}
+
+#[test]
+fn it_is_called_with_its_own_headers() {
+    let target = Target::new(ProviderType::Anthropic, "https://api.anthropic.com", "claude-opus-5");
+
+    let prepared = prepare(call(target, &hello()), false).unwrap();
+
+    assert_eq!(prepared.url, "https://api.anthropic.com/v1/messages");
+    assert_eq!(prepared.headers["x-api-key"], "sk-secret");
+    assert_eq!(prepared.headers["anthropic-version"], "2023-06-01");
+    assert!(!prepared.headers.contains_key("authorization"));
+}
+
+#[test]
+fn a_conversation_takes_its_form() {
+    let body = json!({
+        "messages": [
+            { "role": "system", "content": "Be brief." },
+            { "role": "developer", "content": [text("Be kind."), text(" ")] },
+            { "role": "user", "content": [
+                text("What is this?"),
+                { "type": "image_url", "image_url": { "url": "data:image/jpg;base64,QUJD+/A=" } },
+                { "type": "image_url", "image_url": { "url": "https://images.example/a.png" } },
+            ] },
+            { "role": "assistant", "content": "Let me see.", "tool_calls": [
+                { "id": "call:1", "type": "function",
+                  "function": { "name": "look", "arguments": "{\"at\": [1, \"x\"]}" } },
+                { "id": "call_2", "type": "function",
+                  "function": { "name": "look", "arguments": "" } },
+            ] },
+            { "role": "tool", "tool_call_id": "call:1", "content": "a cat" },
+            { "role": "tool", "tool_call_id": "call_2", "content": "" },
+            { "role": "user", "content": "Well?" },
+        ],
+        "tools": [{ "type": "function", "function": {
+            "name": "look", "description": "Looks.", "parameters": { "type": "object" } } }],
+        "temperature": 1.5,
+        "stop": ["END", " "],
+        "seed": 1,
+        "frequency_penalty": 1,
+    });
+
+    let sent = sent(call(claude("claude-sonnet-4-5"), &body), true);
+
+    let base64 = json!({ "type": "base64", "media_type": "image/jpeg", "data": "QUJD+/A=" });
+    let url = json!({ "type": "url", "url": "https://images.example/a.png" });
+    let expected = json!({
+        "model": "claude-sonnet-4-5",
+        "max_tokens": 32000,
+        "system": [text("Be brief."), text("Be kind.")],
+        "messages": [
+            { "role": "user", "content": [
+                text("What is this?"),
+                { "type": "image", "source": base64 },
+                { "type": "image", "source": url },
+            ] },
+            { "role": "assistant", "content": [
+                text("Let me see."),
+                { "type": "tool_use", "id": "call_1", "name": "look", "input": { "at": [1, "x"] } },
+                { "type": "tool_use", "id": "call_2", "name": "look", "input": {} },
+            ] },
+            { "role": "user", "content": [
+                { "type": "tool_result", "tool_use_id": "call_1", "content": [text("a cat")] },
+                { "type": "tool_result", "tool_use_id": "call_2" },
+                text("Well?"),
+            ] },
+        ],
+        "tools": [{ "name": "look", "description": "Looks.", "input_schema": { "type": "object" } }],
+        "temperature": 1,
+        "stop_sequences": ["END"],
+        "stream": true,
+    });
+    assert_eq!(sent, expected);
+}
+
+#[test]
+fn an_image_is_not_copied_though_its_escapes_stay() {
+    let data = format!("{}\\u002B", "A".repeat(50_000));
+    let image = format!("\"data:image\\/png;base64,{data}\"");
+    let open = format!(
+        r#"{{"messages":[{{"role":"user","content":[{{"type":"image_url","image_url":{{"url":{image}}}}}]}}]"#
+    );
+    let whole = Bytes::from(open);
+    let call = ChatCall { body: vec![whole.clone()], ..call(claude("claude-opus-5"), &hello()) };
+
+    let prepared = prepare(call, false).unwrap();
+
+    let large = prepared.body.iter().max_by_key(|it| it.len()).unwrap();
+    assert!(whole.as_ptr_range().contains(&large.as_ptr()));
+    let sent: Value = serde_json::from_slice(&prepared.body.concat()).unwrap();
+    let source = &sent["messages"][0]["content"][0]["source"];
+    assert_eq!(source["media_type"], "image/png");
+    assert_eq!(source["data"], format!("{}+", "A".repeat(50_000)));
+}
+
+#[test]
+fn the_user_begins_and_a_system_alone_speaks_as_one() {
+    let system = json!({ "messages": [{ "role": "system", "content": "Say hi." }] });
+    let assistant = json!({ "messages": [
+        { "role": "system", "content": "s" }, { "role": "assistant", "content": "Hello." } ] });
+
+    let alone = sent(call(claude("claude-opus-5"), &system), false);
+    let begun = sent(call(claude("claude-opus-5"), &assistant), false);
+
+    assert_eq!(alone["messages"], json!([{ "role": "user", "content": [text("Say hi.")] }]));
+    assert!(alone.get("system").is_none());
+    assert_eq!(begun["messages"][0], json!({ "role": "user", "content": [text("...")] }));
+    assert_eq!(begun["messages"][1]["role"], "assistant");
+    assert_eq!(begun["system"], json!([text("s")]));
+}
+
+#[test]
+fn a_choice_of_tools_is_put_into_its_words() {
+    let choice = |choice: Value, parallel: Option<bool>| {
+        let mut body = hello();
+        body["tools"] = json!([{ "type": "function", "function": { "name": "f" } }]);
+        body["tool_choice"] = choice;
+        if let Some(parallel) = parallel {
+            body["parallel_tool_calls"] = parallel.into();
+        }
+        sent(call(claude("claude-opus-5"), &body), false)["tool_choice"].clone()
+    };
+
+    assert_eq!(choice(json!("auto"), None), json!({ "type": "auto" }));
+    assert_eq!(choice(json!("required"), None), json!({ "type": "any" }));
+    assert_eq!(choice(json!("none"), Some(false)), json!({ "type": "none" }));
+    let named = json!({ "type": "function", "function": { "name": "f" } });
+    assert_eq!(
+        choice(named, Some(false)),
+        json!({ "type": "tool", "name": "f", "disable_parallel_tool_use": true })
+    );
+    assert_eq!(
+        choice(Value::Null, Some(false)),
+        json!({ "type": "auto", "disable_parallel_tool_use": true })
+    );
+    assert_eq!(choice(Value::Null, None), Value::Null);
+}
+
+#[test]
+fn tools_that_were_called_are_named_though_none_may_be_called() {
+    let body = json!({ "messages": [
+        { "role": "user", "content": "Hi" },
+        { "role": "assistant", "tool_calls": [
+            { "id": "1", "type": "function", "function": { "name": "f", "arguments": "{}" } } ] },
+        { "role": "tool", "tool_call_id": "1", "content": "x" },
+    ] });
+
+    let sent = sent(call(claude("claude-opus-5"), &body), false);
+
+    assert_eq!(sent["tools"], json!([{ "name": "f", "input_schema": { "type": "object" } }]));
+    assert_eq!(sent["tool_choice"], json!({ "type": "none" }));
+}
+
+#[test]
+fn thinking_takes_the_form_of_the_models_age() {
+    let mut body = hello();
+    body["temperature"] = json!(0.5);
+
+    let older = asked("claude-sonnet-4-5", ReasoningEffort::Medium, &body);
+    let newer = asked("claude-opus-4-8", ReasoningEffort::XHigh, &body);
+    let none = asked("claude-opus-4-8", ReasoningEffort::None, &body);
+
+    assert_eq!(older["thinking"], json!({ "type": "enabled", "budget_tokens": 8192 }));
+    assert_eq!(newer["thinking"], json!({ "type": "adaptive" }));
+    assert_eq!(newer["output_config"], json!({ "effort": "xhigh" }));
+    // Who thinks takes no temperature.
+    assert!(older.get("temperature").is_none() && newer.get("temperature").is_none());
+    assert_eq!((none.get("thinking"), &none["temperature"]), (None, &json!(0.5)));
+}
+
+#[test]
+fn who_must_call_a_tool_does_not_think() {
+    let mut body = hello();
+    body["tools"] = json!([{ "type": "function", "function": { "name": "f" } }]);
+    body["tool_choice"] = json!("required");
+
+    assert!(asked("claude-opus-4-5", ReasoningEffort::High, &body).get("thinking").is_none());
+}
+
+#[test]
+fn a_cap_bounds_answer_and_thoughts() {
+    let call = ChatCall {
+        max_output: capped(5000, None),
+        effort: Some(ReasoningEffort::High),
+        ..call(claude("claude-sonnet-4-5"), &hello())
+    };
+
+    let sent = sent(call, false);
+
+    assert_eq!(sent["max_tokens"], 5000);
+    assert_eq!(sent["thinking"]["budget_tokens"], 2500);
+}
+
+#[test]
+fn an_answer_may_have_to_keep_to_a_schema() {
+    let mut body = hello();
+    body["response_format"] = json!({ "type": "json_schema", "json_schema": {
+        "name": "x", "schema": { "type": "object" } } });
+
+    let sent = sent(call(claude("claude-opus-5"), &body), false);
+
+    let format = json!({ "type": "json_schema", "schema": { "type": "object" } });
+    assert_eq!(sent["output_config"], json!({ "format": format }));
+}
+
+#[tokio::test]
+async fn a_stream_takes_the_common_form() {
+    let heard =
+        streamed(ProviderType::Anthropic, false, include_str!("fixtures/anthropic_stream.sse"))
+            .await;
+
+    assert_eq!(heard.reasoning, "The weather is asked for.");
+    assert_eq!(heard.text, "Let me check.");
+    let calls = [("get_weather", r#"{"location": "Paris"}"#), ("get_time", "{}")];
+    let calls = calls.map(|(name, arguments)| (name.to_owned(), arguments.to_owned()));
+    assert_eq!(heard.calls, calls);
+    assert_eq!((heard.finish_reason.as_deref(), heard.done), (Some("tool_calls"), true));
+    let usage = json!({
+        "prompt_tokens": 525, "completion_tokens": 89, "total_tokens": 614,
+        "prompt_tokens_details": { "cached_tokens": 400 },
+    });
+    assert_eq!(heard.usage, usage);
+}
+
+#[tokio::test]
+async fn what_its_search_found_is_linked_behind_the_words() {
+    let searching = Target { web_search: true, ..claude("claude-opus-4-8") };
+    let sent = sent(call(searching, &hello()), false);
+    assert_eq!(
+        sent["tools"],
+        json!([{ "type": "web_search_20250305", "name": "web_search", "max_uses": 5 }])
+    );
+    let events = include_str!("fixtures/anthropic_search_stream.sse");
+
+    let heard = streamed(ProviderType::Anthropic, true, events).await;
+
+    assert_eq!(
+        heard.text,
+        "He was born in 1916 ([Claude Shannon - \
+         Wikipedia](https://en.wikipedia.org/wiki/Claude_Shannon)) in Petoskey."
+    );
+    assert!(heard.calls.is_empty());
+    assert_eq!(heard.usage["prompt_tokens"], 10682);
+}
+
+#[test]
+fn a_callers_own_tool_of_that_name_goes_before() {
+    let mut body = hello();
+    body["tools"] = json!([{ "type": "function", "function": { "name": "web_search" } }]);
+    let searching = Target { web_search: true, ..claude("claude-opus-4-8") };
+
+    assert_eq!(sent(call(searching, &body), false)["tools"].as_array().unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn a_whole_answer_takes_the_common_form() {
+    let heard = whole(ProviderType::Anthropic, false, include_str!("fixtures/anthropic.json"));
+    let heard = heard.await.unwrap();
+
+    assert_eq!(
+        heard.text,
+        "Born in 1916 ([Claude Shannon](https://en.wikipedia.org/wiki/Claude_Shannon)), I believe."
+    );
+    assert_eq!(heard.reasoning, "Think.");
+    assert_eq!(heard.calls, [("check".to_owned(), r#"{"year":1916}"#.to_owned())]);
+    assert_eq!(heard.finish_reason.as_deref(), Some("tool_calls"));
+    assert_eq!(heard.usage["prompt_tokens"], 35);
+    assert_eq!(heard.usage["prompt_tokens_details"]["cached_tokens"], 20);
+}
+
+#[tokio::test]
+async fn an_overload_has_its_status_before_the_first_word_and_none_after() {
+    let overloaded = include_str!("fixtures/anthropic_error_stream.sse");
+    let events = include_str!("fixtures/anthropic_stream.sse");
+    let (begun, _) = events.split_once("event: content_block_stop").unwrap();
+
+    let first = streamed(ProviderType::Anthropic, false, overloaded).await;
+    let later = streamed(ProviderType::Anthropic, false, &format!("{begun}{overloaded}")).await;
+
+    assert!(refused(529)(first.failure.as_ref().unwrap()));
+    assert_eq!(later.error["type"], "overloaded_error");
+}
+
+#[tokio::test]
+async fn a_stream_without_its_end_was_cut_off() {
+    let events = include_str!("fixtures/anthropic_stream.sse");
+    let (begun, _) = events.split_once("event: message_stop").unwrap();
+
+    let heard = streamed(ProviderType::Anthropic, false, begun).await;
+
+    assert_eq!(heard.failure, Some(UpstreamError::Cut));
+    assert!(!heard.done && heard.finish_reason.is_none());
+}
+
+#[tokio::test]
+async fn reasons_for_the_end_have_common_names() {
+    for (reason, name) in [
+        ("end_turn", "stop"),
+        ("stop_sequence", "stop"),
+        ("max_tokens", "length"),
+        ("model_context_window_exceeded", "length"),
+        ("pause_turn", "length"),
+        ("tool_use", "tool_calls"),
+        ("refusal", "content_filter"),
+        ("something_new", "stop"),
+    ] {
+        let events = include_str!("fixtures/anthropic_stream.sse")
+            .replace(r#""stop_reason":"tool_use""#, &format!(r#""stop_reason":"{reason}""#));
+
+        let heard = streamed(ProviderType::Anthropic, false, &events).await;
+
+        assert_eq!(heard.finish_reason.as_deref(), Some(name));
+    }
+}
+
+#[tokio::test]
+async fn an_answer_that_is_none_is_refused() {
+    for body in ["<html>", "[]", "{}", r#"{"type":"message"}"#] {
+        let err = whole(ProviderType::Anthropic, false, body).await.unwrap_err();
+
+        assert!(refused(200)(&err), "{body}");
+    }
+}

@@ -1,0 +1,145 @@
+//! Mistral.
+
+use super::*;
+
+fn searching() -> Target {
+    Target { web_search: true, ..target(ProviderType::Mistral) }
+}
+
+#[test]
+fn a_request_has_its_words_and_no_others() {
+    let body = json!({
+        "messages": [
+            { "role": "developer", "content": "Be brief." },
+            { "role": "user", "content": "Hi" },
+        ],
+        "tools": [{ "type": "function", "function": { "name": "f" } }],
+        "tool_choice": "required",
+        "parallel_tool_calls": false,
+        "temperature": 0.3,
+        "seed": 42,
+        "stop": ["x"],
+        "logit_bias": { "1": 2 },
+        "logprobs": true,
+        "top_logprobs": 2,
+    });
+    let call = ChatCall {
+        max_output: capped(7, Some(CapName::MaxCompletionTokens)),
+        ..call(target(ProviderType::Mistral), &body)
+    };
+
+    let expected = json!({
+        "messages": [
+            { "role": "system", "content": "Be brief." },
+            { "role": "user", "content": "Hi" },
+        ],
+        "tools": [{ "type": "function", "function": { "name": "f" } }],
+        "tool_choice": "any",
+        "parallel_tool_calls": false,
+        "temperature": 0.3,
+        "random_seed": 42,
+        "stop": ["x"],
+        "model": "m",
+        "max_tokens": 7,
+        "stream": true,
+    });
+    assert_eq!(sent(call, true), expected);
+}
+
+#[test]
+fn an_agent_answers_in_the_models_place() {
+    let agent = Target { agent: Some("ag:1".to_owned()), ..target(ProviderType::Mistral) };
+    let body = json!({ "messages": [], "temperature": 0.3, "top_p": 1 });
+
+    let prepared = prepare(call(agent.clone(), &body), false).unwrap();
+
+    assert_eq!(prepared.url, "https://models.example/v1/agents/completions");
+    assert_eq!(sent(call(agent, &body), false), json!({ "messages": [], "agent_id": "ag:1" }));
+    let model = prepare(call(target(ProviderType::Mistral), &body), false).unwrap();
+    assert_eq!(model.url, "https://models.example/v1/chat/completions");
+}
+
+#[test]
+fn ids_of_other_models_are_made_to_fit_and_still_agree() {
+    let body = json!({ "messages": [
+        { "role": "assistant", "content": null, "tool_calls": [
+            { "id": "call_abcdefghijklmnop", "type": "function",
+              "function": { "name": "f", "arguments": "{}" } },
+            { "id": "D681PevKs", "type": "function", "function": { "name": "g", "arguments": "{}" } },
+        ] },
+        { "role": "tool", "tool_call_id": "call_abcdefghijklmnop", "content": "1" },
+        { "role": "tool", "tool_call_id": "D681PevKs", "content": "2" },
+    ] });
+
+    let sent = sent(call(target(ProviderType::Mistral), &body), false);
+
+    let messages = &sent["messages"];
+    let id = messages[0]["tool_calls"][0]["id"].as_str().unwrap();
+    assert_eq!(id.len(), 9);
+    assert_eq!(messages[1]["tool_call_id"], id);
+    assert_eq!(messages[0]["tool_calls"][1]["id"], "D681PevKs");
+    assert_eq!(messages[0]["tool_calls"][0]["function"]["name"], "f");
+    assert_eq!(messages[2], body["messages"][2]);
+}
+
+#[test]
+fn a_large_message_is_not_copied() {
+    let image = format!("data:image/png;base64,{}", "A".repeat(50_000));
+    let body = json!({ "messages": [{ "role": "user", "content": [
+        { "type": "image_url", "image_url": { "url": image } } ] }] });
+    let call = call(target(ProviderType::Mistral), &body);
+    let whole = call.body[0].clone();
+
+    let prepared = prepare(call, false).unwrap();
+
+    let large = prepared.body.iter().max_by_key(|it| it.len()).unwrap();
+    assert!(large.len() > 50_000);
+    assert!(whole.as_ptr_range().contains(&large.as_ptr()));
+}
+
+#[tokio::test]
+async fn contents_in_chunks_become_text_and_reasoning() {
+    let heard =
+        streamed(ProviderType::Mistral, false, include_str!("fixtures/mistral_stream.sse")).await;
+
+    assert_eq!((heard.reasoning.as_str(), heard.text.as_str()), ("A sum of two.", "It is 4."));
+    assert_eq!((heard.finish_reason.as_deref(), heard.done), (Some("stop"), true));
+    assert_eq!(heard.usage["completion_tokens"], 21);
+}
+
+#[tokio::test]
+async fn its_own_search_stays_out_of_sight_but_for_what_it_cites() {
+    let sent = sent(call(searching(), &hello()), false);
+    assert_eq!(sent["tools"], json!([{ "type": "web_search" }]));
+    let events = include_str!("fixtures/mistral_search_stream.sse");
+
+    let heard = streamed(ProviderType::Mistral, true, events).await;
+    let whole =
+        whole(ProviderType::Mistral, true, include_str!("fixtures/mistral_search.json")).await;
+
+    let text = "Spain won ([Final](https://uefa.example/final)).";
+    for heard in [heard, whole.unwrap()] {
+        assert_eq!((heard.text.as_str(), heard.calls), (text, Vec::new()));
+        assert_eq!(heard.usage["connector_tokens"], 7112);
+        assert_eq!(heard.finish_reason.as_deref(), Some("stop"));
+    }
+}
+
+#[tokio::test]
+async fn an_error_or_a_full_context_at_the_end_has_its_name() {
+    let event = |reason: &str| {
+        format!(
+            "data: {{\"choices\":[{{\"index\":0,\"delta\":{{\"content\":\"x\"}}}}]}}\n\ndata: \
+             {{\"choices\":[{{\"index\":0,\"delta\":{{}},\"finish_reason\":\"{reason}\"}}]}}\n\n"
+        )
+    };
+
+    let failed = streamed(ProviderType::Mistral, false, &event("error")).await;
+    let full = streamed(ProviderType::Mistral, false, &event("model_length")).await;
+
+    assert_eq!(failed.error, json!({ "type": "upstream_error" }));
+    assert_eq!(full.finish_reason.as_deref(), Some("length"));
+    let body = r#"{"choices":[{"index":0,"finish_reason":"error","message":{"content":""}}]}"#;
+    let whole = whole(ProviderType::Mistral, false, body).await.unwrap();
+    assert!(whole.error.is_object());
+}

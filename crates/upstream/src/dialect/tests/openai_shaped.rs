@@ -1,0 +1,224 @@
+//! `OpenAI`, `AzureOpenAI`, Ollama, `OpenAICompatible` and `VLlm`.
+
+use super::*;
+
+fn asked(provider: ProviderType, effort: ReasoningEffort) -> Value {
+    let call = ChatCall { effort: Some(effort), ..call(target(provider), &hello()) };
+    sent(call, false)
+}
+
+#[test]
+fn openai_hears_the_callers_own_words() {
+    let body = json!({ "messages": [], "temperature": 0.5, "seed": 7 });
+    let call = ChatCall {
+        max_output: capped(9, None),
+        effort: Some(ReasoningEffort::None),
+        ..call(target(ProviderType::OpenAi), &body)
+    };
+
+    let prepared = prepare(call.clone(), true).unwrap();
+
+    assert_eq!(prepared.url, "https://models.example/v1/chat/completions");
+    assert_eq!(prepared.headers["authorization"], "Bearer sk-secret");
+    assert_eq!(prepared.form, Form::Common);
+    let expected = json!({
+        "messages": [], "temperature": 0.5, "seed": 7, "model": "m", "max_completion_tokens": 9,
+        "reasoning_effort": "none", "stream": true, "stream_options": { "include_usage": true },
+    });
+    assert_eq!(sent(call.clone(), true), expected);
+    // The caller's part is sent as it came, and not copied.
+    assert_eq!(prepared.body[0].as_ptr(), call.body[0].as_ptr());
+}
+
+#[test]
+fn a_deployment_of_azure_is_part_of_the_address() {
+    let azure = |endpoint: &str| Target {
+        deployment: Some("gpt 4/o".to_owned()),
+        api_version: Some("2024-10-21".to_owned()),
+        ..Target::new(ProviderType::AzureOpenAi, endpoint, "gpt-4o")
+    };
+    let expected = "https://x.openai.azure.com/openai/deployments/gpt%204%2Fo/chat/completions?api-version=2024-10-21";
+    for endpoint in [
+        "https://x.openai.azure.com",
+        "https://x.openai.azure.com/",
+        "https://x.openai.azure.com/openai",
+    ] {
+        let prepared = prepare(call(azure(endpoint), &hello()), false).unwrap();
+
+        assert_eq!(prepared.url, expected);
+        assert_eq!(prepared.headers["api-key"], "sk-secret");
+        assert!(prepared.headers["api-key"].is_sensitive());
+        assert!(!prepared.headers.contains_key("authorization"));
+    }
+    assert_eq!(sent(call(azure(NOWHERE), &hello()), false), hello());
+}
+
+#[test]
+fn a_compatible_server_hears_no_word_that_it_may_not_know() {
+    let effort = |takes_reasoning_effort| {
+        let target = Target { takes_reasoning_effort, ..target(ProviderType::OpenAiCompatible) };
+        let call = ChatCall {
+            effort: Some(ReasoningEffort::High),
+            max_output: capped(5, None),
+            ..call(target, &hello())
+        };
+        sent(call, false)
+    };
+
+    let mut expected = json!({ "messages": hello()["messages"], "model": "m", "max_tokens": 5 });
+    assert_eq!(effort(false), expected);
+    expected["reasoning_effort"] = "high".into();
+    assert_eq!(effort(true), expected);
+}
+
+#[test]
+fn a_cap_has_the_name_that_a_type_knows() {
+    let key = |provider, name| {
+        let call = ChatCall { max_output: capped(5, name), ..call(target(provider), &hello()) };
+        let body = sent(call, false);
+        let keys = ["max_tokens", "max_completion_tokens"];
+        keys.into_iter().filter(|it| body.get(it).is_some()).collect::<Vec<_>>()
+    };
+    let new = Some(CapName::MaxCompletionTokens);
+
+    for provider in [
+        ProviderType::Ollama,
+        ProviderType::OpenRouter,
+        ProviderType::Mistral,
+        ProviderType::Anthropic,
+    ] {
+        assert_eq!(key(provider, new), ["max_tokens"], "{provider:?}");
+    }
+    for provider in [ProviderType::OpenAiCompatible, ProviderType::VLlm] {
+        assert_eq!(key(provider, new), ["max_completion_tokens"], "{provider:?}");
+        assert_eq!(key(provider, None), ["max_tokens"], "{provider:?}");
+    }
+    for provider in [ProviderType::OpenAi, ProviderType::AzureOpenAi] {
+        assert_eq!(key(provider, Some(CapName::MaxTokens)), ["max_tokens"], "{provider:?}");
+        assert_eq!(key(provider, None), ["max_completion_tokens"], "{provider:?}");
+    }
+}
+
+#[test]
+fn an_effort_has_the_name_that_a_type_knows() {
+    for (effort, openai, three) in [
+        (ReasoningEffort::Minimal, "minimal", "low"),
+        (ReasoningEffort::Low, "low", "low"),
+        (ReasoningEffort::Medium, "medium", "medium"),
+        (ReasoningEffort::High, "high", "high"),
+        (ReasoningEffort::XHigh, "xhigh", "high"),
+    ] {
+        for provider in [ProviderType::OpenAi, ProviderType::AzureOpenAi, ProviderType::Mistral] {
+            assert_eq!(asked(provider, effort)["reasoning_effort"], openai);
+        }
+        for provider in [ProviderType::Ollama, ProviderType::VLlm] {
+            assert_eq!(asked(provider, effort)["reasoning_effort"], three);
+        }
+        assert_eq!(asked(ProviderType::OpenRouter, effort)["reasoning"]["effort"], openai);
+    }
+    assert_eq!(asked(ProviderType::Ollama, ReasoningEffort::None)["reasoning_effort"], "none");
+    let vllm = asked(ProviderType::VLlm, ReasoningEffort::None);
+    assert_eq!(
+        vllm["chat_template_kwargs"],
+        json!({ "enable_thinking": false, "thinking": false })
+    );
+    assert!(vllm.get("reasoning_effort").is_none());
+}
+
+#[test]
+fn servers_named_by_their_port_are_called_in_their_usual_version() {
+    for provider in [ProviderType::Ollama, ProviderType::VLlm] {
+        let target = Target::new(provider, "http://localhost:11434", "m");
+        let prepared = prepare(call(target, &hello()), false).unwrap();
+
+        assert_eq!(prepared.url, "http://localhost:11434/v1/chat/completions");
+    }
+}
+
+#[tokio::test]
+async fn azures_first_chunk_has_no_choice_and_does_no_harm() {
+    let heard =
+        streamed(ProviderType::AzureOpenAi, false, include_str!("fixtures/azure_stream.sse")).await;
+
+    assert_eq!((heard.text.as_str(), heard.finish_reason.as_deref()), ("Hello", Some("stop")));
+    assert_eq!(heard.usage["prompt_tokens"], 9);
+    assert!(heard.done);
+}
+
+#[tokio::test]
+async fn ollama_thinks_and_calls() {
+    let heard =
+        streamed(ProviderType::Ollama, false, include_str!("fixtures/ollama_stream.sse")).await;
+
+    assert_eq!(heard.reasoning, "Let me look.");
+    assert_eq!(heard.calls, [("get_weather".to_owned(), r#"{"city":"Paris"}"#.to_owned())]);
+    assert_eq!(heard.finish_reason.as_deref(), Some("tool_calls"));
+    assert_eq!(heard.usage["total_tokens"], 293);
+}
+
+#[tokio::test]
+async fn vllm_thinks_under_either_name() {
+    let events = include_str!("fixtures/vllm_stream.sse");
+    let older = events.replace(r#""reasoning":"#, r#""reasoning_content":"#);
+
+    for events in [events, &older] {
+        let heard = streamed(ProviderType::VLlm, false, events).await;
+
+        assert_eq!((heard.reasoning.as_str(), heard.text.as_str()), ("Okay.", "9.8 is greater."));
+        assert_eq!(heard.usage["completion_tokens"], 22);
+    }
+}
+
+#[test]
+fn openai_searches_when_it_is_told_to() {
+    let searching = Target { web_search: true, ..target(ProviderType::OpenAi) };
+
+    let prepared = prepare(call(searching.clone(), &hello()), false).unwrap();
+
+    assert_eq!(prepared.form, Form::Cited);
+    assert_eq!(sent(call(searching, &hello()), false)["web_search_options"], json!({}));
+}
+
+#[tokio::test]
+async fn what_openai_cites_and_does_not_link_is_listed_before_the_end() {
+    let events = include_str!("fixtures/openai_search_stream.sse");
+
+    let heard = streamed(ProviderType::OpenAi, true, events).await;
+
+    assert_eq!(
+        heard.text,
+        concat!(
+            "It opened in 1889 ([wikipedia.org](https://en.wikipedia.org/wiki/Eiffel_Tower",
+            "?utm_source=openai)).\n\n",
+            "- [Tickets](https://www.toureiffel.paris/en?utm_source=openai)"
+        )
+    );
+    assert_eq!((heard.finish_reason.as_deref(), heard.done), (Some("stop"), true));
+    assert_eq!(heard.usage["total_tokens"], 51);
+    let whole = whole(ProviderType::OpenAi, true, include_str!("fixtures/openai_search.json"));
+    assert_eq!(
+        whole.await.unwrap().text,
+        "It opened in 1889.\n\n- [Eiffel Tower](https://en.wikipedia.org/wiki/Eiffel_Tower)"
+    );
+}
+
+#[tokio::test]
+async fn the_list_comes_before_the_reason_for_the_end() {
+    let events = include_str!("fixtures/openai_search_stream.sse");
+    let (_server, target) = serving(ProviderType::OpenAi, events, EVENTS).await;
+    let call = call(Target { web_search: true, ..target }, &hello());
+
+    let frames = upstream(Limits::default()).open(call).await.unwrap();
+    let frames: Vec<_> = frames.map(Result::unwrap).collect().await;
+
+    let place = |words: &str| {
+        let holds = |it: &Frame| match it {
+            Frame::Pass { bytes, .. } | Frame::Look(bytes) => {
+                String::from_utf8_lossy(bytes).contains(words)
+            }
+            _ => false,
+        };
+        frames.iter().position(holds).unwrap()
+    };
+    assert!(place("- [Tickets]") < place(r#""finish_reason":"stop""#));
+}

@@ -1,0 +1,25 @@
+//! Provider type `VLlm`: vLLM's server. Its reasoning comes as `reasoning`, in
+//! older versions as `reasoning_content`, and callers read both.
+
+use pia_assistant::{CapName, ChatCall, ReasoningEffort, UpstreamError};
+
+use super::ending::Ending;
+use super::{Form, Prepared, address};
+
+/// How models are told not to think: the templates of some know the one word,
+/// those of others the other.
+const NO_THINKING: &str = r#"{"enable_thinking":false,"thinking":false}"#;
+
+pub(super) fn prepare(call: ChatCall, streamed: bool) -> Result<Prepared, UpstreamError> {
+    let ending = Ending::model(&call.target.model).cap(call.max_output, CapName::MaxTokens);
+    let ending = match call.effort {
+        Some(ReasoningEffort::None) => ending.member("chat_template_kwargs", NO_THINKING),
+        effort => ending.effort_of_three(effort),
+    };
+    Ok(Prepared {
+        url: address::below_version(&call, "/chat/completions"),
+        headers: address::bearer(&call.key)?,
+        body: ending.streamed(streamed).close(call.body),
+        form: Form::Common,
+    })
+}

@@ -1,0 +1,145 @@
+//! Linkup, which searches the web.
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use http::header;
+use pia_assistant::{Found, SearchProvider, UpstreamError, WebSearch};
+use serde::Deserialize;
+use serde_json::json;
+use tokio::time::timeout;
+
+use crate::client::{JSON, Upstream, whole};
+use crate::dialect::bearer;
+use crate::refusal::{refused, unreachable};
+
+/// A deep search takes its time; nobody who waits for an answer has more.
+const PATIENCE: Duration = Duration::from_secs(90);
+/// As long as an answer may be.
+const MOST_BYTES: usize = 4 * 1024 * 1024;
+/// As many hits as are asked for, and taken.
+const MOST: usize = 10;
+/// As long as a question may be, in characters.
+const LONGEST_QUERY: usize = 2000;
+/// As much of a hit as is taken, in characters.
+const LONGEST_TITLE: usize = 200;
+const LONGEST_TEXT: usize = 4000;
+const LONGEST_URL: usize = 2048;
+
+/// How Linkup says that it has found nothing.
+const NOTHING_FOUND: &str = "SEARCH_QUERY_NO_RESULT";
+
+#[async_trait]
+impl WebSearch for Upstream {
+    async fn search(
+        &self,
+        provider: &SearchProvider,
+        query: &str,
+    ) -> Result<Vec<Found>, UpstreamError> {
+        let limits = self.limits();
+        let patience = PATIENCE.min(limits.answer);
+        let asked = async {
+            match self.ask_linkup(provider, query).await {
+                Err(err) if found_nothing(&err) => Ok(Vec::new()),
+                answer => found(&answer?),
+            }
+        };
+        timeout(patience, asked).await.map_err(|_elapsed| UpstreamError::Silent)?
+    }
+}
+
+impl Upstream {
+    async fn ask_linkup(
+        &self,
+        provider: &SearchProvider,
+        query: &str,
+    ) -> Result<Bytes, UpstreamError> {
+        let limits = self.limits();
+        let query: String = query.chars().take(LONGEST_QUERY).collect();
+        let question = json!({
+            "q": query,
+            "depth": provider.depth.name(),
+            "outputType": "searchResults",
+            "includeImages": false,
+            "maxResults": MOST,
+        });
+        let response = self
+            .http()
+            .post(format!("{}/search", provider.endpoint.trim_end_matches('/')))
+            .headers(bearer(&provider.key)?)
+            .header(header::CONTENT_TYPE, JSON)
+            .header(header::ACCEPT, JSON)
+            .body(question.to_string())
+            .send()
+            .await
+            .map_err(unreachable)?;
+        if !response.status().is_success() {
+            return Err(refused(response, limits.max_refusal).await);
+        }
+        whole(response, MOST_BYTES.min(limits.max_answer)).await
+    }
+}
+
+#[derive(Deserialize)]
+struct Answer {
+    results: Vec<Hit>,
+}
+
+#[derive(Deserialize)]
+struct Hit {
+    #[serde(default)]
+    name: String,
+    #[serde(default)]
+    url: String,
+    #[serde(default)]
+    content: String,
+}
+
+/// What was found, but for what has no address or says nothing: pictures.
+fn found(answer: &[u8]) -> Result<Vec<Found>, UpstreamError> {
+    let answer: Answer = serde_json::from_slice(answer).map_err(|_invalid| {
+        UpstreamError::Refused { status: 200, retry_after: None, body: Bytes::new() }
+    })?;
+    Ok(answer.results.into_iter().filter_map(Hit::found).take(MOST).collect())
+}
+
+impl Hit {
+    fn found(self) -> Option<Found> {
+        let of_the_web = self.url.starts_with("https://") || self.url.starts_with("http://");
+        let plain = self.url.len() <= LONGEST_URL && !self.url.contains(char::is_control);
+        let text = beginning(self.content.trim(), LONGEST_TEXT);
+        if !of_the_web || !plain || text.is_empty() {
+            return None;
+        }
+        let words: Vec<&str> = self.name.split_whitespace().collect();
+        let title = beginning(&words.join(" "), LONGEST_TITLE);
+        let title = if title.is_empty() { self.url.clone() } else { title };
+        Some(Found { title, url: self.url, text })
+    }
+}
+
+/// So many characters of a text, with a sign where more were left out.
+fn beginning(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        Some((end, _)) => format!("{}\u{2026}", text.get(..end).unwrap_or_default().trim_end()),
+        None => text.to_owned(),
+    }
+}
+
+fn found_nothing(err: &UpstreamError) -> bool {
+    #[derive(Deserialize)]
+    struct Refusal {
+        error: Code,
+    }
+    #[derive(Deserialize)]
+    struct Code {
+        code: String,
+    }
+    let UpstreamError::Refused { status: 400, body, .. } = err else { return false };
+    serde_json::from_slice::<Refusal>(body).is_ok_and(|it| it.error.code == NOTHING_FOUND)
+}
+
+#[cfg(test)]
+#[path = "linkup_tests.rs"]
+mod tests;

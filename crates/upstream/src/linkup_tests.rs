@@ -1,0 +1,136 @@
+//! Searches, against what Linkup's own client is tested with.
+
+use pia_assistant::SearchDepth;
+use pia_kernel::Secret;
+use wiremock::matchers::{body_json, header, method, path};
+use wiremock::{Mock, MockServer, ResponseTemplate};
+
+use super::*;
+use crate::Limits;
+use crate::peer::{brief, upstream};
+
+const RESULTS: &str = r#"{ "results": [
+    { "type": "text", "name": "Eiffel\n Tower", "url": "https://a.example/x",
+      "content": " It opened in 1889. ", "favicon": "https://a.example/favicon.ico" },
+    { "type": "image", "name": "A picture", "url": "https://a.example/x.png" },
+    { "type": "text", "name": "", "url": "https://b.example/", "content": "Open.", "favicon": "" },
+    { "type": "text", "name": "No", "url": "javascript:alert(1)", "content": "No." }
+] }"#;
+
+fn provider(endpoint: &str, depth: SearchDepth) -> SearchProvider {
+    let key = Secret::new("lk-secret".to_owned());
+    SearchProvider { id: "web".to_owned(), endpoint: endpoint.to_owned(), key, depth }
+}
+
+/// What comes of a search that is answered so.
+async fn searched(template: ResponseTemplate, limits: Limits) -> Result<Vec<Found>, UpstreamError> {
+    let server = MockServer::start().await;
+    Mock::given(method("POST")).respond_with(template).mount(&server).await;
+    let provider = provider(&server.uri(), SearchDepth::Fast);
+    upstream(limits).search(&provider, "Eiffel").await
+}
+
+fn refusal(status: u16, code: &str) -> ResponseTemplate {
+    let error = json!({ "error": { "code": code, "message": "lk-secret", "details": [] } });
+    ResponseTemplate::new(status).set_body_json(error)
+}
+
+#[tokio::test]
+async fn a_search_tells_what_was_found() {
+    for depth in SearchDepth::ALL {
+        let server = MockServer::start().await;
+        let question = json!({
+            "q": "When did it open?", "depth": depth.name(), "outputType": "searchResults",
+            "includeImages": false, "maxResults": 10,
+        });
+        Mock::given(method("POST"))
+            .and(path("/v1/search"))
+            .and(header("authorization", "Bearer lk-secret"))
+            .and(header("content-type", "application/json"))
+            .and(body_json(question))
+            .respond_with(ResponseTemplate::new(200).set_body_raw(RESULTS, "application/json"))
+            .mount(&server)
+            .await;
+        let provider = provider(&format!("{}/v1/", server.uri()), depth);
+
+        let found = upstream(Limits::default()).search(&provider, "When did it open?").await;
+
+        let found: Vec<_> =
+            found.unwrap().into_iter().map(|it| (it.title, it.url, it.text)).collect();
+        let expected = [
+            ("Eiffel Tower", "https://a.example/x", "It opened in 1889."),
+            ("https://b.example/", "https://b.example/", "Open."),
+        ];
+        let expected = expected.map(|(title, url, text)| (title.into(), url.into(), text.into()));
+        assert_eq!(found, expected);
+    }
+}
+
+#[tokio::test]
+async fn nothing_found_is_an_answer() {
+    let nothing = searched(refusal(400, "SEARCH_QUERY_NO_RESULT"), Limits::default()).await;
+    let empty = ResponseTemplate::new(200).set_body_string(r#"{"results":[]}"#);
+
+    assert_eq!(nothing, Ok(Vec::new()));
+    assert_eq!(searched(empty, Limits::default()).await, Ok(Vec::new()));
+}
+
+#[tokio::test]
+async fn a_refusal_keeps_its_status_and_its_words_stay_with_us() {
+    for (status, code) in [
+        (400, "VALIDATION_ERROR"),
+        (401, "UNAUTHORIZED"),
+        (403, "FORBIDDEN"),
+        (429, "INSUFFICIENT_FUNDS_CREDITS"),
+        (500, "INTERNAL_SERVER_ERROR"),
+    ] {
+        let err = searched(refusal(status, code), Limits::default()).await.unwrap_err();
+
+        assert!(matches!(err, UpstreamError::Refused { status: it, .. } if it == status));
+        assert!(!err.to_string().contains("lk-secret"));
+    }
+}
+
+#[tokio::test]
+async fn what_is_no_answer_is_an_error() {
+    for body in ["<html>", "{}", r#"{"results":7}"#] {
+        let template = ResponseTemplate::new(200).set_body_string(body);
+        let err = searched(template, Limits::default()).await.unwrap_err();
+
+        assert!(matches!(err, UpstreamError::Refused { status: 200, .. }), "{body}");
+    }
+}
+
+#[tokio::test]
+async fn an_answer_has_its_bounds() {
+    let hit = |nth: usize, length: usize| {
+        json!({ "type": "text", "name": "x".repeat(500), "url": format!("https://a.example/{nth}"),
+            "content": "ä".repeat(length) })
+    };
+    let many: Vec<_> = (0..30).map(|nth| hit(nth, 10_000)).collect();
+    let template = ResponseTemplate::new(200).set_body_json(json!({ "results": many }));
+    let huge = ResponseTemplate::new(200).set_body_json(json!({ "results": [hit(0, MOST_BYTES)] }));
+
+    let found = searched(template, Limits::default()).await.unwrap();
+
+    assert_eq!(found.len(), 10);
+    assert!(found.iter().all(|it| it.text.chars().count() == 4001));
+    assert!(found.iter().all(|it| it.title.chars().count() == 201));
+    assert_eq!(searched(huge, Limits::default()).await, Err(UpstreamError::TooLong));
+}
+
+#[tokio::test]
+async fn a_search_that_takes_too_long_is_given_up() {
+    let slow = ResponseTemplate::new(200).set_delay(Duration::from_secs(30));
+
+    assert_eq!(searched(slow, brief()).await, Err(UpstreamError::Silent));
+}
+
+#[tokio::test]
+async fn a_redirect_is_not_followed() {
+    let elsewhere = ResponseTemplate::new(307).insert_header("location", "https://b.example/");
+
+    let err = searched(elsewhere, Limits::default()).await.unwrap_err();
+
+    assert!(matches!(err, UpstreamError::Refused { status: 307, .. }));
+}

@@ -1,0 +1,372 @@
+//! JSON in pieces, of which parts are taken without copying them.
+
+use std::ops::Range;
+
+use bytes::{Bytes, BytesMut};
+use memchr::memchr2;
+use serde::de::DeserializeOwned;
+
+/// Shorter parts are cheaper copied than sent as a piece of their own.
+const WORTH_SLICING: usize = 1024;
+
+/// Bytes in pieces that follow one another.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Rope(Vec<Bytes>);
+
+impl From<Vec<Bytes>> for Rope {
+    fn from(pieces: Vec<Bytes>) -> Self {
+        Self(pieces)
+    }
+}
+
+impl From<&str> for Rope {
+    fn from(text: &str) -> Self {
+        Self(vec![Bytes::copy_from_slice(text.as_bytes())])
+    }
+}
+
+impl Rope {
+    pub(crate) fn len(&self) -> usize {
+        self.0.iter().map(Bytes::len).sum()
+    }
+
+    /// A part; what is beyond the end is left out.
+    pub(crate) fn slice(&self, range: Range<usize>) -> Self {
+        let mut base = 0;
+        let mut parts = Vec::new();
+        for piece in &self.0 {
+            let start = range.start.saturating_sub(base).min(piece.len());
+            let end = range.end.saturating_sub(base).min(piece.len());
+            if start < end {
+                parts.push(piece.slice(start..end));
+            }
+            base += piece.len();
+        }
+        Self(parts)
+    }
+
+    /// All of it in one piece.
+    pub(crate) fn flat(&self) -> Bytes {
+        match self.0.as_slice() {
+            [one] => one.clone(),
+            pieces => {
+                let mut flat = BytesMut::with_capacity(self.len());
+                for piece in pieces {
+                    flat.extend_from_slice(piece);
+                }
+                flat.freeze()
+            }
+        }
+    }
+
+    /// The value that this JSON stands for, if it stands for such a one.
+    pub(crate) fn parse<T: DeserializeOwned>(&self) -> Option<T> {
+        serde_json::from_slice(&self.flat()).ok()
+    }
+
+    /// The text of a JSON string.
+    pub(crate) fn string(&self) -> Option<String> {
+        self.is_string().then(|| self.parse()).flatten()
+    }
+
+    /// Whether this JSON is a string.
+    pub(crate) fn is_string(&self) -> bool {
+        self.first() == Some(b'"')
+    }
+
+    /// Whether this JSON is an array.
+    pub(crate) fn is_array(&self) -> bool {
+        self.first() == Some(b'[')
+    }
+
+    /// The members of a JSON object: their keys, and their values as JSON.
+    /// Nulls are left out. An object that is still open counts as one.
+    pub(crate) fn members(&self) -> Option<Members> {
+        let mut members = Vec::new();
+        for part in self.parts(b'{')? {
+            let Part { start, colon: Some(colon), end } = part else {
+                // Nothing between the braces.
+                continue;
+            };
+            let key = self.slice(start..colon).string()?;
+            let value = self.slice(colon + 1..end).trimmed();
+            if *value.slice(0..5).flat() != *b"null" {
+                members.push((key, value));
+            }
+        }
+        Some(Members(members))
+    }
+
+    /// The elements of a JSON array.
+    pub(crate) fn elements(&self) -> Option<Vec<Self>> {
+        let parts = self.parts(b'[')?;
+        let elements = parts.into_iter().map(|it| self.slice(it.start..it.end).trimmed());
+        Some(elements.filter(|it| it.len() > 0).collect())
+    }
+
+    fn first(&self) -> Option<u8> {
+        let mut bytes = self.0.iter().flat_map(|it| it.iter().copied());
+        bytes.find(|it| !it.is_ascii_whitespace())
+    }
+
+    /// Without blanks at its ends.
+    fn trimmed(&self) -> Self {
+        let blank = |it: &&u8| it.is_ascii_whitespace();
+        let before = self.0.iter().flat_map(|it| it.iter()).take_while(blank).count();
+        let after = self.0.iter().rev().flat_map(|it| it.iter().rev()).take_while(blank).count();
+        self.slice(before..self.len().saturating_sub(after))
+    }
+
+    /// What is between the commas of an object or array; nothing if it is
+    /// none.
+    fn parts(&self, open: u8) -> Option<Vec<Part>> {
+        if self.first() != Some(open) {
+            return None;
+        }
+        let mut scan = Scan::default();
+        let mut base = 0;
+        for piece in &self.0 {
+            scan.read(piece, base);
+            base += piece.len();
+        }
+        if scan.depth == 1 {
+            scan.close(base);
+        }
+        Some(scan.parts)
+    }
+}
+
+/// The members of an object.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Members(Vec<(String, Rope)>);
+
+impl Members {
+    /// The last value of a key, as most readers see it.
+    pub(crate) fn get(&self, key: &str) -> Option<&Rope> {
+        self.0.iter().rev().find(|(it, _)| it == key).map(|(_, value)| value)
+    }
+
+    /// The text of a key, if it is one.
+    pub(crate) fn string(&self, key: &str) -> Option<String> {
+        self.get(key)?.string()
+    }
+
+    /// Each key and its value.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, &Rope)> {
+        self.0.iter().map(|(key, value)| (key.as_str(), value))
+    }
+}
+
+/// One part of an object or array, by its places.
+#[derive(Debug, Clone, Copy, Default)]
+struct Part {
+    start: usize,
+    colon: Option<usize>,
+    end: usize,
+}
+
+/// How far JSON was read.
+#[derive(Default)]
+struct Scan {
+    depth: usize,
+    in_string: bool,
+    escaped: bool,
+    part: Part,
+    parts: Vec<Part>,
+}
+
+impl Scan {
+    fn read(&mut self, piece: &[u8], base: usize) {
+        let mut at = 0;
+        while let Some(byte) = piece.get(at) {
+            if self.in_string {
+                at += self.string(piece.get(at..).unwrap_or_default());
+            } else {
+                self.sign(*byte, base + at);
+                at += 1;
+            }
+        }
+    }
+
+    /// Reads on in a string, and tells how far.
+    fn string(&mut self, rest: &[u8]) -> usize {
+        if std::mem::take(&mut self.escaped) {
+            return 1;
+        }
+        let Some(found) = memchr2(b'"', b'\\', rest) else { return rest.len() };
+        self.escaped = rest.get(found) == Some(&b'\\');
+        self.in_string = self.escaped;
+        found + 1
+    }
+
+    fn sign(&mut self, byte: u8, at: usize) {
+        match byte {
+            b'"' => self.in_string = true,
+            b'{' | b'[' => {
+                self.depth += 1;
+                if self.depth == 1 {
+                    self.part = Part { start: at + 1, ..Part::default() };
+                }
+            }
+            b'}' | b']' => {
+                if self.depth == 1 {
+                    self.close(at);
+                }
+                self.depth = self.depth.saturating_sub(1);
+            }
+            b',' if self.depth == 1 => {
+                self.close(at);
+                self.part = Part { start: at + 1, ..Part::default() };
+            }
+            b':' if self.depth == 1 => {
+                self.part.colon.get_or_insert(at);
+            }
+            _ => {}
+        }
+    }
+
+    fn close(&mut self, end: usize) {
+        self.parts.push(Part { end, ..self.part });
+    }
+}
+
+/// Puts JSON together; what is large goes in as it is.
+#[derive(Debug, Default)]
+pub(crate) struct Writer {
+    closed: Vec<Bytes>,
+    open: String,
+}
+
+impl Writer {
+    pub(crate) fn text(&mut self, text: &str) -> &mut Self {
+        self.open.push_str(text);
+        self
+    }
+
+    /// A text as a JSON string.
+    pub(crate) fn quoted(&mut self, text: &str) -> &mut Self {
+        self.text(&quoted(text))
+    }
+
+    pub(crate) fn rope(&mut self, rope: &Rope) -> &mut Self {
+        for piece in &rope.0 {
+            match std::str::from_utf8(piece) {
+                Ok(text) if piece.len() < WORTH_SLICING => self.open.push_str(text),
+                _ => {
+                    self.close();
+                    self.closed.push(piece.clone());
+                }
+            }
+        }
+        self
+    }
+
+    /// The parts with commas between.
+    pub(crate) fn list<'a>(&mut self, parts: impl IntoIterator<Item = &'a Rope>) -> &mut Self {
+        for (nth, part) in parts.into_iter().enumerate() {
+            if nth > 0 {
+                self.text(",");
+            }
+            self.rope(part);
+        }
+        self
+    }
+
+    pub(crate) fn finish(&mut self) -> Rope {
+        self.close();
+        Rope(std::mem::take(&mut self.closed))
+    }
+
+    pub(crate) fn into_pieces(mut self) -> Vec<Bytes> {
+        self.finish().0
+    }
+
+    fn close(&mut self) {
+        if !self.open.is_empty() {
+            self.closed.push(Bytes::from(std::mem::take(&mut self.open)));
+        }
+    }
+}
+
+/// A text as JSON.
+pub(crate) fn quoted(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The same text cut at every place.
+    fn cuts(text: &'static str) -> impl Iterator<Item = Rope> {
+        (0..=text.len()).map(move |at| {
+            let whole = Bytes::from_static(text.as_bytes());
+            Rope::from(vec![whole.slice(..at), whole.slice(at..)])
+        })
+    }
+
+    fn shown(rope: &Rope) -> String {
+        String::from_utf8(rope.flat().to_vec()).unwrap()
+    }
+
+    #[test]
+    fn members_are_found_wherever_the_pieces_were_cut() {
+        for rope in cuts(r#" { "a" : [1,{"x":"]"}], "b\"":"q:\\\",", "n": null ,"c":{"d":2} } "#) {
+            let members = rope.members().unwrap();
+
+            let told: Vec<_> = members.iter().map(|(key, it)| (key, shown(it))).collect();
+            let expected = [
+                ("a", r#"[1,{"x":"]"}]"#.to_owned()),
+                ("b\"", r#""q:\\\",""#.to_owned()),
+                ("c", r#"{"d":2}"#.to_owned()),
+            ];
+            assert_eq!(told, expected);
+        }
+    }
+
+    #[test]
+    fn an_object_that_is_still_open_has_its_members() {
+        for rope in cuts(r#"{"messages":[{"a":1}],"tools":[]"#) {
+            let members = rope.members().unwrap();
+
+            assert_eq!(shown(members.get("messages").unwrap()), r#"[{"a":1}]"#);
+            assert_eq!(shown(members.get("tools").unwrap()), "[]");
+        }
+    }
+
+    #[test]
+    fn elements_are_found_wherever_the_pieces_were_cut() {
+        for rope in cuts(r#"["a,b", {"c":[1,2]} ,[] ]"#) {
+            let told: Vec<_> = rope.elements().unwrap().iter().map(shown).collect();
+
+            assert_eq!(told, [r#""a,b""#, r#"{"c":[1,2]}"#, "[]"]);
+        }
+        assert!(Rope::from("[ ]").elements().unwrap().is_empty());
+        assert!(Rope::from("{}").members().unwrap().iter().next().is_none());
+    }
+
+    #[test]
+    fn what_is_none_has_no_parts() {
+        assert!(Rope::from("[1]").members().is_none());
+        assert!(Rope::from(r#"{"a":1}"#).elements().is_none());
+        assert!(Rope::from("").members().is_none());
+        assert!(Rope::from("{1:2}").members().is_none());
+    }
+
+    #[test]
+    fn large_parts_are_taken_and_written_without_copying_them() {
+        let large = format!(r#"{{"a":"{}"}}"#, "x".repeat(5000));
+        let bytes = Bytes::from(large);
+        let rope = Rope::from(vec![bytes.clone()]);
+
+        let value = rope.members().unwrap().get("a").unwrap().clone();
+        let mut writer = Writer::default();
+        let pieces = {
+            writer.text("[").rope(&value).text("]");
+            writer.into_pieces()
+        };
+
+        assert_eq!(pieces.len(), 3);
+        assert_eq!(pieces[1].as_ptr(), bytes[5..].as_ptr());
+    }
+}
