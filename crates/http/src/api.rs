@@ -5,7 +5,7 @@ use std::sync::Arc;
 use pia_assistant::Credits;
 use pia_e2ee::{Devices, Recovery};
 use pia_identity::{
-    AccountDeletion, AccountExport, Accounts, AppPasswords, PasskeySignIn, Passkeys,
+    AccountDeletion, AccountExport, Accounts, ApiKeys, AppPasswords, PasskeySignIn, Passkeys,
     PasswordChanges, PasswordResets, ProviderSignIn, Registration, SecondFactors, Sessions, SignIn,
     SignInHistory, Verification,
 };
@@ -46,6 +46,8 @@ pub struct Api {
     pub passwords: PasswordChanges,
     /// Passwords for programs that cannot ask for one.
     pub app_passwords: AppPasswords,
+    /// Keys that scripts call with.
+    pub api_keys: ApiKeys,
     /// Adding passkeys to one's account, and removing them.
     pub passkeys: Passkeys,
     /// Signing in with one.

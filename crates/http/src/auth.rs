@@ -1,6 +1,7 @@
 //! `/auth`: accounts, signing in, and staying so.
 
 pub(crate) mod account;
+mod api_keys;
 mod app_passwords;
 mod business_profile;
 mod change_password;
@@ -21,6 +22,9 @@ mod sessions;
 mod verify_email;
 pub(crate) mod webauthn;
 
+pub(crate) use api_keys::{
+    ApiKeyRequest, ApiKeysResponse, CreatedApiKeyResponse, api_keys, create_api_key, revoke_api_key,
+};
 pub(crate) use app_passwords::{
     AppPasswordRequest, AppPasswordsResponse, CreatedAppPasswordResponse, app_passwords,
     create_app_password, revoke_app_password,

@@ -2,6 +2,7 @@
 
 mod account;
 mod ai;
+mod api_keys;
 mod app_passwords;
 mod auth;
 mod chats;
@@ -27,6 +28,7 @@ pub fn routes() -> Vec<Route> {
         passwords::routes(),
         mfa::routes(),
         app_passwords::routes(),
+        api_keys::routes(),
         passkeys::routes(),
         providers::routes(),
         account::routes(),

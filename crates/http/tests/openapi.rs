@@ -31,7 +31,9 @@ fn the_description_says_what_the_gates_do() {
     let document = document();
 
     let chat = &document["paths"]["/api/ai/chat"]["post"];
-    assert_eq!(chat["security"][0]["bearer"], serde_json::json!([]));
+    assert_eq!(chat["security"], serde_json::json!([{ "bearer": [] }, { "apiKey": [] }]));
+    let me = &document["paths"]["/auth/me"]["get"];
+    assert_eq!(me["security"], serde_json::json!([{ "bearer": [] }]));
     assert_eq!(chat["x-feature"], "AiProxy");
     assert_eq!(chat["x-rate-budget"], "ai");
     assert!(document["paths"]["/health"]["get"]["security"].is_null());

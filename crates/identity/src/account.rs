@@ -1,8 +1,9 @@
 //! Accounts, and as much of them as the gates ask.
 
-use pia_kernel::{GroupId, SessionId, Timestamp, UserId};
+use pia_kernel::{ApiKeyId, GroupId, SessionId, Timestamp, UserId};
 use uuid::Uuid;
 
+use crate::access_tokens::Claim;
 use crate::role::Role;
 
 /// The group that an account is in at first.
@@ -110,6 +111,35 @@ pub enum SessionScope {
     /// The owner's data, but not what secures their account: it began with an
     /// app password.
     Data,
+    /// It is no session: a script calls, with a key of the owner's.
+    Key(KeyUse),
+}
+
+/// The key that a script calls with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct KeyUse {
+    /// Which one.
+    pub key: ApiKeyId,
+    /// So many whole credits may be spent with it within a calendar week; 0 is
+    /// no limit.
+    pub weekly_credits: i64,
+}
+
+/// Who calls with a key, and with which.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct KeyClaim {
+    /// Whose key it is.
+    pub user: UserId,
+    /// Which one.
+    pub key: ApiKeyId,
+}
+
+impl KeyClaim {
+    /// As what callers are remembered: the key stands where others have their
+    /// sign-in, and no session has its id.
+    pub(crate) fn as_claim(self) -> Claim {
+        Claim { user: self.user, session: SessionId(self.key.0) }
+    }
 }
 
 /// As much of a caller as is looked at on every request.
@@ -117,7 +147,8 @@ pub enum SessionScope {
 pub struct Standing {
     /// Who calls.
     pub user: UserId,
-    /// The sign-in they call with.
+    /// The sign-in they call with; the id of their key, if that is what they
+    /// call with.
     pub session: SessionId,
     /// In which capacity they use the service.
     pub customer: CustomerType,

@@ -3,6 +3,8 @@
 mod access_tokens;
 mod account;
 mod accounts;
+mod api_key_codes;
+mod api_keys;
 mod app_password_codes;
 mod app_passwords;
 mod asked_passkey;
@@ -19,6 +21,8 @@ mod fakes;
 mod first_admin;
 mod guesses;
 mod invitations;
+mod key_callers;
+mod key_oversight;
 mod mailed_links;
 mod owner_proofs;
 mod passkey_sign_in;
@@ -51,10 +55,11 @@ mod violation;
 
 pub use access_tokens::{AccessTokens, Claim, Issued, TokenNames};
 pub use account::{
-    Account, AccountRules, CredentialsEpoch, CustomerType, DEFAULT_GROUP, LOCAL, SessionScope,
-    Standing,
+    Account, AccountRules, CredentialsEpoch, CustomerType, DEFAULT_GROUP, KeyClaim, KeyUse, LOCAL,
+    SessionScope, Standing,
 };
 pub use accounts::{AccountError, Accounts, DeclareError, TraderDeclaration};
+pub use api_keys::{ApiKeyWish, ApiKeys, CreateApiKeyError, CreatedApiKey, RemoveApiKeyError};
 pub use app_passwords::{
     AppPasswords, CreateAppPasswordError, CreatedAppPassword, RemoveAppPasswordError,
 };
@@ -69,6 +74,8 @@ pub use factor_challenges::FactorChallenges;
 pub use factor_proofs::{FactorAnswer, FactorPorts, FactorSettings, FreshProof};
 pub use first_admin::{FirstAdmin, FirstAdminError, FirstAdminPorts, NewAdmin};
 pub use invitations::{Invitation, Invitations, InviteError, Invited};
+pub use key_callers::KeyCallers;
+pub use key_oversight::KeyOversight;
 pub use mailed_links::{MailedError, MailedPorts};
 pub use owner_proofs::OwnerError;
 pub use passkey_sign_in::{PasskeySignIn, PasskeySignInError, PasskeySignInPorts};
@@ -77,30 +84,31 @@ pub use password_changes::{ChangePasswordError, PasswordChanges};
 pub use password_resets::{PasswordPorts, PasswordResets, ResetError};
 pub use password_rules::MOST_PASSWORD_CHARS;
 pub use ports::{
-    AccountStore, Added, AppPasswordEntry, AppPasswordHash, AppPasswordStore, Appointed, Attempt,
-    AttemptStore, BeginEffects, Begun, Ceremony, CeremonyError, ChallengeStore, Claimant,
-    CodeRedemption, Credentials, Deactivation, EndEffects, Enrolled, Evidence, Factor,
-    FactorChange, FactorState, FactorStore, FailedSignIn, FirstAdminStore, GuessLedger, GuessRules,
-    IdentityProviders, InvitationEntry, InvitationStore, Kept, KnownAccount, Leave, LicenceInForce,
-    MailedPurpose, MailedTokenStore, Member, NewAccount, NewAppPassword, NewChallenge,
-    NewInvitation, NewMailedToken, NewPasskey, NewPasskeyChallenge, NewProviderFlow, NewSession,
-    NewSignInCode, PasskeyCeremony, PasskeyChallenges, PasskeyCredential, PasskeyEntry,
-    PasskeyStore, PasskeyUse, PasswordChange, PasswordHasher, PasswordReset, PasswordStore,
-    Presented, ProviderAccounts, ProviderClaims, ProviderCode, ProviderError, ProviderFlows,
-    ProviderIdentity, ProviderRequest, Quota, Reactivation, RecoveryHash, RedeemEffects, Redeemed,
-    Redemption, Registered, RemovalEffects, ReplayEffects, Revoked, RoleChange, RoleStore,
-    Rotation, SeatLimits, Seats, SecretBox, SessionEntry, SessionStarts, SessionStore, SetupToken,
-    ShownInvitation, SignInCodes, SignInEntry, SignInLog, SignInMethod, SignInOutcome, Step,
-    StoredPasskey, TokenHash, Used, Verdict,
+    AccountStore, Added, ApiKeyEntry, ApiKeyHash, ApiKeyStore, AppPasswordEntry, AppPasswordHash,
+    AppPasswordStore, Appointed, Attempt, AttemptStore, BeginEffects, Begun, Ceremony,
+    CeremonyError, ChallengeStore, Claimant, CodeRedemption, Credentials, Deactivation, EndEffects,
+    Enrolled, Evidence, Factor, FactorChange, FactorState, FactorStore, FailedSignIn,
+    FirstAdminStore, GuessLedger, GuessRules, IdentityProviders, InvitationEntry, InvitationStore,
+    Kept, KeyEndEffects, KeyScope, KnownAccount, Leave, LicenceInForce, MailedPurpose,
+    MailedTokenStore, Member, NewAccount, NewApiKey, NewAppPassword, NewChallenge, NewInvitation,
+    NewMailedToken, NewPasskey, NewPasskeyChallenge, NewProviderFlow, NewSession, NewSignInCode,
+    PasskeyCeremony, PasskeyChallenges, PasskeyCredential, PasskeyEntry, PasskeyStore, PasskeyUse,
+    PasswordChange, PasswordHasher, PasswordReset, PasswordStore, Presented, ProviderAccounts,
+    ProviderClaims, ProviderCode, ProviderError, ProviderFlows, ProviderIdentity, ProviderRequest,
+    Quota, Reactivation, RecoveryHash, RedeemEffects, Redeemed, Redemption, Registered,
+    RemovalEffects, ReplayEffects, Revoked, RoleChange, RoleStore, Rotation, SeatLimits, Seats,
+    SecretBox, SessionEntry, SessionStarts, SessionStore, SetupToken, ShownInvitation, SignInCodes,
+    SignInEntry, SignInLog, SignInMethod, SignInOutcome, Step, StoredPasskey, TokenHash, Used,
+    Verdict,
 };
 #[cfg(feature = "mock")]
 pub use ports::{
-    MockAccountStore, MockAppPasswordStore, MockAttemptStore, MockChallengeStore, MockFactorStore,
-    MockFirstAdminStore, MockGuessLedger, MockIdentityProviders, MockInvitationStore,
-    MockLicenceInForce, MockMailedTokenStore, MockPasskeyCeremony, MockPasskeyChallenges,
-    MockPasskeyStore, MockPasswordHasher, MockPasswordStore, MockProviderAccounts,
-    MockProviderFlows, MockRoleStore, MockSeats, MockSecretBox, MockSessionStarts,
-    MockSessionStore, MockSetupToken, MockSignInCodes, MockSignInLog,
+    MockAccountStore, MockApiKeyStore, MockAppPasswordStore, MockAttemptStore, MockChallengeStore,
+    MockFactorStore, MockFirstAdminStore, MockGuessLedger, MockIdentityProviders,
+    MockInvitationStore, MockLicenceInForce, MockMailedTokenStore, MockPasskeyCeremony,
+    MockPasskeyChallenges, MockPasskeyStore, MockPasswordHasher, MockPasswordStore,
+    MockProviderAccounts, MockProviderFlows, MockRoleStore, MockSeats, MockSecretBox,
+    MockSessionStarts, MockSessionStore, MockSetupToken, MockSignInCodes, MockSignInLog,
 };
 pub use provider::Provider;
 pub use provider_flow::ProviderFlow;

@@ -1,5 +1,6 @@
 //! What this domain asks of the outside world.
 
+mod api_keys;
 mod app_passwords;
 mod attempts;
 mod guesses;
@@ -12,9 +13,10 @@ use async_trait::async_trait;
 use pia_kernel::{AppPasswordId, Effects, Page, Secret, SessionId, Timestamp, Unavailable, UserId};
 
 use crate::access_tokens::Claim;
-use crate::account::{Account, CredentialsEpoch, CustomerType, Standing};
+use crate::account::{Account, CredentialsEpoch, CustomerType, KeyClaim, Standing};
 use crate::device::Device;
 
+pub use api_keys::*;
 pub use app_passwords::*;
 pub use attempts::*;
 pub use guesses::*;
@@ -161,6 +163,15 @@ pub trait AccountStore: Send + Sync {
         &self,
         user: UserId,
         session: SessionId,
+        now: Timestamp,
+    ) -> Result<Option<Standing>, Unavailable>;
+
+    /// The same of whoever calls with a key: nothing if the account is no more
+    /// or deactivated, the key has ended or was taken away, or its scopes are
+    /// not known here.
+    async fn key_standing(
+        &self,
+        claim: KeyClaim,
         now: Timestamp,
     ) -> Result<Option<Standing>, Unavailable>;
 

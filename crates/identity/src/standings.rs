@@ -8,7 +8,7 @@ use std::time::Duration;
 use pia_kernel::{Clock, Timestamp, Unavailable, UserId};
 
 use crate::access_tokens::Claim;
-use crate::account::Standing;
+use crate::account::{KeyClaim, Standing};
 use crate::ports::AccountStore;
 
 /// How old what is remembered may be.
@@ -80,11 +80,35 @@ impl Standings {
         shard.copies.get(&claim).filter(|it| it.is_fresh(now)).map(|it| it.standing)
     }
 
+    /// What is remembered of whoever calls with a key, if it is young enough
+    /// to let them pass.
+    pub fn cached_key(&self, claim: KeyClaim) -> Option<Standing> {
+        self.cached(claim.as_claim())
+    }
+
     /// How a caller stands now; nothing if their account or session is no more.
     pub async fn fresh(&self, claim: Claim) -> Result<Option<Standing>, Unavailable> {
         let at = self.inner.clock.now();
+        let look = self.inner.store.standing(claim.user, claim.session, at);
+        self.remember(claim, at, look).await
+    }
+
+    /// How whoever calls with a key stands now; nothing if their account or the
+    /// key is no more.
+    pub async fn fresh_key(&self, claim: KeyClaim) -> Result<Option<Standing>, Unavailable> {
+        let at = self.inner.clock.now();
+        let look = self.inner.store.key_standing(claim, at);
+        self.remember(claim.as_claim(), at, look).await
+    }
+
+    async fn remember(
+        &self,
+        claim: Claim,
+        at: Timestamp,
+        look: impl Future<Output = Result<Option<Standing>, Unavailable>>,
+    ) -> Result<Option<Standing>, Unavailable> {
         let forgotten = self.shard(claim.user).map(|it| it.forgotten);
-        let standing = self.inner.store.standing(claim.user, claim.session, at).await?;
+        let standing = look.await?;
         if let Some(mut shard) = self.shard(claim.user) {
             match standing {
                 Some(standing) if forgotten == Some(shard.forgotten) => {

@@ -1,5 +1,6 @@
 //! `pia-server admin …`: changes accounts beside a running server.
 
+mod api_keys;
 mod credits;
 mod groups;
 
@@ -8,14 +9,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use pia_identity::{
-    Invitation, InvitationEntry, Invitations, InviteError, Member, Role, RoleError, Roles,
-    Standings,
+    Invitation, InvitationEntry, Invitations, InviteError, KeyOversight, Member, Role, RoleError,
+    Roles, Standings,
 };
 use pia_kernel::{Clock, InvitationId, Live, Page, Place, Unavailable};
 use pia_policy::{GroupError, VerifyingKey};
 use pia_sealing::{AcceptNew, KeyError, ServerSeal};
 use pia_storage::StartError;
-use pia_storage_identity::{SqlAccounts, SqlInvitations, SqlRoles};
+use pia_storage_identity::{SqlAccounts, SqlApiKeys, SqlInvitations, SqlRoles};
 
 use crate::compose::master_keys;
 use crate::config::{AdminCommand, AdminConfig};
@@ -51,6 +52,9 @@ pub enum AdminError {
     /// One group is all that there may be.
     #[error("nothing was changed: no licence in force includes GroupManagement")]
     NoGroups,
+    /// There is no key to take away.
+    #[error("there is no such API key; it may have been taken away")]
+    NoApiKey,
     /// Budgets do not agree with what is reserved in them.
     #[error("{0}")]
     Unsound(String),
@@ -74,6 +78,7 @@ struct Desk {
     roles: Roles,
     invitations: Invitations,
     groups: GroupDesk,
+    keys: KeyOversight,
     credits: CreditDesk,
 }
 
@@ -94,6 +99,7 @@ pub async fn administer(
         AdminCommand::Invitations => desk.invitations().await,
         AdminCommand::Revoke { id } => desk.revoke(id).await,
         AdminCommand::Group(command) => desk.groups.run(&desk.roles, command).await,
+        AdminCommand::ApiKey(command) => api_keys::run(&desk.keys, &desk.roles, command).await,
         AdminCommand::Credits(command) => desk.credits.run(&desk.groups, command).await,
     }
 }
@@ -109,6 +115,8 @@ impl Desk {
         let seats = Arc::new(LicenceSeats::new(licence.state(), Arc::clone(&clock)));
         let accounts = Arc::new(SqlAccounts::new(db.clone()));
         let standings = Standings::new(accounts, Arc::clone(&clock));
+        let keys = Arc::new(SqlApiKeys::new(db.clone()));
+        let keys = KeyOversight::new(keys, standings.clone(), Arc::clone(&clock));
         let credits = CreditDesk::open(&db, &clock);
         let groups = GroupDesk::open(&db, &standings, licence.state(), &clock);
         let store = Arc::new(SqlRoles::new(db.clone()));
@@ -118,6 +126,7 @@ impl Desk {
             roles: Roles::new(store, seats, standings, Arc::clone(&clock)),
             invitations: Invitations::new(invitations, public_url, clock),
             groups,
+            keys,
             credits,
         })
     }

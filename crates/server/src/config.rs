@@ -1,6 +1,7 @@
 //! The settings: their sections, defaults and layers.
 
 mod admin_command;
+mod api_key_command;
 mod command;
 mod credits_command;
 mod environment;
@@ -56,6 +57,7 @@ use snapshot::Snapshot;
 
 pub use admin_command::AdminCommand;
 pub use ai::Ai;
+pub use api_key_command::ApiKeyCommand;
 pub use audit::Audit;
 pub use base_url::BaseUrl;
 pub use command::{Command, USAGE};

@@ -147,6 +147,10 @@ def not_signed_in():
     same(body["error"], "unauthorized")
 
 
+def has_an_api_key():
+    assert TOKEN.startswith("pia_"), "a token of a session"
+
+
 def upstream_failed():
     for stream in (False, True):
         error, body = refused(openai.InternalServerError, lambda: ask("demo:status=500", stream=stream))

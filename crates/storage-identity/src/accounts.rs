@@ -4,13 +4,14 @@ use async_trait::async_trait;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use pia_identity::{
-    Account, AccountStore, Credentials, CredentialsEpoch, CustomerType, NewAccount, Registered,
-    Role, SessionScope, Standing, fold_email,
+    Account, AccountStore, Credentials, CredentialsEpoch, CustomerType, KeyClaim, KeyScope, KeyUse,
+    NewAccount, Registered, Role, SessionScope, Standing, fold_email,
 };
 use pia_kernel::{Effects, GroupId, Secret, SessionId, Timestamp, Unavailable, UserId};
-use pia_storage::schema::{accounts, sessions};
+use pia_storage::schema::{accounts, api_keys, sessions};
 use pia_storage::{Database, DbError, DbInstant, DbUid, WriteEffects, in_tx, on_conn};
 
+use crate::api_keys::scopes_of;
 use crate::registering::register;
 
 /// Accounts in SQL.
@@ -74,6 +75,41 @@ impl SqlAccounts {
         Ok(Some(Standing { user, session, customer, role, group, scope, email_verified }))
     }
 
+    async fn key_standing_of(
+        &self,
+        KeyClaim { user, key }: KeyClaim,
+        now: Timestamp,
+    ) -> Result<Option<Standing>, DbError> {
+        let ends_later = api_keys::expires_at.is_null().or(api_keys::expires_at.gt(DbInstant(now)));
+        let in_force = api_keys::user_id
+            .eq(DbUid(user.0))
+            .and(ends_later.assume_not_null())
+            .and(accounts::deactivated_at.is_null());
+        let row =
+            api_keys::table.find(DbUid(key.0)).inner_join(accounts::table).filter(in_force).select(
+                (
+                    accounts::customer_type,
+                    accounts::role,
+                    accounts::group_id,
+                    accounts::email_verified_at.is_not_null(),
+                    api_keys::weekly_credits,
+                    api_keys::scopes,
+                ),
+            );
+        let found: Option<(i32, String, DbUid, bool, i64, String)> =
+            on_conn!(self.db.reader(), |conn| row.first(conn).await.optional()?);
+        let Some((customer, role, group, email_verified, weekly_credits, scopes)) = found else {
+            return Ok(None);
+        };
+        if !scopes_of(&scopes).is_some_and(|it| it.contains(&KeyScope::Ai)) {
+            return Ok(None);
+        }
+        let scope = SessionScope::Key(KeyUse { key, weekly_credits });
+        let (customer, role) = (customer_type(customer)?, self::role(&role)?);
+        let (session, group) = (SessionId(key.0), GroupId(group.0));
+        Ok(Some(Standing { user, session, customer, role, group, scope, email_verified }))
+    }
+
     async fn replace_hash(&self, user: UserId, old: &str, new: &str) -> Result<(), DbError> {
         // Compared and set in one statement, so that a password changed
         // meanwhile is not undone.
@@ -130,6 +166,14 @@ impl AccountStore for SqlAccounts {
         now: Timestamp,
     ) -> Result<Option<Standing>, Unavailable> {
         Ok(self.standing_of(user, session, now).await?)
+    }
+
+    async fn key_standing(
+        &self,
+        claim: KeyClaim,
+        now: Timestamp,
+    ) -> Result<Option<Standing>, Unavailable> {
+        Ok(self.key_standing_of(claim, now).await?)
     }
 
     async fn rehash(

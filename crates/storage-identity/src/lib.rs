@@ -2,6 +2,7 @@
 
 mod accounts;
 mod admins;
+mod api_keys;
 mod app_passwords;
 mod attempts;
 mod beginning;
@@ -27,6 +28,7 @@ mod sign_in_codes;
 mod sign_ins;
 
 pub use accounts::SqlAccounts;
+pub use api_keys::SqlApiKeys;
 pub use app_passwords::SqlAppPasswords;
 pub use attempts::SqlAttempts;
 pub use challenges::SqlChallenges;

@@ -5,7 +5,7 @@ use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use pia_identity::{MailedPurpose, PasswordChange, PasswordReset, PasswordStore};
 use pia_kernel::Unavailable;
-use pia_storage::schema::{accounts, app_passwords, mailed_tokens, sessions};
+use pia_storage::schema::{accounts, api_keys, app_passwords, mailed_tokens, sessions};
 use pia_storage::{Database, DbError, DbInstant, DbUid, WriteEffects, in_tx};
 
 use crate::factor_writes::FactorWrites;
@@ -64,6 +64,8 @@ impl SqlPasswords {
             }
             let of_apps = app_passwords::table.filter(app_passwords::user_id.eq(whose));
             diesel::delete(of_apps).execute(conn).await?;
+            let of_scripts = api_keys::table.filter(api_keys::user_id.eq(whose));
+            diesel::delete(of_scripts).execute(conn).await?;
             Ok(true)
         })
     }

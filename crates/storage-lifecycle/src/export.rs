@@ -18,8 +18,8 @@ use crate::audit_log::SqlAuditLog;
 use crate::chats::chats_of;
 use crate::inventory;
 use crate::sections::{
-    PAGE, Told, ai_usage_of, app_passwords_of, devices_of, invitations_of, login_history_of,
-    mails_of, passkeys_of, provider_identities_of, sessions_of, sync_events_of,
+    PAGE, Told, ai_usage_of, api_keys_of, app_passwords_of, devices_of, invitations_of,
+    login_history_of, mails_of, passkeys_of, provider_identities_of, sessions_of, sync_events_of,
 };
 use crate::synced::{items_of, ledger_of};
 
@@ -29,6 +29,7 @@ const SECTIONS: &[&str] = &[
     "secondFactor",
     "passkeys",
     "appPasswords",
+    "apiKeys",
     "devices",
     "providerIdentities",
     "sessions",
@@ -80,6 +81,7 @@ impl SqlPersonalData {
             "secondFactor" => whole(second_factor_of(db, user).await?),
             "passkeys" => part(passkeys_of(db, user, place).await?),
             "appPasswords" => part(app_passwords_of(db, user, place).await?),
+            "apiKeys" => part(api_keys_of(db, user, place).await?),
             "devices" => part(devices_of(db, user, place).await?),
             "providerIdentities" => whole(provider_identities_of(db, user).await?),
             "sessions" => part(sessions_of(db, user, place).await?),

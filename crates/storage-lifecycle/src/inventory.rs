@@ -5,7 +5,7 @@ use crate::account::{ACCOUNT, SECOND_FACTOR};
 use crate::chats::CHATS;
 use crate::given;
 use crate::sections::{
-    AI_USAGE, APP_PASSWORDS, DEVICES, INVITATIONS, LOGIN_HISTORY, MAILS, PASSKEYS,
+    AI_USAGE, API_KEYS, APP_PASSWORDS, DEVICES, INVITATIONS, LOGIN_HISTORY, MAILS, PASSKEYS,
     PROVIDER_IDENTITIES, SESSIONS, SYNC_EVENTS,
 };
 use crate::synced::{LEDGER, SYNC_ITEMS};
@@ -93,6 +93,12 @@ pub const INVENTORY: &[Table] = &[
         name: "app_passwords",
         fate: Fate::Goes,
         told: APP_PASSWORDS,
+        left_out: &[("user_id", YOU), ("hash", RECOGNISES)],
+    },
+    Table {
+        name: "api_keys",
+        fate: Fate::Goes,
+        told: API_KEYS,
         left_out: &[("user_id", YOU), ("hash", RECOGNISES)],
     },
     Table {

@@ -4,8 +4,8 @@ use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use pia_kernel::{Place, UserId};
 use pia_storage::schema::{
-    ai_usage, app_passwords, devices, invitations, mails, passkeys, provider_identities, sessions,
-    sign_ins, sync_events,
+    ai_usage, api_keys, app_passwords, devices, invitations, mails, passkeys, provider_identities,
+    sessions, sign_ins, sync_events,
 };
 use pia_storage::{Database, DbError, DbInstant, DbUid, on_conn};
 use serde::Serialize;
@@ -99,6 +99,19 @@ section! {
 section! {
     APP_PASSWORDS, app_passwords_of: app_passwords of user_id by created_at,
     AppPasswordRow { id: DbUid, name: String, created_at: DbInstant, used_at: Option<DbInstant> }
+}
+
+section! {
+    API_KEYS, api_keys_of: api_keys of user_id by created_at,
+    ApiKeyRow {
+        id: DbUid,
+        name: String,
+        scopes: String,
+        weekly_credits: i64,
+        created_at: DbInstant,
+        expires_at: Option<DbInstant>,
+        used_at: Option<DbInstant>,
+    }
 }
 
 section! {

@@ -253,6 +253,23 @@ diesel::table! {
 }
 
 diesel::table! {
+    use diesel::sql_types::{BigInt, Binary, Nullable, Text};
+    use crate::sql_types::{Instant, Uid};
+
+    api_keys (id) {
+        id -> Uid,
+        user_id -> Uid,
+        name -> Text,
+        hash -> Binary,
+        scopes -> Text,
+        weekly_credits -> BigInt,
+        created_at -> Instant,
+        expires_at -> Nullable<Instant>,
+        used_at -> Nullable<Instant>,
+    }
+}
+
+diesel::table! {
     use diesel::sql_types::{BigInt, Bool, Nullable, Text};
     use crate::sql_types::Uid;
 
@@ -623,11 +640,13 @@ diesel::table! {
 }
 
 diesel::joinable!(sessions -> accounts (user_id));
+diesel::joinable!(api_keys -> accounts (user_id));
 diesel::joinable!(audit_identities -> audit_entries (entry_id));
 diesel::allow_tables_to_appear_in_same_query!(audit_entries, audit_identities);
 diesel::allow_tables_to_appear_in_same_query!(
     accounts,
     ai_usage,
+    api_keys,
     app_passwords,
     catalogue,
     chats,

@@ -3,7 +3,7 @@
 use std::future::{Ready, ready};
 
 use actix_web::dev::Payload;
-use actix_web::http::header::ORIGIN;
+use actix_web::http::header::{HeaderMap, ORIGIN};
 use actix_web::{FromRequest, HttpRequest};
 use pia_identity::Program;
 
@@ -21,11 +21,15 @@ impl FromRequest for FromProgram {
     type Future = Ready<Result<Self, ApiError>>;
 
     fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
-        let headers = request.headers();
-        let fetched = headers.keys().any(|it| it.as_str().starts_with("sec-fetch-"));
-        let browser = fetched || headers.contains_key(ORIGIN);
-        ready(Ok(Self(if browser { Program::Browser } else { Program::App })))
+        ready(Ok(Self(program(request.headers()))))
     }
+}
+
+/// What kind of program sends these headers.
+pub(crate) fn program(headers: &HeaderMap) -> Program {
+    let fetched = headers.keys().any(|it| it.as_str().starts_with("sec-fetch-"));
+    let browser = fetched || headers.contains_key(ORIGIN);
+    if browser { Program::Browser } else { Program::App }
 }
 
 #[cfg(test)]
@@ -34,7 +38,7 @@ mod tests {
 
     use super::*;
 
-    async fn program(header: (&str, &str)) -> Program {
+    async fn told(header: (&str, &str)) -> Program {
         let request = TestRequest::default().insert_header(header).to_http_request();
         FromProgram::extract(&request).await.unwrap().0
     }
@@ -42,8 +46,8 @@ mod tests {
     #[actix_web::test]
     async fn browsers_give_themselves_away() {
         for header in [("Origin", "null"), ("SEC-FETCH-SITE", "none"), ("sec-fetch-anything", "")] {
-            assert_eq!(program(header).await, Program::Browser, "{header:?}");
+            assert_eq!(told(header).await, Program::Browser, "{header:?}");
         }
-        assert_eq!(program(("User-Agent", "Mozilla/5.0")).await, Program::App);
+        assert_eq!(told(("User-Agent", "Mozilla/5.0")).await, Program::App);
     }
 }

@@ -1,6 +1,8 @@
 //! The gates before every route, in their one order: licence, identity (the
 //! token's signature alone), rate budget, account, feature, length of the body.
 
+mod holder;
+
 use std::sync::Arc;
 
 use actix_web::body::{EitherBody, MessageBody};
@@ -9,8 +11,10 @@ use actix_web::http::header::{AUTHORIZATION, CONTENT_LENGTH, HeaderName, UPGRADE
 use actix_web::http::{ConnectionType, StatusCode};
 use actix_web::middleware::Next;
 use actix_web::{Error, HttpMessage, HttpResponse, ResponseError, web};
-use pia_identity::{AccessTokens, AccountRules, Attempt, Claim, SessionScope, Standing, Standings};
-use pia_kernel::{Clock, Live, Secret};
+use pia_identity::{
+    AccessTokens, AccountRules, Attempt, KeyCallers, SessionScope, Standing, Standings,
+};
+use pia_kernel::{Clock, Live, Secret, UserId};
 use pia_policy::{LicenceState, Licensed};
 
 use crate::budgets::{Budget, Budgets, Payer};
@@ -18,6 +22,7 @@ use crate::client_address::ClientAddress;
 use crate::extract::{BodyLimit, Pays};
 use crate::routes::{Access, Charge, Found, Licensing, Route, RouteTable};
 use crate::{ApiError, Caller, Claimed, Runner};
+use holder::Holder;
 
 /// What the gates decide with.
 pub struct Gates {
@@ -27,6 +32,8 @@ pub struct Gates {
     pub tokens: AccessTokens,
     /// Whether they still have an account and a session.
     pub standings: Standings,
+    /// Whose an API key is, and whether it still opens anything.
+    pub keys: KeyCallers,
     /// How often they may call.
     pub budgets: Arc<Budgets>,
     /// What they may call.
@@ -102,15 +109,15 @@ impl Gates {
     /// A caller is counted before they are refused, so that guessing a token
     /// costs the guesser; and refused before anything of the body is read.
     async fn pass(&self, request: &ServiceRequest, route: &Route) -> Result<(), ApiError> {
-        let claim = bearer(request).and_then(|token| self.tokens.read(token));
-        let payer = payer(request, pays(route, claim));
+        let holder = self.holder(request, route).await?;
+        let payer = payer(request, pays(route, holder.map(Holder::user)));
         if let (Charge::AtGate(budget), Some(payer)) = (route.charge, payer) {
             self.charge(budget, payer).await?;
         }
         match route.access {
             Access::Anonymous => {}
             Access::Bearer | Access::Owner | Access::Leaver => {
-                let standing = self.standing(claim, route).await?;
+                let standing = self.standing(holder, route).await?;
                 request.extensions_mut().insert(Caller(standing));
             }
             Access::Operator => self.operator(request)?,
@@ -119,7 +126,7 @@ impl Gates {
         fits(request, route)?;
         let mut left = request.extensions_mut();
         left.insert(BodyLimit(route.body_limit));
-        left.insert(Claimed(claim));
+        left.insert(Claimed(holder.and_then(Holder::session)));
         if let (Charge::InHandler(budget), Some(payer)) = (route.charge, payer) {
             left.insert(Pays { budget, otherwise: payer });
         }
@@ -142,16 +149,15 @@ impl Gates {
     /// The account and the session are looked at on every request: a token
     /// says who its holder was when it was issued, not that they may still
     /// come in. What is remembered of them may only let pass.
-    async fn standing(&self, claim: Option<Claim>, route: &Route) -> Result<Standing, ApiError> {
-        let claim = claim.ok_or_else(ApiError::unauthenticated)?;
-        if let Some(standing) = self.standings.cached(claim)
+    async fn standing(&self, holder: Option<Holder>, route: &Route) -> Result<Standing, ApiError> {
+        let holder = holder.ok_or_else(ApiError::unauthenticated)?;
+        if let Some(standing) = self.cached(holder)
             && self.refusal(standing, route).is_none()
         {
             return Ok(standing);
         }
-        let standings = self.standings.clone();
-        let fresh = self.runner.run(async move { standings.fresh(claim).await }).await?;
-        let Some(standing) = fresh else { return Err(self.not_in(claim, route).await?) };
+        let fresh = self.fresh(holder).await?;
+        let Some(standing) = fresh else { return Err(self.not_in(holder, route).await?) };
         match self.refusal(standing, route) {
             Some(refusal) => Err(refusal),
             None => Ok(standing),
@@ -159,7 +165,8 @@ impl Gates {
     }
 
     /// What somebody is told who shows a good token and may not come in.
-    async fn not_in(&self, claim: Claim, route: &Route) -> Result<ApiError, ApiError> {
+    async fn not_in(&self, holder: Holder, route: &Route) -> Result<ApiError, ApiError> {
+        let Holder::Session(claim) = holder else { return Ok(ApiError::unauthenticated()) };
         if route.access != Access::Leaver {
             return Ok(ApiError::unauthenticated());
         }
@@ -170,6 +177,9 @@ impl Gates {
 
     fn refusal(&self, standing: Standing, route: &Route) -> Option<ApiError> {
         let refused = |code, message| ApiError::refused(StatusCode::FORBIDDEN, code, message);
+        if matches!(standing.scope, SessionScope::Key(_)) && !route.takes_keys() {
+            return Some(ApiError::unauthenticated());
+        }
         if route.owners_only() && standing.scope == SessionScope::Data {
             let message = "This session began with an app password: sign in with your own \
                            password for that.";
@@ -212,22 +222,22 @@ impl Gates {
 
 /// Whose bucket a valid token opens. Not on the routes by which one comes in:
 /// whoever has accounts would have as many buckets to guess from.
-fn pays(route: &Route, claim: Option<Claim>) -> Option<Claim> {
-    let (Charge::AtGate(budget) | Charge::InHandler(budget)) = route.charge else { return claim };
+fn pays(route: &Route, user: Option<UserId>) -> Option<UserId> {
+    let (Charge::AtGate(budget) | Charge::InHandler(budget)) = route.charge else { return user };
     let comes_in =
         route.access == Access::Anonymous && matches!(budget, Budget::Auth | Budget::LocalAuth);
-    claim.filter(|_| !comes_in)
+    user.filter(|_| !comes_in)
 }
 
-fn payer(request: &ServiceRequest, claim: Option<Claim>) -> Option<Payer> {
+fn payer(request: &ServiceRequest, user: Option<UserId>) -> Option<Payer> {
     let address = || {
         let address = request.extensions().get::<ClientAddress>().map(|it| it.ip);
         address.flatten().map(Payer::address)
     };
-    claim.map(|it| Payer::User(it.user)).or_else(address)
+    user.map(Payer::User).or_else(address)
 }
 
-/// The one place that reads an access token from a request.
+/// The one place that reads an access token or an API key from a request.
 fn bearer(request: &ServiceRequest) -> Option<&str> {
     let (scheme, token) = text(request, AUTHORIZATION)?.split_once(' ')?;
     scheme.eq_ignore_ascii_case("Bearer").then_some(token.trim())

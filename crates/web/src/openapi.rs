@@ -34,6 +34,7 @@ pub fn openapi(table: &RouteTable, version: &str) -> Value {
             "schemas": schemas,
             "securitySchemes": {
                 "bearer": { "type": "http", "scheme": "bearer", "bearerFormat": "JWT" },
+                "apiKey": { "type": "http", "scheme": "bearer", "bearerFormat": "pia_…" },
             },
         },
     })
@@ -58,7 +59,9 @@ fn operation(route: &Route, schemas: &mut Schemas) -> Value {
         operation.insert("requestBody".to_owned(), request_body(&request(schemas)));
         operation.insert("x-body-limit".to_owned(), route.body_limit.into());
     }
-    if route.access != Access::Anonymous {
+    if route.takes_keys() {
+        operation.insert("security".to_owned(), json!([{ "bearer": [] }, { "apiKey": [] }]));
+    } else if route.access != Access::Anonymous {
         operation.insert("security".to_owned(), json!([{ "bearer": [] }]));
     }
     if let Some(feature) = route.feature {

@@ -1,6 +1,7 @@
 //! Which status each use case's errors have: here and not in `http`, since
 //! only the crate of `ApiError` may implement `From` for it.
 
+mod api_keys;
 mod app_passwords;
 mod assistant;
 mod chats;

@@ -36,7 +36,8 @@ pub enum Access {
     /// Whoever can reach the server. A bearer token that comes along is read,
     /// but never refused.
     Anonymous,
-    /// Whoever has an access token and still has an account and a session.
+    /// Whoever has an access token and still has an account and a session; on
+    /// the routes of the AI proxy whoever has an API key too.
     Bearer,
     /// The same, but not with an app password: what secures the account.
     Owner,
@@ -145,6 +146,11 @@ impl Route {
     /// Whether it is closed to sessions that began with an app password.
     pub(crate) fn owners_only(&self) -> bool {
         matches!(self.access, Access::Owner | Access::Leaver)
+    }
+
+    /// Whether a script may call it with an API key in the place of a token.
+    pub(crate) fn takes_keys(&self) -> bool {
+        self.access == Access::Bearer && self.path.starts_with("/api/ai/")
     }
 
     /// Whether an account that owes its declaration as a trader, or has not

@@ -1,7 +1,8 @@
 //! Who asks a model, and for what.
 
 use actix_web::HttpRequest;
-use pia_assistant::{Asker, Mode};
+use pia_assistant::{Asker, KeyPurse, Mode};
+use pia_identity::{KeyUse, SessionScope};
 use pia_web::Caller;
 use uuid::Uuid;
 
@@ -16,9 +17,19 @@ pub(super) fn asker(caller: &Caller, request: &HttpRequest) -> Asker {
     Asker {
         user: caller.0.user,
         group: caller.0.group,
-        key: None,
+        key: purse(caller.0.scope),
         mode: named(request, MODE_HEADERS).and_then(Mode::named),
         persona: named(request, PERSONA_HEADERS).and_then(|it| Uuid::try_parse(it.trim()).ok()),
+    }
+}
+
+/// The purse of whoever calls with a key.
+fn purse(scope: SessionScope) -> Option<KeyPurse> {
+    match scope {
+        SessionScope::Key(KeyUse { key, weekly_credits }) => {
+            Some(KeyPurse { key, weekly: weekly_credits })
+        }
+        SessionScope::Full | SessionScope::Data => None,
     }
 }
 
@@ -31,7 +42,7 @@ fn named<'a>(request: &'a HttpRequest, headers: [&'static str; 2]) -> Option<&'a
 mod tests {
     use actix_web::test::TestRequest;
     use pia_identity::Standing;
-    use pia_kernel::{SessionId, UserId};
+    use pia_kernel::{ApiKeyId, SessionId, UserId};
 
     use super::*;
 
@@ -46,6 +57,19 @@ mod tests {
             request = request.insert_header(*header);
         }
         asker(&Caller(standing), &request.to_http_request())
+    }
+
+    #[test]
+    fn whoever_calls_with_a_key_brings_its_purse() {
+        let own = Standing::of(UserId::generate(), SessionId::generate());
+        let used = KeyUse { key: ApiKeyId::generate(), weekly_credits: 7 };
+        let purse = |scope| {
+            let request = TestRequest::default().to_http_request();
+            asker(&Caller(Standing { scope, ..own }), &request).key
+        };
+
+        assert_eq!(purse(SessionScope::Key(used)), Some(KeyPurse { key: used.key, weekly: 7 }));
+        assert_eq!((purse(SessionScope::Full), purse(SessionScope::Data)), (None, None));
     }
 
     #[test]

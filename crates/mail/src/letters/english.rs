@@ -39,6 +39,8 @@ fn subject(kind: &Kind) -> &'static str {
         Kind::PasskeyCloned(_) => "A sign-in with a copied passkey was refused",
         Kind::AppPasswordAdded(_) => "An app password was made",
         Kind::AppPasswordRemoved(_) => "An app password was removed",
+        Kind::ApiKeyAdded(_) => "An API key was made",
+        Kind::ApiKeyRemoved(_) => "An API key was removed",
         Kind::DeviceRegistered(_) => "A device asks for your encrypted data",
         Kind::DeviceApproved(_) => "A device has the key to your encrypted data",
         Kind::DeviceRevoked(_) => "A device was turned away",
@@ -50,7 +52,7 @@ fn subject(kind: &Kind) -> &'static str {
 }
 
 fn opening(kind: &Kind) -> String {
-    if let Some(text) = of_something_named(kind) {
+    if let Some(text) = with_something_filled_in(kind) {
         return text;
     }
     let text = match kind {
@@ -82,14 +84,14 @@ fn opening(kind: &Kind) -> String {
             "New recovery codes were made for your account. The old ones are of no use any more."
         }
         Kind::RecoveryCodeUsed(None) => "A recovery code of your account was used.",
-        Kind::RecoveryCodeUsed(Some(left)) => {
-            return format!("A recovery code of your account was used. {}", codes_left(*left));
-        }
-        Kind::PasskeyAdded(_)
+        Kind::RecoveryCodeUsed(Some(_))
+        | Kind::PasskeyAdded(_)
         | Kind::PasskeyRemoved(_)
         | Kind::PasskeyCloned(_)
         | Kind::AppPasswordAdded(_)
         | Kind::AppPasswordRemoved(_)
+        | Kind::ApiKeyAdded(_)
+        | Kind::ApiKeyRemoved(_)
         | Kind::DeviceRegistered(_)
         | Kind::DeviceApproved(_)
         | Kind::DeviceRevoked(_) => "",
@@ -106,9 +108,12 @@ fn opening(kind: &Kind) -> String {
     text.to_owned()
 }
 
-/// What happened to a passkey, an app password or a device.
-fn of_something_named(kind: &Kind) -> Option<String> {
+/// What happened to something that has a name, or of which some are left.
+fn with_something_filled_in(kind: &Kind) -> Option<String> {
     Some(match kind {
+        Kind::RecoveryCodeUsed(Some(left)) => {
+            format!("A recovery code of your account was used. {}", codes_left(*left))
+        }
         Kind::PasskeyAdded(name) => {
             format!("The passkey “{name}” was added to your account. It opens the account.")
         }
@@ -126,6 +131,15 @@ fn of_something_named(kind: &Kind) -> Option<String> {
         }
         Kind::AppPasswordRemoved(name) => {
             format!("The app password “{name}” was removed from your account.")
+        }
+        Kind::ApiKeyAdded(name) => {
+            format!(
+                "The API key “{name}” was made for your account. Whoever has it asks models in \
+                 your name."
+            )
+        }
+        Kind::ApiKeyRemoved(name) => {
+            format!("The API key “{name}” was removed from your account.")
         }
         Kind::DeviceRegistered(name) => {
             format!(

@@ -39,6 +39,8 @@ fn subject(kind: &Kind) -> &'static str {
         Kind::PasskeyCloned(_) => "Eine Anmeldung mit kopiertem Passkey wurde abgelehnt",
         Kind::AppPasswordAdded(_) => "Ein App-Passwort wurde erzeugt",
         Kind::AppPasswordRemoved(_) => "Ein App-Passwort wurde entfernt",
+        Kind::ApiKeyAdded(_) => "Ein API-Schlüssel wurde erzeugt",
+        Kind::ApiKeyRemoved(_) => "Ein API-Schlüssel wurde entfernt",
         Kind::DeviceRegistered(_) => "Ein Gerät möchte an Ihre verschlüsselten Daten",
         Kind::DeviceApproved(_) => "Ein Gerät hat den Schlüssel zu Ihren Daten",
         Kind::DeviceRevoked(_) => "Ein Gerät wurde abgewiesen",
@@ -50,7 +52,7 @@ fn subject(kind: &Kind) -> &'static str {
 }
 
 fn opening(kind: &Kind) -> String {
-    if let Some(text) = of_something_named(kind) {
+    if let Some(text) = with_something_filled_in(kind) {
         return text;
     }
     let text = match kind {
@@ -83,17 +85,14 @@ fn opening(kind: &Kind) -> String {
              mehr."
         }
         Kind::RecoveryCodeUsed(None) => "ein Wiederherstellungscode Ihres Kontos wurde benutzt.",
-        Kind::RecoveryCodeUsed(Some(left)) => {
-            return format!(
-                "ein Wiederherstellungscode Ihres Kontos wurde benutzt. {}",
-                codes_left(*left)
-            );
-        }
-        Kind::PasskeyAdded(_)
+        Kind::RecoveryCodeUsed(Some(_))
+        | Kind::PasskeyAdded(_)
         | Kind::PasskeyRemoved(_)
         | Kind::PasskeyCloned(_)
         | Kind::AppPasswordAdded(_)
         | Kind::AppPasswordRemoved(_)
+        | Kind::ApiKeyAdded(_)
+        | Kind::ApiKeyRemoved(_)
         | Kind::DeviceRegistered(_)
         | Kind::DeviceApproved(_)
         | Kind::DeviceRevoked(_) => "",
@@ -112,9 +111,12 @@ fn opening(kind: &Kind) -> String {
     text.to_owned()
 }
 
-/// What happened to a passkey, an app password or a device.
-fn of_something_named(kind: &Kind) -> Option<String> {
+/// What happened to something that has a name, or of which some are left.
+fn with_something_filled_in(kind: &Kind) -> Option<String> {
     Some(match kind {
+        Kind::RecoveryCodeUsed(Some(left)) => {
+            format!("ein Wiederherstellungscode Ihres Kontos wurde benutzt. {}", codes_left(*left))
+        }
         Kind::PasskeyAdded(name) => {
             format!("der Passkey „{name}“ wurde Ihrem Konto hinzugefügt. Er öffnet das Konto.")
         }
@@ -132,6 +134,15 @@ fn of_something_named(kind: &Kind) -> Option<String> {
         }
         Kind::AppPasswordRemoved(name) => {
             format!("das App-Passwort „{name}“ wurde von Ihrem Konto entfernt.")
+        }
+        Kind::ApiKeyAdded(name) => {
+            format!(
+                "der API-Schlüssel „{name}“ wurde für Ihr Konto erzeugt. Wer ihn hat, fragt in \
+                 Ihrem Namen Modelle."
+            )
+        }
+        Kind::ApiKeyRemoved(name) => {
+            format!("der API-Schlüssel „{name}“ wurde von Ihrem Konto entfernt.")
         }
         Kind::DeviceRegistered(name) => {
             format!(

@@ -4,7 +4,7 @@ use pia_kernel::Timestamp;
 
 use super::*;
 
-const NAMES: [&str; 22] = [
+const NAMES: [&str; 24] = [
     "verify-address",
     "password-reset",
     "invitation",
@@ -20,6 +20,8 @@ const NAMES: [&str; 22] = [
     "passkey-cloned",
     "app-password-added",
     "app-password-removed",
+    "api-key-added",
+    "api-key-removed",
     "device-registered",
     "device-approved",
     "device-revoked",

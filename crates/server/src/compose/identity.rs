@@ -3,17 +3,17 @@
 use std::sync::Arc;
 
 use pia_identity::{
-    AccessTokens, AccountStore, Accounts, AppPasswordStore, AppPasswords, AttemptStore,
-    FactorChallenges, FactorPorts, FactorSettings, GuessLedger, PasswordHasher, RefreshKeys,
-    Registration, RegistrationPorts, Seats, SecondFactors, Sessions, SignIn, SignInHistory,
-    SignInLog, SignInPorts, Standings,
+    AccessTokens, AccountStore, Accounts, ApiKeyStore, ApiKeys, AppPasswordStore, AppPasswords,
+    AttemptStore, FactorChallenges, FactorPorts, FactorSettings, GuessLedger, KeyCallers,
+    PasswordHasher, RefreshKeys, Registration, RegistrationPorts, Seats, SecondFactors, Sessions,
+    SignIn, SignInHistory, SignInLog, SignInPorts, Standings,
 };
 use pia_kernel::{Clock, Live};
 use pia_passwords::Argon2Hasher;
 use pia_sealing::Sealer;
 use pia_storage::Database;
 use pia_storage_identity::{
-    SqlAccounts, SqlAppPasswords, SqlAttempts, SqlChallenges, SqlFactors, SqlGuesses,
+    SqlAccounts, SqlApiKeys, SqlAppPasswords, SqlAttempts, SqlChallenges, SqlFactors, SqlGuesses,
     SqlSessionStarts, SqlSessions, SqlSignIns,
 };
 
@@ -34,6 +34,7 @@ pub(super) struct Identity {
     pub(super) accounts: Accounts,
     pub(super) second_factors: SecondFactors,
     pub(super) app_passwords: AppPasswords,
+    pub(super) keys: (ApiKeys, KeyCallers),
     pub(super) challenges: FactorChallenges,
     pub(super) letters: Letters,
     pub(super) attempts: Arc<dyn AttemptStore>,
@@ -92,6 +93,7 @@ impl Identity {
         let (gates, live) = (standings.clone(), proofs.clone());
         let app_passwords = AppPasswords::new(app_passwords, factors.clone(), gates, live, clock());
         Ok(Self {
+            keys: keys(db, (&factors, &proofs), &standings, main_clock),
             app_passwords,
             factors: (factors.clone(), proofs.clone()),
             log: Arc::clone(&log),
@@ -131,6 +133,18 @@ fn sessions(
         Arc::clone(clock),
     );
     (tokens, sessions)
+}
+
+fn keys(
+    db: &Database,
+    (factors, proofs): (&FactorPorts, &Live<FactorSettings>),
+    standings: &Standings,
+    clock: &Arc<dyn Clock>,
+) -> (ApiKeys, KeyCallers) {
+    let store: Arc<dyn ApiKeyStore> = Arc::new(SqlApiKeys::new(db.clone()));
+    let (gates, live) = (standings.clone(), proofs.clone());
+    let callers = KeyCallers::new(Arc::clone(&store), gates.clone(), Arc::clone(clock));
+    (ApiKeys::new(store, factors.clone(), gates, live, Arc::clone(clock)), callers)
 }
 
 fn factor_ports(

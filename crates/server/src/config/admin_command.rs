@@ -3,12 +3,13 @@
 use pia_identity::Role;
 use pia_kernel::InvitationId;
 
+use super::api_key_command::ApiKeyCommand;
 use super::credits_command::CreditsCommand;
 use super::fault::Reason;
 use super::group_command::GroupCommand;
 
 const VERBS: &str = "expected after `admin` one of grant, list, deactivate, reactivate, invite, \
-                     invitations, revoke, group, credits; `--help` shows what follows them";
+                     invitations, revoke, group, credits, api-key; `--help` shows what follows them";
 const ROLES: &str = "expected one of user, kb_manager, org_manager, admin";
 /// How long an invitation is good that nobody says more of.
 const DAYS: u16 = 7;
@@ -54,6 +55,8 @@ pub enum AdminCommand {
     },
     /// Looks after groups.
     Group(GroupCommand),
+    /// Looks after people's API keys.
+    ApiKey(ApiKeyCommand),
     /// Looks after budgets.
     Credits(CreditsCommand),
 }
@@ -114,6 +117,9 @@ impl AdminWords {
             ["group", words @ ..] if no_options => AdminCommand::Group(GroupCommand::of(words)?),
             ["credits", words @ ..] if no_options => {
                 AdminCommand::Credits(CreditsCommand::of(words)?)
+            }
+            ["api-key", words @ ..] if no_options => {
+                AdminCommand::ApiKey(ApiKeyCommand::of(words)?)
             }
             _ => return Err(Reason::source(VERBS)),
         };

@@ -41,6 +41,8 @@ What `admin` does to accounts, on the database of the settings:
                                  expire
   credits check                  compares what is reserved with what open calls
                                  may spend
+  api-key list EMAIL             lists the API keys that somebody has
+  api-key revoke ID              takes one of them away
 
 Where settings come from:
   --environment NAME   Development, Production (the default) or another name

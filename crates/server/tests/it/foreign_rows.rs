@@ -5,6 +5,7 @@ use pia_web::Route;
 use serde_json::json;
 use uuid::Uuid;
 
+use crate::auth::api_keys::api_key;
 use crate::auth::app_passwords::app_password;
 use crate::auth::passkeys::enrol;
 use crate::auth::{current, sessions};
@@ -28,6 +29,7 @@ fn routes_with_an_id() -> Vec<Route> {
 async fn owned(route: &Route, owner: &Client) -> String {
     let owned = match route.path {
         "/auth/app-passwords/{appPasswordId}" => Some(app_password(owner).await),
+        "/auth/api-keys/{apiKeyId}" => Some(api_key(owner).await),
         "/auth/sessions/{sessionId}" => Some(current(owner).await),
         "/auth/webauthn/credentials/{id}" => {
             Some(enrol(owner, &mut Authenticator::new(), "Key").await)

@@ -6,6 +6,7 @@ use pia_demo_upstream::Demo;
 use tokio::process::Command;
 
 use crate::ai_client::{before, with_demo};
+use crate::auth::api_keys::script;
 use crate::client::Client;
 
 const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/openai_sdk.py");
@@ -53,6 +54,19 @@ async fn the_official_client_chats_streams_and_calls_tools() {
     .await;
 
     assert!(demo.until(|it| it.open == 0).await, "a stream that was left goes on");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_official_client_needs_nothing_but_an_api_key() {
+    let (_demo, app) = with_demo().await;
+    let ada = app.signed_in().await;
+    let script = script(&app, &ada).await;
+
+    run(
+        &script,
+        &["has_an_api_key", "chat", "stream", "streamed_tools", "asynchronous", "not_signed_in"],
+    )
+    .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

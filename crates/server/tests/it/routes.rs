@@ -59,12 +59,17 @@ const MEANT: &str = "
     GET  /auth/app-passwords       owner     ended      global
     POST /auth/app-passwords       owner     ended      global
     DELETE /auth/app-passwords/{appPasswordId}  owner  ended  global
+    GET  /auth/api-keys            owner     ended      global
+    POST /auth/api-keys            owner     ended      global
+    DELETE /auth/api-keys/{apiKeyId}  owner  ended      global
     GET  /auth/login-history       signed-in ended      global
     GET  /auth/account/export      owner     ended      global
     POST /auth/account/delete      leaver    ended      global
     GET  /api/ai/status            signed-in ended      global   AiProxy
     GET  /api/ai/templates         signed-in ended      global   AiProxy
     GET  /api/ai/credits           signed-in ended      global   AiProxy
+    GET  /api/ai/models            signed-in ended      global   AiProxy
+    POST /api/ai/generate-prompt   signed-in licensed   ai       AiProxy
     POST /api/ai/optimize          signed-in licensed   ai       AiProxy
     POST /api/ai/chat              signed-in licensed   ai       AiProxy
     POST /api/ai/chat/completions  signed-in licensed   ai       AiProxy
@@ -158,7 +163,7 @@ async fn a_stranger_is_turned_away_before_a_byte_of_their_body_is_read() {
         assert_eq!(answer.refusal(), (401, "unauthorized"), "{}", told(route));
         assert_eq!(answer.header("www-authenticate"), Some("Bearer"), "{}", told(route));
     }
-    assert_eq!(closed.len(), 52);
+    assert_eq!(closed.len(), 57);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -17,6 +17,7 @@ use pia_storage_identity::{
     SqlAccounts, SqlChallenges, SqlMailedTokens, SqlPasskeys, SqlPasswords, SqlSessions,
 };
 
+use crate::api_keys;
 use crate::factors::enable;
 use crate::mailed_tokens::{put, token};
 use crate::passkeys;
@@ -37,7 +38,7 @@ pia_testkit::contract! {
     a_change_replaces_the_password_and_ends_the_other_sessions,
     of_many_changes_at_once_one_is_made,
     of_a_change_and_a_reset_at_once_one_is_made,
-    a_change_leaves_app_passwords_and_ends_what_was_begun,
+    a_change_leaves_app_passwords_and_keys_and_ends_what_was_begun,
     a_change_of_somebody_deactivated_changes_nothing,
     who_has_shown_the_password_before_begins_nothing_after_it,
     beside_a_reset_nothing_stays_that_began_with_the_password_before,
@@ -187,10 +188,13 @@ async fn a_reset_takes_away_what_may_be_in_wrong_hands(db: Database) {
     assert_eq!(challenges.open(new).await.unwrap(), Begun::Done);
     put(&db, user, token(2, RESET)).await;
     add_app_password(&db, user).await;
+    let of_a_script = api_keys::key(&db, user, 8).await;
+    let before = api_keys::scope(&db, of_a_script, 1).await;
 
     assert!(passwords.reset(reset(user, 1, "second")).await.unwrap());
 
     assert_eq!(rows(&db).await, [0, 1, 0]);
+    assert!(before.is_some() && api_keys::scope(&db, of_a_script, 1).await.is_none());
     assert_eq!(challenges.owner(challenge, 5, START).await.unwrap(), None);
 }
 
@@ -206,11 +210,13 @@ async fn a_reset_leaves_the_factor_and_passkeys_of_a_verified_account_and_other_
     let eve = person(&db, "eve@example.org").await;
     enable(&db, user).await;
     let hers = begin_session(&db, eve, 101).await;
+    let of_her_script = api_keys::key(&db, eve, 8).await;
     put(&db, eve, token(2, RESET)).await;
     add_app_password(&db, eve).await;
 
     assert!(passwords.reset(reset(user, 1, "second")).await.unwrap());
 
+    assert!(api_keys::scope(&db, of_her_script, 1).await.is_some());
     let factor = pia_storage_identity::SqlFactors::new(db.clone()).factor(user).await.unwrap();
     assert!(factor.is_some_and(|it| it.state == FactorState::On));
     assert_eq!(SqlPasskeys::new(db.clone()).of_user(user).await.unwrap().len(), 1);
@@ -298,15 +304,17 @@ async fn of_a_change_and_a_reset_at_once_one_is_made(db: Database) {
     assert_ne!(changed.unwrap(), was_reset.unwrap());
 }
 
-async fn a_change_leaves_app_passwords_and_ends_what_was_begun(db: Database) {
+async fn a_change_leaves_app_passwords_and_keys_and_ends_what_was_begun(db: Database) {
     let (user, passwords) = forgetful(&db).await;
     let by = begin_session(&db, user, 101).await;
     put(&db, user, token(2, MailedPurpose::Verification)).await;
     add_app_password(&db, user).await;
+    let of_a_script = api_keys::key(&db, user, 8).await;
 
     assert!(passwords.change(change(by, "first", "second")).await.unwrap());
 
     assert_eq!(rows(&db).await, [1, 0, 1]);
+    assert!(api_keys::scope(&db, of_a_script, 1).await.is_some());
     let tokens = SqlMailedTokens::new(db.clone());
     assert_eq!(tokens.owner(TokenHash([1; 32]), RESET, START).await.unwrap(), None);
 }

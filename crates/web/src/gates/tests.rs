@@ -7,7 +7,8 @@ use actix_web::middleware::from_fn;
 use actix_web::web::Data;
 use actix_web::{App, HttpResponse, test};
 use pia_identity::{
-    MockAccountStore, MockAttemptStore, Quota, SessionSettings, SigningKeys, TokenNames,
+    KeyCallers, MockAccountStore, MockApiKeyStore, MockAttemptStore, Quota, SessionSettings,
+    SigningKeys, TokenNames,
 };
 use pia_kernel::Timestamp;
 use pia_policy::{Feature, Licence};
@@ -45,10 +46,13 @@ fn gates(table: Vec<Route>, state: LicenceState) -> Data<Gates> {
         pod_uplink: quota,
     };
     let attempts = Arc::new(MockAttemptStore::new());
+    let standings = Standings::new(Arc::new(MockAccountStore::new()), Arc::clone(&clock));
+    let keys = Arc::new(MockApiKeyStore::new());
     Data::new(Gates {
         table: RouteTable::new(table),
         tokens: tokens(Arc::clone(&clock)),
-        standings: Standings::new(Arc::new(MockAccountStore::new()), Arc::clone(&clock)),
+        keys: KeyCallers::new(keys, standings.clone(), Arc::clone(&clock)),
+        standings,
         budgets: Arc::new(Budgets::new(quotas, attempts, Arc::clone(&clock))),
         licence: Live::new(state),
         setup_url: "http://here/admin/setup".to_owned(),

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use pia_identity::Role;
-use pia_kernel::InvitationId;
+use pia_kernel::{ApiKeyId, InvitationId};
 use pia_policy::{CreditLimit, Quota, SettingChange};
 
 use super::*;
@@ -199,6 +199,20 @@ fn what_is_done_to_groups_stands_behind_another_word() {
 }
 
 #[test]
+fn what_is_done_to_api_keys_stands_behind_another_word() {
+    let id = uuid::Uuid::now_v7();
+    let revoke = id.to_string();
+    for (words, expected) in [
+        (["list", "a@b.org"], ApiKeyCommand::List { email: "a@b.org".to_owned() }),
+        (["revoke", &*revoke], ApiKeyCommand::Revoke { id: ApiKeyId(id) }),
+    ] {
+        let (command, _) = of(&["admin", "api-key", words[0], words[1]]).unwrap();
+
+        assert_eq!(command, Command::Admin(AdminCommand::ApiKey(expected)));
+    }
+}
+
+#[test]
 fn what_stands_behind_that_word_and_means_nothing_is_refused_and_not_repeated() {
     for line in [
         "",
@@ -218,6 +232,11 @@ fn what_stands_behind_that_word_and_means_nothing_is_refused_and_not_repeated() 
         "invite --role",
         "list --s3cret",
         "list -s3cret",
+        "api-key",
+        "api-key s3cret",
+        "api-key list",
+        "api-key revoke s3cret",
+        "api-key list a@b.org --days 5",
         "group",
         "group s3cret",
         "group show",

@@ -1,0 +1,128 @@
+//! `/auth/api-keys`: what scripts call the AI proxy with.
+
+use actix_web::web::{Data, Json};
+use pia_identity::{ApiKeyEntry, ApiKeyWish, CreatedApiKey, KeyScope};
+use pia_kernel::{ApiKeyId, Secret, Timestamp};
+use pia_web::{ApiError, Body, Caller, PathId};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use crate::Api;
+use crate::auth::Done;
+use crate::auth::mfa::fresh_proof;
+
+/// What the key is to be like, and one of the three proofs.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ApiKeyRequest {
+    /// By which its owner knows the script again; up to 64 characters.
+    name: Option<String>,
+    /// What it may be used for: `ai`, which is also meant if it is left out.
+    scopes: Option<Vec<String>>,
+    /// When it ends; it does not if this is left out.
+    #[schema(value_type = Option<String>, format = DateTime)]
+    expires_at: Option<Timestamp>,
+    /// So many whole credits may be spent with it within a calendar week; 0 is
+    /// no limit but its owner's own.
+    weekly_credits: Option<i64>,
+    /// The account's own password.
+    #[schema(value_type = Option<String>)]
+    password: Option<Secret<String>>,
+    /// The six digits that the authenticator app shows.
+    #[schema(value_type = Option<String>)]
+    code: Option<Secret<String>>,
+    #[schema(value_type = Option<String>)]
+    recovery_code: Option<Secret<String>>,
+}
+
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct CreatedApiKeyResponse {
+    #[serde(flatten)]
+    item: ApiKeyItem,
+    /// What to call with. It is not shown again.
+    api_key: String,
+}
+
+#[derive(Serialize, ToSchema)]
+pub(crate) struct ApiKeysResponse {
+    /// In the order they were made, those that have ended too.
+    items: Vec<ApiKeyItem>,
+}
+
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct ApiKeyItem {
+    id: String,
+    name: String,
+    scopes: Vec<&'static str>,
+    #[schema(value_type = String, format = DateTime)]
+    created_at: Timestamp,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, format = DateTime)]
+    expires_at: Option<Timestamp>,
+    /// Left out where there is no limit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    weekly_credits: Option<i64>,
+    /// When somebody called with it last, to a minute or so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, format = DateTime)]
+    last_used_at: Option<Timestamp>,
+}
+
+pub(crate) async fn api_keys(
+    caller: Caller,
+    api: Data<Api>,
+) -> Result<Json<ApiKeysResponse>, ApiError> {
+    let (keys, user) = (api.api_keys.clone(), caller.0.user);
+    let entries = api.runner.run(async move { keys.list(user).await }).await?;
+    Ok(Json(ApiKeysResponse { items: entries.into_iter().map(Into::into).collect() }))
+}
+
+pub(crate) async fn create_api_key(
+    caller: Caller,
+    api: Data<Api>,
+    Body(request): Body<ApiKeyRequest>,
+) -> Result<Json<CreatedApiKeyResponse>, ApiError> {
+    let ApiKeyRequest { name, scopes, expires_at, weekly_credits, password, code, recovery_code } =
+        request;
+    let proof = fresh_proof(password, code, recovery_code)?;
+    let wish = ApiKeyWish { name, scopes, expires_at, weekly_credits };
+    let (keys, claim) = (api.api_keys.clone(), caller.claim());
+    let create = async move { keys.create(claim, wish, proof).await };
+    Ok(Json(api.runner.run(create).await?.into()))
+}
+
+pub(crate) async fn revoke_api_key(
+    caller: Caller,
+    api: Data<Api>,
+    PathId(id): PathId,
+) -> Result<Json<Done>, ApiError> {
+    let (keys, claim) = (api.api_keys.clone(), caller.claim());
+    let revoke = async move { keys.revoke(claim, ApiKeyId(id)).await };
+    api.runner.run(revoke).await?;
+    Ok(Json(Done::success()))
+}
+
+impl From<ApiKeyEntry> for ApiKeyItem {
+    fn from(entry: ApiKeyEntry) -> Self {
+        let ApiKeyEntry { id, name, scopes, weekly_credits, created_at, expires_at, used_at } =
+            entry;
+        Self {
+            id: id.to_string(),
+            name,
+            scopes: scopes.into_iter().map(KeyScope::name).collect(),
+            created_at,
+            expires_at,
+            weekly_credits: (weekly_credits > 0).then_some(weekly_credits),
+            last_used_at: used_at,
+        }
+    }
+}
+
+impl From<CreatedApiKey> for CreatedApiKeyResponse {
+    fn from(created: CreatedApiKey) -> Self {
+        let api_key = created.key.expose().clone();
+        Self { item: created.entry.into(), api_key }
+    }
+}

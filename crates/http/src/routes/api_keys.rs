@@ -1,0 +1,80 @@
+//! API keys.
+
+use actix_web::http::Method;
+use pia_web::{Access, Answer, Budget, Charge, Docs, Licensing, Route, wire};
+
+use super::KIB;
+use crate::auth;
+
+pub(super) fn routes() -> Vec<Route> {
+    vec![list(), create(), revoke()]
+}
+
+fn list() -> Route {
+    Route {
+        method: Method::GET,
+        path: "/auth/api-keys",
+        access: Access::Owner,
+        licensing: Licensing::MayHaveEnded,
+        feature: None,
+        charge: Charge::AtGate(Budget::Global),
+        body_limit: 0,
+        handler: |route| route.to(auth::api_keys),
+        docs: Docs {
+            tag: "auth",
+            summary: "Lists the caller's API keys.",
+            request: None,
+            answer: Answer::Json(wire::<auth::ApiKeysResponse>),
+            refusals: &[],
+        },
+    }
+}
+
+fn create() -> Route {
+    Route {
+        method: Method::POST,
+        path: "/auth/api-keys",
+        access: Access::Owner,
+        licensing: Licensing::MayHaveEnded,
+        feature: None,
+        charge: Charge::AtGate(Budget::Global),
+        body_limit: 256 * KIB,
+        handler: |route| route.to(auth::create_api_key),
+        docs: Docs {
+            tag: "auth",
+            summary: "Makes an API key, with which scripts call the AI proxy.",
+            request: Some(wire::<auth::ApiKeyRequest>),
+            answer: Answer::Json(wire::<auth::CreatedApiKeyResponse>),
+            refusals: &[
+                (
+                    403,
+                    "What was sent as a proof is wrong: `invalid_proof`. There is nothing that \
+                     could be, and the sign-in is older than ten minutes: \
+                     `fresh_sign_in_required`.",
+                ),
+                (409, "There are twenty already: `api_key_limit_reached`."),
+            ],
+        },
+    }
+}
+
+fn revoke() -> Route {
+    Route {
+        method: Method::DELETE,
+        path: "/auth/api-keys/{apiKeyId}",
+        access: Access::Owner,
+        licensing: Licensing::MayHaveEnded,
+        feature: None,
+        charge: Charge::AtGate(Budget::Global),
+        // Not read: some clients send an empty object with everything.
+        body_limit: KIB,
+        handler: |route| route.to(auth::revoke_api_key),
+        docs: Docs {
+            tag: "auth",
+            summary: "Takes an API key away.",
+            request: None,
+            answer: Answer::Json(wire::<auth::Done>),
+            refusals: &[(404, "The caller has no such API key: `not_found`.")],
+        },
+    }
+}

@@ -1,0 +1,247 @@
+//! API keys: what scripts call with in the place of a person.
+
+use std::sync::Arc;
+
+use pia_kernel::{
+    ApiKeyId, AuditEntry, Clock, Effects, Letter, Live, Secret, Timestamp, Unavailable, UserId,
+};
+
+use crate::access_tokens::Claim;
+use crate::account::KeyClaim;
+use crate::api_key_codes;
+use crate::factor_proofs::{
+    FactorPorts, FactorProofs, FactorSettings, FreshProof, ProofError, used_up,
+};
+use crate::owner_proofs::OwnerError;
+use crate::ports::{ApiKeyEntry, ApiKeyStore, Evidence, FactorState, Kept, KeyScope, NewApiKey};
+use crate::standings::Standings;
+use crate::violation::Violation;
+
+/// How many an account may have, those that have ended too.
+const MOST: usize = 20;
+/// How long a name may be.
+const MOST_NAME_CHARS: usize = 64;
+/// As much as a budget of a group may be.
+const MOST_CREDITS: i64 = 1_000_000_000_000;
+
+/// What a key is to be like.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ApiKeyWish {
+    /// What its owner calls it.
+    pub name: Option<String>,
+    /// What it may be used for; asking models if nothing is said.
+    pub scopes: Option<Vec<String>>,
+    /// When it ends; nothing if it does not.
+    pub expires_at: Option<Timestamp>,
+    /// So many whole credits may be spent with it within a calendar week; 0 is
+    /// no limit.
+    pub weekly_credits: Option<i64>,
+}
+
+/// An API key that was just made.
+#[derive(Debug, Clone)]
+pub struct CreatedApiKey {
+    /// What its owner is told of it from now on.
+    pub entry: ApiKeyEntry,
+    /// The key. It is shown this once: only its hash is kept.
+    pub key: Secret<String>,
+}
+
+/// Why no key was made.
+#[derive(Debug, thiserror::Error)]
+pub enum CreateApiKeyError {
+    /// It cannot be like that.
+    #[error("the key cannot be like that")]
+    Invalid(Vec<Violation>),
+    /// It was not shown, or not well enough, that it is the owner who asks.
+    #[error(transparent)]
+    Owner(#[from] OwnerError),
+    /// There are as many as may be.
+    #[error("there are {limit} API keys already")]
+    Full {
+        /// How many that is.
+        limit: usize,
+    },
+    /// The account was deleted since the gates let its owner pass.
+    #[error("there is no such account")]
+    Gone,
+    /// Something that is needed did not answer.
+    #[error(transparent)]
+    Unavailable(#[from] Unavailable),
+}
+
+/// Why no key was taken away.
+#[derive(Debug, thiserror::Error)]
+pub enum RemoveApiKeyError {
+    /// There is no such key, or no longer.
+    #[error("there is no such API key")]
+    Unknown,
+    /// The store did not answer.
+    #[error(transparent)]
+    Unavailable(#[from] Unavailable),
+}
+
+/// People's API keys.
+#[derive(Clone)]
+pub struct ApiKeys {
+    store: Arc<dyn ApiKeyStore>,
+    proofs: FactorProofs,
+    standings: Standings,
+}
+
+impl ApiKeys {
+    /// API keys in the given store; `standings` is told of those that end.
+    pub fn new(
+        store: Arc<dyn ApiKeyStore>,
+        ports: FactorPorts,
+        standings: Standings,
+        settings: Live<FactorSettings>,
+        clock: Arc<dyn Clock>,
+    ) -> Self {
+        Self { store, proofs: FactorProofs { ports, settings, clock }, standings }
+    }
+
+    /// Makes a key for an account's owner.
+    pub async fn create(
+        &self,
+        claim: Claim,
+        wish: ApiKeyWish,
+        proof: Option<FreshProof>,
+    ) -> Result<CreatedApiKey, CreateApiKeyError> {
+        let entry = wish.entry(self.proofs.clock.now()).map_err(CreateApiKeyError::Invalid)?;
+        let ports = &self.proofs.ports;
+        let account = ports.accounts.find(claim.user).await?;
+        let account = account.ok_or(CreateApiKeyError::Gone)?;
+        let factor = ports.factors.factor(claim.user).await?;
+        let factor = factor.filter(|it| it.state == FactorState::On);
+        let key = api_key_codes::fresh()?;
+        let keep = |evidence| self.keep(claim, &entry, &key, evidence);
+        match self.proofs.owner(claim, (&account, factor.as_ref()), proof, keep).await? {
+            Kept::Full => Err(CreateApiKeyError::Full { limit: MOST }),
+            Kept::Gone => Err(CreateApiKeyError::Gone),
+            Kept::Done | Kept::Stale => Ok(CreatedApiKey { entry, key }),
+        }
+    }
+
+    async fn keep(
+        &self,
+        by: Claim,
+        entry: &ApiKeyEntry,
+        key: &Secret<String>,
+        evidence: Evidence,
+    ) -> Result<Kept, ProofError> {
+        // What was made a moment ago is one.
+        let hash = api_key_codes::hash(key.expose()).ok_or(ProofError::Wrong)?;
+        let new = NewApiKey { entry: entry.clone(), by, hash };
+        let effects = created(by.user, entry, evidence);
+        match self.store.add(new, MOST, evidence, effects).await? {
+            Kept::Stale => Err(ProofError::Wrong),
+            kept => Ok(kept),
+        }
+    }
+
+    /// A user's keys, in the order they were made, those that have ended too.
+    pub async fn list(&self, user: UserId) -> Result<Vec<ApiKeyEntry>, Unavailable> {
+        self.store.list(user).await
+    }
+
+    /// Takes a key away; it opens nothing from then on.
+    pub async fn revoke(&self, claim: Claim, key: ApiKeyId) -> Result<(), RemoveApiKeyError> {
+        let (at, claim) = (self.proofs.clock.now(), KeyClaim { user: claim.user, key });
+        let found = self.store.remove(claim, at, revoked).await?;
+        self.standings.forget_user(claim.user);
+        if found { Ok(()) } else { Err(RemoveApiKeyError::Unknown) }
+    }
+}
+
+impl ApiKeyWish {
+    /// The key as its owner is told of it; or all that it cannot be.
+    fn entry(self, now: Timestamp) -> Result<ApiKeyEntry, Vec<Violation>> {
+        let weekly_credits = self.weekly_credits.unwrap_or_default();
+        let mut faults = Vec::new();
+        let name = read_name(self.name.as_deref()).unwrap_or_else(|fault| {
+            faults.push(fault);
+            String::new()
+        });
+        let scopes = read_scopes(self.scopes).unwrap_or_else(|fault| {
+            faults.push(fault);
+            Vec::new()
+        });
+        if self.expires_at.is_some_and(|it| it <= now) {
+            let message = "The key must end in the future, or not at all.";
+            faults.push(Violation::new("expiresAt", "invalid", message));
+        }
+        if !(0..=MOST_CREDITS).contains(&weekly_credits) {
+            let message = format!("Credits are a whole number, 0 to {MOST_CREDITS}.");
+            faults.push(Violation::new("weeklyCredits", "invalid", message));
+        }
+        if !faults.is_empty() {
+            return Err(faults);
+        }
+        Ok(ApiKeyEntry {
+            id: ApiKeyId::generate(),
+            name,
+            scopes,
+            weekly_credits,
+            created_at: now,
+            expires_at: self.expires_at,
+            used_at: None,
+        })
+    }
+}
+
+fn read_name(given: Option<&str>) -> Result<String, Violation> {
+    let fault = |code, message: &str| Err(Violation::new("name", code, message));
+    let name = given.map(str::trim).unwrap_or_default();
+    if name.is_empty() {
+        return fault("required", "A name is required, by which you know the script again.");
+    }
+    if name.chars().count() > MOST_NAME_CHARS {
+        return fault("too_long", "The name may have 64 characters.");
+    }
+    if name.chars().any(char::is_control) {
+        return fault("invalid", "The name must be a single line of text.");
+    }
+    Ok(name.to_owned())
+}
+
+fn read_scopes(given: Option<Vec<String>>) -> Result<Vec<KeyScope>, Violation> {
+    let Some(given) = given else { return Ok(vec![KeyScope::Ai]) };
+    let known: Option<Vec<KeyScope>> = given.iter().map(|it| KeyScope::named(it)).collect();
+    match known {
+        Some(named) if !named.is_empty() => {
+            Ok(KeyScope::ALL.into_iter().filter(|it| named.contains(it)).collect())
+        }
+        _ => Err(Violation::new("scopes", "invalid", "The scope that there is is `ai`.")),
+    }
+}
+
+fn created(user: UserId, entry: &ApiKeyEntry, evidence: Evidence) -> Effects {
+    let at = entry.created_at;
+    let object = Some(format!("api-key:{}", entry.id));
+    let audit =
+        AuditEntry { at, actor: Some(user), subject: None, object, action: "ApiKey.Created" };
+    let letter = Letter::new("api-key-added").with("name", &entry.name).to_user(at, user);
+    let created = Effects { audit: vec![audit], mail: Vec::new() }.and_mail(letter);
+    used_up(evidence, user, at).and(created)
+}
+
+fn revoked(claim: KeyClaim, at: Timestamp, name: &str) -> Effects {
+    ended(claim, at, name, |user| (Some(user), None))
+}
+
+/// That a key is no more, told of by whom and of whom `sides` says.
+pub(crate) fn ended(
+    KeyClaim { user, key }: KeyClaim,
+    at: Timestamp,
+    name: &str,
+    sides: fn(UserId) -> (Option<UserId>, Option<UserId>),
+) -> Effects {
+    let ((actor, subject), object) = (sides(user), Some(format!("api-key:{key}")));
+    let audit = AuditEntry { at, actor, subject, object, action: "ApiKey.Revoked" };
+    let letter = Letter::new("api-key-removed").with("name", name).to_user(at, user);
+    Effects { audit: vec![audit], mail: Vec::new() }.and_mail(letter)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,189 @@
+//! Making API keys and taking them away.
+
+use std::sync::Mutex;
+use std::time::Duration;
+
+use pia_kernel::SessionId;
+use pia_testkit::FixedClock;
+
+use super::*;
+use crate::account::Standing;
+use crate::fakes::{Factors, PASSWORD};
+use crate::ports::{ApiKeyHash, MockAccountStore, MockApiKeyStore};
+
+const NOW: Timestamp = Timestamp::UNIX_EPOCH;
+
+struct World {
+    factors: Arc<Factors>,
+    kept: Arc<Mutex<Vec<NewApiKey>>>,
+    keys: ApiKeys,
+    standings: Standings,
+    claim: Claim,
+}
+
+/// Somebody who may have so many keys.
+fn world_of(room: usize) -> World {
+    let factors = Arc::<Factors>::default();
+    let kept: Arc<Mutex<Vec<NewApiKey>>> = Arc::default();
+    let mut store = MockApiKeyStore::new();
+    let (rows, books) = (Arc::clone(&kept), Arc::clone(&factors));
+    store.expect_add().returning(move |new, most, _, effects| {
+        assert_eq!(most, 20);
+        let mut rows = rows.lock().unwrap();
+        if rows.len() >= room {
+            return Ok(Kept::Full);
+        }
+        rows.push(new);
+        books.state.lock().unwrap().write(effects);
+        Ok(Kept::Done)
+    });
+    let (rows, books) = (Arc::clone(&kept), Arc::clone(&factors));
+    store.expect_remove().returning(move |claim, at, effects| {
+        let mut rows = rows.lock().unwrap();
+        let is_it = |it: &NewApiKey| (it.by.user, it.entry.id) == (claim.user, claim.key);
+        let Some(place) = rows.iter().position(is_it) else { return Ok(false) };
+        let gone = rows.remove(place).entry;
+        books.state.lock().unwrap().write(effects(claim, at, &gone.name));
+        Ok(true)
+    });
+    let clock = Arc::new(FixedClock(NOW));
+    let mut accounts = MockAccountStore::new();
+    accounts
+        .expect_key_standing()
+        .returning(|it, _| Ok(Some(Standing::of(it.user, SessionId(it.key.0)))));
+    let standings = Standings::new(Arc::new(accounts), Arc::<FixedClock>::clone(&clock));
+    let settings = Live::new(FactorSettings::default());
+    let gates = standings.clone();
+    let keys = ApiKeys::new(Arc::new(store), factors.ports(), gates, settings, clock);
+    let claim = Claim { user: UserId::generate(), session: SessionId::generate() };
+    World { factors, kept, keys, standings, claim }
+}
+
+fn world() -> World {
+    world_of(20)
+}
+
+fn proof(password: &str) -> FreshProof {
+    FreshProof::Password(Secret::new(password.to_owned()))
+}
+
+fn named(name: &str) -> ApiKeyWish {
+    ApiKeyWish { name: Some(name.to_owned()), ..ApiKeyWish::default() }
+}
+
+impl World {
+    async fn create(&self, wish: ApiKeyWish) -> Result<CreatedApiKey, CreateApiKeyError> {
+        self.keys.create(self.claim, wish, Some(proof(PASSWORD))).await
+    }
+}
+
+#[tokio::test]
+async fn a_key_is_made_for_the_owner_who_is_told_of_it() {
+    let world = world();
+    let wish = ApiKeyWish {
+        expires_at: Some(NOW + Duration::from_secs(1)),
+        weekly_credits: Some(7),
+        ..named(" Nightly ")
+    };
+
+    let made = world.create(wish).await.unwrap();
+
+    let entry = &made.entry;
+    assert_eq!((entry.name.as_str(), entry.weekly_credits), ("Nightly", 7));
+    assert_eq!((entry.created_at, entry.expires_at), (NOW, Some(NOW + Duration::from_secs(1))));
+    assert_eq!(entry.scopes, [KeyScope::Ai]);
+    let kept: Vec<ApiKeyHash> = world.kept.lock().unwrap().iter().map(|it| it.hash).collect();
+    assert_eq!(kept, [api_key_codes::hash(made.key.expose()).unwrap()]);
+    assert_eq!(world.factors.audited(), ["ApiKey.Created"]);
+    let letter = Letter::new("api-key-added").with("name", "Nightly");
+    assert_eq!(world.factors.state.lock().unwrap().letters, [letter]);
+}
+
+#[tokio::test]
+async fn without_a_proof_or_with_a_wrong_one_no_key_is_made() {
+    let world = world();
+
+    let silent = world.keys.create(world.claim, named("a"), None).await;
+    let wrong = world.keys.create(world.claim, named("a"), Some(proof("a guess"))).await;
+
+    assert!(matches!(silent, Err(CreateApiKeyError::Owner(OwnerError::Missing))));
+    assert!(matches!(wrong, Err(CreateApiKeyError::Owner(OwnerError::Wrong))));
+    assert_eq!(world.factors.wrong(), 1);
+    assert!(world.kept.lock().unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn all_that_a_key_cannot_be_is_told_at_once() {
+    let refused = world()
+        .create(ApiKeyWish {
+            name: None,
+            scopes: Some(vec!["everything".to_owned()]),
+            expires_at: Some(NOW),
+            weekly_credits: Some(-1),
+        })
+        .await;
+
+    let Err(CreateApiKeyError::Invalid(faults)) = refused else { panic!("{refused:?}") };
+    assert_eq!(
+        faults.iter().map(|it| (it.field, it.code)).collect::<Vec<_>>(),
+        [
+            ("name", "required"),
+            ("scopes", "invalid"),
+            ("expiresAt", "invalid"),
+            ("weeklyCredits", "invalid"),
+        ]
+    );
+}
+
+#[tokio::test]
+async fn a_name_is_one_short_line_and_scopes_are_named_exactly() {
+    for (name, code) in [("  ", "required"), ("a\nb", "invalid"), (&*"ß".repeat(65), "too_long")] {
+        let Err(CreateApiKeyError::Invalid(faults)) = world().create(named(name)).await else {
+            panic!("{name:?}")
+        };
+        assert_eq!((faults[0].field, faults[0].code), ("name", code));
+    }
+    for scopes in [vec![], vec!["AI"], vec!["ai", "sync"]] {
+        let scopes = Some(scopes.into_iter().map(str::to_owned).collect());
+        assert!(read_scopes(scopes).is_err());
+    }
+    let twice = Some(vec!["ai".to_owned(), "ai".to_owned()]);
+    assert_eq!(read_scopes(twice).unwrap(), [KeyScope::Ai]);
+    assert!(read_name(Some(&"ß".repeat(64))).is_ok());
+}
+
+#[tokio::test]
+async fn a_budget_is_as_large_as_a_groups_at_most() {
+    let with = |credits| ApiKeyWish { weekly_credits: Some(credits), ..named("a") };
+
+    assert!(world().create(with(MOST_CREDITS)).await.is_ok());
+    let more = world().create(with(MOST_CREDITS + 1)).await;
+    assert!(matches!(more, Err(CreateApiKeyError::Invalid(_))));
+}
+
+#[tokio::test]
+async fn who_has_as_many_keys_as_may_be_is_told_how_many() {
+    let world = world_of(1);
+    world.create(named("a")).await.unwrap();
+
+    let refused = world.create(named("b")).await;
+
+    assert!(matches!(refused, Err(CreateApiKeyError::Full { limit: 20 })));
+}
+
+#[tokio::test]
+async fn a_key_that_is_taken_away_opens_nothing_at_once() {
+    let world = world();
+    let key = world.create(named("a")).await.unwrap().entry.id;
+    let claim = KeyClaim { user: world.claim.user, key };
+    world.standings.fresh_key(claim).await.unwrap();
+    assert!(world.standings.cached_key(claim).is_some());
+
+    world.keys.revoke(world.claim, key).await.unwrap();
+    let again = world.keys.revoke(world.claim, key).await;
+
+    assert!(matches!(again, Err(RemoveApiKeyError::Unknown)));
+    assert_eq!(world.standings.cached_key(claim), None);
+    assert_eq!(world.factors.audited(), ["ApiKey.Created", "ApiKey.Revoked"]);
+    assert_eq!(world.factors.letters(), ["api-key-added", "api-key-removed"]);
+}

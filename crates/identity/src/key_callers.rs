@@ -1,0 +1,225 @@
+//! Who calls with an API key.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use pia_kernel::{ApiKeyId, Clock, Timestamp, Unavailable};
+
+use crate::account::{KeyClaim, Standing};
+use crate::api_key_codes;
+use crate::ports::{ApiKeyHash, ApiKeyStore};
+use crate::standings::Standings;
+
+/// How many keys are remembered.
+const MOST: usize = 10_000;
+/// How often it is written down that a key is used.
+const NOTED: Duration = Duration::from_mins(1);
+
+/// Tells whose an API key is, and how they stand.
+///
+/// Whose it is never changes, so that may be remembered; whether it still
+/// opens anything is remembered for five seconds with all other callers, and
+/// may only let pass.
+#[derive(Clone)]
+pub struct KeyCallers {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    store: Arc<dyn ApiKeyStore>,
+    standings: Standings,
+    clock: Arc<dyn Clock>,
+    seen: Mutex<Seen>,
+}
+
+#[derive(Default)]
+struct Seen {
+    claims: HashMap<ApiKeyHash, KeyClaim>,
+    /// When it was last written down that a key is used.
+    noted: HashMap<ApiKeyId, Timestamp>,
+}
+
+impl KeyCallers {
+    /// Whoever calls with a key of this store.
+    pub fn new(store: Arc<dyn ApiKeyStore>, standings: Standings, clock: Arc<dyn Clock>) -> Self {
+        Self { inner: Arc::new(Inner { store, standings, clock, seen: Mutex::default() }) }
+    }
+
+    /// What is kept of a key that was shown; nothing if it is none.
+    pub fn read(shown: &str) -> Option<ApiKeyHash> {
+        api_key_codes::hash(shown)
+    }
+
+    /// Whose key it is, if that is remembered.
+    pub fn known(&self, hash: ApiKeyHash) -> Option<KeyClaim> {
+        self.seen().claims.get(&hash).copied()
+    }
+
+    /// Whose key it is; nothing if it is nobody's.
+    pub async fn find(&self, hash: ApiKeyHash) -> Result<Option<KeyClaim>, Unavailable> {
+        let found = self.inner.store.find(hash).await?;
+        if let Some(claim) = found {
+            let mut seen = self.seen();
+            if seen.claims.len() >= MOST {
+                seen.claims.clear();
+            }
+            seen.claims.insert(hash, claim);
+        }
+        Ok(found)
+    }
+
+    /// What is remembered of a caller, if it is young enough to let them pass.
+    pub fn cached(&self, claim: KeyClaim) -> Option<Standing> {
+        self.inner.standings.cached_key(claim)
+    }
+
+    /// How a caller stands now; nothing if their account or the key is no more.
+    /// Writes down now and then that the key is used.
+    pub async fn fresh(&self, claim: KeyClaim) -> Result<Option<Standing>, Unavailable> {
+        let standing = self.inner.standings.fresh_key(claim).await?;
+        if standing.is_none() {
+            self.seen().claims.retain(|_, it| *it != claim);
+        } else if let Some(at) = self.to_be_noted(claim.key) {
+            // Nobody is refused for what is only told to the key's owner.
+            if let Err(err) = self.inner.store.used(claim.key, at, at - NOTED).await {
+                tracing::warn!(error = %err, "it was not written down that a key is used");
+            }
+        }
+        Ok(standing)
+    }
+
+    /// The time, if it is to be written down that the key is used.
+    fn to_be_noted(&self, key: ApiKeyId) -> Option<Timestamp> {
+        let now = self.inner.clock.now();
+        let mut seen = self.seen();
+        let fresh = |it: &Timestamp| *it <= now && now < *it + NOTED;
+        if seen.noted.get(&key).is_some_and(fresh) {
+            return None;
+        }
+        if seen.noted.len() >= MOST {
+            seen.noted.retain(|_, it| fresh(it));
+        }
+        seen.noted.insert(key, now);
+        Some(now)
+    }
+
+    /// Nothing panics while it holds the lock, so what a poisoned one guards is
+    /// whole.
+    fn seen(&self) -> MutexGuard<'_, Seen> {
+        self.inner.seen.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use pia_kernel::{SessionId, UserId};
+    use pia_testkit::ManualClock;
+
+    use super::*;
+    use crate::ports::{MockAccountStore, MockApiKeyStore};
+
+    const HASH: ApiKeyHash = ApiKeyHash([7; 32]);
+
+    fn claim() -> KeyClaim {
+        KeyClaim { user: UserId::generate(), key: ApiKeyId::generate() }
+    }
+
+    fn callers(
+        store: MockApiKeyStore,
+        accounts: MockAccountStore,
+    ) -> (KeyCallers, Arc<ManualClock>) {
+        let clock = Arc::new(ManualClock::new(Timestamp::UNIX_EPOCH));
+        let standings = Standings::new(Arc::new(accounts), Arc::<ManualClock>::clone(&clock));
+        let callers =
+            KeyCallers::new(Arc::new(store), standings, Arc::<ManualClock>::clone(&clock));
+        (callers, clock)
+    }
+
+    fn all_good() -> MockAccountStore {
+        let mut accounts = MockAccountStore::new();
+        accounts
+            .expect_key_standing()
+            .returning(|it, _| Ok(Some(Standing::of(it.user, SessionId(it.key.0)))));
+        accounts
+    }
+
+    #[tokio::test]
+    async fn whose_a_key_is_is_looked_up_once() {
+        let claim = claim();
+        let mut store = MockApiKeyStore::new();
+        store.expect_find().once().returning(move |_| Ok(Some(claim)));
+        let (callers, _) = callers(store, all_good());
+
+        assert_eq!(callers.known(HASH), None);
+        assert_eq!(callers.find(HASH).await.unwrap(), Some(claim));
+        assert_eq!(callers.known(HASH), Some(claim));
+    }
+
+    #[tokio::test]
+    async fn a_key_that_is_nobodys_is_looked_up_each_time() {
+        let mut store = MockApiKeyStore::new();
+        store.expect_find().times(2).returning(|_| Ok(None));
+        let (callers, _) = callers(store, all_good());
+
+        for _ in 0..2 {
+            assert_eq!(callers.find(HASH).await.unwrap(), None);
+            assert_eq!(callers.known(HASH), None);
+        }
+    }
+
+    #[tokio::test]
+    async fn that_it_is_used_is_written_down_once_a_minute() {
+        let claim = claim();
+        let mut store = MockApiKeyStore::new();
+        store
+            .expect_used()
+            .withf(move |key, at, not_since| *key == claim.key && *not_since == *at - NOTED)
+            .times(2)
+            .returning(|_, _, _| Ok(()));
+        let (callers, clock) = callers(store, all_good());
+
+        for pause in [0, 30, 29, 1] {
+            clock.advance(Duration::from_secs(pause));
+            assert!(callers.fresh(claim).await.unwrap().is_some());
+        }
+    }
+
+    #[tokio::test]
+    async fn nobody_is_refused_because_that_cannot_be_written_down() {
+        let mut store = MockApiKeyStore::new();
+        store.expect_used().returning(|_, _, _| Err(Unavailable::new("storage", "down")));
+        let (callers, _) = callers(store, all_good());
+
+        assert!(callers.fresh(claim()).await.unwrap().is_some());
+    }
+
+    #[tokio::test]
+    async fn a_key_that_opens_nothing_is_neither_noted_nor_remembered() {
+        let claim = claim();
+        let mut store = MockApiKeyStore::new();
+        store.expect_find().returning(move |_| Ok(Some(claim)));
+        let mut accounts = MockAccountStore::new();
+        accounts.expect_key_standing().returning(|_, _| Ok(None));
+        let (callers, _) = callers(store, accounts);
+        callers.find(HASH).await.unwrap();
+
+        assert!(callers.fresh(claim).await.unwrap().is_none());
+        assert_eq!((callers.known(HASH), callers.cached(claim)), (None, None));
+    }
+
+    #[tokio::test]
+    async fn how_a_caller_stands_is_remembered_for_five_seconds() {
+        let claim = claim();
+        let mut store = MockApiKeyStore::new();
+        store.expect_used().returning(|_, _, _| Ok(()));
+        let (callers, clock) = callers(store, all_good());
+        callers.fresh(claim).await.unwrap();
+
+        clock.advance(Duration::from_secs(5));
+        let young = callers.cached(claim).is_some();
+        clock.advance(Duration::from_secs(1));
+
+        assert!(young && callers.cached(claim).is_none());
+    }
+}

@@ -1,0 +1,101 @@
+//! What whoever runs the server does about other people's API keys.
+
+use std::sync::Arc;
+
+use pia_kernel::{ApiKeyId, Clock, Effects, Timestamp, Unavailable, UserId};
+
+use crate::account::KeyClaim;
+use crate::api_keys::{RemoveApiKeyError, ended};
+use crate::ports::{ApiKeyEntry, ApiKeyStore};
+use crate::standings::Standings;
+
+/// Lists people's API keys and ends them. Whether somebody may do so is for the
+/// surface to ask.
+#[derive(Clone)]
+pub struct KeyOversight {
+    store: Arc<dyn ApiKeyStore>,
+    standings: Standings,
+    clock: Arc<dyn Clock>,
+}
+
+impl KeyOversight {
+    /// Keys in the given store; `standings` is told of those that end.
+    pub fn new(store: Arc<dyn ApiKeyStore>, standings: Standings, clock: Arc<dyn Clock>) -> Self {
+        Self { store, standings, clock }
+    }
+
+    /// A user's keys, in the order they were made.
+    pub async fn list(&self, user: UserId) -> Result<Vec<ApiKeyEntry>, Unavailable> {
+        self.store.list(user).await
+    }
+
+    /// Takes a key away, whoever it is of. Its owner gets a letter.
+    pub async fn revoke(&self, key: ApiKeyId) -> Result<(), RemoveApiKeyError> {
+        let owner = self.store.owner(key).await?.ok_or(RemoveApiKeyError::Unknown)?;
+        let claim = KeyClaim { user: owner, key };
+        let found = self.store.remove(claim, self.clock.now(), taken_away).await?;
+        self.standings.forget_user(owner);
+        if found { Ok(()) } else { Err(RemoveApiKeyError::Unknown) }
+    }
+}
+
+fn taken_away(claim: KeyClaim, at: Timestamp, name: &str) -> Effects {
+    ended(claim, at, name, |user| (None, Some(user)))
+}
+
+#[cfg(test)]
+mod tests {
+    use pia_kernel::SessionId;
+    use pia_testkit::FixedClock;
+
+    use super::*;
+    use crate::account::Standing;
+    use crate::ports::{MockAccountStore, MockApiKeyStore};
+
+    const NOW: Timestamp = Timestamp::UNIX_EPOCH;
+
+    fn over(store: MockApiKeyStore) -> (KeyOversight, Standings) {
+        let mut accounts = MockAccountStore::new();
+        accounts
+            .expect_key_standing()
+            .returning(|it, _| Ok(Some(Standing::of(it.user, SessionId(it.key.0)))));
+        let clock = Arc::new(FixedClock(NOW));
+        let standings = Standings::new(Arc::new(accounts), Arc::<FixedClock>::clone(&clock));
+        (KeyOversight::new(Arc::new(store), standings.clone(), clock), standings)
+    }
+
+    #[tokio::test]
+    async fn a_key_that_is_taken_away_names_its_owner_and_opens_nothing_at_once() {
+        let claim = KeyClaim { user: UserId::generate(), key: ApiKeyId::generate() };
+        let mut store = MockApiKeyStore::new();
+        store.expect_owner().returning(move |_| Ok(Some(claim.user)));
+        store
+            .expect_remove()
+            .withf(move |it, at, effects| {
+                let effects = effects(*it, *at, "a script");
+                let [entry] = effects.audit.as_slice() else { return false };
+                *it == claim
+                    && (entry.actor, entry.subject) == (None, Some(claim.user))
+                    && entry.action == "ApiKey.Revoked"
+                    && effects.mail.len() == 1
+            })
+            .returning(|_, _, _| Ok(true));
+        let (keys, standings) = over(store);
+        standings.fresh_key(claim).await.unwrap();
+        assert!(standings.cached_key(claim).is_some());
+
+        keys.revoke(claim.key).await.unwrap();
+
+        assert!(standings.cached_key(claim).is_none());
+    }
+
+    #[tokio::test]
+    async fn a_key_that_is_nobodys_is_told_so() {
+        let mut store = MockApiKeyStore::new();
+        store.expect_owner().returning(|_| Ok(None));
+
+        let revoked = over(store).0.revoke(ApiKeyId::generate()).await;
+
+        assert!(matches!(revoked, Err(RemoveApiKeyError::Unknown)));
+    }
+}

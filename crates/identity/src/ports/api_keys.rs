@@ -1,0 +1,114 @@
+//! Where API keys are kept.
+
+use async_trait::async_trait;
+use pia_kernel::{ApiKeyId, Effects, Timestamp, Unavailable, UserId};
+
+use super::{Evidence, Kept};
+use crate::access_tokens::Claim;
+use crate::account::KeyClaim;
+
+/// What is kept of an API key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct ApiKeyHash(pub [u8; 32]);
+
+/// What a key may be used for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum KeyScope {
+    /// Asking models.
+    Ai,
+}
+
+impl KeyScope {
+    /// Every scope.
+    pub const ALL: [Self; 1] = [Self::Ai];
+
+    /// Its name where it is kept and on the wire.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Ai => "ai",
+        }
+    }
+
+    /// The scope of this name, spelled exactly so.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|it| it.name() == name)
+    }
+}
+
+/// An API key that is about to be kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewApiKey {
+    /// What its owner is told of it from now on.
+    pub entry: ApiKeyEntry,
+    /// Who makes it, in which session.
+    pub by: Claim,
+    /// What is kept of it.
+    pub hash: ApiKeyHash,
+}
+
+/// An API key as its owner is told of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ApiKeyEntry {
+    /// What it is known by.
+    pub id: ApiKeyId,
+    /// What its owner calls it.
+    pub name: String,
+    /// What it may be used for.
+    pub scopes: Vec<KeyScope>,
+    /// So many whole credits may be spent with it within a calendar week; 0 is
+    /// no limit.
+    pub weekly_credits: i64,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// When it ends; nothing if it does not.
+    pub expires_at: Option<Timestamp>,
+    /// When somebody called with it last, to a minute or so.
+    pub used_at: Option<Timestamp>,
+}
+
+/// What is written with the end of a key of this name.
+pub type KeyEndEffects = fn(KeyClaim, Timestamp, &str) -> Effects;
+
+/// Where API keys are kept.
+#[cfg_attr(any(test, feature = "mock"), mockall::automock)]
+#[async_trait]
+pub trait ApiKeyStore: Send + Sync {
+    /// Keeps a key and spends the evidence for it, with its effects; or none
+    /// of it. A password is no evidence that could be spent.
+    ///
+    /// However many are made at once, no user has more than `most`.
+    async fn add(
+        &self,
+        new: NewApiKey,
+        most: usize,
+        evidence: Evidence,
+        effects: Effects,
+    ) -> Result<Kept, Unavailable>;
+
+    /// A user's keys, in the order they were made, those that have ended too.
+    async fn list(&self, user: UserId) -> Result<Vec<ApiKeyEntry>, Unavailable>;
+
+    /// Which key this is, and whose. Whether it still opens anything is told by
+    /// [`AccountStore::key_standing`](crate::AccountStore::key_standing).
+    async fn find(&self, hash: ApiKeyHash) -> Result<Option<KeyClaim>, Unavailable>;
+
+    /// Whose key this is.
+    async fn owner(&self, key: ApiKeyId) -> Result<Option<UserId>, Unavailable>;
+
+    /// Writes down that a key is used, unless that was already after
+    /// `not_since`.
+    async fn used(
+        &self,
+        key: ApiKeyId,
+        at: Timestamp,
+        not_since: Timestamp,
+    ) -> Result<(), Unavailable>;
+
+    /// Forgets a user's key. Answers whether there was one.
+    async fn remove(
+        &self,
+        claim: KeyClaim,
+        at: Timestamp,
+        effects: KeyEndEffects,
+    ) -> Result<bool, Unavailable>;
+}

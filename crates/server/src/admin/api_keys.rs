@@ -1,0 +1,39 @@
+//! `pia-server admin api-key …`: looks after people's API keys.
+
+use pia_identity::{ApiKeyEntry, KeyOversight, RemoveApiKeyError, Roles};
+
+use super::{AdminError, line};
+use crate::config::ApiKeyCommand;
+
+/// Does it, and answers what is to be told of it.
+pub(super) async fn run(
+    keys: &KeyOversight,
+    roles: &Roles,
+    command: ApiKeyCommand,
+) -> Result<String, AdminError> {
+    match command {
+        ApiKeyCommand::List { email } => list(keys, roles, &email).await,
+        ApiKeyCommand::Revoke { id } => match keys.revoke(id).await {
+            Ok(()) => Ok(format!("API key {id} opens nothing any more.\n")),
+            Err(RemoveApiKeyError::Unknown) => Err(AdminError::NoApiKey),
+            Err(RemoveApiKeyError::Unavailable(err)) => Err(err.into()),
+        },
+    }
+}
+
+async fn list(keys: &KeyOversight, roles: &Roles, email: &str) -> Result<String, AdminError> {
+    let member = roles.member(email).await?;
+    let mut told = String::new();
+    for ApiKeyEntry { id, name, weekly_credits, created_at, expires_at, used_at, scopes: _ } in
+        keys.list(member.user).await?
+    {
+        let end = expires_at.map(|it| format!(", until {it}")).unwrap_or_default();
+        let used = used_at.map_or_else(|| ", never used".to_owned(), |it| format!(", used {it}"));
+        let budget = match weekly_credits {
+            0 => String::new(),
+            credits => format!(", {credits} credits a week"),
+        };
+        line(&mut told, format_args!("{id} {name}, made {created_at}{end}{used}{budget}"));
+    }
+    if told.is_empty() { Ok(format!("{} has no API key.\n", member.email)) } else { Ok(told) }
+}

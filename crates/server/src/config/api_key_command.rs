@@ -1,0 +1,37 @@
+//! `pia-server admin api-key …`: what is done to people's API keys.
+
+use pia_kernel::ApiKeyId;
+
+use super::fault::Reason;
+
+const VERBS: &str = "expected after `admin api-key` one of list EMAIL, revoke ID";
+
+/// What is done to people's API keys from the command line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ApiKeyCommand {
+    /// Lists somebody's.
+    List {
+        /// Their address.
+        email: String,
+    },
+    /// Takes one away.
+    Revoke {
+        /// Which one.
+        id: ApiKeyId,
+    },
+}
+
+impl ApiKeyCommand {
+    /// What the words behind `admin api-key` mean.
+    pub(super) fn of(words: &[&str]) -> Result<Self, Reason> {
+        match words {
+            ["list", email] => Ok(Self::List { email: (*email).to_owned() }),
+            ["revoke", id] => {
+                let id = uuid::Uuid::parse_str(id).map(ApiKeyId);
+                let unclear = |_says_no_more| Reason::source("expected an API key's id");
+                Ok(Self::Revoke { id: id.map_err(unclear)? })
+            }
+            _ => Err(Reason::source(VERBS)),
+        }
+    }
+}

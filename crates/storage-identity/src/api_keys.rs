@@ -1,0 +1,216 @@
+//! API keys in SQL.
+
+use async_trait::async_trait;
+use diesel::prelude::*;
+use diesel_async::RunQueryDsl;
+use pia_identity::{
+    ApiKeyEntry, ApiKeyHash, ApiKeyStore, Evidence, Kept, KeyClaim, KeyEndEffects, KeyScope,
+    NewApiKey,
+};
+use pia_kernel::{ApiKeyId, Effects, Timestamp, Unavailable, UserId};
+use pia_storage::schema::api_keys;
+use pia_storage::{Database, DbError, DbInstant, DbUid, WriteEffects, in_tx, on_conn};
+
+use crate::factor_writes::FactorWrites;
+
+/// API keys in SQL.
+#[derive(Debug, Clone)]
+pub struct SqlApiKeys {
+    db: Database,
+}
+
+impl SqlApiKeys {
+    /// The API keys kept in `db`.
+    pub fn new(db: Database) -> Self {
+        Self { db }
+    }
+
+    async fn keep(
+        &self,
+        new: &NewApiKey,
+        most: usize,
+        evidence: Evidence,
+        effects: &Effects,
+    ) -> Result<Kept, DbError> {
+        let most = i64::try_from(most).unwrap_or(i64::MAX);
+        let row = Row::from(new);
+        in_tx!(self.db, async |conn| -> Result<Kept, DbError> {
+            // Under the account's lock, so that of many at once each counts
+            // the others.
+            if !conn.lock_session(new.by, new.entry.created_at).await? {
+                return Ok(Kept::Gone);
+            }
+            let theirs = api_keys::table.filter(api_keys::user_id.eq(row.user_id));
+            if theirs.count().get_result::<i64>(conn).await? >= most {
+                return Ok(Kept::Full);
+            }
+            let good = match evidence {
+                Evidence::Password | Evidence::SignIn => true,
+                Evidence::Code(_) | Evidence::RecoveryCode(_) => {
+                    conn.spend(new.by.user, evidence).await?
+                }
+            };
+            if !good {
+                return Ok(Kept::Stale);
+            }
+            diesel::insert_into(api_keys::table).values(&row).execute(conn).await?;
+            conn.write_effects(&self.db, effects).await?;
+            Ok(Kept::Done)
+        })
+    }
+
+    async fn of_user(&self, user: UserId) -> Result<Vec<ApiKeyEntry>, DbError> {
+        let theirs = api_keys::table
+            .filter(api_keys::user_id.eq(DbUid(user.0)))
+            .order((api_keys::created_at, api_keys::id));
+        let rows: Vec<Row> = on_conn!(self.db.reader(), |conn| {
+            theirs.select(Row::as_select()).load(conn).await?
+        });
+        Ok(rows.into_iter().map(Into::into).collect())
+    }
+
+    async fn with_hash(&self, hash: ApiKeyHash) -> Result<Option<KeyClaim>, DbError> {
+        let key = api_keys::table
+            .filter(api_keys::hash.eq(hash.0.to_vec()))
+            .select((api_keys::user_id, api_keys::id));
+        let found: Option<(DbUid, DbUid)> =
+            on_conn!(self.db.reader(), |conn| key.first(conn).await.optional()?);
+        Ok(found.map(|(user, key)| KeyClaim { user: UserId(user.0), key: ApiKeyId(key.0) }))
+    }
+
+    async fn owner_of(&self, key: ApiKeyId) -> Result<Option<UserId>, DbError> {
+        let owner = api_keys::table.find(DbUid(key.0)).select(api_keys::user_id);
+        let owner: Option<DbUid> =
+            on_conn!(self.db.reader(), |conn| owner.first(conn).await.optional()?);
+        Ok(owner.map(|it| UserId(it.0)))
+    }
+
+    async fn note(
+        &self,
+        key: ApiKeyId,
+        at: Timestamp,
+        not_since: Timestamp,
+    ) -> Result<(), DbError> {
+        let longer_ago = api_keys::used_at.is_null().or(api_keys::used_at.le(DbInstant(not_since)));
+        let this = api_keys::table.find(DbUid(key.0)).filter(longer_ago.assume_not_null());
+        let used = diesel::update(this).set(api_keys::used_at.eq(DbInstant(at)));
+        on_conn!(self.db.writer(), |conn| used.execute(conn).await?);
+        Ok(())
+    }
+
+    async fn take_away(
+        &self,
+        claim: KeyClaim,
+        at: Timestamp,
+        effects: KeyEndEffects,
+    ) -> Result<bool, DbError> {
+        let theirs = api_keys::user_id.eq(DbUid(claim.user.0));
+        let this = api_keys::table.find(DbUid(claim.key.0)).filter(theirs);
+        in_tx!(self.db, async |conn| -> Result<bool, DbError> {
+            let name = this.select(api_keys::name).first::<String>(conn).await.optional()?;
+            let Some(name) = name else { return Ok(false) };
+            // Of many who take it away at once, one tells of it.
+            if diesel::delete(this).execute(conn).await? == 0 {
+                return Ok(false);
+            }
+            conn.write_effects(&self.db, &effects(claim, at, &name)).await?;
+            Ok(true)
+        })
+    }
+}
+
+#[async_trait]
+impl ApiKeyStore for SqlApiKeys {
+    async fn add(
+        &self,
+        new: NewApiKey,
+        most: usize,
+        evidence: Evidence,
+        effects: Effects,
+    ) -> Result<Kept, Unavailable> {
+        Ok(self.keep(&new, most, evidence, &effects).await?)
+    }
+
+    async fn list(&self, user: UserId) -> Result<Vec<ApiKeyEntry>, Unavailable> {
+        Ok(self.of_user(user).await?)
+    }
+
+    async fn find(&self, hash: ApiKeyHash) -> Result<Option<KeyClaim>, Unavailable> {
+        Ok(self.with_hash(hash).await?)
+    }
+
+    async fn owner(&self, key: ApiKeyId) -> Result<Option<UserId>, Unavailable> {
+        Ok(self.owner_of(key).await?)
+    }
+
+    async fn used(
+        &self,
+        key: ApiKeyId,
+        at: Timestamp,
+        not_since: Timestamp,
+    ) -> Result<(), Unavailable> {
+        Ok(self.note(key, at, not_since).await?)
+    }
+
+    async fn remove(
+        &self,
+        claim: KeyClaim,
+        at: Timestamp,
+        effects: KeyEndEffects,
+    ) -> Result<bool, Unavailable> {
+        Ok(self.take_away(claim, at, effects).await?)
+    }
+}
+
+#[derive(Insertable, Queryable, Selectable)]
+#[diesel(table_name = api_keys)]
+struct Row {
+    id: DbUid,
+    user_id: DbUid,
+    name: String,
+    hash: Vec<u8>,
+    scopes: String,
+    weekly_credits: i64,
+    created_at: DbInstant,
+    expires_at: Option<DbInstant>,
+    used_at: Option<DbInstant>,
+}
+
+impl From<&NewApiKey> for Row {
+    fn from(new: &NewApiKey) -> Self {
+        let ApiKeyEntry { id, name, scopes, weekly_credits, created_at, expires_at, used_at } =
+            &new.entry;
+        let scopes: Vec<&str> = scopes.iter().map(|it| it.name()).collect();
+        Self {
+            id: DbUid(id.0),
+            user_id: DbUid(new.by.user.0),
+            name: name.clone(),
+            hash: new.hash.0.to_vec(),
+            scopes: scopes.join(" "),
+            weekly_credits: *weekly_credits,
+            created_at: DbInstant(*created_at),
+            expires_at: expires_at.map(DbInstant),
+            used_at: used_at.map(DbInstant),
+        }
+    }
+}
+
+impl From<Row> for ApiKeyEntry {
+    fn from(row: Row) -> Self {
+        Self {
+            id: ApiKeyId(row.id.0),
+            name: row.name,
+            scopes: scopes_of(&row.scopes).unwrap_or_default(),
+            weekly_credits: row.weekly_credits,
+            created_at: row.created_at.0,
+            expires_at: row.expires_at.map(|it| it.0),
+            used_at: row.used_at.map(|it| it.0),
+        }
+    }
+}
+
+/// The scopes that are kept; nothing if one of them is not known here, since a
+/// later version may have meant less by it.
+pub(crate) fn scopes_of(kept: &str) -> Option<Vec<KeyScope>> {
+    kept.split(' ').map(KeyScope::named).collect()
+}

@@ -1,0 +1,235 @@
+//! Keeping API keys, and whom they let in.
+
+use std::time::Duration;
+
+use diesel::prelude::*;
+use diesel_async::RunQueryDsl;
+use futures_util::future::join_all;
+use pia_identity::{
+    AccountStore, ApiKeyEntry, ApiKeyHash, ApiKeyStore, Claim, Evidence, Kept, KeyClaim, KeyScope,
+    KeyUse, NewApiKey, RecoveryHash, SessionScope, SessionStore, Step, TokenHash,
+};
+use pia_kernel::{ApiKeyId, Effects, SessionId, Timestamp, UserId};
+use pia_storage::schema::api_keys;
+use pia_storage::{Database, DbError, DbUid, on_conn};
+use pia_storage_identity::{SqlAccounts, SqlApiKeys, SqlSessions};
+
+use crate::people::{START, audited, deactivate, fresh, new_session, nothing, person, remove};
+
+pia_testkit::contract! {
+    a_key_is_found_by_its_hash_and_listed_for_its_owner_alone,
+    of_many_keys_made_at_once_no_more_stay_than_may,
+    evidence_that_is_spent_makes_no_key,
+    a_session_that_is_over_or_somebody_elses_makes_no_key,
+    a_key_lets_its_owner_in_until_it_ends,
+    a_key_of_somebody_deactivated_lets_nobody_in,
+    a_key_whose_scopes_are_not_known_lets_nobody_in,
+    that_a_key_is_used_is_written_once_in_a_while,
+    a_key_is_taken_away_once_and_by_its_owner_alone,
+    of_many_who_take_a_key_away_at_once_one_tells_of_it,
+    keys_go_with_their_account,
+}
+
+async fn begin(db: &Database, user: UserId, token: u8) -> SessionId {
+    let new = fresh(db, new_session(user, TokenHash([token; 32]), START)).await;
+    let session = new.session;
+    SqlSessions::new(db.clone()).begin(new, 100, Effects::default(), nothing()).await.unwrap();
+    session
+}
+
+/// One made in a session of its own.
+async fn new(db: &Database, user: UserId, number: u8) -> NewApiKey {
+    new_in(begin(db, user, number).await, user, number)
+}
+
+fn new_in(session: SessionId, user: UserId, number: u8) -> NewApiKey {
+    let entry = ApiKeyEntry {
+        id: ApiKeyId::generate(),
+        name: format!("key {number}"),
+        scopes: vec![KeyScope::Ai],
+        weekly_credits: number.into(),
+        created_at: START + Duration::from_secs(number.into()),
+        expires_at: None,
+        used_at: None,
+    };
+    NewApiKey { entry, by: Claim { user, session }, hash: ApiKeyHash([number; 32]) }
+}
+
+async fn add(db: &Database, new: NewApiKey, evidence: Evidence) -> Kept {
+    let effects = Effects::audit(START, new.by.user, "added");
+    SqlApiKeys::new(db.clone()).add(new, 3, evidence, effects).await.unwrap()
+}
+
+/// A stored key.
+pub(crate) async fn key(db: &Database, user: UserId, number: u8) -> KeyClaim {
+    let new = new(db, user, number).await;
+    let key = new.entry.id;
+    assert_eq!(add(db, new, Evidence::Password).await, Kept::Done);
+    KeyClaim { user, key }
+}
+
+fn removed(claim: KeyClaim, at: Timestamp, name: &str) -> Effects {
+    assert_eq!(name, "key 1");
+    Effects::audit(at, claim.user, "removed")
+}
+
+pub(crate) async fn scope(db: &Database, claim: KeyClaim, second: u64) -> Option<SessionScope> {
+    let now = START + Duration::from_secs(second);
+    let standing = SqlAccounts::new(db.clone()).key_standing(claim, now).await.unwrap();
+    standing.map(|it| {
+        assert_eq!((it.user, it.session), (claim.user, SessionId(claim.key.0)));
+        it.scope
+    })
+}
+
+async fn a_key_is_found_by_its_hash_and_listed_for_its_owner_alone(db: Database) {
+    let (ada, bob) = (person(&db, "ada@example.org").await, person(&db, "bob@example.org").await);
+    let (later, sooner) = (new(&db, ada, 2).await, new(&db, ada, 1).await);
+    let later = NewApiKey {
+        entry: ApiKeyEntry { expires_at: Some(START + Duration::from_hours(1)), ..later.entry },
+        ..later
+    };
+    let keys = SqlApiKeys::new(db.clone());
+
+    add(&db, later.clone(), Evidence::Password).await;
+    add(&db, sooner.clone(), Evidence::SignIn).await;
+
+    let claim = KeyClaim { user: ada, key: sooner.entry.id };
+    assert_eq!(keys.find(ApiKeyHash([1; 32])).await.unwrap(), Some(claim));
+    assert_eq!(keys.find(ApiKeyHash([9; 32])).await.unwrap(), None);
+    assert_eq!(keys.owner(claim.key).await.unwrap(), Some(ada));
+    assert_eq!(keys.owner(ApiKeyId::generate()).await.unwrap(), None);
+    assert_eq!(keys.list(ada).await.unwrap(), [sooner.entry, later.entry]);
+    assert_eq!(keys.list(bob).await.unwrap(), []);
+    assert_eq!(audited(&db, ada, "added").await, 2);
+}
+
+async fn of_many_keys_made_at_once_no_more_stay_than_may(db: Database) {
+    let ada = person(&db, "ada@example.org").await;
+    let session = begin(&db, ada, 100).await;
+
+    let all = (0..16).map(|number| add(&db, new_in(session, ada, number), Evidence::Password));
+    let all = join_all(all).await;
+
+    let kept = all.iter().filter(|it| **it == Kept::Done).count();
+    let listed = SqlApiKeys::new(db.clone()).list(ada).await.unwrap().len();
+    assert_eq!((kept, listed), (3, 3));
+    assert_eq!(all.iter().filter(|it| **it == Kept::Full).count(), 13);
+    assert_eq!(audited(&db, ada, "added").await, 3);
+}
+
+async fn evidence_that_is_spent_makes_no_key(db: Database) {
+    let ada = person(&db, "ada@example.org").await;
+
+    let by_code = add(&db, new(&db, ada, 1).await, Evidence::Code(Step(1))).await;
+    let by_paper =
+        add(&db, new(&db, ada, 2).await, Evidence::RecoveryCode(RecoveryHash([7; 32]))).await;
+
+    assert_eq!((by_code, by_paper), (Kept::Stale, Kept::Stale));
+    assert_eq!(audited(&db, ada, "added").await, 0);
+}
+
+async fn a_session_that_is_over_or_somebody_elses_makes_no_key(db: Database) {
+    let (ada, bob) = (person(&db, "ada@example.org").await, person(&db, "bob@example.org").await);
+    let his = begin(&db, bob, 1).await;
+    let mut late = new(&db, ada, 2).await;
+    late.entry.created_at = START + Duration::from_hours(2);
+    let shut_out = new(&db, bob, 3).await;
+    deactivate(&db, bob).await;
+
+    for over in [new_in(SessionId::generate(), ada, 4), new_in(his, ada, 5), late, shut_out] {
+        assert_eq!(add(&db, over, Evidence::Password).await, Kept::Gone);
+    }
+}
+
+async fn a_key_lets_its_owner_in_until_it_ends(db: Database) {
+    let (ada, bob) = (person(&db, "ada@example.org").await, person(&db, "bob@example.org").await);
+    let endless = key(&db, ada, 1).await;
+    let mut short = new(&db, ada, 2).await;
+    short.entry.expires_at = Some(START + Duration::from_secs(10));
+    let ending = KeyClaim { user: ada, key: short.entry.id };
+    add(&db, short, Evidence::Password).await;
+
+    let as_key = |claim: KeyClaim, weekly_credits| {
+        Some(SessionScope::Key(KeyUse { key: claim.key, weekly_credits }))
+    };
+    assert_eq!(scope(&db, endless, 1_000_000).await, as_key(endless, 1));
+    assert_eq!(scope(&db, ending, 9).await, as_key(ending, 2));
+    assert_eq!(scope(&db, ending, 10).await, None);
+    assert_eq!(scope(&db, KeyClaim { user: bob, ..endless }, 0).await, None);
+    assert_eq!(scope(&db, KeyClaim { key: ApiKeyId::generate(), ..endless }, 0).await, None);
+}
+
+async fn a_key_of_somebody_deactivated_lets_nobody_in(db: Database) {
+    let ada = person(&db, "ada@example.org").await;
+    let claim = key(&db, ada, 1).await;
+
+    deactivate(&db, ada).await;
+
+    assert_eq!(scope(&db, claim, 1).await, None);
+}
+
+async fn a_key_whose_scopes_are_not_known_lets_nobody_in(db: Database) {
+    let ada = person(&db, "ada@example.org").await;
+    let claim = key(&db, ada, 1).await;
+
+    let newer = diesel::update(api_keys::table.find(DbUid(claim.key.0)))
+        .set(api_keys::scopes.eq("ai some-of-it"));
+    let done: Result<usize, DbError> =
+        async { on_conn!(db.writer(), |conn| Ok(newer.execute(conn).await?)) }.await;
+
+    assert_eq!((done.unwrap(), scope(&db, claim, 1).await), (1, None));
+}
+
+async fn that_a_key_is_used_is_written_once_in_a_while(db: Database) {
+    let ada = person(&db, "ada@example.org").await;
+    let (claim, other) = (key(&db, ada, 1).await, key(&db, ada, 2).await);
+    let keys = SqlApiKeys::new(db);
+    let at = |second| START + Duration::from_secs(second);
+    let mut seen = Vec::new();
+
+    for second in [100, 159, 160, 100] {
+        keys.used(claim.key, at(second), at(second - 60)).await.unwrap();
+        seen.push(keys.list(ada).await.unwrap()[0].used_at);
+    }
+
+    assert_eq!(seen, [100, 100, 160, 160].map(|it| Some(at(it))));
+    let listed = keys.list(ada).await.unwrap();
+    assert_eq!((listed[1].id, listed[1].used_at), (other.key, None));
+}
+
+async fn a_key_is_taken_away_once_and_by_its_owner_alone(db: Database) {
+    let (ada, bob) = (person(&db, "ada@example.org").await, person(&db, "bob@example.org").await);
+    let (claim, other) = (key(&db, ada, 1).await, key(&db, ada, 2).await);
+    let keys = SqlApiKeys::new(db.clone());
+    let remove = async |claim| keys.remove(claim, START, removed).await.unwrap();
+
+    let told =
+        [remove(KeyClaim { user: bob, ..claim }).await, remove(claim).await, remove(claim).await];
+
+    assert_eq!(told, [false, true, false]);
+    assert_eq!((scope(&db, claim, 1).await, scope(&db, other, 1).await.is_some()), (None, true));
+    assert_eq!(audited(&db, ada, "removed").await, 1);
+}
+
+async fn of_many_who_take_a_key_away_at_once_one_tells_of_it(db: Database) {
+    let ada = person(&db, "ada@example.org").await;
+    let (claim, keys) = (key(&db, ada, 1).await, SqlApiKeys::new(db.clone()));
+
+    let all = join_all((0..8).map(|_| keys.remove(claim, START, removed))).await;
+
+    let done = all.into_iter().filter(|it| *it.as_ref().unwrap()).count();
+    assert_eq!((done, audited(&db, ada, "removed").await), (1, 1));
+}
+
+async fn keys_go_with_their_account(db: Database) {
+    let ada = person(&db, "ada@example.org").await;
+    let claim = key(&db, ada, 1).await;
+
+    remove(&db, ada).await;
+
+    let keys = SqlApiKeys::new(db);
+    assert_eq!(keys.list(ada).await.unwrap(), []);
+    assert_eq!(keys.find(ApiKeyHash([1; 32])).await.unwrap(), None);
+    assert_eq!(keys.owner(claim.key).await.unwrap(), None);
+}

@@ -1,0 +1,80 @@
+//! Who shows what: the token of a session, or an API key.
+
+use actix_web::dev::ServiceRequest;
+use pia_identity::{Claim, KeyCallers, KeyClaim, Program, Standing};
+use pia_kernel::UserId;
+
+use super::{Gates, bearer};
+use crate::ApiError;
+use crate::browser::program;
+use crate::routes::Route;
+
+/// Who calls, by what they show.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Holder {
+    /// An access token, which its signature makes good.
+    Session(Claim),
+    /// An API key that is kept.
+    Key(KeyClaim),
+}
+
+impl Holder {
+    pub(super) fn user(self) -> UserId {
+        match self {
+            Self::Session(claim) => claim.user,
+            Self::Key(claim) => claim.user,
+        }
+    }
+
+    pub(super) fn session(self) -> Option<Claim> {
+        match self {
+            Self::Session(claim) => Some(claim),
+            Self::Key(_) => None,
+        }
+    }
+}
+
+impl Gates {
+    /// Who calls. A key is nobody's where keys open nothing, and in a browser:
+    /// whatever page is open there would call with it. One that is nobody's is
+    /// looked up before it is counted, as a refresh token is.
+    pub(super) async fn holder(
+        &self,
+        request: &ServiceRequest,
+        route: &Route,
+    ) -> Result<Option<Holder>, ApiError> {
+        let Some(shown) = bearer(request) else { return Ok(None) };
+        let Some(hash) = KeyCallers::read(shown) else {
+            return Ok(self.tokens.read(shown).map(Holder::Session));
+        };
+        if !route.takes_keys() || program(request.headers()) == Program::Browser {
+            return Ok(None);
+        }
+        if let Some(known) = self.keys.known(hash) {
+            return Ok(Some(Holder::Key(known)));
+        }
+        let keys = self.keys.clone();
+        let found = self.runner.run(async move { keys.find(hash).await }).await?;
+        Ok(found.map(Holder::Key))
+    }
+
+    pub(super) fn cached(&self, holder: Holder) -> Option<Standing> {
+        match holder {
+            Holder::Session(claim) => self.standings.cached(claim),
+            Holder::Key(claim) => self.keys.cached(claim),
+        }
+    }
+
+    pub(super) async fn fresh(&self, holder: Holder) -> Result<Option<Standing>, ApiError> {
+        match holder {
+            Holder::Session(claim) => {
+                let standings = self.standings.clone();
+                self.runner.run(async move { standings.fresh(claim).await }).await
+            }
+            Holder::Key(claim) => {
+                let keys = self.keys.clone();
+                self.runner.run(async move { keys.fresh(claim).await }).await
+            }
+        }
+    }
+}

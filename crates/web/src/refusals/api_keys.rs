@@ -1,0 +1,33 @@
+//! API keys.
+
+use actix_web::http::StatusCode;
+use pia_identity::{CreateApiKeyError, RemoveApiKeyError};
+
+use super::identity::invalid;
+use crate::ApiError;
+
+impl From<CreateApiKeyError> for ApiError {
+    fn from(err: CreateApiKeyError) -> Self {
+        match err {
+            CreateApiKeyError::Invalid(violations) => invalid(violations),
+            CreateApiKeyError::Owner(err) => err.into(),
+            CreateApiKeyError::Full { limit } => {
+                let message =
+                    "There are as many API keys as an account may have: take one away first.";
+                Self::refused(StatusCode::CONFLICT, "api_key_limit_reached", message)
+                    .with("limit", limit)
+            }
+            CreateApiKeyError::Gone => Self::unauthenticated(),
+            CreateApiKeyError::Unavailable(err) => err.into(),
+        }
+    }
+}
+
+impl From<RemoveApiKeyError> for ApiError {
+    fn from(err: RemoveApiKeyError) -> Self {
+        match err {
+            RemoveApiKeyError::Unknown => Self::nothing_of_yours(),
+            RemoveApiKeyError::Unavailable(err) => err.into(),
+        }
+    }
+}
