@@ -163,89 +163,94 @@ mod tests {
     }
 
     /// What each type of upstream really answers.
+    const ANSWERS: &[(u16, &str, AssistantError)] = &[
+        // OpenAI and AzureOpenAI
+        (
+            400,
+            r#"{"error":{"message":"This model's maximum context length is 8192 tokens.","type":"invalid_request_error","param":"messages","code":"context_length_exceeded"}}"#,
+            AssistantError::ContextTooLong,
+        ),
+        (
+            400,
+            r#"{"error":{"message":"The response was filtered","type":null,"param":"prompt","code":"content_filter","status":400}}"#,
+            AssistantError::UpstreamFailed,
+        ),
+        (
+            401,
+            r#"{"error":{"code":"401","message":"Access denied due to invalid key."}}"#,
+            AssistantError::UpstreamFailed,
+        ),
+        // Ollama
+        (
+            400,
+            r#"{"error":{"message":"registry.ollama.ai/library/gemma:2b does not support tools","type":"api_error","param":null,"code":null}}"#,
+            AssistantError::ToolsRefused,
+        ),
+        (
+            404,
+            r#"{"error":{"message":"model 'x' not found","type":"not_found_error"}}"#,
+            AssistantError::UpstreamFailed,
+        ),
+        // OpenRouter
+        (
+            404,
+            r#"{"error":{"message":"No endpoints found for x/y.","code":404}}"#,
+            AssistantError::UpstreamFailed,
+        ),
+        (
+            402,
+            r#"{"error":{"message":"Insufficient credits","code":402}}"#,
+            AssistantError::UpstreamFailed,
+        ),
+        // vLLM
+        (
+            400,
+            r#"{"object":"error","message":"\"auto\" tool choice requires --enable-auto-tool-choice","type":"BadRequestError","param":null,"code":400}"#,
+            AssistantError::ToolsRefused,
+        ),
+        (
+            400,
+            r#"{"error":{"message":"This model's maximum context length is 4096 tokens. However, you requested 5000.","type":"BadRequestError","param":null,"code":400}}"#,
+            AssistantError::ContextTooLong,
+        ),
+        // Mistral
+        (
+            400,
+            r#"{"object":"error","message":"Prompt contains 40000 tokens, too large for model with 32768 maximum context length","type":"invalid_request_prompt","code":"3051"}"#,
+            AssistantError::ContextTooLong,
+        ),
+        (
+            422,
+            r#"{"detail":[{"type":"extra_forbidden","loc":["body","logprobs"],"msg":"Extra inputs are not permitted"}]}"#,
+            AssistantError::UpstreamFailed,
+        ),
+        // Anthropic
+        (
+            400,
+            r#"{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 205000 tokens > 200000 maximum"}}"#,
+            AssistantError::ContextTooLong,
+        ),
+        (
+            400,
+            r#"{"type":"error","error":{"type":"invalid_request_error","message":"input length and `max_tokens` exceed context limit: 188240 + 21333 > 200000"}}"#,
+            AssistantError::ContextTooLong,
+        ),
+        (
+            400,
+            r#"{"type":"error","error":{"type":"invalid_request_error","message":"tools.0.custom.name: String should match pattern"}}"#,
+            AssistantError::ToolsRefused,
+        ),
+        (
+            529,
+            r#"{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}"#,
+            AssistantError::UpstreamFailed,
+        ),
+    ];
+
     #[test]
     fn each_type_is_understood_in_its_own_words() {
-        let failed = AssistantError::UpstreamFailed;
-        for (status, body, meant) in [
-            // OpenAI and AzureOpenAI
-            (
-                400,
-                r#"{"error":{"message":"This model's maximum context length is 8192 tokens.","type":"invalid_request_error","param":"messages","code":"context_length_exceeded"}}"#,
-                AssistantError::ContextTooLong,
-            ),
-            (
-                400,
-                r#"{"error":{"message":"The response was filtered","type":null,"param":"prompt","code":"content_filter","status":400}}"#,
-                failed.clone(),
-            ),
-            (
-                401,
-                r#"{"error":{"code":"401","message":"Access denied due to invalid key."}}"#,
-                failed.clone(),
-            ),
-            // Ollama
-            (
-                400,
-                r#"{"error":{"message":"registry.ollama.ai/library/gemma:2b does not support tools","type":"api_error","param":null,"code":null}}"#,
-                AssistantError::ToolsRefused,
-            ),
-            (
-                404,
-                r#"{"error":{"message":"model 'x' not found","type":"not_found_error"}}"#,
-                failed.clone(),
-            ),
-            // OpenRouter
-            (
-                404,
-                r#"{"error":{"message":"No endpoints found for x/y.","code":404}}"#,
-                failed.clone(),
-            ),
-            (402, r#"{"error":{"message":"Insufficient credits","code":402}}"#, failed.clone()),
-            // vLLM
-            (
-                400,
-                r#"{"object":"error","message":"\"auto\" tool choice requires --enable-auto-tool-choice","type":"BadRequestError","param":null,"code":400}"#,
-                AssistantError::ToolsRefused,
-            ),
-            (
-                400,
-                r#"{"error":{"message":"This model's maximum context length is 4096 tokens. However, you requested 5000.","type":"BadRequestError","param":null,"code":400}}"#,
-                AssistantError::ContextTooLong,
-            ),
-            // Mistral
-            (
-                400,
-                r#"{"object":"error","message":"Prompt contains 40000 tokens, too large for model with 32768 maximum context length","type":"invalid_request_prompt","code":"3051"}"#,
-                AssistantError::ContextTooLong,
-            ),
-            (
-                422,
-                r#"{"detail":[{"type":"extra_forbidden","loc":["body","logprobs"],"msg":"Extra inputs are not permitted"}]}"#,
-                failed.clone(),
-            ),
-            // Anthropic
-            (
-                400,
-                r#"{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 205000 tokens > 200000 maximum"}}"#,
-                AssistantError::ContextTooLong,
-            ),
-            (
-                400,
-                r#"{"type":"error","error":{"type":"invalid_request_error","message":"input length and `max_tokens` exceed context limit: 188240 + 21333 > 200000"}}"#,
-                AssistantError::ContextTooLong,
-            ),
-            (
-                400,
-                r#"{"type":"error","error":{"type":"invalid_request_error","message":"tools.0.custom.name: String should match pattern"}}"#,
-                AssistantError::ToolsRefused,
-            ),
-            (
-                529,
-                r#"{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}"#,
-                failed.clone(),
-            ),
-        ] {
-            assert_eq!(explain(status, body, Tools::Sent), meant, "{body}");
+        for (status, body, meant) in ANSWERS {
+            assert_eq!(&explain(*status, body, Tools::Sent), meant, "{body}");
         }
     }
 

@@ -16,7 +16,7 @@ mod vllm;
 
 use bytes::Bytes;
 use http::HeaderMap;
-use pia_assistant::{ChatCall, ProviderType, UpstreamError};
+use pia_assistant::{ChatCall, ProviderType, Target, UpstreamError};
 
 use crate::look::Look;
 pub(crate) use address::bearer;
@@ -53,8 +53,8 @@ pub(crate) enum Search {
 }
 
 impl Search {
-    fn of(call: &ChatCall) -> Self {
-        if call.target.web_search { Self::On } else { Self::Off }
+    fn of(target: &Target) -> Self {
+        if target.web_search { Self::On } else { Self::Off }
     }
 }
 
@@ -99,7 +99,7 @@ impl Form {
             Self::Common => None,
             Self::Cited => Some(Box::new(cited::Cited::default())),
             Self::OpenRouter(search) => Some(Box::new(openrouter::Stream::new(search))),
-            Self::Mistral(_) => Some(Box::new(mistral::Stream::default())),
+            Self::Mistral(search) => Some(Box::new(mistral::Stream::new(search))),
             Self::Anthropic => Some(Box::new(anthropic::Stream::default())),
         }
     }
@@ -110,7 +110,7 @@ impl Form {
             Self::Common => Ok(answer),
             Self::Cited => Ok(cited::whole(answer)),
             Self::OpenRouter(_) => openrouter::whole(answer),
-            Self::Mistral(_) => Ok(mistral::whole(answer)),
+            Self::Mistral(search) => Ok(mistral::whole(answer, search)),
             Self::Anthropic => anthropic::whole(&answer),
         }
     }

@@ -65,6 +65,8 @@ const MEANT: &str = "
     GET  /api/ai/status            signed-in ended      global   AiProxy
     GET  /api/ai/templates         signed-in ended      global   AiProxy
     GET  /api/ai/credits           signed-in ended      global   AiProxy
+    GET  /api/ai/models            signed-in ended      global   AiProxy
+    POST /api/ai/generate-prompt   signed-in licensed   ai       AiProxy
     POST /api/ai/optimize          signed-in licensed   ai       AiProxy
     POST /api/ai/chat              signed-in licensed   ai       AiProxy
     POST /api/ai/chat/completions  signed-in licensed   ai       AiProxy
@@ -158,7 +160,7 @@ async fn a_stranger_is_turned_away_before_a_byte_of_their_body_is_read() {
         assert_eq!(answer.refusal(), (401, "unauthorized"), "{}", told(route));
         assert_eq!(answer.header("www-authenticate"), Some("Bearer"), "{}", told(route));
     }
-    assert_eq!(closed.len(), 52);
+    assert_eq!(closed.len(), 54);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -8,17 +8,17 @@ use pia_assistant::{ChatCall, UpstreamError};
 
 pub(super) use answer::{Stream, whole};
 
-use super::{Form, Prepared, Search, address};
+use super::{Form, Prepared, address};
+
+/// The tool of Mistral's own that we ask for.
+const WEB_SEARCH: &str = "web_search";
 
 pub(super) fn prepare(call: ChatCall, streamed: bool) -> Result<Prepared, UpstreamError> {
     let path = match call.target.agent {
         Some(_) => "/agents/completions",
         None => "/chat/completions",
     };
-    Ok(Prepared {
-        url: address::below_version(&call, path),
-        headers: address::bearer(&call.key)?,
-        form: Form::Mistral(Search::of(&call)),
-        body: request::body(call, streamed)?,
-    })
+    let (url, headers) = (address::below_version(&call, path), address::bearer(&call.key)?);
+    let (body, search) = request::body(call, streamed)?;
+    Ok(Prepared { url, headers, body, form: Form::Mistral(search) })
 }

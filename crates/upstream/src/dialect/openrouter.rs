@@ -16,7 +16,7 @@ pub(super) fn prepare(call: ChatCall, streamed: bool) -> Result<Prepared, Upstre
     if let Some(effort) = call.effort {
         ending = ending.member("reasoning", &format!(r#"{{"effort":{}}}"#, lower(effort)));
     }
-    let search = Search::of(&call);
+    let search = Search::of(&call.target);
     if search == Search::On {
         ending = ending.member("plugins", r#"[{"id":"web"}]"#);
     }

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use pia_assistant::Mode;
+
 use super::*;
 
 const HANDBOOK: &str = include_str!("../../../../../docs/OPERATING.md");
@@ -89,6 +91,22 @@ fn every_section_is_known_by_its_name() {
     sections.dedup();
 
     assert_eq!(sections, SECTIONS);
+}
+
+#[test]
+fn every_example_of_a_model_can_be_used_as_it_stands() {
+    let handbook = include_str!("../../../../../docs/AI.md");
+    let examples: Vec<_> = handbook.split("```json").skip(1).collect();
+
+    assert!(examples.len() >= 9);
+    for example in examples {
+        let (example, _) = example.split_once("```").unwrap();
+        let operator = Operator::development().file("appsettings.json", example);
+        let config = operator.read();
+        let catalogue = config.ai.catalogue;
+        assert!(config.notices.is_empty(), "{:?}", config.notices);
+        assert!(!catalogue.entries.is_empty() || catalogue.serving(Some(Mode::Research)).is_some());
+    }
 }
 
 #[test]

@@ -5,15 +5,20 @@ use std::collections::BTreeSet;
 use bytes::Bytes;
 use serde_json::{Map, Value, json};
 
+use super::WEB_SEARCH;
+use crate::dialect::Search;
 use crate::dialect::links::Links;
 use crate::dialect::reply::{Said, Translate};
 
-/// The tool of Mistral's own that we ask for.
-const WEB_SEARCH: &str = "web_search";
-
 /// A stream.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(in crate::dialect) struct Stream(Reader);
+
+impl Stream {
+    pub(in crate::dialect) fn new(search: Search) -> Self {
+        Self(Reader::new(search))
+    }
+}
 
 impl Translate for Stream {
     fn event(&mut self, json: &Bytes, first: bool, said: &mut Said) {
@@ -46,7 +51,7 @@ impl Translate for Stream {
 }
 
 /// A whole answer.
-pub(in crate::dialect) fn whole(answer: Bytes) -> Bytes {
+pub(in crate::dialect) fn whole(answer: Bytes, search: Search) -> Bytes {
     let Ok(mut read) = serde_json::from_slice::<Value>(&answer) else { return answer };
     let choices = read.get_mut("choices").and_then(Value::as_array_mut);
     let mut failed = false;
@@ -58,7 +63,7 @@ pub(in crate::dialect) fn whole(answer: Bytes) -> Bytes {
             Some(Value::Array(messages)) => messages,
             _ => one.into_iter().collect(),
         };
-        if let Some(message) = joined(messages) {
+        if let Some(message) = joined(messages, search) {
             choice.insert("message".to_owned(), message);
         }
     }
@@ -70,8 +75,8 @@ pub(in crate::dialect) fn whole(answer: Bytes) -> Bytes {
 
 /// One message of all that Mistral says in an answer: its own tools speak in
 /// between, and are not for the caller.
-fn joined(messages: Vec<Value>) -> Option<Value> {
-    let mut reader = Reader::default();
+fn joined(messages: Vec<Value>, search: Search) -> Option<Value> {
+    let mut reader = Reader::new(search);
     let mut whole: Option<Map<String, Value>> = None;
     for (number, message) in messages.into_iter().enumerate() {
         let Value::Object(mut message) = message else { continue };
@@ -119,8 +124,9 @@ fn failure() -> Value {
 }
 
 /// What was said by whom so far.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Reader {
+    search: Search,
     links: Links,
     /// The messages of Mistral's own tools.
     of_tools: BTreeSet<u64>,
@@ -129,6 +135,11 @@ struct Reader {
 }
 
 impl Reader {
+    fn new(search: Search) -> Self {
+        let links = Links::default();
+        Self { search, links, of_tools: BTreeSet::new(), calls: BTreeSet::new() }
+    }
+
     /// Takes out of a message what is not for the caller; nothing is left of
     /// one by a tool.
     fn put_right(&mut self, message: &mut Map<String, Value>) {
@@ -160,7 +171,7 @@ impl Reader {
         calls.retain(|call| {
             let place = (number, call.get("index").and_then(Value::as_u64).unwrap_or_default());
             match call.pointer("/function/name").and_then(Value::as_str) {
-                Some(WEB_SEARCH) => {
+                Some(WEB_SEARCH) if self.search == Search::On => {
                     self.calls.insert(place);
                 }
                 Some(name) if !name.is_empty() => {

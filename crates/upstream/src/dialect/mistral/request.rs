@@ -5,6 +5,8 @@
 use bytes::Bytes;
 use pia_assistant::{CapName, ChatCall, UpstreamError};
 
+use super::WEB_SEARCH;
+use crate::dialect::Search;
 use crate::dialect::ending::Ending;
 use crate::dialect::reply::unreadable;
 use crate::rope::{Members, Rope, Writer, quoted};
@@ -24,7 +26,8 @@ const OF_MODELS: [&str; 2] = ["temperature", "top_p"];
 /// How long the id of a tool's call is.
 const ID: usize = 9;
 
-pub(super) fn body(call: ChatCall, streamed: bool) -> Result<Vec<Bytes>, UpstreamError> {
+/// The body, and whether Mistral is to search the web.
+pub(super) fn body(call: ChatCall, streamed: bool) -> Result<(Vec<Bytes>, Search), UpstreamError> {
     let target = &call.target;
     let members = Rope::from(call.body).members().ok_or_else(unreadable)?;
     let messages = members.get("messages").and_then(Rope::elements).ok_or_else(unreadable)?;
@@ -39,7 +42,7 @@ pub(super) fn body(call: ChatCall, streamed: bool) -> Result<Vec<Bytes>, Upstrea
     if let Some(seed) = members.get("seed") {
         request.text(r#","random_seed":"#).rope(seed);
     }
-    tools(&members, target.web_search, &mut request);
+    let search = tools(&members, Search::of(target), &mut request);
     let ending = match &target.agent {
         Some(agent) => Ending::default().member("agent_id", &quoted(agent)),
         None => Ending::model(&target.model),
@@ -47,13 +50,17 @@ pub(super) fn body(call: ChatCall, streamed: bool) -> Result<Vec<Bytes>, Upstrea
     let ending = ending.cap_as(call.max_output, CapName::MaxTokens).effort(call.effort);
     // It tells its usage unasked.
     let ending = if streamed { ending.member("stream", "true") } else { ending };
-    Ok(ending.close(request.into_pieces()))
+    Ok((ending.close(request.into_pieces()), search))
 }
 
-fn tools(members: &Members, web_search: bool, request: &mut Writer) {
+/// Writes the tools. One of the caller's that is called as Mistral's own goes
+/// before that.
+fn tools(members: &Members, wanted: Search, request: &mut Writer) -> Search {
     let mut tools = members.get("tools").and_then(Rope::elements).unwrap_or_default();
     let own = tools.len();
-    if web_search {
+    let taken = tools.iter().any(|it| name_of(it).as_deref() == Some(WEB_SEARCH));
+    let search = if taken { Search::Off } else { wanted };
+    if search == Search::On {
         tools.push(Rope::from(r#"{"type":"web_search"}"#));
     }
     if !tools.is_empty() {
@@ -66,6 +73,11 @@ fn tools(members: &Members, web_search: bool, request: &mut Writer) {
             _ => request.rope(choice),
         };
     }
+    search
+}
+
+fn name_of(tool: &Rope) -> Option<String> {
+    tool.members()?.get("function")?.members()?.string("name")
 }
 
 /// A message as it is, or with what Mistral does not take put right.

@@ -126,6 +126,20 @@ async fn its_own_search_stays_out_of_sight_but_for_what_it_cites() {
 }
 
 #[tokio::test]
+async fn a_tool_of_the_callers_that_is_called_alike_is_the_callers() {
+    let tool = json!({ "type": "function", "function": { "name": "web_search" } });
+    let body = json!({ "messages": [], "tools": [tool] });
+    let events = include_str!("fixtures/mistral_search_stream.sse");
+    let (_server, at) = serving(ProviderType::Mistral, events, EVENTS).await;
+
+    let asked = sent(call(searching(), &body), false);
+    let heard = streamed_from(call(Target { web_search: true, ..at }, &body)).await;
+
+    assert_eq!(asked["tools"], body["tools"]);
+    assert_eq!(heard.calls[0].0, "web_search");
+}
+
+#[tokio::test]
 async fn an_error_or_a_full_context_at_the_end_has_its_name() {
     let event = |reason: &str| {
         format!(
