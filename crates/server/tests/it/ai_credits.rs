@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use pia_demo_upstream::Demo;
 use pia_kernel::{Clock, SystemClock, Timestamp};
+use pia_storage::Provider;
 use pia_testkit::ManualClock;
 use pia_testkit::databases::Fresh;
 use serde_json::{Value, json};
@@ -14,6 +15,7 @@ use crate::both::on_both_databases;
 use crate::client::{Answer, Client};
 use crate::harness::{Setting, TestApp};
 use crate::patience::until;
+use crate::program::Call;
 
 on_both_databases!(
     without_limits_nothing_else_is_told,
@@ -27,6 +29,7 @@ on_both_databases!(
     who_hangs_up_before_the_usage_is_told_pays_for_what_was_streamed,
     nobody_is_admitted_unseen_while_the_database_is_away,
     top_ups_are_given_and_checked_from_the_command_line,
+    what_a_server_had_reserved_that_was_killed_is_released_by_another,
 );
 
 const CREDITS: &str = "/api/ai/credits";
@@ -334,4 +337,63 @@ async fn top_ups_are_given_and_checked_from_the_command_line(database: Fresh) {
     assert_eq!(sound.expect("a check"), "What is reserved is what open calls may spend.\n");
     assert!(unsound.is_err_and(|it| it.to_string().contains("top-up: reserved 5, open 0")));
     assert_eq!(app.count("audit_entries WHERE action = 'credits.topped_up'").await, 2);
+}
+
+async fn rows(database: &Fresh, of: &str) -> i64 {
+    use diesel::sql_types::BigInt;
+    use diesel_async::RunQueryDsl;
+    let db = database.connect().await;
+    let count = diesel::dsl::sql::<BigInt>(&format!("(SELECT COUNT(*) FROM {of})"));
+    let count = diesel::select(count);
+    let found: Result<i64, pia_storage::DbError> =
+        async { pia_storage::on_conn!(db.reader(), |conn| Ok(count.get_result(conn).await?)) }
+            .await;
+    found.expect("a count")
+}
+
+/// The real process, and a real signal.
+async fn what_a_server_had_reserved_that_was_killed_is_released_by_another(database: Fresh) {
+    let demo = Demo::start(0).expect("a demo upstream");
+    let server = Call::new()
+        .licensed()
+        .with("Ai__Endpoint", &demo.endpoint())
+        .with("Ai__Model", "m")
+        .with("Database__Provider", database.provider().name())
+        .with("Database__ConnectionString", &database.url);
+    let program = server.start().await;
+    let person = json!({ "email": "ada@example.org", "password": crate::harness::PASSWORD });
+    assert_eq!(program.stranger().post("/auth/register", &person).await.status, 200);
+    let envelope = program.stranger().post("/auth/login/local", &person).await;
+    let ada = program.stranger().with_tokens(&envelope.body);
+    let words = ["admin", "group", "set", "default", "credits.weekly=900"];
+    let set = words.iter().fold(server.beside(), |call, word| call.argument(word)).run();
+    assert!(set.status.success(), "{}", String::from_utf8_lossy(&set.stderr));
+    // Its own copy of what the group says is five seconds old at most.
+    until(async || told(&ada).await["limited"].as_bool().filter(|it| *it)).await;
+
+    let mut open = Vec::new();
+    for _ in 0..20 {
+        open.push(Live::ask(&ada, CHAT, &capped("demo:silent", 1000)).await);
+    }
+    assert!(demo.until(|it| it.open == 20).await);
+    let before = rows(&database, "credit_reservations").await;
+    program.signal("KILL");
+    program.end().await;
+    let left = rows(&database, "credit_reservations").await;
+    // As if fifteen seconds had passed.
+    let past = "UPDATE credit_instances SET alive_until = ";
+    let past = match database.provider() {
+        Provider::Postgres => format!("{past}now() - interval '1 second'"),
+        Provider::Sqlite => format!("{past}1"),
+    };
+    crate::harness::execute(&database.connect().await, &past).await;
+    let next = server.beside().start().await;
+    until(async || (rows(&database, "credit_reservations").await == 0).then_some(())).await;
+    let words = ["admin", "credits", "check"];
+    let check = words.iter().fold(server.beside(), |call, word| call.argument(word)).run();
+
+    assert_eq!((before, left), (20, 20));
+    assert!(check.status.success(), "{}", String::from_utf8_lossy(&check.stderr));
+    assert_eq!(rows(&database, "credit_windows WHERE reserved <> 0").await, 0);
+    drop((open, next));
 }

@@ -189,9 +189,7 @@ impl TestApp {
     pub(crate) async fn execute(&self, sql: &str) {
         let startup = self.config.latest().database.startup.clone();
         let db = Database::open(&startup.target, startup.options).expect("a database");
-        let done: Result<(), DbError> =
-            async { on_conn!(db.writer(), |conn| Ok(conn.batch_execute(sql).await?)) }.await;
-        done.expect("a statement");
+        execute(&db, sql).await;
     }
 
     /// How many rows it has `of` a table, or of those where something is so.
@@ -275,6 +273,13 @@ impl Drop for TestApp {
     fn drop(&mut self) {
         drop(self.server.stop(false));
     }
+}
+
+/// Does something to a database.
+pub(crate) async fn execute(db: &Database, sql: &str) {
+    let done: Result<(), DbError> =
+        async { on_conn!(db.writer(), |conn| Ok(conn.batch_execute(sql).await?)) }.await;
+    done.expect("a statement");
 }
 
 fn sources(dir: &Path, mut variables: Vec<(String, String)>, database: &Fresh) -> Sources {
