@@ -30,7 +30,7 @@ impl SqlAttempts {
         let now = now.micros();
         let interval = micros(quota.interval());
         let latest = now.saturating_add(micros(quota.window)).saturating_sub(interval);
-        on_conn!(self.db.writer(), |conn| {
+        on_conn!(self.db.counter(), |conn| {
             // Counted by one guarded statement, so that of attempts at once no
             // two take the same token.
             let first = now.saturating_add(interval);
@@ -64,13 +64,13 @@ impl SqlAttempts {
             FilterDsl::filter(attempts::table.find(who), attempts::tat_micros.gt(now.micros()));
         let earlier = attempts::tat_micros - micros(quota.interval());
         let update = diesel::update(bucket).set(attempts::tat_micros.eq(earlier));
-        on_conn!(self.db.writer(), |conn| update.execute(conn).await?);
+        on_conn!(self.db.counter(), |conn| update.execute(conn).await?);
         Ok(())
     }
 
     async fn forget(&self, now: Timestamp) -> Result<usize, DbError> {
         let full = FilterDsl::filter(attempts::table, attempts::tat_micros.le(now.micros()));
-        on_conn!(self.db.writer(), |conn| Ok(diesel::delete(full).execute(conn).await?))
+        on_conn!(self.db.counter(), |conn| Ok(diesel::delete(full).execute(conn).await?))
     }
 }
 

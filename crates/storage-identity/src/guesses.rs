@@ -48,7 +48,7 @@ impl SqlGuesses {
         let since = now.saturating_sub(micros(rules.memory));
         let free = i32::try_from(rules.free).unwrap_or(i32::MAX);
         let first_of_all = if free > 1 { 0 } else { first };
-        on_conn!(self.db.writer(), |conn| {
+        on_conn!(self.db.counter(), |conn| {
             // Counted by one guarded statement, so that of guesses at once no
             // two see the same count. Without a wait the time is not asked:
             // the clocks of two instances may differ.
@@ -97,19 +97,19 @@ impl SqlGuesses {
             wait_micros.eq(before),
             counted_at_micros.eq(counted_at_micros - wait_micros),
         ));
-        on_conn!(self.db.writer(), |conn| update.execute(conn).await?);
+        on_conn!(self.db.counter(), |conn| update.execute(conn).await?);
         Ok(())
     }
 
     async fn forget(&self, who: &str) -> Result<(), DbError> {
         let delete = diesel::delete(guesses::table.find(who));
-        on_conn!(self.db.writer(), |conn| delete.execute(conn).await?);
+        on_conn!(self.db.counter(), |conn| delete.execute(conn).await?);
         Ok(())
     }
 
     async fn forget_old(&self, time: Timestamp) -> Result<usize, DbError> {
         let old = methods::FilterDsl::filter(guesses::table, counted_at_micros.lt(time.micros()));
-        on_conn!(self.db.writer(), |conn| Ok(diesel::delete(old).execute(conn).await?))
+        on_conn!(self.db.counter(), |conn| Ok(diesel::delete(old).execute(conn).await?))
     }
 }
 

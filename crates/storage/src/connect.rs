@@ -14,6 +14,7 @@ use futures_util::FutureExt;
 use tokio::runtime::Handle;
 
 use crate::db::{AsyncSqlite, Pools};
+use crate::durability::Durability;
 use crate::postgres::Connector;
 use crate::postgres_target::PostgresTarget;
 use crate::sqlite;
@@ -109,7 +110,8 @@ pub(crate) fn sqlite(target: &SqliteTarget, options: Options) -> Result<Pools, O
     };
     let writer = pool(1, sqlite_setup(&path, format!("{SQLITE_WRITES}{synchronous}")))?;
     let readers = pool(SQLITE_READERS, sqlite_setup(&path, SQLITE_READS.to_owned()))?;
-    Ok(Pools::Sqlite { writer, readers })
+    let durability = Durability::new(options.synchronous == Synchronous::Full);
+    Ok(Pools::Sqlite { writer, readers, durability })
 }
 
 /// Opens no connection yet.

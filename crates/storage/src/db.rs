@@ -16,6 +16,7 @@ use pia_sealing::ServerSeal;
 use tokio::runtime::Handle;
 
 use crate::connect::{self, OpenError, Options};
+use crate::durability::Durability;
 use crate::target::{Kind, Provider, Target};
 use crate::{checkpoint, migrations, on_conn};
 
@@ -42,6 +43,7 @@ pub(crate) enum Pools {
     Sqlite {
         writer: Pool<AsyncSqlite>,
         readers: Pool<AsyncSqlite>,
+        durability: Durability,
     },
     Postgres(Pool<AsyncPgConnection>),
 }
@@ -160,7 +162,27 @@ impl Database {
     /// A connection that may write.
     pub async fn writer(&self) -> Result<Conn, DbError> {
         Ok(match &self.pools {
-            Pools::Sqlite { writer, .. } => Conn::Sqlite(writer.get().await?),
+            Pools::Sqlite { writer, durability, .. } => {
+                let mut conn = writer.get().await?;
+                durability.restore(&mut conn).await?;
+                Conn::Sqlite(conn)
+            }
+            Pools::Postgres(pool) => Conn::Postgres(pool.get().await?),
+        })
+    }
+
+    /// A connection that may write what need not survive a power cut: counts
+    /// that stand in the way of guessing. Every sign-in and every look at an
+    /// account writes one; on SQLite, where one writes after the other, each
+    /// would wait until the disk has all before it. Whatever is written with
+    /// [`writer`](Self::writer) afterwards takes them along.
+    pub async fn counter(&self) -> Result<Conn, DbError> {
+        Ok(match &self.pools {
+            Pools::Sqlite { writer, durability, .. } => {
+                let mut conn = writer.get().await?;
+                durability.relax(&mut conn).await?;
+                Conn::Sqlite(conn)
+            }
             Pools::Postgres(pool) => Conn::Postgres(pool.get().await?),
         })
     }

@@ -13,6 +13,7 @@ mod grants;
 mod migrations;
 
 mod db;
+mod durability;
 
 mod checkpoint;
 mod connect;
