@@ -1,3 +1,5 @@
+//! What is reserved, admitted, refused and settled.
+
 use bytes::Bytes;
 use pia_kernel::{ApiKeyId, Live};
 
@@ -25,6 +27,11 @@ async fn ask(
     more: &str,
 ) -> Result<ChatAnswer, AssistantError> {
     ask_with(around, CreditSettings::default(), asker, more).await
+}
+
+/// Something that makes a prompt longer by some eight hundred tokens.
+fn long() -> String {
+    format!(r#","tools":[{{"type":"function","x":"{}"}}]"#, "x".repeat(3200))
 }
 
 async fn ask_with(
@@ -138,7 +145,7 @@ async fn a_budget_that_is_used_up_refuses_before_anything_is_sent() {
     let around = Surroundings::new(Script::Whole(ANSWER));
     let around = around.with_rules(limited(1));
 
-    let Err(AssistantError::OverBudget(refusal)) = ask(&around, asker(), "").await else {
+    let Err(AssistantError::OverBudget(refusal)) = ask(&around, asker(), &long()).await else {
         panic!("there is not enough for an answer")
     };
 
@@ -151,7 +158,7 @@ async fn nobody_is_refused_for_what_their_group_said_before() {
     let around = Surroundings::new(Script::Whole(ANSWER));
     let around = around.with_rules(limited(1)).with_fresh_rules(limited(5));
 
-    drop(ask(&around, asker(), "").await.unwrap());
+    drop(ask(&around, asker(), &long()).await.unwrap());
 
     let asked: Vec<_> = around.asked().iter().map(|it| it.holder.limits.hourly).collect();
     assert_eq!(asked, [1, 5]);

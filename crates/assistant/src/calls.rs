@@ -96,8 +96,11 @@ impl Calls {
             let index = before.iter().filter(|it| !it.ours).count();
             let Some(open) = self.open.get(at) else { return true };
             // Those that stay are counted without those that went.
-            if !open.ours && open.index.is_some_and(|it| usize::try_from(it) != Ok(index)) {
-                part["index"] = json!(index);
+            if !open.ours
+                && open.index.is_some_and(|it| usize::try_from(it) != Ok(index))
+                && let Some(members) = part.as_object_mut()
+            {
+                members.insert("index".to_owned(), json!(index));
                 took = true;
             }
             took |= open.ours;

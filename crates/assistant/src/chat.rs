@@ -69,7 +69,9 @@ fn complete(whole: Whole) -> Result<Bytes, AssistantError> {
             upstream.model = ticket.target.model,
             "an upstream model sent an answer without a message"
         );
-        ticket.fail(Cost::Something);
+        // Who has told no usage, and said nothing, is owed nothing.
+        let told = ticket.meter.told.is_some();
+        ticket.fail(if told { Cost::Something } else { Cost::Nothing });
         return Err(AssistantError::UpstreamFailed);
     }
     ticket.end = End::Completed;

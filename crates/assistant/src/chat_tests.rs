@@ -54,12 +54,18 @@ async fn a_call_without_a_mode_is_written_down_as_talking() {
 }
 
 #[tokio::test]
-async fn an_answer_without_a_message_is_a_failure_that_may_have_cost() {
-    for body in ["<html>", "{}", r#"{"error":{"message":"x"}}"#] {
+async fn an_answer_without_a_message_is_a_failure_that_costs_what_was_told() {
+    let told = r#"{"choices":[],"usage":{"prompt_tokens":3,"completion_tokens":1}}"#;
+    for (body, outcome) in [
+        ("<html>", None),
+        ("{}", None),
+        (r#"{"error":{"message":"x"}}"#, None),
+        (told, Some(Outcome::Failed)),
+    ] {
         let around = Surroundings::new(Script::Whole(body));
 
         assert_eq!(whole(&around, asker()).await, Err(AssistantError::UpstreamFailed), "{body}");
-        assert_eq!(around.noted()[0].outcome, Outcome::Failed);
+        assert_eq!(around.noted().first().map(|it| it.outcome), outcome, "{body}");
     }
 }
 

@@ -92,32 +92,31 @@ pub(crate) fn read(body: &[u8]) -> Option<Completion> {
 }
 
 /// The calls of an answer, and what was said before them; nothing where there
-/// are none.
+/// are none. Arguments that came as an object are taken as its text.
 pub(crate) fn calls(body: &[u8]) -> Option<(Vec<Call>, String)> {
     #[derive(Deserialize)]
     struct Calling<'a> {
         #[serde(borrow)]
         content: Option<&'a RawValue>,
-        tool_calls: Option<Vec<Called>>,
+        tool_calls: Option<Vec<Value>>,
     }
-    #[derive(Deserialize)]
-    struct Called {
-        id: Option<String>,
-        function: Option<Function>,
-    }
-    #[derive(Deserialize)]
-    struct Function {
-        name: Option<String>,
-        arguments: Option<String>,
-    }
+    let text = |value: Option<&Value>| match value {
+        Some(Value::String(text)) => text.clone(),
+        None | Some(Value::Null) => String::new(),
+        Some(other) => other.to_string(),
+    };
     let (message, _) = message(body)?;
     let Calling { content, tool_calls } = serde_json::from_str(message).ok()?;
     let mut calls: Vec<Call> = tool_calls?
-        .into_iter()
-        .filter_map(|Called { id, function }| {
-            let Function { name, arguments } = function?;
-            let arguments = arguments.unwrap_or_default();
-            Some(Call { id: id.unwrap_or_default(), name: name?, arguments })
+        .iter()
+        .filter_map(|call| {
+            let function = call.get("function")?;
+            let name = function.get("name")?.as_str()?.to_owned();
+            Some(Call {
+                id: text(call.get("id")),
+                name,
+                arguments: text(function.get("arguments")),
+            })
         })
         .collect();
     name_all(&mut calls);
@@ -224,6 +223,18 @@ mod tests {
             answer.usage,
             Some(Usage { input: 4, cached_input: 0, output: 2, connector: 0 })
         );
+    }
+
+    #[test]
+    fn a_call_is_read_however_its_arguments_come() {
+        let body = br#"{"choices":[{"message":{"tool_calls":[
+            {"id":7,"function":{"name":"a","arguments":{"query":"x"}}},"odd",{"function":7}]}}]}"#;
+
+        let (calls, _) = calls(body).unwrap();
+
+        let [call] = calls.as_slice() else { panic!("{calls:?}") };
+        assert_eq!((call.id.as_str(), call.name.as_str()), ("7", "a"));
+        assert_eq!(call.arguments, r#"{"query":"x"}"#);
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! An upstream by script, a clock by hand, and a log that is read back.
 
+mod tokens;
+
 use std::collections::VecDeque;
 use std::future::{Future, pending, poll_fn};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -23,15 +25,15 @@ use crate::credits::{
 use crate::gateway::{Asker, Gateway};
 use crate::guardrail::Guardrail;
 use crate::personas::NoPersonas;
-use crate::ports::{
-    ChatCall, ChatUpstream, Frame, Frames, Tokens, UpstreamError, UsageLog, Wait, Waits,
-};
+use crate::ports::{ChatCall, ChatUpstream, Frame, Frames, UpstreamError, UsageLog, Wait, Waits};
 use crate::rates::Micros;
 use crate::rules::{GroupRules, Rules};
 use crate::settings::Settings;
 use crate::target::{ProviderType, Target};
 use crate::usage::UsageRecord;
 use crate::web_search::{Found, WebSearch};
+
+pub(crate) use self::tokens::{Letters, Quarters};
 
 pub(crate) fn target(model: &str) -> Arc<Target> {
     let target = Target::new(ProviderType::OpenAi, "https://models.example/v1", model);
@@ -331,7 +333,7 @@ impl Bank for Surroundings {
     }
 
     async fn books(&self, _: Holder) -> Result<Books, Unavailable> {
-        unimplemented!("the gateway looks at no books")
+        panic!("the gateway looks at no books")
     }
 
     async fn top_up(
@@ -340,29 +342,11 @@ impl Bank for Surroundings {
         _: Micros,
         _: Effects,
     ) -> Result<Option<Micros>, Unavailable> {
-        unimplemented!("the gateway gives no credits")
+        panic!("the gateway gives no credits")
     }
 
     async fn check(&self) -> Result<Vec<Mismatch>, Unavailable> {
-        unimplemented!("the gateway checks nothing")
-    }
-}
-
-/// A token for every four characters.
-pub(crate) struct Quarters;
-
-impl Tokens for Quarters {
-    fn count(&self, text: &str) -> i64 {
-        i64::try_from(text.chars().count().div_ceil(4)).unwrap()
-    }
-}
-
-/// A token for each character.
-pub(crate) struct Letters;
-
-impl Tokens for Letters {
-    fn count(&self, text: &str) -> i64 {
-        i64::try_from(text.chars().count()).unwrap()
+        panic!("the gateway checks nothing")
     }
 }
 

@@ -17,8 +17,10 @@ const ROLES: [&str; 6] = ["system", "developer", "user", "assistant", "tool", "f
 
 /// What an image costs, roughly, whatever its bytes.
 const TOKENS_OF_AN_IMAGE: i64 = 1000;
+/// About so many bytes of a file or a recording, written in base64, make a token.
+const BYTES_OF_A_MEDIA_TOKEN: usize = 32;
 /// Beyond this a text is not unescaped only to be counted.
-const LONGEST_UNESCAPED: usize = 64 * 1024;
+const LONGEST_UNESCAPED: usize = 1024 * 1024;
 /// What surrounds each message.
 const TOKENS_OF_A_MESSAGE: i64 = 4;
 
@@ -130,6 +132,10 @@ struct Part<'a> {
     #[serde(borrow)]
     text: Option<&'a RawValue>,
     image_url: Option<IgnoredAny>,
+    #[serde(borrow)]
+    file: Option<&'a RawValue>,
+    #[serde(borrow)]
+    input_audio: Option<&'a RawValue>,
 }
 
 impl<'de> DeserializeSeed<'de> for PartsInto<'_> {
@@ -148,12 +154,16 @@ impl<'de> Visitor<'de> for PartsInto<'_> {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<(), A::Error> {
-        while let Some(Part { text, image_url }) = seq.next_element()? {
+        while let Some(Part { text, image_url, file, input_audio }) = seq.next_element()? {
             if let Some(text) = text {
                 add_words(text.get(), self.0);
             }
             if image_url.is_some() {
                 self.0.besides = self.0.besides.saturating_add(TOKENS_OF_AN_IMAGE);
+            }
+            for media in [file, input_audio].into_iter().flatten() {
+                let bytes = i64::try_from(media.get().len() / BYTES_OF_A_MEDIA_TOKEN);
+                self.0.besides = self.0.besides.saturating_add(bytes.unwrap_or(i64::MAX));
             }
         }
         Ok(())

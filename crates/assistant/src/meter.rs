@@ -7,7 +7,8 @@ use crate::sample::{Sample, Text};
 use crate::usage::Usage;
 
 /// The keys whose texts a model wrote, as they stand in chunks.
-const TEXTS: [&[u8]; 3] = [b"\"content\":\"", b"\"reasoning_content\":\"", b"\"arguments\":\""];
+const TEXTS: [&[u8]; 4] =
+    [b"\"content\"", b"\"reasoning_content\"", b"\"reasoning\"", b"\"arguments\""];
 
 /// What is known of a prompt. It is counted where something depends on it, and
 /// else only if nobody has told in the end.
@@ -53,13 +54,14 @@ impl Meter {
     /// Counts chunks that went by.
     pub(crate) fn passed(&mut self, chunks: &[u8], events: u32) {
         self.events += i64::from(events);
-        if self.told.is_some() {
-            return;
-        }
         for key in TEXTS {
             for at in memmem::find_iter(chunks, key) {
-                let text = chunks.get(at + key.len()..).unwrap_or_default();
-                self.written.add(string(text));
+                let after = chunks.get(at + key.len()..).unwrap_or_default();
+                let value =
+                    after.trim_ascii_start().strip_prefix(b":").map(<[u8]>::trim_ascii_start);
+                if let Some(text) = value.and_then(|it| it.strip_prefix(b"\"")) {
+                    self.written.add(string(text));
+                }
             }
         }
     }
@@ -74,15 +76,26 @@ impl Meter {
         self.events == 0 && self.written.is_empty() && self.told.is_none()
     }
 
-    /// The tokens, as told or as we count them. A model writes a token an
-    /// event, or several.
+    /// The tokens, as told or as we count them.
     pub(crate) fn tokens(&self, tokens: &dyn Tokens) -> Usage {
         self.told.unwrap_or_else(|| Usage {
             input: self.prompt.tokens(tokens),
             cached_input: 0,
-            output: self.written.tokens(tokens).max(self.events),
+            output: self.output(tokens),
             connector: 0,
         })
+    }
+
+    /// The same of an answer that was broken off: what was told may be of its
+    /// beginning, and no less than came is owed.
+    pub(crate) fn tokens_so_far(&self, tokens: &dyn Tokens) -> Usage {
+        let usage = self.tokens(tokens);
+        Usage { output: usage.output.max(self.output(tokens)), ..usage }
+    }
+
+    /// What was written. A model writes a token an event, or several.
+    fn output(&self, tokens: &dyn Tokens) -> i64 {
+        self.written.tokens(tokens).max(self.events)
     }
 }
 
@@ -117,6 +130,25 @@ data: {"choices":[{"delta":{"role":"assistant","content":""}}]}
 
         assert_eq!((few.input, few.output), (3, 5));
         assert_eq!(meter.tokens(&Letters).output, 42);
+    }
+
+    #[test]
+    fn blanks_between_key_and_text_hide_nothing() {
+        let mut meter = Meter::default();
+
+        meter.passed(br#"data: {"delta": {"content" : "abc", "reasoning": "de"}}"#, 1);
+
+        assert_eq!(meter.tokens(&Letters).output, 5);
+    }
+
+    #[test]
+    fn an_answer_that_was_broken_off_costs_no_less_than_came_of_it() {
+        let told = Usage { input: 7, cached_input: 0, output: 1, connector: 0 };
+        let mut meter = Meter { told: Some(told), ..Meter::default() };
+
+        meter.passed(br#"{"content":"abcdef"}"#, 1);
+
+        assert_eq!((meter.tokens(&Letters), meter.tokens_so_far(&Letters).output), (told, 6));
     }
 
     #[test]

@@ -23,7 +23,9 @@ impl Text {
     /// Of these words alone.
     pub(crate) fn of(words: &[&str]) -> Self {
         let mut text = Self::default();
-        words.iter().for_each(|it| text.words.add(it.as_bytes()));
+        for word in words {
+            text.words.add(word.as_bytes());
+        }
         text
     }
 
@@ -34,8 +36,7 @@ impl Text {
 
     /// Its tokens by its length, which takes no time.
     pub(crate) fn estimate(&self) -> i64 {
-        let words = i64::try_from(self.words.length.div_ceil(BYTES_OF_A_TOKEN));
-        words.unwrap_or(i64::MAX).saturating_add(self.besides)
+        self.words.by_length().saturating_add(self.besides)
     }
 }
 
@@ -59,7 +60,7 @@ impl Sample {
     }
 
     /// Its tokens: counted, or, beyond the beginning, as many for its length as
-    /// the beginning has.
+    /// the beginning has, but no fewer than a text of that length usually has.
     pub(crate) fn tokens(&self, tokens: &dyn Tokens) -> i64 {
         if self.length == 0 {
             return 0;
@@ -68,7 +69,13 @@ impl Sample {
         let wide = |it: usize| i128::try_from(it).unwrap_or(i128::MAX);
         let (whole, part) = (wide(self.length), wide(self.beginning.len().max(1)));
         let tokens = (i128::from(counted) * whole + part - 1) / part;
-        i64::try_from(tokens).unwrap_or(i64::MAX)
+        let tokens = i64::try_from(tokens).unwrap_or(i64::MAX);
+        if self.length == self.beginning.len() { tokens } else { tokens.max(self.by_length()) }
+    }
+
+    /// Its tokens by its length alone.
+    fn by_length(&self) -> i64 {
+        i64::try_from(self.length.div_ceil(BYTES_OF_A_TOKEN)).unwrap_or(i64::MAX)
     }
 }
 
@@ -96,7 +103,16 @@ mod tests {
         assert_eq!(sample(""), 0);
         assert_eq!(sample("one two three"), 3);
         let long = sample(&"word ".repeat(1_000_000));
-        assert!((1_000_000..1_001_000).contains(&long), "{long}");
+        assert_eq!(long, 1_250_000);
+        let short = sample(&"a b ".repeat(1_000_000));
+        assert!((2_000_000..2_001_000).contains(&short), "{short}");
+    }
+
+    #[test]
+    fn a_beginning_that_says_nothing_makes_no_long_text_free() {
+        let text = format!("{}{}", " ".repeat(COUNTED), "x".repeat(1_000_000));
+
+        assert!(sample(&text) >= 250_000);
     }
 
     #[test]

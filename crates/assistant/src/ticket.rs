@@ -93,7 +93,10 @@ pub(crate) enum Cost {
 
 impl Drop for Ticket {
     fn drop(&mut self) {
-        let tokens = self.used();
+        let tokens = match self.end {
+            End::Completed => self.used(),
+            End::Open | End::Failed | End::Void => self.meter.tokens_so_far(&*self.tokens),
+        };
         if let Some(slot) = &mut self.slot {
             slot.took = tokens.input.saturating_add(tokens.output);
         }

@@ -78,12 +78,16 @@ impl Turn {
             tracing::debug!(granted = granted.is_some(), "a persona was named");
         }
         let catalogue = gateway.catalogue.get();
-        let route = route(&catalogue, &rules, asker.mode, &prompt.wish)
+        let mut route = route(&catalogue, &rules, asker.mode, &prompt.wish)
             .ok_or(AssistantError::NotConfigured)?;
         let tools = match (served, route.first()) {
             (Served::WithTools, Some(first)) => ServerTools::of(first, &catalogue, &mut prompt),
             _ => ServerTools::default(),
         };
+        if prompt.pictures {
+            // The first sees them, or they would have been taken out.
+            route.retain(|it| it.vision);
+        }
         let rounds = gateway.settings.get().max_tool_rounds;
         let declared = if rounds > 0 { tools.declared() } else { Vec::new() };
         Ok(Self {
@@ -238,6 +242,7 @@ impl Turn {
         let route = self.route.clone();
         for (at, target) in route.iter().enumerate() {
             ticket.target = Arc::clone(target);
+            ticket.slot = None;
             ticket.slot = match self.slot(target, tokens).await {
                 Ok(slot) => Some(slot),
                 Err(crowded) => {

@@ -8,8 +8,10 @@ use crate::rates::{Micros, Rates};
 use crate::rules::{CreditLimits, KeyPurse};
 use crate::usage::Usage;
 
-/// Fewer tokens than these are no room for an answer.
-const LEAST_OUTPUT: i64 = 1000;
+/// Fewer tokens than these are nothing left.
+const LEAST: i64 = 1000;
+/// Fewer than these are no room for an answer, unless its caller wants no more.
+const LEAST_OUTPUT: i64 = 256;
 
 /// Whose windows are looked at, and what they may hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -91,7 +93,8 @@ impl Ask {
 
     /// The least that has to be left.
     pub(crate) fn least(&self) -> Micros {
-        self.cost(LEAST_OUTPUT)
+        let left = self.rates.price(&Usage { output: LEAST, ..Usage::default() });
+        left.max(self.cost(self.output.clamp(1, LEAST_OUTPUT)))
     }
 
     /// How long the answer may be with so much left.

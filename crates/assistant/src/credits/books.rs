@@ -1,6 +1,7 @@
 //! Deciding about a call, by windows that nobody else changes meanwhile.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use pia_kernel::Timestamp;
 
@@ -10,6 +11,9 @@ use super::refusal::{BudgetRefusal, Gauge, Period, until};
 use super::week::Weeks;
 use super::window::{Kind, Window, WindowKey};
 use crate::rates::Micros;
+
+/// When an open call may have ended.
+const SOON: Duration = Duration::from_mins(1);
 
 /// Windows at one moment.
 #[derive(Debug, Clone)]
@@ -148,6 +152,11 @@ impl Books {
         }
     }
 
+    /// When to come again where nothing but open calls is in the way.
+    fn soon(&self) -> Timestamp {
+        self.now + SOON
+    }
+
     fn plain_shorts<'a>(
         &'a self,
         holder: &'a Holder,
@@ -161,8 +170,12 @@ impl Books {
             (Kind::GroupWeekly, Period::GroupWeekly),
         ];
         PERIODS.into_iter().filter_map(move |(kind, period)| {
-            let left = self.left_of(holder, kind)?;
-            let frees = self.window(holder, kind)?.frees(least.minus(left), self.weeks, self.now);
+            let (left, window) = (self.left_of(holder, kind)?, self.window(holder, kind)?);
+            let frees = if left.plus(window.reserved) >= least {
+                self.soon()
+            } else {
+                window.frees(least.minus(left), self.weeks, self.now)
+            };
             (left < least).then_some(Short { period, kind, frees })
         })
     }
@@ -170,7 +183,10 @@ impl Books {
     fn drawn_short(&self, holder: &Holder, least: Micros) -> Option<Short> {
         holder.limit(Kind::Weekly)?;
         let short = self.drawn(holder) < least;
-        let (period, kind, frees) = (Period::Weekly, Kind::Weekly, self.weeks.end(self.now));
+        let open = self.draws(holder).filter_map(|(key, _)| Some(self.windows.get(&key)?.reserved));
+        let with_open = open.fold(self.drawn(holder), Micros::plus);
+        let frees = if with_open >= least { self.soon() } else { self.weeks.end(self.now) };
+        let (period, kind) = (Period::Weekly, Kind::Weekly);
         short.then_some(Short { period, kind, frees })
     }
 }

@@ -1,3 +1,5 @@
+//! What windows let through, and what they tell of a refusal.
+
 use std::time::Duration;
 
 use pia_kernel::{ApiKeyId, GroupId, Timestamp, UserId};
@@ -26,11 +28,13 @@ fn ask(holder: Holder, output: i64) -> Ask {
 
 fn books(holder: &Holder) -> Books {
     let mut windows: BTreeMap<_, _> = holder.windows().map(|key| (key, Window::new(key))).collect();
-    windows.values_mut().for_each(|it| it.turn(Weeks::UTC, now()));
+    for window in windows.values_mut() {
+        window.turn(Weeks::UTC, now());
+    }
     Books { windows, weeks: Weeks::UTC, now: now() }
 }
 
-fn window<'a>(books: &'a mut Books, kind: Kind) -> &'a mut Window {
+fn window(books: &mut Books, kind: Kind) -> &mut Window {
     books.windows.values_mut().find(|it| it.key.kind == kind).unwrap()
 }
 
@@ -78,14 +82,31 @@ fn an_answer_may_be_as_long_as_the_tightest_window_allows() {
 #[test]
 fn with_less_than_a_thousand_tokens_left_a_call_is_refused() {
     let holder = holder(CreditLimits { hourly: 10, ..CreditLimits::default() });
-    let left = |left: i64| {
+    let left = |left: i64, prompt: i64, output: i64| {
         let mut books = books(&holder);
         window(&mut books, Kind::Hourly).spend(Micros(10_000_000 - left), now());
-        books.admit(&Ask { prompt: 100, ..ask(holder, 50) })
+        books.admit(&Ask { prompt, ..ask(holder, output) })
     };
 
-    assert!(left(1_100_000).is_ok());
-    assert_eq!(left(1_099_999).unwrap_err().period, Period::Hourly);
+    assert!(left(1_000_000, 100, 50).is_ok());
+    assert_eq!(left(999_999, 100, 50).unwrap_err().period, Period::Hourly);
+    // There must be room for the prompt and a few words, too.
+    assert_eq!(left(1_156_000, 900, 5000).unwrap().output, 256);
+    assert_eq!(left(1_155_999, 900, 5000).unwrap_err().period, Period::Hourly);
+}
+
+#[test]
+fn where_only_open_calls_are_in_the_way_it_is_soon_over() {
+    let limits = CreditLimits { weekly: 10, daily: 10, ..CreditLimits::default() };
+    let holder = holder(limits);
+    let mut books = books(&holder);
+    window(&mut books, Kind::Daily).spend(Micros::credits(1), now() - Duration::from_hours(1));
+    books.admit(&ask(holder, 9_000)).unwrap();
+    window(&mut books, Kind::Weekly).reserved = Micros::credits(10);
+
+    let refusal = books.admit(&ask(holder, 5_000)).unwrap_err();
+
+    assert_eq!(refusal.resets_at, now() + Duration::from_mins(1));
 }
 
 #[test]

@@ -6,8 +6,9 @@ use super::week::Weeks;
 use crate::rules::GroupRules;
 
 /// How long answers are out of a budget where nobody says how long they may
-/// be: what the larger models of today write at most.
-const USUAL_OUTPUT: i64 = 16_384;
+/// be: more than an answer of a conversation has, and no more than most models
+/// take as a bound.
+const USUAL_OUTPUT: i64 = 8_192;
 
 /// What an operator says of credits; all of it reloads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -74,6 +75,6 @@ mod tests {
         assert_eq!(output(Some(500), Some(90)), 90);
         assert_eq!(output(Some(500), None), 500);
         assert_eq!(output(None, Some(90_000)), 90_000);
-        assert_eq!(output(None, None), 16_384);
+        assert_eq!(output(None, None), 8_192);
     }
 }

@@ -1,3 +1,5 @@
+//! What people are told of their credits.
+
 use pia_kernel::ApiKeyId;
 use pia_testkit::FixedClock;
 

@@ -44,14 +44,14 @@ impl Weeks {
         self.midnight(self.monday(at) - Days::new(7))
     }
 
-    fn monday(&self, at: Timestamp) -> NaiveDate {
+    fn monday(self, at: Timestamp) -> NaiveDate {
         let day = DateTime::<Utc>::from(at).with_timezone(&self.0).date_naive();
         day - Days::new(day.weekday().num_days_from_monday().into())
     }
 
     /// The first moment of a day. Where clocks are put forward at midnight,
     /// the day begins an hour later.
-    fn midnight(&self, day: NaiveDate) -> Timestamp {
+    fn midnight(self, day: NaiveDate) -> Timestamp {
         let mut time = day.and_time(NaiveTime::MIN);
         for _ in 0..24 {
             match time.and_local_timezone(self.0) {

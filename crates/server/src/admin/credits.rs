@@ -60,7 +60,7 @@ impl CreditDesk {
             actor: None,
             subject: None,
             object: Some(format!("group:{}", group.id)),
-            action: "credits.topped_up",
+            action: "Group.ToppedUp",
         };
         let effects = Effects { audit: vec![entry], mail: Vec::new() };
         let given = self.bank.top_up(group.id, Micros::credits(credits), effects).await?;

@@ -105,15 +105,18 @@ pub(super) fn credit_settings(config: &LiveConfig) -> Live<CreditSettings> {
     })
 }
 
+/// One of several counts.
+type Counted = fn(Counts) -> u64;
+
 /// Counts what becomes of admissions.
 fn count_admissions(metrics: &Metrics, bank: &SqlBank) {
-    let read = |of: fn(Counts) -> u64| {
+    let read = |of: Counted| {
         let bank = bank.clone();
         Box::new(move || of(bank.counts()))
     };
     let open = "AI calls for which credits are reserved";
     metrics.gauge("ai_reservations_open", open, read(|it| it.open));
-    let counters: [(&str, &str, fn(Counts) -> u64); 7] = [
+    let counters: [(&str, &str, Counted); 7] = [
         ("ai_admissions", "AI calls admitted out of a budget", |it| it.admitted),
         ("ai_refusals", "AI calls refused because a budget was used up", |it| it.refused),
         (

@@ -336,7 +336,7 @@ async fn top_ups_are_given_and_checked_from_the_command_line(database: Fresh) {
     assert!(unknown.is_err_and(|it| it.to_string().contains("there is no such group")));
     assert_eq!(sound.expect("a check"), "What is reserved is what open calls may spend.\n");
     assert!(unsound.is_err_and(|it| it.to_string().contains("top-up: reserved 5, open 0")));
-    assert_eq!(app.count("audit_entries WHERE action = 'credits.topped_up'").await, 2);
+    assert_eq!(app.count("audit_entries WHERE action = 'Group.ToppedUp'").await, 2);
 }
 
 async fn rows(database: &Fresh, of: &str) -> i64 {

@@ -183,6 +183,7 @@ async fn members_of_two_groups_meet_in_no_deadlock(db: Database) {
     let group = diesel::insert_into(pia_storage::schema::user_groups::table).values((
         pia_storage::schema::user_groups::id.eq(DbUid(other.0)),
         pia_storage::schema::user_groups::name.eq("Other"),
+        pia_storage::schema::user_groups::name_folded.eq("other"),
         pia_storage::schema::user_groups::is_default.eq(false),
         pia_storage::schema::user_groups::created_at
             .eq(pia_storage::DbInstant(Timestamp::UNIX_EPOCH)),
@@ -307,7 +308,7 @@ async fn a_record_that_the_database_refuses_keeps_nobody_from_being_admitted(db:
 
 async fn rolling_windows_age_out(db: Database) {
     let clock = Arc::new(ManualClock::new(Timestamp::from_micros(1_800_000_000_000_000)));
-    let bank = start_at(&db, clock.clone(), &TaskTracker::new());
+    let bank = start_at(&db, Arc::<ManualClock>::clone(&clock), &TaskTracker::new());
     let ada = member(&db, CreditLimits { hourly: 4, daily: 6, ..CreditLimits::default() }).await;
 
     let mut told = Vec::new();
@@ -328,7 +329,10 @@ async fn a_new_week_begins_with_what_was_left_of_the_last_and_exactly_once(db: D
     let monday = Weeks::UTC.start(Timestamp::from_micros(1_800_000_000_000_000));
     let clock = Arc::new(ManualClock::new(monday + Duration::from_hours(1)));
     let tasks = TaskTracker::new();
-    let banks = [start_at(&db, clock.clone(), &tasks), start_at(&db, clock.clone(), &tasks)];
+    let banks = [
+        start_at(&db, Arc::<ManualClock>::clone(&clock), &tasks),
+        start_at(&db, Arc::<ManualClock>::clone(&clock), &tasks),
+    ];
     let limits = CreditLimits { weekly: 10, pool: true, ..CreditLimits::default() };
     let (ada, bob) = (member(&db, limits).await, member(&db, limits).await);
     // She came only this week, and left nothing of the last.
@@ -364,7 +368,7 @@ async fn a_new_week_begins_with_what_was_left_of_the_last_and_exactly_once(db: D
 
 async fn top_ups_are_drawn_last_and_stay(db: Database) {
     let clock = Arc::new(ManualClock::new(Timestamp::from_micros(1_800_000_000_000_000)));
-    let bank = start_at(&db, clock.clone(), &TaskTracker::new());
+    let bank = start_at(&db, Arc::<ManualClock>::clone(&clock), &TaskTracker::new());
     let ada = member(&db, CreditLimits { weekly: 2, ..CreditLimits::default() }).await;
 
     let none = bank.top_up(GroupId::generate(), credits(5), Effects::default()).await.unwrap();

@@ -19,7 +19,9 @@ impl From<AssistantError> for ApiError {
     fn from(err: AssistantError) -> Self {
         let told = |status, code| Self::refused(status, code, err.message());
         match err {
-            AssistantError::Malformed(_) => told(StatusCode::BAD_REQUEST, "malformed_json"),
+            AssistantError::Malformed(_) => {
+                told(StatusCode::BAD_REQUEST, "malformed_json").with("errors", one("", &err))
+            }
             AssistantError::Invalid(violations) => {
                 Self::invalid(violations.into_iter().map(Into::into).collect())
             }
@@ -27,7 +29,8 @@ impl From<AssistantError> for ApiError {
             AssistantError::NotConfigured => {
                 told(StatusCode::SERVICE_UNAVAILABLE, "ai_not_configured")
             }
-            AssistantError::ToolsRefused => told(StatusCode::BAD_REQUEST, "tools_not_supported"),
+            AssistantError::ToolsRefused => told(StatusCode::BAD_REQUEST, "tools_not_supported")
+                .with("errors", one("tools", &err)),
             AssistantError::ContextTooLong => told(StatusCode::BAD_GATEWAY, "context_too_long"),
             AssistantError::OverBudget(refusal) => over_budget(&refusal, &err.message()),
             AssistantError::UpstreamBusy { retry_after } => {
@@ -69,6 +72,12 @@ fn over_budget(refusal: &BudgetRefusal, message: &str) -> ApiError {
         told = told.with("topUpGranted", limit).with("topUpUsed", used);
     }
     told
+}
+
+/// What is wrong, as the list that every 400 has.
+fn one(field: &str, err: &AssistantError) -> serde_json::Value {
+    let code = if field.is_empty() { "malformed" } else { "not_supported" };
+    serde_json::json!([{ "field": field, "code": code, "message": err.message() }])
 }
 
 /// The one refusal that clients know by a key of its own, `code`.

@@ -155,8 +155,8 @@ impl Kept {
             ("id", _) => self.uuid(person.row(table_name)),
             ("session_id", _) => self.uuid(person.row("sessions")),
             ("app_password_id", _) => self.uuid(person.row("app_passwords")),
-            ("entry_id", _) => self.uuid(person.row("audit_entries")),
-            ("group_id" | "invited_by", _) => "NULL".to_owned(),
+            ("entry_id", "blob" | "uuid") => self.uuid(person.row("audit_entries")),
+            ("group_id" | "invited_by" | "api_key_id", _) => "NULL".to_owned(),
             ("email_folded", _) => format!("'{}'", person.email()),
             ("who", _) => format!("'factor:{}:{canary}'", person.id()),
             // Of a table whose rows stay, what is in them is nobody's.

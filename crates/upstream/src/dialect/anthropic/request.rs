@@ -16,7 +16,12 @@ pub(super) fn body(call: ChatCall, streamed: bool) -> Result<Vec<Bytes>, Upstrea
     let members = Rope::from(call.body).members().ok_or_else(unreadable)?;
     let conversation = Conversation::read(members.get("messages").ok_or_else(unreadable)?)?;
     let target = &call.target;
-    let max_tokens = call.max_output.map_or_else(|| longest(&target.model), |it| it.tokens);
+    // A bound that nobody asked for is not to exceed what the model takes.
+    let longest = longest(&target.model);
+    let max_tokens = call.max_output.map_or(longest, |it| match it.name {
+        Some(_) => it.tokens,
+        None => it.tokens.min(longest),
+    });
     let choice = Choice::of(&members);
     let mut thinking =
         Thinking::of(&target.model, call.effort, max_tokens, conversation.in_mid_turn);
