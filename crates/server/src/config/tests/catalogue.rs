@@ -97,7 +97,7 @@ fn the_environment_names_entries_by_their_number() {
 }
 
 #[test]
-fn an_id_is_there_and_no_other_entrys() {
+fn an_id_is_there_and_no_other_entry_has_it() {
     let nameless = Operator::development().argument("Ai:Providers:0:Model=m");
     let twice = both().arguments(&["Ai:Providers:2:Id=WEB", "Ai:Providers:2:Model=m"]);
     let long = Operator::development()
