@@ -15,6 +15,7 @@ use uuid::Uuid;
 
 use crate::calls::{Calls, ForCaller};
 use crate::chunk::{self, Head, UsageChunk, Verdict};
+use crate::credits::BudgetRefusal;
 use crate::error::AssistantError;
 use crate::gateway::{Gateway, cost};
 use crate::guardrail;
@@ -368,7 +369,14 @@ fn framed(events: &[impl AsRef<[u8]>]) -> Bytes {
 
 fn failure(err: &AssistantError) -> Bytes {
     let (title, message) = (quoted(err.title()), quoted(&err.message()));
-    Bytes::from(format!("data: {{\"error\":{title},\"message\":{message}}}\n\n{DONE}"))
+    let more = match err {
+        AssistantError::OverBudget(BudgetRefusal { period, resets_at, .. }) => {
+            let (period, at) = (quoted(period.name()), quoted(&resets_at.to_string()));
+            format!(",\"period\":{period},\"resetsAt\":{at}")
+        }
+        _ => String::new(),
+    };
+    Bytes::from(format!("data: {{\"error\":{title},\"message\":{message}{more}}}\n\n{DONE}"))
 }
 
 #[cfg(test)]

@@ -99,6 +99,9 @@ pub(crate) fn read(json: &[u8]) -> Reading {
     let Ok(mut choices) = serde_json::from_str::<Vec<Members<'_>>>(choices) else {
         return Reading { usage, ..Reading::only(Verdict::Broken) };
     };
+    if let Some(error) = choices.iter().find_map(failure) {
+        return Reading { usage, ..Reading::only(Verdict::Error(error)) };
+    }
     let ends = choices.iter().any(|it| it.get("finish_reason").is_some());
     let before = choices.clone();
     let mended = mend(&mut choices);
@@ -112,6 +115,13 @@ pub(crate) fn read(json: &[u8]) -> Reading {
         }
     };
     Reading { verdict, usage, ends, calls, head: Head::of(&chunk) }
+}
+
+/// What a choice says of a failure: some tell it there, beside words that came
+/// before.
+fn failure(choice: &Members<'_>) -> Option<String> {
+    let failed = choice.get("finish_reason") == Some(r#""error""#);
+    choice.get("error").map(str::to_owned).or(failed.then(|| "{}".to_owned()))
 }
 
 enum Mended {
@@ -273,6 +283,15 @@ mod tests {
             Verdict::Error(r#"{"message":"x"}"#.to_owned())
         );
         assert_eq!(read(br#"{"error":null,"choices":[]}"#).verdict, Verdict::Untouched);
+    }
+
+    #[test]
+    fn an_error_may_stand_in_a_choice() {
+        let error = r#"{"choices":[{"delta":{},"finish_reason":"error","error":{"message":"x"}}]}"#;
+        let reason = r#"{"choices":[{"delta":{},"finish_reason":"error"}]}"#;
+
+        assert_eq!(read(error.as_bytes()).verdict, Verdict::Error(r#"{"message":"x"}"#.to_owned()));
+        assert_eq!(read(reason.as_bytes()).verdict, Verdict::Error("{}".to_owned()));
     }
 
     #[test]

@@ -44,6 +44,8 @@ struct Choice<'a> {
     message: &'a RawValue,
     #[serde(borrow)]
     finish_reason: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    error: Option<&'a RawValue>,
 }
 
 #[derive(Deserialize)]
@@ -74,6 +76,9 @@ fn message(body: &[u8]) -> Option<(&str, Option<String>)> {
     }
     let answer: Envelope<'_> = serde_json::from_slice(body).ok()?;
     let choice = answer.choices.0?;
+    if choice.error.is_some() || choice.finish_reason.as_deref() == Some("error") {
+        return None;
+    }
     let message = choice.message.get();
     message.starts_with('{').then(|| (message, choice.finish_reason.map(Cow::into_owned)))
 }
@@ -267,6 +272,8 @@ mod tests {
             r#"{"choices":[{"message":null}]}"#,
             r#"{"choices":[{"message":"x"}]}"#,
             r#"{"error":{"message":"no"},"choices":[{"message":{}}]}"#,
+            r#"{"choices":[{"message":{"content":"part"},"finish_reason":"error"}]}"#,
+            r#"{"choices":[{"message":{"content":"part"},"error":{"message":"sk-1"}}]}"#,
         ];
         for body in bodies {
             assert!(!has_message(body.as_bytes()), "{body}");

@@ -116,8 +116,8 @@ impl AssistantError {
             Self::OverBudget(BudgetRefusal { period: Period::FreeTierSuspended, .. }) => {
                 "Free use of the AI proxy is suspended at the moment."
             }
-            Self::OverBudget(_) => {
-                "The credits are used up: try again after the time that Retry-After tells."
+            Self::OverBudget(BudgetRefusal { resets_at, .. }) => {
+                return Cow::Owned(format!("The credits are used up until {resets_at}."));
             }
             Self::UpstreamBusy { .. } => "The upstream AI provider is busy. Try again later.",
             Self::Crowded { .. } => {

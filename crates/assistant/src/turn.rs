@@ -78,7 +78,9 @@ impl Turn {
             tracing::debug!(granted = granted.is_some(), "a persona was named");
         }
         let catalogue = gateway.catalogue.get();
-        let mut route = route(&catalogue, &rules, asker.mode, &prompt.wish)
+        // Optimising is what its routes are for, named or not.
+        let optimising = (otherwise == Mode::Optimize).then_some(otherwise);
+        let mut route = route(&catalogue, &rules, asker.mode.or(optimising), &prompt.wish)
             .ok_or(AssistantError::NotConfigured)?;
         let tools = match (served, route.first()) {
             (Served::WithTools, Some(first)) => ServerTools::of(first, &catalogue, &mut prompt),

@@ -29,12 +29,14 @@ macro_rules! forgets {
     ($($conn:ty),*) => {$(
         impl Forgets for $conn {
             async fn forget(&mut self, user: UserId, email_folded: &str) -> Result<(), DbError> {
-                let (named, nobody, user) = (format!("%{user}%"), pseudonym()?, DbUid(user.0));
+                let (named, theirs) = (format!("%{user}%"), format!("{user}:%"));
+                let (nobody, user) = (pseudonym()?, DbUid(user.0));
                 // Before usage, as whoever books a call locks them first.
                 let counted = credit_windows::table.filter(credit_windows::user_id.eq(user));
                 let counted = diesel::delete(counted).returning(credit_windows::key);
                 let counted: Vec<String> = counted.get_results(self).await?;
                 let open = credit_reservations::window_key.eq_any(counted);
+                let open = open.or(credit_reservations::window_key.like(&theirs));
                 let open = diesel::delete(credit_reservations::table.filter(open));
                 open.execute(self).await?;
                 self.hold_usage().await?;

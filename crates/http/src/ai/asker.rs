@@ -35,7 +35,8 @@ fn purse(scope: SessionScope) -> Option<KeyPurse> {
 
 /// What the first of these headers says that is there.
 fn named<'a>(request: &'a HttpRequest, headers: [&'static str; 2]) -> Option<&'a str> {
-    headers.into_iter().find_map(|it| request.headers().get(it))?.to_str().ok()
+    let mut given = headers.into_iter().filter_map(|it| request.headers().get(it));
+    given.find(|it| !it.as_bytes().trim_ascii().is_empty())?.to_str().ok()
 }
 
 #[cfg(test)]
@@ -86,6 +87,8 @@ mod tests {
 
         assert_eq!(mode_of(&both), Some(Mode::Assistant));
         assert_eq!(mode_of(&unknown), None);
+        let empty = [("X-Pia-Mode", "Research"), ("X-Service-Mode", " ")];
+        assert_eq!(mode_of(&empty), Some(Mode::Research));
     }
 
     #[test]

@@ -165,7 +165,7 @@ async fn a_members_hour_and_day_refuse_by_their_names(database: Fresh) {
 }
 
 async fn a_week_that_is_used_up_tells_of_pool_and_top_ups(database: Fresh) {
-    let scene = start(database, "credits.weekly=1000").await;
+    let scene = start(database, "credits.weekly=900").await;
     let Scene { ada, app, .. } = &scene;
 
     let plain = refused(&ada.post(CHAT, &said("good day")).await);
@@ -177,7 +177,7 @@ async fn a_week_that_is_used_up_tells_of_pool_and_top_ups(database: Fresh) {
     let served = ada.post(CHAT, &said("good day")).await;
 
     let week = |more: Value| {
-        let mut told = json!({ "period": "weekly", "unit": "credits", "limit": 1000, "used": 0 });
+        let mut told = json!({ "period": "weekly", "unit": "credits", "limit": 900, "used": 0 });
         let fields = more.as_object().cloned().unwrap_or_default();
         told.as_object_mut().expect("an object").extend(fields);
         told
@@ -193,17 +193,17 @@ async fn a_week_that_is_used_up_tells_of_pool_and_top_ups(database: Fresh) {
 }
 
 async fn a_groups_caps_refuse_without_the_pool(database: Fresh) {
-    let settings = "credits.weekly=9000 credits.pool=true credits.group-daily=1000";
+    let settings = "credits.weekly=9000 credits.pool=true credits.group-daily=900";
     let scene = start(database, settings).await;
     let Scene { ada, app, .. } = &scene;
 
     let daily = refused(&ada.post(CHAT, &said("good day")).await);
-    let set = "group set default credits.group-daily=0 credits.group-weekly=1000";
+    let set = "group set default credits.group-daily=0 credits.group-weekly=900";
     app.admin(set).await.expect("settings");
     // As a stream it is refused before it begins, with the same status.
     let weekly = refused(&ada.post(CHAT, &streamed("good day")).await);
 
-    let of = |period| json!({ "period": period, "unit": "credits", "limit": 1000, "used": 0 });
+    let of = |period| json!({ "period": period, "unit": "credits", "limit": 900, "used": 0 });
     assert_eq!((daily, weekly), (of("group-daily"), of("group-weekly")));
 }
 

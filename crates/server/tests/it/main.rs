@@ -22,6 +22,7 @@ mod ai_memory;
 mod ai_models;
 mod ai_optimize;
 mod ai_streams;
+mod ai_tools;
 mod ai_usage;
 mod auth;
 mod bodies;

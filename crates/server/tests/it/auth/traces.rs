@@ -151,12 +151,14 @@ impl Kept {
         let Column { table_name, name, kind } = column;
         let canary = person.canary(table_name, name);
         match (name.as_str(), kind.as_str()) {
-            ("user_id", _) => self.uuid(person.id()),
+            ("user_id" | "owner_id", _) => self.uuid(person.id()),
             ("id", _) => self.uuid(person.row(table_name)),
             ("session_id", _) => self.uuid(person.row("sessions")),
             ("app_password_id", _) => self.uuid(person.row("app_passwords")),
             ("entry_id", "blob" | "uuid") => self.uuid(person.row("audit_entries")),
             ("group_id" | "invited_by" | "api_key_id", _) => "NULL".to_owned(),
+            ("instance_id", _) => self.uuid(person.row("credit_instances")),
+            ("window_key", _) => format!("'{}:{canary}'", person.id()),
             ("email_folded", _) => format!("'{}'", person.email()),
             ("who", _) => format!("'factor:{}:{canary}'", person.id()),
             // Of a table whose rows stay, what is in them is nobody's.
@@ -213,6 +215,7 @@ impl Kept {
                 format!("session_id IN (SELECT id FROM sessions WHERE user_id = {user})")
             }
             "attempts" | "guesses" => format!("who LIKE '%{}%'", person.id()),
+            "credit_reservations" => format!("window_key LIKE '%{}%'", person.id()),
             "invitations" => format!("email_folded = '{}'", person.email()),
             _ => format!("user_id = {user}"),
         }

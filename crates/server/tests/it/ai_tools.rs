@@ -1,0 +1,136 @@
+//! What the server does for a model, and a model that speaks otherwise.
+
+use pia_testkit::databases::Fresh;
+use serde_json::{Value, json};
+
+use crate::ai_client::{CHAT, Heard, said, streamed};
+use crate::ai_peer::{EVENTS, Fixed, Peer, response};
+use crate::harness::{Setting, TestApp};
+
+const JSON: &str = "content-type: application/json\r\n";
+const HEADERS: [(&str, &str); 2] =
+    [("content-type", "application/json"), ("x-pia-mode", "Assistant")];
+
+/// A server whose model searches the web by way of this service.
+async fn searching(model: &Peer, linkup: &Fixed) -> TestApp {
+    let app = Setting::on(Fresh::sqlite())
+        .with("Ai__Providers__0__Id", "talker")
+        .with("Ai__Providers__0__ProviderType", "OpenAICompatible")
+        .with("Ai__Providers__0__Endpoint", &model.endpoint)
+        .with("Ai__Providers__0__Model", "m")
+        .with("Ai__Providers__0__WebSearchToolProviderId", "web")
+        .with("Ai__Providers__1__Id", "web")
+        .with("Ai__Providers__1__ProviderType", "Linkup")
+        .with("Ai__Providers__1__Endpoint", &linkup.endpoint)
+        .with("Ai__Providers__1__ApiKey", "lk-secret")
+        .with("Ai__Providers__1__Model", "fast")
+        .start()
+        .await;
+    app.admin("group set default mode.Assistant=talker").await.expect("a mode");
+    app
+}
+
+async fn linkup() -> Fixed {
+    let found = json!({ "results": [{
+        "type": "text", "name": "Rust", "url": "https://rust-lang.org", "content": "It is out.",
+    }] });
+    Fixed::giving(&found.to_string()).await
+}
+
+fn search() -> Value {
+    let function = json!({ "name": "pia_web_search", "arguments": r#"{"query":"rust news"}"# });
+    json!({ "index": 0, "id": "a", "type": "function", "function": function })
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_model_searches_the_web_and_its_caller_sees_the_answer() {
+    let (model, linkup) = (Peer::start().await, linkup().await);
+    let app = searching(&model, &linkup).await;
+    let ada = app.signed_in().await;
+
+    let asked = said("what is new?").to_string();
+    let upstream = async {
+        let message = json!({ "content": null, "tool_calls": [search()] });
+        let calls = json!({ "choices": [{ "message": message, "finish_reason": "tool_calls" }],
+            "usage": { "prompt_tokens": 10, "completion_tokens": 2 } });
+        model.call().await.say(response("200 OK", JSON, &calls.to_string())).await;
+        let message = json!({ "content": "See [Rust](https://rust-lang.org)." });
+        let answer = json!({ "choices": [{ "message": message, "finish_reason": "stop" }],
+            "usage": { "prompt_tokens": 30, "completion_tokens": 4 } });
+        model.call().await.say(response("200 OK", JSON, &answer.to_string())).await;
+    };
+    let (answer, ()) = tokio::join!(ada.send("POST", CHAT, &HEADERS, asked.as_bytes()), upstream);
+
+    assert_eq!(answer.status, 200, "{}", answer.text());
+    let message = &answer.body["choices"][0]["message"];
+    assert_eq!(message["content"], "See [Rust](https://rust-lang.org).");
+    assert!(message.get("tool_calls").is_none());
+    assert_eq!(answer.body["usage"]["prompt_tokens"], 40);
+    assert_eq!(answer.body["usage"]["completion_tokens"], 6);
+    let [searched] = linkup.calls().try_into().expect("one search");
+    let question: Value = serde_json::from_str(&searched.text()).expect("JSON");
+    assert_eq!((&question["q"], &question["depth"]), (&json!("rust news"), &json!("fast")));
+    assert!(searched.head.to_ascii_lowercase().contains("authorization: bearer lk-secret"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_search_in_a_stream_leaves_no_trace() {
+    let (model, linkup) = (Peer::start().await, linkup().await);
+    let app = searching(&model, &linkup).await;
+    let ada = app.signed_in().await;
+    let event = |choice: Value| format!("data: {}\n\n", json!({ "choices": [choice] }));
+
+    let asked = streamed("what is new?").to_string();
+    let upstream = async {
+        let calls = [
+            event(json!({ "index": 0, "delta": { "content": "One moment. " } })),
+            event(json!({ "index": 0, "delta": { "tool_calls": [search()] } })),
+            event(json!({ "index": 0, "delta": {}, "finish_reason": "tool_calls" })),
+        ];
+        model.call().await.say(format!("{EVENTS}{}data: [DONE]\n\n", calls.concat())).await;
+        let answer = [
+            event(json!({ "index": 0, "delta": { "content": "Rust is out." } })),
+            event(json!({ "index": 0, "delta": {}, "finish_reason": "stop" })),
+        ];
+        model.call().await.say(format!("{EVENTS}{}data: [DONE]\n\n", answer.concat())).await;
+    };
+    let (answer, ()) = tokio::join!(ada.send("POST", CHAT, &HEADERS, asked.as_bytes()), upstream);
+
+    let heard = Heard::of(&answer);
+    assert_eq!(
+        (heard.text.as_str(), heard.finish.as_deref()),
+        ("One moment. Rust is out.", Some("stop"))
+    );
+    assert!(heard.calls.is_empty() && heard.usage.is_some(), "{}", answer.text());
+    assert!(!answer.text().contains("pia_web_search"));
+    assert_eq!(linkup.calls().len(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_model_of_anthropic_is_asked_in_its_words_and_answers_in_ours() {
+    let answer = json!({
+        "id": "msg_1", "type": "message", "role": "assistant", "model": "claude-sonnet-4-5",
+        "content": [{ "type": "text", "text": "Good day." }], "stop_reason": "end_turn",
+        "usage": { "input_tokens": 12, "output_tokens": 3 },
+    });
+    let upstream = Fixed::giving(&answer.to_string()).await;
+    let app = Setting::on(Fresh::sqlite())
+        .with_upstream(&upstream.endpoint)
+        .with("Ai__ProviderType", "Anthropic")
+        .start()
+        .await;
+    let ada = app.signed_in().await;
+
+    let answer = ada.post(CHAT, &said("Hello")).await;
+
+    assert_eq!(answer.status, 200, "{}", answer.text());
+    assert_eq!(answer.body["choices"][0]["message"]["content"], "Good day.");
+    assert_eq!(answer.body["choices"][0]["finish_reason"], "stop");
+    assert_eq!(answer.body["usage"]["prompt_tokens"], 12);
+    let [asked] = upstream.calls().try_into().expect("one call");
+    assert!(asked.head.starts_with("POST /v1/messages "), "{}", asked.head);
+    assert!(asked.headers().contains(&"x-api-key".to_owned()));
+    let body: Value = serde_json::from_str(&asked.text()).expect("JSON");
+    assert_eq!(body["messages"][0]["role"], "user");
+    assert!(body["max_tokens"].as_i64().is_some_and(|it| it > 0));
+}
