@@ -6,7 +6,7 @@ use pia_policy::Feature;
 use pia_web::{ApiError, Gates};
 use serde_json::Value;
 
-use crate::Api;
+use crate::{Api, examples};
 
 /// Off, it answers as an unknown path does. The managed service never
 /// publishes it.
@@ -19,5 +19,6 @@ pub(crate) async fn description(
         let message = "There is no such path.";
         return Err(ApiError::refused(StatusCode::NOT_FOUND, "not_found", message));
     }
-    Ok(Json(pia_web::openapi(&gates.table, env!("CARGO_PKG_VERSION"))))
+    let examples = examples().map_err(ApiError::internal)?;
+    Ok(Json(pia_web::openapi(&gates.table, env!("CARGO_PKG_VERSION"), &examples)))
 }

@@ -1,10 +1,138 @@
 //! The description that is published, against its snapshot and its own rules.
 
+#![expect(clippy::indexing_slicing, clippy::unwrap_used, reason = "a test")]
+
 use pia_web::{RouteTable, openapi};
-use serde_json::Value;
+use serde_json::{Map, Value};
+
+/// Where each body has an example.
+const SHOWN: [&str; 9] = [
+    "/api/ai/",
+    "/api/auth/login",
+    "/api/auth/register",
+    "/api/conversations",
+    "/api/e2ee/",
+    "/api/sync/",
+    "/api/v1/chats",
+    "/auth/login/local",
+    "/auth/register",
+];
 
 fn document() -> Value {
-    openapi(&RouteTable::new(pia_http::routes()), env!("CARGO_PKG_VERSION"))
+    let (table, examples) = (RouteTable::new(pia_http::routes()), pia_http::examples().unwrap());
+    openapi(&table, env!("CARGO_PKG_VERSION"), &examples)
+}
+
+/// Every JSON body that is sent or answered when all is well, under the name
+/// of its operation: `POST /api/ai/chat`.
+fn bodies(document: &Value) -> Vec<(String, Value)> {
+    let mut bodies = Vec::new();
+    for (path, methods) in document["paths"].as_object().unwrap() {
+        for (method, operation) in methods.as_object().unwrap() {
+            let name = format!("{} {path}", method.to_ascii_uppercase());
+            let answers = operation["responses"].as_object().unwrap().values();
+            for body in answers.chain([&operation["requestBody"]]) {
+                let json = &body["content"]["application/json"];
+                let schema = &json["schema"]["$ref"];
+                if !schema.is_null() && schema != "#/components/schemas/Error" {
+                    bodies.push((name.clone(), json.clone()));
+                }
+            }
+        }
+    }
+    bodies
+}
+
+/// What of an example does not fit its schema.
+struct Misfits<'a> {
+    document: &'a Value,
+    found: Vec<String>,
+}
+
+impl Misfits<'_> {
+    fn look(&mut self, schema: &Value, example: &Value, at: &str) {
+        let schema = self.resolved(schema);
+        if let Some(choices) = schema.get("oneOf").and_then(Value::as_array) {
+            let told = choices.iter().find(|it| it["type"] != "null").unwrap();
+            return self.look(told, example, at);
+        }
+        if !fits(&schema, example) {
+            self.found.push(format!("{at}: {example} is no {}", schema["type"]));
+        }
+        match example {
+            Value::Array(items) => {
+                for (index, item) in items.iter().enumerate() {
+                    self.look(&schema["items"], item, &format!("{at}[{index}]"));
+                }
+            }
+            Value::Object(fields) => self.look_into(&schema, fields, at),
+            _ => {}
+        }
+    }
+
+    /// What has no list of keys may have any.
+    fn look_into(&mut self, schema: &Value, fields: &Map<String, Value>, at: &str) {
+        let (known, required) = self.keys(schema);
+        if known.is_empty() {
+            return;
+        }
+        for (key, value) in fields {
+            match known.get(key) {
+                Some(schema) => self.look(schema, value, &format!("{at}.{key}")),
+                None => self.found.push(format!("{at}.{key} is not known")),
+            }
+        }
+        let missing = required.iter().filter(|it| !fields.contains_key(*it));
+        self.found.extend(missing.map(|it| format!("{at}.{it} is missing")));
+    }
+
+    /// The keys of an object and of all that it is made of, and those that
+    /// must be there.
+    fn keys(&self, schema: &Value) -> (Map<String, Value>, Vec<String>) {
+        let schema = self.resolved(schema);
+        let mut known = schema["properties"].as_object().cloned().unwrap_or_default();
+        let required = schema["required"].as_array().cloned().unwrap_or_default();
+        let mut required: Vec<_> =
+            required.iter().map(|it| it.as_str().unwrap().to_owned()).collect();
+        for part in schema["allOf"].as_array().into_iter().flatten() {
+            let (more, needed) = self.keys(part);
+            known.extend(more);
+            required.extend(needed);
+        }
+        (known, required)
+    }
+
+    fn resolved(&self, schema: &Value) -> Value {
+        let Some(reference) = schema["$ref"].as_str() else { return schema.clone() };
+        self.document.pointer(reference.trim_start_matches('#')).unwrap().clone()
+    }
+}
+
+/// Whether it is of the right type, and of the right form where there is one.
+fn fits(schema: &Value, example: &Value) -> bool {
+    let kind = match example {
+        Value::Null => "null",
+        Value::Bool(_) => "boolean",
+        Value::Number(it) if it.is_f64() => "number",
+        Value::Number(_) => "integer",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+        Value::Object(_) => "object",
+    };
+    let kinds = match &schema["type"] {
+        Value::Null => return true,
+        Value::Array(kinds) => kinds.clone(),
+        kind => vec![kind.clone()],
+    };
+    let is = |it: &Value| it == kind || (it == "number" && kind == "integer");
+    let text = example.as_str().unwrap_or_default();
+    let formed = match schema["format"].as_str() {
+        Some("uuid") => text.len() == 36 && text.matches('-').count() == 4,
+        Some("date-time") => text.contains('T') && text.ends_with('Z'),
+        _ => true,
+    };
+    // Absent values are omitted, so that no example has a null.
+    kind != "null" && kinds.iter().any(is) && formed
 }
 
 #[test]
@@ -71,4 +199,68 @@ fn the_admin_plane_is_left_out() {
     let paths = document()["paths"].as_object().unwrap().clone();
 
     assert!(paths.keys().all(|it| !it.contains("/admin")));
+}
+
+#[test]
+fn bodies_that_clients_depend_on_have_examples() {
+    let bodies = bodies(&document());
+    let shown = |name: &str| SHOWN.iter().any(|it| name.split_once(' ').unwrap().1.starts_with(it));
+    let shown: Vec<_> = bodies.iter().filter(|(name, _)| shown(name)).collect();
+
+    let without = shown.iter().filter(|(_, body)| body["example"].is_null());
+    let without: Vec<_> =
+        without.map(|(name, body)| format!("{name}: {}", body["schema"])).collect();
+
+    assert_eq!(without, [""; 0]);
+    for area in SHOWN {
+        assert!(shown.iter().any(|(name, _)| name.contains(area)), "{area}");
+    }
+}
+
+#[test]
+fn examples_fit_their_schemas() {
+    let document = document();
+    let mut misfits = Misfits { document: &document, found: Vec::new() };
+
+    for (name, body) in bodies(&document) {
+        if let Some(example) = body.get("example") {
+            misfits.look(&body["schema"], example, &name);
+        }
+    }
+
+    assert_eq!(misfits.found, [""; 0]);
+}
+
+#[test]
+fn no_example_is_of_a_route_that_is_not_there() {
+    let document = document();
+    let examples = pia_http::examples().unwrap();
+
+    for name in examples.routes() {
+        let (method, path) = name.split_once(' ').unwrap();
+        let operation = &document["paths"][path][method.to_ascii_lowercase()];
+        assert!(operation.is_object(), "{name}");
+    }
+}
+
+#[test]
+fn devices_call_themselves_as_they_like() {
+    let document = document();
+
+    let status = &document["paths"]["/api/e2ee/devices/{deviceId}/status"]["get"];
+    let id = &status["parameters"][0];
+    assert_eq!(id["name"], "deviceId");
+    assert!(id["schema"]["format"].is_null(), "{id}");
+}
+
+#[test]
+fn items_are_described_by_the_keys_that_they_travel_with() {
+    let document = document();
+    let keys = |name: &str| document["components"]["schemas"][name]["properties"].clone();
+
+    assert!(keys("SyncTemplate")["ExampleText"].is_object());
+    assert!(keys("SyncMemory")["type"].is_object());
+    assert!(keys("SyncTodo")["encryptedPayload"].is_object());
+    assert!(keys("SyncTodo")["encrypted_payload"].is_null());
+    assert!(keys("Conversation")["document"].is_object());
 }

@@ -3,19 +3,20 @@
 use actix_web::http::Method;
 use serde_json::{Map, Value, json};
 
+use crate::examples::{Example, Examples};
 use crate::routes::{Access, Answer, Charge, Licensing, Route, RouteTable, WireType};
 
 /// What the gates do is said from the same rows that they read, so it cannot
-/// be said wrongly; only summaries and wire structs come from elsewhere. The
-/// admin plane is left out.
-pub fn openapi(table: &RouteTable, version: &str) -> Value {
+/// be said wrongly; only summaries, wire structs and examples come from
+/// elsewhere. The admin plane is left out.
+pub fn openapi(table: &RouteTable, version: &str, examples: &Examples) -> Value {
     let mut schemas = Vec::new();
     let mut paths = Map::new();
     for route in table.iter().filter(|it| is_public(it.path)) {
         let path = paths.entry(route.path).or_insert_with(|| json!({}));
         if let Some(methods) = path.as_object_mut() {
             let method = route.method.as_str().to_ascii_lowercase();
-            methods.insert(method, operation(route, &mut schemas));
+            methods.insert(method, operation(route, examples.of(route), &mut schemas));
         }
     }
     let mut schemas: Map<String, Value> =
@@ -46,7 +47,7 @@ fn is_public(path: &str) -> bool {
     !path.starts_with("/admin") && !path.starts_with("/api/admin")
 }
 
-fn operation(route: &Route, schemas: &mut Schemas) -> Value {
+fn operation(route: &Route, example: Option<&Example>, schemas: &mut Schemas) -> Value {
     let mut operation = Map::from_iter([
         ("tags".to_owned(), json!([route.docs.tag])),
         ("summary".to_owned(), route.docs.summary.into()),
@@ -56,7 +57,10 @@ fn operation(route: &Route, schemas: &mut Schemas) -> Value {
         operation.insert("parameters".to_owned(), parameters.into());
     }
     if let Some(request) = body_of(route) {
-        operation.insert("requestBody".to_owned(), request_body(&request(schemas)));
+        let sent = example.and_then(|it| it.request.as_ref());
+        let content = json!({ "application/json": media(&request(schemas), sent) });
+        let body = json!({ "required": true, "content": content });
+        operation.insert("requestBody".to_owned(), body);
         operation.insert("x-body-limit".to_owned(), route.body_limit.into());
     }
     if route.takes_keys() {
@@ -70,7 +74,8 @@ fn operation(route: &Route, schemas: &mut Schemas) -> Value {
     if let Charge::AtGate(budget) | Charge::InHandler(budget) = route.charge {
         operation.insert("x-rate-budget".to_owned(), budget.name().into());
     }
-    operation.insert("responses".to_owned(), responses(route, schemas).into());
+    let answered = example.and_then(|it| it.response.as_ref());
+    operation.insert("responses".to_owned(), responses(route, answered, schemas).into());
     operation.into()
 }
 
@@ -79,8 +84,7 @@ fn parameters(route: &Route) -> Vec<Value> {
     let ids = route.path.split('/').filter_map(|it| it.strip_prefix('{')?.strip_suffix('}'));
     let mut parameters: Vec<Value> = ids
         .map(|name| {
-            let schema = json!({ "type": "string", "format": "uuid" });
-            json!({ "name": name, "in": "path", "required": true, "schema": schema })
+            json!({ "name": name, "in": "path", "required": true, "schema": id_schema(name) })
         })
         .collect();
     if let (Some(query), &Method::GET) = (route.docs.request, &route.method) {
@@ -102,6 +106,15 @@ fn parameters(route: &Route) -> Vec<Value> {
         }));
     }
     parameters
+}
+
+/// What an id in a path may be: devices name themselves as they like.
+fn id_schema(name: &str) -> Value {
+    if name == "deviceId" {
+        json!({ "type": "string", "pattern": "^[A-Za-z0-9._-]{1,64}$" })
+    } else {
+        json!({ "type": "string", "format": "uuid" })
+    }
 }
 
 fn body_of(route: &Route) -> Option<WireType> {
@@ -136,18 +149,14 @@ fn query_parameters(query: WireType) -> Vec<Value> {
     properties.map(|it| it.iter().map(parameter).collect()).unwrap_or_default()
 }
 
-fn request_body(name: &str) -> Value {
-    json!({ "required": true, "content": { "application/json": reference(name) } })
-}
-
-fn responses(route: &Route, schemas: &mut Schemas) -> Map<String, Value> {
+fn responses(route: &Route, example: Option<&Value>, schemas: &mut Schemas) -> Map<String, Value> {
     let mut responses = Map::new();
     let (status, answer) = match route.docs.answer {
         Answer::Json(it) | Answer::Page(it) | Answer::Part(it, _) => {
-            ("200", json!({ "application/json": reference(&it(schemas)) }))
+            ("200", json!({ "application/json": media(&it(schemas), example) }))
         }
         Answer::Stored(it) => {
-            let content = json!({ "application/json": reference(&it(schemas)) });
+            let content = json!({ "application/json": media(&it(schemas), example) });
             for (status, when) in [("201", "It is new."), ("409", "What is there is newer: this.")]
             {
                 let told = json!({ "description": when, "content": &content });
@@ -158,13 +167,13 @@ fn responses(route: &Route, schemas: &mut Schemas) -> Map<String, Value> {
         Answer::JsonOrEvents(it) => (
             "200",
             json!({
-                "application/json": reference(&it(schemas)),
+                "application/json": media(&it(schemas), example),
                 "text/event-stream": { "schema": { "type": "string" } },
             }),
         ),
         Answer::JsonOrRedirect(it) => {
             responses.insert("302".to_owned(), json!({ "description": "The browser goes on." }));
-            ("200", json!({ "application/json": reference(&it(schemas)) }))
+            ("200", json!({ "application/json": media(&it(schemas), example) }))
         }
         Answer::Redirect => ("302", Value::Null),
         Answer::Other(kind) => ("200", json!({ kind: { "schema": { "type": "string" } } })),
@@ -179,7 +188,7 @@ fn responses(route: &Route, schemas: &mut Schemas) -> Map<String, Value> {
         let mut told = Map::from_iter([("description".to_owned(), when.into())]);
         // What has not changed is no error, and is not told.
         if status != 304 {
-            let content = json!({ "application/json": reference("Error") });
+            let content = json!({ "application/json": media("Error", None) });
             told.insert("content".to_owned(), content);
         }
         responses.entry(status.to_string()).or_insert(told.into());
@@ -214,8 +223,13 @@ fn refusals(route: &Route) -> Vec<(u16, &'static str)> {
     refusals
 }
 
-fn reference(name: &str) -> Value {
-    json!({ "schema": { "$ref": format!("#/components/schemas/{name}") } })
+/// A body in JSON: its schema, and what it looks like.
+fn media(name: &str, example: Option<&Value>) -> Value {
+    let schema = json!({ "$ref": format!("#/components/schemas/{name}") });
+    match example {
+        Some(example) => json!({ "schema": schema, "example": example }),
+        None => json!({ "schema": schema }),
+    }
 }
 
 fn error_schema() -> Value {

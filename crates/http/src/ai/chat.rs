@@ -32,6 +32,11 @@ pub(crate) struct ChatRequest {
 #[derive(ToSchema)]
 #[expect(dead_code, reason = "documentation")]
 pub(crate) struct ChatResponse {
+    id: Option<String>,
+    /// `chat.completion`.
+    object: Option<String>,
+    /// Seconds since 1970.
+    created: Option<i64>,
     choices: Vec<serde_json::Value>,
     model: Option<String>,
     usage: Option<serde_json::Value>,

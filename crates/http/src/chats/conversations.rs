@@ -46,14 +46,11 @@ struct Conversation {
     /// Whether only its owner's devices can read it.
     encrypted: bool,
     /// The chat as `/api/v1/chats` tells it.
-    #[serde(skip)]
-    #[schema(value_type = ChatDocument)]
-    #[expect(dead_code, reason = "documentation")]
-    document: Behind,
+    // Never there: it is put behind all else, as it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = ChatDocument, required = true)]
+    document: Option<()>,
 }
-
-/// What is put behind all else, as it is.
-struct Behind;
 
 #[derive(Debug, Deserialize, ToSchema)]
 pub(crate) struct ConversationsRequest {
@@ -144,7 +141,7 @@ fn write(chat: StoredChat, text: &mut Vec<u8>) {
         updated_at: chat.updated_at,
         last_accessed_at: chat.accessed_at,
         encrypted: chat.encrypted,
-        document: Behind,
+        document: None,
     };
     let mut told = serde_json::to_vec(&told).unwrap_or_default();
     told.pop();

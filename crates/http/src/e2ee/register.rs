@@ -12,7 +12,7 @@ use crate::Api;
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct DeviceRegistrationRequest {
-    /// The GUID that the device gave itself.
+    /// What the device calls itself: up to 64 letters, digits, `-`, `_`, `.`.
     device_id: Option<String>,
     device_name: Option<String>,
     /// An uncompressed point of P-256, 65 bytes in base64; kept as it is sent.

@@ -11,11 +11,13 @@ use serde_json::{Map, Value};
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-/// Makes the wire struct of a channel, with its keys as they are spelled.
+/// Makes the wire struct of a channel, with its keys as they are spelled. They
+/// are taken as tokens: as literals, what describes the struct would not see
+/// them, and tell the names of the fields instead.
 macro_rules! item {
     (
         $(#[$doc:meta])*
-        $name:ident { $($(#[$field_doc:meta])* $field:ident: $type:ty => $key:literal),* $(,)? }
+        $name:ident { $($(#[$field_doc:meta])* $field:ident: $type:ty => $key:tt),* $(,)? }
     ) => {
         $(#[$doc])*
         #[derive(Debug, Serialize, Deserialize, ToSchema)]

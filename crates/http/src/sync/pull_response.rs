@@ -156,6 +156,7 @@ struct SyncClientPolicySnapshot {
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 struct SyncPendingDevice {
+    /// The server's own name for it, which is not the id that it gave itself.
     id: Uuid,
     name: String,
     #[schema(value_type = String, format = DateTime)]

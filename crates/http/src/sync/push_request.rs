@@ -221,6 +221,16 @@ mod tests {
     }
 
     #[test]
+    fn the_example_is_read_to_the_last_item() {
+        let examples: Value = serde_json::from_str(include_str!("../examples/sync.json")).unwrap();
+
+        let push = push(examples["POST /api/sync/push"]["request"].clone());
+
+        assert_eq!((push.items.len(), push.deletes.len()), (6, 1));
+        assert!(push.sent_at.is_some() && push.seen.is_some() && push.device.is_some());
+    }
+
+    #[test]
     fn a_bare_list_is_what_was_changed() {
         let push = push(json!({
             "templates": [{ "name": "x" }], "pluginPreferences": [{ "isEnabled": true }],

@@ -1,0 +1,42 @@
+//! What the bodies of routes look like, for whoever reads the description.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::routes::Route;
+
+/// What is sent to routes and what they answer, each by method and path:
+/// `POST /api/ai/chat`.
+#[derive(Debug, Default)]
+pub struct Examples(BTreeMap<String, Example>);
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Example {
+    /// What is sent as the body.
+    pub(crate) request: Option<Value>,
+    /// What is answered as JSON when all is well.
+    pub(crate) response: Option<Value>,
+}
+
+impl Examples {
+    /// Those in these texts, each of them a JSON object.
+    pub fn read<'a>(texts: impl IntoIterator<Item = &'a str>) -> Result<Self, serde_json::Error> {
+        let mut examples = BTreeMap::new();
+        for text in texts {
+            examples.append(&mut serde_json::from_str(text)?);
+        }
+        Ok(Self(examples))
+    }
+
+    /// The routes that have one, by method and path.
+    pub fn routes(&self) -> impl Iterator<Item = &str> {
+        self.0.keys().map(String::as_str)
+    }
+
+    pub(crate) fn of(&self, route: &Route) -> Option<&Example> {
+        self.0.get(&format!("{} {}", route.method, route.path))
+    }
+}
