@@ -15,7 +15,7 @@ use crate::stats::count;
 /// A row as `COPY` reads it, but for whose it is.
 const ROW: &str = r"
     E'\t' || channel || E'\t' || id || E'\t' || stamp || E'\t' || changed_at || E'\t\\N\t'
-    || encrypted || E'\t' || size || E'\t\\' || digest::text || E'\t\\' || body::text || E'\n'";
+    || encrypted || E'\t\\N\t' || size || E'\t\\' || digest::text || E'\t\\' || body::text || E'\n'";
 const OWN: &str = "CREATE TABLE pia_bench_items (LIKE sync_items INCLUDING ALL)";
 
 /// A server's database, and a table of the benchmark's own in it.
@@ -64,7 +64,8 @@ impl Postgres {
             self.session.run(&format!(
                 "INSERT INTO accounts (id, email, email_folded, provider, customer_type, created_at)
                     VALUES ('{other}', '{email}', '{email}', 'local', 0, now());
-                INSERT INTO sync_items
+                INSERT INTO sync_items (user_id, channel, id, stamp, changed_at, deleted_at,
+                        encrypted, size, digest, body)
                     SELECT '{other}', channel, id, stamp, changed_at, deleted_at, encrypted, size,
                         digest, body
                     FROM sync_items WHERE user_id = '{user}' ORDER BY stamp"

@@ -93,7 +93,8 @@ impl Sqlite {
                 "BEGIN IMMEDIATE;
                 INSERT INTO accounts (id, email, email_folded, provider, customer_type, created_at)
                     VALUES (x'{other}', '{email}', '{email}', 'local', 0, 0);
-                INSERT INTO sync_items
+                INSERT INTO sync_items (user_id, channel, id, stamp, changed_at, deleted_at,
+                        encrypted, size, digest, body)
                     SELECT x'{other}', channel, id, stamp, changed_at, deleted_at, encrypted, size,
                         digest, body
                     FROM sync_items WHERE user_id = x'{user}' ORDER BY stamp;
