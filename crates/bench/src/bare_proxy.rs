@@ -1,6 +1,7 @@
 //! The least that a reverse proxy on actix-web can do: the measure of what
 //! the server adds.
 
+use std::io;
 use std::net::SocketAddr;
 use std::time::Duration;
 
@@ -32,8 +33,14 @@ struct Upstream {
     authority: String,
 }
 
-/// Passes everything on to `upstream` until the process is ended.
-pub fn serve(listen: SocketAddr, upstream: SocketAddr) -> Outcome<()> {
+/// Passes everything on to `upstream` until the process is ended. Where
+/// `listen` has the port 0 it takes a free one; `told` learns where it
+/// listens, once it does.
+pub fn serve(
+    listen: SocketAddr,
+    upstream: SocketAddr,
+    told: impl FnOnce(SocketAddr) -> io::Result<()>,
+) -> Outcome<()> {
     let server = HttpServer::new(move || {
         let mut connector = HttpConnector::new();
         connector.set_nodelay(true);
@@ -45,6 +52,7 @@ pub fn serve(listen: SocketAddr, upstream: SocketAddr) -> Outcome<()> {
         App::new().app_data(Data::new(upstream)).default_service(web::to(forward))
     });
     let server = server.workers(WORKERS).tcp_nodelay(true).bind(listen)?;
+    told(server.addrs().first().copied().unwrap_or(listen))?;
     actix_web::rt::System::new().block_on(server.run())?;
     Ok(())
 }

@@ -1,4 +1,5 @@
 //! Runs the bare proxy: `pia-bench-bare-proxy LISTEN UPSTREAM`, an address each.
+//! Says where it listens in its first line.
 
 use std::io::Write;
 use std::net::SocketAddr;
@@ -21,5 +22,7 @@ fn run(arguments: &[String]) -> Outcome<()> {
     let [listen, upstream] = arguments else {
         return Err("usage: pia-bench-bare-proxy LISTEN UPSTREAM".into());
     };
-    serve(listen.parse::<SocketAddr>()?, upstream.parse::<SocketAddr>()?)
+    serve(listen.parse::<SocketAddr>()?, upstream.parse::<SocketAddr>()?, |address| {
+        writeln!(std::io::stdout(), "{address}")
+    })
 }

@@ -2,12 +2,14 @@
 
 #![expect(clippy::expect_used, reason = "tests")]
 
-use std::io::{Read, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::process::{Child, Command};
+use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 
+/// A port that the system gives to nobody who asks for a free one.
+const NOBODY: u16 = 1;
 const SIZED: &[u8] = b"HTTP/1.1 201 Created\r\nx-from: upstream\r\ncontent-length: 5\r\n\r\nhello";
 const CHUNKED: &[u8] = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\
     transfer-encoding: chunked\r\n\r\n7\r\ndata: 1\r\n2\r\n\n\n\r\n0\r\n\r\n";
@@ -41,7 +43,7 @@ fn a_stream_passes_as_a_stream() {
 
 #[test]
 fn an_upstream_that_is_gone_is_a_bad_gateway() {
-    let proxy = Proxy::start(free_address());
+    let proxy = Proxy::start(([127, 0, 0, 1], NOBODY).into());
 
     let answer = proxy.ask("POST /v1/x HTTP/1.1\r\n");
 
@@ -74,15 +76,15 @@ impl Proxy {
     }
 
     fn start(upstream: SocketAddr) -> Self {
-        let address = free_address();
-        let child = Command::new(env!("CARGO_BIN_EXE_pia-bench-bare-proxy"))
-            .args([address.to_string(), upstream.to_string()])
+        let mut child = Command::new(env!("CARGO_BIN_EXE_pia-bench-bare-proxy"))
+            .args(["127.0.0.1:0", &upstream.to_string()])
+            .stdout(Stdio::piped())
             .spawn()
             .expect("the proxy");
-        while TcpStream::connect(address).is_err() {
-            thread::yield_now();
-        }
-        Self { child, address }
+        let mut line = String::new();
+        let told = child.stdout.take().expect("what it says");
+        BufReader::new(told).read_line(&mut line).expect("its address");
+        Self { child, address: line.trim().parse().expect("an address") }
     }
 
     fn ask(&self, head: &str) -> String {
@@ -110,8 +112,4 @@ fn read_until(stream: &mut TcpStream, end: &str) -> String {
         text += &String::from_utf8_lossy(buffer.get(..bytes).unwrap_or_default());
     }
     text
-}
-
-fn free_address() -> SocketAddr {
-    TcpListener::bind("127.0.0.1:0").and_then(|it| it.local_addr()).expect("a port")
 }

@@ -34,8 +34,7 @@ impl Cluster {
         if root() {
             run(Command::new("chown").arg("postgres").arg(dir.path()));
         }
-        // Free now; that nobody takes it meanwhile is good enough for tests.
-        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let port = free_port();
         let cluster = Self { port, dir };
         let data = cluster.path("data");
         run(program("initdb").args(["-A", "trust", "-U", "owner", "--no-sync", "-D"]).arg(&data));
@@ -136,4 +135,12 @@ fn run(command: &mut Command) {
     let output = command.output().expect("PostgreSQL's programs: install `postgresql`");
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{command:?}: {said}");
+}
+
+/// A port that is free now, from below those that the system gives to whoever
+/// asks for any: another test cannot be given it meanwhile.
+fn free_port() -> u16 {
+    let free = |port: &u16| TcpListener::bind(("127.0.0.1", *port)).is_ok();
+    let start = u16::try_from(std::process::id() % 10_000).unwrap();
+    (start..start + 1_000).map(|it| 20_000 + it).find(free).expect("a free port")
 }

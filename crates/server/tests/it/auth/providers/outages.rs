@@ -6,14 +6,13 @@ use super::browser::Browser;
 use super::fake::{Whim, whole};
 use super::{code_told, desktop_login, error_told, knowing, location, login, parameter, with_fake};
 
+/// Its port is given to nobody who asks for a free one.
+const NOBODY: &str = "http://127.0.0.1:1";
 const DISCOVERY: &str = "/.well-known/openid-configuration";
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_provider_that_is_down_is_told_to_the_program_before_the_browser_leaves() {
-    let closed = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
-    let address = closed.local_addr().expect("an address");
-    drop(closed);
-    let app = knowing(Fresh::sqlite(), &format!("http://{address}")).start().await;
+    let app = knowing(Fresh::sqlite(), NOBODY).start().await;
 
     let program = Browser::without_pages(&app).get(&desktop_login()).await;
     let page = Browser::of(&app).get(&login(&[("provider", "oidc")])).await;
