@@ -171,12 +171,9 @@ impl Database {
         })
     }
 
-    /// A connection that may write what need not survive a power cut: counts
-    /// that stand in the way of guessing. Every sign-in and every look at an
-    /// account writes one; on SQLite, where one writes after the other, each
-    /// would wait until the disk has all before it. Whatever is written with
-    /// [`writer`](Self::writer) afterwards takes them along.
-    pub async fn counter(&self) -> Result<Conn, DbError> {
+    /// A connection for [`count`](Self::count) alone: on SQLite its commits do
+    /// not wait for the disk until somebody takes a [`writer`](Self::writer).
+    pub(crate) async fn counter(&self) -> Result<Conn, DbError> {
         Ok(match &self.pools {
             Pools::Sqlite { writer, durability, .. } => {
                 let mut conn = writer.get().await?;

@@ -3,6 +3,7 @@
 #![expect(clippy::expect_used, clippy::indexing_slicing, clippy::unwrap_used, reason = "tests")]
 
 mod cluster;
+mod counts;
 mod effects;
 mod readiness;
 mod roles;
