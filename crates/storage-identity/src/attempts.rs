@@ -34,7 +34,7 @@ impl SqlAttempts {
         // take the same token.
         let first = now.saturating_add(interval);
         let count = diesel::insert_into(attempts::table)
-            .values((attempts::who.eq(who), attempts::tat_micros.eq(first)))
+            .values((attempts::who.eq(who.to_owned()), attempts::tat_micros.eq(first)))
             .on_conflict(attempts::who)
             .do_update()
             .set(
@@ -58,8 +58,10 @@ impl SqlAttempts {
     }
 
     async fn put_back(&self, who: &str, quota: Quota, now: Timestamp) -> Result<(), DbError> {
-        let bucket =
-            FilterDsl::filter(attempts::table.find(who), attempts::tat_micros.gt(now.micros()));
+        let bucket = FilterDsl::filter(
+            attempts::table.find(who.to_owned()),
+            attempts::tat_micros.gt(now.micros()),
+        );
         let earlier = attempts::tat_micros - micros(quota.interval());
         let update = diesel::update(bucket).set(attempts::tat_micros.eq(earlier));
         self.db.count(update).await?;

@@ -54,7 +54,7 @@ impl SqlGuesses {
         let forgotten = counted_at_micros.le(since);
         let open = wait_micros.eq(0).or((counted_at_micros + wait_micros).le(now));
         let first_guess = (
-            guesses::who.eq(who),
+            guesses::who.eq(who.to_owned()),
             failures.eq(1),
             wait_micros.eq(first_of_all),
             counted_at_micros.eq(now),
@@ -84,7 +84,8 @@ impl SqlGuesses {
     }
 
     async fn take_back(&self, who: &str, rules: GuessRules) -> Result<(), DbError> {
-        let counted = methods::FilterDsl::filter(guesses::table.find(who), failures.gt(0));
+        let counted =
+            methods::FilterDsl::filter(guesses::table.find(who.to_owned()), failures.gt(0));
         // The wait before was over when this guess was let through. The first
         // wait came from none; each other one from half of it.
         let before = case_when(wait_micros.le(micros(rules.first_wait)), number(0))
@@ -99,7 +100,7 @@ impl SqlGuesses {
     }
 
     async fn forget(&self, who: &str) -> Result<(), DbError> {
-        let delete = diesel::delete(guesses::table.find(who));
+        let delete = diesel::delete(guesses::table.find(who.to_owned()));
         self.db.count(delete).await?;
         Ok(())
     }

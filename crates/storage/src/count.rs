@@ -1,17 +1,63 @@
-//! Counts that need not survive a power cut.
+//! Counts that need not survive a power cut, of many callers at once.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use diesel::QueryResult;
 use diesel::pg::Pg;
 use diesel::query_builder::{AstPass, Query, QueryFragment, QueryId};
 use diesel::sql_types::{BigInt, Text};
-use diesel::sqlite::Sqlite;
-use diesel_async::RunQueryDsl;
+use diesel::sqlite::{Sqlite, SqliteConnection};
+use diesel_async::{AsyncPgConnection, RunQueryDsl};
+use futures_util::future::{BoxFuture, join_all};
+use tokio::sync::oneshot;
 
-use crate::db::{Conn, Database, DbError};
+use crate::db::{AsyncSqlite, Conn, Database, DbError};
+
+/// What waits to be counted. Whoever finds nobody at it begins to; what comes
+/// while one batch is written goes into the next.
+#[derive(Clone, Default)]
+pub(crate) struct Counts {
+    waiting: Arc<Mutex<Waiting>>,
+}
+
+#[derive(Default)]
+struct Waiting {
+    counts: Vec<Count>,
+    /// Whether somebody is at it.
+    served: bool,
+}
+
+struct Count {
+    statement: Box<dyn Statement>,
+    tell: oneshot::Sender<Result<usize, DbError>>,
+}
+
+/// An insert, update or delete, on either backend.
+trait Statement: Send {
+    fn on_sqlite(self: Box<Self>, conn: &mut SqliteConnection) -> QueryResult<usize>;
+
+    fn on_postgres(self: Box<Self>, conn: &AsyncPgConnection) -> BoxFuture<'_, QueryResult<usize>>;
+}
+
+impl<S> Statement for S
+where
+    S: QueryFragment<Pg> + QueryFragment<Sqlite> + QueryId + Send + 'static,
+{
+    fn on_sqlite(self: Box<Self>, conn: &mut SqliteConnection) -> QueryResult<usize> {
+        diesel::Connection::execute_returning_count(conn, &*self)
+    }
+
+    fn on_postgres(self: Box<Self>, conn: &AsyncPgConnection) -> BoxFuture<'_, QueryResult<usize>> {
+        Box::pin(async move {
+            let told = Unhurried(*self).get_result::<(String, i64)>(&mut &*conn).await?;
+            Ok(usize::try_from(told.1).unwrap_or_default())
+        })
+    }
+}
 
 /// A statement on PostgreSQL whose commit does not wait for the disk. It says
 /// so itself, so that nothing of it stays with a connection that others use
-/// next, and while it runs nobody holds a row from one round trip to another.
+/// next.
 #[derive(QueryId)]
 struct Unhurried<S>(S);
 
@@ -32,22 +78,112 @@ impl<S> Query for Unhurried<S> {
 impl Database {
     /// Runs an insert, update or delete (without `RETURNING`) of what need not
     /// survive a power cut: counts that stand in the way of guessing. Answers
-    /// how many rows it touched.
+    /// how many rows it touched. May be called and dropped on any runtime.
     ///
     /// Every sign-in and every look at an account writes one; each would wait
-    /// until the disk has it, and make all wait that count on the same row or,
-    /// on SQLite, write at all. Whatever is committed for good afterwards takes
-    /// them along.
+    /// until the disk has it, and all of a crowd would stand in line for a
+    /// connection, and those who want something else behind them. So what
+    /// waits is written together, over one connection, without waiting for the
+    /// disk. Whatever is committed for good afterwards takes it along. On
+    /// PostgreSQL each statement is a transaction of its own: none holds a row
+    /// while another runs.
     pub async fn count<S>(&self, statement: S) -> Result<usize, DbError>
     where
-        S: QueryFragment<Pg> + QueryFragment<Sqlite> + QueryId + Send,
+        S: QueryFragment<Pg> + QueryFragment<Sqlite> + QueryId + Send + 'static,
     {
-        match self.counter().await? {
-            Conn::Sqlite(mut conn) => Ok(statement.execute(&mut *conn).await?),
-            Conn::Postgres(mut conn) => {
-                let told = Unhurried(statement).get_result::<(String, i64)>(&mut *conn).await?;
-                Ok(usize::try_from(told.1).unwrap_or_default())
+        let (tell, told) = oneshot::channel();
+        if self.counts.put(Count { statement: Box::new(statement), tell }) {
+            let (db, turn) = (self.clone(), Turn(self.counts.clone()));
+            self.main.spawn(async move { db.count_waiting(&turn).await });
+        }
+        told.await.unwrap_or(Err(DbError::Abandoned))
+    }
+
+    /// Writes what waits until nothing does.
+    async fn count_waiting(&self, turn: &Turn) {
+        loop {
+            // What comes while a connection is waited for goes along.
+            let conn = self.counter().await;
+            let counts = turn.0.take();
+            if counts.is_empty() {
+                return;
+            }
+            match conn {
+                Ok(Conn::Sqlite(mut conn)) => on_sqlite(&mut conn, counts).await,
+                Ok(Conn::Postgres(conn)) => on_postgres(&conn, counts).await,
+                Err(err) => fail(counts.into_iter().map(|it| it.tell), err),
             }
         }
+    }
+}
+
+impl Counts {
+    /// Answers whether nobody is at it.
+    fn put(&self, count: Count) -> bool {
+        let mut waiting = self.lock();
+        waiting.counts.push(count);
+        !std::mem::replace(&mut waiting.served, true)
+    }
+
+    /// All that waits. After nothing, nobody is at it any more.
+    fn take(&self) -> Vec<Count> {
+        let mut waiting = self.lock();
+        waiting.served = !waiting.counts.is_empty();
+        std::mem::take(&mut waiting.counts)
+    }
+
+    /// Nothing panics while it holds the lock, so what a poisoned one guards is whole.
+    fn lock(&self) -> MutexGuard<'_, Waiting> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Being at it. One that panics must not leave others waiting for it.
+struct Turn(Counts);
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            drop(self.0.take());
+            drop(self.0.take());
+        }
+    }
+}
+
+/// All in one transaction: a statement that fails undoes itself alone.
+async fn on_sqlite(conn: &mut AsyncSqlite, counts: Vec<Count>) {
+    let (statements, tells): (Vec<_>, Vec<_>) =
+        counts.into_iter().map(|it| (it.statement, it.tell)).unzip();
+    let written = conn
+        .spawn_blocking(move |conn| {
+            conn.immediate_transaction(|conn| {
+                Ok(statements.into_iter().map(|it| it.on_sqlite(conn)).collect::<Vec<_>>())
+            })
+        })
+        .await;
+    match written {
+        Ok(counted) => {
+            for (tell, counted) in tells.into_iter().zip(counted) {
+                // Who has gone need not be told.
+                drop(tell.send(counted.map_err(DbError::from)));
+            }
+        }
+        Err(err) => fail(tells.into_iter(), DbError::Query(err)),
+    }
+}
+
+/// All are sent before the first is answered.
+async fn on_postgres(conn: &AsyncPgConnection, counts: Vec<Count>) {
+    join_all(counts.into_iter().map(async |Count { statement, tell }| {
+        let counted = statement.on_postgres(conn).await;
+        drop(tell.send(counted.map_err(DbError::from)));
+    }))
+    .await;
+}
+
+fn fail(tells: impl Iterator<Item = oneshot::Sender<Result<usize, DbError>>>, err: DbError) {
+    let err = Arc::new(err);
+    for tell in tells {
+        drop(tell.send(Err(DbError::Together(Arc::clone(&err)))));
     }
 }

@@ -16,6 +16,7 @@ use pia_sealing::ServerSeal;
 use tokio::runtime::Handle;
 
 use crate::connect::{self, OpenError, Options};
+use crate::count::Counts;
 use crate::durability::Durability;
 use crate::target::{Kind, Provider, Target};
 use crate::{checkpoint, migrations, on_conn};
@@ -30,7 +31,8 @@ pub type AsyncPostgres = AsyncPgConnection;
 #[derive(Clone)]
 pub struct Database {
     pools: Pools,
-    main: Handle,
+    pub(crate) counts: Counts,
+    pub(crate) main: Handle,
     migrated: Arc<AtomicBool>,
     seal: Option<ServerSeal>,
     mail: Live<bool>,
@@ -75,6 +77,12 @@ pub enum DbError {
     /// Sealing failed.
     #[error(transparent)]
     Sealing(#[from] Unavailable),
+    /// What was to be written with others failed with them.
+    #[error("written with others, it failed with them")]
+    Together(#[source] Arc<DbError>),
+    /// Who was to write it has gone.
+    #[error("it was abandoned")]
+    Abandoned,
 }
 
 impl DbError {
@@ -124,7 +132,8 @@ impl Database {
             Kind::Postgres(target) => connect::postgres(target, options)?,
         };
         let (main, migrated) = (Handle::current(), Arc::default());
-        Ok(Self { pools, main, migrated, seal: None, mail: Live::new(false) })
+        let (counts, mail) = (Counts::default(), Live::new(false));
+        Ok(Self { pools, counts, main, migrated, seal: None, mail })
     }
 
     /// The same, able to write what goes with changes: sealed with `seal`, and

@@ -97,13 +97,15 @@ fn role_of(target: &Target) -> Option<&str> {
 
 /// The reason alone: that the pool failed is no news to an operator.
 fn opening(err: crate::DbError) -> StartError {
-    use crate::DbError::{NoKey, Pool, Query, Sealing, Unreadable};
+    use crate::DbError::{Abandoned, NoKey, Pool, Query, Sealing, Together, Unreadable};
     use deadpool::managed::PoolError::Backend;
     use diesel_async::pooled_connection::PoolError::{ConnectionError, QueryError};
     StartError::Open(match err {
         Pool(Backend(ConnectionError(err))) => OpenError::connection(err),
         Pool(Backend(QueryError(err))) | Query(err) => OpenError::connection(err),
         Pool(err) => OpenError::connection(err),
-        err @ (Unreadable(_) | NoKey | Sealing(_)) => OpenError::connection(err),
+        err @ (Unreadable(_) | NoKey | Sealing(_) | Together(_) | Abandoned) => {
+            OpenError::connection(err)
+        }
     })
 }

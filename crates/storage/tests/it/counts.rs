@@ -2,12 +2,14 @@
 
 use diesel::prelude::*;
 use diesel_async::{RunQueryDsl, SimpleAsyncConnection};
+use futures_util::future::{join, join_all};
 use pia_storage::schema::locks;
 use pia_storage::{Database, DbError, Options, on_conn};
 use pia_testkit::databases::Fresh;
 
 pia_testkit::contract! {
     what_is_counted_is_there_and_told,
+    of_many_at_once_each_is_counted_and_told_its_own,
 }
 
 async fn what_is_counted_is_there_and_told(db: Database) {
@@ -18,6 +20,36 @@ async fn what_is_counted_is_there_and_told(db: Database) {
 
     assert_eq!(counted.map(Result::unwrap), [1, 1, 0]);
     assert_eq!(turn(&db).await, 2);
+}
+
+async fn of_many_at_once_each_is_counted_and_told_its_own(db: Database) {
+    let below = |most: i64| {
+        let free = locks::table.filter(locks::turn.lt(most));
+        db.count(diesel::update(free).set(locks::turn.eq(locks::turn + 1)))
+    };
+    let wrong = || db.count(diesel::sql_query("DELETE FROM nothing"));
+
+    let (counted, failed) =
+        join(join_all((0..200).map(|_| below(50))), join_all((0..20).map(|_| wrong()))).await;
+
+    assert_eq!(counted.into_iter().map(Result::unwrap).sum::<usize>(), 50);
+    assert!(failed.iter().all(Result::is_err));
+    assert_eq!(turn(&db).await, 50);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_cannot_be_counted_is_told_and_the_next_is_counted_again() {
+    let fresh = Fresh::sqlite();
+    let db = fresh.connect().await;
+    let add = || db.count(diesel::update(locks::table).set(locks::turn.eq(locks::turn + 1)));
+    write(&db, "ALTER TABLE locks RENAME TO away").await.unwrap();
+
+    let failed = join_all([add(), add(), add()]).await;
+    write(&db, "ALTER TABLE away RENAME TO locks").await.unwrap();
+    let counted = join_all([add(), add()]).await;
+
+    assert!(failed.iter().all(Result::is_err));
+    assert_eq!(counted.into_iter().map(Result::unwrap).sum::<usize>(), 2);
 }
 
 #[tokio::test(flavor = "multi_thread")]
