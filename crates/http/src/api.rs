@@ -11,7 +11,7 @@ use pia_identity::{
 };
 use pia_kernel::{Live, Secret, SessionId};
 use pia_sync::Chats;
-use pia_web::{ApiError, Runner};
+use pia_web::{ApiError, Line, Runner};
 
 use crate::{Browsers, Readiness, SyncApi};
 
@@ -68,6 +68,8 @@ pub struct Api {
     pub openapi: Live<bool>,
     /// Where use cases run.
     pub runner: Runner,
+    /// Where those run that a password is shown to.
+    pub sign_ins: Line,
 }
 
 impl Api {

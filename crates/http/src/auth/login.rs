@@ -31,7 +31,7 @@ pub(crate) async fn login(
     };
     let sign_in = api.sign_in.clone();
     let login = async move { sign_in.local(&email, password, program, device).await };
-    let signed_in = api.runner.run(login).await?;
+    let signed_in = api.sign_ins.run(login).await?;
     let owes = gates.rules.get().owes_declaration(signed_in.account.customer);
     Ok(Json(TokenEnvelope::new(signed_in, owes)))
 }

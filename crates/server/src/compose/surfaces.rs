@@ -1,12 +1,14 @@
 //! What the surfaces call, and who reaches them.
 
+use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 use pia_assistant::Credits;
 use pia_console::{Console, Reception};
 use pia_http::{Api, Browsers};
 use pia_kernel::Clock;
-use pia_web::{Budgets, Gates, RouteTable, Runner};
+use pia_passwords::PoolSize;
+use pia_web::{Budgets, Gates, Line, RouteTable, Runner};
 
 use super::ground::Ground;
 use super::use_cases::UseCases;
@@ -59,7 +61,17 @@ pub(super) fn api(
         readiness: Arc::new(readiness),
         openapi: config.follow(|it| it.open_api.enabled),
         runner: runner.clone(),
+        sign_ins: sign_ins(config, runner),
     }
+}
+
+/// More are served than hash at once: while some wait for the database, no
+/// thread shall wait for them.
+fn sign_ins(config: &LiveConfig, runner: &Runner) -> Line {
+    const OF_A_THREAD: NonZeroUsize = NonZeroUsize::new(4).unwrap();
+    let PoolSize { threads, waiting } = config.latest().password_hashing.size;
+    let places = threads.saturating_mul(OF_A_THREAD);
+    Line::before(runner.clone(), places, threads.saturating_add(waiting.get()))
 }
 
 /// What the pages that set the server up call.

@@ -26,8 +26,9 @@ impl PasswordHashing {
         let iterations = from.reload("Iterations").within(2, 1..=HashCost::MOST_ITERATIONS);
         let parallelism = from.reload("Parallelism").within(1, 1..=HashCost::MOST_PARALLELISM);
         let cores = available_parallelism().map_or(1, usize::from);
-        // One core is left to those who wait for something else.
-        let threads = from.restart("Threads").within(cores.saturating_sub(1).max(1), 1..=256);
+        // None is left free: these threads step back for those who wait for
+        // something else.
+        let threads = from.restart("Threads").within(cores, 1..=256);
         let waiting = from.restart("QueueLength").within(512, 1..=100_000);
         let cost = match HashCost::new(memory, iterations, parallelism) {
             Ok(cost) => Some(cost),

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use futures_util::future::join_all;
 use pia_kernel::{Clock as _, SystemClock};
 use pia_testkit::ManualClock;
 use pia_testkit::databases::Fresh;
@@ -117,6 +118,29 @@ async fn an_unknown_address_takes_as_long_as_a_wrong_password() {
 
     let (known, unknown) = (median(known), median(unknown));
     assert!(known < unknown * 2 && unknown < known * 2, "{known:?} and {unknown:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn of_a_crowd_those_who_find_the_line_full_are_told_to_come_again() {
+    let setting = Setting::on(Fresh::sqlite())
+        .with("PasswordHashing__MemoryKib", 19_456)
+        .with("PasswordHashing__Iterations", 2)
+        .with("PasswordHashing__Threads", 1)
+        .with("PasswordHashing__QueueLength", 3);
+    let app = setting.start().await;
+    app.sign_up("ada@example.org").await;
+    let strangers: Vec<_> = (0..12).map(|_| app.stranger()).collect();
+
+    let crowd = strangers.iter().map(|it| sign_in(it, "ada@example.org", PASSWORD));
+    let mut answers = join_all(crowd).await;
+    answers.sort_by_key(|it| it.status);
+
+    let told = answers.pop().unwrap();
+    assert_eq!(told.refusal(), (503, "overloaded"));
+    assert!(told.header("retry-after").is_some());
+    let served = answers.iter().filter(|it| it.status == 200).count();
+    assert!(served >= 4, "{served}");
+    assert_eq!(sign_in(&app.stranger(), "ada@example.org", PASSWORD).await.status, 200);
 }
 
 fn median(mut times: Vec<Duration>) -> Duration {
