@@ -6,7 +6,8 @@ use diesel::prelude::*;
 use diesel::query_builder::{AstPass, Query, QueryFragment, QueryId};
 use diesel::serialize::ToSql;
 use diesel::sql_types::{BigInt, Binary, HasSqlType, Nullable, SmallInt};
-use pia_storage::{DbInstant, DbUid, Instant, Uid};
+use diesel::sqlite::SqliteConnection;
+use pia_storage::{AsyncSqlite, DbInstant, DbUid, Instant, Uid};
 
 /// What changed after a stamp, up to the place where rows or bytes are enough.
 /// Where that is, is found in the index alone; bodies are read only up to it.
@@ -27,6 +28,16 @@ pub(crate) struct PageRow {
     pub(crate) body: Option<Vec<u8>>,
     pub(crate) salt: Option<Vec<u8>>,
 }
+
+impl PageQuery {
+    /// Reads the rows on the thread that owns the connection. What crosses over
+    /// otherwise is a copy of each value, which is then copied once more.
+    pub(crate) async fn load_there(self, conn: &mut AsyncSqlite) -> QueryResult<Vec<PageRow>> {
+        conn.spawn_blocking(move |conn| RunQueryDsl::load(self, conn)).await
+    }
+}
+
+impl RunQueryDsl<SqliteConnection> for PageQuery {}
 
 impl Query for PageQuery {
     type SqlType = (SmallInt, Uid, Instant, Nullable<Binary>, Nullable<Binary>);

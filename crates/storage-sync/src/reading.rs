@@ -11,7 +11,7 @@ use diesel_async::RunQueryDsl;
 use pia_kernel::{Timestamp, Unavailable, UserId};
 use pia_sealing::{PersonSeal, Salt, Sealer};
 use pia_storage::schema::{accounts, catalogue, devices, ledgers, person_salts, sync_items};
-use pia_storage::{Database, DbError, DbInstant, DbUid, Instant, on_conn};
+use pia_storage::{Conn, Database, DbError, DbInstant, DbUid, Instant, on_conn};
 use pia_sync::{Catalogue, Channel, Head, Key, Page, Room, Row, SyncReader};
 use serde_json::Value;
 use uuid::Uuid;
@@ -96,7 +96,10 @@ impl SqlSyncReader {
             rows: i64::from(room.rows),
             bytes: i64::try_from(room.bytes).unwrap_or(i64::MAX),
         };
-        on_conn!(self.db.reader(), |conn| Ok(query.load(conn).await?))
+        match self.db.reader().await? {
+            Conn::Sqlite(mut conn) => Ok(query.load_there(&mut conn).await?),
+            Conn::Postgres(mut conn) => Ok(query.load(&mut *conn).await?),
+        }
     }
 
     async fn read(&self, user: UserId, since: Timestamp, room: Room) -> Result<Page, DbError> {
