@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
+use super::figures::Metric;
 use super::items::Dice;
 use super::postgres::Postgres;
 use super::sqlite::Sqlite;
@@ -48,6 +49,17 @@ impl Raw {
         match self {
             Self::Sqlite(raw) => raw.reads(connections, lasts),
             Self::Postgres(raw) => raw.reads(connections, lasts),
+        }
+    }
+
+    /// What pulls are as a share of these reads, over one connection and over
+    /// four. A file is read without leaving the process, with nobody in between
+    /// to ask: a server cannot be measured by that as it is by what another
+    /// client of its database gets.
+    pub(super) fn share_metrics(&self) -> [Metric; 2] {
+        match self {
+            Self::Sqlite(_) => [Metric::InProcessOne, Metric::InProcessFour],
+            Self::Postgres(_) => [Metric::ShareOne, Metric::ShareFour],
         }
     }
 

@@ -51,10 +51,12 @@ impl Round<'_> {
     fn reads(&mut self, of: &Contender<'_>, device: &Device, known: &Pulled) -> Outcome<()> {
         let (since, lasts) = (&of.changes.hundredth, self.plan.load);
         let pull = device.page_of(since, known.catalogue, &known.at);
-        for (connections, [raw, pulls, share]) in [
-            (1, [Metric::RawOne, Metric::PullsOne, Metric::ShareOne]),
-            (4, [Metric::RawFour, Metric::PullsFour, Metric::ShareFour]),
-        ] {
+        let shares = of.raw.share_metrics();
+        for ((connections, [raw, pulls]), share) in
+            [(1, [Metric::RawOne, Metric::PullsOne]), (4, [Metric::RawFour, Metric::PullsFour])]
+                .into_iter()
+                .zip(shares)
+        {
             let before = of.raw.reads(connections, lasts / 2)?;
             let pulled = self.per_second(of.server, &pull, connections)?;
             let after = of.raw.reads(connections, lasts / 2)?;
