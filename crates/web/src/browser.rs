@@ -3,11 +3,15 @@
 use std::future::{Ready, ready};
 
 use actix_web::dev::Payload;
-use actix_web::http::header::{HeaderMap, ORIGIN};
+use actix_web::http::header::{HeaderMap, HeaderName, ORIGIN};
 use actix_web::{FromRequest, HttpRequest};
 use pia_identity::Program;
 
 use crate::ApiError;
+
+/// What the `fetch` of Node.js sends, too, alone; a browser that sends it sends
+/// `Sec-Fetch-Site` beside it.
+const MODE: HeaderName = HeaderName::from_static("sec-fetch-mode");
 
 /// What kind of program a request comes from.
 ///
@@ -27,7 +31,7 @@ impl FromRequest for FromProgram {
 
 /// What kind of program sends these headers.
 pub(crate) fn program(headers: &HeaderMap) -> Program {
-    let fetched = headers.keys().any(|it| it.as_str().starts_with("sec-fetch-"));
+    let fetched = headers.keys().any(|it| it.as_str().starts_with("sec-fetch-") && it != MODE);
     let browser = fetched || headers.contains_key(ORIGIN);
     if browser { Program::Browser } else { Program::App }
 }
@@ -49,5 +53,17 @@ mod tests {
             assert_eq!(told(header).await, Program::Browser, "{header:?}");
         }
         assert_eq!(told(("User-Agent", "Mozilla/5.0")).await, Program::App);
+    }
+
+    #[actix_web::test]
+    async fn a_script_of_node_is_no_browser_and_a_page_that_fetches_is() {
+        let of_node = ("Sec-Fetch-Mode", "cors");
+        let of_a_page = TestRequest::default()
+            .insert_header(of_node)
+            .insert_header(("Sec-Fetch-Site", "same-origin"))
+            .to_http_request();
+
+        assert_eq!(told(of_node).await, Program::App);
+        assert_eq!(program(of_a_page.headers()), Program::Browser);
     }
 }

@@ -205,6 +205,9 @@ async fn in_a_browser_a_key_is_a_wrong_token(database: Fresh) {
         let own = ada.send("GET", TEMPLATES, &[header], b"").await;
         assert_eq!((refused.refusal(), own.status), ((401, "unauthorized"), 200), "{header:?}");
     }
+    // As scripts of Node.js send it.
+    let of_node = script.send("GET", TEMPLATES, &[("sec-fetch-mode", "cors")], b"").await;
+    assert_eq!(of_node.status, 200);
 }
 
 async fn a_key_is_refused_what_its_owner_is_refused(database: Fresh) {
