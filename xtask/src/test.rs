@@ -20,6 +20,7 @@ pub(crate) fn run(args: Vec<String>, interrupt: &Interrupt) -> Outcome {
     let python = Venv::with("test-peers", &[OPENAI, AIOSMTPD])?;
     let chromedriver = chromium::driver()?;
     let oidc = node::modules("oidc-provider", "crates/server/tests/it/oidc")?;
+    let openai = node::modules("openai", "crates/server/tests/it/openai")?;
     let cluster = Cluster::for_tests(interrupt)?;
     let mut tests = cargo();
     tests
@@ -29,6 +30,7 @@ pub(crate) fn run(args: Vec<String>, interrupt: &Interrupt) -> Outcome {
         .env("TEST_POSTGRES_URL", cluster.url())
         .env("TEST_CHROMEDRIVER", chromedriver)
         .env("TEST_OIDC", oidc)
+        .env("TEST_OPENAI", openai)
         .env("TEST_PYTHON", python.program("python"));
     Job::run(&mut tests, interrupt)
 }

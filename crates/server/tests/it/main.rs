@@ -36,6 +36,7 @@ mod limits;
 mod mail;
 mod master_key;
 mod migrations;
+mod openai_npm;
 mod openai_sdk;
 mod operator;
 mod pages;
