@@ -5,12 +5,11 @@ mod turns;
 
 use std::collections::HashMap;
 use std::future::poll_fn;
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use pia_kernel::GroupId;
+use pia_kernel::{GroupId, Live};
 
 use self::bucket::Bucket;
 use self::turns::{Place, Turns};
@@ -27,11 +26,18 @@ const SOON: Duration = Duration::from_secs(2);
 ///
 /// Several instances share what an upstream may be asked: each keeps to its
 /// part of it.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Turnstile {
     gates: Mutex<HashMap<String, Gate>>,
     /// How many instances there are; 0 counts as 1.
-    instances: AtomicU32,
+    instances: Live<u32>,
+}
+
+/// One that has upstreams for itself.
+impl Default for Turnstile {
+    fn default() -> Self {
+        Self::shared_by(Live::new(1))
+    }
 }
 
 /// Too much is asked of the upstream.
@@ -68,9 +74,9 @@ enum Lack {
 }
 
 impl Turnstile {
-    /// Says how many instances share what upstreams may be asked.
-    pub fn share(&self, instances: u32) {
-        self.instances.store(instances, Ordering::Relaxed);
+    /// One of so many instances that share what upstreams may be asked.
+    pub fn shared_by(instances: Live<u32>) -> Self {
+        Self { gates: Mutex::default(), instances }
     }
 
     /// How many calls are open, and how many wait to be.
@@ -124,10 +130,11 @@ impl Turnstile {
         .await
     }
 
-    /// What this instance may ask of what all together may.
+    /// What this instance may ask of what all together may: an even part, so
+    /// that they never ask more unless that were less than one each.
     fn part(&self, whole: Protection) -> Protection {
-        let instances = self.instances.load(Ordering::Relaxed).max(1);
-        let part = |it: Option<u32>| it.map(|it| it.div_ceil(instances).max(1));
+        let instances = (*self.instances.get()).max(1);
+        let part = |it: Option<u32>| it.map(|it| (it / instances).max(1));
         Protection {
             requests_per_minute: part(whole.requests_per_minute),
             tokens_per_minute: part(whole.tokens_per_minute),

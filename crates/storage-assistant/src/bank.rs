@@ -48,6 +48,7 @@ pub struct SqlBank {
     pub(crate) stop: CancellationToken,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) weeks: Live<Weeks>,
+    instances: Live<u32>,
 }
 
 impl SqlBank {
@@ -63,6 +64,7 @@ impl SqlBank {
             stop: CancellationToken::new(),
             clock,
             weeks,
+            instances: Live::new(1),
         };
         bank.queue.close();
         bank
@@ -107,6 +109,17 @@ impl SqlBank {
         Ok(reaped)
     }
 
+    /// Says that this instance is alive and counts those that are, itself among
+    /// them, as is done every few seconds.
+    pub async fn show_up(&self) -> Result<u32, Unavailable> {
+        Ok(self.meet().await?)
+    }
+
+    /// How many instances live, as far as is known.
+    pub fn instances(&self) -> Live<u32> {
+        self.instances.clone()
+    }
+
     /// How many records were written since the start.
     pub fn written(&self) -> u64 {
         self.queue.written()
@@ -135,7 +148,7 @@ impl SqlBank {
     /// Says that this instance is alive, and looks for those that are not.
     async fn keep(self) {
         loop {
-            if let Err(err) = self.lease.renew(&self.db).await {
+            if let Err(err) = self.meet().await {
                 let cause = cause(&err);
                 tracing::warn!(error = %err, cause, "Could not say that this instance is alive");
             }
@@ -153,6 +166,15 @@ impl SqlBank {
         }
         // Whatever it still has reserved, others release at once.
         drop(self.lease.end(&self.db).await);
+    }
+
+    async fn meet(&self) -> Result<u32, DbError> {
+        self.lease.renew(&self.db).await?;
+        let living = lease::living(&self.db).await?.max(1);
+        if *self.instances.get() != living {
+            self.instances.set(living);
+        }
+        Ok(living)
     }
 
     async fn look(&self, holder: Holder) -> Result<Books, DbError> {

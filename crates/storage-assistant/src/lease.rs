@@ -6,6 +6,7 @@ use std::time::{Duration, Instant as Moment};
 
 use diesel::dsl::{exists, not};
 use diesel::prelude::*;
+use diesel::sql_types::BigInt;
 use diesel_async::RunQueryDsl;
 use pia_storage::schema::{credit_instances, credit_reservations};
 use pia_storage::{Database, DbError, DbUid, Provider, Uid, in_tx, on_conn};
@@ -69,6 +70,28 @@ impl Lease {
         });
         Ok(())
     }
+}
+
+#[derive(QueryableByName)]
+struct Living {
+    #[diesel(sql_type = BigInt)]
+    living: i64,
+}
+
+/// How many instances live.
+pub(crate) async fn living(db: &Database) -> Result<u32, DbError> {
+    let count = diesel::sql_query(match db.provider() {
+        Provider::Postgres => {
+            "SELECT count(*) AS living FROM credit_instances
+             WHERE alive_until >= clock_timestamp()"
+        }
+        Provider::Sqlite => {
+            "SELECT count(*) AS living FROM credit_instances
+             WHERE alive_until >= CAST(unixepoch('subsec') * 1000000 AS INTEGER)"
+        }
+    });
+    let Living { living } = on_conn!(db.reader(), |conn| count.get_result(conn).await?);
+    Ok(u32::try_from(living).unwrap_or(u32::MAX))
 }
 
 /// Releases what dead instances have reserved. Answers how many reservations

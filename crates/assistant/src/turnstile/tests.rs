@@ -1,6 +1,7 @@
 //! Who is let in, when, and who is turned away.
 
 use futures_util::FutureExt;
+use pia_kernel::Live;
 
 use super::*;
 use crate::fakes::{Script, Surroundings};
@@ -122,13 +123,30 @@ fn tokens_are_counted_as_they_were_taken() {
 
 #[test]
 fn several_instances_share_what_there_is() {
-    let door = Door::new(concurrent(5));
-    door.turnstile.share(2);
+    let instances = Live::new(2);
+    let turnstile = Arc::new(Turnstile::shared_by(instances.clone()));
+    let door = Door { turnstile, ..Door::new(concurrent(5)) };
 
     let slots: Vec<_> = (0..3).map(|_| door.now(1)).collect();
+    instances.set(1);
+    let alone: Vec<_> = (0..4).map(|_| door.now(1)).collect();
 
-    assert!(slots.iter().all(Option::is_some));
-    assert!(door.now(1).is_none());
+    let let_in = |slots: &[Option<Slot>]| slots.iter().flatten().count();
+    assert_eq!((let_in(&slots), let_in(&alone)), (2, 3));
+}
+
+#[test]
+fn requests_and_tokens_of_a_minute_are_shared_too_but_each_may_ask_something() {
+    let allowed = |protection: Protection, instances: u32, tokens: i64| {
+        let turnstile = Arc::new(Turnstile::shared_by(Live::new(instances)));
+        let door = Door { turnstile, ..Door::new(protection) };
+        (0..20).map_while(|_| door.now(tokens)).count()
+    };
+    let requests = Protection { requests_per_minute: Some(9), ..Protection::default() };
+    let tokens = Protection { tokens_per_minute: Some(1000), ..Protection::default() };
+
+    assert_eq!([1, 2, 4, 100].map(|it| allowed(requests, it, 1)), [9, 4, 2, 1]);
+    assert_eq!([1, 2, 4].map(|it| allowed(tokens, it, 100)), [10, 5, 2]);
 }
 
 #[test]

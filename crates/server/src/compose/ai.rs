@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use pia_assistant::{CreditSettings, Gateway, NoPersonas, Rules, Tokens, Unguarded};
+use pia_assistant::{CreditSettings, Gateway, NoPersonas, Rules, Tokens, Turnstile, Unguarded};
 use pia_http::AiApi;
 use pia_kernel::{Clock, Live};
 use pia_storage_assistant::{Counts, SqlBank};
@@ -59,7 +59,7 @@ impl AiFactory {
             personas: Arc::new(NoPersonas),
             guardrail: Arc::new(Unguarded),
             keys: Arc::default(),
-            turnstile: Arc::default(),
+            turnstile: Arc::new(Turnstile::shared_by(bank.instances())),
             attempts: Arc::default(),
         };
         Ok(Self { gateway, limits, tls })
@@ -92,6 +92,12 @@ impl AiFactory {
             "ai_protected_calls_waiting",
             "AI calls that wait for room at an upstream",
             Box::new(move || waiting.load().1),
+        );
+        let instances = bank.instances();
+        metrics.gauge(
+            "ai_instances",
+            "Instances that share what protected upstreams may be asked",
+            Box::new(move || u64::from(*instances.get())),
         );
     }
 }

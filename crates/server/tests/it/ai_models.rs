@@ -1,16 +1,19 @@
 //! Which model answers, what may be named, and what stands in for what is down.
 
+use pia_demo_upstream::Demo;
 use serde_json::{Value, json};
 
-use crate::ai_client::{CHAT, COMPLETIONS, Heard, OPTIMIZE, said, streamed};
+use crate::ai_client::{CHAT, COMPLETIONS, Heard, Live, OPTIMIZE, said, streamed};
 use crate::ai_peer::{Fixed, response};
 use crate::both::on_both_databases;
-use crate::client::Client;
+use crate::client::{Answer, Client};
 use crate::harness::{Setting, TestApp};
+use crate::patience::until;
 use pia_testkit::databases::Fresh;
 
 on_both_databases! {
     a_group_says_who_serves_a_mode_a_persona_and_a_name,
+    two_servers_together_ask_an_upstream_no_more_than_it_may_be,
 }
 
 const MODELS: &str = "/api/ai/models";
@@ -79,6 +82,43 @@ async fn a_group_says_who_serves_a_mode_a_persona_and_a_name(database: Fresh) {
         listed["data"].as_array().expect("models").iter().map(|it| &it["id"]).collect();
     assert_eq!(ids, ["pia-cloud", "large"]);
     assert!(coder.calls().iter().all(|it| !it.text().contains("persona")));
+}
+
+async fn two_servers_together_ask_an_upstream_no_more_than_it_may_be(database: Fresh) {
+    let demo = Demo::start(0).expect("a demo upstream");
+    let protected = |setting: Setting| {
+        let setting = setting.with_upstream(&demo.endpoint()).with("Ai__MaxWait", "200ms");
+        setting.with("Ai__Protection__MaxConcurrent", 4)
+    };
+    let app = protected(Setting::on(database)).start().await;
+    let other = protected(Setting::beside(&app)).start().await;
+    let ada = app.signed_in().await;
+    let elsewhere = Client { addr: other.addr, ..ada.clone() };
+    for client in [&ada, &elsewhere] {
+        // Each looks for others every few seconds.
+        until(async || {
+            let metrics = client.get("/metrics").await.text();
+            metrics.contains("\npia_ai_instances 2\n").then_some(())
+        })
+        .await;
+    }
+
+    let mut open = Vec::new();
+    for client in [&ada, &ada, &elsewhere, &elsewhere] {
+        open.push(Live::ask(client, CHAT, &streamed("demo:silent=1 good day")).await);
+    }
+    assert!(demo.until(|it| it.open == 4).await);
+    let refused = [ada.post(CHAT, &said("x")).await, elsewhere.post(CHAT, &said("x")).await];
+    drop(open);
+    assert!(demo.until(|it| it.open == 0).await);
+    let served = until(async || {
+        let answer = ada.post(CHAT, &said("x")).await;
+        (answer.status == 200).then_some(())
+    });
+
+    assert_eq!(refused.each_ref().map(Answer::refusal), [(503, "ai_crowded"); 2]);
+    served.await;
+    assert_eq!(demo.seen().calls, 5);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -19,6 +19,8 @@ pia_testkit::contract! {
     a_call_that_ends_after_it_was_released_is_charged_all_the_same,
     an_instance_that_lives_keeps_what_it_reserved,
     an_instance_that_ends_leaves_no_row,
+    instances_know_how_many_they_are,
+    an_instance_that_died_is_not_counted,
     a_window_that_does_not_agree_is_found,
 }
 
@@ -116,6 +118,43 @@ async fn an_instance_that_ends_leaves_no_row(db: Database) {
     tasks.wait().await;
 
     assert_eq!((alive, instances(&db).await), (1, 0));
+}
+
+async fn instances_know_how_many_they_are(db: Database) {
+    let (staying, leaving) = (TaskTracker::new(), TaskTracker::new());
+    let one = start(&db, &staying);
+    let alone = one.show_up().await.unwrap();
+    let other = start(&db, &leaving);
+    let second = other.show_up().await.unwrap();
+    let two = one.show_up().await.unwrap();
+    let told = (*one.instances().get(), *other.instances().get());
+
+    other.drain(crate::banks::LIMIT).await;
+    leaving.close();
+    leaving.wait().await;
+    let left = one.show_up().await.unwrap();
+
+    assert_eq!((alone, second, two), (1, 2, 2));
+    assert_eq!(told, (2, 2));
+    assert_eq!((left, *one.instances().get()), (1, 1));
+}
+
+async fn an_instance_that_died_is_not_counted(db: Database) {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
+    let on = |db: &Database| {
+        let (weeks, tasks) = (Live::new(pia_assistant::Weeks::UTC), TaskTracker::new());
+        SqlBank::start(db.clone(), weeks, Arc::new(SystemClock), &tasks, runtime.handle())
+    };
+    let dead = [on(&db), on(&db)];
+    join_all(dead.iter().map(SqlBank::show_up)).await;
+    runtime.shutdown_background();
+    let other = start(&db, &TaskTracker::new());
+    let before = other.show_up().await.unwrap();
+
+    kill_all(&db).await;
+    let after = other.show_up().await.unwrap();
+
+    assert_eq!((before, after), (3, 1));
 }
 
 async fn a_window_that_does_not_agree_is_found(db: Database) {
