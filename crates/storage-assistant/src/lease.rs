@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
-use std::time::{Duration, Instant as Moment};
+use std::time::Duration;
 
 use diesel::dsl::{exists, not};
 use diesel::prelude::*;
@@ -10,6 +10,7 @@ use diesel::sql_types::BigInt;
 use diesel_async::RunQueryDsl;
 use pia_storage::schema::{credit_instances, credit_reservations};
 use pia_storage::{Database, DbError, DbUid, Provider, Uid, in_tx, on_conn};
+use tokio::time::Instant as Moment;
 use uuid::Uuid;
 
 use crate::statements::LockWindows;

@@ -21,6 +21,7 @@ pia_testkit::contract! {
     an_instance_that_ends_leaves_no_row,
     instances_know_how_many_they_are,
     an_instance_that_died_is_not_counted,
+    one_that_cannot_say_that_it_is_alive_admits_nobody_before_another_may_think_it_dead,
     a_window_that_does_not_agree_is_found,
 }
 
@@ -155,6 +156,49 @@ async fn an_instance_that_died_is_not_counted(db: Database) {
     let after = other.show_up().await.unwrap();
 
     assert_eq!((before, after), (3, 1));
+}
+
+/// Moves the time of timers, and of whoever measures by their clock.
+async fn later(seconds: u64) {
+    tokio::time::pause();
+    tokio::time::advance(std::time::Duration::from_secs(seconds)).await;
+    tokio::time::resume();
+}
+
+async fn one_that_cannot_say_that_it_is_alive_admits_nobody_before_another_may_think_it_dead(
+    db: Database,
+) {
+    let other = start(&db, &TaskTracker::new());
+    let on_a_clock_of_its_own = move || {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let bank = start(&db, &TaskTracker::new());
+            let ada = member(&db, limits()).await;
+            let hold = admitted(&bank, ask(ada, 5)).await;
+            bank.show_up().await.unwrap();
+            // All else that a call needs is there.
+            execute(&db, "ALTER TABLE credit_instances RENAME TO away").await;
+
+            later(8).await;
+            let in_time = admitted(&bank, ask(ada, 1)).await;
+            later(2).await;
+            let too_late = bank.admit(ask(ada, 1)).await;
+            let open = counted(&bank, ada).await;
+            execute(&db, "ALTER TABLE away RENAME TO credit_instances").await;
+            // By the database's clock it has lived on.
+            let reaped = other.reap().await.unwrap();
+            let again = bank.admit(ask(ada, 1)).await;
+
+            assert!(too_late.is_err(), "{too_late:?}");
+            assert_eq!(open[0], ("hourly".to_owned(), 0, 6));
+            assert_eq!(reaped, 0);
+            assert!(matches!(again, Ok(pia_assistant::Admission::Granted { .. })), "{again:?}");
+            drop((hold, in_time, again));
+            settled(&bank).await;
+            sound(&bank).await;
+        });
+    };
+    tokio::task::spawn_blocking(on_a_clock_of_its_own).await.unwrap();
 }
 
 async fn a_window_that_does_not_agree_is_found(db: Database) {
