@@ -11,7 +11,7 @@ use super::refusal::Gauge;
 use super::settings::CreditSettings;
 use super::window::Kind;
 use crate::rates::Micros;
-use crate::rules::Rules;
+use crate::rules::{KeyPurse, Rules};
 
 /// How much of this week's budget is gone, and when the next begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,7 +37,7 @@ pub struct Stock {
 /// is nothing.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CreditView {
-    /// Whether anything is limited.
+    /// Whether the group limits anything.
     pub limited: bool,
     /// Whether those who do not pay are not served, and this is one of them.
     pub suspended: bool,
@@ -55,6 +55,8 @@ pub struct CreditView {
     pub group_daily: Option<Gauge>,
     /// Of what the whole group may spend this week.
     pub group_weekly: Option<WeekGauge>,
+    /// Of what may be spent this week with the key that is called with.
+    pub key: Option<WeekGauge>,
 }
 
 /// Tells people of their credits.
@@ -79,10 +81,16 @@ impl Credits {
 
     /// What somebody may spend, and has spent. What open calls may still spend
     /// does not count yet.
-    pub async fn of(&self, member: UserId, group: GroupId) -> Result<CreditView, Unavailable> {
+    /// Of keys it tells of the one that they call with.
+    pub async fn of(
+        &self,
+        member: UserId,
+        group: GroupId,
+        key: Option<KeyPurse>,
+    ) -> Result<CreditView, Unavailable> {
         let rules = self.rules.of(group).await?;
         let suspended = self.settings.get().suspends(group, &rules);
-        let holder = Holder { member, group, key: None, limits: rules.credits };
+        let holder = Holder { member, group, key, limits: rules.credits };
         if holder.is_unlimited() {
             return Ok(CreditView { suspended, ..CreditView::default() });
         }
@@ -98,7 +106,7 @@ fn view(holder: &Holder, books: &Books, week_ends: Timestamp) -> CreditView {
     let of_week = |kind| of(kind).map(|gauge| WeekGauge { gauge, resets_at: week_ends });
     let stock = |kind| books.window(holder, kind).map(|it| stock(it.total, it.used));
     CreditView {
-        limited: true,
+        limited: !holder.limits.is_unlimited(),
         suspended: false,
         hourly: of(Kind::Hourly),
         daily: of(Kind::Daily),
@@ -107,6 +115,7 @@ fn view(holder: &Holder, books: &Books, week_ends: Timestamp) -> CreditView {
         top_up: stock(Kind::TopUp).filter(|it| it.total > 0),
         group_daily: of(Kind::GroupDaily),
         group_weekly: of_week(Kind::GroupWeekly),
+        key: of_week(Kind::Key),
     }
 }
 

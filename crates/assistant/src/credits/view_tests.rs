@@ -19,6 +19,15 @@ async fn told(
     suspended: bool,
     spent: impl Fn(&mut Window) + Send + Sync + 'static,
 ) -> CreditView {
+    told_with(None, limits, suspended, spent).await
+}
+
+async fn told_with(
+    key: Option<KeyPurse>,
+    limits: CreditLimits,
+    suspended: bool,
+    spent: impl Fn(&mut Window) + Send + Sync + 'static,
+) -> CreditView {
     let mut rules = MockRules::new();
     let said = Arc::new(GroupRules { credits: limits, free: true, ..GroupRules::default() });
     rules.expect_of().returning(move |_| Ok(Arc::clone(&said)));
@@ -39,7 +48,7 @@ async fn told(
     };
     let clock = Arc::new(FixedClock(now()));
     let credits = Credits::new(Arc::new(rules), Arc::new(bank), Live::new(settings), clock);
-    credits.of(UserId::generate(), GroupId::generate()).await.unwrap()
+    credits.of(UserId::generate(), GroupId::generate(), key).await.unwrap()
 }
 
 #[tokio::test]
@@ -92,6 +101,7 @@ async fn all_that_is_limited_is_told_without_what_open_calls_may_spend() {
         top_up: Some(stock),
         group_daily: gauge(8),
         group_weekly: week(9),
+        key: None,
     };
     assert_eq!(view, expected);
 }
@@ -104,6 +114,25 @@ async fn a_pool_may_be_empty_and_a_group_that_bought_nothing_has_no_top_ups() {
 
     assert_eq!(view.pool.unwrap().0, Stock { total: 0, used: 0, remaining: 0 });
     assert_eq!(view.top_up, None);
+}
+
+#[tokio::test]
+async fn whoever_calls_with_a_key_is_told_of_its_purse_too() {
+    let key = |weekly| Some(KeyPurse { key: ApiKeyId::generate(), weekly });
+    let spend = |it: &mut Window| it.spend(Micros::credits(3), now());
+    let daily = CreditLimits { daily: 9, ..CreditLimits::default() };
+
+    let both = told_with(key(5), daily, false, spend).await;
+    let key_alone = told_with(key(5), CreditLimits::default(), false, spend).await;
+    let no_purse = told_with(key(0), daily, false, spend).await;
+
+    let gauge = |limit| Gauge { limit, used: 3 };
+    let purse = Some(WeekGauge { gauge: gauge(5), resets_at: Weeks::UTC.end(now()) });
+    let limited = CreditView { limited: true, daily: Some(gauge(9)), ..CreditView::default() };
+    assert_eq!(both, CreditView { key: purse, ..limited.clone() });
+    // The group limits nothing.
+    assert_eq!(key_alone, CreditView { key: purse, ..CreditView::default() });
+    assert_eq!(no_purse, limited);
 }
 
 #[test]

@@ -24,7 +24,7 @@ pub(super) fn asker(caller: &Caller, request: &HttpRequest) -> Asker {
 }
 
 /// The purse of whoever calls with a key.
-fn purse(scope: SessionScope) -> Option<KeyPurse> {
+pub(super) fn purse(scope: SessionScope) -> Option<KeyPurse> {
     match scope {
         SessionScope::Key(KeyUse { key, weekly_credits }) => {
             Some(KeyPurse { key, weekly: weekly_credits })

@@ -7,6 +7,7 @@ use pia_web::{ApiError, Caller};
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use super::asker::purse;
 use crate::Api;
 
 /// What is not limited, or not there, is absent and not zero. All amounts are
@@ -14,7 +15,7 @@ use crate::Api;
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct CreditsResponse {
-    /// Whether anything is limited.
+    /// Whether the caller's group limits anything.
     limited: bool,
     /// True while the caller's group is not served because it does not pay.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
@@ -38,6 +39,10 @@ pub(crate) struct CreditsResponse {
     /// What the whole group may spend.
     #[serde(skip_serializing_if = "Option::is_none")]
     group_cap: Option<GroupCapItem>,
+    /// What may be spent this week with the API key that is called with, where
+    /// it has a budget of its own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    key: Option<WeekItem>,
 }
 
 #[derive(Serialize, ToSchema)]
@@ -88,7 +93,8 @@ pub(crate) async fn credits(
     api: Data<Api>,
 ) -> Result<Json<CreditsResponse>, ApiError> {
     let (credits, member, group) = (api.credits.clone(), caller.0.user, caller.0.group);
-    let look = async move { credits.of(member, group).await };
+    let key = purse(caller.0.scope);
+    let look = async move { credits.of(member, group, key).await };
     Ok(Json(api.runner.run(look).await?.into()))
 }
 
@@ -118,6 +124,7 @@ impl From<CreditView> for CreditsResponse {
             pool,
             top_up,
             group_cap,
+            key: view.key.map(Into::into),
         }
     }
 }

@@ -11,6 +11,7 @@ use pia_testkit::databases::Fresh;
 use serde_json::{Value, json};
 
 use crate::ai_client::{CHAT, Live, said, streamed};
+use crate::auth::api_keys::made;
 use crate::both::on_both_databases;
 use crate::client::{Answer, Client};
 use crate::harness::{Setting, TestApp};
@@ -20,6 +21,7 @@ use crate::program::Call;
 on_both_databases!(
     without_limits_nothing_else_is_told,
     what_is_spent_is_told_by_window,
+    whoever_calls_with_a_key_is_told_of_its_purse_too,
     a_members_hour_and_day_refuse_by_their_names,
     a_week_that_is_used_up_tells_of_pool_and_top_ups,
     a_groups_caps_refuse_without_the_pool,
@@ -134,6 +136,30 @@ async fn what_is_spent_is_told_by_window(database: Fresh) {
     assert_eq!(told, expected);
     let monday = ends.as_str().unwrap_or_default();
     assert!(monday.ends_with("T22:00:00Z") || monday.ends_with("T23:00:00Z"), "{monday}");
+}
+
+async fn whoever_calls_with_a_key_is_told_of_its_purse_too(database: Fresh) {
+    let scene = start(database, "").await;
+    let Scene { ada, app, .. } = &scene;
+    let wish = json!({ "weeklyCredits": 1006 });
+    let key = made(ada, wish).await["apiKey"].as_str().expect("a key").to_owned();
+    let script = Client { access: Some(key), ..app.stranger() };
+
+    assert_eq!(script.post(CHAT, &said("good day")).await.status, 200);
+    let unlimited = told_once(&script, |it| it["key"]["used"] == 7).await;
+    app.admin("group set default credits.daily=5000").await.expect("settings");
+    let refusal = refused(&script.post(CHAT, &said("good day")).await);
+    let limited = told_once(&script, |it| it["limited"] == true).await;
+    let own = told(ada).await;
+
+    let ends = unlimited["key"]["resetsAt"].clone();
+    let purse = json!({ "limit": 1006, "used": 7, "resetsAt": ends });
+    assert_eq!(unlimited, json!({ "limited": false, "key": purse }));
+    let of_key = json!({ "period": "weekly", "unit": "credits", "limit": 1006, "used": 7 });
+    assert_eq!(refusal, of_key);
+    let daily = json!({ "limit": 5000, "used": 0 });
+    assert_eq!(limited, json!({ "limited": true, "daily": daily, "key": purse }));
+    assert_eq!(own, json!({ "limited": true, "daily": daily }));
 }
 
 async fn a_members_hour_and_day_refuse_by_their_names(database: Fresh) {

@@ -36,7 +36,7 @@ const PATH: &str = "/auth/api-keys";
 const TEMPLATES: &str = "/api/ai/templates";
 
 /// A key of a client's own.
-async fn made(client: &Client, wish: Value) -> Value {
+pub(crate) async fn made(client: &Client, wish: Value) -> Value {
     let mut body = json!({ "name": "Nightly", "password": PASSWORD });
     let wish = wish.as_object().cloned().unwrap_or_default();
     body.as_object_mut().expect("an object").extend(wish);
