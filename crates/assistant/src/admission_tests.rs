@@ -124,7 +124,8 @@ async fn a_stream_whose_reader_leaves_is_settled_on_what_was_streamed() {
 
 #[tokio::test]
 async fn hidden_tokens_are_charged() {
-    let told = r#"{"choices":[],"usage":{"prompt_tokens":10,"completion_tokens":5000}}"#;
+    let told = r#"{"choices":[],"usage":{"prompt_tokens":10,"completion_tokens":5000,
+        "completion_tokens_details":{"reasoning_tokens":4000}}}"#;
     let around = Surroundings::new(Script::Frames(vec![Ok(look(told)), Ok(Frame::Done)]));
     let around = around.with_rules(limited(3));
 
@@ -138,6 +139,35 @@ async fn hidden_tokens_are_charged() {
     let [settled] = around.settled().try_into().unwrap();
     assert_eq!(settled.spent, Micros(5_010_000));
     assert_eq!(settled.hidden(), Micros(2_010_000));
+}
+
+#[tokio::test]
+async fn more_than_was_reserved_is_charged_for_nothing_that_was_not_hidden() {
+    let told = [
+        // More than we made of the prompt, and beyond the cap.
+        (r#"{"prompt_tokens":9000,"completion_tokens":10}"#, 3_000_000, 6_010_000),
+        (r#"{"prompt_tokens":10,"completion_tokens":5000}"#, 3_000_000, 2_010_000),
+        // The same beside what was hidden, which is charged.
+        (
+            r#"{"prompt_tokens":9000,"completion_tokens":1010,
+                "completion_tokens_details":{"reasoning_tokens":1000}}"#,
+            4_000_000,
+            6_010_000,
+        ),
+        (r#"{"prompt_tokens":2000,"completion_tokens":1000}"#, 3_000_000, 0),
+    ];
+    for (usage, spent, uncharged) in told {
+        let answer = format!(r#"{{"choices":[{{"message":{{"content":"Hi"}}}}],"usage":{usage}}}"#);
+        let around = Surroundings::new(Script::Whole(answer.leak())).with_rules(limited(3));
+
+        drop(ask(&around, asker(), "").await.unwrap());
+
+        let [settled] = around.settled().try_into().unwrap();
+        assert_eq!((settled.spent, settled.uncharged()), (Micros(spent), Micros(uncharged)));
+        // What is written down is what it cost.
+        let cost = settled.usage.map(|it| it.spent);
+        assert_eq!(cost, Some(Micros(spent + uncharged)), "{usage}");
+    }
 }
 
 #[tokio::test]

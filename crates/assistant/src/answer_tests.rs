@@ -99,7 +99,10 @@ async fn usage_comes_once_after_the_finish_to_those_who_asked() {
     assert_eq!(read(&script(), PLAIN).await, format!("{begin}data: [DONE]\n\n"));
 
     let [record] = asked.noted().try_into().unwrap();
-    assert_eq!(record.tokens, Usage { input: 9, cached_input: 0, output: 2, connector: 0 });
+    assert_eq!(
+        record.tokens,
+        Usage { input: 9, cached_input: 0, output: 2, connector: 0, reasoning: 1 }
+    );
     assert_eq!((record.estimated, record.outcome), (false, Outcome::Completed));
 }
 
@@ -112,7 +115,10 @@ async fn an_upstream_that_tells_no_usage_is_estimated() {
     let usage = r#""model":"m","choices":[],"usage":{"prompt_tokens":6,"completion_tokens":3,"total_tokens":9,"prompt_tokens_details":{"cached_tokens":0}}}"#;
     assert!(stream.ends_with(&format!("{usage}\n\ndata: [DONE]\n\n")), "{stream}");
     let [record] = around.noted().try_into().unwrap();
-    assert_eq!(record.tokens, Usage { input: 6, cached_input: 0, output: 3, connector: 0 });
+    assert_eq!(
+        record.tokens,
+        Usage { input: 6, cached_input: 0, output: 3, connector: 0, reasoning: 0 }
+    );
     assert_eq!((record.estimated, record.outcome), (true, Outcome::Completed));
 }
 
@@ -277,7 +283,10 @@ async fn a_caller_who_leaves_is_written_down_once() {
 
     let [record] = around.noted().try_into().unwrap();
     assert_eq!((record.outcome, record.estimated), (Outcome::Abandoned, true));
-    assert_eq!(record.tokens, Usage { input: 6, cached_input: 0, output: 3, connector: 0 });
+    assert_eq!(
+        record.tokens,
+        Usage { input: 6, cached_input: 0, output: 3, connector: 0, reasoning: 0 }
+    );
 }
 
 #[tokio::test]

@@ -40,7 +40,10 @@ async fn its_usage_is_written_down_with_mode_and_model() {
     let [record] = around.noted().try_into().unwrap();
     assert_eq!((record.user, record.mode), (asker.user, Mode::Research));
     assert_eq!((record.provider, record.model.as_str()), ("OpenAI", "m"));
-    assert_eq!(record.tokens, Usage { input: 3, cached_input: 0, output: 1, connector: 0 });
+    assert_eq!(
+        record.tokens,
+        Usage { input: 3, cached_input: 0, output: 1, connector: 0, reasoning: 0 }
+    );
     assert_eq!((record.estimated, record.outcome), (false, Outcome::Completed));
 }
 
@@ -92,7 +95,10 @@ async fn a_caller_who_leaves_while_waiting_is_written_down() {
 
     let [record] = around.noted().try_into().unwrap();
     assert_eq!((record.outcome, record.estimated), (Outcome::Abandoned, true));
-    assert_eq!(record.tokens, Usage { input: 6, cached_input: 0, output: 0, connector: 0 });
+    assert_eq!(
+        record.tokens,
+        Usage { input: 6, cached_input: 0, output: 0, connector: 0, reasoning: 0 }
+    );
 }
 
 #[tokio::test]

@@ -250,7 +250,7 @@ mod tests {
         assert_eq!(
             usage.unwrap(),
             UsageChunk {
-                usage: Usage { input: 3, cached_input: 0, output: 1, connector: 0 },
+                usage: Usage { input: 3, cached_input: 0, output: 1, connector: 0, reasoning: 0 },
                 json:
                     r#"{"id":"c","choices":[],"usage":{"prompt_tokens":3,"completion_tokens":1}}"#
                         .to_owned(),
@@ -304,7 +304,7 @@ mod tests {
     #[test]
     fn our_own_usage_has_the_keys_that_clients_read() {
         assert_eq!(
-            usage_json(&Usage { input: 5, cached_input: 2, output: 3, connector: 0 }),
+            usage_json(&Usage { input: 5, cached_input: 2, output: 3, connector: 0, reasoning: 0 }),
             r#"{"prompt_tokens":5,"completion_tokens":3,"total_tokens":8,"prompt_tokens_details":{"cached_tokens":2}}"#
         );
     }

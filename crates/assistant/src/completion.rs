@@ -226,7 +226,7 @@ mod tests {
         assert_eq!(answer.finish_reason.as_deref(), Some("length"));
         assert_eq!(
             answer.usage,
-            Some(Usage { input: 4, cached_input: 0, output: 2, connector: 0 })
+            Some(Usage { input: 4, cached_input: 0, output: 2, connector: 0, reasoning: 0 })
         );
     }
 

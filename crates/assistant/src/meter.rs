@@ -83,6 +83,7 @@ impl Meter {
             cached_input: 0,
             output: self.output(tokens),
             connector: 0,
+            reasoning: 0,
         })
     }
 
@@ -143,7 +144,7 @@ data: {"choices":[{"delta":{"role":"assistant","content":""}}]}
 
     #[test]
     fn an_answer_that_was_broken_off_costs_no_less_than_came_of_it() {
-        let told = Usage { input: 7, cached_input: 0, output: 1, connector: 0 };
+        let told = Usage { input: 7, cached_input: 0, output: 1, connector: 0, reasoning: 0 };
         let mut meter = Meter { told: Some(told), ..Meter::default() };
 
         meter.passed(br#"{"content":"abcdef"}"#, 1);
@@ -153,7 +154,7 @@ data: {"choices":[{"delta":{"role":"assistant","content":""}}]}
 
     #[test]
     fn what_the_upstream_told_is_believed() {
-        let told = Usage { input: 1, cached_input: 1, output: 2, connector: 3 };
+        let told = Usage { input: 1, cached_input: 1, output: 2, connector: 3, reasoning: 0 };
         let meter = Meter { told: Some(told), events: 99, ..Meter::of_prompt(Prompt::Counted(5)) };
 
         assert_eq!(meter.tokens(&Letters), told);

@@ -45,7 +45,7 @@ async fn wrong(request: OptimizeRequest) -> Vec<(String, &'static str)> {
 async fn a_text_comes_back_trimmed_with_its_usage() {
     let (outcome, around) = optimise(ANSWER, request("bad")).await;
 
-    let usage = Usage { input: 3, cached_input: 0, output: 1, connector: 0 };
+    let usage = Usage { input: 3, cached_input: 0, output: 1, connector: 0, reasoning: 0 };
     assert_eq!(outcome, Ok(Optimized { text: "Better.".to_owned(), usage }));
     let [record] = around.noted().try_into().unwrap();
     assert_eq!((record.mode, record.outcome), (Mode::Optimize, Outcome::Completed));

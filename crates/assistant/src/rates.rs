@@ -69,6 +69,13 @@ impl Rates {
         }
     }
 
+    /// What those of these tokens cost that nobody knows of until the end: no
+    /// cap holds them back for certain, and no caller sees them.
+    pub(crate) fn price_of_hidden(&self, usage: &Usage) -> Micros {
+        let output = usage.reasoning.min(usage.output);
+        self.price(&Usage { output, connector: usage.connector, ..Usage::default() })
+    }
+
     /// What these tokens cost, rounded up to a millionth of a credit.
     pub fn price(&self, usage: &Usage) -> Micros {
         let cached = usage.cached_input.min(usage.input);
@@ -95,7 +102,8 @@ mod tests {
 
     #[test]
     fn a_thousand_tokens_are_a_credit_unless_it_is_said_otherwise() {
-        let usage = Usage { input: 700, cached_input: 200, output: 300, connector: 5000 };
+        let usage =
+            Usage { input: 700, cached_input: 200, output: 300, connector: 5000, reasoning: 0 };
 
         assert_eq!(Rates::default().price(&usage), Micros::credits(1));
     }
@@ -104,7 +112,8 @@ mod tests {
     fn each_kind_of_token_has_its_rate() {
         let rates =
             Rates { input: 3_000_000, output: 15_000_000, cached_input: 300_000, connector: 1 };
-        let usage = Usage { input: 1000, cached_input: 400, output: 10, connector: 1 };
+        let usage =
+            Usage { input: 1000, cached_input: 400, output: 10, connector: 1, reasoning: 0 };
 
         // 600 x 3 + 400 x 0.3 + 10 x 15 thousandths of a credit, and a trace.
         assert_eq!(rates.price(&usage), Micros(1_800_000 + 120_000 + 150_000 + 1));

@@ -109,7 +109,7 @@ impl Drop for Ticket {
         };
         let usage = self.record(outcome, tokens);
         match self.hold.take() {
-            Some(hold) => hold.settle(usage.spent, Some(usage)),
+            Some(hold) => hold.settle_call(usage),
             None => self.log.note(usage),
         }
     }

@@ -19,12 +19,15 @@ struct Told {
     connector_tokens: Option<Number>,
     prompt_tokens_details: Option<Details>,
     input_tokens_details: Option<Details>,
+    completion_tokens_details: Option<Details>,
+    output_tokens_details: Option<Details>,
 }
 
 #[derive(Deserialize, Default)]
 #[serde(default)]
 struct Details {
     cached_tokens: Option<Number>,
+    reasoning_tokens: Option<Number>,
 }
 
 /// Reads a `usage` object; nothing if it tells neither input nor output.
@@ -36,12 +39,15 @@ pub(crate) fn usage(json: &str) -> Option<Usage> {
         return None;
     }
     let details = told.prompt_tokens_details.or(told.input_tokens_details).unwrap_or_default();
-    let input = tokens(input.as_ref());
+    let of_output = told.completion_tokens_details.or(told.output_tokens_details);
+    let of_output = of_output.unwrap_or_default();
+    let (input, output) = (tokens(input.as_ref()), tokens(output.as_ref()));
     Some(Usage {
         input,
         cached_input: tokens(details.cached_tokens.as_ref()).min(input),
-        output: tokens(output.as_ref()),
+        output,
         connector: tokens(told.connector_tokens.as_ref()),
+        reasoning: tokens(of_output.reasoning_tokens.as_ref()).min(output),
     })
 }
 
@@ -69,12 +75,28 @@ mod tests {
                 r#"{"prompt_tokens":5,"completion_tokens":2,"total_tokens":7,
                     "prompt_tokens_details":{"cached_tokens":3,"audio_tokens":0}}"#
             ),
-            Usage { input: 5, cached_input: 3, output: 2, connector: 0 }
+            Usage { input: 5, cached_input: 3, output: 2, connector: 0, reasoning: 0 }
         );
         assert_eq!(
-            read(r#"{"input_tokens":5,"output_tokens":2,"input_tokens_details":null}"#),
-            Usage { input: 5, cached_input: 0, output: 2, connector: 0 }
+            read(
+                r#"{"input_tokens":5,"output_tokens":2,"input_tokens_details":null,
+                    "output_tokens_details":{"reasoning_tokens":1}}"#
+            ),
+            Usage { input: 5, cached_input: 0, output: 2, connector: 0, reasoning: 1 }
         );
+    }
+
+    #[test]
+    fn reasoning_is_part_of_the_output() {
+        let read = |reasoning: u32| {
+            let details = format!(r#"{{"reasoning_tokens":{reasoning}}}"#);
+            let json = format!(
+                r#"{{"prompt_tokens":1,"completion_tokens":9,"completion_tokens_details":{details}}}"#
+            );
+            usage(&json).unwrap().reasoning
+        };
+
+        assert_eq!([read(0), read(7), read(70)], [0, 7, 9]);
     }
 
     #[test]

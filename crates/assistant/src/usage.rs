@@ -17,6 +17,8 @@ pub struct Usage {
     pub output: i64,
     /// What the provider's own tools put in between.
     pub connector: i64,
+    /// Of `output`, those of reasoning, which most providers keep to themselves.
+    pub reasoning: i64,
 }
 
 impl Usage {
@@ -27,6 +29,7 @@ impl Usage {
             cached_input: self.cached_input.saturating_add(other.cached_input),
             output: self.output.saturating_add(other.output),
             connector: self.connector.saturating_add(other.connector),
+            reasoning: self.reasoning.saturating_add(other.reasoning),
         }
     }
 }

@@ -184,8 +184,9 @@ fn count(bank: &SqlBank, entries: &[Entry]) {
     add(&bank.tally.batched, entries.len() as u64);
     for entry in entries {
         if let Entry::Settled(settlement) = entry {
-            let hidden = u64::try_from(settlement.hidden().0).unwrap_or(0);
-            add(&bank.tally.hidden, hidden);
+            let micros = |it: Micros| u64::try_from(it.0).unwrap_or(0);
+            add(&bank.tally.hidden, micros(settlement.hidden()));
+            add(&bank.tally.uncharged, micros(settlement.uncharged()));
             bank.tally.open.fetch_sub(1, Ordering::Relaxed);
         }
     }

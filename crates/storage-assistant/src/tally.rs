@@ -10,6 +10,7 @@ pub(crate) struct Tally {
     pub(crate) refused: AtomicU64,
     pub(crate) late: AtomicU64,
     pub(crate) hidden: AtomicU64,
+    pub(crate) uncharged: AtomicU64,
     pub(crate) reaped: AtomicU64,
     pub(crate) batches: AtomicU64,
     pub(crate) batched: AtomicU64,
@@ -32,6 +33,8 @@ pub struct Counts {
     pub late: u64,
     /// Millionths of a credit that calls cost beyond what was reserved.
     pub hidden: u64,
+    /// Millionths of a credit that calls cost and no budget was charged.
+    pub uncharged: u64,
     /// Reservations of dead instances that were released, one a window.
     pub reaped: u64,
     /// Transactions that booked something.
@@ -49,6 +52,7 @@ impl Tally {
             refused: read(&self.refused),
             late: read(&self.late),
             hidden: read(&self.hidden),
+            uncharged: read(&self.uncharged),
             reaped: read(&self.reaped),
             batches: read(&self.batches),
             batched: read(&self.batched),

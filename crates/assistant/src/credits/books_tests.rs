@@ -3,10 +3,15 @@
 use std::time::Duration;
 
 use pia_kernel::{ApiKeyId, GroupId, Timestamp, UserId};
+use proptest::collection::vec;
+use proptest::prelude::*;
+use proptest::sample::Index;
 
 use super::*;
+use crate::credits::hold::charged;
 use crate::rates::Rates;
 use crate::rules::{CreditLimits, KeyPurse};
+use crate::usage::Usage;
 
 fn now() -> Timestamp {
     serde_json::from_value("2026-11-18T12:00:00Z".into()).unwrap()
@@ -279,4 +284,70 @@ fn tokens_that_cost_nothing_are_never_in_the_way() {
     let grant = books.admit(&Ask { rates: free, prompt: 9, ..ask(holder, 77) }).unwrap();
 
     assert_eq!((grant.output, credits(&grant)), (77, vec![(Kind::Weekly, 0)]));
+}
+
+/// What somebody does next.
+#[derive(Debug, Clone)]
+enum Step {
+    /// Asks, with such a prompt, for such an answer.
+    Ask { prompt: i64, output: i64 },
+    /// One of the open calls ends, with so much more or less than was thought.
+    End { which: Index, input: i64, output: i64, reasoning: i64 },
+    /// Time goes on.
+    Wait { minutes: u64 },
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        3 => (0_i64..6_000, 1_i64..9_000).prop_map(|(prompt, output)| Step::Ask { prompt, output }),
+        3 => (any::<Index>(), 0_i64..20_000, 0_i64..20_000, 0_i64..3_000)
+            .prop_map(|(which, input, output, reasoning)| Step::End {
+                which, input, output, reasoning
+            }),
+        1 => (0_u64..90).prop_map(|minutes| Step::Wait { minutes }),
+    ]
+}
+
+proptest! {
+    /// Whatever upstreams make of prompts, and write beyond their caps: only
+    /// what they hide takes a budget beyond its limit.
+    #[test]
+    fn no_budget_is_passed_but_by_what_was_hidden(steps in vec(step(), 1..60)) {
+        let key = Some(KeyPurse { key: ApiKeyId::generate(), weekly: 60 });
+        let limits = CreditLimits {
+            hourly: 30, daily: 40, weekly: 20, group_daily: 50, group_weekly: 70, pool: true,
+        };
+        let holder = Holder { key, ..holder(limits) };
+        let rates = Rates { input: 1_000_000, output: 3_000_000, connector: 7, ..Rates::default() };
+        let mut books = books(&holder);
+        window(&mut books, Kind::Pool).fill(Micros::credits(5));
+        window(&mut books, Kind::TopUp).total = Micros::credits(20);
+        let (mut open, mut hidden) = (Vec::<Grant>::new(), Micros(0));
+        for step in steps {
+            match step {
+                Step::Ask { prompt, output } => {
+                    open.extend(books.admit(&Ask { holder, rates, prompt, output }));
+                }
+                Step::End { which, input, output, reasoning } if !open.is_empty() => {
+                    let grant = open.swap_remove(which.index(open.len()));
+                    let tokens = Usage { input, output, reasoning, ..Usage::default() };
+                    let spent = charged(&grant.parts, &rates, &tokens);
+                    prop_assert!(spent <= rates.price(&tokens));
+                    hidden = hidden.plus(rates.price_of_hidden(&tokens));
+                    books.settle(&grant.parts, spent, &grant.parts);
+                }
+                Step::End { .. } => {}
+                Step::Wait { minutes } => {
+                    books.now = books.now + Duration::from_mins(minutes);
+                    for window in books.windows.values_mut() {
+                        window.turn(Weeks::UTC, books.now);
+                    }
+                }
+            }
+            for it in books.windows.values() {
+                let limit = holder.limit(it.key.kind).unwrap_or(it.total);
+                prop_assert!(it.taken().minus(hidden) <= limit, "{it:?} of {limit:?}");
+            }
+        }
+    }
 }

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use uuid::Uuid;
 
 use super::window::WindowKey;
-use crate::rates::Micros;
-use crate::usage::UsageRecord;
+use crate::rates::{Micros, Rates};
+use crate::usage::{Usage, UsageRecord};
 
 /// What was reserved of one window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,12 +35,32 @@ impl Settlement {
     /// What was spent beyond what was reserved: tokens that no cap holds back,
     /// and that are known at the end alone.
     pub fn hidden(&self) -> Micros {
-        let (drawn, plain): (Vec<&Part>, Vec<&Part>) =
-            self.parts.iter().partition(|it| it.window.kind.is_drawn());
-        let drawn = drawn.iter().map(|it| it.amount).fold(Micros(0), Micros::plus);
-        let reserved = plain.first().map_or(drawn, |it| it.amount);
-        self.spent.minus(reserved).max(Micros(0))
+        self.spent.minus(reserved(&self.parts)).max(Micros(0))
     }
+
+    /// What the call cost beyond what was spent of any budget.
+    pub fn uncharged(&self) -> Micros {
+        let cost = self.usage.as_ref().map_or(self.spent, |it| it.spent);
+        cost.minus(self.spent).max(Micros(0))
+    }
+}
+
+/// What was reserved for a call, in each plain window and in those together
+/// that are drawn from one after the other.
+fn reserved(parts: &[Part]) -> Micros {
+    let (drawn, plain): (Vec<&Part>, Vec<&Part>) =
+        parts.iter().partition(|it| it.window.kind.is_drawn());
+    let drawn = drawn.iter().map(|it| it.amount).fold(Micros(0), Micros::plus);
+    plain.first().map_or(drawn, |it| it.amount)
+}
+
+/// What a call of these tokens spends of what was reserved for it. However much
+/// its upstream made of the prompt, or wrote beyond its cap, that is at most all
+/// of it, so that no budget is passed; only what was hidden until the end comes
+/// on top.
+pub(crate) fn charged(parts: &[Part], rates: &Rates, tokens: &Usage) -> Micros {
+    let hidden = rates.price_of_hidden(tokens);
+    rates.price(tokens).minus(hidden).min(reserved(parts)).plus(hidden)
 }
 
 /// Where calls are settled.
@@ -73,6 +93,11 @@ impl Hold {
     /// Ends it, with what was spent.
     pub fn settle(mut self, spent: Micros, usage: Option<UsageRecord>) {
         self.end(spent, usage);
+    }
+
+    /// Ends it with what a call used.
+    pub(crate) fn settle_call(mut self, usage: UsageRecord) {
+        self.end(charged(&self.parts, &usage.rates, &usage.tokens), Some(usage));
     }
 
     fn end(&mut self, spent: Micros, usage: Option<UsageRecord>) {

@@ -122,7 +122,7 @@ fn count_admissions(metrics: &Metrics, bank: &SqlBank) {
     };
     let open = "AI calls for which credits are reserved";
     metrics.gauge("ai_reservations_open", open, read(|it| it.open));
-    let counters: [(&str, &str, Counted); 7] = [
+    let counters: [(&str, &str, Counted); 8] = [
         ("ai_admissions", "AI calls admitted out of a budget", |it| it.admitted),
         ("ai_refusals", "AI calls refused because a budget was used up", |it| it.refused),
         (
@@ -134,6 +134,11 @@ fn count_admissions(metrics: &Metrics, bank: &SqlBank) {
             "ai_hidden_microcredits",
             "Millionths of a credit that AI calls cost beyond what was reserved",
             |it| it.hidden,
+        ),
+        (
+            "ai_uncharged_microcredits",
+            "Millionths of a credit that AI calls cost beyond what was reserved, and were not charged",
+            |it| it.uncharged,
         ),
         (
             "ai_reaped_reservations",

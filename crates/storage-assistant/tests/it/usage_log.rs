@@ -39,7 +39,7 @@ pub(crate) fn record(model: &str) -> UsageRecord {
         provider: "OpenAI",
         entry: Some("large".to_owned()),
         model: model.to_owned(),
-        tokens: Usage { input: 30, cached_input: 20, output: 10, connector: 5 },
+        tokens: Usage { input: 30, cached_input: 20, output: 10, connector: 5, reasoning: 0 },
         rates: Rates { input: 1, output: 2, cached_input: 3, connector: 4 },
         spent: Micros(6),
         estimated: true,
