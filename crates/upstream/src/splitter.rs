@@ -3,13 +3,19 @@
 use std::sync::Arc;
 
 use bytes::{BufMut, Bytes, BytesMut};
-use memchr::{memchr, memchr2};
+use memchr::memchr2;
 use pia_assistant::{Frame, UpstreamError};
 use serde::de::IgnoredAny;
 
 use crate::look::Look;
 
+/// What some put before the first event.
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
 /// Cuts a body into frames, wherever its pieces were cut; no I/O.
+///
+/// Lines may end as the form of event streams allows: with a line feed, a
+/// carriage return, or both.
 ///
 /// Events in the one form that every client reads, `data: …\n\n`, go on as
 /// slices of the piece they came in, neighbours together. All others are
@@ -20,13 +26,16 @@ pub(crate) struct Splitter {
     limit: usize,
     held: BytesMut,
     line: Line,
+    /// Whether an event has come.
+    begun: bool,
     ending: Ending,
 }
 
 impl Splitter {
     /// A splitter that refuses events of more than `limit` bytes.
     pub(crate) fn new(look: Arc<Look>, limit: usize) -> Self {
-        Self { look, limit, held: BytesMut::new(), line: Line::Empty, ending: Ending::Open }
+        let (held, line) = (BytesMut::new(), Line::default());
+        Self { look, limit, held, line, begun: false, ending: Ending::Open }
     }
 
     /// Takes the next piece of the body and gives out what it completes.
@@ -39,6 +48,9 @@ impl Splitter {
         let mut run = Run::default();
         let mut outcome = Ok(());
         while self.ending != Ending::Done {
+            if self.held.is_empty() && self.line.goes_on(piece, run.end) {
+                run = Run::starting_at(run.end + 1);
+            }
             let Some(end) = self.line.end_of_event(piece, run.end) else {
                 outcome = self.hold(piece.get(run.end..).unwrap_or_default());
                 break;
@@ -65,6 +77,7 @@ impl Splitter {
     pub(crate) fn finish(&mut self, sink: &mut impl FnMut(Frame)) -> Result<(), UpstreamError> {
         // Some upstreams leave out the blank line after their last event.
         let rest = self.held.split().freeze();
+        let rest = self.unmarked(&rest).unwrap_or(rest);
         if let Some(data) = data_of(&rest)
             && (is_done(&data) || serde_json::from_slice::<IgnoredAny>(&data).is_ok())
         {
@@ -105,8 +118,18 @@ impl Splitter {
         }
     }
 
+    /// The first event without the mark before it, if it has one.
+    fn unmarked(&mut self, event: &Bytes) -> Option<Bytes> {
+        let is_first = !std::mem::replace(&mut self.begun, true);
+        let marked = is_first && event.starts_with(BYTE_ORDER_MARK);
+        marked.then(|| event.slice(BYTE_ORDER_MARK.len()..))
+    }
+
     /// The frame of a whole event; nothing if it can go on as it is.
     fn read(&mut self, event: &Bytes) -> Option<Frame> {
+        if let Some(event) = self.unmarked(event) {
+            return Some(data_of(&event).map_or(Frame::Alive, |data| self.frame(data)));
+        }
         let Some(data) = canonical(event) else {
             return Some(data_of(event).map_or(Frame::Alive, |data| self.frame(data)));
         };
@@ -173,12 +196,14 @@ enum Ending {
     Done,
 }
 
-/// What the current line holds so far.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Line {
-    Empty,
-    Return,
-    Text,
+/// What is known of the current line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+struct Line {
+    /// Whether it holds anything.
+    has_text: bool,
+    /// Whether the one before ended with a carriage return, to which a line
+    /// feed may belong.
+    returned: bool,
 }
 
 impl Line {
@@ -186,26 +211,32 @@ impl Line {
     fn end_of_event(&mut self, piece: &[u8], from: usize) -> Option<usize> {
         let mut start = from;
         while let Some(rest) = piece.get(start..) {
-            let Some(at) = memchr(b'\n', rest) else {
-                *self = self.with(rest);
+            if self.goes_on(piece, start) {
+                start += 1;
+                continue;
+            }
+            let Some(at) = memchr2(b'\n', b'\r', rest) else {
+                self.has_text |= !rest.is_empty();
+                self.returned &= rest.is_empty();
                 return None;
             };
-            let line = self.with(rest.get(..at).unwrap_or_default());
+            let blank = at == 0 && !self.has_text;
+            let returned = rest.get(at) == Some(&b'\r');
+            *self = Self { has_text: false, returned };
             start += at + 1;
-            *self = Self::Empty;
-            if line != Self::Text {
+            if blank {
                 return Some(start);
             }
         }
         None
     }
 
-    fn with(self, more: &[u8]) -> Self {
-        match (self, more) {
-            (line, []) => line,
-            (Self::Empty, b"\r") => Self::Return,
-            _ => Self::Text,
-        }
+    /// Whether the line feed comes here that belongs to the end of the line
+    /// before. It is passed over.
+    fn goes_on(&mut self, piece: &[u8], at: usize) -> bool {
+        let goes_on = self.returned && !self.has_text && piece.get(at) == Some(&b'\n');
+        self.returned &= !goes_on;
+        goes_on
     }
 }
 
@@ -242,18 +273,16 @@ fn canonical(event: &[u8]) -> Option<&[u8]> {
 
 /// The data of any other event, on one line; nothing if it has none.
 ///
-/// Between its lines, and for a lone carriage return, goes a space: in JSON
-/// such places can only be between two tokens.
+/// Between its lines goes a space: in JSON such places can only be between two
+/// tokens.
 fn data_of(event: &[u8]) -> Option<Bytes> {
     let mut data = BytesMut::new();
-    for line in event.split(|byte| *byte == b'\n') {
-        let line = line.strip_suffix(b"\r").unwrap_or(line);
+    for line in event.split(|byte| matches!(byte, b'\n' | b'\r')) {
         if let Some(value) = line.strip_prefix(b"data:") {
             if !data.is_empty() {
                 data.put_u8(b' ');
             }
-            let value = value.strip_prefix(b" ").unwrap_or(value);
-            data.extend(value.iter().map(|byte| if *byte == b'\r' { b' ' } else { *byte }));
+            data.extend_from_slice(value.strip_prefix(b" ").unwrap_or(value));
         }
     }
     (!data.is_empty()).then(|| data.freeze())

@@ -14,6 +14,7 @@ const ALL_KINDS: &str = concat!(
     "event: x\r\ndata: {\"d\":\r\ndata: 2}\r\n\r\n",
     "\n",
     "data: {\"e\":3}\n\ndata: {\"f\":4}\n\n",
+    "data: {\"g\":\rdata: 5}\r\rdata: {\"h\":6}\n\r\n",
     "event: nothing\n\n",
     "data: \n\n",
     "data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}]}\n\n",
@@ -81,7 +82,13 @@ fn every_kind_of_event_is_told_apart() {
                 4
             ),
             Frame::Alive,
-            pass("data: {\"e\":3}\n\ndata: {\"f\":4}\n\n", 2),
+            pass(
+                concat!(
+                    "data: {\"e\":3}\n\ndata: {\"f\":4}\n\n",
+                    "data: {\"g\": 5}\n\ndata: {\"h\":6}\n\n",
+                ),
+                4
+            ),
             Frame::Alive,
             Frame::Alive,
             look("{\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}]}"),
@@ -184,6 +191,55 @@ fn the_last_event_may_lack_its_blank_line() {
     assert_eq!((frames, outcome), (vec![look("{\"finish_reason\":\"stop\"}")], Ok(())));
 }
 
+#[test]
+fn lines_may_end_in_each_of_three_ways() {
+    let told = concat!(
+        ": hello\n\ndata: {\"a\":1}\n\nevent: x\ndata: {\"b\":\ndata: 2}\n\n",
+        "data: {\"finish_reason\":\"stop\"}\n\ndata: [DONE]\n\n",
+    );
+    let (expected, _) = split(&[told.as_bytes()], 64);
+
+    for end in ["\r", "\r\n", "\n"] {
+        let body = told.replace('\n', end).into_bytes();
+        for step in 1..=body.len() {
+            let pieces: Vec<&[u8]> = body.chunks(step).collect();
+
+            let (frames, outcome) = split(&pieces, 64);
+
+            assert_eq!((joined(frames), outcome), (joined(expected.clone()), Ok(())), "{end:?}");
+        }
+    }
+    assert_eq!(expected.len(), 5);
+}
+
+#[test]
+fn an_event_that_ends_with_carriage_returns_does_not_wait_for_what_follows() {
+    let mut splitter = Splitter::new(Arc::default(), 64);
+    let mut frames = Vec::new();
+    let mut push = |piece: &'static [u8]| {
+        splitter.push(&Bytes::from_static(piece), &mut |frame| frames.push(frame)).unwrap();
+        frames.len()
+    };
+
+    let counts = [push(b"data: {}\r\n\r"), push(b"\n"), push(b"data: {}\r\r"), push(b"\r")];
+
+    assert_eq!(counts, [1, 1, 2, 3]);
+}
+
+#[test]
+fn a_mark_before_the_first_event_is_passed_over_and_no_other() {
+    let body = b"\xef\xbb\xbfdata: {\"a\":1}\n\n\xef\xbb\xbfdata: {\"b\":2}\n\ndata: [DONE]\n\n";
+    let end = b"\xef\xbb\xbfdata: [DONE]";
+
+    for step in 1..=body.len() {
+        let pieces: Vec<&[u8]> = body.chunks(step).collect();
+
+        let expected = [pass("data: {\"a\":1}\n\n", 1), Frame::Alive, Frame::Done];
+        assert_eq!(split(&pieces, 64), (expected.to_vec(), Ok(())), "in steps of {step}");
+    }
+    assert_eq!(split(&[end], 64), (vec![Frame::Done], Ok(())));
+}
+
 proptest! {
     #[test]
     fn whatever_comes_cuts_do_not_matter(
@@ -192,6 +248,7 @@ proptest! {
                 Just("\n"), Just("\r\n"), Just("data: {\"a\":1}\n"), Just("data:{\n"),
                 Just("data: {\"error\":1}\n"), Just(":\r\n"), Just("data: [DONE]\n"),
                 Just("\r"), Just("x: y\n"), Just("data: {\"finish_reason\":\"stop\"}\r\n"),
+                Just("data: {\"b\":2}\r"), Just("data: {\"c\":3}"), Just("\u{feff}"),
             ],
             0..24,
         ),
