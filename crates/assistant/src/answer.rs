@@ -22,6 +22,7 @@ use crate::guardrail;
 use crate::heartbeat::Heartbeat;
 use crate::json::quoted;
 use crate::nulls::Nulls;
+use crate::odd::{self, Odd};
 use crate::ports::{Frame, Frames, UpstreamError, Wait, Waits};
 use crate::refusal::{Tools, explained, reported};
 use crate::ticket::{Cost, End, Ticket};
@@ -81,6 +82,8 @@ pub struct Answer {
 struct Said {
     ended: bool,
     called: bool,
+    /// Whether there were deltas.
+    deltas: bool,
     head: Option<Head>,
 }
 
@@ -182,6 +185,7 @@ impl Answer {
         let Phase::Streaming(opened) = &mut self.phase else { return Ok(None) };
         match frame {
             Ok(Some(Frame::Pass { bytes, events })) => {
+                self.said.deltas = self.said.deltas || odd::has_delta(&bytes);
                 opened.ticket.meter.passed(&bytes, events);
                 if opened.turn.is_some() {
                     self.calls.heard(&bytes);
@@ -203,6 +207,13 @@ impl Answer {
     /// token, which is the estimate where the upstream tells no usage.
     fn look(&mut self, json: &Bytes) -> Result<Option<Bytes>, AssistantError> {
         let Phase::Streaming(opened) = &mut self.phase else { return Ok(None) };
+        let mended = odd::mended(json, self.said.deltas);
+        let json = match &mended {
+            Odd::Fine => json,
+            Odd::Mended(mended) => mended,
+            Odd::Nothing => return Ok(None),
+        };
+        self.said.deltas |= mended == Odd::Fine && odd::has_delta(json);
         let sifted = opened.turn.as_ref().map(|it| self.calls.sift(json, &|name| it.is_ours(name)));
         let json = match sifted {
             None | Some(ForCaller::All) => json,

@@ -1,6 +1,7 @@
 //! The exact bytes of a streamed answer, and what is written down of it.
 
 use futures_util::{FutureExt, StreamExt};
+use serde_json::{Value, json};
 
 use super::*;
 use crate::chat::{Chat, ChatAnswer};
@@ -74,6 +75,62 @@ async fn an_upstream_without_done_is_given_one() {
     let stream = read(&around, PLAIN).await;
 
     assert_eq!(stream, format!("{ANSWER}data: {STOP}\n\ndata: [DONE]\n\n"));
+}
+
+#[tokio::test]
+async fn what_an_upstream_says_of_a_guardrail_is_not_passed_on() {
+    let mark = r#"{"guardrail":{"protected":true}}"#;
+    let beside = r#"{"choices":[{"delta":{"content":"!"}}],"guardrail":{"protected":true}}"#;
+
+    let stream =
+        read(&frames([look(mark), pass(ANSWER), look(beside), look(STOP), Frame::Done]), PLAIN)
+            .await;
+
+    let shout = r#"{"choices":[{"delta":{"content":"!"}}]}"#;
+    assert_eq!(stream, format!("{ANSWER}data: {shout}\n\ndata: {STOP}\n\ndata: [DONE]\n\n"));
+}
+
+#[tokio::test]
+async fn messages_stand_for_deltas_and_a_last_one_repeats_nothing() {
+    let part = r#"{"choices":[{"message":{"content":"A"}}]}"#;
+    let whole = r#"{"choices":[{"message":{"content":"Answer"},"finish_reason":"stop"}]}"#;
+
+    let messages = read(&frames([look(part), look(part), look(STOP), Frame::Done]), PLAIN).await;
+    let repeated = read(&frames([pass(ANSWER), look(whole), Frame::Done]), PLAIN).await;
+
+    let delta = "data: {\"choices\":[{\"delta\":{\"content\":\"A\"}}]}\n\n";
+    assert_eq!(messages, format!("{delta}{delta}data: {STOP}\n\ndata: [DONE]\n\n"));
+    let stop = r#"{"choices":[{"finish_reason":"stop","delta":{}}]}"#;
+    assert_eq!(repeated, format!("{ANSWER}data: {stop}\n\ndata: [DONE]\n\n"));
+}
+
+#[tokio::test]
+async fn what_has_a_wrong_type_breaks_no_stream_and_reaches_no_caller() {
+    let call = r#"{"choices":[{"delta":{"tool_calls":[{"index":"0","id":7,"function":{"name":"f","arguments":{"a":1}}},null]}}]}"#;
+    let usage = r#"{"choices":[],"usage":"many"}"#;
+    let odd_usage = r#"{"choices":[],"usage":{"prompt_tokens":"9","completion_tokens":2.0}}"#;
+    let script = frames([look(call), look(STOP), look(odd_usage), look(usage), Frame::Done]);
+
+    let stream = read(&script, WITH_USAGE).await;
+
+    let events: Vec<Value> = stream
+        .lines()
+        .filter_map(|it| serde_json::from_str(it.strip_prefix("data: ")?).ok())
+        .collect();
+    let function = json!({ "name": "f", "arguments": "{\"a\":1}" });
+    let call = json!({ "index": 0, "id": "7", "function": function });
+    let details = json!({ "cached_tokens": 0 });
+    let usage = json!({
+        "prompt_tokens": 9, "completion_tokens": 2, "total_tokens": 11,
+        "prompt_tokens_details": details,
+    });
+    let expected = [
+        json!({ "choices": [{ "delta": { "tool_calls": [call] } }] }),
+        serde_json::from_str(STOP).unwrap(),
+        json!({ "choices": [], "usage": usage }),
+    ];
+    assert_eq!(events, expected);
+    assert!(stream.ends_with("\n\ndata: [DONE]\n\n"), "{stream}");
 }
 
 #[tokio::test]

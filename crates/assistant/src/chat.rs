@@ -9,6 +9,7 @@ use crate::error::AssistantError;
 use crate::gateway::{Asker, Gateway, Whole};
 use crate::guardrail::{marked, unmarked};
 use crate::nulls::Nulls;
+use crate::odd::mended_answer;
 use crate::target::Mode;
 use crate::ticket::{Cost, End};
 use crate::turn::Served;
@@ -75,7 +76,7 @@ fn complete(whole: Whole) -> Result<Bytes, AssistantError> {
         return Err(AssistantError::UpstreamFailed);
     }
     ticket.end = End::Completed;
-    let body = unmarked(body);
+    let body = mended_answer(unmarked(body));
     let all = (spent != Usage::default()).then(|| spent.plus(&ticket.used()));
     let told = all.and_then(|it| completion::with_usage(&body, &it));
     Ok(Nulls::default().left_out(told.unwrap_or(body)))

@@ -22,6 +22,7 @@ mod languages;
 mod messages;
 mod meter;
 mod nulls;
+mod odd;
 mod optimize;
 mod parameters;
 mod personas;

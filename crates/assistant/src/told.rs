@@ -1,65 +1,68 @@
 //! What an upstream tells of the tokens it used.
 
-use serde::Deserialize;
-use serde_json::Number;
+use serde_json::Value;
 
 use crate::usage::Usage;
 
 /// More than any call can use; what an upstream tells beyond it is nonsense
 /// that must not spoil a sum.
-const MOST: u64 = 1_000_000_000_000;
+const MOST: i128 = 1_000_000_000_000;
 
-#[derive(Deserialize, Default)]
-#[serde(default)]
-struct Told {
-    prompt_tokens: Option<Number>,
-    input_tokens: Option<Number>,
-    completion_tokens: Option<Number>,
-    output_tokens: Option<Number>,
-    connector_tokens: Option<Number>,
-    prompt_tokens_details: Option<Details>,
-    input_tokens_details: Option<Details>,
-    completion_tokens_details: Option<Details>,
-    output_tokens_details: Option<Details>,
-}
-
-#[derive(Deserialize, Default)]
-#[serde(default)]
-struct Details {
-    cached_tokens: Option<Number>,
-    reasoning_tokens: Option<Number>,
-}
-
-/// Reads a `usage` object; nothing if it tells neither input nor output.
+/// Reads a `usage` object; nothing if it tells neither input nor output. What
+/// makes no sense in it tells nothing.
 pub(crate) fn usage(json: &str) -> Option<Usage> {
-    let told: Told = serde_json::from_str(json).ok()?;
-    let input = told.prompt_tokens.or(told.input_tokens);
-    let output = told.completion_tokens.or(told.output_tokens);
+    let told: Value = serde_json::from_str(json).ok()?;
+    let of = |one: &str, other: &str| {
+        told.get(one).and_then(tokens).or(told.get(other).and_then(tokens))
+    };
+    let input = of("prompt_tokens", "input_tokens");
+    let output = of("completion_tokens", "output_tokens");
     if input.is_none() && output.is_none() {
         return None;
     }
-    let details = told.prompt_tokens_details.or(told.input_tokens_details).unwrap_or_default();
-    let of_output = told.completion_tokens_details.or(told.output_tokens_details);
-    let of_output = of_output.unwrap_or_default();
-    let (input, output) = (tokens(input.as_ref()), tokens(output.as_ref()));
+    let detail = |of: [&str; 2], key: &str| {
+        of.into_iter().find_map(|it| told.get(it)?.get(key).and_then(tokens)).unwrap_or(0)
+    };
+    let (input, output) = (input.unwrap_or(0), output.unwrap_or(0));
+    let cached = detail(["prompt_tokens_details", "input_tokens_details"], "cached_tokens");
+    let reasoning =
+        detail(["completion_tokens_details", "output_tokens_details"], "reasoning_tokens");
     Some(Usage {
         input,
-        cached_input: tokens(details.cached_tokens.as_ref()).min(input),
+        cached_input: cached.min(input),
         output,
-        connector: tokens(told.connector_tokens.as_ref()),
-        reasoning: tokens(of_output.reasoning_tokens.as_ref()).min(output),
+        connector: told.get("connector_tokens").and_then(tokens).unwrap_or(0),
+        reasoning: reasoning.min(output),
     })
 }
 
-/// Whether a `usage` object has the keys that every client reads.
+/// Whether a `usage` object has the keys that every client reads, and nothing
+/// in it is of a type that some fail at.
 pub(crate) fn is_common(json: &str) -> bool {
-    serde_json::from_str::<Told>(json)
-        .is_ok_and(|it| it.prompt_tokens.is_some() && it.completion_tokens.is_some())
+    let Ok(Value::Object(told)) = serde_json::from_str(json) else { return false };
+    let is_count = |key: &str| told.get(key).is_some_and(Value::is_u64);
+    let is_sound = |(key, value): (&String, &Value)| match key.as_str() {
+        it if it.ends_with("_tokens") => value.is_u64() || value.is_null(),
+        it if it.ends_with("_details") => value.as_object().map_or(value.is_null(), |details| {
+            details.values().all(|it| it.is_u64() || it.is_null())
+        }),
+        _ => true,
+    };
+    is_count("prompt_tokens") && is_count("completion_tokens") && told.iter().all(is_sound)
 }
 
-fn tokens(number: Option<&Number>) -> i64 {
-    let tokens = number.and_then(Number::as_u64).unwrap_or(0).min(MOST);
-    i64::try_from(tokens).unwrap_or(0)
+/// A count, which some write with a point or as a text; nothing if it is none.
+fn tokens(value: &Value) -> Option<i64> {
+    let whole = |text: &str| {
+        let digits = text.strip_suffix(".0").unwrap_or(text);
+        digits.parse::<i128>().ok()
+    };
+    let count = match value {
+        Value::Number(number) => whole(&number.to_string()),
+        Value::String(text) => whole(text.trim()),
+        _ => None,
+    };
+    i64::try_from(count?.clamp(0, MOST)).ok()
 }
 
 #[cfg(test)]
@@ -97,6 +100,25 @@ mod tests {
         };
 
         assert_eq!([read(0), read(7), read(70)], [0, 7, 9]);
+    }
+
+    #[test]
+    fn counts_may_be_written_oddly_and_callers_are_told_them_plainly() {
+        let odd = [
+            r#"{"prompt_tokens":5.0,"completion_tokens":"2"}"#,
+            r#"{"prompt_tokens":5,"completion_tokens":2,"prompt_tokens_details":"none"}"#,
+            r#"{"prompt_tokens":5,"completion_tokens":2,"completion_tokens_details":{"a":"b"}}"#,
+            r#"{"prompt_tokens":5,"completion_tokens":2,"total_tokens":"7"}"#,
+            r#"{"input_tokens":5,"output_tokens":2}"#,
+        ];
+        for json in odd {
+            let told = usage(json).unwrap();
+
+            assert_eq!((told.input, told.output, is_common(json)), (5, 2, false), "{json}");
+        }
+        let common = r#"{"prompt_tokens":5,"completion_tokens":2,"total_tokens":7,"cost":0.1,
+            "completion_tokens_details":null,"prompt_tokens_details":{"cached_tokens":null}}"#;
+        assert!(is_common(common));
     }
 
     #[test]

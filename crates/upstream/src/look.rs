@@ -11,7 +11,9 @@ use memchr::memmem::Finder;
 #[derive(Debug)]
 pub(crate) struct Look {
     finish: Finder<'static>,
-    others: [Finder<'static>; 3],
+    others: [Finder<'static>; 4],
+    /// What stands for the delta with some.
+    message: Finder<'static>,
     /// What tells more where it is an array.
     arrays: Option<Finder<'static>>,
     everything: bool,
@@ -25,7 +27,9 @@ impl Default for Look {
                 Finder::new(br#""usage""#),
                 Finder::new(br#""error""#),
                 Finder::new(br#""tool_calls""#),
+                Finder::new(br#""guardrail""#),
             ],
+            message: Finder::new(br#""message""#),
             arrays: None,
             everything: false,
         }
@@ -48,11 +52,13 @@ impl Look {
         tells(&self.finish, json)
     }
 
-    /// Whether this event tells of usage, an error or a call of a tool, or of
-    /// what else is looked at.
+    /// Whether this event tells of usage, an error, a call of a tool or a
+    /// guardrail, has a message in the place of a delta, or tells of what else
+    /// is looked at.
     pub(crate) fn tells(&self, json: &[u8]) -> bool {
         self.everything
             || self.others.iter().any(|key| tells(key, json))
+            || values(&self.message, json).any(|it| it.starts_with(b"{"))
             || self.arrays.iter().any(|key| values(key, json).any(|it| it.starts_with(b"[")))
     }
 }
@@ -85,7 +91,9 @@ mod tests {
         assert!(look.tells(br#"{"usage":{"prompt_tokens":1}}"#));
         assert!(look.tells(br#"{"delta":{"tool_calls":[{}]}}"#));
         assert!(look.tells(br#"{"error":{"message":"no"}}"#));
-        assert!(!look.tells(br#"{"usage":null,"error":null}"#));
+        assert!(look.tells(br#"{"guardrail":{"protected":true}}"#));
+        assert!(look.tells(br#"{"choices":[{"message": {"content":"x"}}]}"#));
+        assert!(!look.tells(br#"{"usage":null,"error":null,"message":"x"}"#));
     }
 
     #[test]

@@ -77,6 +77,33 @@ async fn an_upstream_that_tells_no_usage_has_it_estimated() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn an_odd_stream_reaches_the_client_as_it_must() {
+    let call =
+        json!({ "index": "0", "id": 7, "function": { "name": "f", "arguments": { "a": 1 } } });
+    let events = [
+        json!({ "guardrail": { "protected": true } }),
+        json!({ "choices": [{ "message": { "content": "One" } }] }),
+        json!({ "choices": [{ "message": { "content": " two" } }] }),
+        json!({ "choices": [{ "delta": { "tool_calls": [call, 5] } }] }),
+        json!({ "choices": [{ "delta": {}, "finish_reason": "tool_calls" }] }),
+        json!({ "choices": [], "usage": { "prompt_tokens": "3", "completion_tokens": 4.0 } }),
+        json!({ "choices": [], "usage": ["many"] }),
+    ];
+    let lines: Vec<String> = events.iter().map(|it| format!("data: {it}\r\r")).collect();
+    let stream = format!("{EVENTS}\u{feff}{}data: [DONE]\r\r", lines.concat());
+    let upstream = Fixed::answering(stream).await;
+    let app = before(&upstream.endpoint).start().await;
+    let ada = app.signed_in().await;
+
+    let heard = Heard::of(&ada.post(CHAT, &streamed("x")).await);
+
+    let calls: Vec<_> = heard.calls.iter().map(|it| (&*it.id, &*it.name, &*it.arguments)).collect();
+    assert_eq!((heard.text.as_str(), calls), ("One two", vec![("7", "f", r#"{"a":1}"#)]));
+    assert_eq!((heard.finish.as_deref(), heard.usage), (Some("tool_calls"), Some((3, 4))));
+    assert!(heard.chunks.iter().all(|it| it.get("guardrail").is_none()), "{heard:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn an_upstream_of_another_style_is_made_to_fit() {
     let usage = r#"{"choices":[{"index":0,"finish_reason":"stop"}],"usage":{"input_tokens":4,"output_tokens":2}}"#;
     let first =

@@ -1,0 +1,175 @@
+//! What becomes of events that are odd.
+
+use serde_json::json;
+
+use super::*;
+
+/// The event as it goes on; null where nothing is left of it.
+fn after(event: &Value, after_deltas: bool) -> Value {
+    match mended(event.to_string().as_bytes(), after_deltas) {
+        Odd::Fine => event.clone(),
+        Odd::Mended(json) => {
+            let mended = serde_json::from_slice(&json).unwrap();
+            assert_ne!(&mended, event, "there was nothing to mend");
+            mended
+        }
+        Odd::Nothing => Value::Null,
+    }
+}
+
+fn calling(calls: &Value) -> Value {
+    json!({ "id": "c", "choices": [{ "index": 0, "delta": { "tool_calls": calls } }] })
+}
+
+/// The calls of an event that had these.
+fn calls(given: &Value) -> Value {
+    after(&calling(given), true)["choices"][0]["delta"]["tool_calls"].clone()
+}
+
+#[test]
+fn what_everybody_writes_stays_byte_for_byte() {
+    let events = [
+        json!({ "choices": [{ "delta": { "content": "x" }, "finish_reason": null }] }),
+        json!({ "choices": [{ "delta": {}, "finish_reason": "stop" }], "usage": null }),
+        json!({ "choices": [{ "delta": {}, "message": { "content": "x" } }] }),
+        json!({ "choices": [{ "delta": null, "finish_reason": "stop" }] }),
+        json!({ "choices": [{ "finish_reason": "stop" }] }),
+        json!({ "choices": [], "usage": { "prompt_tokens": 1, "completion_tokens": 2 } }),
+        json!({ "choices": [], "usage": {} }),
+        json!({ "error": { "message": "no" } }),
+        calling(&json!([{ "index": 0, "id": "a", "type": "function",
+            "function": { "name": "f", "arguments": "{" } }])),
+        calling(&json!([{ "index": null, "id": null, "function": { "arguments": "}" } }])),
+        calling(&json!(null)),
+        calling(&json!([])),
+    ];
+    for event in events {
+        assert_eq!(mended(event.to_string().as_bytes(), true), Odd::Fine, "{event}");
+    }
+    for none in ["[]", "7", "{"] {
+        assert_eq!(mended(none.as_bytes(), false), Odd::Fine);
+    }
+}
+
+#[test]
+fn what_an_upstream_says_of_a_guardrail_stays_here() {
+    let alone = json!({ "guardrail": { "protected": true } });
+    let empty = json!({ "guardrail": { "protected": true }, "choices": [] });
+    let beside = json!({ "guardrail": false, "choices": [{ "delta": { "content": "x" } }] });
+    let with_usage = json!({ "guardrail": 1, "usage": { "prompt_tokens": 1 } });
+
+    assert_eq!((after(&alone, false), after(&empty, false)), (Value::Null, Value::Null));
+    assert_eq!(after(&beside, false), json!({ "choices": [{ "delta": { "content": "x" } }] }));
+    assert_eq!(after(&with_usage, false), json!({ "usage": { "prompt_tokens": 1 } }));
+}
+
+#[test]
+fn a_message_is_a_delta_unless_it_repeats_what_deltas_said() {
+    let event = json!({ "choices": [{ "message": { "content": "x" }, "finish_reason": "stop" }] });
+
+    assert_eq!(
+        after(&event, false),
+        json!({ "choices": [{ "delta": { "content": "x" }, "finish_reason": "stop" }] })
+    );
+    assert_eq!(
+        after(&event, true),
+        json!({ "choices": [{ "delta": {}, "finish_reason": "stop" }] })
+    );
+    assert!(has_delta(br#"data: {"choices":[{"delta":{}}]}"#));
+    assert!(!has_delta(br#"{"choices":[{"message":{"content":"\"delta\""}}]}"#));
+}
+
+#[test]
+fn calls_in_a_message_are_mended_too() {
+    let call = json!({ "function": { "name": "f", "arguments": { "a": 1 } } });
+    let event = json!({ "choices": [{ "message": { "tool_calls": [call] } }] });
+
+    let calls = &after(&event, false)["choices"][0]["delta"]["tool_calls"];
+
+    assert_eq!(calls[0]["function"]["arguments"], r#"{"a":1}"#);
+}
+
+#[test]
+fn a_delta_that_is_no_object_is_an_empty_one() {
+    for odd in [json!("text"), json!([1]), json!(7)] {
+        let event = json!({ "choices": [{ "delta": odd, "finish_reason": "stop" }] });
+
+        let expected = json!({ "choices": [{ "delta": {}, "finish_reason": "stop" }] });
+        assert_eq!(after(&event, true), expected, "{odd}");
+    }
+}
+
+#[test]
+fn a_reason_for_the_end_that_is_no_text_is_none() {
+    for odd in [json!(1), json!(true), json!({ "reason": "stop" })] {
+        let event = json!({ "choices": [{ "delta": {}, "finish_reason": odd }] });
+
+        assert_eq!(after(&event, true), json!({ "choices": [{ "delta": {} }] }), "{odd}");
+    }
+}
+
+#[test]
+fn members_of_calls_get_their_type_or_go() {
+    let function =
+        |function: Value| calls(&json!([{ "function": function }]))[0]["function"].clone();
+    let call = |call: Value| calls(&json!([call]))[0].clone();
+
+    assert_eq!(
+        function(json!({ "arguments": { "a": [1] } })),
+        json!({ "arguments": "{\"a\":[1]}" })
+    );
+    assert_eq!(function(json!({ "arguments": 7 })), json!({ "arguments": "7" }));
+    assert_eq!(function(json!({ "name": 7, "arguments": "" })), json!({ "arguments": "" }));
+    assert_eq!(call(json!({ "function": "f", "id": "a" })), json!({ "id": "a" }));
+    assert_eq!(call(json!({ "id": 12 })), json!({ "id": "12" }));
+    assert_eq!(call(json!({ "id": ["a"], "index": 0 })), json!({ "index": 0 }));
+    for (given, index) in [(json!("2"), 2), (json!(2.0), 2)] {
+        assert_eq!(call(json!({ "index": given })), json!({ "index": index }));
+    }
+    for odd in [json!(-1), json!(1.5), json!("one"), json!([])] {
+        assert_eq!(call(json!({ "index": odd, "id": "a" })), json!({ "id": "a" }));
+    }
+    assert_eq!(call(json!({ "type": 1, "id": "a" })), json!({ "id": "a" }));
+}
+
+#[test]
+fn calls_that_are_none_go_and_one_alone_is_a_list() {
+    assert_eq!(calls(&json!([1, "x", { "id": "a" }, null])), json!([{ "id": "a" }]));
+    assert_eq!(calls(&json!({ "id": "a" })), json!([{ "id": "a" }]));
+    for odd in [json!("x"), json!(7), json!([1, 2]), json!([[]])] {
+        assert_eq!(calls(&odd), Value::Null, "{odd}");
+    }
+}
+
+#[test]
+fn usage_that_makes_no_sense_is_left_out() {
+    for odd in [json!("many"), json!([1]), json!(5), json!({ "prompt_tokens": [] })] {
+        let alone = json!({ "choices": [], "usage": odd });
+        let beside = json!({ "choices": [{ "delta": {} }], "usage": odd });
+
+        assert_eq!(after(&alone, true), Value::Null, "{odd}");
+        assert_eq!(after(&beside, true), json!({ "choices": [{ "delta": {} }] }), "{odd}");
+    }
+}
+
+#[test]
+fn a_whole_answer_is_mended_too() {
+    let answer = |calls: Value, usage: Value| {
+        let message = json!({ "content": "x", "tool_calls": calls });
+        json!({ "choices": [{ "message": message, "finish_reason": "stop" }], "usage": usage })
+    };
+    let mended = |it: &Value| mended_answer(Bytes::from(it.to_string()));
+    let told = json!({ "prompt_tokens": 1, "completion_tokens": 2 });
+    let call = |arguments: Value| json!([{ "id": "a", "function": { "arguments": arguments } }]);
+    let fine = answer(call(json!("{}")), told.clone());
+
+    let odd: Value = serde_json::from_slice(&mended(&answer(call(json!({})), json!("x")))).unwrap();
+
+    assert_eq!(mended(&fine), fine.to_string());
+    let mut expected = answer(call(json!("{}")), told);
+    expected.as_object_mut().unwrap().remove("usage");
+    assert_eq!(odd, expected);
+    for none in ["<html>", "[]", r#"{"choices":"tool_calls"}"#] {
+        assert_eq!(mended_answer(Bytes::from(none)), none);
+    }
+}
