@@ -13,6 +13,7 @@ use futures_core::Stream;
 use pia_kernel::Clock;
 use uuid::Uuid;
 
+use crate::begun::Begun;
 use crate::calls::{Calls, ForCaller};
 use crate::chunk::{self, Head, UsageChunk, Verdict};
 use crate::credits::BudgetRefusal;
@@ -36,6 +37,8 @@ type Opening = Pin<Box<dyn Future<Output = Result<Opened, AssistantError>> + Sen
 
 /// A call that is being answered.
 struct Opened {
+    /// What was read of the frames before they were given out.
+    first: Option<Frame>,
     frames: Frames,
     ticket: Ticket,
     /// Where its model may have something done.
@@ -170,7 +173,10 @@ impl Answer {
                 }
             }
             let Phase::Streaming(opened) = &mut self.phase else { return Poll::Ready(None) };
-            let frame = ready!(opened.frames.as_mut().poll_next(cx)).transpose();
+            let frame = match opened.first.take() {
+                Some(first) => Ok(Some(first)),
+                None => ready!(opened.frames.as_mut().poll_next(cx)).transpose(),
+            };
             if let Some(chunk) = self.chunk(frame).transpose() {
                 return Poll::Ready(Some(chunk));
             }
@@ -263,7 +269,7 @@ impl Answer {
         let Phase::Streaming(opened) = mem::replace(&mut self.phase, Phase::Over) else {
             return None;
         };
-        let Opened { frames, mut ticket, turn } = *opened;
+        let Opened { frames, mut ticket, turn, .. } = *opened;
         match turn {
             Some(mut turn) if self.calls.ours_alone() && turn.goes_on() => {
                 turn.settle(ticket);
@@ -334,9 +340,9 @@ impl Answer {
 /// its model may have something done: a long conversation would stay in memory
 /// as long as its answer takes.
 async fn begun(mut turn: Box<Turn>) -> Result<Opened, AssistantError> {
-    let (frames, ticket) = turn.open().await?;
+    let (Begun { first, frames }, ticket) = turn.open().await?;
     let turn = turn.has_tools().then_some(turn);
-    Ok(Opened { frames, ticket, turn })
+    Ok(Opened { first, frames, ticket, turn })
 }
 
 /// An upstream that reports an error before it has said anything bills nothing.

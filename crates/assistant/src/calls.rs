@@ -205,7 +205,7 @@ pub(crate) fn repeated(text: &str, calls: &[Call]) -> Bytes {
 }
 
 /// What a tool has to say, as the next request tells it.
-pub(crate) fn answered(call: &Call, text: &str) -> Bytes {
+pub(crate) fn said_by(call: &Call, text: &str) -> Bytes {
     let message = json!({ "role": "tool", "tool_call_id": call.id, "content": text });
     Bytes::from(message.to_string())
 }

@@ -130,5 +130,5 @@ fn what_is_repeated_is_what_upstreams_take() {
     assert_eq!(message["tool_calls"][0]["function"]["arguments"], "{\"q\":1}");
     assert_eq!(message["tool_calls"][1]["function"]["arguments"], "{}");
     let told = json!({ "role": "tool", "tool_call_id": "a", "content": "x" });
-    assert_eq!(read(&answered(&call(""), "x")), told);
+    assert_eq!(read(&said_by(&call(""), "x")), told);
 }

@@ -4,6 +4,7 @@
 mod admission;
 mod answer;
 mod attempts;
+mod begun;
 mod calls;
 mod catalogue;
 mod chat;

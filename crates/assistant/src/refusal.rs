@@ -91,6 +91,11 @@ fn refused(
     complaint.unwrap_or(AssistantError::UpstreamFailed)
 }
 
+/// Whether an error is one that the caller can do something about.
+pub(crate) fn is_complaint(error: &[u8], tools: Tools) -> bool {
+    complaint(error, tools).is_some()
+}
+
 /// What the caller can do something about.
 fn complaint(body: &[u8], tools: Tools) -> Option<AssistantError> {
     let body = String::from_utf8_lossy(body).to_ascii_lowercase();

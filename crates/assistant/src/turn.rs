@@ -11,11 +11,12 @@ use serde_json::json;
 
 use crate::admission::{Admitted, Wanted};
 use crate::attempts::{AttemptOutcome, may_be_repeated};
-use crate::calls::{Call, answered, repeated};
+use crate::begun::{Begun, answered, begun};
+use crate::calls::{Call, repeated, said_by};
 use crate::completion;
 use crate::error::AssistantError;
 use crate::gateway::{Asker, Gateway, cost};
-use crate::ports::{ChatCall, ChatUpstream, Frames, OutputCap, UpstreamError};
+use crate::ports::{ChatCall, ChatUpstream, OutputCap, UpstreamError};
 use crate::prompt_body::{Added, Prompt};
 use crate::rates::Rates;
 use crate::refusal::explained;
@@ -128,14 +129,21 @@ impl Turn {
     }
 
     /// Begins a streamed answer.
-    pub(crate) async fn open(&mut self) -> Result<(Frames, Ticket), AssistantError> {
-        self.ask(|upstream, call| Box::pin(async move { upstream.open(call).await })).await
+    pub(crate) async fn open(&mut self) -> Result<(Begun, Ticket), AssistantError> {
+        let tools = self.prompt.tools;
+        self.ask(|upstream, call| {
+            Box::pin(async move { begun(upstream.open(call).await?, tools).await })
+        })
+        .await
     }
 
     /// Waits for a whole answer.
     pub(crate) async fn whole(&mut self) -> Result<(Bytes, Ticket), AssistantError> {
-        let (body, mut ticket) =
-            self.ask(|upstream, call| Box::pin(async move { upstream.whole(call).await })).await?;
+        let tools = self.prompt.tools;
+        let asking = self.ask(|upstream, call| {
+            Box::pin(async move { answered(upstream.whole(call).await?, tools) })
+        });
+        let (body, mut ticket) = asking.await?;
         ticket.meter.told = completion::usage(&body);
         if ticket.meter.told.is_none() {
             ticket.meter.wrote(&completion::text(&body));
@@ -162,7 +170,7 @@ impl Turn {
             } else {
                 "This was not done: too many calls at once.".to_owned()
             };
-            self.added.messages.push(answered(call, &said));
+            self.added.messages.push(said_by(call, &said));
         }
     }
 

@@ -329,3 +329,6 @@ async fn a_model_that_is_full_is_answered_for_or_says_when_to_come_again() {
     assert_eq!(err, AssistantError::Crowded { retry_after });
     assert_eq!(around.noted().len(), 1);
 }
+
+#[path = "begun_tests.rs"]
+mod begun;

@@ -1,0 +1,132 @@
+//! How an answer begins, while another model may still be asked.
+
+use std::future::poll_fn;
+
+use bytes::Bytes;
+use memchr::memmem;
+use serde_json::{Value, json};
+
+use crate::chunk::{self, Verdict};
+use crate::completion;
+use crate::json::Members;
+use crate::ports::{Frame, Frames, UpstreamError};
+use crate::refusal::{Tools, is_complaint};
+
+/// What errors are called that are the fault of one key.
+const OF_A_KEY: [&str; 5] =
+    ["authentication", "api_key", "permission", "unauthorized", "forbidden"];
+/// Those of an upstream that has too much to do.
+const BUSY: [&str; 3] = ["rate_limit", "too_many", "quota"];
+/// Those of a request that no other model would take.
+const OF_THE_REQUEST: [&str; 6] = [
+    "invalid_request",
+    "bad_request",
+    "badrequest",
+    "context_length",
+    "content_filter",
+    "not_found",
+];
+
+/// A streamed answer that has begun, with what it began with.
+pub(crate) struct Begun {
+    pub(crate) first: Option<Frame>,
+    pub(crate) frames: Frames,
+}
+
+/// Waits until a stream says something. One that begins with an error has not
+/// begun: its upstream accepted the call and failed all the same.
+pub(crate) async fn begun(mut frames: Frames, tools: Tools) -> Result<Begun, UpstreamError> {
+    loop {
+        let first = match poll_fn(|cx| frames.as_mut().poll_next(cx)).await.transpose()? {
+            Some(Frame::Alive) => continue,
+            first => first,
+        };
+        if let Some(Frame::Look(json)) = &first
+            && let Verdict::Error(error) = chunk::read(json).verdict
+        {
+            return Err(refusal(&error, tools));
+        }
+        return Ok(Begun { first, frames });
+    }
+}
+
+/// A whole answer, unless it is nothing but an error.
+pub(crate) fn answered(body: Bytes, tools: Tools) -> Result<Bytes, UpstreamError> {
+    if memmem::find(&body, br#""error""#).is_none() || completion::usage(&body).is_some() {
+        return Ok(body);
+    }
+    let error = serde_json::from_slice::<Members<'_>>(&body).ok();
+    match error.as_ref().and_then(|it| it.get("error")) {
+        Some(error) => Err(refusal(error, tools)),
+        None => Ok(body),
+    }
+}
+
+/// An error that came with the status of a success, as if it had come with its
+/// own.
+fn refusal(error: &str, tools: Tools) -> UpstreamError {
+    let told = serde_json::from_str(error).unwrap_or(Value::Null);
+    let status = if is_complaint(error.as_bytes(), tools) { 400 } else { status(&told) };
+    let body = json!({ "error": told }).to_string();
+    UpstreamError::Refused { status, retry_after: None, body: Bytes::from(body) }
+}
+
+/// The status that an error would have had.
+fn status(error: &Value) -> u16 {
+    let number = |it: &Value| {
+        let number = it.as_u64().or_else(|| it.as_str()?.parse().ok())?;
+        u16::try_from(number).ok().filter(|it| (400..=599).contains(it))
+    };
+    let told = ["status", "code"].into_iter().find_map(|it| error.get(it).and_then(number));
+    let names = ["code", "type"].map(|it| {
+        let name = error.get(it).and_then(Value::as_str).unwrap_or_default();
+        name.to_ascii_lowercase()
+    });
+    let is_one = |words: &[&str]| words.iter().any(|it| names.iter().any(|name| name.contains(it)));
+    told.unwrap_or_else(|| match () {
+        () if is_one(&BUSY) => 429,
+        () if is_one(&OF_A_KEY) => 401,
+        () if is_one(&OF_THE_REQUEST) => 400,
+        () => 500,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_has_the_status_that_it_tells_or_is_called_by() {
+        for (error, expected) in [
+            (json!({ "code": 429 }), 429),
+            (json!({ "code": "503", "type": "invalid_request_error" }), 503),
+            (json!({ "status": 404, "code": "model_not_found" }), 404),
+            (json!({ "type": "rate_limit_exceeded" }), 429),
+            (json!({ "code": "insufficient_quota", "type": "insufficient_quota" }), 429),
+            (json!({ "code": "invalid_api_key", "type": "invalid_request_error" }), 401),
+            (json!({ "type": "invalid_request_error", "code": null }), 400),
+            (json!({ "type": "BadRequestError" }), 400),
+            (json!({ "type": "server_error", "code": 7 }), 500),
+            (json!({ "type": "overloaded_error" }), 500),
+            (json!("broken"), 500),
+            (json!({}), 500),
+        ] {
+            assert_eq!(status(&error), expected, "{error}");
+        }
+    }
+
+    #[test]
+    fn a_whole_answer_that_is_an_error_is_a_refusal_unless_it_was_billed() {
+        let refused = |body: &'static str| match answered(Bytes::from(body), Tools::Sent) {
+            Err(UpstreamError::Refused { status, .. }) => Some(status),
+            _ => None,
+        };
+
+        assert_eq!(refused(r#"{"error":{"type":"server_error"}}"#), Some(500));
+        assert_eq!(refused(r#"{"error":{"code":500,"message":"no tools here"}}"#), Some(400));
+        assert_eq!(refused(r#"{"error":{},"usage":{"prompt_tokens":1}}"#), None);
+        assert_eq!(refused(r#"{"error":null,"choices":[]}"#), None);
+        assert_eq!(refused(r#"{"choices":[{"message":{"content":"\"error\""}}]}"#), None);
+        assert_eq!(refused("<html>\"error\"</html>"), None);
+    }
+}
