@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::*;
+use crate::ports::{CapName, OutputCap};
 use crate::prompt_body::Added;
 
 fn ask(body: &str) -> Result<Asked, AssistantError> {
@@ -102,7 +103,11 @@ fn wrong_parameters_are_named() {
         (r#""max_tokens":0"#, "max_tokens", "out_of_range"),
         (r#""max_tokens":-1"#, "max_tokens", "out_of_range"),
         (r#""max_completion_tokens":1.5"#, "max_completion_tokens", "out_of_range"),
+        (r#""max_tokens":1e-3"#, "max_tokens", "out_of_range"),
+        (r#""max_tokens":1e300"#, "max_tokens", "out_of_range"),
+        (r#""max_tokens":"5""#, "max_tokens", "out_of_range"),
         (r#""n":2"#, "n", "out_of_range"),
+        (r#""n":1.5"#, "n", "out_of_range"),
         (r#""tools":{}"#, "tools", "invalid_type"),
         (r#""tools":[{},"x"]"#, "tools[1]", "invalid_type"),
         (r#""messages":"x""#, "messages", "invalid_type"),
@@ -112,6 +117,18 @@ fn wrong_parameters_are_named() {
     }
     assert_eq!(wrong("{}"), [("messages".to_owned(), "required")]);
     assert_eq!(wrong("[]"), [(String::new(), "invalid_type")]);
+}
+
+#[test]
+fn a_whole_number_is_one_however_it_is_written() {
+    for (written, tokens) in [("1", 1), ("1.0", 1), ("1.20e2", 120), ("4096.00", 4096)] {
+        let body = with(&format!(r#""max_tokens":{written},"n":1.0"#));
+
+        let Ok(Asked::Whole(prompt)) = ask(&body) else { panic!("{written}") };
+
+        let cap = OutputCap { tokens, name: Some(CapName::MaxTokens) };
+        assert_eq!(prompt.max_output, Some(cap), "{written}");
+    }
 }
 
 #[test]

@@ -33,14 +33,14 @@ pub(crate) fn check<'a>(get: &dyn Fn(&str) -> Option<&'a RawValue>, wrong: &mut 
     }
     for key in COUNTS {
         if let Some(value) = get(key)
-            && !serde_json::from_str::<i64>(value.get()).is_ok_and(|it| it > 0)
+            && count(value).is_none()
         {
             let message = format!("{key} must be a whole number above 0.");
             wrong.push(Violation::new(key, "out_of_range", message));
         }
     }
     if let Some(value) = get("n")
-        && !serde_json::from_str::<i64>(value.get()).is_ok_and(|it| it == 1)
+        && count(value) != Some(1)
     {
         wrong.push(Violation::new("n", "out_of_range", "n must be 1."));
     }
@@ -60,11 +60,23 @@ pub(crate) fn check<'a>(get: &dyn Fn(&str) -> Option<&'a RawValue>, wrong: &mut 
 /// How long the caller wants the answer to be at most; the smaller of two.
 pub(crate) fn cap<'a>(get: &dyn Fn(&str) -> Option<&'a RawValue>) -> Option<OutputCap> {
     let of = |name: CapName| {
-        let tokens = serde_json::from_str(get(name.key())?.get()).ok()?;
+        let tokens = count(get(name.key())?)?;
         Some(OutputCap { tokens, name: Some(name) })
     };
     let (old, new) = (of(CapName::MaxTokens), of(CapName::MaxCompletionTokens));
     old.into_iter().chain(new).min_by_key(|it| it.tokens)
+}
+
+/// A whole number above 0, which may be written with a point: to JSON, 1 and
+/// 1.0 are one number.
+fn count(value: &RawValue) -> Option<i64> {
+    let whole = serde_json::from_str(value.get()).ok();
+    let count = whole.or_else(|| {
+        let number: f64 = serde_json::from_str(value.get()).ok()?;
+        // Rust writes a whole number without a point, and never with an exponent.
+        number.to_string().parse().ok()
+    });
+    count.filter(|it| *it > 0)
 }
 
 /// How long the caller wants it thought about; nothing for what has no name.
