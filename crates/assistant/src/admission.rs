@@ -46,13 +46,14 @@ struct Reserved {
     /// The tokens of the prompt, where they were counted.
     prompt: Option<i64>,
     max_output: Option<OutputCap>,
+    short: Option<BudgetRefusal>,
 }
 
 impl Gateway {
     /// Decides whether a call may be made, and reserves what it may spend. A
     /// call that nothing limits waits for nobody.
     pub(crate) async fn admit(&self, wanted: Wanted<'_>) -> Result<Admitted, AssistantError> {
-        let Reserved { hold, prompt: counted, max_output } = self.reserved(&wanted).await?;
+        let Reserved { hold, prompt: counted, max_output, short } = self.reserved(&wanted).await?;
         let Wanted { asker, mode, target, prompt, .. } = wanted;
         let estimate = counted.unwrap_or_else(|| prompt.estimate());
         let metered = counted.map_or(Prompt::Text(prompt), Prompt::Counted);
@@ -63,6 +64,7 @@ impl Gateway {
             meter: Meter::of_prompt(metered),
             end: End::Open,
             hold,
+            short,
             slot: None,
             log: Arc::clone(&self.usage),
             tokens: Arc::clone(&self.tokens),
@@ -100,15 +102,15 @@ impl Gateway {
         if holder.is_unlimited() {
             let bound = asked.into_iter().chain(settings.max_output).min();
             let max_output = bound.map(|tokens| OutputCap { tokens, name });
-            return Ok(Reserved { hold: None, prompt: None, max_output });
+            return Ok(Reserved { hold: None, prompt: None, max_output, short: None });
         }
         let output = settings.output(asked);
         let prompt = wanted.prompt.tokens(&*self.tokens);
         let ask = Ask { holder, rates: wanted.rates, prompt, output };
         match self.bank.admit(ask).await {
-            Ok(Admission::Granted { hold, output: tokens }) => {
+            Ok(Admission::Granted { hold, output: tokens, short }) => {
                 let max_output = Some(OutputCap { tokens, name });
-                Ok(Reserved { hold: Some(hold), prompt: Some(prompt), max_output })
+                Ok(Reserved { hold: Some(hold), prompt: Some(prompt), max_output, short })
             }
             Ok(Admission::Refused(refusal)) => Err(AssistantError::OverBudget(refusal)),
             Err(err) => Err(err.into()),

@@ -88,6 +88,13 @@ pub(crate) fn has_message(body: &[u8]) -> bool {
     message(body).is_some()
 }
 
+impl Completion {
+    /// Whether it ends where it was not to go on.
+    pub(crate) fn is_cut_off(&self) -> bool {
+        self.finish_reason.as_deref() == Some("length")
+    }
+}
+
 /// Reads an answer and its text; nothing if it is none.
 pub(crate) fn read(body: &[u8]) -> Option<Completion> {
     let (message, finish_reason) = message(body)?;

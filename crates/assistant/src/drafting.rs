@@ -2,14 +2,14 @@
 
 use serde_json::json;
 
-use crate::completion;
+use crate::completion::{self, Completion};
 use crate::error::{AssistantError, Violation};
 use crate::gateway::{Asker, Gateway, Whole};
 use crate::prompt_body::Prompt;
 use crate::sample::Text;
 use crate::sanitise::{STYLE, clean, unfenced};
 use crate::target::Mode;
-use crate::ticket::{Cost, End};
+use crate::ticket::End;
 use crate::turn::Served;
 
 /// How long a description may be, in UTF-16 code units.
@@ -34,8 +34,10 @@ impl Drafting {
         let prompt = ask(description)?;
         let asked = self.gateway.whole(asker, Mode::Optimize, prompt, Served::Plainly);
         let Whole { body, mut ticket, .. } = asked.await?;
-        let drafted = completion::read(&body)
-            .filter(|it| it.finish_reason.as_deref() != Some("length"))
+        let read = completion::read(&body);
+        let cut_off = read.as_ref().is_some_and(Completion::is_cut_off);
+        let drafted = read
+            .filter(|_| !cut_off)
             .map(|it| unfenced(&it.text).to_owned())
             .filter(|it| !it.is_empty());
         let Some(drafted) = drafted else {
@@ -43,8 +45,7 @@ impl Drafting {
                 upstream.model = ticket.target.model,
                 "an upstream model drafted nothing, or not all of it"
             );
-            ticket.fail(Cost::Something);
-            return Err(AssistantError::UpstreamFailed);
+            return Err(ticket.lacking(cut_off));
         };
         ticket.end = End::Completed;
         Ok(drafted)

@@ -326,7 +326,7 @@ impl Bank for Surroundings {
         Ok(match books.admit(&ask) {
             Ok(grant) => {
                 let hold = Hold::new(uuid::Uuid::now_v7(), grant.parts, Arc::new(self.clone()));
-                Admission::Granted { hold, output: grant.output }
+                Admission::Granted { hold, output: grant.output, short: grant.short }
             }
             Err(refusal) => Admission::Refused(refusal),
         })

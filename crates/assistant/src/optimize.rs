@@ -3,7 +3,7 @@
 use uuid::Uuid;
 
 use crate::answer::{Answer, UsageChunks};
-use crate::completion;
+use crate::completion::{self, Completion};
 use crate::error::{AssistantError, Violation};
 use crate::gateway::{Asker, Gateway, Whole};
 use crate::languages;
@@ -12,7 +12,7 @@ use crate::prompt_body::Prompt;
 use crate::sanitise::{clean, unfenced};
 use crate::target::Mode;
 use crate::templates::{DEFAULT, templates};
-use crate::ticket::{Cost, End};
+use crate::ticket::End;
 use crate::turn::Served;
 use crate::usage::Usage;
 
@@ -62,7 +62,8 @@ impl Optimize {
     }
 
     /// Improves a text and gives it whole. An answer that is empty, or was cut
-    /// off for its length, would lose what the user wrote: it is a failure.
+    /// off for its length, would lose what the user wrote: it is a failure, of
+    /// the caller's budget where that left no room for all of it.
     pub async fn run(
         &self,
         asker: Asker,
@@ -71,8 +72,10 @@ impl Optimize {
         let prompt = self.prompt(&request)?;
         let asked = self.gateway.whole(asker, Mode::Optimize, prompt, Served::Plainly);
         let Whole { body, mut ticket, .. } = asked.await?;
-        let answer = completion::read(&body)
-            .filter(|it| it.finish_reason.as_deref() != Some("length"))
+        let read = completion::read(&body);
+        let cut_off = read.as_ref().is_some_and(Completion::is_cut_off);
+        let answer = read
+            .filter(|_| !cut_off)
             .map(|it| unfenced(&it.text).to_owned())
             .filter(|it| !it.is_empty());
         let Some(text) = answer else {
@@ -80,8 +83,7 @@ impl Optimize {
                 upstream.model = ticket.target.model,
                 "an upstream model gave no text, or not all of it"
             );
-            ticket.fail(Cost::Something);
-            return Err(AssistantError::UpstreamFailed);
+            return Err(ticket.lacking(cut_off));
         };
         ticket.end = End::Completed;
         Ok(Optimized { text, usage: ticket.used() })

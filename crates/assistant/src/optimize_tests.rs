@@ -4,8 +4,10 @@ use futures_util::StreamExt;
 use serde_json::Value;
 
 use super::*;
+use crate::credits::{Gauge, Period};
 use crate::fakes::{Script, Surroundings, asker, pass};
 use crate::ports::Frame;
+use crate::rules::{CreditLimits, GroupRules};
 use crate::usage::Outcome;
 
 const ANSWER: &str = r#"{"choices":[{"message":{"content":" Better. \n"},"finish_reason":"stop"}],"usage":{"prompt_tokens":3,"completion_tokens":1}}"#;
@@ -174,6 +176,38 @@ async fn an_answer_without_all_of_its_text_is_a_failure() {
         assert_eq!(outcome, Err(AssistantError::UpstreamFailed), "{answer}");
         assert_eq!(around.noted()[0].outcome, Outcome::Failed);
     }
+}
+
+#[tokio::test]
+async fn what_the_budget_had_cut_off_is_refused_as_the_budget_is() {
+    let cut = r#"{"choices":[{"message":{"content":"half a"},"finish_reason":"length"}],
+        "usage":{"prompt_tokens":300,"completion_tokens":900}}"#;
+    let with = |hourly| {
+        let credits = CreditLimits { hourly, ..CreditLimits::default() };
+        GroupRules { credits, ..GroupRules::default() }
+    };
+    let asked = async |answer: &'static str, hourly| {
+        let around = Surroundings::new(Script::Whole(answer)).with_rules(with(hourly));
+        let outcome = Optimize::new(around.gateway()).run(asker(), request("x")).await;
+        (outcome, around)
+    };
+
+    let (short, around) = asked(cut, 2).await;
+    let (roomy, _) = asked(cut, 500).await;
+    let (empty, _) = asked(r#"{"choices":[{"message":{"content":" "}}]}"#, 2).await;
+
+    let Err(AssistantError::OverBudget(refusal)) = short else { panic!("{short:?}") };
+    assert_eq!(
+        (refusal.period, refusal.gauge),
+        (Period::Hourly, Some(Gauge { limit: 2, used: 0 }))
+    );
+    assert!(around.call().max_output.is_some_and(|it| it.tokens < 2000));
+    let [settled] = around.settled().try_into().unwrap();
+    assert_eq!(settled.usage.map(|it| it.outcome), Some(Outcome::Failed));
+    assert_eq!(
+        (roomy, empty),
+        (Err(AssistantError::UpstreamFailed), Err(AssistantError::UpstreamFailed))
+    );
 }
 
 #[tokio::test]

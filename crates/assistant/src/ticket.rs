@@ -5,7 +5,8 @@ use std::sync::Arc;
 use pia_kernel::Clock;
 use uuid::Uuid;
 
-use crate::credits::Hold;
+use crate::credits::{BudgetRefusal, Hold};
+use crate::error::AssistantError;
 use crate::gateway::Asker;
 use crate::meter::Meter;
 use crate::ports::{Tokens, UsageLog};
@@ -28,6 +29,8 @@ pub(crate) struct Ticket {
     pub(crate) end: End,
     /// What was reserved, where anything limits the caller.
     pub(crate) hold: Option<Hold>,
+    /// Whose budget is in the way of as long an answer as there might be.
+    pub(crate) short: Option<BudgetRefusal>,
     /// The room that it takes at its upstream.
     pub(crate) slot: Option<Slot>,
     pub(crate) log: Arc<dyn UsageLog>,
@@ -56,6 +59,15 @@ impl Ticket {
             Cost::Nothing => End::Void,
             Cost::Something => End::Failed,
         };
+    }
+
+    /// Ends a call whose answer is of no use, as it lacks all or its end: the
+    /// upstream's fault, unless it was cut off where the caller's budget did
+    /// not reach for more.
+    pub(crate) fn lacking(&mut self, cut_off: bool) -> AssistantError {
+        self.fail(Cost::Something);
+        let short = self.short.filter(|_| cut_off);
+        short.map_or(AssistantError::UpstreamFailed, AssistantError::OverBudget)
     }
 
     /// The tokens so far, as the upstream told them or as we count them.

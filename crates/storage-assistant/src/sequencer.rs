@@ -201,7 +201,7 @@ fn answer(bank: &SqlBank, asks: Vec<Asked>, verdicts: Vec<Verdict>) {
                 bank.tally.open.fetch_add(1, Ordering::Relaxed);
                 let to: Arc<dyn Settles> = Arc::clone(&bank.queue) as Arc<dyn Settles>;
                 let hold = Hold::new(id, grant.parts, to);
-                Ok(Admission::Granted { hold, output: grant.output })
+                Ok(Admission::Granted { hold, output: grant.output, short: grant.short })
             }
             Verdict::Refused(refusal) => {
                 add(&bank.tally.refused, 1);

@@ -18,6 +18,8 @@ pub enum Admission {
         hold: Hold,
         /// How long its answer may be, in tokens.
         output: i64,
+        /// Whose budget is in the way of as long an answer as was asked for.
+        short: Option<BudgetRefusal>,
     },
     /// It may not.
     Refused(BudgetRefusal),

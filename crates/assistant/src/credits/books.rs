@@ -33,6 +33,8 @@ pub struct Grant {
     pub parts: Vec<Part>,
     /// How long its answer may be, in tokens.
     pub output: i64,
+    /// Whose budget is in the way of as long an answer as was asked for.
+    pub short: Option<BudgetRefusal>,
 }
 
 /// Why a window is in the way.
@@ -50,16 +52,18 @@ impl Books {
         let least = ask.least();
         let left = self.left(holder);
         if left < least {
-            return Err(self.refusal(holder, least));
+            return Err(self.refusal(holder, least, least));
         }
         let output = ask.affordable(left);
+        let short = (output < ask.output)
+            .then(|| self.refusal(holder, ask.cost(output + 1), ask.cost(ask.output)));
         let parts = self.parts(holder, ask.cost(output));
         for part in &parts {
             if let Some(window) = self.windows.get_mut(&part.window) {
                 window.reserved = window.reserved.plus(part.amount);
             }
         }
-        Ok(Grant { parts, output })
+        Ok(Grant { parts, output, short })
     }
 
     /// Counts what a call spent out of what was reserved for it, in the order
@@ -131,9 +135,11 @@ impl Books {
         parts
     }
 
-    /// Of several windows that are in the way the one that is so the longest.
-    fn refusal(&self, holder: &Holder, least: Micros) -> BudgetRefusal {
-        let short = self.plain_shorts(holder, least).chain(self.drawn_short(holder, least));
+    /// Of several windows that are in the way of `least` the one that is so the
+    /// longest, and when there is enough for what is `wanted`.
+    fn refusal(&self, holder: &Holder, least: Micros, wanted: Micros) -> BudgetRefusal {
+        let plain = self.plain_shorts(holder, least, wanted);
+        let short = plain.chain(self.drawn_short(holder, least, wanted));
         let worst = short.reduce(|worst, it| if it.frees > worst.frees { it } else { worst });
         let Some(Short { period, kind, frees }) = worst else {
             // Something was in the way, or nobody would have asked.
@@ -161,6 +167,7 @@ impl Books {
         &'a self,
         holder: &'a Holder,
         least: Micros,
+        wanted: Micros,
     ) -> impl Iterator<Item = Short> + 'a {
         const PERIODS: [(Kind, Period); 5] = [
             (Kind::Hourly, Period::Hourly),
@@ -171,21 +178,21 @@ impl Books {
         ];
         PERIODS.into_iter().filter_map(move |(kind, period)| {
             let (left, window) = (self.left_of(holder, kind)?, self.window(holder, kind)?);
-            let frees = if left.plus(window.reserved) >= least {
+            let frees = if left.plus(window.reserved) >= wanted {
                 self.soon()
             } else {
-                window.frees(least.minus(left), self.weeks, self.now)
+                window.frees(wanted.minus(left), self.weeks, self.now)
             };
             (left < least).then_some(Short { period, kind, frees })
         })
     }
 
-    fn drawn_short(&self, holder: &Holder, least: Micros) -> Option<Short> {
+    fn drawn_short(&self, holder: &Holder, least: Micros, wanted: Micros) -> Option<Short> {
         holder.limit(Kind::Weekly)?;
         let short = self.drawn(holder) < least;
         let open = self.draws(holder).filter_map(|(key, _)| Some(self.windows.get(&key)?.reserved));
         let with_open = open.fold(self.drawn(holder), Micros::plus);
-        let frees = if with_open >= least { self.soon() } else { self.weeks.end(self.now) };
+        let frees = if with_open >= wanted { self.soon() } else { self.weeks.end(self.now) };
         let (period, kind) = (Period::Weekly, Kind::Weekly);
         short.then_some(Short { period, kind, frees })
     }

@@ -66,7 +66,7 @@ fn a_call_is_reserved_in_every_window_that_it_counts_in() {
     let kinds =
         [Kind::Hourly, Kind::Daily, Kind::GroupDaily, Kind::GroupWeekly, Kind::Key, Kind::Weekly];
     assert_eq!(credits(&grant), kinds.map(|it| (it, 4)));
-    assert_eq!(grant.output, 4_000);
+    assert_eq!((grant.output, grant.short), (4_000, None));
     let reserved: Vec<_> = books.windows.values().map(|it| it.reserved.0).collect();
     assert_eq!(reserved.iter().filter(|it| **it == 4_000_000).count(), 6);
 }
@@ -82,6 +82,8 @@ fn an_answer_may_be_as_long_as_the_tightest_window_allows() {
 
     assert_eq!(grant.output, 4_500);
     assert_eq!(credits(&grant)[0], (Kind::Hourly, 5));
+    let short = grant.short.map(|it| (it.period, it.gauge));
+    assert_eq!(short, Some((Period::Daily, Some(Gauge { limit: 7, used: 2 }))));
 }
 
 #[test]

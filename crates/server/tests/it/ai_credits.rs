@@ -10,7 +10,8 @@ use pia_testkit::ManualClock;
 use pia_testkit::databases::Fresh;
 use serde_json::{Value, json};
 
-use crate::ai_client::{CHAT, Live, said, streamed};
+use crate::ai_client::{CHAT, Live, OPTIMIZE, said, streamed};
+use crate::ai_peer::Fixed;
 use crate::auth::api_keys::made;
 use crate::both::on_both_databases;
 use crate::client::{Answer, Client};
@@ -28,6 +29,7 @@ on_both_databases!(
     a_suspended_free_tier_serves_nobody_who_does_not_pay_and_makes_no_accounts,
     two_hundred_calls_at_once_on_two_servers_spend_a_budget_for_fifty,
     an_answer_is_capped_by_what_is_left,
+    a_text_that_the_budget_had_cut_off_is_refused_as_the_budget_is,
     who_hangs_up_before_the_usage_is_told_pays_for_what_was_streamed,
     nobody_is_admitted_unseen_while_the_database_is_away,
     top_ups_are_given_and_checked_from_the_command_line,
@@ -58,14 +60,20 @@ async fn start_with(setting: Setting, settings: &str) -> Scene {
     let clock = Arc::new(ManualClock::new(Timestamp::from_micros(wednesday)));
     let setting = setting.with_upstream(&demo.endpoint()).at(Arc::clone(&clock) as Arc<dyn Clock>);
     let setting = setting.with("Jwt__AccessTokenLifetime", "1.00:00:00");
-    let app = setting.with("Ai__CreditRates__InputPerMillion", 1_000_000);
-    let app = app.with("Ai__CreditRates__OutputPerMillion", 1_000_000);
-    let app = app.with("Ai__CreditRates__CachedInputPerMillion", 1_000_000).start().await;
+    let app = priced(setting).start().await;
     let ada = app.signed_in().await;
     if !settings.is_empty() {
         app.admin(&format!("group set default {settings}")).await.expect("settings");
     }
     Scene { demo, app, ada, clock }
+}
+
+/// A token in and out costs a credit.
+fn priced(setting: Setting) -> Setting {
+    let kinds = ["Input", "Output", "CachedInput"];
+    kinds.into_iter().fold(setting, |setting, kind| {
+        setting.with(&format!("Ai__CreditRates__{kind}PerMillion"), 1_000_000)
+    })
 }
 
 /// A short prompt and an answer of so many tokens at most.
@@ -264,10 +272,7 @@ async fn two_hundred_calls_at_once_on_two_servers_spend_a_budget_for_fifty(datab
     let scene = start(database, "credits.group-weekly=50500").await;
     let Scene { ada, app, demo, clock } = &scene;
     let beside = Setting::beside(app).at(Arc::clone(clock) as Arc<dyn Clock>);
-    let beside = beside.with_upstream(&demo.endpoint());
-    let beside = beside.with("Ai__CreditRates__InputPerMillion", 1_000_000);
-    let beside = beside.with("Ai__CreditRates__OutputPerMillion", 1_000_000);
-    let other = beside.with("Ai__CreditRates__CachedInputPerMillion", 1_000_000).start().await;
+    let other = priced(beside.with_upstream(&demo.endpoint())).start().await;
     let elsewhere = Client { addr: other.addr, ..other.stranger() };
     let elsewhere = Client { access: ada.access.clone(), ..elsewhere };
 
@@ -315,6 +320,26 @@ async fn an_answer_is_capped_by_what_is_left(database: Fresh) {
     let cap = left["max_completion_tokens"].as_i64().unwrap_or_default();
     assert!((1900..2000).contains(&cap), "{left}");
     assert_eq!(left.get("max_tokens"), None);
+}
+
+async fn a_text_that_the_budget_had_cut_off_is_refused_as_the_budget_is(database: Fresh) {
+    let scene = start(database, "credits.daily=3000").await;
+    let Scene { ada, app, clock, .. } = &scene;
+    let cut = json!({
+        "choices": [{ "message": { "content": "Half a" }, "finish_reason": "length" }],
+        "usage": { "prompt_tokens": 300, "completion_tokens": 1200 },
+    });
+    let upstream = Fixed::giving(&cut.to_string()).await;
+    let beside = Setting::beside(app).at(Arc::clone(clock) as Arc<dyn Clock>);
+    let other = priced(beside.with_upstream(&upstream.endpoint)).start().await;
+    let elsewhere = Client { addr: other.addr, ..ada.clone() };
+
+    let optimised = elsewhere.post(OPTIMIZE, &json!({ "text": "x" })).await;
+    let told = told_once(ada, |it| it["daily"]["used"] == 1500).await;
+
+    let daily = json!({ "period": "daily", "unit": "credits", "limit": 3000, "used": 0 });
+    assert_eq!(refused(&optimised), daily);
+    assert_eq!(told["daily"], json!({ "limit": 3000, "used": 1500 }));
 }
 
 async fn who_hangs_up_before_the_usage_is_told_pays_for_what_was_streamed(database: Fresh) {

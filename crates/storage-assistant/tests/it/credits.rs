@@ -126,7 +126,7 @@ async fn of_two_hundred_calls_at_once_on_two_instances_a_budget_for_fifty_admits
     let holds: Vec<_> = answers
         .into_iter()
         .filter_map(|it| match it {
-            Admission::Granted { hold, output } => {
+            Admission::Granted { hold, output, .. } => {
                 assert_eq!(output, 2000);
                 Some(hold)
             }
