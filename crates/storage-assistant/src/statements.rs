@@ -3,6 +3,7 @@
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Text};
 use diesel_async::RunQueryDsl;
+use pia_assistant::Weeks;
 use pia_storage::schema::{accounts, ai_usage, credit_reservations, credit_windows, user_groups};
 use pia_storage::{AsyncPostgres, AsyncSqlite, DbError, DbInstant, DbUid, Instant, Uid};
 use uuid::Uuid;
@@ -13,10 +14,10 @@ use crate::window_row::{ReservationRow, WindowRow};
 /// window has turned to the next since. Who came after it left nothing of it.
 const UNUSED: &str = "
     SELECT CAST(COALESCE(SUM(CASE
-        WHEN w.week = $1 AND w.used > $2 THEN 0
-        WHEN w.week = $3 THEN $4 - w.used
-        WHEN w.week = $5 AND w.last_used > $6 THEN 0
-        WHEN w.week = $7 THEN $8 - w.last_used
+        WHEN w.week >= $1 AND w.week < $2 THEN
+            CASE WHEN w.used > $3 THEN 0 ELSE $4 - w.used END
+        WHEN w.week >= $5 AND w.week < $6 THEN
+            CASE WHEN w.last_used > $7 THEN 0 ELSE $8 - w.last_used END
         ELSE $9 END), 0) AS BIGINT) AS unused
     FROM accounts a
     LEFT JOIN credit_windows w ON w.user_id = a.id AND w.kind = 'weekly'
@@ -117,14 +118,17 @@ macro_rules! statements {
 
             async fn unused(&mut self, week: LastWeek) -> Result<i64, DbError> {
                 let LastWeek { group, allowance, start, end } = week;
+                // Windows may have begun a week by another zone.
+                let from = |it: DbInstant| DbInstant(it.0 - Weeks::HALF);
+                let until = |it: DbInstant| DbInstant(it.0 + Weeks::HALF);
                 let found: Unused = diesel::sql_query(UNUSED)
-                    .bind::<Instant, _>(start)
+                    .bind::<Instant, _>(from(start))
+                    .bind::<Instant, _>(until(start))
                     .bind::<BigInt, _>(allowance)
-                    .bind::<Instant, _>(start)
                     .bind::<BigInt, _>(allowance)
-                    .bind::<Instant, _>(end)
+                    .bind::<Instant, _>(from(end))
+                    .bind::<Instant, _>(until(end))
                     .bind::<BigInt, _>(allowance)
-                    .bind::<Instant, _>(end)
                     .bind::<BigInt, _>(allowance)
                     .bind::<BigInt, _>(allowance)
                     .bind::<Uid, _>(DbUid(group))

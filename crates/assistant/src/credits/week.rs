@@ -1,5 +1,7 @@
 //! Calendar weeks, which begin on Monday at midnight somewhere.
 
+use std::time::Duration;
+
 use chrono::{DateTime, Datelike, Days, LocalResult, NaiveDate, NaiveTime, TimeDelta, Utc};
 use chrono_tz::Tz;
 use pia_kernel::Timestamp;
@@ -16,6 +18,10 @@ impl Default for Weeks {
 }
 
 impl Weeks {
+    /// Monday comes to all zones within 26 hours, so what begins within half a
+    /// week is the same week of another zone.
+    pub const HALF: Duration = Duration::from_hours(84);
+
     /// Those of UTC.
     pub const UTC: Self = Self(Tz::UTC);
 

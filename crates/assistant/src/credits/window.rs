@@ -139,9 +139,11 @@ impl Window {
         }
     }
 
-    /// Whether its week is over, or none was counted.
+    /// Whether its week is over, or none was counted. A week that another zone
+    /// begins some hours later is the same.
     pub fn is_over(&self, weeks: Weeks, now: Timestamp) -> bool {
-        self.key.kind.is_of_a_week() && self.week.is_none_or(|it| it < weeks.start(now))
+        let is_over = |it: Timestamp| it + Weeks::HALF <= weeks.start(now);
+        self.key.kind.is_of_a_week() && self.week.is_none_or(is_over)
     }
 
     /// Forgets what is over. A pool of another week is empty until it is
@@ -151,7 +153,7 @@ impl Window {
             self.buckets.age(span, now);
             self.used = self.buckets.sum();
         } else if self.is_over(weeks, now) {
-            let follows = self.week == Some(weeks.before(now));
+            let follows = self.week.is_some_and(|it| it + Weeks::HALF > weeks.before(now));
             self.last_used = if follows { self.used } else { Micros(0) };
             self.used = Micros(0);
             self.total = if self.key.kind == Kind::Pool { UNKNOWN } else { Micros(0) };
@@ -236,6 +238,28 @@ mod tests {
         window.turn(Weeks::UTC, monday() - Duration::from_secs(1));
 
         assert_eq!((window.used, window.week), (Micros(5), Some(monday())));
+    }
+
+    #[test]
+    fn another_zone_in_mid_week_begins_no_week_anew() {
+        let zones =
+            ["Pacific/Kiritimati", "Europe/Berlin", "America/New_York", "Pacific/Pago_Pago"];
+        let zone = |id| Weeks::of_zone(id).unwrap();
+        let wednesday = monday() + Duration::from_hours(60);
+        for (from, to) in zones.iter().flat_map(|it| zones.map(|to| (*it, to))) {
+            let mut window = window(Kind::Weekly);
+            window.turn(zone(from), wednesday);
+            window.spend(Micros(5), wednesday);
+
+            window.turn(zone(to), wednesday);
+            let same = (window.used.0, window.last_used.0);
+            window.turn(zone(from), zone(from).end(wednesday) - Duration::from_secs(1));
+            let back = (window.used.0, window.last_used.0);
+            window.turn(zone(to), zone(to).end(wednesday));
+
+            assert_eq!((same, back), ((5, 0), (5, 0)), "{from} {to}");
+            assert_eq!((window.used.0, window.last_used.0), (0, 5), "{from} {to}");
+        }
     }
 
     #[test]

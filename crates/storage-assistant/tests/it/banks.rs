@@ -26,7 +26,15 @@ pub(crate) fn start(db: &Database, tasks: &TaskTracker) -> SqlBank {
 }
 
 pub(crate) fn start_at(db: &Database, clock: Arc<dyn Clock>, tasks: &TaskTracker) -> SqlBank {
-    let weeks = Live::new(Weeks::UTC);
+    start_by(db, Live::new(Weeks::UTC), clock, tasks)
+}
+
+pub(crate) fn start_by(
+    db: &Database,
+    weeks: Live<Weeks>,
+    clock: Arc<dyn Clock>,
+    tasks: &TaskTracker,
+) -> SqlBank {
     SqlBank::start(db.clone(), weeks, clock, tasks, &Handle::current())
 }
 

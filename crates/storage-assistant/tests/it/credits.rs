@@ -9,7 +9,7 @@ use futures_util::future::join_all;
 use pia_assistant::{
     Admission, Bank, CreditLimits, Holder, Period, Rates, UsageLog, UsageRecord, Weeks,
 };
-use pia_kernel::{ApiKeyId, Effects, GroupId, Timestamp, UserId};
+use pia_kernel::{ApiKeyId, Effects, GroupId, Live, Timestamp, UserId};
 use pia_storage::schema::ai_usage;
 use pia_storage::{Database, DbError, DbUid, on_conn};
 use pia_testkit::ManualClock;
@@ -18,7 +18,7 @@ use uuid::Uuid;
 
 use crate::banks::{
     LIMIT, admitted, ask, counted, credits, default_group, execute, member, refused, settled,
-    sign_up, sound, start, start_at,
+    sign_up, sound, start, start_at, start_by,
 };
 
 pia_testkit::contract! {
@@ -33,6 +33,7 @@ pia_testkit::contract! {
     a_record_that_the_database_refuses_keeps_nobody_from_being_admitted,
     rolling_windows_age_out,
     a_new_week_begins_with_what_was_left_of_the_last_and_exactly_once,
+    a_week_goes_on_in_another_zone_and_leaves_what_it_would,
     top_ups_are_drawn_last_and_stay,
     a_keys_purse_is_counted_by_itself,
     a_person_who_is_gone_is_admitted_no_more_and_holds_nothing,
@@ -364,6 +365,41 @@ async fn a_new_week_begins_with_what_was_left_of_the_last_and_exactly_once(db: D
     let refusal = refused(&banks[0], ask(bob, 1)).await;
     let pool = refusal.pool.unwrap();
     assert_eq!((refusal.period, pool.limit, pool.used), (Period::Weekly, 13, 13));
+}
+
+async fn a_week_goes_on_in_another_zone_and_leaves_what_it_would(db: Database) {
+    let zone = |id| Weeks::of_zone(id).unwrap();
+    let monday = zone("Europe/Berlin").start(Timestamp::from_micros(1_800_000_000_000_000));
+    let clock = Arc::new(ManualClock::new(monday + Duration::from_hours(50)));
+    let weeks = Live::new(zone("Europe/Berlin"));
+    let tasks = TaskTracker::new();
+    let bank = start_by(&db, weeks.clone(), Arc::<ManualClock>::clone(&clock), &tasks);
+    let limits = CreditLimits { weekly: 10, pool: true, ..CreditLimits::default() };
+    let (ada, bob) = (member(&db, limits).await, member(&db, limits).await);
+    for (member, spent) in [(ada, 4), (bob, 3)] {
+        let hold = admitted(&bank, ask(member, spent)).await;
+        hold.settle(credits(spent), Some(usage(member.member)));
+    }
+    settled(&bank).await;
+    let of = async |holder, kind: &str| {
+        let told = counted(&bank, holder).await.into_iter();
+        told.filter(|it| it.0 == kind).map(|it| it.1).collect::<Vec<_>>()
+    };
+
+    weeks.set(zone("America/Los_Angeles"));
+    let looked = of(ada, "weekly").await;
+    let hold = admitted(&bank, ask(ada, 2)).await;
+    hold.settle(credits(2), Some(usage(ada.member)));
+    settled(&bank).await;
+    let went_on = of(ada, "weekly").await;
+    clock.advance(Duration::from_hours(7 * 24));
+    let begun = of(ada, "weekly").await;
+    let pool = bank.books(ada).await.unwrap().windows;
+    let pool = pool.values().find(|it| it.key.kind.name() == "pool").map(|it| it.total);
+
+    assert_eq!((looked, went_on, begun), (vec![4], vec![6], vec![0]));
+    // Four of hers, and seven of his, who has asked nothing since.
+    assert_eq!(pool, Some(credits(4 + 7)));
 }
 
 async fn top_ups_are_drawn_last_and_stay(db: Database) {
