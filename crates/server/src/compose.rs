@@ -28,6 +28,7 @@ use pia_policy::Groups;
 use pia_sealing::KeyError;
 use pia_storage::StartError;
 use pia_storage_assistant::SqlBank;
+use pia_storage_policy::SqlGroups;
 use pia_upstream::{SetupError, TlsError};
 use pia_web::{Gates, Metrics, Runner};
 use tokio::runtime::Handle;
@@ -35,6 +36,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::config::LiveConfig;
+use crate::free_group::FreeGroup;
 use crate::housekeeping::Housekeeping;
 use ground::Ground;
 use use_cases::UseCases;
@@ -136,6 +138,9 @@ pub async fn compose(config: &LiveConfig, clock: Arc<dyn Clock>) -> Result<App, 
 
     let housekeeping = Housekeeping { chores: use_cases.chores(&clock) };
     tasks.spawn(housekeeping.run(stop.clone()));
+    let named = config.follow(|it| it.free_tier.group);
+    let free_group = FreeGroup { named, groups: Arc::new(SqlGroups::new(ground.db.clone())) };
+    tasks.spawn(free_group.watch(stop.clone()));
     tasks.spawn(ground.setup.clone().watch(stop.clone()));
     tasks.spawn(mail::rounds(config, &ground, (&metrics, &tasks), &clock).run(stop.clone()));
 

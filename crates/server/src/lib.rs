@@ -4,6 +4,7 @@ mod admin;
 mod bridges;
 mod compose;
 mod config;
+mod free_group;
 mod housekeeping;
 mod licence;
 mod logging;

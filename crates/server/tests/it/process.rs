@@ -42,6 +42,23 @@ async fn idle(program: &Program) -> TcpStream {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_free_group_that_is_none_is_told_of_at_the_start_and_when_it_changes() {
+    let [one, other] = [1, 2].map(|it| format!("01970000-0000-7000-8000-00000000000{it}"));
+    let naming = |id: &str| json!({ "FreeTier": { "GroupId": id } }).to_string();
+    let call = Call::new().licensed().file("appsettings.json", &naming(&one));
+
+    let program = call.start().await;
+    let told = "FreeTier:GroupId names no group, so nobody is in the free tier";
+    program.logs(told).await;
+    assert!(program.log().contains(&one), "{}", program.log());
+    std::fs::write(call.dir().join("appsettings.json"), naming(&other)).expect("a file");
+    let lines = || program.log().lines().filter(|it| it.contains(told)).count();
+    until(async || (lines() == 2).then_some(())).await;
+
+    assert!(program.log().lines().any(|it| it.contains(told) && it.contains(&other)));
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn development_needs_two_secrets_and_nothing_else() {
     let call = Call::new().licensed();
 

@@ -1,0 +1,98 @@
+//! That the group of those who do not pay is there.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use pia_kernel::{GroupId, Live};
+use pia_policy::GroupStore;
+use tokio_util::sync::CancellationToken;
+
+/// How soon it is told that the group is not there, or not any more.
+const EVERY: Duration = Duration::from_secs(10);
+
+/// Tells the operator where `FreeTier:GroupId` names no group: then nobody is
+/// in it, and nobody is kept from anything by it.
+pub(crate) struct FreeGroup {
+    /// What the setting names, as it is now.
+    pub(crate) named: Live<Option<GroupId>>,
+    pub(crate) groups: Arc<dyn GroupStore>,
+}
+
+/// What is known of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Known {
+    /// It is there, or none is named.
+    Fine,
+    /// There is no such group.
+    Missing(GroupId),
+}
+
+impl FreeGroup {
+    /// Looks at the start, and now and then until stopped: groups are removed,
+    /// and settings change.
+    pub(crate) async fn watch(self, stop: CancellationToken) {
+        let mut known = Known::Fine;
+        let mut tick = tokio::time::interval(EVERY);
+        loop {
+            tokio::select! {
+                () = stop.cancelled() => return,
+                _ = tick.tick() => {}
+            }
+            known = self.look(known).await;
+        }
+    }
+
+    /// Looks, and tells what was not known.
+    async fn look(&self, known: Known) -> Known {
+        let now = match *self.named.get() {
+            None => Known::Fine,
+            Some(group) => match self.groups.settings(group).await {
+                Ok(Some(_)) => Known::Fine,
+                Ok(None) => Known::Missing(group),
+                // The next time tells.
+                Err(_) => known,
+            },
+        };
+        if let Known::Missing(group) = now
+            && now != known
+        {
+            tracing::warn!(
+                group.id = %group,
+                "FreeTier:GroupId names no group, so nobody is in the free tier"
+            );
+        }
+        now
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use pia_kernel::Unavailable;
+    use pia_policy::{GroupSettings, MockGroupStore};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_group_is_missed_where_one_is_named_that_is_not_there() {
+        let (there, gone, away) = (GroupId::generate(), GroupId::generate(), GroupId::generate());
+        let mut store = MockGroupStore::new();
+        store.expect_settings().returning(move |it| match it {
+            it if it == there => Ok(Some(GroupSettings::default())),
+            it if it == away => Err(Unavailable::new("groups", "away")),
+            _ => Ok(None),
+        });
+        let named = Live::new(None);
+        let free = FreeGroup { named: named.clone(), groups: Arc::new(store) };
+
+        let mut told = Vec::new();
+        let mut known = Known::Fine;
+        for name in [None, Some(there), Some(gone), Some(away), Some(gone), Some(there)] {
+            named.set(name);
+            known = free.look(known).await;
+            told.push(known);
+        }
+
+        let missing = Known::Missing(gone);
+        assert_eq!(told, [Known::Fine, Known::Fine, missing, missing, missing, Known::Fine]);
+    }
+}
