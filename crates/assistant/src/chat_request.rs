@@ -83,6 +83,7 @@ pub(crate) fn read(body: &Bytes) -> Result<Asked, AssistantError> {
         tools,
         may_call: request.get("tool_choice").is_none_or(|it| it.get() == "\"auto\""),
         pictures: spoken.pictures,
+        address: spoken.address,
         max_output: parameters::cap(&|key| request.get(key)),
         effort: request.get("reasoning_effort").and_then(parameters::effort),
         wish: Wish {

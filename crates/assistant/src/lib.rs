@@ -79,7 +79,7 @@ pub use route::DEFAULT_MODEL;
 pub use rules::MockRules;
 pub use rules::{CreditLimits, GroupRules, KeyPurse, NoRules, Rules};
 pub use settings::Settings;
-pub use target::{Mode, Protection, ProviderType, ReasoningEffort, Target};
+pub use target::{Addresses, Mode, Protection, ProviderType, ReasoningEffort, Target};
 pub use templates::{Template, templates};
 pub use turnstile::Turnstile;
 pub use usage::{Outcome, Usage, UsageRecord};

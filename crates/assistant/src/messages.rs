@@ -4,11 +4,11 @@ use std::borrow::Cow;
 use std::fmt;
 
 use serde::Deserialize;
-use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, SeqAccess, Visitor};
+use serde::de::{DeserializeSeed, Deserializer, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
 use crate::error::Violation;
-use crate::json::Elements;
+use crate::json::{Elements, Members};
 use crate::sample::Text;
 
 /// A request that is wrong everywhere is told so this often.
@@ -31,6 +31,9 @@ pub(crate) struct Spoken {
     pub(crate) text: Text,
     /// Whether there are pictures among them.
     pub(crate) pictures: bool,
+    /// The first part that names something by its address, which whoever
+    /// answers would fetch.
+    pub(crate) address: Option<String>,
 }
 
 /// Checks the messages, and gathers what their tokens are counted by.
@@ -53,7 +56,7 @@ pub(crate) fn check(messages: Option<&RawValue>, wrong: &mut Vec<Violation>) -> 
         return spoken;
     }
     for (at, message) in first.into_iter().enumerate() {
-        check_message(at, message, &mut spoken.text, wrong);
+        check_message(at, message, &mut spoken, wrong);
         spoken.pictures |= message.get().contains("image_url");
         if wrong.len() >= MOST_VIOLATIONS {
             break;
@@ -72,7 +75,7 @@ struct Message<'a> {
     tool_calls: Option<&'a RawValue>,
 }
 
-fn check_message(at: usize, json: &RawValue, text: &mut Text, wrong: &mut Vec<Violation>) {
+fn check_message(at: usize, json: &RawValue, spoken: &mut Spoken, wrong: &mut Vec<Violation>) {
     // serde would take an array for a struct, too.
     let message = json.get().starts_with('{').then(|| serde_json::from_str(json.get()));
     let Some(Ok(Message { role, content, tool_calls })) = message else {
@@ -81,11 +84,18 @@ fn check_message(at: usize, json: &RawValue, text: &mut Text, wrong: &mut Vec<Vi
         return;
     };
     check_role(at, role, wrong);
+    let text = &mut spoken.text;
     text.besides = text.besides.saturating_add(TOKENS_OF_A_MESSAGE);
     if let Some(calls) = tool_calls {
         text.words.add(calls.get().as_bytes());
     }
-    if content.is_some_and(|it| !is_content(it, text)) {
+    let mut content_of = Content { text, address: None };
+    let is_content = content.is_none_or(|it| content_of.add(it));
+    if let Some((part, key)) = content_of.address {
+        let field = || format!("messages[{at}].content[{part}].{key}");
+        spoken.address.get_or_insert_with(field);
+    }
+    if !is_content {
         let message = "The content must be a string, an array of parts, or null.";
         wrong.push(Violation::new(format!("messages[{at}].content"), "invalid_type", message));
     }
@@ -104,14 +114,23 @@ fn check_role(at: usize, role: Option<&RawValue>, wrong: &mut Vec<Violation>) {
     wrong.push(Violation::new(format!("messages[{at}].role"), code, message));
 }
 
-/// Adds a content to the text. Answers whether it is of a shape we know.
-fn is_content(content: &RawValue, text: &mut Text) -> bool {
-    match content.get().as_bytes().first() {
-        Some(b'"') => add_words(content.get(), text),
-        Some(b'[') => return PartsInto(text).deserialize(content).is_ok(),
-        _ => return false,
+/// What is gathered of one content.
+struct Content<'t> {
+    text: &'t mut Text,
+    /// The first part that names something by its address, and where in it.
+    address: Option<(usize, &'static str)>,
+}
+
+impl Content<'_> {
+    /// Adds a content to the text. Answers whether it is of a shape we know.
+    fn add(&mut self, content: &RawValue) -> bool {
+        match content.get().as_bytes().first() {
+            Some(b'"') => add_words(content.get(), self.text),
+            Some(b'[') => return PartsInto(self).deserialize(content).is_ok(),
+            _ => return false,
+        }
+        true
     }
-    true
 }
 
 /// Adds a JSON string. Of a long one, escapes count as they are written.
@@ -125,20 +144,25 @@ fn add_words(json: &str, text: &mut Text) {
 }
 
 /// Adds an array of parts, of which none is kept.
-struct PartsInto<'t>(&'t mut Text);
+struct PartsInto<'c, 't>(&'c mut Content<'t>);
 
 #[derive(Deserialize)]
 struct Part<'a> {
     #[serde(borrow)]
     text: Option<&'a RawValue>,
-    image_url: Option<IgnoredAny>,
+    #[serde(borrow)]
+    image_url: Option<&'a RawValue>,
+    #[serde(borrow)]
+    video_url: Option<&'a RawValue>,
+    #[serde(borrow)]
+    audio_url: Option<&'a RawValue>,
     #[serde(borrow)]
     file: Option<&'a RawValue>,
     #[serde(borrow)]
     input_audio: Option<&'a RawValue>,
 }
 
-impl<'de> DeserializeSeed<'de> for PartsInto<'_> {
+impl<'de> DeserializeSeed<'de> for PartsInto<'_, '_> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
@@ -146,7 +170,7 @@ impl<'de> DeserializeSeed<'de> for PartsInto<'_> {
     }
 }
 
-impl<'de> Visitor<'de> for PartsInto<'_> {
+impl<'de> Visitor<'de> for PartsInto<'_, '_> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -154,20 +178,81 @@ impl<'de> Visitor<'de> for PartsInto<'_> {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<(), A::Error> {
-        while let Some(Part { text, image_url, file, input_audio }) = seq.next_element()? {
-            if let Some(text) = text {
-                add_words(text.get(), self.0);
+        let mut at = 0;
+        while let Some(part) = seq.next_element::<Part<'de>>()? {
+            if self.0.address.is_none() {
+                self.0.address = part.address().map(|key| (at, key));
             }
-            if image_url.is_some() {
-                self.0.besides = self.0.besides.saturating_add(TOKENS_OF_AN_IMAGE);
+            at += 1;
+            let text = &mut *self.0.text;
+            if let Some(words) = part.text {
+                add_words(words.get(), text);
             }
-            for media in [file, input_audio].into_iter().flatten() {
+            if part.image_url.is_some() {
+                text.besides = text.besides.saturating_add(TOKENS_OF_AN_IMAGE);
+            }
+            for media in [part.file, part.input_audio].into_iter().flatten() {
                 let bytes = i64::try_from(media.get().len() / BYTES_OF_A_MEDIA_TOKEN);
-                self.0.besides = self.0.besides.saturating_add(bytes.unwrap_or(i64::MAX));
+                text.besides = text.besides.saturating_add(bytes.unwrap_or(i64::MAX));
             }
         }
         Ok(())
     }
+}
+
+impl Part<'_> {
+    /// What of it names something by its address: `image_url.url`.
+    fn address(&self) -> Option<&'static str> {
+        let shown = [
+            ("image_url.url", self.image_url),
+            ("video_url.url", self.video_url),
+            ("audio_url.url", self.audio_url),
+        ];
+        let shown = shown.into_iter().find(|(_, it)| it.is_some_and(is_shown_by_address));
+        let file = || self.file.is_some_and(is_kept_elsewhere).then_some("file");
+        shown.map(|(key, _)| key).or_else(file)
+    }
+}
+
+/// Whether a picture, or the like, is not in the request. Some take the bare
+/// text for the object around it.
+fn is_shown_by_address(shown: &RawValue) -> bool {
+    #[derive(Deserialize)]
+    struct Shown<'a> {
+        #[serde(borrow)]
+        url: Option<&'a RawValue>,
+    }
+    let url = match shown.get().as_bytes().first() {
+        Some(b'{') => match serde_json::from_str::<Shown<'_>>(shown.get()) {
+            Ok(Shown { url }) => url.map(RawValue::get),
+            // With a key twice, who knows which one is read.
+            Err(_) => return true,
+        },
+        _ => Some(shown.get()),
+    };
+    let is_text = url.filter(|it| it.starts_with('"'));
+    is_text.is_some_and(|it| !is_data(it))
+}
+
+/// Whether a file is named by an address in the place of its content or id.
+fn is_kept_elsewhere(file: &RawValue) -> bool {
+    let members = serde_json::from_str::<Members<'_>>(file.get());
+    members.is_ok_and(|it| {
+        it.iter().any(|(key, value)| {
+            key != "filename" && value.starts_with('"') && !is_data(value) && names_a_scheme(value)
+        })
+    })
+}
+
+/// Whether a JSON string holds what it stands for, as a `data:` address.
+fn is_data(json: &str) -> bool {
+    json.get(1..6).is_some_and(|it| it.eq_ignore_ascii_case("data:"))
+}
+
+/// Whether a JSON string begins as an address does, be it with escapes.
+fn names_a_scheme(json: &str) -> bool {
+    let start: String = json.chars().take(64).collect();
+    start.contains(':') || start.contains('\\')
 }
 
 #[cfg(test)]
@@ -194,6 +279,47 @@ mod tests {
         ]"#;
 
         assert_eq!(checked(json), (5 * 4 + 8 + 4 + 1000 + 3, vec![]));
+    }
+
+    #[test]
+    fn what_is_named_by_its_address_is_found() {
+        let address = |part: &str| {
+            let text = r#"{"type":"text","text":"http://h"}"#;
+            let json = format!(r#"[{{"role":"user","content":[{text},{part}]}}]"#);
+            let raw: &RawValue = serde_json::from_str(&json).unwrap();
+            let mut wrong = Vec::new();
+            let spoken = check(Some(raw), &mut wrong);
+            assert!(wrong.is_empty(), "{part}");
+            spoken.address.map(|it| it.replace("messages[0].content[1].", ""))
+        };
+
+        for fine in [
+            r#"{"image_url":{"url":"data:image/png;base64,AAAA"}}"#,
+            r#"{"image_url":{"url":"DATA:image/png;base64,AAAA"}}"#,
+            r#"{"image_url":"data:image/png;base64,AAAA"}"#,
+            r#"{"image_url":{"url":7}}"#,
+            r#"{"image_url":null}"#,
+            r#"{"file":{"file_id":"file-7","filename":"http: notes"}}"#,
+            r#"{"file":{"file_data":"data:application/pdf;base64,AAAA"}}"#,
+            r#"{"file":{"file_data":"AAAA"}}"#,
+            r#"{"input_audio":{"data":"AAAA","format":"wav"}}"#,
+        ] {
+            assert_eq!(address(fine), None, "{fine}");
+        }
+        for (odd, key) in [
+            (r#"{"image_url":{"url":"https://h/x.png"}}"#, "image_url.url"),
+            (r#"{"image_url":{"url":" http://169.254.169.254/"}}"#, "image_url.url"),
+            (r#"{"image_url":{"url":"\u0068ttp://h"}}"#, "image_url.url"),
+            (r#"{"image_url":{"url":"file:///etc/passwd"}}"#, "image_url.url"),
+            (r#"{"image_url":{"url":"data:x","url":"http://h"}}"#, "image_url.url"),
+            (r#"{"image_url":"http://h"}"#, "image_url.url"),
+            (r#"{"video_url":{"url":"http://h"}}"#, "video_url.url"),
+            (r#"{"audio_url":{"url":"http://h"}}"#, "audio_url.url"),
+            (r#"{"file":{"file_id":"http://h/x.pdf"}}"#, "file"),
+            (r#"{"file":{"file_data":"\u0068ttp://h"}}"#, "file"),
+        ] {
+            assert_eq!(address(odd).as_deref(), Some(key), "{odd}");
+        }
     }
 
     #[test]

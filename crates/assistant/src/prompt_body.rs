@@ -25,6 +25,8 @@ pub(crate) struct Prompt {
     pub(crate) may_call: bool,
     /// Whether it has pictures.
     pub(crate) pictures: bool,
+    /// Where it first names something by its address.
+    pub(crate) address: Option<String>,
     /// What the caller wants to be enough of an answer.
     pub(crate) max_output: Option<OutputCap>,
     /// How long the caller wants it thought about.
@@ -63,6 +65,7 @@ impl Prompt {
             tools: Tools::None,
             may_call: true,
             pictures: false,
+            address: None,
             max_output: None,
             effort: None,
             wish: Wish::default(),

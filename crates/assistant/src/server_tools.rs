@@ -66,6 +66,7 @@ impl ServerTools {
         }
         let looker = target.vision_tool.as_deref().filter(|_| free && !taken(LOOK));
         let looker = looker.and_then(|id| catalogue.entry(id).cloned());
+        let looker = looker.filter(|it| prompt.address.is_none() || it.fetches());
         let described = pictures::taken_out(&prompt.messages, looker.is_some());
         let pictures = described.map(|it| {
             prompt.messages = it.messages;

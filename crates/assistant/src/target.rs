@@ -141,6 +141,16 @@ pub struct Protection {
     pub concurrent: Option<u32>,
 }
 
+/// What becomes of addresses of pictures and the like. Whoever is given one
+/// fetches it, and an upstream in our own network would fetch from there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Addresses {
+    /// They are passed on.
+    PassedOn,
+    /// A request that has some is refused.
+    Refused,
+}
+
 /// One upstream model.
 #[derive(Clone)]
 pub struct Target {
@@ -171,6 +181,8 @@ pub struct Target {
     pub web_search: bool,
     /// Whether it can look at pictures.
     pub vision: bool,
+    /// Whether it may be given addresses of pictures and the like.
+    pub addresses: Addresses,
     /// The catalogue entry that searches the web for it.
     pub web_search_tool: Option<String>,
     /// The catalogue entry that looks at pictures for it.
@@ -201,12 +213,18 @@ impl Target {
             takes_reasoning_effort: false,
             web_search: false,
             vision: true,
+            addresses: Addresses::Refused,
             web_search_tool: None,
             vision_tool: None,
             fallbacks: Vec::new(),
             rates: Rates::default(),
             protection: Protection::default(),
         }
+    }
+
+    /// Whether it may be given addresses.
+    pub(crate) fn fetches(&self) -> bool {
+        self.addresses == Addresses::PassedOn
     }
 
     /// The same with this key.

@@ -14,7 +14,7 @@ use crate::attempts::{AttemptOutcome, may_be_repeated};
 use crate::begun::{Begun, answered, begun};
 use crate::calls::{Call, repeated, said_by};
 use crate::completion;
-use crate::error::AssistantError;
+use crate::error::{AssistantError, Violation};
 use crate::gateway::{Asker, Gateway, cost};
 use crate::ports::{ChatCall, ChatUpstream, OutputCap, UpstreamError};
 use crate::prompt_body::{Added, Prompt};
@@ -83,6 +83,12 @@ impl Turn {
         let optimising = (otherwise == Mode::Optimize).then_some(otherwise);
         let mut route = route(&catalogue, &rules, asker.mode.or(optimising), &prompt.wish)
             .ok_or(AssistantError::NotConfigured)?;
+        if let Some(field) = &prompt.address {
+            if !route.first().is_some_and(|it| it.fetches()) {
+                return Err(not_fetched(field));
+            }
+            route.retain(|it| it.fetches());
+        }
         let tools = match (served, route.first()) {
             (Served::WithTools, Some(first)) => ServerTools::of(first, &catalogue, &mut prompt),
             _ => ServerTools::default(),
@@ -341,6 +347,12 @@ impl Turn {
             effort: self.prompt.effort.or(target.reasoning_effort),
         }
     }
+}
+
+/// The caller can send what they mean in the request.
+fn not_fetched(field: &str) -> AssistantError {
+    let message = "The model fetches nothing: send pictures and files as data: URLs.";
+    AssistantError::Invalid(vec![Violation::new(field, "address_not_allowed", message)])
 }
 
 /// For how long an upstream asked to be left alone.

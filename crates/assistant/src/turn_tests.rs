@@ -10,7 +10,7 @@ use crate::chat::{Chat, ChatAnswer};
 use crate::fakes::{Script, Surroundings, asker, look, not_ready, pass};
 use crate::ports::Frame;
 use crate::rules::GroupRules;
-use crate::target::{Protection, ProviderType};
+use crate::target::{Addresses, Protection, ProviderType};
 use crate::usage::Outcome;
 use crate::web_search::Found;
 
@@ -116,6 +116,33 @@ async fn what_no_other_would_take_or_somebody_works_on_is_not_asked_again() {
 
         assert_eq!(around.calls().len(), 1);
     }
+}
+
+#[tokio::test]
+async fn only_a_model_that_may_fetch_is_given_addresses() {
+    let shown = |url: &str| {
+        let picture = json!({ "type": "image_url", "image_url": { "url": url } });
+        json!({ "messages": [{ "role": "user", "content": [picture] }] })
+    };
+    let fetching = |id: &str| Target { addresses: Addresses::PassedOn, ..entry(id) };
+    let first = Target { fallbacks: vec!["second".to_owned()], ..fetching("first") };
+    let address = shown("http://169.254.169.254/latest");
+
+    let around = Surroundings::new(Script::Whole(ANSWER));
+    let refused = whole(&around, with_fallback(), &address).await.unwrap_err();
+    whole(&around, with_fallback(), &shown("data:image/png;base64,AA")).await.unwrap();
+    let fetched = Surroundings::of(vec![Script::Fails(DOWN), Script::Whole(ANSWER)]);
+    let no_other = catalogue(vec![first, entry("second")]);
+    let down = whole(&fetched, no_other, &address).await.unwrap_err();
+
+    let AssistantError::Invalid(wrong) = refused else { panic!("{refused:?}") };
+    assert_eq!(
+        (wrong[0].field.as_str(), wrong[0].code),
+        ("messages[0].content[0].image_url.url", "address_not_allowed")
+    );
+    assert_eq!(around.calls().len(), 1);
+    // The fallback may not fetch, and is not asked.
+    assert_eq!((down, models(&fetched).len()), (AssistantError::UpstreamFailed, 1));
 }
 
 #[tokio::test]

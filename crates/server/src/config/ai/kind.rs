@@ -72,6 +72,12 @@ pub(super) fn endpoint(provider: ProviderType) -> Option<&'static str> {
     }
 }
 
+/// Whether a type is in the public network where nobody says where it is: what
+/// it fetches, it fetches from there.
+pub(super) fn is_public(provider: ProviderType) -> bool {
+    endpoint(provider).is_some_and(|it| it.starts_with("https://"))
+}
+
 impl Setting for ReasoningEffort {
     fn parse(text: &str) -> Result<Self, Reason> {
         choice(text, &Self::ALL.map(|it| (it.name(), it)))

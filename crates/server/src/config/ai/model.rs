@@ -1,6 +1,6 @@
 //! What one section says of a model.
 
-use pia_assistant::{Protection, ProviderType, Rates, ReasoningEffort, Target};
+use pia_assistant::{Addresses, Protection, ProviderType, Rates, ReasoningEffort, Target};
 use pia_kernel::Secret;
 
 use super::identifier::{ApiKey, ApiVersion, EntryId};
@@ -30,6 +30,7 @@ pub(super) struct Model {
     takes_effort: Option<bool>,
     web_search: Option<bool>,
     vision: Option<bool>,
+    addresses: Option<bool>,
     pub(super) web_search_tool: Option<String>,
     pub(super) vision_tool: Option<String>,
     pub(super) fallbacks: Vec<String>,
@@ -66,6 +67,7 @@ impl Model {
             takes_effort: from.field("SupportsReasoningEffort", effect).optional(),
             web_search: from.field("EnableWebSearch", effect).optional(),
             vision: from.field("EnableVision", effect).optional(),
+            addresses: from.field("EnableAddresses", effect).optional(),
             web_search_tool: id(from, "WebSearchToolProviderId"),
             vision_tool: id(from, "VisionToolProviderId"),
             fallbacks: fallbacks(from, effect),
@@ -77,7 +79,7 @@ impl Model {
     pub(super) fn is_given(&self) -> bool {
         let texts = [&self.name, &self.deployment, &self.api_version, &self.agent];
         let tools = [&self.web_search_tool, &self.vision_tool];
-        let switches = [self.takes_effort, self.web_search, self.vision];
+        let switches = [self.takes_effort, self.web_search, self.vision, self.addresses];
         self.provider.is_some()
             || self.keys.is_some()
             || self.endpoint.is_some()
@@ -109,6 +111,7 @@ impl Model {
             takes_effort: self.takes_effort.or(default.takes_effort),
             web_search: self.web_search.or(default.web_search),
             vision: self.vision.or(default.vision),
+            addresses: self.addresses.or(default.addresses),
             web_search_tool: self.web_search_tool.or(default.web_search_tool),
             vision_tool: self.vision_tool.or(default.vision_tool),
             fallbacks: if self.fallbacks.is_empty() { default.fallbacks } else { self.fallbacks },
@@ -183,6 +186,8 @@ impl Model {
         let given = self.endpoint.as_ref().map(BaseUrl::as_str);
         let endpoint = given.or(kind::endpoint(provider))?;
         let model = self.name.as_deref().or(self.own_name())?;
+        let public = kind::is_public(provider) && given.is_none();
+        let fetches = self.addresses.unwrap_or(public);
         let is = |it| provider == it;
         Some(Target {
             keys: self.keys(),
@@ -195,6 +200,7 @@ impl Model {
                 && self.takes_effort.unwrap_or(false),
             web_search: provider.searches_the_web() && self.web_search.unwrap_or(false),
             vision: self.vision.unwrap_or(true),
+            addresses: if fetches { Addresses::PassedOn } else { Addresses::Refused },
             web_search_tool: self.web_search_tool.clone(),
             vision_tool: self.vision_tool.clone(),
             fallbacks: self.fallbacks.clone(),

@@ -1,6 +1,6 @@
 //! The models of `Ai` and of the modes.
 
-use pia_assistant::{Mode, ProviderType, Rates, Target};
+use pia_assistant::{Addresses, Mode, ProviderType, Rates, Target};
 
 use super::*;
 
@@ -183,12 +183,14 @@ fn a_mode_may_have_everything_that_a_model_has() {
         "Ai:Modes:Research:EnableWebSearch=false",
         "Ai:Modes:Research:ReasoningEffort=XHigh",
         "Ai:Modes:Research:EnableVision=false",
+        "Ai:Modes:Research:EnableAddresses=false",
         "Ai:Modes:Research:Protection:MaxConcurrent=2",
     ]);
 
     let (usual, own) = (target(&operator, Mode::Assistant), target(&operator, Mode::Research));
 
     assert!(usual.web_search && usual.vision && !own.web_search && !own.vision);
+    assert_eq!((usual.addresses, own.addresses), (Addresses::PassedOn, Addresses::Refused));
     assert_eq!(usual.reasoning_effort.unwrap().name(), "Low");
     assert_eq!(own.reasoning_effort.unwrap().name(), "XHigh");
     assert_eq!((usual.protection.concurrent, own.protection.concurrent), (Some(5), Some(2)));

@@ -1,6 +1,8 @@
 //! The entries of `Ai:Providers`.
 
-use pia_assistant::{Catalogue, ProviderType, Rates, ReasoningEffort, SearchDepth, Target};
+use pia_assistant::{
+    Addresses, Catalogue, ProviderType, Rates, ReasoningEffort, SearchDepth, Target,
+};
 
 use super::*;
 
@@ -46,6 +48,25 @@ fn an_entry_needs_little() {
     assert!(target.vision && !target.web_search && !target.takes_reasoning_effort);
     assert_eq!((target.reasoning_effort, target.rates), (None, Rates::default()));
     assert!(operator.notices().is_empty());
+}
+
+#[test]
+fn addresses_go_to_models_at_the_public_address_of_their_type_or_where_it_is_allowed() {
+    let fetches = |more: &[&str]| {
+        entry(&Operator::development().arguments(&FIRST).arguments(more), "main").addresses
+            == Addresses::PassedOn
+    };
+    let typed = |name: &str| fetches(&[&format!("Ai:Providers:0:ProviderType={name}")]);
+    let elsewhere = "Ai:Providers:0:Endpoint=https://models.example/v1";
+
+    let public = ["OpenAI", "OpenRouter", "Mistral", "Anthropic"];
+    assert_eq!(public.map(typed), [true; 4]);
+    assert!(!typed("Ollama"));
+    for name in ["OpenAI", "OpenAICompatible", "VLlm", "Anthropic"] {
+        assert!(!fetches(&[&format!("Ai:Providers:0:ProviderType={name}"), elsewhere]), "{name}");
+    }
+    assert!(fetches(&[elsewhere, "Ai:Providers:0:EnableAddresses=true"]));
+    assert!(!fetches(&["Ai:Providers:0:EnableAddresses=false"]));
 }
 
 #[test]
