@@ -1,6 +1,7 @@
 //! The AI proxy: which model answers, with which prompt, how its answer is
 //! carried, and what it used.
 
+mod address;
 mod admission;
 mod answer;
 mod attempts;

@@ -7,6 +7,7 @@ use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
+use crate::address::may_lie_within;
 use crate::error::Violation;
 use crate::json::{Elements, Members};
 use crate::sample::Text;
@@ -31,8 +32,8 @@ pub(crate) struct Spoken {
     pub(crate) text: Text,
     /// Whether there are pictures among them.
     pub(crate) pictures: bool,
-    /// The first part that names something by its address, which whoever
-    /// answers would fetch.
+    /// The first part that names something by an address that may lie within a
+    /// network, where whoever answers would fetch it.
     pub(crate) address: Option<String>,
 }
 
@@ -117,7 +118,7 @@ fn check_role(at: usize, role: Option<&RawValue>, wrong: &mut Vec<Violation>) {
 /// What is gathered of one content.
 struct Content<'t> {
     text: &'t mut Text,
-    /// The first part that names something by its address, and where in it.
+    /// The first part that names something by such an address, and where in it.
     address: Option<(usize, &'static str)>,
 }
 
@@ -231,7 +232,7 @@ fn is_shown_by_address(shown: &RawValue) -> bool {
         _ => Some(shown.get()),
     };
     let is_text = url.filter(|it| it.starts_with('"'));
-    is_text.is_some_and(|it| !is_data(it))
+    is_text.is_some_and(|it| !is_data(it) && lies_within(it))
 }
 
 /// Whether a file is named by an address in the place of its content or id.
@@ -239,7 +240,11 @@ fn is_kept_elsewhere(file: &RawValue) -> bool {
     let members = serde_json::from_str::<Members<'_>>(file.get());
     members.is_ok_and(|it| {
         it.iter().any(|(key, value)| {
-            key != "filename" && value.starts_with('"') && !is_data(value) && names_a_scheme(value)
+            key != "filename"
+                && value.starts_with('"')
+                && !is_data(value)
+                && names_a_scheme(value)
+                && lies_within(value)
         })
     })
 }
@@ -247,6 +252,12 @@ fn is_kept_elsewhere(file: &RawValue) -> bool {
 /// Whether a JSON string holds what it stands for, as a `data:` address.
 fn is_data(json: &str) -> bool {
     json.get(1..6).is_some_and(|it| it.eq_ignore_ascii_case("data:"))
+}
+
+/// Whether a JSON string is an address that may lie within a network.
+fn lies_within(json: &str) -> bool {
+    let read = serde_json::from_str::<Cow<'_, str>>(json);
+    read.map_or(true, |it| may_lie_within(&it))
 }
 
 /// Whether a JSON string begins as an address does, be it with escapes.
@@ -299,6 +310,8 @@ mod tests {
             r#"{"image_url":"data:image/png;base64,AAAA"}"#,
             r#"{"image_url":{"url":7}}"#,
             r#"{"image_url":null}"#,
+            r#"{"image_url":{"url":"https://example.com/x.png"}}"#,
+            r#"{"file":{"file_id":"https://example.com/x.pdf"}}"#,
             r#"{"file":{"file_id":"file-7","filename":"http: notes"}}"#,
             r#"{"file":{"file_data":"data:application/pdf;base64,AAAA"}}"#,
             r#"{"file":{"file_data":"AAAA"}}"#,

@@ -25,7 +25,8 @@ pub(crate) struct Prompt {
     pub(crate) may_call: bool,
     /// Whether it has pictures.
     pub(crate) pictures: bool,
-    /// Where it first names something by its address.
+    /// Where it first names something by an address that may lie within a
+    /// network.
     pub(crate) address: Option<String>,
     /// What the caller wants to be enough of an answer.
     pub(crate) max_output: Option<OutputCap>,

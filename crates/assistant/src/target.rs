@@ -141,8 +141,10 @@ pub struct Protection {
     pub concurrent: Option<u32>,
 }
 
-/// What becomes of addresses of pictures and the like. Whoever is given one
-/// fetches it, and an upstream in our own network would fetch from there.
+/// What becomes of addresses of pictures and the like that may lie within a
+/// network. Whoever is given one fetches it, and an upstream in our own network
+/// would fetch from there. Addresses that the public reaches are always passed
+/// on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Addresses {
     /// They are passed on.
@@ -181,7 +183,7 @@ pub struct Target {
     pub web_search: bool,
     /// Whether it can look at pictures.
     pub vision: bool,
-    /// Whether it may be given addresses of pictures and the like.
+    /// Whether it may be given addresses within networks.
     pub addresses: Addresses,
     /// The catalogue entry that searches the web for it.
     pub web_search_tool: Option<String>,
@@ -222,7 +224,7 @@ impl Target {
         }
     }
 
-    /// Whether it may be given addresses.
+    /// Whether it may be given addresses within networks.
     pub(crate) fn fetches(&self) -> bool {
         self.addresses == Addresses::PassedOn
     }

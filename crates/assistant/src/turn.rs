@@ -351,7 +351,8 @@ impl Turn {
 
 /// The caller can send what they mean in the request.
 fn not_fetched(field: &str) -> AssistantError {
-    let message = "The model fetches nothing: send pictures and files as data: URLs.";
+    let message = "An address that may lie within a network is not passed on: send pictures and \
+                   files as data: URLs.";
     AssistantError::Invalid(vec![Violation::new(field, "address_not_allowed", message)])
 }
 

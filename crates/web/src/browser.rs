@@ -31,7 +31,16 @@ impl FromRequest for FromProgram {
 
 /// What kind of program sends these headers.
 pub(crate) fn program(headers: &HeaderMap) -> Program {
-    let fetched = headers.keys().any(|it| it.as_str().starts_with("sec-fetch-") && it != MODE);
+    told_by(headers, |_| true)
+}
+
+/// The same of who calls with a key: SDKs for Node.js do.
+pub(crate) fn program_with_key(headers: &HeaderMap) -> Program {
+    told_by(headers, |it| it != MODE)
+}
+
+fn told_by(headers: &HeaderMap, tells: impl Fn(&HeaderName) -> bool) -> Program {
+    let fetched = headers.keys().any(|it| it.as_str().starts_with("sec-fetch-") && tells(it));
     let browser = fetched || headers.contains_key(ORIGIN);
     if browser { Program::Browser } else { Program::App }
 }
@@ -55,15 +64,19 @@ mod tests {
         assert_eq!(told(("User-Agent", "Mozilla/5.0")).await, Program::App);
     }
 
-    #[actix_web::test]
-    async fn a_script_of_node_is_no_browser_and_a_page_that_fetches_is() {
-        let of_node = ("Sec-Fetch-Mode", "cors");
-        let of_a_page = TestRequest::default()
-            .insert_header(of_node)
-            .insert_header(("Sec-Fetch-Site", "same-origin"))
-            .to_http_request();
+    #[test]
+    fn with_a_key_a_script_of_node_is_no_browser_and_a_page_that_fetches_is() {
+        let of = |headers: &[(&'static str, &'static str)]| {
+            let request = headers
+                .iter()
+                .fold(TestRequest::default(), |it, header| it.insert_header(*header))
+                .to_http_request();
+            (program(request.headers()), program_with_key(request.headers()))
+        };
+        let of_node = ("sec-fetch-mode", "cors");
 
-        assert_eq!(told(of_node).await, Program::App);
-        assert_eq!(program(of_a_page.headers()), Program::Browser);
+        assert_eq!(of(&[of_node]), (Program::Browser, Program::App));
+        let of_a_page = of(&[of_node, ("sec-fetch-site", "same-origin")]);
+        assert_eq!(of_a_page, (Program::Browser, Program::Browser));
     }
 }

@@ -6,7 +6,7 @@ use pia_kernel::UserId;
 
 use super::{Gates, bearer};
 use crate::ApiError;
-use crate::browser::program;
+use crate::browser::program_with_key;
 use crate::routes::Route;
 
 /// Who calls, by what they show.
@@ -47,7 +47,7 @@ impl Gates {
         let Some(hash) = KeyCallers::read(shown) else {
             return Ok(self.tokens.read(shown).map(Holder::Session));
         };
-        if !route.takes_keys() || program(request.headers()) == Program::Browser {
+        if !route.takes_keys() || program_with_key(request.headers()) == Program::Browser {
             return Ok(None);
         }
         if let Some(known) = self.keys.known(hash) {

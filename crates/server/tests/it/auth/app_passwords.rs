@@ -139,7 +139,7 @@ async fn in_a_browser_it_is_a_wrong_password(database: Fresh) {
         let own = sign_in_with("/auth/login/local", PASSWORD, header).await;
         assert_eq!(own.status, 200, "{header:?}");
     }
-    let hosted = sign_in_with("/api/auth/login", &password, ("sec-fetch-dest", "empty")).await;
+    let hosted = sign_in_with("/api/auth/login", &password, ("sec-fetch-mode", "cors")).await;
     assert_eq!(hosted.refusal(), (401, "invalid_credentials"));
 }
 
