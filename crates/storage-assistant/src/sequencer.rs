@@ -147,7 +147,7 @@ impl Sequencer {
             usage,
             asks: asks.iter().map(|it| (it.id, it.ask)).collect(),
         };
-        let booked = batch.book(&bank.db).await?;
+        let booked = Arc::new(batch).book(&bank.db).await?;
         add(&bank.tally.batches, 1);
         add(&bank.tally.late, booked.late);
         Ok(booked.verdicts)
