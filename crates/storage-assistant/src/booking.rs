@@ -33,6 +33,9 @@ pub(crate) struct Batch {
     pub(crate) usage: Vec<UsageRow>,
     /// Calls that would be made, each with the id of its reservation.
     pub(crate) asks: Vec<(Uuid, Ask)>,
+    /// Whether others have ended that are not among the settlements: what
+    /// they leave may be what one of the calls lacks.
+    pub(crate) others_ended: bool,
 }
 
 /// What became of a call that would be made.
@@ -42,6 +45,17 @@ pub(crate) enum Verdict {
     Refused(BudgetRefusal),
     /// Its caller, or their group, is gone.
     Gone,
+}
+
+impl Verdict {
+    /// Whether it is less than what was asked for.
+    fn is_short_of(&self, ask: &Ask) -> bool {
+        match self {
+            Self::Granted(grant) => grant.output < ask.output,
+            Self::Refused(_) => true,
+            Self::Gone => false,
+        }
+    }
 }
 
 /// What came of a batch.
@@ -55,6 +69,9 @@ pub(crate) struct Booked {
 /// A transaction's outcome.
 enum Tried {
     Booked(Booked),
+    /// There is not enough for a call, and others have ended: nothing was
+    /// booked.
+    Short,
     /// There are windows to be made first.
     Missing(BTreeSet<WindowKey>),
 }
@@ -98,10 +115,16 @@ struct Entries {
 }
 
 impl Batch {
-    pub(crate) async fn book(self: &Arc<Self>, db: &Database) -> Result<Booked, DbError> {
+    /// Books it. Answers nothing where there is not enough for one of the
+    /// calls and others have ended; then nothing was booked.
+    pub(crate) async fn book(self: &Arc<Self>, db: &Database) -> Result<Option<Booked>, DbError> {
         let mut made = false;
         loop {
-            let tried = match db.writer().await? {
+            // What is reserved need not survive a power cut on SQLite: the calls
+            // that it is for do not either.
+            let ends = !self.settlements.is_empty() || !self.usage.is_empty();
+            let conn = if ends { db.writer().await? } else { db.counter().await? };
+            let tried = match conn {
                 Conn::Sqlite(conn) => sqlite::attempt(conn, Arc::clone(self), made).await?,
                 Conn::Postgres(conn) => match postgres::attempt(conn, self, made).await {
                     Err(err) if err.is_conflict() => self.once_more(db, made, err).await?,
@@ -109,7 +132,8 @@ impl Batch {
                 },
             };
             match tried {
-                Tried::Booked(booked) => return Ok(booked),
+                Tried::Booked(booked) => return Ok(Some(booked)),
+                Tried::Short => return Ok(None),
                 Tried::Missing(missing) => self.make(db, &missing).await?,
             }
             made = true;
@@ -141,19 +165,23 @@ impl Batch {
     }
 
     /// Settles and admits, in windows that are held, and tells what is to be
-    /// written.
+    /// written; nothing where there is not enough and others have ended.
     fn decide(
         &self,
         mut held: Held,
         missing: &BTreeSet<WindowKey>,
         ended: Vec<ReservationRow>,
         written: &[DbUid],
-    ) -> (Booked, Entries) {
+    ) -> Option<(Booked, Entries)> {
         let gone = if ended.is_empty() { Vec::new() } else { self.reservations() };
         let late = self.settle(&mut held.books, ended, written);
         let (verdicts, opened) = self.admit(&mut held.books, missing);
+        let mut answers = self.asks.iter().zip(&verdicts);
+        if self.others_ended && answers.any(|((_, ask), it)| it.is_short_of(ask)) {
+            return None;
+        }
         let entries = Entries { windows: held.changed(), ended: gone, opened };
-        (Booked { verdicts, late }, entries)
+        Some((Booked { verdicts, late }, entries))
     }
 
     /// The windows that are looked at, in the order in which they are locked.

@@ -172,9 +172,10 @@ impl Database {
     }
 
     /// A connection that may write what need not survive a power cut: counts
-    /// that stand in the way of guessing. Every sign-in and every look at an
-    /// account writes one; on SQLite, where one writes after the other, each
-    /// would wait until the disk has all before it. Whatever is written with
+    /// that stand in the way of guessing, and what is reserved for calls. Every
+    /// sign-in, every look at an account and every call writes one; on SQLite,
+    /// where one writes after the other, each would wait until the disk has all
+    /// before it. Whatever is written with
     /// [`writer`](Self::writer) afterwards takes them along.
     pub async fn counter(&self) -> Result<Conn, DbError> {
         Ok(match &self.pools {

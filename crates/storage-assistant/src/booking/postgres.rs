@@ -3,8 +3,6 @@
 //! first, what is written is one statement of the second, and the transaction
 //! begins and ends in them.
 
-use std::collections::BTreeSet;
-
 use diesel::pg::Pg;
 use diesel::prelude::*;
 use diesel::query_builder::{AstPass, QueryFragment, QueryId};
@@ -12,7 +10,6 @@ use diesel::sql_types::{Array, BigInt, Bool, Nullable, Text};
 use diesel_async::RunQueryDsl;
 use diesel_async::pooled_connection::deadpool::Object;
 use futures_util::join;
-use pia_assistant::WindowKey;
 use pia_storage::schema::{ai_usage, credit_reservations, credit_windows};
 use pia_storage::{AsyncPostgres, DbError, DbInstant, DbUid, Instant, Pipelined, Uid};
 
@@ -25,7 +22,8 @@ use crate::window_row::{ReservationRow, WindowRow};
 /// What is to be done, after what was read.
 enum Prepared {
     Decided(Booked, Entries),
-    Missing(BTreeSet<WindowKey>),
+    /// Nothing for now.
+    Not(Tried),
 }
 
 /// Tries to book a batch; where windows are missing that were not `made`,
@@ -43,9 +41,9 @@ pub(super) async fn attempt(
             committed?;
             written.map(|()| Tried::Booked(booked)).map_err(DbError::from)
         }
-        Ok(Prepared::Missing(missing)) => {
+        Ok(Prepared::Not(tried)) => {
             conn.roll_back().await?;
-            Ok(Tried::Missing(missing))
+            Ok(tried)
         }
         Err(err) if conn.roll_back().await.is_err() => return Err(err),
         Err(err) => Err(err),
@@ -67,15 +65,18 @@ impl Batch {
         let mut held = Held::new(windows, self.weeks, self.now)?;
         let missing = self.missing(&held);
         if !made && !missing.is_empty() {
-            return Ok(Prepared::Missing(missing));
+            return Ok(Prepared::Not(Tried::Missing(missing)));
         }
         for holder in self.unfilled(&held.books) {
             let unused = conn.alone()?.unused(last_week(&holder, &held.books)).await?;
             fill(&mut held.books, &holder, unused);
         }
         let written = written(conn.shared()?, &self.doubtful(&ended)).await?;
-        let (booked, entries) = self.decide(held, &missing, ended, &written);
-        Ok(Prepared::Decided(booked, entries))
+        let decided = self.decide(held, &missing, ended, &written);
+        Ok(match decided {
+            Some((booked, entries)) => Prepared::Decided(booked, entries),
+            None => Prepared::Not(Tried::Short),
+        })
     }
 }
 
@@ -281,7 +282,7 @@ impl QueryId for Write<'_> {
 
 #[cfg(test)]
 mod tests {
-    use pia_assistant::Kind;
+    use pia_assistant::{Kind, WindowKey};
     use uuid::Uuid;
 
     use super::*;

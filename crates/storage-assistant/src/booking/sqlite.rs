@@ -42,7 +42,9 @@ impl Batch {
         }
         let ended = reservations(conn, &self.reservations())?;
         let written = written(conn, &self.doubtful(&ended))?;
-        let (booked, entries) = self.decide(held, &missing, ended, &written);
+        let Some((booked, entries)) = self.decide(held, &missing, ended, &written) else {
+            return Ok(Tried::Short);
+        };
         entries.write(conn)?;
         self.usage.iter().try_for_each(|it| note(conn, it))?;
         Ok(Tried::Booked(booked))
