@@ -11,6 +11,9 @@ pub(crate) enum Metric {
     Chunk,
     Cpu,
     Recorded,
+    OpenStream,
+    Stalled,
+    Grown,
     Resident,
     SignIns,
     Health,
@@ -19,7 +22,7 @@ pub(crate) enum Metric {
 
 impl Metric {
     /// In the order of the report.
-    pub(crate) const ALL: [Self; 12] = [
+    pub(crate) const ALL: [Self; 15] = [
         Self::P50Slow,
         Self::P99Slow,
         Self::P50Fast,
@@ -28,6 +31,9 @@ impl Metric {
         Self::Chunk,
         Self::Cpu,
         Self::Recorded,
+        Self::OpenStream,
+        Self::Stalled,
+        Self::Grown,
         Self::Resident,
         Self::SignIns,
         Self::Health,
@@ -45,6 +51,9 @@ impl Metric {
             Self::Chunk => "a chunk of a 100-chunk stream, µs",
             Self::Cpu => "CPU a request, µs",
             Self::Recorded => "usage records a call",
+            Self::OpenStream => "an open stream of 512, KB",
+            Self::Stalled => "10 readers stand still for 1 s, MB",
+            Self::Grown => "10 readers stand still for 10 s more, MB",
             Self::Resident => "resident after the load, MB",
             Self::SignIns => "sign-ins/s, all at once",
             Self::Health => "`/health` p99 while they run, ms",
@@ -56,8 +65,12 @@ impl Metric {
     pub(crate) fn digits(self) -> usize {
         match self {
             Self::P50Slow | Self::P99Slow | Self::P50Fast | Self::P99Fast | Self::Recorded => 3,
-            Self::Chunk | Self::Health => 2,
-            Self::Cpu | Self::Resident | Self::ResidentAfterSignIns | Self::SignIns => 1,
+            Self::Chunk | Self::Health | Self::Stalled | Self::Grown => 2,
+            Self::OpenStream
+            | Self::Cpu
+            | Self::Resident
+            | Self::ResidentAfterSignIns
+            | Self::SignIns => 1,
             Self::PerSecond => 0,
         }
     }
