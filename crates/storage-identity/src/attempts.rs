@@ -30,33 +30,31 @@ impl SqlAttempts {
         let now = now.micros();
         let interval = micros(quota.interval());
         let latest = now.saturating_add(micros(quota.window)).saturating_sub(interval);
-        on_conn!(self.db.counter(), |conn| {
-            // Counted by one guarded statement, so that of attempts at once no
-            // two take the same token.
-            let first = now.saturating_add(interval);
-            let counted = diesel::insert_into(attempts::table)
-                .values((attempts::who.eq(who), attempts::tat_micros.eq(first)))
-                .on_conflict(attempts::who)
-                .do_update()
-                .set(
-                    attempts::tat_micros.eq(case_when(
-                        attempts::tat_micros.lt(now),
-                        excluded(attempts::tat_micros),
-                    )
-                    .otherwise(attempts::tat_micros + interval)),
+        // Counted by one guarded statement, so that of attempts at once no two
+        // take the same token.
+        let first = now.saturating_add(interval);
+        let count = diesel::insert_into(attempts::table)
+            .values((attempts::who.eq(who), attempts::tat_micros.eq(first)))
+            .on_conflict(attempts::who)
+            .do_update()
+            .set(
+                attempts::tat_micros.eq(case_when(
+                    attempts::tat_micros.lt(now),
+                    excluded(attempts::tat_micros),
                 )
-                .filter(attempts::tat_micros.le(latest))
-                .execute(conn)
-                .await?;
-            if counted > 0 {
-                return Ok(Attempt::Allowed);
-            }
-            // Gone again if it was swept meanwhile, and then it is full.
-            let bucket = attempts::table.find(who).select(attempts::tat_micros);
-            let full_at = bucket.first::<i64>(conn).await.optional()?.unwrap_or(latest);
-            let wait = u64::try_from(full_at.saturating_sub(latest)).unwrap_or_default();
-            Ok(Attempt::Wait(Duration::from_micros(wait.max(1))))
-        })
+                .otherwise(attempts::tat_micros + interval)),
+            )
+            .filter(attempts::tat_micros.le(latest));
+        if self.db.count(count).await? > 0 {
+            return Ok(Attempt::Allowed);
+        }
+        // Gone again if it was swept meanwhile, and then it is full.
+        let bucket = attempts::table.find(who).select(attempts::tat_micros);
+        let full_at =
+            on_conn!(self.db.reader(), |conn| bucket.first::<i64>(conn).await.optional()?);
+        let wait = full_at.unwrap_or(latest).saturating_sub(latest);
+        let wait = u64::try_from(wait).unwrap_or_default();
+        Ok(Attempt::Wait(Duration::from_micros(wait.max(1))))
     }
 
     async fn put_back(&self, who: &str, quota: Quota, now: Timestamp) -> Result<(), DbError> {
@@ -64,13 +62,13 @@ impl SqlAttempts {
             FilterDsl::filter(attempts::table.find(who), attempts::tat_micros.gt(now.micros()));
         let earlier = attempts::tat_micros - micros(quota.interval());
         let update = diesel::update(bucket).set(attempts::tat_micros.eq(earlier));
-        on_conn!(self.db.counter(), |conn| update.execute(conn).await?);
+        self.db.count(update).await?;
         Ok(())
     }
 
     async fn forget(&self, now: Timestamp) -> Result<usize, DbError> {
         let full = FilterDsl::filter(attempts::table, attempts::tat_micros.le(now.micros()));
-        on_conn!(self.db.counter(), |conn| Ok(diesel::delete(full).execute(conn).await?))
+        self.db.count(diesel::delete(full)).await
     }
 }
 

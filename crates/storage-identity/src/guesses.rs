@@ -48,42 +48,39 @@ impl SqlGuesses {
         let since = now.saturating_sub(micros(rules.memory));
         let free = i32::try_from(rules.free).unwrap_or(i32::MAX);
         let first_of_all = if free > 1 { 0 } else { first };
-        on_conn!(self.db.counter(), |conn| {
-            // Counted by one guarded statement, so that of guesses at once no
-            // two see the same count. Without a wait the time is not asked:
-            // the clocks of two instances may differ.
-            let forgotten = counted_at_micros.le(since);
-            let open = wait_micros.eq(0).or((counted_at_micros + wait_micros).le(now));
-            let first_guess = (
-                guesses::who.eq(who),
-                failures.eq(1),
-                wait_micros.eq(first_of_all),
+        // Counted by one guarded statement, so that of guesses at once no two
+        // see the same count. Without a wait the time is not asked: the clocks
+        // of two instances may differ.
+        let forgotten = counted_at_micros.le(since);
+        let open = wait_micros.eq(0).or((counted_at_micros + wait_micros).le(now));
+        let first_guess = (
+            guesses::who.eq(who),
+            failures.eq(1),
+            wait_micros.eq(first_of_all),
+            counted_at_micros.eq(now),
+        );
+        let count = diesel::insert_into(guesses::table)
+            .values(first_guess)
+            .on_conflict(guesses::who)
+            .do_update()
+            .set((
+                failures.eq(case_when(forgotten, 1.into_sql::<Integer>()).otherwise(failures + 1)),
+                wait_micros.eq(case_when(forgotten, number(first_of_all))
+                    .when(failures.lt(free - 1), number(0))
+                    .when(wait_micros.eq(0), number(first))
+                    .when(wait_micros.gt(longest / 2), number(longest))
+                    .otherwise(wait_micros * 2)),
                 counted_at_micros.eq(now),
-            );
-            let count = diesel::insert_into(guesses::table)
-                .values(first_guess)
-                .on_conflict(guesses::who)
-                .do_update()
-                .set((
-                    failures
-                        .eq(case_when(forgotten, 1.into_sql::<Integer>()).otherwise(failures + 1)),
-                    wait_micros.eq(case_when(forgotten, number(first_of_all))
-                        .when(failures.lt(free - 1), number(0))
-                        .when(wait_micros.eq(0), number(first))
-                        .when(wait_micros.gt(longest / 2), number(longest))
-                        .otherwise(wait_micros * 2)),
-                    counted_at_micros.eq(now),
-                ));
-            let counted = methods::FilterDsl::filter(count, open).execute(conn).await?;
-            if counted > 0 {
-                return Ok(Attempt::Allowed);
-            }
-            // Gone again if whoever it is has guessed right meanwhile.
-            let opens = guesses::table.find(who).select(counted_at_micros + wait_micros);
-            let opens_at = opens.first::<i64>(conn).await.optional()?.unwrap_or(now);
-            let wait = u64::try_from(opens_at.saturating_sub(now)).unwrap_or_default();
-            Ok(Attempt::Wait(Duration::from_micros(wait.max(1))))
-        })
+            ));
+        if self.db.count(methods::FilterDsl::filter(count, open)).await? > 0 {
+            return Ok(Attempt::Allowed);
+        }
+        // Gone again if whoever it is has guessed right meanwhile.
+        let opens = guesses::table.find(who).select(counted_at_micros + wait_micros);
+        let opens_at =
+            on_conn!(self.db.reader(), |conn| opens.first::<i64>(conn).await.optional()?);
+        let wait = u64::try_from(opens_at.unwrap_or(now).saturating_sub(now)).unwrap_or_default();
+        Ok(Attempt::Wait(Duration::from_micros(wait.max(1))))
     }
 
     async fn take_back(&self, who: &str, rules: GuessRules) -> Result<(), DbError> {
@@ -97,19 +94,19 @@ impl SqlGuesses {
             wait_micros.eq(before),
             counted_at_micros.eq(counted_at_micros - wait_micros),
         ));
-        on_conn!(self.db.counter(), |conn| update.execute(conn).await?);
+        self.db.count(update).await?;
         Ok(())
     }
 
     async fn forget(&self, who: &str) -> Result<(), DbError> {
         let delete = diesel::delete(guesses::table.find(who));
-        on_conn!(self.db.counter(), |conn| delete.execute(conn).await?);
+        self.db.count(delete).await?;
         Ok(())
     }
 
     async fn forget_old(&self, time: Timestamp) -> Result<usize, DbError> {
         let old = methods::FilterDsl::filter(guesses::table, counted_at_micros.lt(time.micros()));
-        on_conn!(self.db.counter(), |conn| Ok(diesel::delete(old).execute(conn).await?))
+        self.db.count(diesel::delete(old)).await
     }
 }
 

@@ -171,12 +171,9 @@ impl Database {
         })
     }
 
-    /// A connection that may write what need not survive a power cut: counts
-    /// that stand in the way of guessing, and what is reserved for calls. Every
-    /// sign-in, every look at an account and every call writes one; on SQLite,
-    /// where one writes after the other, each would wait until the disk has all
-    /// before it. Whatever is written with
-    /// [`writer`](Self::writer) afterwards takes them along.
+    /// A connection for [`count`](Self::count), and for what is reserved for
+    /// calls, which end with the power themselves: on SQLite its commits do not
+    /// wait for the disk until somebody takes a [`writer`](Self::writer).
     pub async fn counter(&self) -> Result<Conn, DbError> {
         Ok(match &self.pools {
             Pools::Sqlite { writer, durability, .. } => {

@@ -17,6 +17,7 @@ mod durability;
 
 mod checkpoint;
 mod connect;
+mod count;
 mod postgres;
 mod sqlite;
 mod tls;

@@ -9,6 +9,7 @@
 )]
 
 mod cluster;
+mod counts;
 mod effects;
 mod pipelined;
 mod readiness;

@@ -4,10 +4,9 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use diesel_async::{RunQueryDsl, SimpleAsyncConnection};
+use diesel_async::SimpleAsyncConnection;
 use pia_storage::{
-    Conn, Database, DbError, OpenError, Options, Provider, StartError, Startup, Target, on_conn,
-    start,
+    Database, DbError, OpenError, Options, Provider, StartError, Startup, Target, on_conn, start,
 };
 
 async fn start_at(path: &Path) -> Result<Database, StartError> {
@@ -35,30 +34,6 @@ async fn only_its_owner_reads_the_file_and_those_beside_it() {
     modes.sort();
     let ours = ["pia.db", "pia.db-shm", "pia.db-wal"].map(|name| (name.into(), 0o600));
     assert_eq!(modes, ours);
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn only_what_may_be_lost_is_written_without_waiting_for_the_disk() {
-    #[derive(diesel::QueryableByName)]
-    struct Promise {
-        #[diesel(sql_type = diesel::sql_types::Integer)]
-        synchronous: i32,
-    }
-    const FULL: i32 = 2;
-    const NORMAL: i32 = 1;
-    let dir = tempfile::tempdir().unwrap();
-    let db = start_at(&dir.path().join("pia.db")).await.unwrap();
-    let of = async |conn: Result<Conn, DbError>| {
-        let Conn::Sqlite(mut conn) = conn.unwrap() else { panic!("no file") };
-        let asked = diesel::sql_query("PRAGMA synchronous");
-        asked.get_result::<Promise>(&mut *conn).await.unwrap().synchronous
-    };
-
-    let first = of(db.writer().await).await;
-    let counted = [of(db.counter().await).await, of(db.counter().await).await];
-    let then = [of(db.writer().await).await, of(db.writer().await).await];
-
-    assert_eq!((first, counted, then), (FULL, [NORMAL; 2], [FULL; 2]));
 }
 
 #[tokio::test(flavor = "multi_thread")]
