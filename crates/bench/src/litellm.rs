@@ -1,4 +1,4 @@
-//! LiteLLM's proxy, as a peer: started where somebody has installed it.
+//! `LiteLLM`'s proxy, as a peer: started where somebody has installed it.
 
 use std::fs;
 use std::net::SocketAddr;

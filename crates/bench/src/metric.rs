@@ -3,6 +3,8 @@
 /// One kind of figure; lower is better but for the two rates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Metric {
+    P50Gentle,
+    P99Gentle,
     P50Slow,
     P99Slow,
     P50Fast,
@@ -22,7 +24,9 @@ pub(crate) enum Metric {
 
 impl Metric {
     /// In the order of the report.
-    pub(crate) const ALL: [Self; 15] = [
+    pub(crate) const ALL: [Self; 17] = [
+        Self::P50Gentle,
+        Self::P99Gentle,
         Self::P50Slow,
         Self::P99Slow,
         Self::P50Fast,
@@ -43,6 +47,8 @@ impl Metric {
     /// What it is called in the report, with its unit.
     pub(crate) fn label(self) -> &'static str {
         match self {
+            Self::P50Gentle => "p50 at 20/s, ms",
+            Self::P99Gentle => "p99 at 20/s, ms",
             Self::P50Slow => "p50 at 100/s, ms",
             Self::P99Slow => "p99 at 100/s, ms",
             Self::P50Fast => "p50 at 1000/s, ms",
@@ -64,7 +70,13 @@ impl Metric {
     /// How many digits are worth showing after the point.
     pub(crate) fn digits(self) -> usize {
         match self {
-            Self::P50Slow | Self::P99Slow | Self::P50Fast | Self::P99Fast | Self::Recorded => 3,
+            Self::P50Gentle
+            | Self::P99Gentle
+            | Self::P50Slow
+            | Self::P99Slow
+            | Self::P50Fast
+            | Self::P99Fast
+            | Self::Recorded => 3,
             Self::Chunk | Self::Health | Self::Stalled | Self::Grown => 2,
             Self::OpenStream
             | Self::Cpu

@@ -35,7 +35,7 @@ pub struct Options {
     pub server: Option<PathBuf>,
     /// Where the demo upstream's program is.
     pub demo: Option<PathBuf>,
-    /// Where the program of LiteLLM's proxy is, if it is to be measured.
+    /// Where the program of `LiteLLM`'s proxy is, if it is to be measured.
     pub litellm: Option<PathBuf>,
     /// A cluster where a database may be made and dropped.
     pub postgres_url: Option<String>,

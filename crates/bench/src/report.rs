@@ -67,7 +67,10 @@ impl Report<'_> {
         let mut table = Table::of(headings.map(str::to_owned).collect());
         for metric in Metric::ALL {
             let places = 0..self.contenders.len();
-            let cells = places.map(|place| self.cell(place, metric));
+            let cells: Vec<_> = places.map(|place| self.cell(place, metric)).collect();
+            if cells.iter().all(String::is_empty) {
+                continue;
+            }
             table.row(std::iter::once(metric.label().to_owned()).chain(cells).collect());
         }
         table

@@ -29,12 +29,13 @@ impl Round<'_> {
     /// load, so that what is compared lies seconds apart. Answers how many
     /// sign-ins were turned away.
     pub(crate) fn run(mut self) -> Outcome<usize> {
+        let gentle = (20, self.plan.slow, Metric::P50Gentle, Metric::P99Gentle);
         let slow = (100, self.plan.slow, Metric::P50Slow, Metric::P99Slow);
         let fast = (1000, self.plan.fast, Metric::P50Fast, Metric::P99Fast);
-        for (per_second, lasts, p50, p99) in [slow, fast] {
+        for (per_second, lasts, p50, p99) in [gentle, slow, fast] {
             self.each(|contender| {
                 // A peer need not hold what the server holds.
-                if contender.is_peer() && per_second > 100 {
+                if contender.is_peer() != (per_second == 20) {
                     return Ok(Vec::new());
                 }
                 let waits = at_rate(contender, per_second, lasts)?;
