@@ -1,16 +1,19 @@
 //! What the server aims at, and whether it got there.
 
+use crate::contenders::{Kind, PROXY};
 use crate::figures::{Figures, Place};
+use crate::floors::Floor;
 use crate::metric::Metric;
 use crate::stats::{median, range};
 use crate::table::Table;
 
-/// One aim: a figure that is to stay at or below a limit.
+/// One aim: a figure that is to stay on one side of a limit.
 struct Aim {
     metric: Metric,
     of: Of,
-    limit: f64,
+    limit: Limit,
     unit: &'static str,
+    whose: Whose,
 }
 
 /// Of which number the aim speaks.
@@ -22,31 +25,119 @@ enum Of {
     WhatIsAdded,
 }
 
-const AIMS: [Aim; 6] = [
-    Aim { metric: Metric::P50Fast, of: Of::WhatIsAdded, limit: 0.15, unit: "ms" },
-    Aim { metric: Metric::P99Fast, of: Of::WhatIsAdded, limit: 1.0, unit: "ms" },
-    Aim { metric: Metric::Chunk, of: Of::Itself, limit: 20.0, unit: "µs" },
-    Aim { metric: Metric::Resident, of: Of::Itself, limit: 60.0, unit: "MB" },
-    Aim { metric: Metric::ResidentAfterSignIns, of: Of::Itself, limit: 60.0, unit: "MB" },
-    Aim { metric: Metric::Health, of: Of::Itself, limit: 20.0, unit: "ms" },
+#[derive(Debug, Clone, Copy)]
+enum Limit {
+    AtMost(f64),
+    AtLeast(f64),
+    /// At most a commit of the same round, and what a call with limits may
+    /// take beside it.
+    ACommitAndMore,
+}
+
+/// Whose aim it is.
+#[derive(Debug, Clone, Copy)]
+enum Whose {
+    Servers,
+    WithoutLimits,
+    WithLimits,
+}
+
+const AIMS: [Aim; 10] = [
+    Aim {
+        metric: Metric::P50Fast,
+        of: Of::WhatIsAdded,
+        limit: Limit::AtMost(0.15),
+        unit: "ms",
+        whose: Whose::WithoutLimits,
+    },
+    Aim {
+        metric: Metric::P50Fast,
+        of: Of::WhatIsAdded,
+        limit: Limit::ACommitAndMore,
+        unit: "ms",
+        whose: Whose::WithLimits,
+    },
+    Aim {
+        metric: Metric::P99Fast,
+        of: Of::WhatIsAdded,
+        limit: Limit::AtMost(1.0),
+        unit: "ms",
+        whose: Whose::WithoutLimits,
+    },
+    Aim {
+        metric: Metric::PerSecond,
+        of: Of::Itself,
+        limit: Limit::AtLeast(5000.0),
+        unit: "/s",
+        whose: Whose::WithLimits,
+    },
+    Aim {
+        metric: Metric::Chunk,
+        of: Of::Itself,
+        limit: Limit::AtMost(20.0),
+        unit: "µs",
+        whose: Whose::Servers,
+    },
+    Aim {
+        metric: Metric::OpenStream,
+        of: Of::Itself,
+        limit: Limit::AtMost(50.0),
+        unit: "KB",
+        whose: Whose::Servers,
+    },
+    Aim {
+        metric: Metric::Grown,
+        of: Of::Itself,
+        limit: Limit::AtMost(0.5),
+        unit: "MB",
+        whose: Whose::Servers,
+    },
+    Aim {
+        metric: Metric::Resident,
+        of: Of::Itself,
+        limit: Limit::AtMost(60.0),
+        unit: "MB",
+        whose: Whose::WithoutLimits,
+    },
+    Aim {
+        metric: Metric::ResidentAfterSignIns,
+        of: Of::Itself,
+        limit: Limit::AtMost(60.0),
+        unit: "MB",
+        whose: Whose::WithoutLimits,
+    },
+    Aim {
+        metric: Metric::Health,
+        of: Of::Itself,
+        limit: Limit::AtMost(20.0),
+        unit: "ms",
+        whose: Whose::WithoutLimits,
+    },
 ];
 
-/// Each aim beside what was measured of each server, the proxy being at `proxy`.
-pub(crate) fn judged(figures: &Figures, proxy: Place, servers: &[(Place, &str)]) -> Table {
+/// Each aim beside what was measured of each server.
+pub(crate) fn judged(
+    figures: &Figures,
+    contenders: &[(&'static str, Kind)],
+    floors: &[Floor],
+) -> Table {
     let mut table = Table::new(["Aim", "Server", "Median", "Lowest to highest round", "Result"]);
     for aim in AIMS {
-        for (place, name) in servers {
-            let rounds = aim.rounds(figures, *place, proxy);
-            let (Some(median), Some((lowest, highest))) = (median(&rounds), range(&rounds)) else {
+        for (place, (name, kind)) in contenders.iter().enumerate() {
+            let rounds = aim.rounds(figures, place);
+            let limit = aim.whose.is(*kind).then(|| aim.limit.for_a(*kind, floors)).flatten();
+            let (Some(median), Some((lowest, highest)), Some(limit)) =
+                (median(&rounds), range(&rounds), limit)
+            else {
                 continue;
             };
             let digits = aim.metric.digits();
             table.row(vec![
-                aim.text(),
+                aim.text(*kind),
                 (*name).to_owned(),
                 format!("{median:.digits$} {}", aim.unit),
                 format!("{lowest:.digits$} to {highest:.digits$}"),
-                aim.result(median),
+                aim.result(median, limit),
             ]);
         }
     }
@@ -54,29 +145,69 @@ pub(crate) fn judged(figures: &Figures, proxy: Place, servers: &[(Place, &str)])
 }
 
 impl Aim {
-    fn rounds(&self, figures: &Figures, of: Place, proxy: Place) -> Vec<f64> {
+    fn rounds(&self, figures: &Figures, of: Place) -> Vec<f64> {
         match self.of {
             Of::Itself => figures.of(of, self.metric).to_vec(),
-            Of::WhatIsAdded => figures.added(of, proxy, self.metric),
+            Of::WhatIsAdded => figures.added(of, PROXY, self.metric),
         }
     }
 
-    fn text(&self) -> String {
+    fn text(&self, kind: Kind) -> String {
         let label = self.metric.label();
         let what = label.rsplit_once(", ").map_or(label, |(what, _)| what);
         let added = match self.of {
             Of::Itself => "",
             Of::WhatIsAdded => ", added to the bare proxy",
         };
-        format!("{what}{added}: at most {} {}", self.limit, self.unit)
+        let limit = match (self.limit, kind) {
+            (Limit::AtMost(limit), _) => format!("at most {limit}"),
+            (Limit::AtLeast(limit), _) => format!("at least {limit}"),
+            (Limit::ACommitAndMore, Kind::Limited { more, .. }) => {
+                format!("at most a commit and {more}")
+            }
+            (Limit::ACommitAndMore, _) => "at most a commit".to_owned(),
+        };
+        format!("{what}{added}: {limit} {}", self.unit)
     }
 
-    fn result(&self, median: f64) -> String {
+    fn result(&self, median: f64, limit: f64) -> String {
         let digits = self.metric.digits();
-        if median <= self.limit {
-            return "met".to_owned();
+        let beyond = match self.limit {
+            Limit::AtLeast(_) => limit - median,
+            Limit::AtMost(_) | Limit::ACommitAndMore => median - limit,
+        };
+        let said = match self.limit {
+            Limit::ACommitAndMore => format!(" (at most {limit:.digits$})"),
+            Limit::AtMost(_) | Limit::AtLeast(_) => String::new(),
+        };
+        if beyond <= 0.0 {
+            return format!("met{said}");
         }
-        format!("**missed** by {:.digits$} {}", median - self.limit, self.unit)
+        format!("**missed** by {beyond:.digits$} {}{said}", self.unit)
+    }
+}
+
+impl Limit {
+    /// The number, where there is one for a contender of this kind.
+    fn for_a(self, kind: Kind, floors: &[Floor]) -> Option<f64> {
+        match (self, kind) {
+            (Self::AtMost(limit) | Self::AtLeast(limit), _) => Some(limit),
+            (Self::ACommitAndMore, Kind::Limited { commit, more }) => {
+                let floor = floors.iter().find(|it| it.what == commit)?;
+                Some(median(&floor.rounds)? + more)
+            }
+            (Self::ACommitAndMore, _) => None,
+        }
+    }
+}
+
+impl Whose {
+    fn is(self, kind: Kind) -> bool {
+        match kind {
+            Kind::Server => matches!(self, Self::Servers | Self::WithoutLimits),
+            Kind::Limited { .. } => matches!(self, Self::Servers | Self::WithLimits),
+            Kind::Reference | Kind::Peer => false,
+        }
     }
 }
 
@@ -84,8 +215,19 @@ impl Aim {
 mod tests {
     use super::*;
 
+    const COMMIT: &str = "a commit";
+
     fn lines(figures: &Figures) -> Vec<String> {
-        judged(figures, 1, &[(2, "server")]).render().lines().map(str::to_owned).collect()
+        let limited = Kind::Limited { commit: COMMIT, more: 0.1 };
+        let floors = [Floor { what: COMMIT, rounds: vec![0.1, 0.3, 0.2] }];
+        let contenders = [
+            ("upstream", Kind::Reference),
+            ("proxy", Kind::Reference),
+            ("server", Kind::Server),
+            ("limits", limited),
+            ("peer", Kind::Peer),
+        ];
+        judged(figures, &contenders, &floors).render().lines().map(str::to_owned).collect()
     }
 
     #[test]
@@ -112,6 +254,36 @@ mod tests {
         assert!(lines[2].contains("0.400 ms"), "{lines:?}");
         assert!(lines[2].contains("0.200 to 1.000"), "{lines:?}");
         assert!(lines[2].contains("**missed** by 0.250 ms"), "{lines:?}");
+    }
+
+    #[test]
+    fn with_limits_a_commit_of_the_same_run_is_allowed() {
+        for (added, result) in [(0.3, "| met (at most 0.300)"), (0.4, "**missed** by 0.100 ms")] {
+            let mut figures = Figures::default();
+            figures.note(1, Metric::P50Fast, 1.0);
+            figures.note(3, Metric::P50Fast, 1.0 + added);
+
+            let lines = lines(&figures);
+
+            assert_eq!(lines.len(), 3);
+            assert!(lines[2].contains("at most a commit and 0.1 ms"), "{lines:?}");
+            assert!(lines[2].contains(result), "{lines:?}");
+        }
+    }
+
+    #[test]
+    fn a_rate_is_to_be_reached_from_above() {
+        let mut figures = Figures::default();
+        figures.note(3, Metric::PerSecond, 4999.0);
+        // Neither aims at it.
+        figures.note(2, Metric::PerSecond, 1.0);
+        figures.note(4, Metric::PerSecond, 1.0);
+
+        let lines = lines(&figures);
+
+        assert_eq!(lines.len(), 3);
+        assert!(lines[2].contains("at least 5000 /s"), "{lines:?}");
+        assert!(lines[2].contains("**missed** by 1 /s"), "{lines:?}");
     }
 
     #[test]

@@ -6,7 +6,7 @@ use memchr::memmem;
 
 /// Longer than anything that a contender may answer.
 const LONGEST_HEAD: usize = 64 * 1024;
-const LONGEST_BODY: usize = 16 * 1024 * 1024;
+const LONGEST_BODY: usize = 64 * 1024 * 1024;
 
 /// A whole answer, its body without the framing.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -14,6 +14,8 @@ const SILENCE: Duration = Duration::from_mins(2);
 pub(crate) struct Connection {
     stream: TcpStream,
     reader: AnswerReader,
+    /// What was whole before it was asked for.
+    whole: Option<Answer>,
     buffer: Vec<u8>,
 }
 
@@ -23,7 +25,15 @@ impl Connection {
         stream.set_nodelay(true)?;
         stream.set_read_timeout(Some(SILENCE))?;
         stream.set_write_timeout(Some(SILENCE))?;
-        Ok(Self { stream, reader: AnswerReader::default(), buffer: vec![0; 64 * 1024] })
+        let (reader, buffer) = (AnswerReader::default(), vec![0; 64 * 1024]);
+        Ok(Self { stream, reader, whole: None, buffer })
+    }
+
+    /// A connection on which the beginning of an answer was read already.
+    pub(crate) fn with(stream: TcpStream, begun: &[u8]) -> Outcome<Self> {
+        let mut reader = AnswerReader::default();
+        let whole = reader.push(begun)?;
+        Ok(Self { stream, reader, whole, buffer: vec![0; 64 * 1024] })
     }
 
     /// A second handle, for whoever sends while another receives.
@@ -39,6 +49,9 @@ impl Connection {
 
     /// The next answer; nothing where the connection ended between two.
     pub(crate) fn receive(&mut self) -> Outcome<Option<Answer>> {
+        if let Some(whole) = self.whole.take() {
+            return Ok(Some(whole));
+        }
         loop {
             let bytes = self.stream.read(&mut self.buffer)?;
             if bytes == 0 && self.reader.is_between_answers() {

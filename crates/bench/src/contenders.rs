@@ -1,4 +1,5 @@
-//! Who is measured: the upstream itself, the bare proxy and the server.
+//! Who is measured: the upstream itself, the bare proxy, the server with and
+//! without limits, and a peer.
 
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
@@ -11,7 +12,10 @@ use crate::call::{Call, Post, Proof};
 use crate::connection::Connection;
 use crate::failure::Outcome;
 use crate::figures::Place;
+use crate::floors;
 use crate::installation::{Accounts, DATABASE_FILE, Database, Installation};
+use crate::limits;
+use crate::litellm::{self, LiteLlm};
 use crate::options::Options;
 use crate::postgres::Session;
 use crate::process::{self, Process};
@@ -22,14 +26,22 @@ pub(crate) const PROXY: Place = 1;
 /// How many chunks of a stream carry text.
 pub(crate) const CHUNKS: u32 = 100;
 
+const MESSAGE: &str = "Say something that takes a hundred chunks.";
+/// Magic words of the demo upstream.
+const SLOW: &str = "demo:slow=500 demo:chunks=16";
+const SLOW_CHUNKS: usize = 16;
+const LONG: &str = "demo:chunks=100000";
+const LONG_CHUNKS: usize = 100_000;
 const OPENAI_PATH: &str = "/v1/chat/completions";
 const SERVER_PATH: &str = "/api/ai/chat/completions";
 
 /// The programs that are started.
+#[derive(Clone)]
 pub(crate) struct Programs {
     demo: PathBuf,
     proxy: PathBuf,
     server: PathBuf,
+    litellm: Option<PathBuf>,
 }
 
 /// The server's program: the one that is named, or else the one beside this.
@@ -50,7 +62,9 @@ fn program(given: Option<&Path>, name: &str) -> Outcome<PathBuf> {
 impl Programs {
     /// Those the options name, or else those beside this program.
     pub(crate) fn of(options: &Options) -> Outcome<Self> {
+        let litellm = options.litellm.as_deref();
         Ok(Self {
+            litellm: litellm.map(|it| program(Some(it), "LiteLLM")).transpose()?,
             demo: program(options.demo.as_deref(), "pia-demo-upstream")?,
             proxy: program(None, "pia-bench-bare-proxy")?,
             server: server_program(options)?,
@@ -58,21 +72,59 @@ impl Programs {
     }
 }
 
+impl Programs {
+    /// The same, for what peers are not asked for.
+    pub(crate) fn without_peers(&self) -> Self {
+        Self { litellm: None, ..self.clone() }
+    }
+}
+
+/// What a contender is, which says what it is put to and what it aims at.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Kind {
+    /// What others are compared with.
+    Reference,
+    /// The server, whose callers no budget concerns.
+    Server,
+    /// The server, each call of which is admitted out of a budget. It aims at
+    /// this floor, and so many milliseconds more.
+    Limited { commit: &'static str, more: f64 },
+    /// Something else for the same purpose.
+    Peer,
+}
+
 /// One process under load.
 pub(crate) struct Contender {
     pub(crate) name: &'static str,
+    pub(crate) kind: Kind,
     pub(crate) address: SocketAddr,
     pub(crate) process: Process,
-    /// Asks for a whole answer.
-    pub(crate) whole: Call,
-    /// Asks for a stream.
-    pub(crate) stream: Call,
+    pub(crate) calls: Calls,
     /// What only a server has.
     pub(crate) own: Option<Own>,
 }
 
+impl Contender {
+    pub(crate) fn is_peer(&self) -> bool {
+        matches!(self.kind, Kind::Peer)
+    }
+}
+
+/// What each of them is asked for.
+pub(crate) struct Calls {
+    /// A whole answer.
+    pub(crate) whole: Call,
+    /// A stream.
+    pub(crate) stream: Call,
+    /// A stream that has a chunk each half second.
+    pub(crate) slow: Call,
+    /// A stream of about 20 MB.
+    pub(crate) long: Call,
+}
+
 /// What a server has beyond what every contender has.
 pub(crate) struct Own {
+    installation: Installation,
     /// Who may sign in.
     pub(crate) accounts: Accounts,
     /// What it writes down of each call.
@@ -84,26 +136,47 @@ pub(crate) struct Contenders {
     list: Vec<Contender>,
     /// The text of the whole answer, which each of them must bring.
     content: Vec<u8>,
+    server: PathBuf,
+    crowd: usize,
 }
 
+/// Databases of PostgreSQL for the server without limits, and with them.
+pub(crate) type Urls<'a> = (&'a str, &'a str);
+
 impl Contenders {
-    /// Starts them, each with its folder below `dir`.
-    pub(crate) fn start(programs: &Programs, postgres: Option<&str>, dir: &Path) -> Outcome<Self> {
+    /// Starts them, each with its folder below `dir`. So many people may sign
+    /// in to a server without limits.
+    pub(crate) fn start(
+        programs: &Programs,
+        postgres: Option<Urls<'_>>,
+        dir: &Path,
+        crowd: usize,
+    ) -> Outcome<Self> {
         let demo = free_address()?;
         let upstream = start_demo(&programs.demo, demo, dir)?;
-        let content = content(demo)?;
-        let mut contenders = Self { list: Vec::new(), content };
-        contenders.add("upstream, direct", demo, upstream, None);
+        let (content, server) = (content(demo)?, programs.server.clone());
+        let mut contenders = Self { list: Vec::new(), content, server, crowd };
+        contenders.add("upstream, direct", Kind::Reference, demo, upstream);
         let address = free_address()?;
         let mut command = Command::new(&programs.proxy);
         command.arg(address.to_string()).arg(demo.to_string());
         let mut proxy = Process::start("bare proxy", &mut command, dir)?;
         proxy.wait_for(|| TcpStream::connect(address).is_ok())?;
-        contenders.add("bare proxy", address, proxy, None);
-        contenders.add_server("server, SQLite", &programs.server, &Database::Sqlite, dir)?;
-        if let Some(url) = postgres {
+        contenders.add("bare proxy", Kind::Reference, address, proxy);
+        let sqlite = Kind::Limited { commit: floors::SQLITE_COMMIT, more: 0.1 };
+        let on_postgres = Kind::Limited { commit: floors::POSTGRES_COMMIT, more: 0.5 };
+        contenders.add_server("server, SQLite", Kind::Server, &Database::Sqlite, dir)?;
+        if let Some((url, _)) = postgres {
             let database = Database::Postgres(url.to_owned());
-            contenders.add_server("server, PostgreSQL", &programs.server, &database, dir)?;
+            contenders.add_server("server, PostgreSQL", Kind::Server, &database, dir)?;
+        }
+        contenders.add_server("server, SQLite, limits", sqlite, &Database::Sqlite, dir)?;
+        if let Some((_, url)) = postgres {
+            let database = Database::Postgres(url.to_owned());
+            contenders.add_server("server, PostgreSQL, limits", on_postgres, &database, dir)?;
+        }
+        if let Some(program) = &programs.litellm {
+            contenders.add_litellm(program, dir)?;
         }
         Ok(contenders)
     }
@@ -111,9 +184,10 @@ impl Contenders {
     /// Signs in anew, so that no access token is older than a round.
     pub(crate) fn renew_tokens(&mut self) -> Outcome<()> {
         for contender in &mut self.list {
-            let token = contender.own.as_ref().map(|it| it.accounts.token()).transpose()?;
-            (contender.whole, contender.stream) =
-                calls(contender.address, token.as_deref(), &self.content);
+            let Some(own) = &contender.own else { continue };
+            let (token, to) = (own.accounts.token()?, contender.address);
+            let to = Entrance { to, path: SERVER_PATH, token: Some(&token), model: None };
+            contender.calls = to.calls(&self.content);
         }
         Ok(())
     }
@@ -130,8 +204,17 @@ impl Contenders {
         all.filter_map(|(place, it)| it.own.as_ref().map(|own| (place, it, own)))
     }
 
-    pub(crate) fn names(&self) -> impl Iterator<Item = &'static str> {
-        self.list.iter().map(|it| it.name)
+    pub(crate) fn names(&self) -> impl Iterator<Item = (&'static str, Kind)> {
+        self.list.iter().map(|it| (it.name, it.kind))
+    }
+
+    /// Fails where budgets and open calls do not agree.
+    pub(crate) fn check_budgets(&self) -> Outcome<()> {
+        for (_, contender, own) in self.servers() {
+            limits::check(&self.server, &own.installation)
+                .map_err(|err| format!("{}: {err}", contender.name))?;
+        }
+        Ok(())
     }
 
     /// Waits until none of them is busy any more.
@@ -142,24 +225,45 @@ impl Contenders {
     fn add_server(
         &mut self,
         name: &'static str,
-        program: &Path,
+        kind: Kind,
         database: &Database,
         dir: &Path,
     ) -> Outcome<()> {
         let upstream = self.list.first().ok_or("there is no upstream")?.address;
-        let Server { address, process, accounts, dir } =
-            Server::start(name, program, database, (dir, upstream))?;
+        let limited = matches!(kind, Kind::Limited { .. });
+        let accounts = if limited { 1 } else { self.crowd };
+        let Server { address, process, accounts, installation } =
+            Server::start(name, &self.server, database, (dir, upstream), accounts)?;
+        if limited {
+            limits::set(&self.server, &installation, address, &accounts.token()?)?;
+        }
         let usage = match database {
-            Database::Sqlite => UsageRows::Sqlite(dir.join(DATABASE_FILE)),
+            Database::Sqlite => UsageRows::Sqlite(installation.dir.join(DATABASE_FILE)),
             Database::Postgres(url) => UsageRows::Postgres(Box::new(Session::open(url)?)),
         };
-        self.add(name, address, process, Some(Own { accounts, usage }));
+        self.add(name, kind, address, process);
+        if let Some(contender) = self.list.last_mut() {
+            contender.own = Some(Own { installation, accounts, usage });
+        }
         Ok(())
     }
 
-    fn add(&mut self, name: &'static str, address: SocketAddr, process: Process, own: Option<Own>) {
-        let (whole, stream) = calls(address, None, &self.content);
-        self.list.push(Contender { name, address, process, whole, stream, own });
+    fn add_litellm(&mut self, program: &Path, dir: &Path) -> Outcome<()> {
+        let upstream = self.list.first().ok_or("there is no upstream")?.address;
+        let to = free_address()?;
+        let LiteLlm { process, key } = LiteLlm::start(program, to, upstream, dir)?;
+        self.add("LiteLLM", Kind::Peer, to, process);
+        let model = Some(litellm::MODEL);
+        let entrance = Entrance { to, path: OPENAI_PATH, token: Some(&key), model };
+        if let Some(contender) = self.list.last_mut() {
+            contender.calls = entrance.calls(&self.content);
+        }
+        Ok(())
+    }
+
+    fn add(&mut self, name: &'static str, kind: Kind, address: SocketAddr, process: Process) {
+        let calls = Entrance::open(address).calls(&self.content);
+        self.list.push(Contender { name, kind, address, process, calls, own: None });
     }
 }
 
@@ -168,8 +272,8 @@ pub(crate) struct Server {
     pub(crate) address: SocketAddr,
     pub(crate) process: Process,
     pub(crate) accounts: Accounts,
-    /// The folder that is its own.
-    pub(crate) dir: PathBuf,
+    /// The folder that is its own, and what it was told.
+    pub(crate) installation: Installation,
 }
 
 impl Server {
@@ -179,17 +283,22 @@ impl Server {
         program: &Path,
         database: &Database,
         (dir, upstream): (&Path, SocketAddr),
+        accounts: usize,
     ) -> Outcome<Self> {
         let (address, own) = (free_address()?, dir.join(name.replace(", ", "-")));
         let installation = Installation::prepare(&own, database, address, upstream)?;
         let mut command = Command::new(program);
         // Nothing of the environment that this runs in may change a setting.
-        command.env_clear().envs(installation.settings).current_dir(&installation.dir);
+        command
+            .env_clear()
+            .envs(installation.settings.iter().cloned())
+            .current_dir(&installation.dir);
         let mut process = Process::start(name, &mut command, dir)?;
         let health = health(address);
         process.wait_for(|| asked(address, &health).is_ok())?;
-        let accounts = Accounts::register(address).map_err(|err| format!("{name}: {err}"))?;
-        Ok(Self { address, process, accounts, dir: installation.dir })
+        let accounts =
+            Accounts::register(address, accounts).map_err(|err| format!("{name}: {err}"))?;
+        Ok(Self { address, process, accounts, installation })
     }
 }
 
@@ -198,22 +307,43 @@ pub(crate) fn health(server: SocketAddr) -> Call {
     Call::get(server, "/health", Proof::Holds(b"\"healthy\"".to_vec()))
 }
 
-/// A call for a whole answer and one for a stream. Who has a token is a server.
-fn calls(to: SocketAddr, token: Option<&str>, content: &[u8]) -> (Call, Call) {
-    let path = if token.is_some() { SERVER_PATH } else { OPENAI_PATH };
-    let call =
-        |stream: bool, proof| Call::post(&Post { to, path, token, body: &request(stream) }, proof);
-    (call(false, Proof::Holds(content.to_vec())), call(true, Proof::Stream(CHUNKS as usize)))
+/// Where a contender takes calls, and what it wants to see.
+struct Entrance<'a> {
+    to: SocketAddr,
+    path: &'a str,
+    token: Option<&'a str>,
+    model: Option<&'a str>,
 }
 
-fn request(stream: bool) -> Value {
-    let message = "Say something that takes a hundred chunks.";
-    let mut request = json!({ "messages": [{ "role": "user", "content": message }] });
-    if let Some(request) = request.as_object_mut().filter(|_| stream) {
-        request.insert("stream".to_owned(), json!(true));
-        request.insert("stream_options".to_owned(), json!({ "include_usage": true }));
+impl Entrance<'_> {
+    /// One that asks for nothing, as the upstream's.
+    fn open(to: SocketAddr) -> Self {
+        Self { to, path: OPENAI_PATH, token: None, model: None }
     }
-    request
+
+    fn calls(&self, content: &[u8]) -> Calls {
+        Calls {
+            whole: self.call(MESSAGE, false, Proof::Holds(content.to_vec())),
+            stream: self.call(MESSAGE, true, Proof::Stream(CHUNKS as usize)),
+            slow: self.call(SLOW, true, Proof::Stream(SLOW_CHUNKS)),
+            long: self.call(LONG, true, Proof::Stream(LONG_CHUNKS)),
+        }
+    }
+
+    fn call(&self, message: &str, stream: bool, proof: Proof) -> Call {
+        let Self { to, path, token, model } = *self;
+        let mut body = json!({ "messages": [{ "role": "user", "content": message }] });
+        if let Some(body) = body.as_object_mut() {
+            if stream {
+                body.insert("stream".to_owned(), json!(true));
+                body.insert("stream_options".to_owned(), json!({ "include_usage": true }));
+            }
+            if let Some(model) = model {
+                body.insert("model".to_owned(), json!(model));
+            }
+        }
+        Call::post(&Post { to, path, token, body: &body }, proof)
+    }
 }
 
 fn start_demo(program: &Path, address: SocketAddr, dir: &Path) -> Outcome<Process> {
@@ -227,7 +357,7 @@ fn start_demo(program: &Path, address: SocketAddr, dir: &Path) -> Outcome<Proces
 
 /// The text of the demo upstream's whole answer, as it stands in its JSON.
 fn content(demo: SocketAddr) -> Outcome<Vec<u8>> {
-    let (call, _) = calls(demo, None, b"\"choices\"");
+    let call = Entrance::open(demo).calls(b"\"choices\"").whole;
     let answer = asked(demo, &call).map_err(|err| format!("demo upstream: {err}"))?;
     let body: Value = serde_json::from_slice(&answer.body)?;
     let text = body.pointer("/choices/0/message/content").filter(|it| it.is_string());

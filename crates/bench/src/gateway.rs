@@ -4,16 +4,17 @@ use std::io::Write;
 use std::time::Duration;
 
 use crate::closed_loop::closed_loop;
-use crate::contenders::{Contenders, Programs};
+use crate::contenders::{Contenders, PROXY, Programs};
 use crate::failure::Outcome;
 use crate::figures::Figures;
 use crate::floors::Floors;
+use crate::installation::CROWD;
 use crate::options::Options;
 use crate::plan::Plan;
 use crate::postgres::OwnDatabase;
 use crate::report::Report;
 use crate::round::Round;
-use crate::{machine, page};
+use crate::{machine, memory, page};
 
 /// Before anything counts, each contender is kept busy for as long.
 const WARM_UP: Duration = Duration::from_millis(500);
@@ -24,13 +25,15 @@ const WARM_UP: Duration = Duration::from_millis(500);
 pub fn gateway(options: &Options) -> Outcome<()> {
     let (plan, programs) = (Plan::of(options), Programs::of(options)?);
     let dir = tempfile::tempdir()?;
+    let mut figures = Figures::default();
+    memory(&plan, &programs, options, &mut figures)?;
     // Declared before the contenders, so that they end before it is dropped.
-    let postgres = options.postgres_url.as_deref().map(OwnDatabase::create).transpose()?;
-    let url = postgres.as_ref().map(|it| it.url.clone());
+    let postgres = databases(options)?;
+    let urls = postgres.as_ref().map(|(one, other)| (one.url.as_str(), other.url.as_str()));
     let mut machine = machine::describe(dir.path());
     let mut remarks = Vec::new();
     match &postgres {
-        Some(database) => {
+        Some((database, _)) => {
             let described = database.describe()?;
             if described.contains("fsync off") {
                 remarks.push("PostgreSQL ran with fsync off: its commits are too fast.".to_owned());
@@ -41,10 +44,10 @@ pub fn gateway(options: &Options) -> Outcome<()> {
             remarks.push("The server on PostgreSQL was left out: no --postgres-url.".to_owned());
         }
     }
-    let mut floors = Floors::prepare(dir.path(), url.as_deref())?;
-    let mut contenders = Contenders::start(&programs, url.as_deref(), dir.path())?;
-    let mut figures = Figures::default();
+    let mut floors = Floors::prepare(dir.path(), urls.map(|it| it.0))?;
+    let mut contenders = Contenders::start(&programs, urls, dir.path(), CROWD)?;
     let turned_away = rounds(&plan, &mut contenders, &mut floors, &mut figures)?;
+    contenders.check_budgets()?;
     if turned_away > 0 {
         remarks.push(format!("{turned_away} sign-ins were told to come again (503)."));
     }
@@ -59,6 +62,33 @@ pub fn gateway(options: &Options) -> Outcome<()> {
     .render();
     std::io::stdout().lock().write_all(report.as_bytes())?;
     options.out.as_deref().map_or(Ok(()), |file| page::write(file, "gateway", &report))
+}
+
+/// A database for the servers without limits, and one for those with them.
+fn databases(options: &Options) -> Outcome<Option<(OwnDatabase, OwnDatabase)>> {
+    let Some(url) = options.postgres_url.as_deref() else { return Ok(None) };
+    Ok(Some((OwnDatabase::create(url)?, OwnDatabase::second(url)?)))
+}
+
+/// What streams take of the memory of processes that nothing else was asked of.
+fn memory(
+    plan: &Plan,
+    programs: &Programs,
+    options: &Options,
+    figures: &mut Figures,
+) -> Outcome<()> {
+    let (dir, postgres) = (tempfile::tempdir()?, databases(options)?);
+    let urls = postgres.as_ref().map(|(one, other)| (one.url.as_str(), other.url.as_str()));
+    let mut contenders = Contenders::start(&programs.without_peers(), urls, dir.path(), 1)?;
+    contenders.renew_tokens()?;
+    for (place, it) in contenders.from(PROXY).filter(|(place, _)| *place >= PROXY) {
+        say(&format!("memory of {}", it.name));
+        let found = memory::measure(it, plan.still_for);
+        for (metric, value) in found.map_err(|err| format!("{}: {err}", it.name))? {
+            figures.note(place, metric, value);
+        }
+    }
+    Ok(())
 }
 
 /// All rounds; answers how many sign-ins were turned away.
@@ -83,8 +113,8 @@ fn rounds(
 fn warm_up(contenders: &mut Contenders) -> Outcome<()> {
     contenders.renew_tokens()?;
     for (_, it) in contenders.from(0) {
-        closed_loop(it.address, &it.whole, 32, WARM_UP)
-            .and_then(|_| closed_loop(it.address, &it.stream, 2, WARM_UP))
+        closed_loop(it.address, &it.calls.whole, 32, WARM_UP)
+            .and_then(|_| closed_loop(it.address, &it.calls.stream, 2, WARM_UP))
             .map_err(|err| format!("{}: {err}", it.name))?;
     }
     contenders.settle()

@@ -22,7 +22,7 @@ const PASSWORD: &str = "a lantern over nine quiet harbours";
 /// So many accounts that a crowd of 500 sign-ins ends nobody's session and
 /// makes none wait: an account keeps ten sessions, and has five passwords
 /// judged at once.
-const ACCOUNTS: usize = 201;
+pub(crate) const CROWD: usize = 201;
 /// High enough that no budget refuses; each is still counted.
 const BUDGETS: [&str; 5] = ["Global", "Auth", "LocalAuth", "Ai", "Sync"];
 const BUDGET: &str = "1000000";
@@ -88,20 +88,21 @@ impl Installation {
 /// People who may sign in to one server.
 pub(crate) struct Accounts {
     server: SocketAddr,
+    how_many: usize,
 }
 
 impl Accounts {
-    /// Registers all of them.
-    pub(crate) fn register(server: SocketAddr) -> Outcome<Self> {
+    /// Registers so many.
+    pub(crate) fn register(server: SocketAddr, how_many: usize) -> Outcome<Self> {
         let mut connection = Connection::open(server)?;
-        for number in 0..ACCOUNTS {
+        for number in 0..how_many {
             let body = json!({ "email": address(number), "password": PASSWORD });
             let post = Post { to: server, path: "/auth/register", token: None, body: &body };
             let call = Call::post(&post, Proof::Holds(b"\"success\":true".to_vec()));
             let answer = connection.exchange(&call.request)?;
             call.check(&answer).map_err(|err| format!("registering: {err}"))?;
         }
-        Ok(Self { server })
+        Ok(Self { server, how_many })
     }
 
     /// Signs one of them in; gives the access token.
@@ -111,7 +112,7 @@ impl Accounts {
 
     /// Signs this one in.
     pub(crate) fn tokens(&self, number: usize) -> Outcome<Tokens> {
-        let call = self.sign_in(number % ACCOUNTS);
+        let call = self.sign_in(number % self.how_many);
         let answer = Connection::open(self.server)?.exchange(&call.request)?;
         call.check(&answer).map_err(|err| format!("signing in: {err}"))?;
         Tokens::read(&answer.body)
@@ -120,12 +121,12 @@ impl Accounts {
     /// So many sign-ins, spread over all accounts but the first, so that they
     /// end none of its sessions.
     pub(crate) fn crowd_of_others(&self, how_many: usize) -> Vec<Call> {
-        (0..how_many).map(|number| self.sign_in(1 + number % (ACCOUNTS - 1))).collect()
+        (0..how_many).map(|number| self.sign_in(1 + number % (self.how_many - 1))).collect()
     }
 
     /// So many sign-ins, spread over the accounts.
     pub(crate) fn crowd(&self, how_many: usize) -> Vec<Call> {
-        (0..how_many).map(|number| self.sign_in(number % ACCOUNTS)).collect()
+        (0..how_many).map(|number| self.sign_in(number % self.how_many)).collect()
     }
 
     fn sign_in(&self, number: usize) -> Call {
@@ -165,7 +166,7 @@ fn licence() -> Outcome<String> {
 }
 
 /// Sixty-four digits that nobody knows.
-fn secret() -> Outcome<String> {
+pub(crate) fn secret() -> Outcome<String> {
     let mut bytes = [0_u8; 32];
     fs::File::open("/dev/urandom")?.read_exact(&mut bytes)?;
     Ok(bytes.iter().fold(String::new(), |text, byte| format!("{text}{byte:02x}")))

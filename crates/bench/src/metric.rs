@@ -3,6 +3,8 @@
 /// One kind of figure; lower is better but for the two rates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Metric {
+    P50Gentle,
+    P99Gentle,
     P50Slow,
     P99Slow,
     P50Fast,
@@ -11,6 +13,9 @@ pub(crate) enum Metric {
     Chunk,
     Cpu,
     Recorded,
+    OpenStream,
+    Stalled,
+    Grown,
     Resident,
     SignIns,
     Health,
@@ -19,7 +24,9 @@ pub(crate) enum Metric {
 
 impl Metric {
     /// In the order of the report.
-    pub(crate) const ALL: [Self; 12] = [
+    pub(crate) const ALL: [Self; 17] = [
+        Self::P50Gentle,
+        Self::P99Gentle,
         Self::P50Slow,
         Self::P99Slow,
         Self::P50Fast,
@@ -28,6 +35,9 @@ impl Metric {
         Self::Chunk,
         Self::Cpu,
         Self::Recorded,
+        Self::OpenStream,
+        Self::Stalled,
+        Self::Grown,
         Self::Resident,
         Self::SignIns,
         Self::Health,
@@ -37,6 +47,8 @@ impl Metric {
     /// What it is called in the report, with its unit.
     pub(crate) fn label(self) -> &'static str {
         match self {
+            Self::P50Gentle => "p50 at 20/s, ms",
+            Self::P99Gentle => "p99 at 20/s, ms",
             Self::P50Slow => "p50 at 100/s, ms",
             Self::P99Slow => "p99 at 100/s, ms",
             Self::P50Fast => "p50 at 1000/s, ms",
@@ -45,6 +57,9 @@ impl Metric {
             Self::Chunk => "a chunk of a 100-chunk stream, µs",
             Self::Cpu => "CPU a request, µs",
             Self::Recorded => "usage records a call",
+            Self::OpenStream => "an open stream of 512, KB",
+            Self::Stalled => "10 readers stand still for 1 s, MB",
+            Self::Grown => "10 readers stand still for 10 s more, MB",
             Self::Resident => "resident after the load, MB",
             Self::SignIns => "sign-ins/s, all at once",
             Self::Health => "`/health` p99 while they run, ms",
@@ -55,9 +70,19 @@ impl Metric {
     /// How many digits are worth showing after the point.
     pub(crate) fn digits(self) -> usize {
         match self {
-            Self::P50Slow | Self::P99Slow | Self::P50Fast | Self::P99Fast | Self::Recorded => 3,
-            Self::Chunk | Self::Health => 2,
-            Self::Cpu | Self::Resident | Self::ResidentAfterSignIns | Self::SignIns => 1,
+            Self::P50Gentle
+            | Self::P99Gentle
+            | Self::P50Slow
+            | Self::P99Slow
+            | Self::P50Fast
+            | Self::P99Fast
+            | Self::Recorded => 3,
+            Self::Chunk | Self::Health | Self::Stalled | Self::Grown => 2,
+            Self::OpenStream
+            | Self::Cpu
+            | Self::Resident
+            | Self::ResidentAfterSignIns
+            | Self::SignIns => 1,
             Self::PerSecond => 0,
         }
     }

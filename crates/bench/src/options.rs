@@ -14,6 +14,7 @@ usage: pia-bench gateway|identity|sync [OPTIONS]
   --server PATH       the server's program (pia-server beside this one)
   --demo PATH         the demo upstream's program (pia-demo-upstream beside it);
                       for gateway
+  --litellm PATH      a LiteLLM proxy's program, measured as a peer; for gateway
   --postgres-url URL  a PostgreSQL where a database may be made and dropped;
                       without it the server is measured on SQLite alone
   --postgres-log FILE the log of that PostgreSQL, to count statements in; for
@@ -34,6 +35,8 @@ pub struct Options {
     pub server: Option<PathBuf>,
     /// Where the demo upstream's program is.
     pub demo: Option<PathBuf>,
+    /// Where the program of `LiteLLM`'s proxy is, if it is to be measured.
+    pub litellm: Option<PathBuf>,
     /// A cluster where a database may be made and dropped.
     pub postgres_url: Option<String>,
     /// Where that cluster writes its log.
@@ -59,6 +62,7 @@ impl Options {
                 "--postgres-log" => options.postgres_log = Some(value()?.into()),
                 "--server" => options.server = Some(value()?.into()),
                 "--demo" => options.demo = Some(value()?.into()),
+                "--litellm" => options.litellm = Some(value()?.into()),
                 "--postgres-url" => options.postgres_url = Some(value()?.clone()),
                 "--out" => options.out = Some(value()?.into()),
                 _ => return Err(format!("unknown argument {argument}\n\n{USAGE}").into()),
@@ -93,6 +97,8 @@ mod tests {
             "s",
             "--demo",
             "d",
+            "--litellm",
+            "x",
             "--postgres-url",
             "p",
             "--postgres-log",
@@ -109,6 +115,7 @@ mod tests {
             quick: true,
             server: Some("s".into()),
             demo: Some("d".into()),
+            litellm: Some("x".into()),
             postgres_url: Some("p".to_owned()),
             postgres_log: Some("l".into()),
             users: Some(7),

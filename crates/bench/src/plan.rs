@@ -18,6 +18,8 @@ pub(crate) struct Plan {
     pub(crate) streams: u32,
     /// How many sign-ins are asked for at once.
     pub(crate) sign_ins: usize,
+    /// How long readers stand still, once.
+    pub(crate) still_for: Duration,
     /// Whether the figures are good for more than a trial.
     pub(crate) quick: bool,
 }
@@ -35,6 +37,7 @@ impl Plan {
         full: Duration::from_secs(1),
         streams: 60,
         sign_ins: 200,
+        still_for: Duration::from_secs(10),
         quick: false,
     };
 
@@ -45,6 +48,7 @@ impl Plan {
         full: Duration::from_millis(300),
         streams: 10,
         sign_ins: 20,
+        still_for: Duration::from_secs(1),
         quick: true,
     };
 }

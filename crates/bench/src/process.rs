@@ -39,12 +39,21 @@ impl Process {
 
     /// Waits until it answers.
     pub(crate) fn wait_for(&mut self, answers: impl Fn() -> bool) -> Outcome<()> {
+        self.wait_as_long(START, answers)
+    }
+
+    /// Waits until it answers, for at most so long.
+    pub(crate) fn wait_as_long(
+        &mut self,
+        longest: Duration,
+        answers: impl Fn() -> bool,
+    ) -> Outcome<()> {
         let begun = Instant::now();
         while !answers() {
             if let Some(status) = self.child.try_wait()? {
                 return Err(self.failed(&format!("ended at once ({status})")));
             }
-            if begun.elapsed() > START {
+            if begun.elapsed() > longest {
                 return Err(self.failed("did not answer in time"));
             }
             thread::sleep(Duration::from_millis(20));

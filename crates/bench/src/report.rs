@@ -1,7 +1,7 @@
 //! The results as Markdown that reads well in a terminal too.
 
 use crate::aims;
-use crate::contenders::PROXY;
+use crate::contenders::{Kind, PROXY};
 use crate::figures::{Figures, Place};
 use crate::floors::Floor;
 use crate::metric::Metric;
@@ -13,7 +13,7 @@ use crate::table::Table;
 pub(crate) struct Report<'a> {
     pub(crate) plan: &'a Plan,
     pub(crate) machine: &'a [(&'static str, String)],
-    pub(crate) contenders: &'a [&'static str],
+    pub(crate) contenders: &'a [(&'static str, Kind)],
     pub(crate) figures: &'a Figures,
     pub(crate) floors: &'a [Floor],
     /// What else a reader must know.
@@ -24,23 +24,30 @@ const READING: &str = "\
 Everything runs on one machine over loopback: the load, the upstream, the proxy, the server and
 its database share its cores, so read the differences and the ratios. Each server has two workers,
 signs its callers in, counts them against rate budgets that do not refuse, and writes down what
-each call used. In brackets: what a figure is more than the bare proxy's, and its ratio to it;
-both are taken round by round before the median. CPU is that of the process alone, not of
-PostgreSQL's, and includes what it still writes after the last answer.
+each call used. *With limits* each call is also admitted out of three budgets, of its caller's day
+and week and of the week of the group, all callers being one member of one group, and settled when
+it has ended. In brackets: what a figure is more than the bare proxy's, and its ratio to it; both
+are taken round by round before the median. CPU is that of the process alone, not of PostgreSQL's,
+and includes what it still writes after the last answer.
+
+An open stream is what the process's resident memory grows by, divided by 512, while as many
+callers each read a stream that has a chunk every half second: both its connections, the answer,
+the reservation, and whatever the allocator keeps for them; not what the kernel buffers, and not
+the table that tokens are counted by, which is read before. Readers who stand still have asked for
+20 MB each and read none of it. Both are measured once, on processes of their own.
 ";
 
 impl Report<'_> {
     pub(crate) fn render(&self) -> String {
         let Plan { rounds, quick, .. } = self.plan;
         let quick = if *quick { " **A quick run: a trial, not a result.**" } else { "" };
-        let servers: Vec<_> = self.contenders.iter().copied().enumerate().skip(PROXY + 1).collect();
         let remarks: Vec<String> = self.remarks.iter().map(|it| format!("- {it}")).collect();
         [
             format!("## Gateway\n\nMedians over {rounds} interleaved rounds.{quick}"),
             self.figures().render(),
             READING.to_owned(),
             "### Aims".to_owned(),
-            aims::judged(self.figures, PROXY, &servers).render(),
+            aims::judged(self.figures, self.contenders, self.floors).render(),
             "### Floors in the same run".to_owned(),
             self.floors().render(),
             "### Machine".to_owned(),
@@ -56,11 +63,14 @@ impl Report<'_> {
     }
 
     fn figures(&self) -> Table {
-        let headings = std::iter::once("Figure").chain(self.contenders.iter().copied());
+        let headings = std::iter::once("Figure").chain(self.contenders.iter().map(|it| it.0));
         let mut table = Table::of(headings.map(str::to_owned).collect());
         for metric in Metric::ALL {
             let places = 0..self.contenders.len();
-            let cells = places.map(|place| self.cell(place, metric));
+            let cells: Vec<_> = places.map(|place| self.cell(place, metric)).collect();
+            if cells.iter().all(String::is_empty) {
+                continue;
+            }
             table.row(std::iter::once(metric.label().to_owned()).chain(cells).collect());
         }
         table
@@ -112,7 +122,11 @@ mod tests {
         Report {
             plan: &Plan::of(&Options { quick: true, ..Options::default() }),
             machine: &[("CPU", "a fast one".to_owned())],
-            contenders: &["direct", "proxy", "server"],
+            contenders: &[
+                ("direct", Kind::Reference),
+                ("proxy", Kind::Reference),
+                ("server", Kind::Server),
+            ],
             figures,
             floors: &floors,
             remarks: &["nothing on PostgreSQL".to_owned()],

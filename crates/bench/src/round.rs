@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::burst::microseconds_a_chunk;
 use crate::closed_loop::{Throughput, closed_loop};
-use crate::contenders::{CHUNKS, Contender, Contenders, health};
+use crate::contenders::{CHUNKS, Contender, Contenders, Kind, health};
 use crate::failure::Outcome;
 use crate::figures::Figures;
 use crate::metric::Metric;
@@ -29,10 +29,15 @@ impl Round<'_> {
     /// load, so that what is compared lies seconds apart. Answers how many
     /// sign-ins were turned away.
     pub(crate) fn run(mut self) -> Outcome<usize> {
+        let gentle = (20, self.plan.slow, Metric::P50Gentle, Metric::P99Gentle);
         let slow = (100, self.plan.slow, Metric::P50Slow, Metric::P99Slow);
         let fast = (1000, self.plan.fast, Metric::P50Fast, Metric::P99Fast);
-        for (per_second, lasts, p50, p99) in [slow, fast] {
+        for (per_second, lasts, p50, p99) in [gentle, slow, fast] {
             self.each(|contender| {
+                // A peer need not hold what the server holds.
+                if contender.is_peer() != (per_second == 20) {
+                    return Ok(Vec::new());
+                }
                 let waits = at_rate(contender, per_second, lasts)?;
                 let share = |share| percentile(&waits, share).ok_or("nothing was answered");
                 Ok(vec![(p50, share(0.5)?), (p99, share(0.99)?)])
@@ -41,7 +46,7 @@ impl Round<'_> {
         self.full_load()?;
         let streams = self.plan.streams;
         self.each(|it| {
-            let chunk = microseconds_a_chunk(it.address, &it.stream, streams, CHUNKS)?;
+            let chunk = microseconds_a_chunk(it.address, &it.calls.stream, streams, CHUNKS)?;
             Ok(vec![(Metric::Chunk, chunk)])
         })?;
         self.each(|it| Ok(vec![(Metric::Resident, it.process.resident()?)]))?;
@@ -56,7 +61,7 @@ impl Round<'_> {
             let usage = it.own.as_ref().map(|own| &own.usage);
             let written = usage.map_or(Ok(0), UsageRows::count)?;
             let Throughput { answered, took } =
-                closed_loop(it.address, &it.whole, CONNECTIONS, lasts)?;
+                closed_loop(it.address, &it.calls.whole, CONNECTIONS, lasts)?;
             let expected = i64::try_from(answered)?;
             let recorded = usage.map(|it| it.since(written, expected)).transpose()?;
             contenders.settle()?;
@@ -75,7 +80,9 @@ impl Round<'_> {
 
     fn crowds(&mut self) -> Outcome<usize> {
         let mut turned_away = 0;
-        for (place, server, own) in self.contenders.servers() {
+        let signing_in = |it: &Contender| matches!(it.kind, Kind::Server);
+        let servers = self.contenders.servers().filter(|(_, it, _)| signing_in(it));
+        for (place, server, own) in servers {
             let crowd = own.accounts.crowd(self.plan.sign_ins);
             let came = sign_ins(server.address, &[health(server.address)], &crowd)
                 .map_err(|err| format!("{}: {err}", server.name))?;
@@ -108,7 +115,7 @@ impl Round<'_> {
 fn at_rate(contender: &Contender, per_second: u32, lasts: Duration) -> Outcome<Vec<f64>> {
     let load = OpenLoop {
         to: contender.address,
-        call: &contender.whole,
+        call: &contender.calls.whole,
         per_second,
         connections: CONNECTIONS,
     };

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::contenders::Server;
 use crate::failure::Outcome;
-use crate::installation::Database;
+use crate::installation::{CROWD, Database};
 use crate::postgres::OwnDatabase;
 
 /// One server on SQLite and, where there is a PostgreSQL, one on that.
@@ -21,7 +21,7 @@ pub(crate) fn start(
     databases
         .into_iter()
         .map(|(name, database)| {
-            Ok((name, Server::start(name, program, &database, (dir, nowhere))?))
+            Ok((name, Server::start(name, program, &database, (dir, nowhere), CROWD)?))
         })
         .collect()
 }

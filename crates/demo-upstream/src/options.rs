@@ -13,7 +13,8 @@ pub struct Options {
     pub chunks: Option<usize>,
     /// How many threads answer.
     pub workers: usize,
-    /// Whether every answer is one made beforehand, which costs next to nothing.
+    /// Whether answers are made beforehand, which costs next to nothing; but
+    /// for requests with magic words.
     pub prepared: bool,
 }
 
@@ -32,7 +33,8 @@ usage: pia-demo-upstream [options]
   --delay-ms N   wait so long before each chunk of a stream
   --chunks N     cut each answer into N chunks instead of one a word
   --workers N    threads that answer (default 1)
-  --prepared     send answers made beforehand, for benchmarks
+  --prepared     send answers made beforehand, for benchmarks, but to
+                 requests with magic words
 
 The first line it prints is the URL it listens on.";
 

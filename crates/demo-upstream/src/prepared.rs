@@ -6,16 +6,20 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use actix_web::HttpResponse;
 use actix_web::http::header::ContentType;
 use actix_web::web::Data;
+use actix_web::{HttpRequest, HttpResponse};
 use bytes::Bytes;
 use futures_util::Stream;
 use memchr::memmem;
 
+use crate::chat;
+use crate::journal::Journal;
 use crate::options::Options;
 use crate::steps::{self, Step};
 
+/// How every magic word begins.
+const MAGIC: &[u8] = b"demo:";
 /// The length of a whole answer.
 const WHOLE: usize = 359;
 /// The length of each chunk with text.
@@ -52,12 +56,18 @@ impl Prepared {
     }
 }
 
-/// `POST /v1/chat/completions`, where answers are prepared.
+/// `POST /v1/chat/completions`, where answers are prepared, but for requests
+/// with magic words.
 pub(crate) async fn complete(
+    http: HttpRequest,
     body: Bytes,
     prepared: Data<Prepared>,
+    journal: Data<Journal>,
     options: Data<Options>,
 ) -> HttpResponse {
+    if memmem::find(&body, MAGIC).is_some() {
+        return chat::complete(http, body, journal, options).await;
+    }
     if !asks_for_a_stream(&body) {
         return HttpResponse::Ok().content_type(ContentType::json()).body(prepared.whole.clone());
     }

@@ -1,19 +1,20 @@
 //! What waits, booked in one transaction.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+pub(crate) mod columns;
+pub(crate) mod postgres;
+pub(crate) mod sqlite;
 
-use diesel::dsl::{exists, not};
-use diesel::prelude::*;
-use diesel_async::RunQueryDsl;
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::sync::Arc;
+
 use pia_assistant::{
     Ask, Books, BudgetRefusal, Grant, Holder, Kind, Part, Settlement, Weeks, WindowKey,
 };
 use pia_kernel::Timestamp;
-use pia_storage::schema::{accounts, ai_usage};
-use pia_storage::{Database, DbError, DbInstant, DbUid, InsertAll, in_tx, on_conn};
+use pia_storage::{Conn, Database, DbError, DbInstant, DbUid, InsertAll, Pauses, on_conn};
 use uuid::Uuid;
 
-use crate::statements::{LastWeek, LockWindows, Statements};
+use crate::statements::{LastWeek, Statements};
 use crate::usage_row::UsageRow;
 use crate::window_row::{ReservationRow, WindowRow};
 
@@ -32,6 +33,9 @@ pub(crate) struct Batch {
     pub(crate) usage: Vec<UsageRow>,
     /// Calls that would be made, each with the id of its reservation.
     pub(crate) asks: Vec<(Uuid, Ask)>,
+    /// Whether others have ended that are not among the settlements: what
+    /// they leave may be what one of the calls lacks.
+    pub(crate) others_ended: bool,
 }
 
 /// What became of a call that would be made.
@@ -41,6 +45,17 @@ pub(crate) enum Verdict {
     Refused(BudgetRefusal),
     /// Its caller, or their group, is gone.
     Gone,
+}
+
+impl Verdict {
+    /// Whether it is less than what was asked for.
+    fn is_short_of(&self, ask: &Ask) -> bool {
+        match self {
+            Self::Granted(grant) => grant.output < ask.output,
+            Self::Refused(_) => true,
+            Self::Gone => false,
+        }
+    }
 }
 
 /// What came of a batch.
@@ -54,6 +69,9 @@ pub(crate) struct Booked {
 /// A transaction's outcome.
 enum Tried {
     Booked(Booked),
+    /// There is not enough for a call, and others have ended: nothing was
+    /// booked.
+    Short,
     /// There are windows to be made first.
     Missing(BTreeSet<WindowKey>),
 }
@@ -89,50 +107,81 @@ impl Held {
     }
 }
 
+/// What a batch writes.
+struct Entries {
+    windows: Vec<WindowRow>,
+    ended: Vec<DbUid>,
+    opened: Vec<ReservationRow>,
+}
+
 impl Batch {
-    pub(crate) async fn book(&self, db: &Database) -> Result<Booked, DbError> {
+    /// Books it. Answers nothing where there is not enough for one of the
+    /// calls and others have ended; then nothing was booked.
+    pub(crate) async fn book(self: &Arc<Self>, db: &Database) -> Result<Option<Booked>, DbError> {
         let mut made = false;
         loop {
-            match self.attempt(db, made).await? {
-                Tried::Booked(booked) => return Ok(booked),
+            // What is reserved need not survive a power cut on SQLite: the calls
+            // that it is for do not either.
+            let ends = !self.settlements.is_empty() || !self.usage.is_empty();
+            let conn = if ends { db.writer().await? } else { db.counter().await? };
+            let tried = match conn {
+                Conn::Sqlite(conn) => sqlite::attempt(conn, Arc::clone(self), made).await?,
+                Conn::Postgres(conn) => match postgres::attempt(conn, self, made).await {
+                    Err(err) if err.is_conflict() => self.once_more(db, made, err).await?,
+                    tried => tried?,
+                },
+            };
+            match tried {
+                Tried::Booked(booked) => return Ok(Some(booked)),
+                Tried::Short => return Ok(None),
                 Tried::Missing(missing) => self.make(db, &missing).await?,
             }
             made = true;
         }
     }
 
-    async fn attempt(&self, db: &Database, made: bool) -> Result<Tried, DbError> {
-        let keys = self.keys();
-        in_tx!(db, async |conn| -> Result<Tried, DbError> {
-            let rows = if keys.is_empty() { Vec::new() } else { conn.lock_windows(&keys).await? };
-            let mut held = Held::new(rows, self.weeks, self.now)?;
-            let missing = self.missing(&held);
-            if !made && !missing.is_empty() {
-                return Ok(Tried::Missing(missing));
+    /// After a conflict, which may not happen again.
+    async fn once_more(
+        &self,
+        db: &Database,
+        made: bool,
+        mut err: DbError,
+    ) -> Result<Tried, DbError> {
+        let mut pauses = Pauses::default();
+        while pauses.next().await
+            && let Conn::Postgres(conn) = db.writer().await?
+        {
+            match postgres::attempt(conn, self, made).await {
+                Err(again) if again.is_conflict() => err = again,
+                tried => return tried,
             }
-            for holder in self.unfilled(&held.books) {
-                let unused = conn.unused(last_week(&holder, &held.books)).await?;
-                fill(&mut held.books, &holder, unused);
-            }
-            let ids: Vec<DbUid> = self.settlements.iter().map(|it| DbUid(it.reservation)).collect();
-            let ended = conn.end(&ids).await?;
-            let written = conn.written(&self.doubtful(&ended)).await?;
-            let late = self.settle(&mut held.books, ended, &written);
-            let (verdicts, opened) = self.admit(&mut held.books, &missing);
-            conn.put_windows(held.changed()).await?;
-            conn.insert_all(opened).await?;
-            if !self.usage.is_empty() {
-                conn.insert_all(self.usage.clone()).await?;
-                // What somebody used whose account was deleted meanwhile is
-                // nobody's.
-                let ids: Vec<DbUid> = self.usage.iter().map(|it| it.id).collect();
-                let account = accounts::table.filter(accounts::id.eq(ai_usage::user_id));
-                let orphaned = ai_usage::id.eq_any(ids).and(not(exists(account)));
-                let orphaned = diesel::update(ai_usage::table.filter(orphaned));
-                orphaned.set(ai_usage::user_id.eq(NOBODY)).execute(conn).await?;
-            }
-            Ok(Tried::Booked(Booked { verdicts, late }))
-        })
+        }
+        Err(err)
+    }
+
+    /// The reservations that end.
+    fn reservations(&self) -> Vec<DbUid> {
+        self.settlements.iter().map(|it| DbUid(it.reservation)).collect()
+    }
+
+    /// Settles and admits, in windows that are held, and tells what is to be
+    /// written; nothing where there is not enough and others have ended.
+    fn decide(
+        &self,
+        mut held: Held,
+        missing: &BTreeSet<WindowKey>,
+        ended: Vec<ReservationRow>,
+        written: &[DbUid],
+    ) -> Option<(Booked, Entries)> {
+        let gone = if ended.is_empty() { Vec::new() } else { self.reservations() };
+        let late = self.settle(&mut held.books, ended, written);
+        let (verdicts, opened) = self.admit(&mut held.books, missing);
+        let mut answers = self.asks.iter().zip(&verdicts);
+        if self.others_ended && answers.any(|((_, ask), it)| it.is_short_of(ask)) {
+            return None;
+        }
+        let entries = Entries { windows: held.changed(), ended: gone, opened };
+        Some((Booked { verdicts, late }, entries))
     }
 
     /// The windows that are looked at, in the order in which they are locked.

@@ -20,9 +20,9 @@ use crate::usage_row::UsageRow;
 
 /// How many asks, and how many entries, one transaction books.
 const LARGEST_BATCH: usize = 256;
-/// How long entries are gathered before they are written, unless somebody asks.
-/// Nobody waits for them, and a commit for each few would take more of the
-/// machine than the calls they tell of.
+/// How long entries are gathered before they are written, unless somebody asks
+/// for more than there is without them. Nobody waits for them, and to write a
+/// few with each call that is admitted would make all of those wait.
 const GATHERED_FOR: Duration = Duration::from_millis(50);
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
@@ -35,6 +35,8 @@ pub(crate) struct Sequencer {
     pause: Duration,
     /// Until when entries wait after a failure.
     rests_until: Option<Instant>,
+    /// Since when there have been entries that wait.
+    gathers_since: Option<Instant>,
 }
 
 /// An ask with the id of its reservation.
@@ -46,7 +48,13 @@ struct Asked {
 
 impl Sequencer {
     pub(crate) fn new(bank: SqlBank) -> Self {
-        Self { bank, batch: LARGEST_BATCH, pause: FIRST_PAUSE, rests_until: None }
+        Self {
+            bank,
+            batch: LARGEST_BATCH,
+            pause: FIRST_PAUSE,
+            rests_until: None,
+            gathers_since: None,
+        }
     }
 
     /// Nothing is cut off that runs: what is given up is only waited for.
@@ -64,32 +72,67 @@ impl Sequencer {
     /// Waits as long as entries may, unless somebody asks, or the end is near.
     async fn gather(&mut self) {
         let queue = &self.bank.queue;
+        let waiting = queue.waiting();
+        if waiting > 0 {
+            self.gathers_since.get_or_insert_with(Instant::now);
+        }
         let until = match self.rests_until {
             Some(until) => until,
-            None if queue.waiting() >= LARGEST_BATCH as u64 => return,
-            None => Instant::now() + GATHERED_FOR,
+            None if waiting >= LARGEST_BATCH as u64 => return,
+            None => self.gathers_since.unwrap_or_else(Instant::now) + GATHERED_FOR,
         };
         tokio::select! {
-            () = tokio::time::sleep_until(until) => {}
             () = queue.asked() => return,
+            () = tokio::time::sleep_until(until) => {}
             () = self.bank.hurry.notified() => self.pause = FIRST_PAUSE,
         }
         self.rests_until = None;
     }
 
     async fn round(&mut self) {
-        let bank = self.bank.clone();
         let asks = self.asks().await;
-        let rests = self.rests_until.is_some_and(|it| it > Instant::now());
-        let entries = if rests { Vec::new() } else { bank.queue.take(self.batch) };
+        let entries = if self.is_time(&asks) { self.take() } else { Vec::new() };
         if entries.is_empty() && asks.is_empty() {
             return;
         }
+        if let Some(asks) = self.settle_and_admit(asks, entries).await {
+            let entries = self.take();
+            // Whatever is short now is.
+            drop(self.settle_and_admit(asks, entries).await);
+        }
+    }
+
+    /// Whether entries are to be booked now, and not only these asks.
+    fn is_time(&self, asks: &[Asked]) -> bool {
+        let gathered = self.gathers_since.is_some_and(|it| it.elapsed() >= GATHERED_FOR);
+        let many = self.bank.queue.waiting() >= LARGEST_BATCH as u64;
+        !self.rests() && (asks.is_empty() || gathered || many)
+    }
+
+    fn rests(&self) -> bool {
+        self.rests_until.is_some_and(|it| it > Instant::now())
+    }
+
+    fn take(&mut self) -> Vec<Entry> {
+        self.gathers_since = None;
+        self.bank.queue.take(self.batch)
+    }
+
+    /// Books both. Gives the asks back where there is not enough for one of
+    /// them, but entries wait that were not among these.
+    async fn settle_and_admit(
+        &mut self,
+        asks: Vec<Asked>,
+        entries: Vec<Entry>,
+    ) -> Option<Vec<Asked>> {
+        let bank = self.bank.clone();
         let (settlements, usage) = told(&entries);
         let records = usage.len() as u64;
-        let booking = self.book(settlements, usage, &asks);
+        let others_ended = entries.is_empty() && !self.rests() && bank.queue.waiting() > 0;
+        let booking = self.book((settlements, usage), &asks, others_ended);
         match booking.await {
-            Ok(verdicts) => {
+            Ok(None) => return Some(asks),
+            Ok(Some(verdicts)) => {
                 answer(&bank, asks, verdicts);
                 if !entries.is_empty() {
                     count(&bank, &entries);
@@ -103,13 +146,14 @@ impl Sequencer {
                 self.fail(&err, entries);
                 // Should it be for an entry, those who ask need not suffer.
                 if !asks.is_empty() {
-                    match self.book(Vec::new(), Vec::new(), &asks).await {
-                        Ok(verdicts) => answer(&bank, asks, verdicts),
+                    match self.book((Vec::new(), Vec::new()), &asks, false).await {
+                        Ok(verdicts) => answer(&bank, asks, verdicts.unwrap_or_default()),
                         Err(err) => refuse(&bank, asks, &err),
                     }
                 }
             }
         }
+        None
     }
 
     /// Those who ask, if this instance may answer them.
@@ -134,10 +178,10 @@ impl Sequencer {
 
     async fn book(
         &self,
-        settlements: Vec<Settlement>,
-        usage: Vec<UsageRow>,
+        (settlements, usage): (Vec<Settlement>, Vec<UsageRow>),
         asks: &[Asked],
-    ) -> Result<Vec<Verdict>, DbError> {
+        others_ended: bool,
+    ) -> Result<Option<Vec<Verdict>>, DbError> {
         let bank = &self.bank;
         let batch = Batch {
             instance: bank.lease.instance,
@@ -146,11 +190,12 @@ impl Sequencer {
             settlements,
             usage,
             asks: asks.iter().map(|it| (it.id, it.ask)).collect(),
+            others_ended,
         };
-        let booked = batch.book(&bank.db).await?;
+        let Some(booked) = Arc::new(batch).book(&bank.db).await? else { return Ok(None) };
         add(&bank.tally.batches, 1);
         add(&bank.tally.late, booked.late);
-        Ok(booked.verdicts)
+        Ok(Some(booked.verdicts))
     }
 
     fn fail(&mut self, err: &DbError, entries: Vec<Entry>) {

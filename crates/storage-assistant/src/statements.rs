@@ -1,14 +1,16 @@
-//! The statements of the till, each once for both backends.
+//! The statements of the till that are not a batch's, each once for both
+//! backends.
 
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Text};
 use diesel_async::RunQueryDsl;
 use pia_assistant::Weeks;
-use pia_storage::schema::{accounts, ai_usage, credit_reservations, credit_windows, user_groups};
+use pia_storage::schema::{accounts, credit_windows, user_groups};
 use pia_storage::{AsyncPostgres, AsyncSqlite, DbError, DbInstant, DbUid, Instant, Uid};
 use uuid::Uuid;
 
-use crate::window_row::{ReservationRow, WindowRow};
+use crate::booking::{postgres, sqlite};
+use crate::window_row::WindowRow;
 
 /// Of a member's allowance what they used in one week, whether or not their
 /// window has turned to the next since. Who came after it left nothing of it.
@@ -60,7 +62,35 @@ pub(crate) struct LastWeek {
     pub(crate) end: DbInstant,
 }
 
-/// The statements of the till.
+/// The query of what is unused, for connections of every kind.
+macro_rules! unused {
+    ($week:expr) => {{
+        let LastWeek { group, allowance, start, end } = $week;
+        // Windows may have begun a week by another zone.
+        let from = |it: DbInstant| DbInstant(it.0 - Weeks::HALF);
+        let until = |it: DbInstant| DbInstant(it.0 + Weeks::HALF);
+        diesel::sql_query(UNUSED)
+            .bind::<Instant, _>(from(start))
+            .bind::<Instant, _>(until(start))
+            .bind::<BigInt, _>(allowance)
+            .bind::<BigInt, _>(allowance)
+            .bind::<Instant, _>(from(end))
+            .bind::<Instant, _>(until(end))
+            .bind::<BigInt, _>(allowance)
+            .bind::<BigInt, _>(allowance)
+            .bind::<BigInt, _>(allowance)
+            .bind::<Uid, _>(DbUid(group))
+            .bind::<Instant, _>(end)
+    }};
+}
+
+/// What a group's members left, asked within a batch on SQLite.
+pub(crate) fn unused(conn: &mut SqliteConnection, week: LastWeek) -> QueryResult<i64> {
+    let found: Unused = diesel::RunQueryDsl::get_result(unused!(week), conn)?;
+    Ok(found.unused)
+}
+
+/// The statements of the till, but for those of a batch.
 pub(crate) trait Statements: LockWindows {
     /// Windows as they are, unlocked.
     fn windows(
@@ -77,18 +107,6 @@ pub(crate) trait Statements: LockWindows {
 
     /// What a group's members left of last week's allowances.
     fn unused(&mut self, week: LastWeek) -> impl Future<Output = Result<i64, DbError>> + Send;
-
-    /// Ends reservations. Who is given a row is the one who books it.
-    fn end(
-        &mut self,
-        ids: &[DbUid],
-    ) -> impl Future<Output = Result<Vec<ReservationRow>, DbError>> + Send;
-
-    /// Which of these calls were written down already.
-    fn written(
-        &mut self,
-        ids: &[DbUid],
-    ) -> impl Future<Output = Result<Vec<DbUid>, DbError>> + Send;
 
     /// Windows that do not agree with their reservations.
     fn mismatches(&mut self) -> impl Future<Output = Result<Vec<MismatchRow>, DbError>> + Send;
@@ -117,43 +135,8 @@ macro_rules! statements {
             }
 
             async fn unused(&mut self, week: LastWeek) -> Result<i64, DbError> {
-                let LastWeek { group, allowance, start, end } = week;
-                // Windows may have begun a week by another zone.
-                let from = |it: DbInstant| DbInstant(it.0 - Weeks::HALF);
-                let until = |it: DbInstant| DbInstant(it.0 + Weeks::HALF);
-                let found: Unused = diesel::sql_query(UNUSED)
-                    .bind::<Instant, _>(from(start))
-                    .bind::<Instant, _>(until(start))
-                    .bind::<BigInt, _>(allowance)
-                    .bind::<BigInt, _>(allowance)
-                    .bind::<Instant, _>(from(end))
-                    .bind::<Instant, _>(until(end))
-                    .bind::<BigInt, _>(allowance)
-                    .bind::<BigInt, _>(allowance)
-                    .bind::<BigInt, _>(allowance)
-                    .bind::<Uid, _>(DbUid(group))
-                    .bind::<Instant, _>(end)
-                    .get_result(self)
-                    .await?;
+                let found: Unused = unused!(week).get_result(self).await?;
                 Ok(found.unused)
-            }
-
-            async fn end(&mut self, ids: &[DbUid]) -> Result<Vec<ReservationRow>, DbError> {
-                if ids.is_empty() {
-                    return Ok(Vec::new());
-                }
-                let ended = credit_reservations::table
-                    .filter(credit_reservations::id.eq_any(ids));
-                let ended = diesel::delete(ended).returning(ReservationRow::as_returning());
-                Ok(ended.get_results(self).await?)
-            }
-
-            async fn written(&mut self, ids: &[DbUid]) -> Result<Vec<DbUid>, DbError> {
-                if ids.is_empty() {
-                    return Ok(Vec::new());
-                }
-                let there = ai_usage::table.filter(ai_usage::id.eq_any(ids));
-                Ok(there.select(ai_usage::id).load(self).await?)
             }
 
             async fn mismatches(&mut self) -> Result<Vec<MismatchRow>, DbError> {
@@ -188,24 +171,9 @@ impl LockWindows for AsyncSqlite {
     }
 
     async fn put_windows(&mut self, rows: Vec<WindowRow>) -> Result<(), DbError> {
-        let put = self.spawn_blocking(move |conn| {
-            rows.iter().try_for_each(|row| {
-                let window = diesel::update(credit_windows::table.find(&row.key)).set(row);
-                diesel::RunQueryDsl::execute(window, conn).map(drop)
-            })
-        });
-        Ok(put.await?)
+        Ok(self.spawn_blocking(move |conn| sqlite::put(conn, &rows)).await?)
     }
 }
-
-const PUT: &str = "
-    UPDATE credit_windows AS w SET
-        week = v.week, total = v.total, used = v.used, reserved = v.reserved,
-        last_used = v.last_used, buckets = v.buckets
-    FROM unnest($1::text[], $2::timestamptz[], $3::bigint[], $4::bigint[], $5::bigint[],
-                $6::bigint[], $7::text[])
-        AS v (key, week, total, used, reserved, last_used, buckets)
-    WHERE w.key = v.key";
 
 impl LockWindows for AsyncPostgres {
     async fn lock_windows(&mut self, keys: &[String]) -> Result<Vec<WindowRow>, DbError> {
@@ -218,20 +186,6 @@ impl LockWindows for AsyncPostgres {
     }
 
     async fn put_windows(&mut self, rows: Vec<WindowRow>) -> Result<(), DbError> {
-        use diesel::sql_types::{Array, Nullable};
-        if rows.is_empty() {
-            return Ok(());
-        }
-        let numbers = |of: fn(&WindowRow) -> i64| rows.iter().map(of).collect::<Vec<_>>();
-        let put = diesel::sql_query(PUT)
-            .bind::<Array<Text>, _>(rows.iter().map(|it| &*it.key).collect::<Vec<_>>())
-            .bind::<Array<Nullable<Instant>>, _>(rows.iter().map(|it| it.week).collect::<Vec<_>>())
-            .bind::<Array<BigInt>, _>(numbers(|it| it.total))
-            .bind::<Array<BigInt>, _>(numbers(|it| it.used))
-            .bind::<Array<BigInt>, _>(numbers(|it| it.reserved))
-            .bind::<Array<BigInt>, _>(numbers(|it| it.last_used))
-            .bind::<Array<Text>, _>(rows.iter().map(|it| &*it.buckets).collect::<Vec<_>>());
-        put.execute(self).await?;
-        Ok(())
+        Ok(postgres::put(self, &rows).await?)
     }
 }

@@ -8,33 +8,30 @@ use pia_storage::{DbInstant, DbUid};
 /// The longest name of a model, or id of an entry, that is kept.
 const LONGEST_NAME: usize = 256;
 
+/// A statement that has a value for every column is prepared but once.
 #[derive(Debug, Clone, Insertable)]
-#[diesel(table_name = ai_usage)]
+#[diesel(table_name = ai_usage, treat_none_as_default_value = false)]
 pub(crate) struct UsageRow {
     pub(crate) id: DbUid,
-    at: DbInstant,
-    user_id: DbUid,
-    mode: &'static str,
-    provider: &'static str,
-    model: String,
-    input_tokens: i64,
-    cached_input_tokens: i64,
-    output_tokens: i64,
-    estimated: bool,
-    outcome: &'static str,
-    group_id: Option<DbUid>,
-    api_key_id: Option<DbUid>,
-    entry_id: Option<String>,
-    connector_tokens: i64,
-    input_rate: i64,
-    output_rate: i64,
-    cached_input_rate: i64,
-    connector_rate: i64,
-    spent_micros: i64,
-}
-
-pia_storage::insert_all! {
-    UsageRow => ai_usage,
+    pub(crate) at: DbInstant,
+    pub(crate) user_id: DbUid,
+    pub(crate) mode: &'static str,
+    pub(crate) provider: &'static str,
+    pub(crate) model: String,
+    pub(crate) input_tokens: i64,
+    pub(crate) cached_input_tokens: i64,
+    pub(crate) output_tokens: i64,
+    pub(crate) estimated: bool,
+    pub(crate) outcome: &'static str,
+    pub(crate) group_id: Option<DbUid>,
+    pub(crate) api_key_id: Option<DbUid>,
+    pub(crate) entry_id: Option<String>,
+    pub(crate) connector_tokens: i64,
+    pub(crate) input_rate: i64,
+    pub(crate) output_rate: i64,
+    pub(crate) cached_input_rate: i64,
+    pub(crate) connector_rate: i64,
+    pub(crate) spent_micros: i64,
 }
 
 impl From<&UsageRecord> for UsageRow {

@@ -7,7 +7,8 @@ use pia_storage::{DbError, DbInstant, DbUid};
 
 /// A window.
 #[derive(Debug, Clone, PartialEq, Eq, Queryable, Selectable, Insertable, AsChangeset)]
-#[diesel(table_name = credit_windows, treat_none_as_null = true)]
+#[diesel(table_name = credit_windows)]
+#[diesel(treat_none_as_null = true, treat_none_as_default_value = false)]
 pub(crate) struct WindowRow {
     pub(crate) key: String,
     kind: String,
@@ -24,7 +25,7 @@ pub(crate) struct WindowRow {
 
 /// What may be spent of one window.
 #[derive(Debug, Clone, Queryable, Selectable, Insertable)]
-#[diesel(table_name = credit_reservations)]
+#[diesel(table_name = credit_reservations, treat_none_as_default_value = false)]
 pub(crate) struct ReservationRow {
     pub(crate) id: DbUid,
     pub(crate) window_key: String,
@@ -35,7 +36,6 @@ pub(crate) struct ReservationRow {
 
 pia_storage::insert_all! {
     WindowRow => credit_windows,
-    ReservationRow => credit_reservations,
 }
 
 impl WindowRow {

@@ -180,9 +180,10 @@ impl Database {
         })
     }
 
-    /// A connection for [`count`](Self::count) alone: on SQLite its commits do
-    /// not wait for the disk until somebody takes a [`writer`](Self::writer).
-    pub(crate) async fn counter(&self) -> Result<Conn, DbError> {
+    /// A connection for [`count`](Self::count), and for what is reserved for
+    /// calls, which end with the power themselves: on SQLite its commits do not
+    /// wait for the disk until somebody takes a [`writer`](Self::writer).
+    pub async fn counter(&self) -> Result<Conn, DbError> {
         Ok(match &self.pools {
             Pools::Sqlite { writer, durability, .. } => {
                 let mut conn = writer.get().await?;

@@ -28,6 +28,7 @@ mod effects;
 mod ledger;
 mod macros;
 mod pauses;
+mod pipelined;
 pub mod schema;
 mod sql_types;
 
@@ -38,6 +39,7 @@ pub use effects::{AuditIdentity, AuditPart, StoredLetter, WriteEffects};
 pub use ledger::{Ledger, TakeLedger, fresh_epoch};
 pub use migrations::migrate;
 pub use pauses::Pauses;
+pub use pipelined::Pipelined;
 pub use sql_types::{DbInstant, DbUid, Instant, Uid};
 pub use start::{StartError, Startup, migrate_only, start};
 pub use target::{Provider, Target, TargetError};

@@ -29,7 +29,7 @@ pub(super) struct Whose<'a> {
 impl Raw {
     /// Looks up who that is; a server without a URL is one on SQLite.
     pub(super) fn of(server: &Server, url: Option<&str>, whose: &Whose<'_>) -> Outcome<Self> {
-        let dir: &Path = &server.dir;
+        let dir: &Path = &server.installation.dir;
         Ok(match url {
             None => Self::Sqlite(Box::new(Sqlite::open(&dir.join(DATABASE_FILE), dir, whose)?)),
             Some(url) => Self::Postgres(Box::new(Postgres::open(url, dir, whose)?)),

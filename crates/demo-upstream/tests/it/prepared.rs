@@ -15,3 +15,14 @@ fn prepared_answers_are_whole_or_streamed_as_asked() {
     assert_eq!(stream.events().len(), 102);
     assert!(stream.text.ends_with("data: [DONE]\n\n"));
 }
+
+#[test]
+fn magic_words_work_where_answers_are_prepared() {
+    let demo =
+        Demo::with(Options { prepared: true, ..Options::default() }).expect("a demo upstream");
+
+    let stream = ask(&demo, &streamed("demo:chunks=7 demo:no-usage"));
+
+    // The role before them, the finish reason after them.
+    assert_eq!(stream.events().len(), 9);
+}

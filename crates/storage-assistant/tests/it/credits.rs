@@ -26,6 +26,7 @@ pia_testkit::contract! {
     of_two_hundred_calls_at_once_on_two_instances_a_budget_for_fifty_admits_fifty,
     calls_that_settle_while_others_ask_never_pass_the_limit,
     members_of_two_groups_meet_in_no_deadlock,
+    what_a_call_left_is_there_for_the_next_at_once,
     a_caller_who_left_while_waiting_leaves_nothing_reserved,
     without_a_database_nobody_is_admitted_and_what_ended_is_settled_later,
     a_call_is_settled_with_its_usage_or_not_at_all,
@@ -173,6 +174,28 @@ async fn calls_that_settle_while_others_ask_never_pass_the_limit(db: Database) {
     assert_eq!(counted(&banks[0], ada).await, names(&[("hourly", admitted, 0)]));
     assert_eq!(written(&db).await, admitted);
     sound(&banks[0]).await;
+}
+
+async fn what_a_call_left_is_there_for_the_next_at_once(db: Database) {
+    let bank = start(&db, &TaskTracker::new());
+    let ada = member(&db, limited(20, 0)).await;
+
+    // Each needs what the one before had reserved and did not spend: the first
+    // ones of each pair to be admitted at all, the others to be admitted whole.
+    for _ in 0..10 {
+        let hold = admitted(&bank, ask(ada, 20)).await;
+        hold.settle(credits(0), Some(usage(ada.member)));
+        let hold = admitted(&bank, ask(ada, 10)).await;
+        hold.settle(credits(0), None);
+        match bank.admit(ask(ada, 20)).await.unwrap() {
+            Admission::Granted { output, .. } => assert_eq!(output, 20_000),
+            Admission::Refused(refusal) => panic!("refused: {refusal:?}"),
+        }
+    }
+
+    settled(&bank).await;
+    assert_eq!(written(&db).await, 10);
+    sound(&bank).await;
 }
 
 /// Each call holds a window of its caller's and one of the group's, and each

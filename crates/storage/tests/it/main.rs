@@ -1,10 +1,17 @@
 //! What storage must do on every backend.
 
-#![expect(clippy::expect_used, clippy::indexing_slicing, clippy::unwrap_used, reason = "tests")]
+#![expect(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "tests"
+)]
 
 mod cluster;
 mod counts;
 mod effects;
+mod pipelined;
 mod readiness;
 mod roles;
 mod sqlite_files;

@@ -1,0 +1,118 @@
+//! What open streams, and readers who stand still, take of a contender's
+//! memory.
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::thread;
+use std::time::Duration;
+
+use crate::burst::microseconds_a_chunk;
+use crate::call::Call;
+use crate::connection::Connection;
+use crate::contenders::Contender;
+use crate::failure::Outcome;
+use crate::metric::Metric;
+use crate::process::{self, Process};
+use crate::stats::count;
+
+/// How many streams are open at once.
+const OPEN: usize = 512;
+/// How many readers stand still.
+const STILL: usize = 10;
+/// So many streams beforehand have it load what it needs once, such as the
+/// table that tokens are counted by, and make the first of every buffer.
+const BEFORE: u32 = 64;
+
+/// The figures of a contender on which there was no load yet: memory that a
+/// load left behind would serve the streams and not be seen.
+pub(crate) fn measure(it: &Contender, still_for: Duration) -> Outcome<Vec<(Metric, f64)>> {
+    let calls = &it.calls;
+    microseconds_a_chunk(it.address, &calls.stream, BEFORE, 1)?;
+    process::settle(&[&it.process])?;
+    let before = it.process.resident()?;
+    let held = begun(it.address, &calls.slow, OPEN)?;
+    // Every stream has had a few chunks by then.
+    thread::sleep(Duration::from_secs(3));
+    let each = (it.process.resident()? - before) * 1e3 / count(OPEN);
+    held.into_iter().try_for_each(|(stream, first)| read_on(stream, &first, &calls.slow))?;
+    process::settle(&[&it.process])?;
+    let [at_first, then] = stalled(it.address, &calls.long, &it.process, still_for)?;
+    Ok(vec![(Metric::OpenStream, each), (Metric::Stalled, at_first), (Metric::Grown, then)])
+}
+
+/// How many MB it takes more when readers have stood still for a second than
+/// before they came, and how many more after so long. Afterwards each of them
+/// gets the rest.
+fn stalled(to: SocketAddr, call: &Call, of: &Process, still_for: Duration) -> Outcome<[f64; 2]> {
+    let before = of.resident()?;
+    let readers = begun(to, call, STILL)?;
+    thread::sleep(Duration::from_secs(1));
+    let at_first = of.resident()?;
+    thread::sleep(still_for);
+    let more = [at_first - before, of.resident()? - at_first];
+    thread::scope(|scope| {
+        let rest: Vec<_> = readers
+            .into_iter()
+            .map(|(stream, first)| scope.spawn(move || read_on(stream, &first, call)))
+            .collect();
+        rest.into_iter()
+            .try_for_each(|it| it.join().unwrap_or_else(|_| Err("a reader panicked".into())))
+    })?;
+    Ok(more)
+}
+
+/// So many streams, asked for at once, of each of which something came, and
+/// that.
+fn begun(to: SocketAddr, call: &Call, how_many: usize) -> Outcome<Vec<(TcpStream, Vec<u8>)>> {
+    let asked = (0..how_many).map(|_| -> Outcome<TcpStream> {
+        let mut stream = TcpStream::connect(to)?;
+        stream.set_read_timeout(Some(Duration::from_mins(1)))?;
+        stream.write_all(&call.request)?;
+        Ok(stream)
+    });
+    let asked = asked.collect::<Outcome<Vec<_>>>()?;
+    let begun = asked.into_iter().map(|mut stream| {
+        let mut first = vec![0; 1024];
+        let bytes = stream.read(&mut first)?;
+        first.truncate(bytes);
+        if !first.starts_with(b"HTTP/1.1 200 ") {
+            return Err(format!("no stream: {}", String::from_utf8_lossy(&first)).into());
+        }
+        Ok((stream, first))
+    });
+    begun.collect()
+}
+
+fn read_on(stream: TcpStream, first: &[u8], call: &Call) -> Outcome<()> {
+    let answer = Connection::with(stream, first)?.receive()?;
+    call.check(&answer.ok_or("a stream ended before it began")?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stub::{BUSY, HELLO, answering, greeting};
+
+    #[test]
+    fn a_stream_that_has_begun_is_read_to_its_end() {
+        let to = answering(HELLO);
+        let call = greeting(to);
+
+        let streams = begun(to, &call, 3).unwrap();
+
+        assert_eq!(streams.len(), 3);
+        for (stream, first) in streams {
+            assert!(!first.is_empty());
+            read_on(stream, &first, &call).unwrap();
+        }
+    }
+
+    #[test]
+    fn what_is_no_stream_is_told() {
+        let to = answering(BUSY);
+
+        let said = begun(to, &greeting(to), 1).unwrap_err().to_string();
+
+        assert!(said.contains("503"), "{said}");
+    }
+}

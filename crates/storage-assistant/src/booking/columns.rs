@@ -1,0 +1,41 @@
+//! Rows as PostgreSQL takes many of them in a statement whose text is always
+//! the same, and which is prepared but once: an array a column.
+
+/// Makes a struct with an array for each of a row's columns, which are named
+/// with their types in SQL and here, and writes them as `unnest(…) AS v (…)`.
+macro_rules! columns {
+    ($(#[$meta:meta])* $name:ident of $row:ty {
+        $($field:ident: $sql:ty = $rust:ty),* $(,)?
+    }) => {
+        $(#[$meta])*
+        pub(crate) struct $name<'a> {
+            $($field: Vec<&'a $rust>),*
+        }
+
+        impl<'a> $name<'a> {
+            pub(crate) fn of(rows: &'a [$row]) -> Self {
+                Self { $($field: rows.iter().map(|it| &it.$field).collect()),* }
+            }
+
+            fn unnest<'b>(
+                &'b self,
+                out: &mut diesel::query_builder::AstPass<'_, 'b, diesel::pg::Pg>,
+            ) -> diesel::QueryResult<()> {
+                let mut before = "unnest(";
+                $(
+                    out.push_sql(std::mem::replace(&mut before, ", "));
+                    out.push_bind_param::<diesel::sql_types::Array<$sql>, _>(&self.$field)?;
+                )*
+                let mut before = ") AS v (";
+                $(
+                    out.push_sql(std::mem::replace(&mut before, ", "));
+                    out.push_sql(stringify!($field));
+                )*
+                out.push_sql(")");
+                Ok(())
+            }
+        }
+    };
+}
+
+pub(crate) use columns;

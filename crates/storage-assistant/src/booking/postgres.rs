@@ -1,0 +1,306 @@
+//! A batch on PostgreSQL: two round trips, unless a week begins or a call is
+//! settled that was settled before. What is needed is read and locked in the
+//! first, what is written is one statement of the second, and the transaction
+//! begins and ends in them.
+
+use diesel::pg::Pg;
+use diesel::prelude::*;
+use diesel::query_builder::{AstPass, QueryFragment, QueryId};
+use diesel::sql_types::{Array, BigInt, Bool, Nullable, Text};
+use diesel_async::RunQueryDsl;
+use diesel_async::pooled_connection::deadpool::Object;
+use futures_util::join;
+use pia_storage::schema::{ai_usage, credit_reservations, credit_windows};
+use pia_storage::{AsyncPostgres, DbError, DbInstant, DbUid, Instant, Pipelined, Uid};
+
+use super::columns::columns;
+use super::{Batch, Booked, Entries, Held, Tried, fill, last_week};
+use crate::statements::Statements;
+use crate::usage_row::UsageRow;
+use crate::window_row::{ReservationRow, WindowRow};
+
+/// What is to be done, after what was read.
+enum Prepared {
+    Decided(Booked, Entries),
+    /// Nothing for now.
+    Not(Tried),
+}
+
+/// Tries to book a batch; where windows are missing that were not `made`,
+/// nothing is booked.
+pub(super) async fn attempt(
+    conn: Object<AsyncPostgres>,
+    batch: &Batch,
+    made: bool,
+) -> Result<Tried, DbError> {
+    let mut conn = Pipelined::new(conn);
+    let tried = match batch.prepare(&mut conn, made).await {
+        Ok(Prepared::Decided(booked, entries)) => {
+            let write = Write::of(&entries, &batch.usage);
+            let (written, committed) = join!(write.run(conn.shared()?), conn.commit());
+            committed?;
+            written.map(|()| Tried::Booked(booked)).map_err(DbError::from)
+        }
+        Ok(Prepared::Not(tried)) => {
+            conn.roll_back().await?;
+            Ok(tried)
+        }
+        Err(err) if conn.roll_back().await.is_err() => return Err(err),
+        Err(err) => Err(err),
+    };
+    conn.release();
+    tried
+}
+
+impl Batch {
+    /// Begins, holds the windows, and decides. Reservations are only looked at:
+    /// whoever ends one holds its windows.
+    async fn prepare(&self, conn: &mut Pipelined, made: bool) -> Result<Prepared, DbError> {
+        let (keys, ids) = (self.keys(), self.reservations());
+        let shared = conn.shared()?;
+        let (begun, windows, ended) =
+            join!(conn.begin(), windows(shared, &keys), reservations(shared, &ids));
+        begun?;
+        let (windows, ended) = (windows?, ended?);
+        let mut held = Held::new(windows, self.weeks, self.now)?;
+        let missing = self.missing(&held);
+        if !made && !missing.is_empty() {
+            return Ok(Prepared::Not(Tried::Missing(missing)));
+        }
+        for holder in self.unfilled(&held.books) {
+            let unused = conn.alone()?.unused(last_week(&holder, &held.books)).await?;
+            fill(&mut held.books, &holder, unused);
+        }
+        let written = written(conn.shared()?, &self.doubtful(&ended)).await?;
+        let decided = self.decide(held, &missing, ended, &written);
+        Ok(match decided {
+            Some((booked, entries)) => Prepared::Decided(booked, entries),
+            None => Prepared::Not(Tried::Short),
+        })
+    }
+}
+
+/// Windows, kept from all others until the transaction ends. All who lock
+/// several do so in the order of their keys.
+async fn windows(mut conn: &AsyncPostgres, keys: &[String]) -> QueryResult<Vec<WindowRow>> {
+    if keys.is_empty() {
+        return Ok(Vec::new());
+    }
+    let rows = credit_windows::table
+        .filter(credit_windows::key.eq_any(keys))
+        .order(credit_windows::key)
+        .select(WindowRow::as_select())
+        .for_update();
+    rows.load(&mut conn).await
+}
+
+async fn reservations(mut conn: &AsyncPostgres, ids: &[DbUid]) -> QueryResult<Vec<ReservationRow>> {
+    if ids.is_empty() {
+        return Ok(Vec::new());
+    }
+    let rows = credit_reservations::table.filter(credit_reservations::id.eq_any(ids));
+    rows.select(ReservationRow::as_select()).load(&mut conn).await
+}
+
+/// Which of these calls were written down already.
+async fn written(mut conn: &AsyncPostgres, ids: &[DbUid]) -> QueryResult<Vec<DbUid>> {
+    if ids.is_empty() {
+        return Ok(Vec::new());
+    }
+    let there = ai_usage::table.filter(ai_usage::id.eq_any(ids));
+    there.select(ai_usage::id).load(&mut conn).await
+}
+
+columns! {
+    /// What windows have become.
+    Windows of WindowRow {
+        key: Text = String,
+        week: Nullable<Instant> = Option<DbInstant>,
+        total: BigInt = i64,
+        used: BigInt = i64,
+        reserved: BigInt = i64,
+        last_used: BigInt = i64,
+        buckets: Text = String,
+    }
+}
+
+columns! {
+    /// What calls may spend.
+    Reserved of ReservationRow {
+        id: Uid = DbUid,
+        window_key: Text = String,
+        instance_id: Uid = DbUid,
+        amount: BigInt = i64,
+        opened_at: Instant = DbInstant,
+    }
+}
+
+columns! {
+    /// What calls used.
+    Usage of UsageRow {
+        id: Uid = DbUid,
+        at: Instant = DbInstant,
+        user_id: Uid = DbUid,
+        mode: Text = &'static str,
+        provider: Text = &'static str,
+        model: Text = String,
+        input_tokens: BigInt = i64,
+        cached_input_tokens: BigInt = i64,
+        output_tokens: BigInt = i64,
+        estimated: Bool = bool,
+        outcome: Text = &'static str,
+        group_id: Nullable<Uid> = Option<DbUid>,
+        api_key_id: Nullable<Uid> = Option<DbUid>,
+        entry_id: Nullable<Text> = Option<String>,
+        connector_tokens: BigInt = i64,
+        input_rate: BigInt = i64,
+        output_rate: BigInt = i64,
+        cached_input_rate: BigInt = i64,
+        connector_rate: BigInt = i64,
+        spent_micros: BigInt = i64,
+    }
+}
+
+const PUT: &str = "
+    UPDATE credit_windows AS w SET
+        week = v.week, total = v.total, used = v.used, reserved = v.reserved,
+        last_used = v.last_used, buckets = v.buckets
+    FROM ";
+
+const OPEN: &str = "
+    INSERT INTO credit_reservations (id, window_key, instance_id, amount, opened_at)
+    SELECT id, window_key, instance_id, amount, opened_at FROM ";
+
+/// What somebody used whose account was deleted meanwhile is nobody's.
+const NOTE: &str = "
+    INSERT INTO ai_usage (
+        id, at, user_id, mode, provider, model,
+        input_tokens, cached_input_tokens, output_tokens, estimated, outcome,
+        group_id, api_key_id, entry_id, connector_tokens,
+        input_rate, output_rate, cached_input_rate, connector_rate, spent_micros)
+    SELECT
+        v.id, v.at,
+        COALESCE((SELECT a.id FROM accounts a WHERE a.id = v.user_id),
+            '00000000-0000-0000-0000-000000000000'),
+        v.mode, v.provider, v.model,
+        v.input_tokens, v.cached_input_tokens, v.output_tokens, v.estimated, v.outcome,
+        v.group_id, v.api_key_id, v.entry_id, v.connector_tokens,
+        v.input_rate, v.output_rate, v.cached_input_rate, v.connector_rate, v.spent_micros
+    FROM ";
+
+/// Writes what windows have become, by itself.
+pub(crate) async fn put(conn: &mut AsyncPostgres, rows: &[WindowRow]) -> QueryResult<()> {
+    if rows.is_empty() {
+        return Ok(());
+    }
+    Put(Windows::of(rows)).execute(conn).await.map(drop)
+}
+
+struct Put<'a>(Windows<'a>);
+
+/// All that a batch writes, as one statement: either all of it reaches the
+/// server or nothing. What there is nothing of is left out.
+struct Write<'a> {
+    put: Option<Put<'a>>,
+    ended: &'a [DbUid],
+    opened: Option<Reserved<'a>>,
+    usage: Option<Usage<'a>>,
+}
+
+impl<'a> Write<'a> {
+    fn of(entries: &'a Entries, usage: &'a [UsageRow]) -> Self {
+        let Entries { windows, ended, opened } = entries;
+        Self {
+            put: (!windows.is_empty()).then(|| Put(Windows::of(windows))),
+            ended,
+            opened: (!opened.is_empty()).then(|| Reserved::of(opened)),
+            usage: (!usage.is_empty()).then(|| Usage::of(usage)),
+        }
+    }
+
+    async fn run(self, mut conn: &AsyncPostgres) -> QueryResult<()> {
+        let Self { put, ended, opened, usage } = &self;
+        if put.is_none() && ended.is_empty() && opened.is_none() && usage.is_none() {
+            return Ok(());
+        }
+        self.execute(&mut conn).await.map(drop)
+    }
+}
+
+impl QueryFragment<Pg> for Put<'_> {
+    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, Pg>) -> QueryResult<()> {
+        out.push_sql(PUT);
+        self.0.unnest(&mut out)?;
+        out.push_sql(" WHERE w.key = v.key");
+        Ok(())
+    }
+}
+
+impl QueryFragment<Pg> for Write<'_> {
+    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, Pg>) -> QueryResult<()> {
+        let mut before = "WITH ";
+        let mut begin = |out: &mut AstPass<'_, 'b, Pg>, name| {
+            out.push_sql(std::mem::replace(&mut before, "), "));
+            out.push_sql(name);
+            out.push_sql(" AS (");
+        };
+        if let Some(put) = &self.put {
+            begin(&mut out, "put");
+            put.walk_ast(out.reborrow())?;
+        }
+        if !self.ended.is_empty() {
+            begin(&mut out, "ended");
+            out.push_sql("DELETE FROM credit_reservations WHERE id = ANY(");
+            out.push_bind_param::<Array<Uid>, _>(self.ended)?;
+            out.push_sql(")");
+        }
+        if let Some(opened) = &self.opened {
+            begin(&mut out, "opened");
+            out.push_sql(OPEN);
+            opened.unnest(&mut out)?;
+        }
+        if let Some(usage) = &self.usage {
+            begin(&mut out, "noted");
+            out.push_sql(NOTE);
+            usage.unnest(&mut out)?;
+            out.push_sql(" ON CONFLICT DO NOTHING");
+        }
+        out.push_sql(") SELECT 1");
+        Ok(())
+    }
+}
+
+impl QueryId for Put<'_> {
+    type QueryId = ();
+    const HAS_STATIC_QUERY_ID: bool = false;
+}
+
+impl QueryId for Write<'_> {
+    type QueryId = ();
+    const HAS_STATIC_QUERY_ID: bool = false;
+}
+
+#[cfg(test)]
+mod tests {
+    use pia_assistant::{Kind, WindowKey};
+    use uuid::Uuid;
+
+    use super::*;
+
+    #[test]
+    fn a_batch_writes_one_statement_without_what_there_is_nothing_of() {
+        let key = WindowKey { kind: Kind::Hourly, owner: Uuid::nil() };
+        let windows = vec![WindowRow::new(key, None, None); 2];
+        let ended = vec![DbUid(Uuid::nil())];
+        let entries = Entries { windows, ended, opened: Vec::new() };
+
+        let write = Write::of(&entries, &[]);
+
+        let sql = diesel::debug_query::<Pg, _>(&write).to_string();
+        let sql = sql.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(sql.starts_with("WITH put AS ( UPDATE credit_windows"), "{sql}");
+        assert!(sql.contains("FROM unnest($1, $2, $3, $4, $5, $6, $7) AS v (key, week,"), "{sql}");
+        assert!(sql.contains("WHERE w.key = v.key), ended AS (DELETE"), "{sql}");
+        assert!(sql.contains("id = ANY($8)) SELECT 1"), "{sql}");
+    }
+}

@@ -1,0 +1,139 @@
+//! A batch on SQLite: one errand of the thread that has the connection.
+//! Statements are prepared once, so each is for one row.
+
+use std::sync::Arc;
+
+use diesel::prelude::*;
+use diesel::query_builder::{AstPass, QueryFragment, QueryId};
+use diesel::sql_types::{BigInt, Nullable, Text};
+use diesel::sqlite::Sqlite;
+use diesel_async::pooled_connection::deadpool::Object;
+use pia_storage::schema::{accounts, ai_usage, credit_reservations, credit_windows};
+use pia_storage::{AsyncSqlite, DbError, DbUid, Instant};
+
+use super::{Batch, Entries, Held, NOBODY, Tried, fill, last_week};
+use crate::statements::unused;
+use crate::usage_row::UsageRow;
+use crate::window_row::{ReservationRow, WindowRow};
+
+/// Tries to book a batch; where windows are missing that were not `made`,
+/// nothing is booked.
+pub(super) async fn attempt(
+    mut conn: Object<AsyncSqlite>,
+    batch: Arc<Batch>,
+    made: bool,
+) -> Result<Tried, DbError> {
+    let errand = conn.spawn_blocking(move |conn| {
+        Ok(conn.immediate_transaction(|conn| batch.on_sqlite(conn, made)))
+    });
+    errand.await?
+}
+
+impl Batch {
+    fn on_sqlite(&self, conn: &mut SqliteConnection, made: bool) -> Result<Tried, DbError> {
+        let mut held = Held::new(windows(conn, &self.keys())?, self.weeks, self.now)?;
+        let missing = self.missing(&held);
+        if !made && !missing.is_empty() {
+            return Ok(Tried::Missing(missing));
+        }
+        for holder in self.unfilled(&held.books) {
+            let unused = unused(conn, last_week(&holder, &held.books))?;
+            fill(&mut held.books, &holder, unused);
+        }
+        let ended = reservations(conn, &self.reservations())?;
+        let written = written(conn, &self.doubtful(&ended))?;
+        let Some((booked, entries)) = self.decide(held, &missing, ended, &written) else {
+            return Ok(Tried::Short);
+        };
+        entries.write(conn)?;
+        self.usage.iter().try_for_each(|it| note(conn, it))?;
+        Ok(Tried::Booked(booked))
+    }
+}
+
+impl Entries {
+    fn write(&self, conn: &mut SqliteConnection) -> QueryResult<()> {
+        put(conn, &self.windows)?;
+        for id in &self.ended {
+            let ended = credit_reservations::table.filter(credit_reservations::id.eq(id));
+            diesel::delete(ended).execute(conn)?;
+        }
+        for row in &self.opened {
+            diesel::insert_into(credit_reservations::table).values(row).execute(conn)?;
+        }
+        Ok(())
+    }
+}
+
+fn windows(conn: &mut SqliteConnection, keys: &[String]) -> QueryResult<Vec<WindowRow>> {
+    let mut rows = Vec::with_capacity(keys.len());
+    for key in keys {
+        let window = credit_windows::table.find(key).select(WindowRow::as_select());
+        rows.extend(window.first(conn).optional()?);
+    }
+    Ok(rows)
+}
+
+fn reservations(conn: &mut SqliteConnection, ids: &[DbUid]) -> QueryResult<Vec<ReservationRow>> {
+    let mut rows = Vec::new();
+    for id in ids {
+        let theirs = credit_reservations::table.filter(credit_reservations::id.eq(id));
+        rows.extend(theirs.select(ReservationRow::as_select()).load(conn)?);
+    }
+    Ok(rows)
+}
+
+/// Which of these calls were written down already.
+fn written(conn: &mut SqliteConnection, ids: &[DbUid]) -> QueryResult<Vec<DbUid>> {
+    let mut there = Vec::new();
+    for id in ids {
+        let row = ai_usage::table.find(id).select(ai_usage::id);
+        there.extend(row.first::<DbUid>(conn).optional()?);
+    }
+    Ok(there)
+}
+
+/// Writes usage down. What somebody used whose account was deleted meanwhile
+/// is nobody's.
+fn note(conn: &mut SqliteConnection, row: &UsageRow) -> QueryResult<()> {
+    let account = accounts::table.find(row.user_id).select(accounts::id);
+    let user_id = account.first::<DbUid>(conn).optional()?.unwrap_or(NOBODY);
+    let row = UsageRow { user_id, ..row.clone() };
+    let usage = diesel::insert_into(ai_usage::table).values(row);
+    usage.on_conflict_do_nothing().execute(conn).map(drop)
+}
+
+/// Writes what windows have become.
+pub(crate) fn put(conn: &mut SqliteConnection, rows: &[WindowRow]) -> QueryResult<()> {
+    rows.iter().try_for_each(|row| Put(row).execute(conn).map(drop))
+}
+
+/// One window's update: diesel would prepare its own each time.
+struct Put<'a>(&'a WindowRow);
+
+impl QueryFragment<Sqlite> for Put<'_> {
+    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, Sqlite>) -> QueryResult<()> {
+        let row = self.0;
+        out.push_sql("UPDATE credit_windows SET week = ");
+        out.push_bind_param::<Nullable<Instant>, _>(&row.week)?;
+        out.push_sql(", total = ");
+        out.push_bind_param::<BigInt, _>(&row.total)?;
+        out.push_sql(", used = ");
+        out.push_bind_param::<BigInt, _>(&row.used)?;
+        out.push_sql(", reserved = ");
+        out.push_bind_param::<BigInt, _>(&row.reserved)?;
+        out.push_sql(", last_used = ");
+        out.push_bind_param::<BigInt, _>(&row.last_used)?;
+        out.push_sql(", buckets = ");
+        out.push_bind_param::<Text, _>(&row.buckets)?;
+        out.push_sql(" WHERE key = ");
+        out.push_bind_param::<Text, _>(&row.key)
+    }
+}
+
+impl QueryId for Put<'_> {
+    type QueryId = Put<'static>;
+    const HAS_STATIC_QUERY_ID: bool = true;
+}
+
+impl RunQueryDsl<SqliteConnection> for Put<'_> {}
