@@ -26,7 +26,8 @@ type Work = Box<dyn FnOnce(&mut HashMemory) + Send>;
 /// would need its memory, and file access waits for them too.
 pub(crate) struct Pool {
     queue: Arc<Queue>,
-    most_waiting: usize,
+    /// In hand and waiting together.
+    most: usize,
 }
 
 #[derive(Default)]
@@ -38,6 +39,7 @@ struct Queue {
 #[derive(Default)]
 struct State {
     waiting: VecDeque<Work>,
+    in_hand: usize,
     closed: bool,
 }
 
@@ -56,7 +58,9 @@ fn step_back() {}
 impl Pool {
     /// Starts the threads. They end with the pool, each after its work in hand.
     pub(crate) fn start(threads: NonZeroUsize, most_waiting: usize) -> io::Result<Self> {
-        let pool = Self { queue: Arc::default(), most_waiting };
+        // A thread may yet have to wake for what it will take in hand.
+        let most = most_waiting.saturating_add(threads.get());
+        let pool = Self { queue: Arc::default(), most };
         for number in 1..=threads.get() {
             let queue = Arc::clone(&pool.queue);
             let name = format!("passwords-{number}");
@@ -81,7 +85,7 @@ impl Pool {
                 drop(reply.send(work(memory)));
             }
         });
-        self.queue.put(work, self.most_waiting)?;
+        self.queue.put(work, self.most)?;
         answer.await.map_err(|err| Unavailable::new("password hashing", err))
     }
 }
@@ -94,9 +98,9 @@ impl Drop for Pool {
 }
 
 impl Queue {
-    fn put(&self, work: Work, most_waiting: usize) -> Result<(), Unavailable> {
+    fn put(&self, work: Work, most: usize) -> Result<(), Unavailable> {
         let mut state = self.lock();
-        if state.waiting.len() >= most_waiting {
+        if state.waiting.len() + state.in_hand >= most {
             return Err(Unavailable::new("password hashing", "too many passwords are waiting"));
         }
         state.waiting.push_back(work);
@@ -112,6 +116,7 @@ impl Queue {
             if catch_unwind(AssertUnwindSafe(|| work(&mut memory))).is_err() {
                 memory = HashMemory::default();
             }
+            self.lock().in_hand -= 1;
         }
     }
 
@@ -123,6 +128,7 @@ impl Queue {
                 return None;
             }
             if let Some(work) = state.waiting.pop_front() {
+                state.in_hand += 1;
                 return Some(work);
             }
             if !memory.is_held() {
@@ -152,6 +158,17 @@ mod tests {
     use std::sync::mpsc;
 
     use super::*;
+
+    #[tokio::test]
+    async fn a_thread_that_has_yet_to_wake_takes_nobodys_place() {
+        for _ in 0..200 {
+            let pool = Pool::start(NonZeroUsize::MIN, 1).unwrap();
+
+            let both = tokio::join!(pool.run(|_| 1), pool.run(|_| 2));
+
+            assert_eq!((both.0.unwrap(), both.1.unwrap()), (1, 2));
+        }
+    }
 
     /// A pool of one thread, which is busy until the answered end is dropped.
     async fn busy(most_waiting: usize) -> (Arc<Pool>, mpsc::Sender<()>) {
