@@ -1,5 +1,6 @@
 //! One round: every load on every contender, one after the other.
 
+use std::thread;
 use std::time::Duration;
 
 use crate::burst::microseconds_a_chunk;
@@ -15,6 +16,9 @@ use crate::stats::{count, percentile};
 use crate::usage_rows::UsageRows;
 
 const CONNECTIONS: usize = 32;
+/// For longer than threads that hash keep their memory for the next password:
+/// what is asked is what stays.
+const WARM: Duration = Duration::from_millis(1_500);
 
 /// What is measured, and where it is noted.
 pub(crate) struct Round<'a> {
@@ -86,6 +90,7 @@ impl Round<'_> {
             let crowd = own.accounts.crowd(self.plan.sign_ins);
             let came = sign_ins(server.address, &[health(server.address)], &crowd)
                 .map_err(|err| format!("{}: {err}", server.name))?;
+            thread::sleep(WARM);
             self.contenders.settle()?;
             turned_away += came.turned_away;
             let health = came.p99s.into_iter().map(|it| (Metric::Health, it));
