@@ -1,14 +1,15 @@
 //! What becomes of calls whose instance died.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use futures_util::future::join_all;
 use pia_assistant::{Bank, CreditLimits};
-use pia_kernel::{Live, SystemClock};
+use pia_kernel::{Clock, Live, SystemClock};
 use pia_storage::schema::credit_instances;
-use pia_storage::{Database, DbError, on_conn};
+use pia_storage::{Database, DbError, DbInstant, DbUid, on_conn};
 use pia_storage_assistant::SqlBank;
 use tokio_util::task::TaskTracker;
 
@@ -55,8 +56,12 @@ async fn what_a_killed_instance_reserved_is_released_once(db: Database) {
     for _ in 0..20 {
         std::mem::forget(admitted(&dead, ask(ada, 2)).await);
     }
-    // Nothing of it runs any more, and nothing was said.
-    runtime.shutdown_background();
+    // Nothing of it runs any more, and nothing was said. What it waited for
+    // was not to be had, so that no statement of its was cut off.
+    let held = db.writer().await.unwrap();
+    let end = move || runtime.shutdown_timeout(Duration::from_secs(5));
+    tokio::task::spawn_blocking(end).await.unwrap();
+    drop(held);
     let tasks = TaskTracker::new();
     let others = [start(&db, &tasks), start(&db, &tasks), start(&db, &tasks)];
     let before = counted(&others[0], ada).await;
@@ -141,19 +146,31 @@ async fn instances_know_how_many_they_are(db: Database) {
 }
 
 async fn an_instance_that_died_is_not_counted(db: Database) {
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
-    let on = |db: &Database| {
-        let (weeks, tasks) = (Live::new(pia_assistant::Weeks::UTC), TaskTracker::new());
-        SqlBank::start(db.clone(), weeks, Arc::new(SystemClock), &tasks, runtime.handle())
+    let bank = start(&db, &TaskTracker::new());
+    bank.show_up().await.unwrap();
+    // Of others there is nothing here but their word.
+    let soon = DbInstant(SystemClock.now() + Duration::from_mins(1));
+    let word = |id: u128| {
+        let id = DbUid(uuid::Uuid::from_u128(id));
+        (credit_instances::id.eq(id), credit_instances::alive_until.eq(soon))
     };
-    let dead = [on(&db), on(&db)];
-    join_all(dead.iter().map(SqlBank::show_up)).await;
-    runtime.shutdown_background();
-    let other = start(&db, &TaskTracker::new());
-    let before = other.show_up().await.unwrap();
+    let words = [word(1), word(2)];
+    let said: Result<usize, DbError> = async {
+        on_conn!(db.writer(), |conn| {
+            let mut said = 0;
+            for word in words {
+                said +=
+                    diesel::insert_into(credit_instances::table).values(word).execute(conn).await?;
+            }
+            Ok(said)
+        })
+    }
+    .await;
+    assert_eq!(said.unwrap(), 2);
+    let before = bank.show_up().await.unwrap();
 
     kill_all(&db).await;
-    let after = other.show_up().await.unwrap();
+    let after = bank.show_up().await.unwrap();
 
     assert_eq!((before, after), (3, 1));
 }
@@ -161,7 +178,7 @@ async fn an_instance_that_died_is_not_counted(db: Database) {
 /// Moves the time of timers, and of whoever measures by their clock.
 async fn later(seconds: u64) {
     tokio::time::pause();
-    tokio::time::advance(std::time::Duration::from_secs(seconds)).await;
+    tokio::time::advance(Duration::from_secs(seconds)).await;
     tokio::time::resume();
 }
 
