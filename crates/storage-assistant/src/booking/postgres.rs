@@ -6,7 +6,7 @@
 
 use diesel::pg::Pg;
 use diesel::prelude::*;
-use diesel::query_builder::{AstPass, QueryFragment, QueryId};
+use diesel::query_builder::{AstPass, QueryFragment};
 use diesel::sql_types::{Array, BigInt, Bool, Nullable, Text};
 use diesel_async::RunQueryDsl;
 use diesel_async::pooled_connection::deadpool::Object;
@@ -284,15 +284,7 @@ impl QueryFragment<Pg> for Write<'_> {
     }
 }
 
-impl QueryId for Put<'_> {
-    type QueryId = ();
-    const HAS_STATIC_QUERY_ID: bool = false;
-}
-
-impl QueryId for Write<'_> {
-    type QueryId = ();
-    const HAS_STATIC_QUERY_ID: bool = false;
-}
+pia_storage::prepared_by_text!(Put<'_>, Write<'_>);
 
 #[cfg(test)]
 mod tests {
