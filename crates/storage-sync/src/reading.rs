@@ -9,16 +9,16 @@ use diesel::prelude::*;
 use diesel::sql_types::Nullable;
 use diesel_async::RunQueryDsl;
 use pia_kernel::{Timestamp, Unavailable, UserId};
-use pia_sealing::{PersonSeal, Salt, Sealer};
+use pia_sealing::Sealer;
 use pia_storage::schema::{accounts, catalogue, devices, ledgers, person_salts, sync_items};
 use pia_storage::{Conn, Database, DbError, DbInstant, DbUid, Instant, on_conn};
-use pia_sync::{Catalogue, Channel, Head, Key, Page, Room, Row, SyncReader};
+use pia_sync::{Catalogue, Channel, Head, Key, Page, Room, SyncReader};
 use serde_json::Value;
 use uuid::Uuid;
 
 use crate::catalogue::catalogue_of;
-use crate::item_row::key;
-use crate::page_query::{PageQuery, PageRow};
+use crate::page_making::{PageMaking, seal};
+use crate::page_query::PageQuery;
 use crate::sealed_bodies;
 
 /// The status of a device that waits to be let in.
@@ -84,48 +84,19 @@ impl SqlSyncReader {
         }))
     }
 
-    async fn rows(
-        &self,
-        user: UserId,
-        since: Timestamp,
-        room: Room,
-    ) -> Result<Vec<PageRow>, DbError> {
-        let query = PageQuery {
-            user: DbUid(user.0),
-            since: DbInstant(since),
-            rows: i64::from(room.rows),
-            bytes: i64::try_from(room.bytes).unwrap_or(i64::MAX),
-        };
+    async fn read(&self, user: UserId, since: Timestamp, room: Room) -> Result<Page, DbError> {
+        let (query, page) = self.page_of(user, since, room);
         match self.db.reader().await? {
-            Conn::Sqlite(mut conn) => Ok(query.load_there(&mut conn).await?),
-            Conn::Postgres(mut conn) => Ok(query.load(&mut *conn).await?),
+            Conn::Sqlite(mut conn) => {
+                conn.spawn_blocking(move |conn| Ok(query.there(conn, page))).await?
+            }
+            Conn::Postgres(conn) => query.stream(&conn, page).await,
         }
     }
 
-    async fn read(&self, user: UserId, since: Timestamp, room: Room) -> Result<Page, DbError> {
-        let rows = self.rows(user, since, room).await?;
-        let up_to = rows.as_slice().last().map(|it| it.stamp.0);
-        let seal = self.seal(user, rows.as_slice().first().and_then(|it| it.salt.clone()))?;
-        let (count, mut bytes) = (rows.len(), 0_u64);
-        let mut page = Vec::with_capacity(count);
-        for PageRow { channel, id, stamp, body, .. } in rows {
-            let key = key(channel, id)?;
-            let opened = match (&body, &seal) {
-                (Some(body), Some(seal)) => sealed_bodies::open(seal, key, body),
-                // Nothing of a person without a salt can be read.
-                (Some(_), None) => return Err(DbError::Unreadable("person_salts")),
-                (None, _) => None,
-            };
-            bytes += opened.as_ref().map(String::len).or(body.as_ref().map(Vec::len)).unwrap_or(0)
-                as u64;
-            // A row that is left out must not look as if it had been deleted.
-            let is_told = opened.is_some() == body.is_some();
-            if key.channel != Channel::PluginPreferences && is_told {
-                page.push(Row { key, stamp: stamp.0, body: opened });
-            }
-        }
-        let cut = count as u64 >= u64::from(room.rows) || bytes >= room.bytes;
-        Ok(Page { rows: page, up_to, cut })
+    fn page_of(&self, user: UserId, since: Timestamp, room: Room) -> (PageQuery, PageMaking) {
+        let page = PageMaking::new(self.sealer.clone(), user, room);
+        (PageQuery::new(user, since, room), page)
     }
 
     async fn chosen(&self, user: UserId) -> Result<Vec<(Uuid, bool)>, DbError> {
@@ -136,7 +107,8 @@ impl SqlSyncReader {
             .select((sync_items::id, sync_items::body, person_salts::salt));
         let rows: Vec<(DbUid, Option<Vec<u8>>, Vec<u8>)> =
             on_conn!(self.db.reader(), |conn| mine.load(conn).await?);
-        let Some(seal) = self.seal(user, rows.as_slice().first().map(|it| it.2.clone()))? else {
+        let Some(seal) = seal(&self.sealer, user, rows.as_slice().first().map(|it| it.2.clone()))?
+        else {
             return Ok(Vec::new());
         };
         let mut chosen = Vec::with_capacity(rows.len());
@@ -149,11 +121,6 @@ impl SqlSyncReader {
             chosen.extend(on.map(|it| (id.0, it)));
         }
         Ok(chosen)
-    }
-
-    fn seal(&self, user: UserId, salt: Option<Vec<u8>>) -> Result<Option<PersonSeal>, DbError> {
-        let salt = salt.and_then(|it| Some(Salt(it.try_into().ok()?)));
-        Ok(salt.map(|it| self.sealer.with_salt(user, &it)).transpose()?)
     }
 
     async fn given(&self, group: Uuid, version: i64) -> Result<Catalogue, DbError> {

@@ -10,6 +10,7 @@ use pia_web::{ApiError, Caller};
 use super::pull_query::PullQuery;
 use super::pull_response::SyncPullResponse;
 use crate::Api;
+use crate::pieces::json_in_pieces;
 
 enum Answer {
     /// It has all that there is.
@@ -33,7 +34,8 @@ pub(crate) async fn pull(
     Ok(match answer {
         Answer::Unchanged => HttpResponse::NotModified().insert_header((ETAG, tag)).finish(),
         Answer::Changed(pulled) => {
-            HttpResponse::Ok().insert_header((ETAG, tag)).json(SyncPullResponse::from(*pulled))
+            let mut response = HttpResponse::Ok();
+            json_in_pieces(response.insert_header((ETAG, tag)), &SyncPullResponse::from(*pulled))
         }
     })
 }

@@ -1,6 +1,7 @@
 //! Where items are kept.
 
 use async_trait::async_trait;
+use bytes::Bytes;
 use pia_kernel::{Timestamp, Unavailable, UserId};
 use uuid::Uuid;
 
@@ -103,8 +104,8 @@ pub struct Row {
     pub key: Key,
     /// Its place among all changes.
     pub stamp: Timestamp,
-    /// It as devices get it; nothing if it was deleted.
-    pub body: Option<String>,
+    /// It as devices get it, as JSON; nothing if it was deleted.
+    pub body: Option<Bytes>,
 }
 
 /// What changed after some stamp, in the order of the stamps.
