@@ -18,8 +18,8 @@ enum Answer {
     Changed(Box<Pulled>),
 }
 
-/// Answers what changed, and nothing of what the caller has. Whether that is
-/// all is seen before anything else is read.
+/// Answers what changed, and nothing of what the caller has. If it says what
+/// that is, whether it is all is seen before anything else is read.
 pub(crate) async fn pull(
     caller: Caller,
     api: Data<Api>,
@@ -46,13 +46,21 @@ async fn answer(
     ask: &Ask,
     known: Option<String>,
 ) -> Result<(String, Answer), PullError> {
-    let standing: Standing = pulling.look(user, ask.since).await?;
-    let tag = format!("W/\"{}\"", standing.tag());
-    if known.is_some_and(|it| it.split(',').any(|it| opaque(it) == opaque(&tag))) {
+    let Some(known) = known else {
+        let (standing, pulled) = pulling.pull_at_once(user, ask).await?;
+        return Ok((tag(&standing), Answer::Changed(Box::new(pulled))));
+    };
+    let standing = pulling.look(user, ask.since).await?;
+    let tag = tag(&standing);
+    if known.split(',').any(|it| opaque(it) == opaque(&tag)) {
         return Ok((tag, Answer::Unchanged));
     }
     let pulled = pulling.pull(user, ask, &standing).await?;
     Ok((tag, Answer::Changed(Box::new(pulled))))
+}
+
+fn tag(standing: &Standing) -> String {
+    format!("W/\"{}\"", standing.tag())
 }
 
 fn known_tags(request: &HttpRequest) -> Option<String> {

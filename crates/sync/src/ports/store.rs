@@ -141,6 +141,18 @@ pub trait SyncReader: Send + Sync {
     /// statement.
     async fn page(&self, user: UserId, since: Timestamp, room: Room) -> Result<Page, Unavailable>;
 
+    /// Both: what there is of a person, and then what changed after a stamp.
+    ///
+    /// The page shows all that was there when the head was read, and perhaps
+    /// what was written since. Two statements, which do not wait for one another
+    /// where that is a way to go.
+    async fn head_and_page(
+        &self,
+        user: UserId,
+        since: Timestamp,
+        room: Room,
+    ) -> Result<Option<(Head, Page)>, Unavailable>;
+
     /// What the operator gives the people of a group, as of a version at
     /// least as new as `version`.
     async fn catalogue(&self, group: Uuid, version: i64) -> Result<Catalogue, Unavailable>;
