@@ -1,6 +1,5 @@
 //! What waits, booked in one transaction.
 
-pub(crate) mod columns;
 pub(crate) mod postgres;
 pub(crate) mod sqlite;
 

@@ -3,6 +3,7 @@
 
 /// Makes a struct with an array for each of a row's columns, which are named
 /// with their types in SQL and here, and writes them as `unnest(…) AS v (…)`.
+#[macro_export]
 macro_rules! columns {
     ($(#[$meta:meta])* $name:ident of $row:ty {
         $($field:ident: $sql:ty = $rust:ty),* $(,)?
@@ -17,7 +18,7 @@ macro_rules! columns {
                 Self { $($field: rows.iter().map(|it| &it.$field).collect()),* }
             }
 
-            fn unnest<'b>(
+            pub(crate) fn unnest<'b>(
                 &'b self,
                 out: &mut diesel::query_builder::AstPass<'_, 'b, diesel::pg::Pg>,
             ) -> diesel::QueryResult<()> {
@@ -37,5 +38,3 @@ macro_rules! columns {
         }
     };
 }
-
-pub(crate) use columns;
