@@ -1,5 +1,7 @@
 //! What waits, booked in one transaction.
 
+mod guess;
+pub(crate) mod last_seen;
 pub(crate) mod postgres;
 pub(crate) mod sqlite;
 
@@ -13,6 +15,7 @@ use pia_kernel::Timestamp;
 use pia_storage::{Conn, Database, DbError, DbInstant, DbUid, InsertAll, Pauses, on_conn};
 use uuid::Uuid;
 
+use self::last_seen::LastSeen;
 use crate::statements::{LastWeek, Statements};
 use crate::usage_row::UsageRow;
 use crate::window_row::{ReservationRow, WindowRow};
@@ -63,6 +66,8 @@ pub(crate) struct Booked {
     pub(crate) verdicts: Vec<Verdict>,
     /// So many calls ended whose reservation had ended before.
     pub(crate) late: u64,
+    /// Whether it took one statement.
+    pub(crate) guessed: bool,
 }
 
 /// A transaction's outcome.
@@ -116,7 +121,11 @@ struct Entries {
 impl Batch {
     /// Books it. Answers nothing where there is not enough for one of the
     /// calls and others have ended; then nothing was booked.
-    pub(crate) async fn book(self: &Arc<Self>, db: &Database) -> Result<Option<Booked>, DbError> {
+    pub(crate) async fn book(
+        self: &Arc<Self>,
+        db: &Database,
+        last_seen: &mut LastSeen,
+    ) -> Result<Option<Booked>, DbError> {
         let mut made = false;
         loop {
             // What is reserved need not survive a power cut on SQLite: the calls
@@ -125,10 +134,14 @@ impl Batch {
             let conn = if ends { db.writer().await? } else { db.counter().await? };
             let tried = match conn {
                 Conn::Sqlite(conn) => sqlite::attempt(conn, Arc::clone(self), made).await?,
-                Conn::Postgres(conn) => match postgres::attempt(conn, self, made).await {
-                    Err(err) if err.is_conflict() => self.once_more(db, made, err).await?,
-                    tried => tried?,
-                },
+                Conn::Postgres(conn) => {
+                    match postgres::attempt(conn, self, made, last_seen).await {
+                        Err(err) if err.is_conflict() => {
+                            self.once_more(db, made, last_seen, err).await?
+                        }
+                        tried => tried?,
+                    }
+                }
             };
             match tried {
                 Tried::Booked(booked) => return Ok(Some(booked)),
@@ -144,13 +157,14 @@ impl Batch {
         &self,
         db: &Database,
         made: bool,
+        last_seen: &mut LastSeen,
         mut err: DbError,
     ) -> Result<Tried, DbError> {
         let mut pauses = Pauses::default();
         while pauses.next().await
             && let Conn::Postgres(conn) = db.writer().await?
         {
-            match postgres::attempt(conn, self, made).await {
+            match postgres::attempt(conn, self, made, last_seen).await {
                 Err(again) if again.is_conflict() => err = again,
                 tried => return tried,
             }
@@ -180,7 +194,7 @@ impl Batch {
             return None;
         }
         let entries = Entries { windows: held.changed(), ended: gone, opened };
-        Some((Booked { verdicts, late }, entries))
+        Some((Booked { verdicts, late, guessed: false }, entries))
     }
 
     /// The windows that are looked at, in the order in which they are locked.

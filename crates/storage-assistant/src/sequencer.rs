@@ -13,6 +13,7 @@ use tokio::time::Instant;
 use uuid::Uuid;
 
 use crate::bank::SqlBank;
+use crate::booking::last_seen::LastSeen;
 use crate::booking::{Batch, Verdict};
 use crate::queue::{Answer, Asking, Entry};
 use crate::tally::add;
@@ -30,6 +31,7 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 /// The one task of an instance that books.
 pub(crate) struct Sequencer {
     bank: SqlBank,
+    last_seen: LastSeen,
     /// How many entries are booked at once.
     batch: usize,
     pause: Duration,
@@ -50,6 +52,7 @@ impl Sequencer {
     pub(crate) fn new(bank: SqlBank) -> Self {
         Self {
             bank,
+            last_seen: LastSeen::default(),
             batch: LARGEST_BATCH,
             pause: FIRST_PAUSE,
             rests_until: None,
@@ -177,7 +180,7 @@ impl Sequencer {
     }
 
     async fn book(
-        &self,
+        &mut self,
         (settlements, usage): (Vec<Settlement>, Vec<UsageRow>),
         asks: &[Asked],
         others_ended: bool,
@@ -192,9 +195,12 @@ impl Sequencer {
             asks: asks.iter().map(|it| (it.id, it.ask)).collect(),
             others_ended,
         };
-        let Some(booked) = Arc::new(batch).book(&bank.db).await? else { return Ok(None) };
+        let Some(booked) = Arc::new(batch).book(&bank.db, &mut self.last_seen).await? else {
+            return Ok(None);
+        };
         add(&bank.tally.batches, 1);
         add(&bank.tally.late, booked.late);
+        add(&bank.tally.guessed, u64::from(booked.guessed));
         Ok(Some(booked.verdicts))
     }
 

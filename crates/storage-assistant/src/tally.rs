@@ -14,6 +14,7 @@ pub(crate) struct Tally {
     pub(crate) reaped: AtomicU64,
     pub(crate) batches: AtomicU64,
     pub(crate) batched: AtomicU64,
+    pub(crate) guessed: AtomicU64,
 }
 
 pub(crate) fn add(to: &AtomicU64, some: u64) {
@@ -41,6 +42,9 @@ pub struct Counts {
     pub batches: u64,
     /// What they booked: asks, ends of calls, and usage.
     pub batched: u64,
+    /// Of the transactions those that took one statement, since nobody else had
+    /// changed the budgets.
+    pub guessed: u64,
 }
 
 impl Tally {
@@ -56,6 +60,7 @@ impl Tally {
             reaped: read(&self.reaped),
             batches: read(&self.batches),
             batched: read(&self.batched),
+            guessed: read(&self.guessed),
         }
     }
 }

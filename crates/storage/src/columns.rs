@@ -2,7 +2,7 @@
 //! the same, and which is prepared but once: an array a column.
 
 /// Makes a struct with an array for each of a row's columns, which are named
-/// with their types in SQL and here, and writes them as `unnest(…) AS v (…)`.
+/// with their types in SQL and here, and writes them as `unnest(…) AS name (…)`.
 #[macro_export]
 macro_rules! columns {
     ($(#[$meta:meta])* $name:ident of $row:ty {
@@ -20,6 +20,7 @@ macro_rules! columns {
 
             pub(crate) fn unnest<'b>(
                 &'b self,
+                name: &str,
                 out: &mut diesel::query_builder::AstPass<'_, 'b, diesel::pg::Pg>,
             ) -> diesel::QueryResult<()> {
                 let mut before = "unnest(";
@@ -27,7 +28,9 @@ macro_rules! columns {
                     out.push_sql(std::mem::replace(&mut before, ", "));
                     out.push_bind_param::<diesel::sql_types::Array<$sql>, _>(&self.$field)?;
                 )*
-                let mut before = ") AS v (";
+                out.push_sql(") AS ");
+                out.push_sql(name);
+                let mut before = " (";
                 $(
                     out.push_sql(std::mem::replace(&mut before, ", "));
                     out.push_sql(stringify!($field));

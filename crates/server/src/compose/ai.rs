@@ -122,7 +122,7 @@ fn count_admissions(metrics: &Metrics, bank: &SqlBank) {
     };
     let open = "AI calls for which credits are reserved";
     metrics.gauge("ai_reservations_open", open, read(|it| it.open));
-    let counters: [(&str, &str, Counted); 8] = [
+    let counters: [(&str, &str, Counted); 9] = [
         ("ai_admissions", "AI calls admitted out of a budget", |it| it.admitted),
         ("ai_refusals", "AI calls refused because a budget was used up", |it| it.refused),
         (
@@ -149,6 +149,11 @@ fn count_admissions(metrics: &Metrics, bank: &SqlBank) {
         ("ai_sequencer_entries", "Admissions and ends of AI calls that they booked", |it| {
             it.batched
         }),
+        (
+            "ai_sequencer_guesses",
+            "Transactions that took one statement, nobody else having changed the budgets",
+            |it| it.guessed,
+        ),
     ];
     for (name, help, of) in counters {
         metrics.counter(name, help, read(of));

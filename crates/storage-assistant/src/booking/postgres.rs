@@ -1,7 +1,8 @@
-//! A batch on PostgreSQL: two round trips, unless a week begins or a call is
-//! settled that was settled before. What is needed is read and locked in the
-//! first, what is written is one statement of the second, and the transaction
-//! begins and ends in them.
+//! A batch on PostgreSQL. One that only admits calls is one statement, where
+//! nobody else has changed its windows meanwhile. Otherwise it takes two round
+//! trips, unless a week begins or a call is settled that was settled before:
+//! what is needed is read and locked in the first, what is written is one
+//! statement of the second, and the transaction begins and ends in them.
 
 use diesel::pg::Pg;
 use diesel::prelude::*;
@@ -13,6 +14,7 @@ use futures_util::join;
 use pia_storage::schema::{ai_usage, credit_reservations, credit_windows};
 use pia_storage::{AsyncPostgres, DbError, DbInstant, DbUid, Instant, Pipelined, Uid, columns};
 
+use super::last_seen::LastSeen;
 use super::{Batch, Booked, Entries, Held, Tried, fill, last_week};
 use crate::statements::Statements;
 use crate::usage_row::UsageRow;
@@ -21,7 +23,7 @@ use crate::window_row::{ReservationRow, WindowRow};
 /// What is to be done, after what was read.
 enum Prepared {
     Decided(Booked, Entries),
-    /// Nothing for now.
+    /// Nothing is written.
     Not(Tried),
 }
 
@@ -31,14 +33,20 @@ pub(super) async fn attempt(
     conn: Object<AsyncPostgres>,
     batch: &Batch,
     made: bool,
+    last_seen: &mut LastSeen,
 ) -> Result<Tried, DbError> {
+    if let Some(booked) = batch.guess(&conn, last_seen).await? {
+        return Ok(Tried::Booked(booked));
+    }
     let mut conn = Pipelined::new(conn);
-    let tried = match batch.prepare(&mut conn, made).await {
+    let tried = match batch.prepare(&mut conn, made, last_seen).await {
         Ok(Prepared::Decided(booked, entries)) => {
             let write = Write::of(&entries, &batch.usage);
             let (written, committed) = join!(write.run(conn.shared()?), conn.commit());
             committed?;
-            written.map(|()| Tried::Booked(booked)).map_err(DbError::from)
+            written?;
+            last_seen.wrote(entries.windows);
+            Ok(Tried::Booked(booked))
         }
         Ok(Prepared::Not(tried)) => {
             conn.roll_back().await?;
@@ -54,13 +62,19 @@ pub(super) async fn attempt(
 impl Batch {
     /// Begins, holds the windows, and decides. Reservations are only looked at:
     /// whoever ends one holds its windows.
-    async fn prepare(&self, conn: &mut Pipelined, made: bool) -> Result<Prepared, DbError> {
+    async fn prepare(
+        &self,
+        conn: &mut Pipelined,
+        made: bool,
+        last_seen: &mut LastSeen,
+    ) -> Result<Prepared, DbError> {
         let (keys, ids) = (self.keys(), self.reservations());
         let shared = conn.shared()?;
         let (begun, windows, ended) =
             join!(conn.begin(), windows(shared, &keys), reservations(shared, &ids));
         begun?;
         let (windows, ended) = (windows?, ended?);
+        last_seen.read(&windows);
         let mut held = Held::new(windows, self.weeks, self.now)?;
         let missing = self.missing(&held);
         if !made && !missing.is_empty() {
@@ -160,13 +174,13 @@ columns! {
     }
 }
 
-const PUT: &str = "
+pub(super) const PUT: &str = "
     UPDATE credit_windows AS w SET
         week = v.week, total = v.total, used = v.used, reserved = v.reserved,
         last_used = v.last_used, buckets = v.buckets
     FROM ";
 
-const OPEN: &str = "
+pub(super) const OPEN: &str = "
     INSERT INTO credit_reservations (id, window_key, instance_id, amount, opened_at)
     SELECT id, window_key, instance_id, amount, opened_at FROM ";
 
@@ -229,7 +243,7 @@ impl<'a> Write<'a> {
 impl QueryFragment<Pg> for Put<'_> {
     fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, Pg>) -> QueryResult<()> {
         out.push_sql(PUT);
-        self.0.unnest(&mut out)?;
+        self.0.unnest("v", &mut out)?;
         out.push_sql(" WHERE w.key = v.key");
         Ok(())
     }
@@ -256,12 +270,12 @@ impl QueryFragment<Pg> for Write<'_> {
         if let Some(opened) = &self.opened {
             begin(&mut out, "opened");
             out.push_sql(OPEN);
-            opened.unnest(&mut out)?;
+            opened.unnest("v", &mut out)?;
         }
         if let Some(usage) = &self.usage {
             begin(&mut out, "noted");
             out.push_sql(NOTE);
-            usage.unnest(&mut out)?;
+            usage.unnest("v", &mut out)?;
             out.push_sql(" ON CONFLICT DO NOTHING");
         }
         out.push_sql(") SELECT 1");

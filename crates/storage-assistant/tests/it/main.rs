@@ -4,6 +4,6 @@
 
 mod banks;
 mod credits;
+mod guesses;
 mod sweep;
-
 mod usage_log;

@@ -114,7 +114,7 @@ macro_rules! inserts {
         impl QueryFragment<Pg> for $rows<'_> {
             fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, Pg>) -> QueryResult<()> {
                 out.push_sql($insert);
-                self.unnest(&mut out)
+                self.unnest("v", &mut out)
             }
         }
     )*};
