@@ -12,9 +12,8 @@ use diesel_async::RunQueryDsl;
 use diesel_async::pooled_connection::deadpool::Object;
 use futures_util::join;
 use pia_storage::schema::{ai_usage, credit_reservations, credit_windows};
-use pia_storage::{AsyncPostgres, DbError, DbInstant, DbUid, Instant, Pipelined, Uid};
+use pia_storage::{AsyncPostgres, DbError, DbInstant, DbUid, Instant, Pipelined, Uid, columns};
 
-use super::columns::columns;
 use super::last_seen::LastSeen;
 use super::{Batch, Booked, Entries, Held, Tried, fill, last_week};
 use crate::statements::Statements;
