@@ -49,6 +49,7 @@ pub struct SqlBank {
     pub(crate) stop: CancellationToken,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) weeks: Live<Weeks>,
+    pub(crate) tasks: TaskTracker,
     instances: Live<u32>,
 }
 
@@ -66,6 +67,7 @@ impl SqlBank {
             stop: CancellationToken::new(),
             clock,
             weeks,
+            tasks: TaskTracker::new(),
             instances: Live::new(1),
         };
         bank.queue.close();
@@ -82,7 +84,7 @@ impl SqlBank {
         main: &Handle,
     ) -> Self {
         let queue = Arc::new(Queue::new(MOST_WAITING));
-        let bank = Self { queue, ..Self::idle(db, weeks, clock) };
+        let bank = Self { queue, tasks: tasks.clone(), ..Self::idle(db, weeks, clock) };
         tasks.spawn_on(sequencer::run(bank.clone()), main);
         tasks.spawn_on(bank.clone().keep(), main);
         bank

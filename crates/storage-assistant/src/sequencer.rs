@@ -83,9 +83,9 @@ pub(crate) async fn run(bank: SqlBank) {
 /// they have done, so that nothing is left that came meanwhile.
 pub(crate) fn lead(bank: &SqlBank) {
     let Ok(mut sequencer) = Arc::clone(&bank.sequencer).try_lock_owned() else { return };
-    let bank = bank.clone();
+    let (tasks, bank) = (bank.tasks.clone(), bank.clone());
     // Goes on though its caller may leave.
-    tokio::spawn(async move {
+    tasks.spawn(async move {
         if !sequencer.is_time(&bank) {
             sequencer.admit(&bank).await;
         }
