@@ -80,7 +80,8 @@ async fn a_mark_before_the_text_is_passed_over() {
     let asked = json!({ "messages": [{ "role": "user", "content": "Hi" }] }).to_string();
     let id = uuid::Uuid::now_v7().to_string();
     let chat = format!("/api/v1/chats/{id}");
-    let document = json!({ "id": id, "title": "Hi", "updatedAt": "2026-01-02T03:04:05Z", "messages": [] });
+    let document =
+        json!({ "id": id, "title": "Hi", "updatedAt": "2026-01-02T03:04:05Z", "messages": [] });
 
     let made = register(&app.stranger(), &[JSON], &marked(&person("a@example.org"))).await;
     let packed = gzip(&marked(&person("b@example.org")));
