@@ -33,7 +33,7 @@ impl ShownCode {
             }
             Err(_) => reading.is_odd = true,
         }
-        let Reading { shown, is_odd, .. } = reading;
+        let Reading { shown, is_odd } = reading;
         Ok(if is_odd { Self { verifier: None, ..shown } } else { shown })
     }
 }
