@@ -1,5 +1,6 @@
 //! Drafting the prompt of a template.
 
+use pia_kernel::characters;
 use serde_json::json;
 
 use crate::completion::{self, Completion};
@@ -60,7 +61,7 @@ fn ask(description: &str) -> Result<Prompt, AssistantError> {
     if description.trim().is_empty() {
         return wrong("required", "The description is missing.".to_owned());
     }
-    if description.encode_utf16().count() > MOST_OF_A_DESCRIPTION {
+    if characters(&description) > MOST_OF_A_DESCRIPTION {
         let message =
             format!("The description must not be longer than {MOST_OF_A_DESCRIPTION} characters.");
         return wrong("too_long", message);

@@ -1,5 +1,6 @@
 //! Improving a text.
 
+use pia_kernel::characters;
 use uuid::Uuid;
 
 use crate::answer::{Answer, UsageChunks};
@@ -103,7 +104,7 @@ impl Optimize {
 
     fn prompt(&self, request: &OptimizeRequest) -> Result<Prompt, AssistantError> {
         let limit = self.gateway.settings.get().max_optimize_text;
-        if units(&request.text) > limit {
+        if characters(&request.text) > limit {
             return Err(AssistantError::TextTooLong { limit });
         }
         let mut wrong = Vec::new();
@@ -157,15 +158,10 @@ fn built_in(named: &str) -> Option<&'static str> {
 }
 
 fn check_length(field: &str, value: &str, most: usize, wrong: &mut Vec<Violation>) {
-    if units(value) > most {
+    if characters(value) > most {
         let message = format!("{field} must not be longer than {most} characters.");
         wrong.push(Violation::new(field, "too_long", message));
     }
-}
-
-/// Characters as clients count them.
-fn units(text: &str) -> usize {
-    text.encode_utf16().count()
 }
 
 #[cfg(test)]

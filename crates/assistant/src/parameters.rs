@@ -2,6 +2,7 @@
 
 use std::ops::RangeInclusive;
 
+use pia_kernel::characters;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -101,7 +102,7 @@ pub(crate) fn persona_type(metadata: &RawValue) -> Option<String> {
     }
     let metadata: Metadata<'_> = serde_json::from_str(metadata.get()).ok()?;
     let name = name(metadata.pia_persona_type?)?;
-    (name.chars().count() <= MOST_OF_A_PERSONA_TYPE).then(|| name.to_lowercase())
+    (characters(&name) <= MOST_OF_A_PERSONA_TYPE).then(|| name.to_lowercase())
 }
 
 /// Checks the tools; an array without any counts as none.

@@ -119,6 +119,10 @@ pub(crate) struct ReasonTexts {
     pub(crate) provider_error: &'static str,
     pub(crate) provider_unreachable: &'static str,
     pub(crate) provider_not_configured: &'static str,
+    pub(crate) unknown_provider: &'static str,
+    pub(crate) code_challenge_required: &'static str,
+    /// The app or page that began it asked for what cannot be.
+    pub(crate) badly_asked: &'static str,
     pub(crate) invalid_state: &'static str,
     pub(crate) expired: &'static str,
     pub(crate) feature_not_licensed: &'static str,
@@ -132,6 +136,7 @@ pub(crate) struct ReasonTexts {
 pub(crate) struct RefusalTexts {
     pub(crate) broken_link: Said,
     pub(crate) broken_form: Said,
+    pub(crate) no_page: Said,
     pub(crate) foreign_form: Said,
     pub(crate) too_long: Said,
     pub(crate) unlicensed: Said,
@@ -186,6 +191,12 @@ impl ReasonTexts {
             "provider_error" => self.provider_error,
             "provider_unreachable" => self.provider_unreachable,
             "provider_not_configured" => self.provider_not_configured,
+            "unknown_provider" => self.unknown_provider,
+            "code_challenge_required" => self.code_challenge_required,
+            "code_challenge_invalid"
+            | "code_challenge_unexpected"
+            | "invalid_redirect_uri"
+            | "validation_failed" => self.badly_asked,
             "invalid_state" => self.invalid_state,
             "expired" => self.expired,
             "feature_not_licensed" => self.feature_not_licensed,

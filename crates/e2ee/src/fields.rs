@@ -5,6 +5,7 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use pia_kernel::characters;
 
 use crate::device::DeviceId;
 use crate::violation::Violation;
@@ -158,7 +159,7 @@ impl Fields {
     }
 
     fn one_line(&mut self, field: &'static str, text: &str, most: usize) -> bool {
-        if text.chars().count() > most {
+        if characters(text) > most {
             let message = format!("`{field}` may have {most} characters.");
             self.0.push(Violation::new(field, "too_long", message));
             return false;

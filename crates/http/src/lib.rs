@@ -19,6 +19,7 @@ pub use ai::AiApi;
 pub use api::Api;
 pub use auth::Browsers;
 pub use examples::examples;
+pub use openapi::document;
 pub use ready::{Readiness, Ready};
 pub use routes::routes;
 pub use sync::SyncApi;

@@ -3,7 +3,7 @@
 use actix_web::http::StatusCode;
 use actix_web::web::{Data, Json};
 use pia_policy::Feature;
-use pia_web::{ApiError, Gates};
+use pia_web::{ApiError, Gates, RouteTable};
 use serde_json::Value;
 
 use crate::{Api, examples};
@@ -19,6 +19,11 @@ pub(crate) async fn description(
         let message = "There is no such path.";
         return Err(ApiError::refused(StatusCode::NOT_FOUND, "not_found", message));
     }
-    let examples = examples().map_err(ApiError::internal)?;
-    Ok(Json(pia_web::openapi(&gates.table, env!("CARGO_PKG_VERSION"), &examples)))
+    Ok(Json(document().map_err(ApiError::internal)?))
+}
+
+/// The description of every route that answers programs. Pages are for people.
+pub fn document() -> Result<Value, serde_json::Error> {
+    let (table, examples) = (RouteTable::new(crate::routes()), examples()?);
+    Ok(pia_web::openapi(&table, env!("CARGO_PKG_VERSION"), &examples))
 }

@@ -2,7 +2,6 @@
 
 #![expect(clippy::indexing_slicing, clippy::unwrap_used, reason = "a test")]
 
-use pia_web::{RouteTable, openapi};
 use serde_json::{Map, Value};
 
 /// Where each body has an example.
@@ -19,8 +18,7 @@ const SHOWN: [&str; 9] = [
 ];
 
 fn document() -> Value {
-    let (table, examples) = (RouteTable::new(pia_http::routes()), pia_http::examples().unwrap());
-    openapi(&table, env!("CARGO_PKG_VERSION"), &examples)
+    pia_http::document().unwrap()
 }
 
 /// Every JSON body that is sent or answered when all is well, under the name

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use pia_kernel::{
-    AppPasswordId, Clock, Effects, Letter, Live, Secret, Timestamp, Unavailable, UserId,
+    AppPasswordId, Clock, Effects, Letter, Live, Secret, Timestamp, Unavailable, UserId, characters,
 };
 
 use crate::access_tokens::Claim;
@@ -158,7 +158,7 @@ fn read_name(given: Option<&str>) -> Result<String, Violation> {
     if name.is_empty() {
         return fault("required", "A name is required, by which you know the program again.");
     }
-    if name.chars().count() > MOST_NAME_CHARS {
+    if characters(name) > MOST_NAME_CHARS {
         return fault("too_long", "The name may have 64 characters.");
     }
     if name.chars().any(char::is_control) {

@@ -52,25 +52,26 @@ pub enum DestinationError {
 }
 
 impl Destination {
-    /// What these parameters mean. The target is judged first.
+    /// What these parameters mean: first whether a program may challenge there
+    /// at all, then whether anybody may be sent there.
     pub(crate) fn of(
         target: Option<&str>,
         challenge: Option<&str>,
         method: Option<&str>,
     ) -> Result<Self, DestinationError> {
-        let plain = match target {
+        match target {
             Some(target) if is_loopback(target) => {
                 let challenge = challenge.ok_or(DestinationError::ChallengeRequired)?;
                 let known = method.is_none_or(|it| it == METHOD);
                 let challenge = CodeChallenge::parse(challenge).filter(|_| known);
                 let challenge = challenge.ok_or(DestinationError::ChallengeInvalid)?;
-                return Ok(Self::Program { url: target.to_owned(), challenge });
+                Ok(Self::Program { url: target.to_owned(), challenge })
             }
-            Some(target) if is_page(target) => Self::Page { path: target.to_owned() },
-            Some(_) => return Err(DestinationError::Target),
-            None => Self::Browser,
-        };
-        if challenge.is_some() { Err(DestinationError::ChallengeUnexpected) } else { Ok(plain) }
+            _ if challenge.is_some() => Err(DestinationError::ChallengeUnexpected),
+            Some(target) if is_page(target) => Ok(Self::Page { path: target.to_owned() }),
+            Some(_) => Err(DestinationError::Target),
+            None => Ok(Self::Browser),
+        }
     }
 }
 
@@ -253,9 +254,12 @@ mod tests {
         let too_long = [format!("http://localhost:1/{long}"), format!("/admin/{long}")];
         for bad in NOT_TARGETS.iter().copied().chain(too_long.iter().map(String::as_str)) {
             assert_eq!(target(bad), Err(DestinationError::Target), "{bad:.80}");
-            // A challenge makes no target good.
-            let challenged = Destination::of(Some(bad), Some(CHALLENGE), None);
-            assert_eq!(challenged, Err(DestinationError::Target), "{bad:.80}");
+            // A challenge makes no target good, whatever it looks like.
+            for challenge in [CHALLENGE, "short", ""] {
+                let challenged = Destination::of(Some(bad), Some(challenge), None);
+                let unexpected = Err(DestinationError::ChallengeUnexpected);
+                assert_eq!(challenged, unexpected, "{bad:.80} {challenge}");
+            }
         }
     }
 

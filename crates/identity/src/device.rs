@@ -3,6 +3,8 @@
 use std::fmt;
 use std::net::{IpAddr, Ipv6Addr};
 
+use pia_kernel::shortened;
+
 /// Longer texts are cut: they are there to be recognised by people.
 const MOST_CHARS: usize = 128;
 /// What browsers say of themselves is longer.
@@ -74,8 +76,7 @@ impl fmt::Display for Network {
 
 fn tidy(text: Option<String>, most: usize) -> Option<String> {
     let shown: String = text?.chars().filter(|it| !it.is_control()).collect();
-    let short: String = shown.trim().chars().take(most).collect();
-    let short = short.trim_end();
+    let short = shortened(shown.trim(), most).trim_end();
     (!short.is_empty()).then(|| short.to_owned())
 }
 

@@ -1,5 +1,6 @@
 //! E-mail addresses, as people type them.
 
+use pia_kernel::characters;
 use unicode_normalization::is_nfkc;
 
 use crate::violation::Violation;
@@ -25,7 +26,7 @@ pub(crate) fn read(email: &str) -> Result<String, Violation> {
     if email.is_empty() {
         return fault("required", "An e-mail address is required.");
     }
-    if email.chars().count() > MOST_CHARS {
+    if characters(email) > MOST_CHARS {
         return fault("too_long", "The e-mail address is too long.");
     }
     if !is_plausible(email) || !is_in_order(email) {
@@ -38,7 +39,7 @@ pub(crate) fn read(email: &str) -> Result<String, Violation> {
 /// of it than of a new one: older accounts keep theirs.
 pub(crate) fn sought(email: &str) -> Option<&str> {
     let email = email.trim();
-    (email.chars().count() <= MOST_CHARS && is_plausible(email)).then_some(email)
+    (characters(email) <= MOST_CHARS && is_plausible(email)).then_some(email)
 }
 
 /// What comes after the `@`, in the form in which domains are compared.

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use pia_kernel::{Clock, Effects, Letter, Live, PasskeyId, Secret, Timestamp, Unavailable, UserId};
+use pia_kernel::{
+    Clock, Effects, Letter, Live, PasskeyId, Secret, Timestamp, Unavailable, UserId, characters,
+};
 
 use crate::access_tokens::Claim;
 use crate::account::Account;
@@ -278,7 +280,7 @@ fn checked(name: &str) -> Result<String, Violation> {
     if name.is_empty() {
         return Err(Violation::new("name", "required", "A name is required."));
     }
-    if name.chars().count() > MOST_NAME_CHARS {
+    if characters(name) > MOST_NAME_CHARS {
         let message = format!("The name may have {MOST_NAME_CHARS} characters.");
         return Err(Violation::new("name", "too_long", message));
     }

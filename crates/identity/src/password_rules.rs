@@ -4,12 +4,15 @@
 use std::collections::HashSet;
 use std::fmt;
 
+use pia_kernel::characters;
+
 use crate::violation::Violation;
 
-/// The longest password, in characters. It bounds what hashing takes in.
+/// The longest password, in [`characters`]. It bounds what hashing takes in.
 pub const MOST_PASSWORD_CHARS: usize = 128;
 
-/// No password of so many characters has more bytes.
+/// No password of so many characters has more bytes; older ones may have more
+/// characters.
 pub(crate) const MOST_BYTES: usize = MOST_PASSWORD_CHARS * 4;
 
 /// As many as the built-in lists are long: what is guessed sooner is on one of
@@ -41,7 +44,7 @@ pub(crate) enum Weakness {
 ///
 /// `about` is what is publicly known of its owner: the address and the name.
 pub(crate) fn weakness(password: &str, fewest: usize, about: &[&str]) -> Option<Weakness> {
-    let length = password.chars().count();
+    let length = characters(password);
     if length == 0 {
         return Some(Weakness::Missing);
     }
@@ -218,6 +221,15 @@ mod tests {
         let long: String = ('!'..='~').chain('Ā'..='ń').take(129).collect();
         assert_eq!(of(&long), Some(Weakness::TooLong));
         assert_eq!(of(long.strip_suffix(|_| true).unwrap()), None);
+        // Clients count what is beyond the first plane as two.
+        assert_eq!(of("🦊🌵🚂"), Some(Weakness::TooShort { fewest: 8 }));
+        // Long enough, but few.
+        assert_eq!(of("🦊🌵🚂🧀"), Some(Weakness::Common));
+        assert_eq!(of("🦊🌵🚂🧀🎻🥨"), None);
+        let faces: Vec<char> = ('😀'..='🙏').collect();
+        let longest: String = (0..64).map(|it| faces[it * 37 % faces.len()]).collect();
+        assert_eq!(of(&longest), None);
+        assert_eq!(of(&format!("{longest}x")), Some(Weakness::TooLong));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use pia_kernel::{Clock, Effects, Live, UserId};
+use pia_kernel::{Clock, Effects, Live, UserId, shortened};
 
 use crate::account::Account;
 use crate::email;
@@ -129,8 +129,7 @@ fn address(claims: &ProviderClaims) -> Result<String, ProviderSignInError> {
 
 fn shown_name(name: &str) -> Option<String> {
     let shown: String = name.chars().filter(|it| !it.is_control()).collect();
-    let short: String = shown.trim().chars().take(MOST_NAME_CHARS).collect();
-    let short = short.trim_end();
+    let short = shortened(shown.trim(), MOST_NAME_CHARS).trim_end();
     (!short.is_empty()).then(|| short.to_owned())
 }
 

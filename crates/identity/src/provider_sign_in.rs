@@ -6,7 +6,7 @@ mod journey;
 use std::sync::Arc;
 use std::time::Duration;
 
-use pia_kernel::{Clock, Live, Secret, Unavailable};
+use pia_kernel::{Clock, Live, Secret, Unavailable, characters};
 
 use crate::code_challenge::CodeChallenge;
 use crate::destination::{Destination, WayBack};
@@ -110,14 +110,16 @@ impl ProviderSignIn {
         let ProviderWish { provider, target, challenge, challenge_method, state } = wish;
         let destination =
             Destination::of(target.as_deref(), challenge.as_deref(), challenge_method.as_deref())?;
-        if state.as_ref().is_some_and(|it| it.chars().count() > MOST_STATE_CHARS) {
+        if state.as_ref().is_some_and(|it| characters(it) > MOST_STATE_CHARS) {
             return Err(BeginError::StateTooLong { limit: MOST_STATE_CHARS });
         }
-        let provider = provider.as_deref().and_then(Provider::of_name);
-        let provider = provider.ok_or(BeginError::UnknownProvider)?;
         let back = self.way_back(&destination, state.clone());
-        let leave = self.leave(provider, destination, state, browser).await;
-        leave.map_err(|why| ArrivalError { back, why }.into())
+        let provider = provider.as_deref().and_then(Provider::of_name);
+        let left = match provider {
+            Some(provider) => self.leave(provider, destination, state, browser).await,
+            None => Err(ProviderSignInError::UnknownProvider),
+        };
+        left.map_err(|why| ArrivalError { back, why }.into())
     }
 
     async fn leave(

@@ -1,5 +1,7 @@
 //! What is wrong with what a person filled in.
 
+use pia_kernel::characters;
+
 /// One fault, told so that a person can mend it and a program can find it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Violation {
@@ -27,7 +29,7 @@ pub(crate) fn name(
     given: Option<&str>,
 ) -> Result<Option<String>, Violation> {
     let Some(name) = given.map(str::trim).filter(|it| !it.is_empty()) else { return Ok(None) };
-    if name.chars().count() > MOST_NAME_CHARS {
+    if characters(name) > MOST_NAME_CHARS {
         let message = format!("{what} may have {MOST_NAME_CHARS} characters.");
         return Err(Violation::new(field, "too_long", message));
     }
@@ -57,6 +59,9 @@ mod tests {
     fn a_name_has_bounds_that_count_characters() {
         assert!(read(&"ß".repeat(200)).is_ok());
         assert_eq!(read(&"ß".repeat(201)), Err("too_long"));
+        // Clients count an emoji as two.
+        assert!(read(&"🙂".repeat(100)).is_ok());
+        assert_eq!(read(&format!("{}x", "🙂".repeat(100))), Err("too_long"));
     }
 
     #[test]

@@ -13,6 +13,7 @@ mod live;
 mod origin;
 mod page;
 mod secret;
+mod text;
 mod timestamp;
 
 pub use audit_log::{AuditLog, AuditPerson, AuditRecord, AuditSide};
@@ -30,4 +31,5 @@ pub use live::Live;
 pub use origin::{Origin, Scoped};
 pub use page::{Page, Part, Place};
 pub use secret::Secret;
+pub use text::{characters, shortened};
 pub use timestamp::Timestamp;

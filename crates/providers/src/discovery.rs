@@ -175,6 +175,7 @@ mod tests {
             client_secret: None,
             authority: authority.to_owned(),
             issuer,
+            tenant: None,
             trusts_email: false,
             scopes: Vec::new(),
         }

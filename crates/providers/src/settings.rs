@@ -27,6 +27,9 @@ pub struct ProviderSettings {
     pub authority: String,
     /// Who may have issued its tokens.
     pub issuer: IssuerRule,
+    /// The one tenant whose people it is asked for, in lower case; any that it
+    /// has where none is said.
+    pub tenant: Option<String>,
     /// Whether addresses are taken of which it does not say that it saw whose
     /// they are.
     pub trusts_email: bool,

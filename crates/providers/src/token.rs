@@ -30,6 +30,9 @@ pub(crate) enum Doubt {
     /// It is from somebody else.
     #[error("its issuer is not the provider's")]
     Issuer,
+    /// It is of somebody in another tenant.
+    #[error("its tenant is not the one that is set up")]
+    Tenant,
     /// It was given to somebody else.
     #[error("another client asked for it")]
     Party,
@@ -67,6 +70,9 @@ pub(crate) fn verified<'a>(
     if !is_from(claims, settings, known) {
         return Err(Doubt::Issuer);
     }
+    if !settings.tenant.as_deref().is_none_or(|it| is_of(claims, it)) {
+        return Err(Doubt::Tenant);
+    }
     if claims.authorized_party().is_some_and(|it| **it != settings.client_id) {
         return Err(Doubt::Party);
     }
@@ -86,6 +92,15 @@ fn is_from(claims: &Claims, settings: &ProviderSettings, known: &Known) -> bool 
         }
         (IssuerRule::AnyTenant, None) => false,
         (IssuerRule::Exact, _) => **claims.issuer() == *published,
+    }
+}
+
+/// What the token says itself goes first. One that says nothing is its
+/// issuer's, where that is named by its tenant as Microsoft's are.
+fn is_of(claims: &Claims, tenant: &str) -> bool {
+    match claims.additional_claims().tid.as_deref() {
+        Some(tid) => tid.eq_ignore_ascii_case(tenant),
+        None => claims.issuer().to_ascii_lowercase().split('/').any(|it| it == tenant),
     }
 }
 

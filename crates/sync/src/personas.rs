@@ -1,5 +1,6 @@
 //! What a persona must have, and how much of it.
 
+use pia_kernel::characters;
 use serde_json::{Map, Value};
 
 use crate::item::Refusal;
@@ -19,7 +20,7 @@ const MOST_EXPERTISE: usize = 16;
 pub(crate) fn check(fields: &Map<String, Value>) -> Result<(), Refusal> {
     let text = |key: &str| fields.get(key).and_then(Value::as_str).unwrap_or_default();
     let lacking = NEEDED.iter().any(|it| text(it).trim().is_empty());
-    let too_long = LONGEST.iter().any(|(it, most)| text(it).encode_utf16().count() > *most);
+    let too_long = LONGEST.iter().any(|(it, most)| characters(text(it)) > *most);
     let expertise = fields.get("expertise").and_then(Value::as_array).map_or(0, Vec::len);
     if lacking || too_long || expertise > MOST_EXPERTISE {
         return Err(Refusal::InvalidPersona);

@@ -14,6 +14,7 @@ use actix_web::{FromRequest, HttpRequest};
 use futures_util::future::LocalBoxFuture;
 use futures_util::stream::{self, LocalBoxStream};
 use futures_util::{FutureExt, StreamExt};
+use pia_kernel::shortened;
 use serde::de::{DeserializeOwned, IgnoredAny};
 
 use crate::body_memory::{Held, Sender};
@@ -27,6 +28,11 @@ const LONGEST: Duration = Duration::from_mins(10);
 const LONGEST_OF_SMALL: Duration = Duration::from_secs(30);
 /// Up to here a body is a small one.
 const SMALL: usize = 1024 * 1024;
+/// What some programs put before a text in UTF-8. It is no part of the JSON
+/// (RFC 8259, 8.1).
+const MARK: &[u8] = b"\xef\xbb\xbf";
+/// How much is told of what is wrong with one value.
+const MOST_REASON_CHARS: usize = 200;
 /// So much is decompressed at once. It may become a thousand times as much,
 /// which is held before anybody can look how long it is.
 const INFLATED_AT_ONCE: usize = 256;
@@ -116,11 +122,14 @@ pub(crate) fn read_body(
     let room = request.app_data::<Data<BodyMemory>>().map(|it| it.hold(sender));
     let announced = announced(request).min(limit);
     let longest = if limit > SMALL { LONGEST } else { LONGEST_OF_SMALL };
-    let coding = known_coding(request);
+    let (coding, is_json) = (known_coding(request), RawBody::expect_json(request).is_ok());
     async move {
         coding?;
         let read = read(pieces, Size { announced, limit }, room);
-        tokio::time::timeout(longest, read).await.map_err(|_elapsed| too_slow())?
+        let read = tokio::time::timeout(longest, read).await;
+        let RawBody(bytes) = read.map_err(|_elapsed| too_slow())??;
+        let marked = is_json && bytes.starts_with(MARK);
+        Ok(RawBody(if marked { bytes.slice(MARK.len()..) } else { bytes }))
     }
     .boxed_local()
 }
@@ -214,11 +223,11 @@ pub(crate) fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ApiError> {
     }
     let mut json = serde_json::Deserializer::from_slice(bytes);
     let parsed = serde_path_to_error::deserialize(&mut json).map_err(|err| {
-        let field = err.path().to_string();
+        let field = shortened(&err.path().to_string(), MOST_REASON_CHARS).to_owned();
         let fault = err.into_inner();
         if fault.is_data() {
             let field = if field == "." { String::new() } else { field };
-            let reason = without_place(&fault);
+            let reason = reason(&fault);
             let message = if field.is_empty() { reason } else { format!("`{field}`: {reason}") };
             return ApiError::invalid(vec![FieldError { field, code: "invalid", message }]);
         }
@@ -236,13 +245,24 @@ fn no_object() -> ApiError {
     }])
 }
 
-/// What serde says, without line and column: the field says where.
-fn without_place(fault: &serde_json::Error) -> String {
+/// What serde says of a value, without line and column, which the field tells
+/// better, and without the value, which may be a secret or have no end.
+pub fn reason(fault: &serde_json::Error) -> String {
     let told = fault.to_string();
-    told.rsplit_once(" at line ").map_or(told.as_str(), |(reason, _)| reason).to_owned()
+    let told = told.rsplit_once(" at line ").map_or(told.as_str(), |(reason, _)| reason);
+    let parts = ["invalid type: ", "invalid value: ", "unknown variant "]
+        .into_iter()
+        .find_map(|kind| Some((kind, told.strip_prefix(kind)?.rsplit_once(", expected ")?)));
+    let Some((kind, (given, expected))) = parts else {
+        return shortened(told, MOST_REASON_CHARS).to_owned();
+    };
+    let given = given.split(['`', '"']).next().unwrap_or_default();
+    let expected = shortened(expected, MOST_REASON_CHARS);
+    format!("{}, expected {expected}", format!("{kind}{given}").trim_end())
 }
 
-fn malformed(fault: &serde_json::Error) -> ApiError {
+/// What is told of a body that is no JSON.
+pub fn malformed(fault: &serde_json::Error) -> ApiError {
     let message = format!(
         "The body is not well-formed JSON (line {}, column {}).",
         fault.line(),
@@ -309,6 +329,26 @@ mod tests {
         let told = refused.to_string();
         assert!(told.starts_with("validation_failed: `inner[1].age`: invalid type"), "{told}");
         assert!(!told.contains(" at line "), "{told}");
+    }
+
+    #[test]
+    fn nothing_of_a_value_is_repeated() {
+        for value in [
+            r#""sesame""#.to_owned(),
+            r#""a, expected sesame""#.to_owned(),
+            r#""\"`sesame`\"""#.to_owned(),
+            format!(r#""{}""#, "sesame".repeat(100_000)),
+            "777".to_owned(),
+            r#"["sesame"]"#.to_owned(),
+        ] {
+            let body = format!(r#"{{"age":{value}}}"#);
+
+            let told = parse::<Inner>(body.as_bytes()).unwrap_err().to_string();
+
+            assert!(told.starts_with("validation_failed: `age`: invalid "), "{told:.99}");
+            assert!(told.ends_with(", expected u8") && told.len() < 100, "{told:.99}");
+            assert!(!told.contains("sesame") && !told.contains("777"), "{told:.99}");
+        }
     }
 
     #[test]

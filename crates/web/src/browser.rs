@@ -1,9 +1,9 @@
-//! Whether a request comes from a browser.
+//! Whether a request comes from a browser, and whether a page can be its answer.
 
 use std::future::{Ready, ready};
 
 use actix_web::dev::Payload;
-use actix_web::http::header::{HeaderMap, HeaderName, ORIGIN};
+use actix_web::http::header::{ACCEPT, HeaderMap, HeaderName, ORIGIN};
 use actix_web::{FromRequest, HttpRequest};
 use pia_identity::Program;
 
@@ -45,6 +45,24 @@ fn told_by(headers: &HeaderMap, tells: impl Fn(&HeaderName) -> bool) -> Program 
     if browser { Program::Browser } else { Program::App }
 }
 
+/// Whether who sends these headers reads pages: `text/html` is named among what
+/// they accept.
+pub fn reads_pages(headers: &HeaderMap) -> bool {
+    let accepted = headers.get_all(ACCEPT).filter_map(|it| it.to_str().ok());
+    accepted.flat_map(|it| it.split(',')).any(|range| {
+        let mut parts = range.split(';').map(str::trim);
+        let is_html = parts.next().is_some_and(|it| it.eq_ignore_ascii_case("text/html"));
+        is_html && !parts.any(is_never)
+    })
+}
+
+/// A weight of nothing: `q=0`, `q=0.000`.
+fn is_never(parameter: &str) -> bool {
+    let Some((name, weight)) = parameter.split_once('=') else { return false };
+    let nothing = weight.trim().parse::<f32>().is_ok_and(|it| it <= 0.0);
+    nothing && name.trim().eq_ignore_ascii_case("q")
+}
+
 #[cfg(test)]
 mod tests {
     use actix_web::test::TestRequest;
@@ -62,6 +80,28 @@ mod tests {
             assert_eq!(told(header).await, Program::Browser, "{header:?}");
         }
         assert_eq!(told(("User-Agent", "Mozilla/5.0")).await, Program::App);
+    }
+
+    #[test]
+    fn pages_are_for_who_names_them() {
+        let reads = |accept: &str| {
+            let request = TestRequest::default().insert_header((ACCEPT, accept));
+            reads_pages(request.to_http_request().headers())
+        };
+
+        for accept in [
+            "text/html",
+            "text/html,application/xhtml+xml,*/*;q=0.8",
+            "application/json, TEXT/HTML ; q=0.1",
+            "text/html;level=1",
+        ] {
+            assert!(reads(accept), "{accept}");
+        }
+        for accept in
+            ["", "*/*", "application/json", "text/html;q=0", "text/html; Q=0.000", "text/html5"]
+        {
+            assert!(!reads(accept), "{accept}");
+        }
     }
 
     #[test]

@@ -10,7 +10,7 @@ use actix_web::{HttpResponse, ResponseError};
 use pia_kernel::Unavailable;
 use pia_policy::Feature;
 use serde::Serialize;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 type Cause = Box<dyn Error + Send + Sync>;
 
@@ -59,9 +59,10 @@ impl ApiError {
     /// The request says what it must not; each fault is told.
     pub fn invalid(faults: Vec<FieldError>) -> Self {
         let message = faults.first().map_or_else(String::new, |it| it.message.clone());
-        let faults: Vec<Value> = faults.into_iter().map(|it| {
-            serde_json::json!({ "field": it.field, "code": it.code, "message": it.message })
-        }).collect();
+        let faults: Vec<Value> = faults
+            .into_iter()
+            .map(|it| json!({ "field": it.field, "code": it.code, "message": it.message }))
+            .collect();
         Self::refused(StatusCode::BAD_REQUEST, "validation_failed", message)
             .with("errors", Value::Array(faults))
     }
@@ -213,6 +214,12 @@ impl ResponseError for ApiError {
         body.insert("error".to_owned(), self.0.code.into());
         body.insert("message".to_owned(), self.0.message.as_str().into());
         body.extend(self.0.fields.clone());
+        if self.0.status == StatusCode::BAD_REQUEST {
+            // Each of them has the list; where no field is at fault, all is.
+            let Told { code, message, .. } = &*self.0;
+            let fault = || json!([{ "field": "", "code": code, "message": message }]);
+            body.entry("errors").or_insert_with(fault);
+        }
         response.json(body)
     }
 }

@@ -241,6 +241,7 @@ fn error_schema() -> Value {
             "message": { "type": "string", "description": "The same for people." },
             "errors": {
                 "type": "array",
+                "description": "With status 400: what is wrong.",
                 "items": {
                     "type": "object",
                     "required": ["field", "code", "message"],

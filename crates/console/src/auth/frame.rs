@@ -18,6 +18,8 @@ pub(super) struct Frame {
     pub(super) suffix: &'static str,
     /// The same page in the other language.
     pub(super) switch: String,
+    /// The style, from where the page is.
+    pub(super) style: String,
 }
 
 impl Frame {
@@ -30,8 +32,17 @@ impl Frame {
             Some(Language::De) => "?lang=de",
             None => "",
         };
-        let frame = Self { language, texts: Texts::of(language), suffix, switch: String::new() };
+        let (texts, style) = (Texts::of(language), "style.css".to_owned());
+        let frame = Self { language, texts, suffix, switch: String::new(), style };
         frame.keeping(&[])
+    }
+
+    /// The same anywhere: pages may be shown where none is meant to be. The
+    /// server may live under a path that it does not know, so the way is told
+    /// from there.
+    pub(super) fn at(self, path: &str) -> Self {
+        let up = path.matches('/').count().saturating_sub(1);
+        Self { style: format!("{}auth/style.css", "../".repeat(up)), ..self }
     }
 
     /// The same; this of the page's address is kept when the language changes.

@@ -43,6 +43,7 @@ pub(super) fn refusal<B>(frame: Frame, told: &HttpResponse<B>) -> HttpResponse {
     let said = match told.status() {
         // Whoever may open these pages at all is refused by the licence alone.
         StatusCode::FORBIDDEN => refusals.unlicensed,
+        StatusCode::NOT_FOUND => refusals.no_page,
         StatusCode::PAYLOAD_TOO_LARGE => refusals.too_long,
         StatusCode::TOO_MANY_REQUESTS => refusals.too_many,
         StatusCode::SERVICE_UNAVAILABLE => refusals.unavailable,

@@ -2,17 +2,18 @@
 
 use actix_web::body::{EitherBody, MessageBody};
 use actix_web::dev::{ServiceRequest, ServiceResponse};
-use actix_web::http::StatusCode;
-use actix_web::http::header::{ACCEPT, CONTENT_TYPE};
+use actix_web::http::header::CONTENT_TYPE;
+use actix_web::http::{Method, StatusCode};
 use actix_web::middleware::Next;
 use actix_web::{Error, HttpRequest};
+use pia_web::reads_pages;
 
 use super::notice::refusal;
 use super::visit::Visit;
 
 /// Middleware round the gates: what they refuse on one of these pages, or on a
-/// browser's way to a provider and back, it is told by a page; what does not
-/// ask for one gets JSON.
+/// browser's way to a provider and back, it is told by a page, and so is that
+/// there is nothing where somebody looked; what does not ask for one gets JSON.
 pub async fn readable<B: MessageBody + 'static>(
     request: ServiceRequest,
     next: Next<B>,
@@ -21,7 +22,7 @@ pub async fn readable<B: MessageBody + 'static>(
     if !is_json(&answer) || !is_for_a_browser(answer.request(), answer.status()) {
         return Ok(answer.map_into_left_body());
     }
-    let frame = Visit::of(answer.request()).frame;
+    let frame = Visit::of(answer.request()).frame.at(answer.request().path());
     let page = refusal(frame, answer.response());
     Ok(answer.into_response(page).map_into_right_body())
 }
@@ -32,13 +33,16 @@ fn is_json<B>(answer: &ServiceResponse<B>) -> bool {
 }
 
 fn is_for_a_browser(request: &HttpRequest, status: StatusCode) -> bool {
-    let page = request.path().strip_prefix("/auth/").unwrap_or_default();
-    let ours = match page {
-        // What is wrong with the address is for whoever has written it.
-        "login" | "callback" => status != StatusCode::BAD_REQUEST,
-        "error" => true,
-        _ => page.rsplit_once('.').is_some_and(|(_, kind)| kind == "html"),
+    let path = request.path();
+    let ours = match path.strip_prefix("/auth/").unwrap_or_default() {
+        "login" | "callback" | "error" => true,
+        page => page.rsplit_once('.').is_some_and(|(_, kind)| kind == "html"),
     };
-    let accepts = request.headers().get(ACCEPT).and_then(|it| it.to_str().ok());
-    ours && accepts.is_some_and(|it| it.contains("text/html"))
+    (ours || is_astray(request.method(), path, status)) && reads_pages(request.headers())
+}
+
+/// Whether somebody opened what is not there. Below `/api` programs alone go.
+fn is_astray(method: &Method, path: &str, status: StatusCode) -> bool {
+    let opens = matches!(*method, Method::GET | Method::HEAD);
+    opens && status == StatusCode::NOT_FOUND && !path.starts_with("/api/")
 }

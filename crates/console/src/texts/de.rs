@@ -155,6 +155,10 @@ pub(super) static TEXTS: Texts = Texts {
         provider_unreachable: "Der Anbieter, mit dem Sie sich anmelden, antwortet zurzeit nicht.",
         provider_not_configured: "Der Anbieter, mit dem Sie sich anmelden wollen, ist auf diesem \
                                   Server nicht eingerichtet. Fragen Sie die Betreiber.",
+        unknown_provider: "Die App hat einen Anbieter genannt, den dieser Server nicht kennt.",
+        code_challenge_required: "Ihre Pia-App ist zu alt für diesen Server. Aktualisieren Sie sie \
+                                  zuerst.",
+        badly_asked: "Die App, aus der Sie kommen, hat die Anmeldung nicht richtig begonnen.",
         invalid_state: "Diese Anmeldung wurde nicht in diesem Browser begonnen oder ist schon \
                         beendet.",
         expired: "Die Anmeldung hat zu lange gedauert.",
@@ -176,6 +180,13 @@ pub(super) static TEXTS: Texts = Texts {
         broken_form: Said {
             title: "Das Formular war nicht lesbar",
             says: &["Gehen Sie zurück, füllen Sie es neu aus und schicken Sie es noch einmal ab."],
+        },
+        no_page: Said {
+            title: "Diese Seite gibt es nicht",
+            says: &[
+                "Sehen Sie sich die Adresse noch einmal an: Vielleicht fehlt ein Teil, oder er \
+                 ist falsch geschrieben.",
+            ],
         },
         foreign_form: Said {
             title: "Dieses Formular kam von anderswo",

@@ -144,6 +144,9 @@ pub(super) static TEXTS: Texts = Texts {
         provider_unreachable: "The provider that you sign in with does not answer at the moment.",
         provider_not_configured: "The provider that you want to sign in with is not set up on this \
                                   server. Ask the people who run it.",
+        unknown_provider: "The app asked for a provider that this server does not know.",
+        code_challenge_required: "Your Pia app is too old for this server. Update it first.",
+        badly_asked: "The app that you came from did not ask for the sign-in as it must.",
         invalid_state: "This sign-in was not begun in this browser, or is over already.",
         expired: "The sign-in took too long.",
         feature_not_licensed: "This server is not licensed for signing in with other providers. \
@@ -161,6 +164,10 @@ pub(super) static TEXTS: Texts = Texts {
         broken_form: Said {
             title: "The form was not understood",
             says: &["Go back, fill it in again and send it once more."],
+        },
+        no_page: Said {
+            title: "There is no such page",
+            says: &["Look at the address again: a part of it may be missing or misspelled."],
         },
         foreign_form: Said {
             title: "This form came from elsewhere",

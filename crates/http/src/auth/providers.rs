@@ -5,6 +5,7 @@ mod browsers;
 mod callback;
 mod login;
 mod parameters;
+mod shown_code;
 mod token;
 
 pub use browsers::Browsers;

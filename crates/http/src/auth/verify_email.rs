@@ -1,12 +1,12 @@
 //! `GET /auth/verify-email`: where the link in a letter leads.
 
 use actix_web::http::Method;
-use actix_web::http::header::{ACCEPT, LOCATION};
+use actix_web::http::header::LOCATION;
 use actix_web::web::{Data, Query};
 use actix_web::{HttpRequest, HttpResponse};
 use pia_identity::VerifyError;
 use pia_kernel::{Secret, UserId};
-use pia_web::{ApiError, BasePath, FieldError};
+use pia_web::{ApiError, BasePath, FieldError, reads_pages};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
@@ -33,7 +33,7 @@ pub(crate) async fn verify_email(
     request: HttpRequest,
     api: Data<Api>,
 ) -> Result<HttpResponse, ApiError> {
-    if accepts_html(&request) {
+    if reads_pages(request.headers()) {
         return Ok(page(&request));
     }
     let (user, token) = VerificationLink::read(request.query_string())?.parts()?;
@@ -66,14 +66,6 @@ impl VerificationLink {
         let user = serde_json::from_value(user.into());
         Ok((user.map_err(|_none_of_ours| VerifyError::Invalid)?, token))
     }
-}
-
-fn accepts_html(request: &HttpRequest) -> bool {
-    let accept = request.headers().get_all(ACCEPT).filter_map(|it| it.to_str().ok());
-    accept.flat_map(|it| it.split(',')).any(|range| {
-        let kind = range.split(';').next().unwrap_or_default().trim();
-        kind.eq_ignore_ascii_case("text/html")
-    })
 }
 
 fn page(request: &HttpRequest) -> HttpResponse {

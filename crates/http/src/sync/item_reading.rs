@@ -1,7 +1,7 @@
 //! Reading items as they came.
 
 use pia_sync::Channel;
-use pia_web::FieldError;
+use pia_web::{FieldError, reason};
 use serde_json::{Map, Value};
 
 use super::items::{
@@ -39,7 +39,7 @@ fn known<T: Wire>(item: Value, at: &str) -> Result<Map<String, Value>, FieldErro
     let wire: T = serde_path_to_error::deserialize(Value::Object(fields)).map_err(|err| {
         let path = err.path().to_string();
         let field = if path == "." { at.to_owned() } else { format!("{at}.{path}") };
-        invalid(field, &err.into_inner().to_string())
+        invalid(field, &reason(&err.into_inner()))
     })?;
     match serde_json::to_value(wire) {
         Ok(Value::Object(fields)) => Ok(fields),

@@ -1,9 +1,9 @@
 //! What devices send of all generations: keys in any case, nulls or nothing,
 //! channels as objects or as bare lists.
 
-use pia_kernel::Timestamp;
+use pia_kernel::{Timestamp, characters};
 use pia_sync::{Channel, Key, Push, Sent};
-use pia_web::{ApiError, FieldError};
+use pia_web::{ApiError, FieldError, reason};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
@@ -88,7 +88,7 @@ pub(super) fn read(body: Map<String, Value>) -> Result<Push, ApiError> {
         encrypted: reading.take(&mut body, "isE2EEEncrypted").unwrap_or_default(),
         ..Push::default()
     };
-    if push.device.as_ref().is_some_and(|it| it.chars().count() > LONGEST_DEVICE) {
+    if push.device.as_ref().is_some_and(|it| characters(it) > LONGEST_DEVICE) {
         reading.faults.push(invalid("deviceId".to_owned(), "is too long"));
     }
     for channel in Channel::ALL {
@@ -115,7 +115,7 @@ impl Reading {
         key: &str,
     ) -> Option<T> {
         let value = body.shift_remove(key)?;
-        self.keep(T::deserialize(value).map_err(|err| invalid(key.to_owned(), &err.to_string())))
+        self.keep(T::deserialize(value).map_err(|err| invalid(key.to_owned(), &reason(&err))))
     }
 
     fn channel(&mut self, channel: Channel, value: Value, push: &mut Push) {
@@ -141,7 +141,7 @@ impl Reading {
                 let ids = parts.shift_remove("deleted").and_then(|it| self.list(it, &at));
                 for (index, id) in ids.unwrap_or_default().into_iter().enumerate() {
                     let at = || format!("{at}[{index}]");
-                    let id = Uuid::deserialize(id).map_err(|err| invalid(at(), &err.to_string()));
+                    let id = Uuid::deserialize(id).map_err(|err| invalid(at(), &reason(&err)));
                     let id = self.keep(id);
                     push.deletes.extend(id.map(|id| Key { channel, id }));
                 }

@@ -18,9 +18,6 @@ pub enum BeginError {
         /// How many characters it may have.
         limit: usize,
     },
-    /// There is no such provider.
-    #[error("there is no such provider")]
-    UnknownProvider,
     /// It came to nothing before the browser left.
     #[error(transparent)]
     Failed(#[from] ArrivalError),
@@ -44,6 +41,9 @@ pub enum ProviderSignInError {
     /// was secured anew meanwhile.
     #[error("the browser began no such sign-in")]
     InvalidState,
+    /// There is no such provider.
+    #[error("there is no such provider")]
+    UnknownProvider,
     /// Nobody has set the provider up, or no longer.
     #[error("the provider is not set up")]
     NotConfigured,

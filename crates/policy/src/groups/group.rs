@@ -1,6 +1,6 @@
 //! A group, and what it may be called.
 
-use pia_kernel::{GroupId, Timestamp};
+use pia_kernel::{GroupId, Timestamp, characters};
 
 /// How many characters a name may have.
 const LONGEST: usize = 100;
@@ -52,7 +52,7 @@ impl GroupName {
         if name.is_empty() {
             return Err(NameFault::Empty);
         }
-        if name.chars().count() > LONGEST {
+        if characters(name) > LONGEST {
             return Err(NameFault::TooLong);
         }
         if name.chars().any(char::is_control) {

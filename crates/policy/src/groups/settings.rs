@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use pia_kernel::characters;
+
 use super::credits::{CreditLimit, Credits};
 use super::quota::Quota;
 
@@ -151,8 +153,8 @@ fn entry_id(id: &str) -> Result<String, SettingsFault> {
 fn legible(text: &str, longest: usize) -> Option<&str> {
     let text = text.trim();
     let good = !text.is_empty()
-        && text.chars().count() <= longest
-        && text.to_lowercase().chars().count() <= longest
+        && characters(text) <= longest
+        && characters(&text.to_lowercase()) <= longest
         && !text.chars().any(char::is_control);
     good.then_some(text)
 }

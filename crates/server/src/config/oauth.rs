@@ -42,7 +42,11 @@ impl OAuth {
 fn read(from: &mut Section<'_>, provider: Provider) -> Option<ProviderSettings> {
     let client_id = from.reload("ClientId").optional::<String>();
     let client_secret = from.reload("ClientSecret").optional::<Secret<String>>();
-    let authority = authority(from, provider, client_id.is_some());
+    let tenant = match provider {
+        Provider::EntraId => from.reload("TenantId").optional::<TenantId>().map(|it| it.0),
+        Provider::Google | Provider::Microsoft | Provider::Oidc => None,
+    };
+    let authority = authority(from, provider, (tenant.as_deref(), client_id.is_some()));
     let trusts_email = from.reload("TrustEmail").or(provider == Provider::EntraId);
     let scopes = from.reload("Scopes").or(Scopes::usual()).0;
     if client_id.is_none() && client_secret.is_some() {
@@ -57,12 +61,17 @@ fn read(from: &mut Section<'_>, provider: Provider) -> Option<ProviderSettings> 
         client_secret,
         authority: authority?,
         issuer,
+        tenant,
         trusts_email,
         scopes,
     })
 }
 
-fn authority(from: &mut Section<'_>, provider: Provider, is_on: bool) -> Option<String> {
+fn authority(
+    from: &mut Section<'_>,
+    provider: Provider,
+    (tenant, is_on): (Option<&str>, bool),
+) -> Option<String> {
     let usual = |it: &str| Authority(it.to_owned());
     match provider {
         Provider::Google => {
@@ -72,9 +81,8 @@ fn authority(from: &mut Section<'_>, provider: Provider, is_on: bool) -> Option<
             Some(from.reload("Authority").or(usual(&format!("{MICROSOFT}/common/v2.0"))).0)
         }
         Provider::EntraId => {
-            let tenant = from.reload("TenantId").optional::<TenantId>();
             let given = from.reload("Authority").optional::<Authority>().map(|it| it.0);
-            let authority = given.or_else(|| Some(format!("{MICROSOFT}/{}/v2.0", tenant?.0)));
+            let authority = given.or_else(|| Some(format!("{MICROSOFT}/{}/v2.0", tenant?)));
             if is_on && authority.is_none() {
                 let reason = Reason::combination("needs the TenantId, or an Authority");
                 from.refuse("ClientId", reason);

@@ -48,14 +48,15 @@ async fn register(caller: &Client, headers: &[(&str, &str)], body: &[u8]) -> Ans
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_no_json_is_refused_as_that() {
     let app = TestApp::spawn().await;
-    let bodies: [&[u8]; 7] = [
+    let bodies: [&[u8]; 8] = [
         b"",
         b"{",
         b"nonsense",
         br#"{"email":}"#,
         br#"{"email":"a@example.org"} {}"#,
         b"{\"email\":\"\xff\xfe\"}",
-        b"\xef\xbb\xbf{}",
+        b"\xef\xbb\xbf",
+        b"\xef\xbb\xbf\xef\xbb\xbf{}",
     ];
 
     for body in bodies {
@@ -63,6 +64,59 @@ async fn what_is_no_json_is_refused_as_that() {
 
         let shown = String::from_utf8_lossy(body);
         assert_eq!(answer.refusal(), (400, "malformed_json"), "{shown}");
+        let faults = json!([{
+            "field": "", "code": "malformed_json", "message": answer.body["message"],
+        }]);
+        assert_eq!(answer.body["errors"], faults, "{shown}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_mark_before_the_text_is_passed_over() {
+    let demo = Demo::start(0).expect("an upstream");
+    let app = Setting::on(Fresh::sqlite()).with_upstream(&demo.endpoint()).start().await;
+    let marked = |body: &[u8]| [b"\xef\xbb\xbf", body].concat();
+    let ada = app.signed_in().await;
+    let asked = json!({ "messages": [{ "role": "user", "content": "Hi" }] }).to_string();
+    let id = uuid::Uuid::now_v7().to_string();
+    let chat = format!("/api/v1/chats/{id}");
+    let document =
+        json!({ "id": id, "title": "Hi", "updatedAt": "2026-01-02T03:04:05Z", "messages": [] });
+
+    let made = register(&app.stranger(), &[JSON], &marked(&person("a@example.org"))).await;
+    let packed = gzip(&marked(&person("b@example.org")));
+    let unpacked = register(&app.stranger(), &[JSON, ("content-encoding", "gzip")], &packed).await;
+    let answered = ada.send("POST", "/api/ai/chat", &[JSON], &marked(asked.as_bytes())).await;
+    let pushed = ada.send("POST", "/api/sync/push", &[JSON], &marked(b"{}")).await;
+    let put = ada.send("PUT", &chat, &[JSON], &marked(document.to_string().as_bytes())).await;
+
+    for answer in [made, unpacked, answered, pushed, put] {
+        assert!(matches!(answer.status, 200 | 201), "{}", answer.text());
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_of_a_value_that_is_wrong_is_repeated() {
+    let app = TestApp::spawn().await;
+    let ada = app.signed_in().await;
+    let long = "sesame".repeat(30_000);
+
+    for (path, body) in [
+        ("/auth/register", json!({ "customerType": "sesame".repeat(2_000) })),
+        ("/auth/login/local", json!({ "email": "a@example.org", "password": { "sesame": 1 } })),
+        ("/auth/login/local", json!({ "email": "a@example.org", "password": ["sesame"] })),
+        ("/auth/password", json!({ "currentPassword": 123_456_789, "newPassword": "x" })),
+        ("/api/sync/push", json!({ "isE2EEEncrypted": long })),
+        ("/api/sync/push", json!({ "todos": { "deleted": [long, long] } })),
+        ("/api/sync/push", json!({ "settings": { "theme": long } })),
+        ("/api/e2ee/devices/register", json!({ "deviceId": { "sesame": 1 } })),
+    ] {
+        let answer = ada.post(path, &body).await;
+
+        assert_eq!(answer.refusal(), (400, "validation_failed"), "{path}");
+        let text = answer.text();
+        assert!(!text.contains("sesame") && !text.contains("123456789"), "{text:.200}");
+        assert!(text.len() < 1_000, "{}: {text:.200}", text.len());
     }
 }
 

@@ -111,6 +111,37 @@ async fn what_the_gates_refuse_is_a_page_for_browsers_and_json_for_programs() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn where_nothing_is_a_browser_is_told_so_by_a_page() {
+    let app = Setting::on(Fresh::sqlite()).with("Server__BasePath", "/pia").start().await;
+
+    for (path, style) in [
+        ("/", "auth/style.css"),
+        ("/nope", "auth/style.css"),
+        ("/pia/auth/nope", "../auth/style.css"),
+        ("/auth/nope.html?lang=en", "../auth/style.css"),
+        ("/auth/Register.html", "../auth/style.css"),
+        ("/pia/auth/register.html/", "../../auth/style.css"),
+        ("/admin/a/b", "../../auth/style.css"),
+    ] {
+        let page = open(&app, path).await;
+        let program = app.stranger().get(path).await;
+        let unwilling = app.stranger().send("GET", path, &[("accept", "text/html;q=0")], b"").await;
+
+        assert!(page.status == 404 && is_page(&page), "{path}: {}", page.text());
+        assert!(page.text().contains("There is no such page"), "{path}: {}", page.text());
+        assert!(page.text().contains(&format!("href=\"{style}\"")), "{path}: {}", page.text());
+        assert_eq!(program.refusal(), (404, "not_found"), "{path}");
+        assert_eq!(unwilling.refusal(), (404, "not_found"), "{path}");
+    }
+    let german = open(&app, "/auth/nope?lang=de").await.text();
+    assert!(german.contains("Diese Seite gibt es nicht"), "{german}");
+    for (method, path) in [("GET", "/api/nope"), ("DELETE", "/auth/nope")] {
+        let answer = app.stranger().send(method, path, &[HTML], b"").await;
+        assert_eq!(answer.refusal(), (404, "not_found"), "{path}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn without_a_licence_there_are_no_pages_but_their_style() {
     let app = Setting::on(Fresh::sqlite()).licensed(None).start().await;
 

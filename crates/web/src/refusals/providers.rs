@@ -14,10 +14,6 @@ impl From<BeginError> for ApiError {
                 code: "too_long",
                 message: format!("`state` may have {limit} characters."),
             }]),
-            BeginError::UnknownProvider => {
-                let message = "There is no identity provider of this name.";
-                Self::refused(StatusCode::BAD_REQUEST, "unknown_provider", message)
-            }
             BeginError::Failed(err) => err.why.into(),
         }
     }
@@ -43,7 +39,8 @@ impl From<DestinationError> for ApiError {
             ),
             DestinationError::ChallengeUnexpected => bad(
                 "code_challenge_unexpected",
-                "Only a loopback `redirect_uri` has a `code_challenge`.",
+                "Only a loopback `redirect_uri` has a `code_challenge`: `http://localhost`, \
+                 `http://127.0.0.1` or `http://[::1]` with any port and path.",
             ),
         }
     }
@@ -56,6 +53,10 @@ impl From<ProviderSignInError> for ApiError {
             ProviderSignInError::InvalidState => {
                 let message = "This browser has no such sign-in under way: begin again.";
                 Self::refused(StatusCode::BAD_REQUEST, "invalid_state", message)
+            }
+            ProviderSignInError::UnknownProvider => {
+                let message = "There is no identity provider of this name.";
+                Self::refused(StatusCode::BAD_REQUEST, "unknown_provider", message)
             }
             ProviderSignInError::NotConfigured => {
                 let message = "This identity provider is not set up here.";

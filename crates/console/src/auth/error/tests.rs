@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use super::*;
 use crate::testing::{Shown, opened};
 
-const KNOWN: [&str; 17] = [
+const KNOWN: [&str; 20] = [
     "access_denied",
     "email_exists",
     "email_missing",
@@ -17,6 +17,9 @@ const KNOWN: [&str; 17] = [
     "provider_error",
     "provider_unreachable",
     "provider_not_configured",
+    "unknown_provider",
+    "code_challenge_required",
+    "invalid_redirect_uri",
     "invalid_state",
     "expired",
     "feature_not_licensed",

@@ -1,12 +1,12 @@
 //! What browsers keep of a sign-in, and where they are sent.
 
 use actix_web::http::StatusCode;
-use actix_web::http::header::{ACCEPT, COOKIE, HOST, LOCATION, REFERRER_POLICY, SET_COOKIE};
+use actix_web::http::header::{COOKIE, HOST, LOCATION, REFERRER_POLICY, SET_COOKIE};
 use actix_web::http::uri::Authority;
 use actix_web::{HttpRequest, HttpResponse};
-use pia_identity::ArrivalError;
+use pia_identity::WayBack;
 use pia_kernel::Secret;
-use pia_web::ApiError;
+use pia_web::{ApiError, reads_pages};
 
 /// What binds a sign-in to the browser that began it.
 const BROWSER: &str = "pia_sign_in";
@@ -93,14 +93,14 @@ impl Browsers {
     pub(super) fn fail(
         &self,
         request: &HttpRequest,
-        err: ArrivalError,
+        back: Option<WayBack>,
+        refusal: ApiError,
     ) -> Result<HttpResponse, ApiError> {
-        let refusal = ApiError::from(err.why);
-        if let Some(back) = err.back {
+        if let Some(back) = back {
             let (code, message) = refusal.told();
             return Ok(redirect(&back.with(&[("error", code), ("message", message)]), None));
         }
-        if !reads_pages(request) {
+        if !reads_pages(request.headers()) {
             return Err(refusal);
         }
         let (code, _) = refusal.told();
@@ -115,11 +115,6 @@ impl Browsers {
 
 fn without_usual_port(host: &str, secure: bool) -> &str {
     host.strip_suffix(if secure { ":443" } else { ":80" }).unwrap_or(host)
-}
-
-fn reads_pages(request: &HttpRequest) -> bool {
-    let accept = request.headers().get(ACCEPT).and_then(|it| it.to_str().ok());
-    accept.is_some_and(|it| it.to_ascii_lowercase().contains("text/html"))
 }
 
 /// Nobody beyond is to learn from where the browser came: the address may hold

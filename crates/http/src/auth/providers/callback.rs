@@ -18,7 +18,11 @@ pub(crate) async fn callback(
     FromDevice(device): FromDevice,
     request: HttpRequest,
 ) -> Result<Either<HttpResponse, Json<TokenEnvelope>>, ApiError> {
-    let (answer, browser) = (CallbackQuery::of(&request)?.into(), Browsers::known(&request));
+    let answer = match CallbackQuery::of(&request) {
+        Ok(query) => query.into(),
+        Err(refusal) => return api.browsers.fail(&request, None, refusal).map(Either::Left),
+    };
+    let browser = Browsers::known(&request);
     let sign_in = api.provider_sign_in.clone();
     let finish = async move { Ok::<_, Unavailable>(sign_in.finish(answer, browser, device).await) };
     match api.runner.run(finish).await? {
@@ -29,7 +33,7 @@ pub(crate) async fn callback(
             let owes = gates.rules.get().owes_declaration(signed_in.account.customer);
             Ok(Either::Right(Json(TokenEnvelope::new(signed_in, owes))))
         }
-        Err(err) => api.browsers.fail(&request, err).map(Either::Left),
+        Err(err) => api.browsers.fail(&request, err.back, err.why.into()).map(Either::Left),
     }
 }
 

@@ -14,14 +14,18 @@ pub(crate) async fn login(api: Data<Api>, request: HttpRequest) -> Result<HttpRe
     if let Some(sent_home) = api.browsers.send_home(&request) {
         return Ok(sent_home);
     }
-    let (wish, browser) = (LoginQuery::of(&request)?.into(), Browsers::known(&request));
+    let wish = match LoginQuery::of(&request) {
+        Ok(query) => query.into(),
+        Err(refusal) => return api.browsers.fail(&request, None, refusal),
+    };
+    let browser = Browsers::known(&request);
     let sign_in = api.provider_sign_in.clone();
     // That it failed is told in more than one way, so it is no failure here.
     let begin = async move { Ok::<_, Unavailable>(sign_in.begin(wish, browser).await) };
     match api.runner.run(begin).await? {
         Ok(begun) => Ok(api.browsers.depart(&begun.url, &begun.browser)),
-        Err(BeginError::Failed(err)) => api.browsers.fail(&request, err),
-        Err(err) => Err(err.into()),
+        Err(BeginError::Failed(err)) => api.browsers.fail(&request, err.back, err.why.into()),
+        Err(err) => api.browsers.fail(&request, None, err.into()),
     }
 }
 

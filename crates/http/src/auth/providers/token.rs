@@ -1,38 +1,59 @@
 //! `POST /auth/token`: the tokens of a sign-in that happened in a browser.
 
+use actix_web::HttpRequest;
 use actix_web::web::{Data, Json};
+use pia_identity::RedeemError;
 use pia_kernel::Secret;
-use pia_web::{ApiError, Body, FromDevice, Gates};
-use serde::Deserialize;
+use pia_web::{ApiError, FromDevice, Gates, RawBody};
 use utoipa::ToSchema;
 
+use super::shown_code::ShownCode;
 use crate::Api;
 use crate::auth::TokenEnvelope;
 
-#[derive(Debug, Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
+/// A one-time code and what redeems it.
+#[derive(ToSchema)]
+#[schema(rename_all = "camelCase")]
+#[expect(dead_code, reason = "it describes a body")]
 pub(crate) struct TokenRequest {
     /// The one-time code from the redirect.
-    #[schema(value_type = Option<String>)]
-    code: Option<Secret<String>>,
+    code: Option<String>,
     /// What the challenge was made of.
-    #[schema(value_type = Option<String>)]
-    code_verifier: Option<Secret<String>>,
+    code_verifier: Option<String>,
 }
 
-/// A key that is missing is answered as one that is wrong, and burns the code
-/// as that does.
+/// Whatever is wrong, a code that can be read of it is burned, and the answer
+/// is the same.
 pub(crate) async fn token(
     api: Data<Api>,
     gates: Data<Gates>,
     FromDevice(device): FromDevice,
-    Body(request): Body<TokenRequest>,
+    request: HttpRequest,
+    body: RawBody,
 ) -> Result<Json<TokenEnvelope>, ApiError> {
-    let given = |it: Option<Secret<String>>| it.unwrap_or_else(|| Secret::new(String::new()));
-    let (code, verifier) = (given(request.code), given(request.code_verifier));
+    RawBody::expect_json(&request)?;
+    let ShownCode { codes, verifier } = ShownCode::read(&body)?;
     let sign_in = api.provider_sign_in.clone();
-    let redeem = async move { sign_in.redeem(&code, &verifier, device).await };
+    let redeem = async move {
+        let Some((code, others)) = codes.split_first() else {
+            return Err(RedeemError::InvalidGrant);
+        };
+        for burned in others {
+            if let Err(away @ RedeemError::Unavailable(_)) =
+                sign_in.redeem(burned, &nothing(), device.clone()).await
+            {
+                return Err(away);
+            }
+        }
+        let verifier = verifier.filter(|_| others.is_empty()).unwrap_or_else(nothing);
+        sign_in.redeem(code, &verifier, device).await
+    };
     let signed_in = api.runner.run(redeem).await?;
     let owes = gates.rules.get().owes_declaration(signed_in.account.customer);
     Ok(Json(TokenEnvelope::new(signed_in, owes)))
+}
+
+/// What answers no challenge.
+fn nothing() -> Secret<String> {
+    Secret::new(String::new())
 }

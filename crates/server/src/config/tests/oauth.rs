@@ -43,6 +43,7 @@ fn one_tenant_is_named_by_its_id_and_trusted_with_addresses() {
 
     let authority = format!("https://login.microsoftonline.com/{}/v2.0", TENANT.to_lowercase());
     assert_eq!((tenant.authority, tenant.issuer), (authority, IssuerRule::Exact));
+    assert_eq!(tenant.tenant, Some(TENANT.to_lowercase()));
     assert!(tenant.trusts_email);
 }
 

@@ -11,6 +11,7 @@ use crate::harness::{PASSWORD, Setting, TestApp, terms};
 
 on_both_databases!(
     an_account_is_made_and_can_be_used,
+    characters_are_counted_as_clients_count_them,
     an_address_has_one_account_however_it_is_written,
     of_many_who_ask_for_one_address_at_once_one_gets_it,
     the_licences_seats_are_never_passed,
@@ -48,6 +49,43 @@ async fn an_account_is_made_and_can_be_used(database: Fresh) {
             "createdAt": created,
         })
     );
+}
+
+/// As .NET and JavaScript do: an emoji is two.
+async fn characters_are_counted_as_clients_count_them(database: Fresh) {
+    let app = Setting::on(database).start().await;
+    // No row of neighbours, which would be among the first that are guessed.
+    let faces: Vec<char> = ('😀'..='🙏').collect();
+    let password: String = (0..64).map(|it| faces[it * 37 % faces.len()]).collect();
+    let (name, company) = ("🦊".repeat(100), "🌵".repeat(100));
+    let fits = json!({
+        "email": "ada@example.org", "password": password, "displayName": name,
+        "customerType": 1, "companyName": company,
+    });
+    let too_long = json!({
+        "email": "eve@example.org", "password": format!("{password}x"),
+        "displayName": format!("{name}x"), "customerType": 1, "companyName": format!("{company}x"),
+    });
+    let short = json!({ "email": "bob@example.org", "password": "🦊🌵🚂" });
+
+    let made = app.stranger().post("/auth/register", &fits).await;
+    let refused = app.stranger().post("/auth/register", &too_long).await;
+    let weak = app.stranger().post("/auth/register", &short).await;
+    let envelope = sign_in(&app.stranger(), "ada@example.org", &password).await;
+
+    assert_eq!(made.status, 200, "{}", made.text());
+    assert_eq!(envelope.body["user"]["displayName"], name, "{}", envelope.text());
+    let long = ["password", "displayName", "companyName"].map(|it| (it, "too_long"));
+    assert_eq!(faults(&refused), long);
+    assert_eq!(faults(&weak), [("password", "too_short")]);
+    let ada = app.stranger().with_tokens(&envelope.body);
+    for path in ["/auth/api-keys", "/auth/app-passwords"] {
+        let asked = |name: String| json!({ "name": name, "password": password });
+        let given = ada.post(path, &asked("🔑".repeat(32))).await;
+        let refused = ada.post(path, &asked(format!("{}x", "🔑".repeat(32)))).await;
+        assert_eq!(given.status, 200, "{path}: {}", given.text());
+        assert_eq!(faults(&refused), [("name", "too_long")], "{path}");
+    }
 }
 
 async fn an_address_has_one_account_however_it_is_written(database: Fresh) {

@@ -212,7 +212,8 @@ async fn a_browser_is_shown_a_page_and_nothing_that_only_looks_redeems() {
         assert_eq!((shown.status, shown.header("location")), (302, Some(&*page)), "{kinds}");
     }
     let looked = stranger.send("HEAD", &path, &accept("*/*"), b"").await;
-    let redeemed = stranger.send("GET", &path, &accept("application/json"), b"").await;
+    let unwilling = accept("application/json, text/html;q=0");
+    let redeemed = stranger.send("GET", &path, &unwilling, b"").await;
 
     assert_eq!((looked.status, looked.header("location")), (302, Some(&*page)));
     assert_eq!(redeemed.status, 200, "{}", redeemed.text());

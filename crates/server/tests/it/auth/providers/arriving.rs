@@ -139,7 +139,10 @@ async fn a_state_that_was_tampered_with_is_nobodys() {
     refused(&browser.get("/auth/callback").await);
     refused(&browser.get("/auth/callback?code=a").await);
     let twice = back(&[("state", &state), ("state", &state), ("code", "a")]);
-    assert_eq!(browser.get(&twice).await.refusal(), (400, "validation_failed"));
+    let told = Browser::without_pages(&app).get(&twice).await;
+    assert_eq!(told.refusal(), (400, "validation_failed"));
+    let page = location(&browser.get(&twice).await);
+    assert_eq!(page.as_str(), "https://pia.example/auth/error?reason=validation_failed");
 
     assert_eq!(fake.called("/token"), 0);
 }

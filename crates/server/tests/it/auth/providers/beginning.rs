@@ -76,46 +76,72 @@ async fn what_the_gates_refuse_is_told_to_a_browser_by_a_page_and_to_others_in_j
     }
 }
 
-async fn what_is_asked_for_wrongly_is_refused_before_anybody_is_sent_anywhere(database: Fresh) {
-    let (fake, app) = with_fake(database).await;
+/// What is wrong with a sign-in, and what that is called.
+fn asked_wrongly(long: &str) -> Vec<(Vec<(&'static str, &str)>, &'static str)> {
     let (oidc, to) = (("provider", "oidc"), ("redirect_uri", PROGRAM));
     let challenge = ("code_challenge", CHALLENGE);
     let evil = ("redirect_uri", "https://evil.example/");
-    let long = "ü".repeat(1025);
-
-    for (asked, code) in [
-        (vec![oidc, evil, challenge], "invalid_redirect_uri"),
+    vec![
+        (vec![oidc, evil], "invalid_redirect_uri"),
         (vec![("provider", "nobody"), evil], "invalid_redirect_uri"),
         (vec![oidc, ("redirect_uri", "//evil.example/admin")], "invalid_redirect_uri"),
         (vec![oidc, ("redirect_uri", "http://localhost@evil.example/")], "invalid_redirect_uri"),
         (vec![oidc, ("redirect_uri", "")], "invalid_redirect_uri"),
-        (
-            vec![oidc, ("redirect_uri", "http://localhost:1/\r\nX: y"), challenge],
-            "invalid_redirect_uri",
-        ),
+        (vec![oidc, ("redirect_uri", "http://localhost:1/\r\nX: y")], "invalid_redirect_uri"),
         (vec![oidc, to], "code_challenge_required"),
         (vec![oidc, to, ("code_challenge", "short")], "code_challenge_invalid"),
         (vec![oidc, to, ("code_challenge", "")], "code_challenge_invalid"),
         (vec![oidc, to, challenge, ("code_challenge_method", "plain")], "code_challenge_invalid"),
         (vec![oidc, challenge], "code_challenge_unexpected"),
         (vec![oidc, ("redirect_uri", "/admin"), challenge], "code_challenge_unexpected"),
-        (vec![to, challenge], "unknown_provider"),
+        (vec![oidc, ("redirect_uri", "/auth/me"), challenge], "code_challenge_unexpected"),
+        (vec![oidc, evil, challenge], "code_challenge_unexpected"),
+        (vec![oidc, evil, ("code_challenge", "short")], "code_challenge_unexpected"),
+        (
+            vec![oidc, ("redirect_uri", "https://localhost:5/"), challenge],
+            "code_challenge_unexpected",
+        ),
+        (vec![("provider", "nobody")], "unknown_provider"),
         (vec![], "unknown_provider"),
-        (vec![("provider", ""), to, challenge], "unknown_provider"),
-        (vec![("provider", "local"), to, challenge], "unknown_provider"),
-        (vec![("provider", "oidc\0"), to, challenge], "unknown_provider"),
-        (vec![oidc, to, challenge, ("state", &long)], "validation_failed"),
+        (vec![oidc, to, challenge, ("state", long)], "validation_failed"),
         (vec![oidc, to, to, challenge], "validation_failed"),
         (vec![oidc, oidc, to, challenge], "validation_failed"),
         (vec![oidc, to, challenge, ("state", "a"), ("state", "b")], "validation_failed"),
-    ] {
-        let answer = Browser::of(&app).get(&login(&asked)).await;
+    ]
+}
+
+async fn what_is_asked_for_wrongly_is_refused_before_anybody_is_sent_anywhere(database: Fresh) {
+    let (fake, app) = with_fake(database).await;
+    let long = "ü".repeat(1025);
+
+    for (asked, code) in asked_wrongly(&long) {
+        let answer = Browser::without_pages(&app).get(&login(&asked)).await;
+        let shown = Browser::of(&app).get(&login(&asked)).await;
 
         assert_eq!(answer.refusal(), (400, code), "{asked:?}");
-        assert_eq!(answer.header("location"), None, "{asked:?}");
-        assert_eq!(answer.header("set-cookie"), None, "{asked:?}");
+        assert_eq!(answer.body["errors"].as_array().map(Vec::len), Some(1), "{asked:?}");
+        // A browser is told on a page of this server.
+        let page = location(&shown);
+        assert_eq!(page.as_str(), format!("{HERE}/auth/error?reason={code}"), "{asked:?}");
+        for answer in [&answer, &shown] {
+            assert_eq!(answer.header("set-cookie"), None, "{asked:?}");
+        }
     }
     assert_eq!(fake.called("/.well-known/openid-configuration"), 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_program_that_waits_is_told_that_its_provider_is_unknown() {
+    let (_fake, app) = with_fake(Fresh::sqlite()).await;
+
+    for provider in ["nobody", "", "local", "oidc\0"] {
+        for mut browser in [Browser::of(&app), Browser::without_pages(&app)] {
+            let told = browser.get(&desktop_login_at(provider)).await;
+
+            assert_eq!(error_told(&told), "unknown_provider", "{provider}");
+            assert_eq!(browser.cookie("pia_sign_in"), None, "{provider}");
+        }
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -155,6 +155,37 @@ async fn a_new_key_is_found_and_an_unknown_one_is_not_asked_for_again_and_again(
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn of_a_tenant_that_is_named_nobody_else_comes_in_whatever_the_authority() {
+    let tenant = "72f988bf-86f1-41af-91ab-2d7cd011db47";
+    for (tid, believed) in [
+        (Some(tenant.to_owned()), true),
+        (Some(tenant.to_uppercase()), true),
+        (Some("9188040d-6c67-4c5b-b112-36a304b66dad".to_owned()), false),
+        (Some(String::new()), false),
+        (None, false),
+    ] {
+        let fake = Fake::start().await;
+        let app = super::Setting::on(Fresh::sqlite())
+            .with("Server__PublicUrl", super::HERE)
+            .with("OAUTH_ENTRAID_CLIENT_ID", "pia")
+            .with("OAUTH_ENTRAID_CLIENT_SECRET", super::CLIENT_SECRET)
+            .with("OAuth__entraid__TenantId", tenant)
+            .with("OAuth__entraid__Authority", &fake.issuer)
+            .start()
+            .await;
+        fake.claim("tid", json!(tid));
+
+        let arrived = super::through_named(&app, &fake, "entraid").await;
+
+        if believed {
+            assert_eq!(code_told(&arrived).len(), 43);
+        } else {
+            assert_eq!(error_told(&arrived), "provider_error", "{tid:?}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn microsofts_tenants_are_told_apart_by_the_tokens_own_word() {
     let tenant = "72f988bf-86f1-41af-91ab-2d7cd011db47";
     for (issuer, tid, believed) in [

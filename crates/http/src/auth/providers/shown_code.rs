@@ -1,0 +1,160 @@
+//! A one-time code as it is shown, however oddly.
+
+use std::fmt;
+
+use pia_kernel::Secret;
+use pia_web::{ApiError, malformed};
+use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
+use serde_json::Value;
+
+/// Who shows more codes at once guesses.
+const MOST_CODES: usize = 4;
+
+/// What of a body tells which code is to be redeemed.
+#[derive(Default)]
+pub(super) struct ShownCode {
+    /// One, where all is well.
+    pub(super) codes: Vec<Secret<String>>,
+    /// What the challenge was made of; nothing where anything is wrong.
+    pub(super) verifier: Option<Secret<String>>,
+}
+
+impl ShownCode {
+    /// Reads as far as can be read. Only a body of which no code can, and that
+    /// is no JSON, is refused as that.
+    pub(super) fn read(body: &[u8]) -> Result<Self, ApiError> {
+        let mut reading = Reading::default();
+        let mut json = serde_json::Deserializer::from_slice(body);
+        let read = (&mut reading).deserialize(&mut json).and_then(|()| json.end());
+        match read {
+            Ok(()) => {}
+            Err(fault) if reading.shown.codes.is_empty() && !fault.is_data() => {
+                return Err(malformed(&fault));
+            }
+            Err(_) => reading.is_odd = true,
+        }
+        let Reading { shown, is_odd } = reading;
+        Ok(if is_odd { Self { verifier: None, ..shown } } else { shown })
+    }
+}
+
+#[derive(Default)]
+struct Reading {
+    shown: ShownCode,
+    /// Whether anything is not as it must be.
+    is_odd: bool,
+}
+
+impl Reading {
+    fn code(&mut self, given: Value) {
+        match given {
+            Value::String(code) if self.shown.codes.len() < MOST_CODES => {
+                self.shown.codes.push(Secret::new(code));
+            }
+            Value::Null => {}
+            _ => self.is_odd = true,
+        }
+    }
+
+    fn verifier(&mut self, given: Value) {
+        match given {
+            Value::String(verifier) if self.shown.verifier.is_none() => {
+                self.shown.verifier = Some(Secret::new(verifier));
+            }
+            Value::Null => {}
+            _ => self.is_odd = true,
+        }
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for &mut Reading {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<(), D::Error> {
+        from.deserialize_map(self)
+    }
+}
+
+impl<'de> Visitor<'de> for &mut Reading {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut object: A) -> Result<(), A::Error> {
+        while let Some(key) = object.next_key::<String>()? {
+            match key.as_str() {
+                "code" => self.code(object.next_value()?),
+                "codeVerifier" => self.verifier(object.next_value()?),
+                _ => {
+                    object.next_value::<IgnoredAny>()?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(body: &str) -> (Vec<String>, Option<String>) {
+        let ShownCode { codes, verifier } = ShownCode::read(body.as_bytes()).unwrap();
+        let codes = codes.iter().map(|it| it.expose().clone()).collect();
+        (codes, verifier.map(|it| it.expose().clone()))
+    }
+
+    #[test]
+    fn what_is_in_order_is_one_code_and_its_verifier() {
+        let shown = (vec!["c".to_owned()], Some("v".to_owned()));
+
+        for body in [
+            r#"{"code":"c","codeVerifier":"v"}"#,
+            r#" {"other":[{}],"codeVerifier":"v","code":"c","device":null} "#,
+            r#"{"code":null,"code":"c","codeVerifier":"v"}"#,
+        ] {
+            assert_eq!(read(body), shown, "{body}");
+        }
+    }
+
+    #[test]
+    fn a_code_is_read_of_whatever_holds_one() {
+        for body in [
+            r#"{"code":"c"}"#,
+            r#"{"code":"c","codeVerifier":null}"#,
+            r#"{"code":"c","codeVerifier":5}"#,
+            r#"{"codeVerifier":["v"],"code":"c"}"#,
+            r#"{"codeVerifier":{},"code":"c"}"#,
+            r#"{"code":"c","codeVerifier":"v","codeVerifier":"v"}"#,
+            r#"{"code":"c","code":5,"codeVerifier":"v"}"#,
+            r#"{"code":"c","codeVerifier":"v""#,
+            r#"{"code":"c","codeVerifier":"v"} {}"#,
+            r#"{"code":"c","codeVerifier":"\ud800"}"#,
+            r#"{"code":"c","CodeVerifier":"v"}"#,
+        ] {
+            assert_eq!(read(body), (vec!["c".to_owned()], None), "{body}");
+        }
+    }
+
+    #[test]
+    fn of_many_codes_a_few_are_read() {
+        let codes = |count: usize| format!("{{{}}}", vec![r#""code":"c""#; count].join(","));
+
+        assert_eq!(read(&codes(3)).0.len(), 3);
+        assert_eq!(read(&codes(10_000)).0.len(), MOST_CODES);
+    }
+
+    #[test]
+    fn where_no_code_is_nothing_is_good_and_no_json_is_told_as_that() {
+        for body in ["{}", r#"{"code":5}"#, "[]", "7", "null", r#""code""#] {
+            assert_eq!(read(body), (Vec::new(), None), "{body}");
+        }
+        for body in ["", "{", "code=c&codeVerifier=v", r#"{"codeVerifier":"v","code":"#] {
+            let refused = ShownCode::read(body.as_bytes()).err().unwrap().to_string();
+
+            assert!(refused.starts_with("malformed_json"), "{body}: {refused}");
+        }
+    }
+}

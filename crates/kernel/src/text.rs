@@ -1,0 +1,47 @@
+//! How long texts are, as clients count.
+
+/// How many characters a text has, as every client of the API counts them:
+/// UTF-16 code units, of which an emoji is two.
+pub fn characters(text: &str) -> usize {
+    text.encode_utf16().count()
+}
+
+/// As much of a text as has so many [`characters`].
+pub fn shortened(text: &str, most: usize) -> &str {
+    let mut left = most;
+    let end = text.char_indices().find(|(_, char)| match left.checked_sub(char.len_utf16()) {
+        Some(rest) => {
+            left = rest;
+            false
+        }
+        None => true,
+    });
+    end.and_then(|(at, _)| text.get(..at)).unwrap_or(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_beyond_the_first_plane_is_two_characters() {
+        for (text, count) in [("", 0), ("abc", 3), ("äß", 2), ("密码", 2), ("🙂", 2), ("👩‍🚀", 5)]
+        {
+            assert_eq!(characters(text), count, "{text}");
+        }
+    }
+
+    #[test]
+    fn no_character_is_cut_in_two() {
+        for (text, most, short) in [
+            ("abc", 3, "abc"),
+            ("abc", 2, "ab"),
+            ("ab", 9, "ab"),
+            ("a🙂b", 2, "a"),
+            ("a🙂b", 3, "a🙂"),
+            ("🙂", 0, ""),
+        ] {
+            assert_eq!(shortened(text, most), short, "{text} {most}");
+        }
+    }
+}
