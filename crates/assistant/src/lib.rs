@@ -15,6 +15,7 @@ mod completion;
 mod credits;
 mod drafting;
 mod error;
+mod fetched;
 mod gateway;
 mod guardrail;
 mod heartbeat;

@@ -217,6 +217,34 @@ async fn an_error_as_the_first_event_has_its_status() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn an_address_that_readers_differ_about_is_not_passed_on() {
+    let upstream = Fixed::giving(crate::ai_peer::WHOLE).await;
+    let app = before(&upstream.endpoint).start().await;
+    let ada = app.signed_in().await;
+    let asked = |part: Value| {
+        let content = json!([{ "type": "text", "text": "http://10.0.0.1/" }, part]);
+        json!({ "messages": [{ "role": "user", "content": content }] })
+    };
+
+    for (part, place) in [
+        (json!({ "image_url": { "url": r"http://ex.com\@10.0.0.1/" } }), "image_url.url"),
+        (json!({ "Image_Url": { "URL": "http://010.0.0.1/" } }), "Image_Url.URL"),
+        (json!({ "source": { "type": "url", "url": "http://10.0.0.1/" } }), "source.url"),
+        (json!({ "document": { "x": ["http://0x0a.1/"] } }), "document.x[0]"),
+    ] {
+        let answer = ada.post(CHAT, &asked(part)).await;
+
+        assert_eq!(answer.refusal(), (400, "validation_failed"), "{place}");
+        let error = &answer.body["errors"][0];
+        assert_eq!(error["code"], "address_not_allowed", "{place}");
+        assert_eq!(error["field"], format!("messages[0].content[1].{place}"));
+    }
+    let fine = json!({ "image_url": { "url": "https://example.com/x.png" } });
+    assert_eq!(ada.post(CHAT, &asked(fine)).await.status, 200);
+    assert_eq!(upstream.calls().len(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn the_demo_upstreams_faults_in_mid_stream_are_told() {
     let (demo, app) = with_demo().await;
     let ada = app.signed_in().await;
