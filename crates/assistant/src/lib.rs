@@ -50,6 +50,7 @@ mod turn;
 mod turnstile;
 mod usage;
 mod web_search;
+mod written;
 
 pub use answer::Answer;
 pub use attempts::{AttemptOutcome, Attempts};

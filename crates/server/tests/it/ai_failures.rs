@@ -217,6 +217,38 @@ async fn an_error_as_the_first_event_has_its_status() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_stream_of_which_nothing_can_be_read_is_a_bad_gateway() {
+    let role = r#"data: {"choices":[{"delta":{"role":"assistant","content":""}}]}"#;
+    let stop = r#"data: {"choices":[{"delta":{},"finish_reason":"stop"}]}"#;
+    let unreadable = b"data: {\"choices\":[{\"delta\":{\"content\":\"\xff\"}}]}\n\n";
+    let done = "data: [DONE]\n\n";
+    let head = EVENTS.as_bytes();
+    let asked = [(CHAT, streamed("x")), (OPTIMIZE, json!({ "text": "x", "stream": true }))];
+
+    for body in
+        [done.to_owned(), format!("data: {{\"x\":\n\n{done}"), format!("data: <html>\n\n{done}")]
+    {
+        let upstream = Fixed::answering([head, body.as_bytes()].concat()).await;
+        let app = before(&upstream.endpoint).start().await;
+        let ada = app.signed_in().await;
+        for (path, request) in &asked {
+            let answer = ada.post(path, request).await;
+            assert_eq!(answer.refusal(), (502, "upstream_failed"), "{path} {body}");
+        }
+    }
+    let (role, end) = (format!("{role}\n\n"), format!("{stop}\n\n{done}"));
+    let lost = [head, role.as_bytes(), unreadable, end.as_bytes()].concat();
+    let upstream = Fixed::answering(lost).await;
+    let app = before(&upstream.endpoint).start().await;
+    let ada = app.signed_in().await;
+    for (path, request) in &asked {
+        let answer = ada.post(path, request).await;
+        let heard = Heard::of(&answer);
+        assert_eq!(heard.error.expect("an error").0, "Bad Gateway", "{path}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn an_address_that_readers_differ_about_is_not_passed_on() {
     let upstream = Fixed::giving(crate::ai_peer::WHOLE).await;
     let app = before(&upstream.endpoint).start().await;
