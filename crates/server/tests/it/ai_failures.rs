@@ -249,6 +249,22 @@ async fn a_stream_of_which_nothing_can_be_read_is_a_bad_gateway() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn usage_that_is_written_oddly_is_told_plainly_in_whole_answers_too() {
+    let odd = json!({
+        "choices": [{ "message": { "content": "Fine." }, "finish_reason": "stop" }],
+        "usage": { "prompt_tokens": "5", "completion_tokens": 2.0, "total_tokens": -1 },
+    });
+    let upstream = Fixed::giving(&odd.to_string()).await;
+    let app = before(&upstream.endpoint).start().await;
+
+    let answer = app.signed_in().await.post(CHAT, &said("x")).await;
+
+    let usage = &answer.body["usage"];
+    let told = ["prompt_tokens", "completion_tokens", "total_tokens"].map(|it| &usage[it]);
+    assert_eq!(told, [5, 2, 7]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn an_address_that_readers_differ_about_is_not_passed_on() {
     let upstream = Fixed::giving(crate::ai_peer::WHOLE).await;
     let app = before(&upstream.endpoint).start().await;
