@@ -236,51 +236,6 @@ async fn an_event_that_is_no_chunk_ends_the_stream() {
 }
 
 #[tokio::test]
-async fn a_stream_of_which_nothing_can_be_read_is_no_answer() {
-    let broken = || pass("data: {\"x\":}\n\n");
-    for script in [
-        vec![Frame::Done],
-        vec![Frame::Alive, Frame::Done],
-        vec![Frame::Unreadable, Frame::Done],
-        vec![broken(), Frame::Unreadable, Frame::Done],
-        vec![],
-    ] {
-        let around = frames(script);
-
-        assert_eq!(begin(&around, PLAIN).await.err(), Some(AssistantError::UpstreamFailed));
-        assert_eq!(around.noted(), [], "nothing is owed");
-    }
-}
-
-#[tokio::test]
-async fn a_stream_that_says_nothing_that_can_be_read_ends_with_an_error() {
-    let role = "data: {\"choices\":[{\"delta\":{\"role\":\"assistant\",\"content\":\"\"}}]}\n\n";
-    let about = "data: {\"status\":\"working\"}\n\n";
-    let usage = r#"{"choices":[],"usage":{"prompt_tokens":9,"completion_tokens":0}}"#;
-
-    let lost = frames([pass(role), Frame::Unreadable, look(STOP), Frame::Done]);
-    let lost_first = frames([Frame::Unreadable, look(STOP), Frame::Done]);
-    let no_answer = frames([pass(about), Frame::Done]);
-    let billed = frames([pass(about), look(usage), Frame::Done]);
-
-    assert_eq!(read(&lost, PLAIN).await, format!("{role}data: {STOP}\n\n{FAILED}"));
-    assert_eq!(read(&lost_first, PLAIN).await, format!("data: {STOP}\n\n{FAILED}"));
-    assert_eq!(read(&no_answer, PLAIN).await, format!("{about}{FAILED}"));
-    assert_eq!(read(&billed, PLAIN).await, format!("{about}{FAILED}"));
-    assert_eq!(billed.noted()[0].tokens.input, 9);
-}
-
-#[tokio::test]
-async fn what_cannot_be_read_beside_an_answer_is_left_out() {
-    let empty = frames([look(STOP), Frame::Done]);
-    let partly = frames([Frame::Unreadable, pass(ANSWER), Frame::Unreadable, look(STOP)]);
-
-    assert_eq!(read(&empty, PLAIN).await, format!("data: {STOP}\n\ndata: [DONE]\n\n"));
-    let whole = format!("{ANSWER}data: {STOP}\n\ndata: [DONE]\n\n");
-    assert_eq!(read(&partly, PLAIN).await, whole);
-}
-
-#[tokio::test]
 async fn what_fails_before_the_first_event_has_its_own_status_and_costs_nothing() {
     let refused = UpstreamError::Refused { status: 500, retry_after: None, body: Bytes::new() };
     let error = look(r#"{"error":{"message":"maximum context length"}}"#);
@@ -409,3 +364,6 @@ fn an_answer_may_move_between_threads() {
 
     is_send::<Answer>();
 }
+
+#[path = "unreadable_tests.rs"]
+mod unreadable;
