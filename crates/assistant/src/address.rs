@@ -8,22 +8,64 @@ use url::{Host, Url};
 const WITHIN: [&str; 9] =
     ["localhost", "local", "localdomain", "internal", "intranet", "lan", "home", "corp", "arpa"];
 
+/// Schemes of which many readers take the host from behind any slashes.
+const SPECIAL: [&str; 6] = ["http", "https", "ws", "wss", "ftp", "file"];
+
 /// Whether it may lead to something that only those within a network reach. Of
-/// a name it is told by the name alone: who resolves it is not asked.
+/// a name it is told by the name alone: who resolves it is not asked. An
+/// address that readers take for different hosts may lead to each of them.
 pub(crate) fn may_lie_within(address: &str) -> bool {
+    let Some(host) = plain_host(address) else { return true };
     let Ok(url) = Url::parse(address) else { return true };
-    if !matches!(url.scheme(), "http" | "https") {
-        return true;
-    }
     match url.host() {
         Some(Host::Domain(name)) => {
             let name = name.trim_end_matches('.');
             name.rsplit_once('.').is_none_or(|(_, last)| WITHIN.contains(&last))
         }
-        Some(Host::Ipv4(address)) => !is_public(address),
+        // Written in octal, in hex, or short, it is another one to some.
+        Some(Host::Ipv4(address)) => host != address.to_string() || !is_public(address),
         Some(Host::Ipv6(address)) => !is_public_v6(address),
         None => true,
     }
+}
+
+/// Whether a text is meant as an address: it begins as one does.
+pub(crate) fn is_address(text: &str) -> bool {
+    let text = text.trim_start_matches(|it: char| it.is_whitespace() || it.is_control());
+    if text.starts_with(['/', '\\']) {
+        return text.chars().nth(1).is_some_and(|it| matches!(it, '/' | '\\'));
+    }
+    // Some take out line breaks and tabs, wherever they are.
+    let text: String = text.chars().filter(|it| !it.is_control()).take(64).collect();
+    let Some((scheme, rest)) = text.split_once(':') else { return false };
+    let is_scheme = scheme.starts_with(|it: char| it.is_ascii_alphabetic())
+        && scheme.chars().all(|it| it.is_ascii_alphanumeric() || matches!(it, '+' | '-' | '.'));
+    let is_special = SPECIAL.iter().any(|it| it.eq_ignore_ascii_case(scheme));
+    is_scheme && (is_special || rest.starts_with(['/', '\\']))
+}
+
+/// The host of an address of the web, as it is written, with its port; nothing
+/// where readers may differ about it.
+fn plain_host(address: &str) -> Option<&str> {
+    let is_odd = |it: char| it.is_whitespace() || it.is_control() || it == '\\';
+    if address.contains(is_odd) {
+        return None;
+    }
+    let (scheme, rest) = address.split_once("://")?;
+    if !["http", "https"].iter().any(|it| it.eq_ignore_ascii_case(scheme)) {
+        return None;
+    }
+    let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
+    let (host, rest) = rest.split_at(end);
+    // Whom one signs in as, or what hides a sign.
+    let hides = host.contains(['@', '%']) || !rest.starts_with('/') && rest.contains('@');
+    if host.is_empty() || hides {
+        return None;
+    }
+    if host.starts_with('[') {
+        return Some(host);
+    }
+    Some(host.split_once(':').map_or(host, |(host, _port)| host))
 }
 
 /// RFC 6890 and what came after it.
@@ -62,6 +104,10 @@ mod tests {
             "HTTP://Pictures.Example.ORG:8080/x?y=z",
             "https://8.8.8.8/x",
             "https://[2606:4700::1111]/x",
+            "https://8.8.8.8:8443",
+            "https://example.com?a=b#c",
+            "https://example.com/@someone/x%20y?z=a@b",
+            "https://b\u{fc}cher.example/x.png",
         ] {
             assert!(!may_lie_within(public), "{public}");
         }
@@ -94,6 +140,61 @@ mod tests {
             "",
         ] {
             assert!(may_lie_within(within), "{within}");
+        }
+    }
+
+    #[test]
+    fn what_readers_take_for_different_hosts_may_lie_within() {
+        for odd in [
+            r"http://ex.com\@10.0.0.1/",
+            r"http:\\10.0.0.1\",
+            "http://ex.com@10.0.0.1/",
+            "http://ex.com:80@10.0.0.1/",
+            "http://someone@example.com/",
+            "http://@example.com/",
+            "http://ex.com#@10.0.0.1/",
+            "http://ex.com?@10.0.0.1/",
+            "http://ex.com%2f@10.0.0.1/",
+            "http://ex%2ecom/",
+            "http://%31%30.0.0.1/",
+            "http://ex.com/ @10.0.0.1/",
+            "http://ex.com\t/",
+            "http://ex.com/\u{7f}",
+            "http:/10.0.0.1/",
+            "http:10.0.0.1",
+            "http:///10.0.0.1/",
+            "http:example.com",
+            "http://010.0.0.1/",
+            "http://8.8.8.010/",
+            "http://0x08.8.8.8/",
+            "http://8.8.2056/",
+            "http://134744072/",
+            "http://8.8.8.8./",
+            "http://8.8.8.0x8/",
+        ] {
+            assert!(may_lie_within(odd), "{odd}");
+        }
+    }
+
+    #[test]
+    fn an_address_is_told_from_a_text_by_its_beginning() {
+        for address in [
+            "http://h",
+            "HTTPS:h",
+            " \u{a0}http://h",
+            "ht\ntp://h",
+            "//h/x",
+            r"\\h\x",
+            "gs://bucket/x",
+            "file:///etc/passwd",
+            "made-up+1.0:/x",
+        ] {
+            assert!(is_address(address), "{address}");
+        }
+        for text in
+            ["", "file-7", "note: see http://h", "a/b", "/x", "7:/x", "AAAA+/==", "see //h", "a:b"]
+        {
+            assert!(!is_address(text), "{text}");
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::credits::{Admission, Ask, BudgetRefusal, Hold, Holder};
+use crate::credits::{Admission, Ask, BudgetRefusal, Hold, Holder, Shortage};
 use crate::error::AssistantError;
 use crate::gateway::{Asker, Gateway};
 use crate::meter::{Meter, Prompt};
@@ -46,7 +46,7 @@ struct Reserved {
     /// The tokens of the prompt, where they were counted.
     prompt: Option<i64>,
     max_output: Option<OutputCap>,
-    short: Option<BudgetRefusal>,
+    short: Option<Box<Shortage>>,
 }
 
 impl Gateway {

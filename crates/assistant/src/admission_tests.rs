@@ -126,8 +126,9 @@ async fn a_stream_whose_reader_leaves_is_settled_on_what_was_streamed() {
 async fn hidden_tokens_are_charged() {
     let told = r#"{"choices":[],"usage":{"prompt_tokens":10,"completion_tokens":5000,
         "completion_tokens_details":{"reasoning_tokens":4000}}}"#;
-    let around = Surroundings::new(Script::Frames(vec![Ok(look(told)), Ok(Frame::Done)]));
-    let around = around.with_rules(limited(3));
+    let stop = r#"{"choices":[{"delta":{},"finish_reason":"stop"}]}"#;
+    let frames = vec![Ok(look(stop)), Ok(look(told)), Ok(Frame::Done)];
+    let around = Surroundings::new(Script::Frames(frames)).with_rules(limited(3));
 
     let ChatAnswer::Stream(mut answer) = ask(&around, asker(), r#","stream":true"#).await.unwrap()
     else {

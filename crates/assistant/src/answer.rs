@@ -16,12 +16,10 @@ use uuid::Uuid;
 use crate::begun::Begun;
 use crate::calls::{Calls, ForCaller};
 use crate::chunk::{self, Head, UsageChunk, Verdict};
-use crate::credits::BudgetRefusal;
 use crate::error::AssistantError;
 use crate::gateway::{Gateway, cost};
 use crate::guardrail;
 use crate::heartbeat::Heartbeat;
-use crate::json::quoted;
 use crate::nulls::Nulls;
 use crate::odd::{self, Odd};
 use crate::ports::{Frame, Frames, UpstreamError, Wait, Waits};
@@ -29,9 +27,9 @@ use crate::refusal::{Tools, explained, reported};
 use crate::ticket::{Cost, End, Ticket};
 use crate::turn::Turn;
 use crate::usage::Usage;
+use crate::written::{DONE, failure, framed};
 
 const KEEP_ALIVE: Bytes = Bytes::from_static(b": keep-alive\n\n");
-const DONE: &str = "data: [DONE]\n\n";
 
 type Opening = Pin<Box<dyn Future<Output = Result<Opened, AssistantError>> + Send>>;
 
@@ -40,6 +38,10 @@ struct Opened {
     /// What was read of the frames before they were given out.
     first: Option<Frame>,
     frames: Frames,
+    /// Whether some of them could not be read.
+    unreadable: bool,
+    /// Whether there was a part of an answer among them.
+    answers: bool,
     ticket: Ticket,
     /// Where its model may have something done.
     turn: Option<Box<Turn>>,
@@ -192,6 +194,7 @@ impl Answer {
         match frame {
             Ok(Some(Frame::Pass { bytes, events })) => {
                 self.said.deltas = self.said.deltas || odd::has_delta(&bytes);
+                opened.answers = opened.answers || odd::has_delta(&bytes);
                 opened.ticket.meter.passed(&bytes, events);
                 if opened.turn.is_some() {
                     self.calls.heard(&bytes);
@@ -200,8 +203,12 @@ impl Answer {
             }
             Ok(Some(Frame::Look(json))) => self.look(&json),
             Ok(Some(Frame::Alive)) => Ok(None),
-            Ok(Some(Frame::Done)) => Ok(self.ended(true)),
-            Ok(None) => Ok(self.ended(false)),
+            Ok(Some(Frame::Unreadable)) => {
+                opened.unreadable = true;
+                Ok(None)
+            }
+            Ok(Some(Frame::Done)) => self.ended(true),
+            Ok(None) => self.ended(false),
             Err(err) => {
                 let told = explained(&err, self.tools, &opened.ticket.target);
                 Err(self.fail(told, cost(&err)))
@@ -225,6 +232,7 @@ impl Answer {
             None | Some(ForCaller::All) => json,
             Some(ForCaller::Part(ref part)) => part,
             Some(ForCaller::Nothing) => {
+                opened.answers = true;
                 opened.ticket.meter.passed(json, 1);
                 return Ok(None);
             }
@@ -234,6 +242,7 @@ impl Answer {
             opened.ticket.meter.told = Some(usage.usage);
             self.told = Some(usage);
         }
+        opened.answers |= event.answers;
         self.said.ended |= event.ends;
         self.said.called |= event.calls;
         self.said.head = event.head.or(self.said.head.take());
@@ -264,12 +273,14 @@ impl Answer {
     }
 
     /// The end of one call: of the answer too, unless its model has called for
-    /// something that is done here.
-    fn ended(&mut self, frames_go_on: bool) -> Option<Bytes> {
+    /// something that is done here. Without a part of an answer, or where all
+    /// that it said could not be read, there was none.
+    fn ended(&mut self, frames_go_on: bool) -> Result<Option<Bytes>, AssistantError> {
         let Phase::Streaming(opened) = mem::replace(&mut self.phase, Phase::Over) else {
-            return None;
+            return Ok(None);
         };
-        let Opened { frames, mut ticket, turn, .. } = *opened;
+        let is_lost = opened.unreadable && opened.ticket.meter.is_wordless() && !self.said.called;
+        let Opened { frames, mut ticket, turn, answers, .. } = *opened;
         match turn {
             Some(mut turn) if self.calls.ours_alone() && turn.goes_on() => {
                 turn.settle(ticket);
@@ -280,7 +291,16 @@ impl Answer {
                     turn.serve(calls, &text).await;
                     begun(turn).await
                 }));
-                None
+                Ok(None)
+            }
+            _ if !answers || is_lost => {
+                tracing::warn!(
+                    upstream.model = ticket.target.model,
+                    "an upstream model sent a stream of which no answer can be read"
+                );
+                let cost = so_far(&ticket);
+                ticket.fail(cost);
+                Err(AssistantError::UpstreamFailed)
             }
             _ => {
                 ticket.end = End::Completed;
@@ -288,7 +308,7 @@ impl Answer {
                 if frames_go_on {
                     self.phase = Phase::Ending(frames);
                 }
-                Some(last)
+                Ok(Some(last))
             }
         }
     }
@@ -340,9 +360,9 @@ impl Answer {
 /// its model may have something done: a long conversation would stay in memory
 /// as long as its answer takes.
 async fn begun(mut turn: Box<Turn>) -> Result<Opened, AssistantError> {
-    let (Begun { first, frames }, ticket) = turn.open().await?;
+    let (Begun { first, frames, unreadable }, ticket) = turn.open().await?;
     let turn = turn.has_tools().then_some(turn);
-    Ok(Opened { first, frames, ticket, turn })
+    Ok(Opened { first, frames, unreadable, answers: false, ticket, turn })
 }
 
 /// An upstream that reports an error before it has said anything bills nothing.
@@ -371,29 +391,6 @@ impl Stream for Answer {
         this.heartbeat.spoke();
         Poll::Ready(Some(chunk))
     }
-}
-
-fn framed(events: &[impl AsRef<[u8]>]) -> Bytes {
-    let length = events.iter().map(|it| it.as_ref().len() + 8).sum();
-    let mut frames = BytesMut::with_capacity(length);
-    for event in events {
-        frames.put_slice(b"data: ");
-        frames.put_slice(event.as_ref());
-        frames.put_slice(b"\n\n");
-    }
-    frames.freeze()
-}
-
-fn failure(err: &AssistantError) -> Bytes {
-    let (title, message) = (quoted(err.title()), quoted(&err.message()));
-    let more = match err {
-        AssistantError::OverBudget(BudgetRefusal { period, resets_at, .. }) => {
-            let (period, at) = (quoted(period.name()), quoted(&resets_at.to_string()));
-            format!(",\"period\":{period},\"resetsAt\":{at}")
-        }
-        _ => String::new(),
-    };
-    Bytes::from(format!("data: {{\"error\":{title},\"message\":{message}{more}}}\n\n{DONE}"))
 }
 
 #[cfg(test)]

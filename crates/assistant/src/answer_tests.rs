@@ -364,3 +364,6 @@ fn an_answer_may_move_between_threads() {
 
     is_send::<Answer>();
 }
+
+#[path = "unreadable_tests.rs"]
+mod unreadable;

@@ -4,6 +4,7 @@ use std::future::poll_fn;
 
 use bytes::Bytes;
 use memchr::memmem;
+use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 
 use crate::chunk::{self, Verdict};
@@ -31,23 +32,47 @@ const OF_THE_REQUEST: [&str; 6] = [
 pub(crate) struct Begun {
     pub(crate) first: Option<Frame>,
     pub(crate) frames: Frames,
+    /// Whether some of what came before could not be read.
+    pub(crate) unreadable: bool,
 }
 
 /// Waits until a stream says something. One that begins with an error has not
-/// begun: its upstream accepted the call and failed all the same.
+/// begun: its upstream accepted the call and failed all the same. Nor has one
+/// that ends before anything of it could be read.
 pub(crate) async fn begun(mut frames: Frames, tools: Tools) -> Result<Begun, UpstreamError> {
+    let mut unreadable = false;
     loop {
         let first = match poll_fn(|cx| frames.as_mut().poll_next(cx)).await.transpose()? {
             Some(Frame::Alive) => continue,
-            first => first,
+            Some(Frame::Unreadable) => {
+                unreadable = true;
+                continue;
+            }
+            Some(Frame::Pass { bytes, .. }) if !is_readable(&bytes) => {
+                unreadable = true;
+                continue;
+            }
+            Some(Frame::Done) | None => return Err(nothing()),
+            Some(first) => first,
         };
-        if let Some(Frame::Look(json)) = &first
+        if let Frame::Look(json) = &first
             && let Verdict::Error(error) = chunk::read(json).verdict
         {
             return Err(refusal(&error, tools));
         }
-        return Ok(Begun { first, frames });
+        return Ok(Begun { first: Some(first), frames, unreadable });
     }
+}
+
+/// Whether there is an event of sound JSON in some frames.
+fn is_readable(frames: &[u8]) -> bool {
+    let mut events = frames.split(|it| *it == b'\n').filter_map(|it| it.strip_prefix(b"data: "));
+    events.any(|it| serde_json::from_slice::<IgnoredAny>(it).is_ok())
+}
+
+/// An answer with a good status that is none.
+fn nothing() -> UpstreamError {
+    UpstreamError::Refused { status: 200, retry_after: None, body: Bytes::new() }
 }
 
 /// A whole answer, unless it is nothing but an error.

@@ -4,7 +4,9 @@ use super::*;
 
 #[tokio::test]
 async fn a_stream_that_begins_with_an_error_falls_back_as_if_it_had_been_refused() {
-    let answer = || Script::Frames(vec![Ok(pass("data: {}\n\n")), Ok(Frame::Done)]);
+    let answer = || {
+        Script::Frames(vec![Ok(pass("data: {\"choices\":[{\"delta\":{}}]}\n\n")), Ok(Frame::Done)])
+    };
     let failing =
         |error: &str| Script::Frames(vec![Ok(Frame::Alive), Ok(look(error)), Ok(Frame::Done)]);
     for error in [
@@ -16,7 +18,10 @@ async fn a_stream_that_begins_with_an_error_falls_back_as_if_it_had_been_refused
 
         let stream = streamed(&around, with_fallback(), &said_for_a_stream()).await;
 
-        assert!(stream.starts_with("data: {}\n\n") && stream.contains(r#""model":"second""#));
+        assert!(
+            stream.starts_with("data: {\"choices\":[{\"delta\":{}}]}\n\n")
+                && stream.contains(r#""model":"second""#)
+        );
         let [record] = around.noted().try_into().unwrap();
         assert_eq!(record.model, "second", "{error}");
     }

@@ -66,6 +66,22 @@ fn a_null_is_an_absent_key_and_no_tools_are_none() {
 }
 
 #[test]
+fn a_type_of_persona_that_is_blank_is_the_general_one() {
+    let of = |metadata: &str| match ask(&with(&format!(r#""metadata":{metadata}"#))) {
+        Ok(Asked::Whole(prompt)) => prompt.wish.persona_type,
+        _ => panic!("{metadata}"),
+    };
+
+    assert_eq!(of(r#"{"pia_persona_type":" Code "}"#).as_deref(), Some("code"));
+    assert_eq!(of(r#"{"pia_persona_type":""}"#).as_deref(), Some("general"));
+    assert_eq!(of(r#"{"pia_persona_type":" \t"}"#).as_deref(), Some("general"));
+    let long = format!(r#"{{"pia_persona_type":"{}"}}"#, "x".repeat(51));
+    for none in ["{}", r#"{"pia_persona_type":null}"#, r#"{"pia_persona_type":7}"#, "7", &long] {
+        assert_eq!(of(none), None, "{none}");
+    }
+}
+
+#[test]
 fn of_two_equal_keys_the_last_counts() {
     assert_eq!(forwarded(&with(r#""seed":1,"seed":2"#))["seed"], 2);
 }

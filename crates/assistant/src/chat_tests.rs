@@ -1,12 +1,16 @@
 //! Whole answers, and what is written down of them.
 
+use std::sync::Arc;
+
 use futures_util::FutureExt;
 
 use super::*;
 use crate::catalogue::Catalogue;
-use crate::fakes::{Script, Surroundings, asker, not_ready};
+use crate::fakes::{Script, Surroundings, asker, not_ready, target};
 use crate::gateway::Status;
 use crate::ports::UpstreamError;
+use crate::rules::GroupRules;
+use crate::target::Target;
 use crate::usage::{Outcome, Usage};
 
 const REQUEST: Bytes =
@@ -121,15 +125,30 @@ async fn without_a_model_there_is_no_call() {
     let outcome = Chat::new(gateway.clone()).answer(asker(), REQUEST).await;
 
     assert_eq!(outcome.err(), Some(AssistantError::NotConfigured));
-    assert_eq!(gateway.status(), Status { available: false, modes: vec![] });
+    let none = Status { available: false, modes: vec![] };
+    assert_eq!(gateway.status(asker().group).await, Ok(none));
     assert_eq!(around.noted(), []);
 }
 
-#[test]
-fn the_status_names_the_modes_that_are_served() {
+#[tokio::test]
+async fn the_status_names_the_modes_that_are_served() {
     let around = Surroundings::new(Script::Silence);
 
-    let status = around.gateway().status();
+    let status = around.gateway().status(asker().group).await;
 
-    assert_eq!(status, Status { available: true, modes: Mode::ALL.to_vec() });
+    assert_eq!(status, Ok(Status { available: true, modes: Mode::ALL.to_vec() }));
+}
+
+#[tokio::test]
+async fn a_group_that_may_only_name_models_is_served_too() {
+    let rules = GroupRules { models: vec!["a".to_owned()], ..GroupRules::default() };
+    let gateway = Surroundings::new(Script::Silence).with_rules(rules).gateway();
+    let entry = Target { id: Some("A".to_owned()), ..Target::clone(&target("m")) };
+    gateway.catalogue.set(Catalogue { entries: vec![Arc::new(entry)], ..Catalogue::default() });
+
+    let status = gateway.status(asker().group).await;
+
+    assert_eq!(status, Ok(Status { available: true, modes: vec![] }));
+    assert_eq!(gateway.model(asker(), "a").await, Ok(Some("A".to_owned())));
+    assert_eq!(gateway.model(asker(), "pia-cloud").await, Ok(None));
 }

@@ -37,6 +37,8 @@ pub(crate) struct Reading {
     pub(crate) ends: bool,
     /// Whether it holds a part of a tool call.
     pub(crate) calls: bool,
+    /// Whether it is of an answer, and not only about one.
+    pub(crate) answers: bool,
     /// What the upstream says on every chunk, for chunks of ours.
     pub(crate) head: Option<Head>,
 }
@@ -77,7 +79,8 @@ const HEAD: [&str; 5] = ["id", "object", "created", "model", "system_fingerprint
 
 impl Reading {
     fn only(verdict: Verdict) -> Self {
-        Self { verdict, usage: None, ends: false, calls: false, head: None }
+        let (ends, calls, answers) = (false, false, false);
+        Self { verdict, usage: None, ends, calls, answers, head: None }
     }
 }
 
@@ -114,7 +117,7 @@ pub(crate) fn read(json: &[u8]) -> Reading {
             Verdict::Rewritten(vec![with(&chunk, &unended(before)), with(&chunk, &choices)])
         }
     };
-    Reading { verdict, usage, ends, calls, head: Head::of(&chunk) }
+    Reading { verdict, usage, ends, calls, answers: !choices.is_empty(), head: Head::of(&chunk) }
 }
 
 /// What a choice says of a failure: some tell it there, beside words that came

@@ -20,7 +20,7 @@ use crate::keys::KeyHealth;
 use crate::personas::Personas;
 use crate::ports::{ChatUpstream, Tokens, UpstreamError, UsageLog, Waits};
 use crate::prompt_body::Prompt;
-use crate::route::choices;
+use crate::route::{choices, modes};
 use crate::rules::{KeyPurse, Rules};
 use crate::settings::Settings;
 use crate::target::Mode;
@@ -45,12 +45,12 @@ pub struct Asker {
     pub persona: Option<Uuid>,
 }
 
-/// What the AI proxy can do.
+/// What the AI proxy can do for somebody.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Status {
-    /// Whether it can answer anything.
+    /// Whether it can answer them anything.
     pub available: bool,
-    /// The modes that a model serves.
+    /// The modes that a model serves, without one being named.
     pub modes: Vec<Mode>,
 }
 
@@ -102,12 +102,20 @@ pub(crate) struct Whole {
 }
 
 impl Gateway {
-    /// What the AI proxy can do, as it is configured now.
-    pub fn status(&self) -> Status {
-        let catalogue = self.catalogue.get();
-        let modes: Vec<Mode> =
-            Mode::ALL.into_iter().filter(|it| catalogue.serving(Some(*it)).is_some()).collect();
-        Status { available: !modes.is_empty(), modes }
+    /// What the AI proxy can do for the members of a group, as it is
+    /// configured now.
+    pub async fn status(&self, group: GroupId) -> Result<Status, AssistantError> {
+        let (rules, catalogue) = (self.rules.of(group).await?, self.catalogue.get());
+        let modes = modes(&catalogue, &rules);
+        let available = !modes.is_empty() || !choices(&catalogue, &rules).is_empty();
+        Ok(Status { available, modes })
+    }
+
+    /// The name that a caller may give as the `model` of a request, which may
+    /// be spelled in any case; nothing where they may not.
+    pub async fn model(&self, asker: Asker, name: &str) -> Result<Option<String>, AssistantError> {
+        let models = self.models(asker).await?;
+        Ok(models.into_iter().find(|it| it.eq_ignore_ascii_case(name)))
     }
 
     /// The names that a caller may give as the `model` of a request.

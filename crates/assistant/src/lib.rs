@@ -15,6 +15,7 @@ mod completion;
 mod credits;
 mod drafting;
 mod error;
+mod fetched;
 mod gateway;
 mod guardrail;
 mod heartbeat;
@@ -49,6 +50,7 @@ mod turn;
 mod turnstile;
 mod usage;
 mod web_search;
+mod written;
 
 pub use answer::Answer;
 pub use attempts::{AttemptOutcome, Attempts};
@@ -58,8 +60,8 @@ pub use chat::{Chat, ChatAnswer};
 pub use credits::MockBank;
 pub use credits::{
     Admission, Ask, Bank, Books, Buckets, BudgetRefusal, CreditSettings, CreditView, Credits,
-    FreeTier, Gauge, Grant, Hold, Holder, Kind, Mismatch, Part, Period, Settlement, Settles, Stock,
-    WeekGauge, Weeks, Window, WindowKey,
+    FreeTier, Gauge, Grant, Hold, Holder, Kind, Mismatch, Part, Period, Settlement, Settles,
+    Shortage, Stock, WeekGauge, Weeks, Window, WindowKey,
 };
 pub use drafting::Drafting;
 pub use error::{AssistantError, Violation};

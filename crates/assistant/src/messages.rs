@@ -4,12 +4,12 @@ use std::borrow::Cow;
 use std::fmt;
 
 use serde::Deserialize;
-use serde::de::{DeserializeSeed, Deserializer, SeqAccess, Visitor};
+use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
-use crate::address::may_lie_within;
 use crate::error::Violation;
-use crate::json::{Elements, Members};
+use crate::fetched::address;
+use crate::json::{Elements, Key};
 use crate::sample::Text;
 
 /// A request that is wrong everywhere is told so this often.
@@ -66,35 +66,83 @@ pub(crate) fn check(messages: Option<&RawValue>, wrong: &mut Vec<Violation>) -> 
     spoken
 }
 
-#[derive(Deserialize)]
+/// A message, as far as it is read.
+#[derive(Default)]
 struct Message<'a> {
-    #[serde(borrow)]
     role: Option<&'a RawValue>,
-    #[serde(borrow)]
     content: Option<&'a RawValue>,
-    #[serde(borrow)]
     tool_calls: Option<&'a RawValue>,
+    /// What else of it names something by such an address.
+    address: Option<String>,
+}
+
+/// What else a message may say, none of which is fetched.
+const SAID: [&str; 7] = [
+    "name",
+    "tool_call_id",
+    "function_call",
+    "refusal",
+    "reasoning",
+    "reasoning_content",
+    "reasoning_details",
+];
+
+impl<'de: 'a, 'a> Deserialize<'de> for Message<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Reader;
+
+        impl<'de> Visitor<'de> for Reader {
+            type Value = Message<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a message")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+                let (mut message, mut seen) = (Message::default(), [false; 3]);
+                while let Some((Key(key), value)) = map.next_entry::<Key<'de>, &'de RawValue>()? {
+                    let (at, member) = match key.as_ref() {
+                        "role" => (0, &mut message.role),
+                        "content" => (1, &mut message.content),
+                        "tool_calls" => (2, &mut message.tool_calls),
+                        key => {
+                            if message.address.is_none() && !SAID.contains(&key) {
+                                message.address = address(key, value);
+                            }
+                            continue;
+                        }
+                    };
+                    let twice = seen.get_mut(at).is_some_and(|it| std::mem::replace(it, true));
+                    if twice {
+                        return Err(A::Error::custom("a key comes twice"));
+                    }
+                    *member = (value.get() != "null").then_some(value);
+                }
+                Ok(message)
+            }
+        }
+
+        deserializer.deserialize_map(Reader)
+    }
 }
 
 fn check_message(at: usize, json: &RawValue, spoken: &mut Spoken, wrong: &mut Vec<Violation>) {
-    // serde would take an array for a struct, too.
-    let message = json.get().starts_with('{').then(|| serde_json::from_str(json.get()));
-    let Some(Ok(Message { role, content, tool_calls })) = message else {
+    let Ok(message) = serde_json::from_str::<Message<'_>>(json.get()) else {
         let message = "A message must be an object with each key once.";
         wrong.push(Violation::new(format!("messages[{at}]"), "invalid_type", message));
         return;
     };
-    check_role(at, role, wrong);
+    check_role(at, message.role, wrong);
     let text = &mut spoken.text;
     text.besides = text.besides.saturating_add(TOKENS_OF_A_MESSAGE);
-    if let Some(calls) = tool_calls {
+    if let Some(calls) = message.tool_calls {
         text.words.add(calls.get().as_bytes());
     }
-    let mut content_of = Content { text, address: None };
-    let is_content = content.is_none_or(|it| content_of.add(it));
-    if let Some((part, key)) = content_of.address {
-        let field = || format!("messages[{at}].content[{part}].{key}");
-        spoken.address.get_or_insert_with(field);
+    let mut content = Content { text, address: None };
+    let is_content = message.content.is_none_or(|it| content.add(it));
+    let within = content.address.map(|(part, place)| format!("content[{part}].{place}"));
+    if let Some(place) = within.or(message.address) {
+        spoken.address.get_or_insert_with(|| format!("messages[{at}].{place}"));
     }
     if !is_content {
         let message = "The content must be a string, an array of parts, or null.";
@@ -119,7 +167,7 @@ fn check_role(at: usize, role: Option<&RawValue>, wrong: &mut Vec<Violation>) {
 struct Content<'t> {
     text: &'t mut Text,
     /// The first part that names something by such an address, and where in it.
-    address: Option<(usize, &'static str)>,
+    address: Option<(usize, String)>,
 }
 
 impl Content<'_> {
@@ -131,6 +179,25 @@ impl Content<'_> {
             _ => return false,
         }
         true
+    }
+
+    /// Adds a member of a part; some take its key in any case.
+    fn count(&mut self, key: &str, value: &RawValue) {
+        let is = |name: &str| key.eq_ignore_ascii_case(name);
+        if value.get() == "null" {
+            return;
+        }
+        let tokens = if is("image_url") {
+            TOKENS_OF_AN_IMAGE
+        } else if is("file") || is("input_audio") {
+            i64::try_from(value.get().len() / BYTES_OF_A_MEDIA_TOKEN).unwrap_or(i64::MAX)
+        } else {
+            if is("text") {
+                add_words(value.get(), self.text);
+            }
+            return;
+        };
+        self.text.besides = self.text.besides.saturating_add(tokens);
     }
 }
 
@@ -145,23 +212,7 @@ fn add_words(json: &str, text: &mut Text) {
 }
 
 /// Adds an array of parts, of which none is kept.
-struct PartsInto<'c, 't>(&'c mut Content<'t>);
-
-#[derive(Deserialize)]
-struct Part<'a> {
-    #[serde(borrow)]
-    text: Option<&'a RawValue>,
-    #[serde(borrow)]
-    image_url: Option<&'a RawValue>,
-    #[serde(borrow)]
-    video_url: Option<&'a RawValue>,
-    #[serde(borrow)]
-    audio_url: Option<&'a RawValue>,
-    #[serde(borrow)]
-    file: Option<&'a RawValue>,
-    #[serde(borrow)]
-    input_audio: Option<&'a RawValue>,
-}
+struct PartsInto<'p, 't>(&'p mut Content<'t>);
 
 impl<'de> DeserializeSeed<'de> for PartsInto<'_, '_> {
     type Value = ();
@@ -180,90 +231,41 @@ impl<'de> Visitor<'de> for PartsInto<'_, '_> {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<(), A::Error> {
         let mut at = 0;
-        while let Some(part) = seq.next_element::<Part<'de>>()? {
-            if self.0.address.is_none() {
-                self.0.address = part.address().map(|key| (at, key));
-            }
+        while seq.next_element_seed(PartInto(&mut *self.0, at))?.is_some() {
             at += 1;
-            let text = &mut *self.0.text;
-            if let Some(words) = part.text {
-                add_words(words.get(), text);
-            }
-            if part.image_url.is_some() {
-                text.besides = text.besides.saturating_add(TOKENS_OF_AN_IMAGE);
-            }
-            for media in [part.file, part.input_audio].into_iter().flatten() {
-                let bytes = i64::try_from(media.get().len() / BYTES_OF_A_MEDIA_TOKEN);
-                text.besides = text.besides.saturating_add(bytes.unwrap_or(i64::MAX));
-            }
         }
         Ok(())
     }
 }
 
-impl Part<'_> {
-    /// What of it names something by its address: `image_url.url`.
-    fn address(&self) -> Option<&'static str> {
-        let shown = [
-            ("image_url.url", self.image_url),
-            ("video_url.url", self.video_url),
-            ("audio_url.url", self.audio_url),
-        ];
-        let shown = shown.into_iter().find(|(_, it)| it.is_some_and(is_shown_by_address));
-        let file = || self.file.is_some_and(is_kept_elsewhere).then_some("file");
-        shown.map(|(key, _)| key).or_else(file)
+/// Adds one part, by its number.
+struct PartInto<'p, 't>(&'p mut Content<'t>, usize);
+
+impl<'de> DeserializeSeed<'de> for PartInto<'_, '_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_map(self)
     }
 }
 
-/// Whether a picture, or the like, is not in the request. Some take the bare
-/// text for the object around it.
-fn is_shown_by_address(shown: &RawValue) -> bool {
-    #[derive(Deserialize)]
-    struct Shown<'a> {
-        #[serde(borrow)]
-        url: Option<&'a RawValue>,
+impl<'de> Visitor<'de> for PartInto<'_, '_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a part")
     }
-    let url = match shown.get().as_bytes().first() {
-        Some(b'{') => match serde_json::from_str::<Shown<'_>>(shown.get()) {
-            Ok(Shown { url }) => url.map(RawValue::get),
-            // With a key twice, who knows which one is read.
-            Err(_) => return true,
-        },
-        _ => Some(shown.get()),
-    };
-    let is_text = url.filter(|it| it.starts_with('"'));
-    is_text.is_some_and(|it| !is_data(it) && lies_within(it))
-}
 
-/// Whether a file is named by an address in the place of its content or id.
-fn is_kept_elsewhere(file: &RawValue) -> bool {
-    let members = serde_json::from_str::<Members<'_>>(file.get());
-    members.is_ok_and(|it| {
-        it.iter().any(|(key, value)| {
-            key != "filename"
-                && value.starts_with('"')
-                && !is_data(value)
-                && names_a_scheme(value)
-                && lies_within(value)
-        })
-    })
-}
-
-/// Whether a JSON string holds what it stands for, as a `data:` address.
-fn is_data(json: &str) -> bool {
-    json.get(1..6).is_some_and(|it| it.eq_ignore_ascii_case("data:"))
-}
-
-/// Whether a JSON string is an address that may lie within a network.
-fn lies_within(json: &str) -> bool {
-    let read = serde_json::from_str::<Cow<'_, str>>(json);
-    read.map_or(true, |it| may_lie_within(&it))
-}
-
-/// Whether a JSON string begins as an address does, be it with escapes.
-fn names_a_scheme(json: &str) -> bool {
-    let start: String = json.chars().take(64).collect();
-    start.contains(':') || start.contains('\\')
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        let Self(content, at) = self;
+        while let Some((Key(key), value)) = map.next_entry::<Key<'de>, &'de RawValue>()? {
+            if content.address.is_none() {
+                content.address = address(&key, value).map(|place| (at, place));
+            }
+            content.count(&key, value);
+        }
+        Ok(())
+    }
 }
 
 #[cfg(test)]
@@ -293,53 +295,37 @@ mod tests {
     }
 
     #[test]
-    fn what_is_named_by_its_address_is_found() {
-        let address = |part: &str| {
-            let text = r#"{"type":"text","text":"http://h"}"#;
-            let json = format!(r#"[{{"role":"user","content":[{text},{part}]}}]"#);
+    fn the_first_that_is_named_by_its_address_is_told() {
+        let told = |message: &str| {
+            let json = format!(r#"[{{"role":"system","content":"http://h"}},{message}]"#);
             let raw: &RawValue = serde_json::from_str(&json).unwrap();
             let mut wrong = Vec::new();
             let spoken = check(Some(raw), &mut wrong);
-            assert!(wrong.is_empty(), "{part}");
-            spoken.address.map(|it| it.replace("messages[0].content[1].", ""))
+            assert!(wrong.is_empty(), "{message}");
+            spoken.address
         };
+        let text = r#"{"type":"text","text":"http://h"}"#;
+        let shown = r#"{"image_url":{"url":"http://h"}}"#;
+        let picture = r#"{"image_url":{"url":"data:,x"}}"#;
 
-        for fine in [
-            r#"{"image_url":{"url":"data:image/png;base64,AAAA"}}"#,
-            r#"{"image_url":{"url":"DATA:image/png;base64,AAAA"}}"#,
-            r#"{"image_url":"data:image/png;base64,AAAA"}"#,
-            r#"{"image_url":{"url":7}}"#,
-            r#"{"image_url":null}"#,
-            r#"{"image_url":{"url":"https://example.com/x.png"}}"#,
-            r#"{"file":{"file_id":"https://example.com/x.pdf"}}"#,
-            r#"{"file":{"file_id":"file-7","filename":"http: notes"}}"#,
-            r#"{"file":{"file_data":"data:application/pdf;base64,AAAA"}}"#,
-            r#"{"file":{"file_data":"AAAA"}}"#,
-            r#"{"input_audio":{"data":"AAAA","format":"wav"}}"#,
-        ] {
-            assert_eq!(address(fine), None, "{fine}");
-        }
-        for (odd, key) in [
-            (r#"{"image_url":{"url":"https://h/x.png"}}"#, "image_url.url"),
-            (r#"{"image_url":{"url":" http://169.254.169.254/"}}"#, "image_url.url"),
-            (r#"{"image_url":{"url":"\u0068ttp://h"}}"#, "image_url.url"),
-            (r#"{"image_url":{"url":"file:///etc/passwd"}}"#, "image_url.url"),
-            (r#"{"image_url":{"url":"data:x","url":"http://h"}}"#, "image_url.url"),
-            (r#"{"image_url":"http://h"}"#, "image_url.url"),
-            (r#"{"video_url":{"url":"http://h"}}"#, "video_url.url"),
-            (r#"{"audio_url":{"url":"http://h"}}"#, "audio_url.url"),
-            (r#"{"file":{"file_id":"http://h/x.pdf"}}"#, "file"),
-            (r#"{"file":{"file_data":"\u0068ttp://h"}}"#, "file"),
-        ] {
-            assert_eq!(address(odd).as_deref(), Some(key), "{odd}");
-        }
+        let parts = |content: &str| told(&format!(r#"{{"role":"user","content":{content}}}"#));
+        assert_eq!(parts(r#""http://h""#), None);
+        assert_eq!(parts(&format!("[{text},{picture}]")), None);
+        assert_eq!(
+            parts(&format!("[{text},{shown},{shown}]")).as_deref(),
+            Some("messages[1].content[1].image_url.url")
+        );
+        let beside = format!(r#"{{"role":"user","name":"http://h","Content":[{shown}]}}"#);
+        assert_eq!(told(&beside).as_deref(), Some("messages[1].Content[0].image_url.url"));
+        let said = r#"{"role":"assistant","reasoning":"http://h","tool_calls":["http://h"]}"#;
+        assert_eq!(told(said), None);
     }
 
     #[test]
     fn each_wrong_message_is_named() {
         let json = r#"[7, ["user","x"], {"content":"x"}, {"role":null}, {"role":1},
             {"role":"root"}, {"role":"user","content":7}, {"role":"user","content":[1]},
-            {"role":"user","role":"user"}]"#;
+            {"role":"user","role":"user"}, {"role":"user","content":[["x"]]}]"#;
 
         let (_, wrong) = checked(json);
 
@@ -353,6 +339,7 @@ mod tests {
             ("messages[6].content", "invalid_type"),
             ("messages[7].content", "invalid_type"),
             ("messages[8]", "invalid_type"),
+            ("messages[9].content", "invalid_type"),
         ];
         assert_eq!(wrong, expected.map(|(field, code)| (field.to_owned(), code)));
     }

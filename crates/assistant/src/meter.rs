@@ -71,6 +71,11 @@ impl Meter {
         self.written.add(text.as_bytes());
     }
 
+    /// Whether no word came, of an answer, of thoughts, or of a call's arguments.
+    pub(crate) fn is_wordless(&self) -> bool {
+        self.written.is_empty()
+    }
+
     /// Whether anything came.
     pub(crate) fn is_silent(&self) -> bool {
         self.events == 0 && self.written.is_empty() && self.told.is_none()

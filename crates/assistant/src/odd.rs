@@ -4,6 +4,7 @@ use bytes::Bytes;
 use memchr::memmem;
 use serde_json::{Map, Value};
 
+use crate::chunk::usage_json;
 use crate::json::Members;
 use crate::told;
 
@@ -62,10 +63,13 @@ pub(crate) fn mended_answer(answer: Bytes) -> Bytes {
         return answer;
     }
     let Ok(mut members) = serde_json::from_slice::<Members<'_>>(&answer) else { return answer };
-    let usage = members.get("usage").is_some_and(|it| it != "{}" && told::usage(it).is_none());
-    if usage {
-        members.remove("usage");
+    let usage = members.get("usage").map(odd_usage).unwrap_or_default();
+    match usage {
+        OddUsage::Fine => {}
+        OddUsage::Mended(ref mended) => members.set("usage", mended.clone()),
+        OddUsage::Nonsense => members.remove("usage"),
     }
+    let usage = usage != OddUsage::Fine;
     let choices = members.get("choices").filter(|it| it.contains(r#""tool_calls""#));
     let mut choices = choices.and_then(|it| serde_json::from_str::<Value>(it).ok());
     let mut calls = false;
@@ -77,6 +81,23 @@ pub(crate) fn mended_answer(answer: Bytes) -> Bytes {
         members.set("choices", choices.to_string());
     }
     if usage || calls { Bytes::from(members.to_json()) } else { answer }
+}
+
+/// What becomes of usage.
+#[derive(Debug, Default, PartialEq, Eq)]
+enum OddUsage {
+    #[default]
+    Fine,
+    Mended(String),
+    Nonsense,
+}
+
+fn odd_usage(json: &str) -> OddUsage {
+    match told::usage(json) {
+        _ if json == "{}" || told::is_common(json) => OddUsage::Fine,
+        Some(usage) => OddUsage::Mended(usage_json(&usage)),
+        None => OddUsage::Nonsense,
+    }
 }
 
 /// Usage that tells nothing that makes sense.

@@ -169,6 +169,18 @@ fn a_whole_answer_is_mended_too() {
     let mut expected = answer(call(json!("{}")), told);
     expected.as_object_mut().unwrap().remove("usage");
     assert_eq!(odd, expected);
+    for (usage, expected) in [
+        (json!({ "prompt_tokens": "5", "completion_tokens": 2.0 }), [5, 2]),
+        (json!({ "prompt_tokens": -5, "completion_tokens": 1e15 }), [0, 1_000_000_000]),
+        (json!({ "input_tokens": 5, "output_tokens": 2 }), [5, 2]),
+        (json!({ "prompt_tokens": 5, "completion_tokens": 2, "total_tokens": "7" }), [5, 2]),
+    ] {
+        let odd = answer(Value::Null, usage.clone()).to_string();
+        let mended: Value = serde_json::from_slice(&mended_answer(Bytes::from(odd))).unwrap();
+        let usage_of = |key: &str| mended["usage"][key].as_u64().unwrap();
+        assert_eq!(["prompt_tokens", "completion_tokens"].map(usage_of), expected, "{usage}");
+        assert_eq!(usage_of("total_tokens"), expected[0] + expected[1], "{usage}");
+    }
     for none in ["<html>", "[]", r#"{"choices":"tool_calls"}"#] {
         assert_eq!(mended_answer(Bytes::from(none)), none);
     }

@@ -9,7 +9,7 @@ use crate::error::{AssistantError, Violation};
 use crate::gateway::{Asker, Gateway, Whole};
 use crate::languages;
 use crate::prompt::{Origin, Task, prompt};
-use crate::prompt_body::Prompt;
+use crate::prompt_body::{Prompt, Wish};
 use crate::sanitise::{clean, unfenced};
 use crate::target::Mode;
 use crate::templates::{DEFAULT, templates};
@@ -30,6 +30,9 @@ pub struct OptimizeRequest {
     /// The id or name of a template of ours, or the id of the user's own; the
     /// default one where there is none.
     pub template: Option<String>,
+    /// The entry of the catalogue that is to answer, where the caller's group
+    /// may choose it; whatever else it names is as if nobody had named it.
+    pub provider: Option<String>,
     /// The language to write in, as a tag such as `DE`; that of the text where
     /// there is none, or one we do not know.
     pub language: Option<String>,
@@ -118,7 +121,9 @@ impl Optimize {
         }
         let origin = if request.is_voice_input { Origin::Spoken } else { Origin::Typed };
         let language = request.language.as_deref().and_then(languages::named);
-        Ok(prompt(&text, &task, origin, language))
+        let model = given(request.provider.as_ref()).map(str::to_owned);
+        let wish = Wish { model, ..Wish::default() };
+        Ok(Prompt { wish, ..prompt(&text, &task, origin, language) })
     }
 }
 

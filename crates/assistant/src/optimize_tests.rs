@@ -1,5 +1,7 @@
 //! What an upstream is asked, and what comes of its answer.
 
+use std::time::Duration;
+
 use futures_util::StreamExt;
 use serde_json::Value;
 
@@ -199,8 +201,10 @@ async fn what_the_budget_had_cut_off_is_refused_as_the_budget_is() {
     let Err(AssistantError::OverBudget(refusal)) = short else { panic!("{short:?}") };
     assert_eq!(
         (refusal.period, refusal.gauge),
-        (Period::Hourly, Some(Gauge { limit: 2, used: 0 }))
+        (Period::Hourly, Some(Gauge { limit: 2, used: 2 }))
     );
+    // What it cost is forgotten in an hour.
+    assert_eq!(refusal.retry_after, Duration::from_mins(61));
     assert!(around.call().max_output.is_some_and(|it| it.tokens < 2000));
     let [settled] = around.settled().try_into().unwrap();
     assert_eq!(settled.usage.map(|it| it.outcome), Some(Outcome::Failed));

@@ -22,6 +22,8 @@ const RANGES: [(&str, RangeInclusive<f64>); 4] = [
 const MOST_OF_A_NAME: usize = 256;
 /// Longer types of personas are ignored.
 const MOST_OF_A_PERSONA_TYPE: usize = 50;
+/// The type of personas of which none is said.
+const GENERAL: &str = "general";
 const COUNTS: [&str; 2] = ["max_tokens", "max_completion_tokens"];
 
 /// Checks what has a type and a range; what an upstream alone understands is
@@ -93,7 +95,8 @@ pub(crate) fn name(value: &RawValue) -> Option<String> {
     (!name.is_empty() && name.len() <= MOST_OF_A_NAME).then(|| name.to_owned())
 }
 
-/// What the persona of a request is good at; nothing for what cannot be that.
+/// What the persona of a request is good at, and `general` where that is blank;
+/// nothing for what cannot be that.
 pub(crate) fn persona_type(metadata: &RawValue) -> Option<String> {
     #[derive(Deserialize)]
     struct Metadata<'a> {
@@ -102,7 +105,11 @@ pub(crate) fn persona_type(metadata: &RawValue) -> Option<String> {
     }
     let metadata: Metadata<'_> = serde_json::from_str(metadata.get()).ok()?;
     let name = name(metadata.pia_persona_type?)?;
-    (characters(&name) <= MOST_OF_A_PERSONA_TYPE).then(|| name.to_lowercase())
+    let name = match name.trim() {
+        "" => GENERAL,
+        name => name,
+    };
+    (characters(name) <= MOST_OF_A_PERSONA_TYPE).then(|| name.to_lowercase())
 }
 
 /// Checks the tools; an array without any counts as none.

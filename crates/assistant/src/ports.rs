@@ -75,6 +75,8 @@ pub enum Frame {
     Look(Bytes),
     /// A comment: the upstream is still there.
     Alive,
+    /// An event that cannot be read, and is left out.
+    Unreadable,
     /// `[DONE]`. The stream itself ends soon after; who reads so far lets its
     /// connection serve the next call.
     Done,

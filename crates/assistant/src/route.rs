@@ -47,10 +47,17 @@ pub(crate) fn route(
     Some(route)
 }
 
-/// The models that a caller may name, the default first.
+/// The modes that are served to who names no model.
+pub(crate) fn modes(catalogue: &Catalogue, rules: &GroupRules) -> Vec<Mode> {
+    let is_served = |mode: &Mode| route(catalogue, rules, Some(*mode), &Wish::default()).is_some();
+    Mode::ALL.into_iter().filter(is_served).collect()
+}
+
+/// The models that a caller may name, the default first, where some mode is
+/// served.
 pub(crate) fn choices(catalogue: &Catalogue, rules: &GroupRules) -> Vec<String> {
-    let default = catalogue.serving(None).or_else(|| catalogue.serving(Some(Mode::Assistant)));
-    let default = default.map(|_| DEFAULT_MODEL.to_owned());
+    let is_served = !modes(catalogue, rules).is_empty();
+    let default = is_served.then(|| DEFAULT_MODEL.to_owned());
     let named = rules.models.iter().filter_map(|id| catalogue.entry(id)?.id.clone());
     default.into_iter().chain(named).collect()
 }
@@ -118,6 +125,20 @@ mod tests {
         assert_eq!(models(None, "coder", ""), ["default"]);
         assert_eq!(models(None, "gone", ""), ["default"]);
         assert_eq!(models(None, "pia-cloud", ""), ["default"]);
+    }
+
+    #[test]
+    fn the_modes_that_are_served_depend_on_the_group() {
+        let without = Catalogue { default: None, ..catalogue() };
+        let of = |catalogue: &Catalogue, rules: &GroupRules| {
+            (modes(catalogue, rules), choices(catalogue, rules).len())
+        };
+
+        assert_eq!(of(&catalogue(), &GroupRules::default()), (Mode::ALL.to_vec(), 1));
+        assert_eq!(of(&without, &GroupRules::default()), (vec![], 0));
+        assert_eq!(of(&without, &rules()), (vec![Mode::Research], 2));
+        let gone = GroupRules { modes: [(Mode::Research, "gone".to_owned())].into(), ..rules() };
+        assert_eq!(of(&without, &gone), (vec![], 1));
     }
 
     #[test]

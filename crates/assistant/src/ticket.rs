@@ -5,7 +5,7 @@ use std::sync::Arc;
 use pia_kernel::Clock;
 use uuid::Uuid;
 
-use crate::credits::{BudgetRefusal, Hold};
+use crate::credits::{Hold, Shortage};
 use crate::error::AssistantError;
 use crate::gateway::Asker;
 use crate::meter::Meter;
@@ -29,8 +29,9 @@ pub(crate) struct Ticket {
     pub(crate) end: End,
     /// What was reserved, where anything limits the caller.
     pub(crate) hold: Option<Hold>,
-    /// Whose budget is in the way of as long an answer as there might be.
-    pub(crate) short: Option<BudgetRefusal>,
+    /// What is known of the budget that is in the way of as long an answer as
+    /// there might be.
+    pub(crate) short: Option<Box<Shortage>>,
     /// The room that it takes at its upstream.
     pub(crate) slot: Option<Slot>,
     pub(crate) log: Arc<dyn UsageLog>,
@@ -66,8 +67,12 @@ impl Ticket {
     /// not reach for more.
     pub(crate) fn lacking(&mut self, cut_off: bool) -> AssistantError {
         self.fail(Cost::Something);
-        let short = self.short.filter(|_| cut_off);
-        short.map_or(AssistantError::UpstreamFailed, AssistantError::OverBudget)
+        let Some(short) = self.short.take().filter(|_| cut_off) else {
+            return AssistantError::UpstreamFailed;
+        };
+        let tokens = self.meter.tokens_so_far(&*self.tokens);
+        let refusal = short.after(&self.target.rates, &tokens, self.clock.now());
+        AssistantError::OverBudget(refusal)
     }
 
     /// The tokens so far, as the upstream told them or as we count them.

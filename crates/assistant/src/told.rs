@@ -5,8 +5,8 @@ use serde_json::Value;
 use crate::usage::Usage;
 
 /// More than any call can use; what an upstream tells beyond it is nonsense
-/// that must not spoil a sum.
-const MOST: i128 = 1_000_000_000_000;
+/// that must not spoil a sum. Clients read sums into 32 bits.
+const MOST: i64 = 1_000_000_000;
 
 /// Reads a `usage` object; nothing if it tells neither input nor output. What
 /// makes no sense in it tells nothing.
@@ -40,11 +40,13 @@ pub(crate) fn usage(json: &str) -> Option<Usage> {
 /// in it is of a type that some fail at.
 pub(crate) fn is_common(json: &str) -> bool {
     let Ok(Value::Object(told)) = serde_json::from_str(json) else { return false };
-    let is_count = |key: &str| told.get(key).is_some_and(Value::is_u64);
+    let is_plain = |it: &Value| it.as_i64().is_some_and(|it| (0..=2 * MOST).contains(&it));
+    let is_count =
+        |key: &str| told.get(key).is_some_and(|it| is_plain(it) && tokens(it) == it.as_i64());
     let is_sound = |(key, value): (&String, &Value)| match key.as_str() {
-        it if it.ends_with("_tokens") => value.is_u64() || value.is_null(),
+        it if it.ends_with("_tokens") => is_plain(value) || value.is_null(),
         it if it.ends_with("_details") => value.as_object().map_or(value.is_null(), |details| {
-            details.values().all(|it| it.is_u64() || it.is_null())
+            details.values().all(|it| is_plain(it) || it.is_null())
         }),
         _ => true,
     };
@@ -62,7 +64,7 @@ fn tokens(value: &Value) -> Option<i64> {
         Value::String(text) => whole(text.trim()),
         _ => None,
     };
-    i64::try_from(count?.clamp(0, MOST)).ok()
+    i64::try_from(count?.clamp(0, MOST.into())).ok()
 }
 
 #[cfg(test)]
@@ -129,8 +131,10 @@ mod tests {
         assert_eq!(usage(r#"{"prompt_tokens":-5}"#).unwrap(), Usage::default());
         assert_eq!(
             usage(r#"{"prompt_tokens":18446744073709551615}"#).unwrap().input,
-            1_000_000_000_000
+            1_000_000_000
         );
+        assert!(!is_common(r#"{"prompt_tokens":1000000000000000,"completion_tokens":1}"#));
+        assert!(!is_common(r#"{"prompt_tokens":-5,"completion_tokens":1}"#));
         assert_eq!(
             usage(r#"{"prompt_tokens":1,"prompt_tokens_details":{"cached_tokens":9}}"#)
                 .unwrap()

@@ -157,12 +157,15 @@ async fn the_last_refusal_is_told_and_nothing_is_owed() {
 
 #[tokio::test]
 async fn a_stream_falls_back_before_its_first_event_and_never_after() {
-    let answer = vec![Ok(pass("data: {}\n\n")), Ok(Frame::Done)];
+    let answer = vec![Ok(pass("data: {\"choices\":[{\"delta\":{}}]}\n\n")), Ok(Frame::Done)];
     let around = Surroundings::of(vec![Script::Fails(DOWN), Script::Frames(answer)]);
     let stream = streamed(&around, with_fallback(), &said_for_a_stream()).await;
-    assert!(stream.starts_with("data: {}\n\n") && stream.contains(r#""model":"second""#));
+    assert!(
+        stream.starts_with("data: {\"choices\":[{\"delta\":{}}]}\n\n")
+            && stream.contains(r#""model":"second""#)
+    );
 
-    let cut = vec![Ok(pass("data: {}\n\n")), Err(UpstreamError::Cut)];
+    let cut = vec![Ok(pass("data: {\"choices\":[{\"delta\":{}}]}\n\n")), Err(UpstreamError::Cut)];
     let around = Surroundings::of(vec![Script::Frames(cut), Script::Whole(ANSWER)]);
     let stream = streamed(&around, with_fallback(), &said_for_a_stream()).await;
     assert!(stream.contains("Bad Gateway"), "{stream}");
@@ -324,10 +327,12 @@ async fn an_answer_under_protection_says_so_first() {
     let answer = whole(&around, searching(), &said()).await.unwrap();
     assert_eq!(answer["guardrail"], json!({ "protected": true }));
 
-    let frames = vec![Ok(pass("data: {}\n\n")), Ok(Frame::Done)];
+    let frames = vec![Ok(pass("data: {\"choices\":[{\"delta\":{}}]}\n\n")), Ok(Frame::Done)];
     let around = Surroundings::of(vec![Script::Frames(frames)]).protected();
     let stream = streamed(&around, searching(), &said_for_a_stream()).await;
-    assert!(stream.starts_with("data: {\"guardrail\":{\"protected\":true}}\n\ndata: {}\n\n"));
+    assert!(stream.starts_with(
+        "data: {\"guardrail\":{\"protected\":true}}\n\ndata: {\"choices\":[{\"delta\":{}}]}\n\n"
+    ));
 }
 
 #[tokio::test]

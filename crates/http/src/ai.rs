@@ -16,7 +16,7 @@ use pia_assistant::{Chat, Drafting, Gateway, Optimize};
 pub(crate) use chat::{ChatRequest, ChatResponse, chat};
 pub(crate) use credits::{CreditsResponse, credits};
 pub(crate) use generate_prompt::{GeneratePromptBody, GeneratePromptResponse, generate_prompt};
-pub(crate) use models::{ModelsResponse, models};
+pub(crate) use models::{ModelItem, ModelsResponse, model, models};
 pub(crate) use optimize::{OptimizeBody, OptimizeResponse, optimize};
 pub(crate) use status::{StatusResponse, status};
 pub(crate) use templates::{TemplateItem, templates};

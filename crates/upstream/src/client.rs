@@ -12,6 +12,7 @@ use reqwest::redirect::Policy;
 use reqwest::{Client, Response};
 use tokio::time::timeout;
 
+use crate::caps::{CapNames, has_old_name};
 use crate::dialect::{self, Form};
 use crate::limits::Limits;
 use crate::pieces::Pieces;
@@ -43,6 +44,7 @@ pub struct SetupError(#[from] reqwest::Error);
 pub struct Upstream {
     http: Client,
     limits: Live<Limits>,
+    pub(crate) caps: Arc<CapNames>,
 }
 
 impl Upstream {
@@ -66,7 +68,13 @@ impl Upstream {
             .pool_idle_timeout(now.idle)
             .user_agent(concat!("pia-server/", env!("CARGO_PKG_VERSION")))
             .build()?;
-        Ok(Self { http, limits })
+        Ok(Self { http, limits, caps: Arc::default() })
+    }
+
+    /// The same with what others have learnt of models.
+    #[must_use]
+    pub fn with_cap_names(self, caps: Arc<CapNames>) -> Self {
+        Self { caps, ..self }
     }
 
     pub(crate) fn http(&self) -> &Client {
@@ -77,8 +85,28 @@ impl Upstream {
         self.limits.get()
     }
 
-    /// Sends a call and waits for the headers of a success.
+    /// Sends a call and waits for the headers of a success. A call whose name
+    /// of the longest answer is refused is sent once more, under the other.
     async fn ask(
+        &self,
+        call: ChatCall,
+        accept: &'static str,
+        limits: &Limits,
+    ) -> Result<(Response, Form), UpstreamError> {
+        let call = self.caps.named(call);
+        if !has_old_name(&call) {
+            return self.send(call, accept, limits).await;
+        }
+        let (target, again) = (Arc::clone(&call.target), self.caps.repeated(&call));
+        let outcome = self.send(call, accept, limits).await;
+        let refused = self.caps.learn(&target, &outcome);
+        match again.filter(|_| refused) {
+            Some(again) => self.send(again, accept, limits).await,
+            None => outcome,
+        }
+    }
+
+    async fn send(
         &self,
         call: ChatCall,
         accept: &'static str,

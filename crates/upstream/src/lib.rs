@@ -2,6 +2,7 @@
 //! for streams, which are cut into frames without copying them, and a dialect
 //! for each type of upstream.
 
+mod caps;
 mod client;
 mod dialect;
 mod limits;
@@ -17,6 +18,7 @@ mod tls;
 mod tokens;
 mod waits;
 
+pub use caps::CapNames;
 pub use client::{SetupError, Upstream};
 pub use limits::Limits;
 pub use tls::{Tls, TlsError};

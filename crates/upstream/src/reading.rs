@@ -84,7 +84,7 @@ impl Reading {
         {
             self.state = State::Failing(err);
         }
-        if self.ready.iter().any(|it| *it != Frame::Alive) {
+        if self.ready.iter().any(is_event) {
             self.silence.broken_by_event();
         } else {
             self.silence.broken_by_less(self.patience.events);
@@ -109,7 +109,7 @@ impl Reading {
                 Frame::Done => translation.done(&mut said),
                 other => said.frames.push_back(other),
             }
-            self.spoke |= said.frames.iter().any(|it| *it != Frame::Alive);
+            self.spoke |= said.frames.iter().any(is_event);
             self.ready.extend(said.frames);
             if let Some(err) = said.failure {
                 self.state = State::Failing(err);
@@ -156,6 +156,11 @@ impl Reading {
             Poll::Pending => self.silence.poll(cx),
         }
     }
+}
+
+/// Whether a frame says something.
+fn is_event(frame: &Frame) -> bool {
+    !matches!(frame, Frame::Alive | Frame::Unreadable)
 }
 
 impl Stream for Reading {

@@ -138,6 +138,7 @@ impl Splitter {
             Meaning::Look => Some(Frame::Look(event.slice_ref(data))),
             Meaning::Done => Some(Frame::Done),
             Meaning::Nothing => Some(Frame::Alive),
+            Meaning::Unreadable => Some(Frame::Unreadable),
         }
     }
 
@@ -154,6 +155,7 @@ impl Splitter {
             Meaning::Look => Frame::Look(data),
             Meaning::Done => Frame::Done,
             Meaning::Nothing => Frame::Alive,
+            Meaning::Unreadable => Frame::Unreadable,
         }
     }
 
@@ -167,7 +169,7 @@ impl Splitter {
         }
         // Every client counts on objects, and some stop at what is none.
         if !is_object(data) {
-            return Meaning::Nothing;
+            return Meaning::Unreadable;
         }
         let finishes = self.look.finishes(data);
         if finishes {
@@ -184,6 +186,8 @@ enum Meaning {
     Look,
     Done,
     Nothing,
+    /// It should mean something, but is no object.
+    Unreadable,
 }
 
 /// How far an answer has come to its end.

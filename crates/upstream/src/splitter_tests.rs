@@ -145,7 +145,7 @@ fn what_is_no_object_does_not_go_on() {
         [b"data: hello\n\n", b"data: [1]\n\n", b"data: {\"cut\n\n", b"data: {\"\xff\"}\n\n"];
 
     for event in events {
-        assert_eq!(split(&[event], 64).0, [Frame::Alive], "{}", event.escape_ascii());
+        assert_eq!(split(&[event], 64).0, [Frame::Unreadable], "{}", event.escape_ascii());
     }
 }
 

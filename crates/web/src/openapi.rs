@@ -108,12 +108,13 @@ fn parameters(route: &Route) -> Vec<Value> {
     parameters
 }
 
-/// What an id in a path may be: devices name themselves as they like.
+/// What an id in a path may be: devices name themselves as they like, and
+/// models are named by operators.
 fn id_schema(name: &str) -> Value {
-    if name == "deviceId" {
-        json!({ "type": "string", "pattern": "^[A-Za-z0-9._-]{1,64}$" })
-    } else {
-        json!({ "type": "string", "format": "uuid" })
+    match name {
+        "deviceId" => json!({ "type": "string", "pattern": "^[A-Za-z0-9._-]{1,64}$" }),
+        "model" => json!({ "type": "string" }),
+        _ => json!({ "type": "string", "format": "uuid" }),
     }
 }
 

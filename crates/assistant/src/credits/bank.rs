@@ -7,6 +7,7 @@ use super::ask::{Ask, Holder};
 use super::books::Books;
 use super::hold::Hold;
 use super::refusal::BudgetRefusal;
+use super::shortage::Shortage;
 use crate::rates::Micros;
 
 /// What became of an ask.
@@ -18,8 +19,9 @@ pub enum Admission {
         hold: Hold,
         /// How long its answer may be, in tokens.
         output: i64,
-        /// Whose budget is in the way of as long an answer as was asked for.
-        short: Option<BudgetRefusal>,
+        /// What is known of the budget that is in the way of as long an answer
+        /// as was asked for.
+        short: Option<Box<Shortage>>,
     },
     /// It may not.
     Refused(BudgetRefusal),

@@ -8,6 +8,7 @@ use pia_kernel::Timestamp;
 use super::ask::{Ask, Holder};
 use super::hold::Part;
 use super::refusal::{BudgetRefusal, Gauge, Period, until};
+use super::shortage::Shortage;
 use super::week::Weeks;
 use super::window::{Kind, Window, WindowKey};
 use crate::rates::Micros;
@@ -16,7 +17,7 @@ use crate::rates::Micros;
 const SOON: Duration = Duration::from_mins(1);
 
 /// Windows at one moment.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Books {
     /// The windows, each as of that moment.
     pub windows: BTreeMap<WindowKey, Window>,
@@ -33,8 +34,9 @@ pub struct Grant {
     pub parts: Vec<Part>,
     /// How long its answer may be, in tokens.
     pub output: i64,
-    /// Whose budget is in the way of as long an answer as was asked for.
-    pub short: Option<BudgetRefusal>,
+    /// What is known of the budget that is in the way of as long an answer as
+    /// was asked for.
+    pub short: Option<Box<Shortage>>,
 }
 
 /// Why a window is in the way.
@@ -55,15 +57,23 @@ impl Books {
             return Err(self.refusal(holder, least, least));
         }
         let output = ask.affordable(left);
-        let short = (output < ask.output)
-            .then(|| self.refusal(holder, ask.cost(output + 1), ask.cost(ask.output)));
         let parts = self.parts(holder, ask.cost(output));
         for part in &parts {
             if let Some(window) = self.windows.get_mut(&part.window) {
                 window.reserved = window.reserved.plus(part.amount);
             }
         }
+        let short = (output < ask.output).then(|| {
+            let books = self.of(holder);
+            Box::new(Shortage { books, ask: *ask, output, parts: parts.clone() })
+        });
         Ok(Grant { parts, output, short })
+    }
+
+    /// The same with the windows of one holder alone.
+    fn of(&self, holder: &Holder) -> Self {
+        let own = holder.windows().filter_map(|it| Some((it, self.windows.get(&it)?.clone())));
+        Self { windows: own.collect(), weeks: self.weeks, now: self.now }
     }
 
     /// Counts what a call spent out of what was reserved for it, in the order
@@ -137,7 +147,7 @@ impl Books {
 
     /// Of several windows that are in the way of `least` the one that is so the
     /// longest, and when there is enough for what is `wanted`.
-    fn refusal(&self, holder: &Holder, least: Micros, wanted: Micros) -> BudgetRefusal {
+    pub(super) fn refusal(&self, holder: &Holder, least: Micros, wanted: Micros) -> BudgetRefusal {
         let plain = self.plain_shorts(holder, least, wanted);
         let short = plain.chain(self.drawn_short(holder, least, wanted));
         let worst = short.reduce(|worst, it| if it.frees > worst.frees { it } else { worst });
@@ -145,14 +155,15 @@ impl Books {
             // Something was in the way, or nobody would have asked.
             return BudgetRefusal::suspended(self.weeks.end(self.now), self.now);
         };
-        let own = kind == Kind::Weekly;
-        let total = |kind| self.window(holder, kind).map(|it| gauge(it.total, it.taken()));
+        // A key's purse is a budget of the week, too.
+        let of_week = period == Period::Weekly;
+        let total = |kind| self.window(holder, kind).map(|it| stock_gauge(it.total, it.taken()));
         let taken = self.window(holder, kind).map_or(Micros(0), Window::taken);
         BudgetRefusal {
             period,
             gauge: holder.limit(kind).map(|limit| gauge(limit, taken)),
-            pool: total(Kind::Pool).filter(|_| own),
-            top_up: total(Kind::TopUp).filter(|it| own && it.limit > 0),
+            pool: total(Kind::Pool).filter(|_| of_week),
+            top_up: total(Kind::TopUp).filter(|it| of_week && it.limit > 0),
             resets_at: frees,
             retry_after: until(frees, self.now),
         }
@@ -200,6 +211,13 @@ impl Books {
 
 pub(crate) fn gauge(limit: Micros, used: Micros) -> Gauge {
     Gauge { limit: limit.rounded_down(), used: used.rounded_up() }
+}
+
+/// The same of what there is some of, in fractions of a credit, too: no more of
+/// it is told to be gone than is told to have been there.
+pub(crate) fn stock_gauge(total: Micros, used: Micros) -> Gauge {
+    let limit = total.rounded_down().max(0);
+    Gauge { limit, used: used.rounded_up().min(limit) }
 }
 
 /// What was spent of which window.

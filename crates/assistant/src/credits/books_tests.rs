@@ -66,7 +66,7 @@ fn a_call_is_reserved_in_every_window_that_it_counts_in() {
     let kinds =
         [Kind::Hourly, Kind::Daily, Kind::GroupDaily, Kind::GroupWeekly, Kind::Key, Kind::Weekly];
     assert_eq!(credits(&grant), kinds.map(|it| (it, 4)));
-    assert_eq!((grant.output, grant.short), (4_000, None));
+    assert_eq!((grant.output, &grant.short), (4_000, &None));
     let reserved: Vec<_> = books.windows.values().map(|it| it.reserved.0).collect();
     assert_eq!(reserved.iter().filter(|it| **it == 4_000_000).count(), 6);
 }
@@ -82,8 +82,48 @@ fn an_answer_may_be_as_long_as_the_tightest_window_allows() {
 
     assert_eq!(grant.output, 4_500);
     assert_eq!(credits(&grant)[0], (Kind::Hourly, 5));
-    let short = grant.short.map(|it| (it.period, it.gauge));
-    assert_eq!(short, Some((Period::Daily, Some(Gauge { limit: 7, used: 2 }))));
+    assert!(grant.short.is_some());
+}
+
+#[test]
+fn the_budget_that_cut_an_answer_off_is_told_as_it_is_after_the_call() {
+    let limits = CreditLimits { hourly: 3, daily: 90, weekly: 90, ..CreditLimits::default() };
+    let holder = holder(limits);
+    let mut books = books(&holder);
+    window(&mut books, Kind::Hourly).spend(Micros(400_000), now() - Duration::from_mins(30));
+    let grant = books.admit(&ask(holder, 2_700)).unwrap();
+    assert_eq!(grant.output, 2_600);
+
+    let ended = now() + Duration::from_mins(2);
+    let tokens = Usage { output: 2_600, ..Usage::default() };
+    let refusal = grant.short.unwrap().after(&Rates::default(), &tokens, ended);
+
+    assert_eq!(
+        (refusal.period, refusal.gauge),
+        (Period::Hourly, Some(Gauge { limit: 3, used: 3 }))
+    );
+    // What was spent before is not enough for as much as was asked for.
+    assert_eq!(refusal.resets_at, ended + Duration::from_mins(61));
+    assert_eq!(refusal.retry_after, Duration::from_mins(61));
+}
+
+#[test]
+fn a_call_that_needs_more_than_there_ever_is_is_told_the_end_of_the_window() {
+    for (limits, at) in [
+        (CreditLimits { hourly: 3, ..CreditLimits::default() }, now() + Duration::from_mins(61)),
+        (
+            CreditLimits { daily: 3, ..CreditLimits::default() },
+            now() + Duration::from_hours(24) + Duration::from_mins(15),
+        ),
+        (CreditLimits { weekly: 3, ..CreditLimits::default() }, week_ends()),
+    ] {
+        let holder = holder(limits);
+
+        let refusal = books(&holder).admit(&Ask { prompt: 5_000, ..ask(holder, 9) }).unwrap_err();
+
+        assert_eq!(refusal.resets_at, at, "{limits:?}");
+        assert_eq!(refusal.gauge, Some(Gauge { limit: 3, used: 0 }));
+    }
 }
 
 #[test]
@@ -194,7 +234,7 @@ fn of_two_budgets_that_are_used_up_the_one_is_told_that_is_so_longer() {
 }
 
 #[test]
-fn a_keys_purse_is_a_weekly_budget_without_a_pool() {
+fn a_keys_purse_is_a_weekly_budget_which_tells_of_the_pool_too() {
     let key = Some(KeyPurse { key: ApiKeyId::generate(), weekly: 2 });
     let limits = CreditLimits { weekly: 50, pool: true, ..CreditLimits::default() };
     let holder = Holder { key, ..holder(limits) };
@@ -208,7 +248,7 @@ fn a_keys_purse_is_a_weekly_budget_without_a_pool() {
         (refusal.period, refusal.gauge),
         (Period::Weekly, Some(Gauge { limit: 2, used: 2 }))
     );
-    assert_eq!(refusal.pool, None);
+    assert_eq!((refusal.pool, refusal.top_up), (Some(Gauge { limit: 100, used: 0 }), None));
 }
 
 fn pooled() -> (Holder, Books) {

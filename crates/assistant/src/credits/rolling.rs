@@ -28,6 +28,11 @@ impl Span {
         at.micros().div_euclid(self.bucket)
     }
 
+    /// When what is spent now is forgotten.
+    pub(crate) fn over(self, now: Timestamp) -> Timestamp {
+        self.ends(self.index(now))
+    }
+
     /// When a bucket is forgotten: its last moment is a whole length ago, so
     /// that no window of that length ever has more than its limit.
     fn ends(self, index: i64) -> Timestamp {

@@ -6,7 +6,7 @@ use pia_kernel::{Clock, GroupId, Live, Timestamp, Unavailable, UserId};
 
 use super::ask::Holder;
 use super::bank::Bank;
-use super::books::{Books, gauge};
+use super::books::{Books, gauge, stock_gauge};
 use super::refusal::Gauge;
 use super::settings::CreditSettings;
 use super::window::Kind;
@@ -121,8 +121,8 @@ fn view(holder: &Holder, books: &Books, week_ends: Timestamp) -> CreditView {
 
 /// What is left adds up with what is gone.
 fn stock(total: Micros, used: Micros) -> Stock {
-    let Gauge { limit: total, used } = gauge(total, used);
-    Stock { total, used, remaining: (total - used).max(0) }
+    let Gauge { limit: total, used } = stock_gauge(total, used);
+    Stock { total, used, remaining: total - used }
 }
 
 #[cfg(test)]

@@ -116,6 +116,22 @@ async fn a_pool_may_be_empty_and_a_group_that_bought_nothing_has_no_top_ups() {
     assert_eq!(view.top_up, None);
 }
 
+#[test]
+fn fractions_of_a_pool_are_told_so_that_they_add_up() {
+    let told = |total, used| {
+        let Stock { total, used, remaining } = stock(Micros(total), Micros(used));
+        [total, used, remaining]
+    };
+
+    assert_eq!(told(7_500_000, 7_200_000), [7, 7, 0]);
+    assert_eq!(told(7_500_000, 6_100_000), [7, 7, 0]);
+    assert_eq!(told(7_500_000, 5_900_000), [7, 6, 1]);
+    assert_eq!(told(900_000, 0), [0, 0, 0]);
+    // Tokens that were hidden until the end.
+    assert_eq!(told(7_000_000, 9_000_000), [7, 7, 0]);
+    assert_eq!(told(-1, 0), [0, 0, 0]);
+}
+
 #[tokio::test]
 async fn whoever_calls_with_a_key_is_told_of_its_purse_too() {
     let key = |weekly| Some(KeyPurse { key: ApiKeyId::generate(), weekly });

@@ -189,12 +189,12 @@ impl Window {
         self.used.plus(self.reserved)
     }
 
-    /// When so much more may be spent than now: once enough is forgotten, the
-    /// week is over, or nothing but open calls is in the way, soon.
+    /// When so much more may be spent than now: once enough is forgotten, or
+    /// the week is over. What is more than there ever is has no such time; it is
+    /// told that of a whole window.
     pub(crate) fn frees(&self, short: Micros, weeks: Weeks, now: Timestamp) -> Timestamp {
-        let soon = now + std::time::Duration::from_mins(1);
         match self.key.kind.span() {
-            Some(span) => self.buckets.frees(span, short).unwrap_or(soon),
+            Some(span) => self.buckets.frees(span, short).unwrap_or_else(|| span.over(now)),
             None => weeks.end(now),
         }
     }

@@ -1,7 +1,8 @@
-//! `GET /api/ai/models`: what a caller may name as the `model` of a request.
+//! `GET /api/ai/models`, and one of them: what a caller may name as the `model` of a request.
 
 use actix_web::HttpRequest;
-use actix_web::web::{Data, Json};
+use actix_web::http::StatusCode;
+use actix_web::web::{Data, Json, Path};
 use pia_web::{ApiError, Caller};
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -37,6 +38,23 @@ pub(crate) async fn models(
     api: Data<AiApi>,
 ) -> Result<Json<ModelsResponse>, ApiError> {
     let models = api.gateway.models(asker(&caller, &request)).await?;
-    let item = |id| ModelItem { id, object: "model", created: 0, owned_by: "pia-server" };
     Ok(Json(ModelsResponse { object: "list", data: models.into_iter().map(item).collect() }))
+}
+
+/// One of them; all that may not be named is the same 404.
+pub(crate) async fn model(
+    caller: Caller,
+    request: HttpRequest,
+    name: Path<String>,
+    api: Data<AiApi>,
+) -> Result<Json<ModelItem>, ApiError> {
+    let model = api.gateway.model(asker(&caller, &request), &name).await?;
+    model.map(|it| Json(item(it))).ok_or_else(|| {
+        let message = "There is no such model, or you may not name it.";
+        ApiError::refused(StatusCode::NOT_FOUND, "not_found", message)
+    })
+}
+
+fn item(id: String) -> ModelItem {
+    ModelItem { id, object: "model", created: 0, owned_by: "pia-server" }
 }

@@ -20,6 +20,9 @@ pub(crate) struct OptimizeBody {
     text: Option<String>,
     /// A built-in template, or one that comes along as `customPrompt`.
     template_id: Option<String>,
+    /// Who is to answer: one of `GET /api/ai/models`; what the caller may not
+    /// use is ignored.
+    provider_id: Option<String>,
     /// The language of the answer: `EN`, `DE`, `FR`.
     language: Option<String>,
     /// Whether the text was spoken.
@@ -72,6 +75,7 @@ impl From<OptimizeBody> for OptimizeRequest {
         Self {
             text: body.text.unwrap_or_default(),
             template: body.template_id,
+            provider: body.provider_id,
             language: body.language,
             is_voice_input: body.is_voice_input.unwrap_or_default(),
             custom_prompt: body.custom_prompt,

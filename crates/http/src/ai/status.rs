@@ -2,7 +2,7 @@
 
 use actix_web::web::{Data, Json};
 use pia_assistant::Mode;
-use pia_web::Caller;
+use pia_web::{ApiError, Caller};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -10,15 +10,18 @@ use crate::AiApi;
 
 #[derive(Serialize, ToSchema)]
 pub(crate) struct StatusResponse {
-    /// Whether an upstream model is configured.
+    /// Whether an upstream model is there for the caller's group.
     available: bool,
-    /// The modes that one serves: `Optimize`, `Assistant`, `Research`.
+    /// The modes that one serves for it: `Optimize`, `Assistant`, `Research`.
     modes: Vec<&'static str>,
 }
 
 /// Asks no upstream: a client that asks often would be paid for there.
-pub(crate) async fn status(_: Caller, api: Data<AiApi>) -> Json<StatusResponse> {
-    let status = api.gateway.status();
+pub(crate) async fn status(
+    caller: Caller,
+    api: Data<AiApi>,
+) -> Result<Json<StatusResponse>, ApiError> {
+    let status = api.gateway.status(caller.0.group).await?;
     let modes = status.modes.into_iter().map(Mode::name).collect();
-    Json(StatusResponse { available: status.available, modes })
+    Ok(Json(StatusResponse { available: status.available, modes }))
 }

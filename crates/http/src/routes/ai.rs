@@ -20,6 +20,7 @@ pub(super) fn routes() -> Vec<Route> {
         status(),
         templates(),
         models(),
+        model(),
         credits(),
         optimize(),
         generate_prompt(),
@@ -40,7 +41,7 @@ fn status() -> Route {
         handler: |route| route.to(ai::status),
         docs: Docs {
             tag: "ai",
-            summary: "Says whether upstream models are configured, and for what.",
+            summary: "Says whether upstream models are there for the caller, and for what.",
             request: None,
             answer: Answer::Json(wire::<ai::StatusResponse>),
             refusals: &[],
@@ -73,6 +74,21 @@ fn models() -> Route {
             request: None,
             answer: Answer::Json(wire::<ai::ModelsResponse>),
             refusals: &[],
+        },
+        ..status()
+    }
+}
+
+fn model() -> Route {
+    Route {
+        path: "/api/ai/models/{model}",
+        handler: |route| route.to(ai::model),
+        docs: Docs {
+            tag: "ai",
+            summary: "Tells of one that may be named as the `model` of a request, as OpenAI does.",
+            request: None,
+            answer: Answer::Json(wire::<ai::ModelItem>),
+            refusals: &[(404, "The caller may name no such model: `not_found`.")],
         },
         ..status()
     }

@@ -36,6 +36,14 @@ impl<'a> Field<'a> {
         value
     }
 
+    /// The same where a blank text is none.
+    pub(super) fn or_where_blank<T: Setting>(mut self, default: T) -> T {
+        let text = self.text().filter(|it| !it.trim().is_empty());
+        let value = text.and_then(|it| self.understand(it)).unwrap_or(default);
+        self.keep(Some(value.tell()));
+        value
+    }
+
     /// The value if it is in the range, or else the default.
     pub(super) fn within<T: Setting + PartialOrd>(
         mut self,

@@ -17,7 +17,7 @@ pub struct TokenUsage {
 impl TokenUsage {
     /// A zone that nobody knows is UTC, so that budgets end at some time.
     pub(super) fn read(from: &mut Section<'_>) -> Self {
-        let zone = from.reload("WeekStartTimeZone").or(BERLIN.to_owned());
+        let zone = from.reload("WeekStartTimeZone").or_where_blank(BERLIN.to_owned());
         let weeks = Weeks::of_zone(&zone).unwrap_or_else(|| {
             let text = "is no time zone that is known here, such as Europe/Berlin: weeks begin by \
                         UTC";

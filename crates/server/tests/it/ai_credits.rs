@@ -159,12 +159,17 @@ async fn whoever_calls_with_a_key_is_told_of_its_purse_too(database: Fresh) {
     let refusal = refused(&script.post(CHAT, &said("good day")).await);
     let limited = told_once(&script, |it| it["limited"] == true).await;
     let own = told(ada).await;
+    app.admin("group set default credits.weekly=5000 credits.pool=true").await.expect("a pool");
+    let pooled = refused(&script.post(CHAT, &said("good day")).await);
 
     let ends = unlimited["key"]["resetsAt"].clone();
     let purse = json!({ "limit": 1006, "used": 7, "resetsAt": ends });
     assert_eq!(unlimited, json!({ "limited": false, "key": purse }));
     let of_key = json!({ "period": "weekly", "unit": "credits", "limit": 1006, "used": 7 });
     assert_eq!(refusal, of_key);
+    let mut of_both = of_key;
+    (of_both["poolLimit"], of_both["poolUsed"]) = (json!(0), json!(0));
+    assert_eq!(pooled, of_both);
     let daily = json!({ "limit": 5000, "used": 0 });
     assert_eq!(limited, json!({ "limited": true, "daily": daily, "key": purse }));
     assert_eq!(own, json!({ "limited": true, "daily": daily }));
@@ -231,7 +236,11 @@ async fn a_groups_caps_refuse_without_the_pool(database: Fresh) {
     let scene = start(database, settings).await;
     let Scene { ada, app, .. } = &scene;
 
-    let daily = refused(&ada.post(CHAT, &said("good day")).await);
+    let answer = ada.post(CHAT, &said("good day")).await;
+    let daily = refused(&answer);
+    // It asks for more than there ever is: a minute would not help.
+    let wait: u64 = answer.header("retry-after").expect("a time").parse().expect("seconds");
+    assert!((86_400..=87_300).contains(&wait), "{wait}");
     let set = "group set default credits.group-daily=0 credits.group-weekly=900";
     app.admin(set).await.expect("settings");
     // As a stream it is refused before it begins, with the same status.
@@ -337,8 +346,10 @@ async fn a_text_that_the_budget_had_cut_off_is_refused_as_the_budget_is(database
     let optimised = elsewhere.post(OPTIMIZE, &json!({ "text": "x" })).await;
     let told = told_once(ada, |it| it["daily"]["used"] == 1500).await;
 
-    let daily = json!({ "period": "daily", "unit": "credits", "limit": 3000, "used": 0 });
+    let daily = json!({ "period": "daily", "unit": "credits", "limit": 3000, "used": 1500 });
     assert_eq!(refused(&optimised), daily);
+    let wait: u64 = optimised.header("retry-after").expect("a time").parse().expect("seconds");
+    assert!((86_400..=87_300).contains(&wait), "{wait}");
     assert_eq!(told["daily"], json!({ "limit": 3000, "used": 1500 }));
 }
 

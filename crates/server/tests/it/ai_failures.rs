@@ -217,6 +217,82 @@ async fn an_error_as_the_first_event_has_its_status() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_stream_of_which_nothing_can_be_read_is_a_bad_gateway() {
+    let role = r#"data: {"choices":[{"delta":{"role":"assistant","content":""}}]}"#;
+    let stop = r#"data: {"choices":[{"delta":{},"finish_reason":"stop"}]}"#;
+    let unreadable = b"data: {\"choices\":[{\"delta\":{\"content\":\"\xff\"}}]}\n\n";
+    let done = "data: [DONE]\n\n";
+    let head = EVENTS.as_bytes();
+    let asked = [(CHAT, streamed("x")), (OPTIMIZE, json!({ "text": "x", "stream": true }))];
+
+    for body in
+        [done.to_owned(), format!("data: {{\"x\":\n\n{done}"), format!("data: <html>\n\n{done}")]
+    {
+        let upstream = Fixed::answering([head, body.as_bytes()].concat()).await;
+        let app = before(&upstream.endpoint).start().await;
+        let ada = app.signed_in().await;
+        for (path, request) in &asked {
+            let answer = ada.post(path, request).await;
+            assert_eq!(answer.refusal(), (502, "upstream_failed"), "{path} {body}");
+        }
+    }
+    let (role, end) = (format!("{role}\n\n"), format!("{stop}\n\n{done}"));
+    let lost = [head, role.as_bytes(), unreadable, end.as_bytes()].concat();
+    let upstream = Fixed::answering(lost).await;
+    let app = before(&upstream.endpoint).start().await;
+    let ada = app.signed_in().await;
+    for (path, request) in &asked {
+        let answer = ada.post(path, request).await;
+        let heard = Heard::of(&answer);
+        assert_eq!(heard.error.expect("an error").0, "Bad Gateway", "{path}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn usage_that_is_written_oddly_is_told_plainly_in_whole_answers_too() {
+    let odd = json!({
+        "choices": [{ "message": { "content": "Fine." }, "finish_reason": "stop" }],
+        "usage": { "prompt_tokens": "5", "completion_tokens": 2.0, "total_tokens": -1 },
+    });
+    let upstream = Fixed::giving(&odd.to_string()).await;
+    let app = before(&upstream.endpoint).start().await;
+
+    let answer = app.signed_in().await.post(CHAT, &said("x")).await;
+
+    let usage = &answer.body["usage"];
+    let told = ["prompt_tokens", "completion_tokens", "total_tokens"].map(|it| &usage[it]);
+    assert_eq!(told, [5, 2, 7]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_address_that_readers_differ_about_is_not_passed_on() {
+    let upstream = Fixed::giving(crate::ai_peer::WHOLE).await;
+    let app = before(&upstream.endpoint).start().await;
+    let ada = app.signed_in().await;
+    let asked = |part: Value| {
+        let content = json!([{ "type": "text", "text": "http://10.0.0.1/" }, part]);
+        json!({ "messages": [{ "role": "user", "content": content }] })
+    };
+
+    for (part, place) in [
+        (json!({ "image_url": { "url": r"http://ex.com\@10.0.0.1/" } }), "image_url.url"),
+        (json!({ "Image_Url": { "URL": "http://010.0.0.1/" } }), "Image_Url.URL"),
+        (json!({ "source": { "type": "url", "url": "http://10.0.0.1/" } }), "source.url"),
+        (json!({ "document": { "x": ["http://0x0a.1/"] } }), "document.x[0]"),
+    ] {
+        let answer = ada.post(CHAT, &asked(part)).await;
+
+        assert_eq!(answer.refusal(), (400, "validation_failed"), "{place}");
+        let error = &answer.body["errors"][0];
+        assert_eq!(error["code"], "address_not_allowed", "{place}");
+        assert_eq!(error["field"], format!("messages[0].content[1].{place}"));
+    }
+    let fine = json!({ "image_url": { "url": "https://example.com/x.png" } });
+    assert_eq!(ada.post(CHAT, &asked(fine)).await.status, 200);
+    assert_eq!(upstream.calls().len(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn the_demo_upstreams_faults_in_mid_stream_are_told() {
     let (demo, app) = with_demo().await;
     let ada = app.signed_in().await;

@@ -24,16 +24,19 @@ fn saying(text: &str) -> String {
 
 /// A server whose default model is this one, with entries of these ids.
 fn with_entries(setting: Setting, default: &Fixed, entries: &[(&str, &Fixed)]) -> Setting {
-    let mut setting = setting.with_upstream(&default.endpoint);
-    for (at, (id, upstream)) in entries.iter().enumerate() {
-        let name = |key: &str| format!("Ai__Providers__{at}__{key}");
-        setting = setting
-            .with(&name("Id"), id)
-            .with(&name("ProviderType"), "OpenAICompatible")
-            .with(&name("Endpoint"), &upstream.endpoint)
-            .with(&name("Model"), format!("{id}-model"));
-    }
+    let setting = setting.with_upstream(&default.endpoint);
+    let numbered = entries.iter().enumerate();
+    numbered.fold(setting, |setting, (at, (id, upstream))| with_entry(setting, at, id, upstream))
+}
+
+/// A server with an entry of this number and id.
+fn with_entry(setting: Setting, at: usize, id: &str, upstream: &Fixed) -> Setting {
+    let name = |key: &str| format!("Ai__Providers__{at}__{key}");
     setting
+        .with(&name("Id"), id)
+        .with(&name("ProviderType"), "OpenAICompatible")
+        .with(&name("Endpoint"), &upstream.endpoint)
+        .with(&name("Model"), format!("{id}-model"))
 }
 
 async fn sets(app: &TestApp, rules: &str) {
@@ -81,7 +84,46 @@ async fn a_group_says_who_serves_a_mode_a_persona_and_a_name(database: Fresh) {
     let ids: Vec<_> =
         listed["data"].as_array().expect("models").iter().map(|it| &it["id"]).collect();
     assert_eq!(ids, ["pia-cloud", "large"]);
+    for (name, id) in [("large", "large"), ("Large", "large"), ("pia-cloud", "pia-cloud")] {
+        let one = ada.get(&format!("{MODELS}/{name}")).await;
+        assert_eq!(
+            (one.status, &one.body["id"], &one.body["object"]),
+            (200, &json!(id), &json!("model"))
+        );
+    }
+    for unknown in ["coder", "gone", "%20", "x%2Fy"] {
+        let none = ada.get(&format!("{MODELS}/{unknown}")).await;
+        assert_eq!(none.refusal(), (404, "not_found"), "{unknown}");
+    }
+    let optimised = async |provider: Value| {
+        let answer = ada.post(OPTIMIZE, &json!({ "text": "x", "providerId": provider })).await;
+        (answer.status, answer.body["result"].clone())
+    };
+    assert_eq!(optimised(json!("LARGE")).await, (200, json!("large")));
+    for unusable in [json!("coder"), json!("gone"), json!(""), Value::Null] {
+        assert_eq!(optimised(unusable).await, (200, json!("default")));
+    }
+    assert_eq!(optimised(json!(7)).await.0, 400);
     assert!(coder.calls().iter().all(|it| !it.text().contains("persona")));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_status_is_that_of_the_callers_group() {
+    let large = Fixed::giving(&saying("large")).await;
+    let app = with_entry(Setting::on(Fresh::sqlite()), 0, "large", &large).start().await;
+    let ada = app.signed_in().await;
+    let before = ada.get("/api/ai/status").await.body;
+
+    sets(&app, "mode.Research=large").await;
+    let app = with_entry(Setting::beside(&app), 0, "large", &large).start().await;
+    let ada = Client { addr: app.addr, ..ada };
+
+    let after = ada.get("/api/ai/status").await.body;
+    assert_eq!(before, json!({ "available": false, "modes": [] }));
+    assert_eq!(after, json!({ "available": true, "modes": ["Research"] }));
+    assert_eq!(answered(&ada, "Research", &said("x")).await, "large");
+    let ids = ada.get(MODELS).await.body["data"].as_array().map(Vec::len);
+    assert_eq!(ids, Some(1));
 }
 
 async fn two_servers_together_ask_an_upstream_no_more_than_it_may_be(database: Fresh) {

@@ -69,6 +69,7 @@ const MEANT: &str = "
     GET  /api/ai/templates         signed-in ended      global   AiProxy
     GET  /api/ai/credits           signed-in ended      global   AiProxy
     GET  /api/ai/models            signed-in ended      global   AiProxy
+    GET  /api/ai/models/{model}    signed-in ended      global   AiProxy
     POST /api/ai/generate-prompt   signed-in licensed   ai       AiProxy
     POST /api/ai/optimize          signed-in licensed   ai       AiProxy
     POST /api/ai/chat              signed-in licensed   ai       AiProxy
@@ -163,7 +164,7 @@ async fn a_stranger_is_turned_away_before_a_byte_of_their_body_is_read() {
         assert_eq!(answer.refusal(), (401, "unauthorized"), "{}", told(route));
         assert_eq!(answer.header("www-authenticate"), Some("Bearer"), "{}", told(route));
     }
-    assert_eq!(closed.len(), 57);
+    assert_eq!(closed.len(), 58);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -132,7 +132,7 @@ async fn streamed_from(call: ChatCall) -> Heard {
                 }
             }
             Ok(Frame::Look(json)) => heard.event(&json),
-            Ok(Frame::Alive) => {}
+            Ok(Frame::Alive | Frame::Unreadable) => {}
             Ok(Frame::Done) => heard.done = true,
             Err(err) => heard.failure = Some(err),
         }

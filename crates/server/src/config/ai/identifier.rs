@@ -1,5 +1,6 @@
 //! Texts of a form: ids, keys, and what becomes part of an address.
 
+use pia_assistant::DEFAULT_MODEL;
 use pia_kernel::Secret;
 
 use crate::config::fault::Reason;
@@ -17,6 +18,14 @@ impl Setting for EntryId {
         let id = String::parse(text)?;
         if id.chars().count() > LONGEST_ID {
             return Err(Reason::form(format!("expected at most {LONGEST_ID} characters")));
+        }
+        if id.contains(|it: char| it == ',' || it.is_whitespace()) {
+            return Err(Reason::form("expected no comma and no blank: ids stand in lists"));
+        }
+        if id.eq_ignore_ascii_case(DEFAULT_MODEL) {
+            let reason =
+                format!("`{DEFAULT_MODEL}` stands for the model of a mode, not for an entry");
+            return Err(Reason::combination(reason));
         }
         Ok(Self(id))
     }

@@ -71,18 +71,13 @@ impl Price {
     const MOST: u64 = 10_000_000_000;
 }
 
+/// As many characters as a price may have.
+const LONGEST_PRICE: usize = 36;
+
 impl Setting for Price {
     fn parse(text: &str) -> Result<Self, Reason> {
-        let form = || Reason::form("expected a number from 0 to 10000000, to three decimals");
-        let text = text.trim();
-        let (whole, part) = text.split_once('.').unwrap_or((text, "0"));
-        let digits = |it: &str| !it.is_empty() && it.bytes().all(|it| it.is_ascii_digit());
-        if !digits(whole) || !digits(part) || part.len() > 3 {
-            return Err(form());
-        }
-        // Digits alone, so what fails is too large.
-        let number = format!("{whole}{part:0<3}").parse().map_err(|_too_large| form())?;
-        if number > Self::MOST { Err(form()) } else { Ok(Self(number)) }
+        let form = || Reason::form("expected a number from 0 to 10000000");
+        thousandths(text.trim()).map(Self).ok_or_else(form)
     }
 
     fn tell(&self) -> String {
@@ -94,12 +89,40 @@ impl Setting for Price {
     }
 }
 
+/// The thousandths of a number that is written with digits, maybe a point, and
+/// maybe an exponent; halves of them are rounded up. Nothing for what is no such
+/// number, or out of the range.
+fn thousandths(text: &str) -> Option<u64> {
+    let (number, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
+    let (whole, part) = number.split_once('.').unwrap_or((number, "0"));
+    let digits = |it: &str| !it.is_empty() && it.bytes().all(|it| it.is_ascii_digit());
+    let unsigned = exponent.strip_prefix(['+', '-']).unwrap_or(exponent);
+    if !digits(whole) || !digits(part) || !digits(unsigned) || text.len() > LONGEST_PRICE {
+        return None;
+    }
+    // As long as it may be, nothing of this overflows.
+    let number: u128 = format!("{whole}{part}").parse().ok()?;
+    let exponent: i32 = exponent.parse().ok()?;
+    let decimals = i32::try_from(part.len()).ok()?.checked_sub(exponent)?.checked_sub(3)?;
+    let power = |of: i32| 10_u128.checked_pow(u32::try_from(of).ok()?);
+    if decimals <= 0 {
+        let thousandths = if number == 0 { 0 } else { number.checked_mul(power(-decimals)?)? };
+        return u64::try_from(thousandths).ok().filter(|it| *it <= Price::MOST);
+    }
+    // So small that nothing is left of it.
+    let Some(divisor) = power(decimals) else { return Some(0) };
+    if number > divisor.saturating_mul(Price::MOST.into()) {
+        return None;
+    }
+    u64::try_from((number + divisor / 2) / divisor).ok()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn a_price_has_up_to_three_decimals() {
+    fn a_price_is_kept_in_thousandths() {
         for (text, thousandths, told) in [
             ("0", 0, "0"),
             (" 1000 ", 1_000_000, "1000"),
@@ -108,6 +131,17 @@ mod tests {
             ("10000000", 10_000_000_000, "10000000"),
             ("10000000.000", 10_000_000_000, "10000000"),
             ("0007", 7000, "7"),
+            ("1e3", 1_000_000, "1000"),
+            ("1.5E-2", 15, "0.015"),
+            ("1E+7", 10_000_000_000, "10000000"),
+            ("0.00001e7", 100_000, "100"),
+            ("1.2345", 1235, "1.235"),
+            ("1.23449999", 1234, "1.234"),
+            ("0.0004", 0, "0"),
+            ("0.0005", 1, "0.001"),
+            ("1e-99", 0, "0"),
+            ("0e99", 0, "0"),
+            ("9999999.9999", 10_000_000_000, "10000000"),
         ] {
             let price = Price::parse(text).unwrap();
 
@@ -123,11 +157,18 @@ mod tests {
             "-1",
             "+1",
             "1,5",
-            "0.0001",
             "1.",
             ".5",
-            "1e3",
+            "1e",
+            "e3",
+            "1e3.5",
+            "1e--3",
+            "1e8",
+            "1e99",
+            "1e99999999999",
+            "0x10",
             "10000000.001",
+            "10000000.0001",
             "10000001",
             "99999999999999999999",
             "NaN",

@@ -235,7 +235,7 @@ fn a_rate_is_a_number_that_is_there() {
         ["InputPerMillion", "OutputPerMillion", "CachedInputPerMillion", "ConnectorPerMillion"]
     {
         for section in ["Ai", "Ai:Modes:Assistant", "Ai:Providers:0"] {
-            for value in ["", "-1", "10000000.1", "0.0001", "much"] {
+            for value in ["", "-1", "10000000.1", "1e8", "much"] {
                 let key = format!("{section}:CreditRates:{rate}");
                 let operator = Operator::development()
                     .arguments(&["Ai:Providers:0:Id=a", "Ai:Providers:0:Model=m"])
@@ -245,7 +245,7 @@ fn a_rate_is_a_number_that_is_there() {
 
                 let told = format!(
                     "SVC-CFG-003 setting `{key}` from the command line: expected a number from 0 \
-                     to 10000000, to three decimals"
+                     to 10000000"
                 );
                 assert_eq!(faults, [told]);
             }

@@ -125,6 +125,17 @@ fn an_id_is_there_and_no_other_entry_has_it() {
         .argument(&format!("Ai:Providers:0:Id={}", "x".repeat(101)))
         .argument("Ai:Providers:0:Model=m");
 
+    for (id, told) in [
+        ("a,b", "expected no comma and no blank: ids stand in lists"),
+        ("a b", "expected no comma and no blank: ids stand in lists"),
+        ("Pia-Cloud", "`pia-cloud` stands for the model of a mode, not for an entry"),
+    ] {
+        let model = "Ai:Providers:0:Model=m";
+        let odd = Operator::development().variable("Ai__Providers__0__Id", id).argument(model);
+        let faults = odd.faults();
+        assert!(faults.len() == 1 && faults[0].ends_with(told), "{faults:?}");
+        assert_eq!(refused(&odd), ["Ai:Providers:0:Id"]);
+    }
     assert!(nameless.faults()[0].starts_with("SVC-CFG-002 setting `Ai:Providers:0:Id`"));
     assert_eq!(refused(&twice), ["Ai:Providers:2:Id"]);
     assert_eq!(refused(&long), ["Ai:Providers:0:Id"]);

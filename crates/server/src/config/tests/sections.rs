@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use pia_assistant::Weeks;
 use pia_identity::RegistrationPolicy;
 use pia_storage::{Provider, Synchronous, Target};
 
@@ -35,6 +36,19 @@ fn development_needs_no_more_than_two_secrets() {
     assert!(config.database.startup.target == sqlite(file.to_str().unwrap()));
     assert_eq!(config.logging.format, LogFormat::Text);
     assert!(config.notices.is_empty(), "{:?}", config.notices);
+}
+
+#[test]
+fn an_empty_time_zone_is_the_default_and_an_unknown_one_is_utc() {
+    for (zone, weeks, notices) in
+        [("", Weeks::default(), 0), (" ", Weeks::default(), 0), ("Nowhere", Weeks::UTC, 1)]
+    {
+        let operator = Operator::development().variable("TokenUsage__WeekStartTimeZone", zone);
+
+        let config = operator.read();
+
+        assert_eq!((config.token_usage.weeks, config.notices.len()), (weeks, notices), "{zone}");
+    }
 }
 
 #[test]

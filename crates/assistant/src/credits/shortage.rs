@@ -1,0 +1,39 @@
+//! A budget that is in the way of as long an answer as was asked for.
+
+use pia_kernel::Timestamp;
+
+use super::ask::Ask;
+use super::books::Books;
+use super::hold::{Part, charged};
+use super::refusal::BudgetRefusal;
+use crate::rates::Rates;
+use crate::usage::Usage;
+
+/// What is to be known to tell, when the call has ended, whose budget had cut
+/// off its answer: what the call cost counts then.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Shortage {
+    /// The windows of who asked, with what was reserved.
+    pub(super) books: Books,
+    pub(super) ask: Ask,
+    /// How long the answer may be, in tokens.
+    pub(super) output: i64,
+    /// What was reserved.
+    pub(super) parts: Vec<Part>,
+}
+
+impl Shortage {
+    /// Whose budget was in the way, as of now, after a call of these tokens.
+    pub(crate) fn after(mut self, rates: &Rates, tokens: &Usage, now: Timestamp) -> BudgetRefusal {
+        let books = &mut self.books;
+        books.now = books.now.max(now);
+        let (weeks, now) = (books.weeks, books.now);
+        // What a new week has brought is not known here.
+        for window in books.windows.values_mut().filter(|it| !it.is_over(weeks, now)) {
+            window.turn(weeks, now);
+        }
+        books.settle(&self.parts, charged(&self.parts, rates, tokens), &self.parts);
+        let (least, wanted) = (self.ask.cost(self.output + 1), self.ask.cost(self.ask.output));
+        books.refusal(&self.ask.holder, least, wanted)
+    }
+}

@@ -1,0 +1,48 @@
+//! Streams of which something cannot be read.
+
+use super::*;
+
+#[tokio::test]
+async fn a_stream_of_which_nothing_can_be_read_is_no_answer() {
+    let broken = || pass("data: {\"x\":}\n\n");
+    for script in [
+        vec![Frame::Done],
+        vec![Frame::Alive, Frame::Done],
+        vec![Frame::Unreadable, Frame::Done],
+        vec![broken(), Frame::Unreadable, Frame::Done],
+        vec![],
+    ] {
+        let around = frames(script);
+
+        assert_eq!(begin(&around, PLAIN).await.err(), Some(AssistantError::UpstreamFailed));
+        assert_eq!(around.noted(), [], "nothing is owed");
+    }
+}
+
+#[tokio::test]
+async fn a_stream_that_says_nothing_that_can_be_read_ends_with_an_error() {
+    let role = "data: {\"choices\":[{\"delta\":{\"role\":\"assistant\",\"content\":\"\"}}]}\n\n";
+    let about = "data: {\"status\":\"working\"}\n\n";
+    let usage = r#"{"choices":[],"usage":{"prompt_tokens":9,"completion_tokens":0}}"#;
+
+    let lost = frames([pass(role), Frame::Unreadable, look(STOP), Frame::Done]);
+    let lost_first = frames([Frame::Unreadable, look(STOP), Frame::Done]);
+    let no_answer = frames([pass(about), Frame::Done]);
+    let billed = frames([pass(about), look(usage), Frame::Done]);
+
+    assert_eq!(read(&lost, PLAIN).await, format!("{role}data: {STOP}\n\n{FAILED}"));
+    assert_eq!(read(&lost_first, PLAIN).await, format!("data: {STOP}\n\n{FAILED}"));
+    assert_eq!(read(&no_answer, PLAIN).await, format!("{about}{FAILED}"));
+    assert_eq!(read(&billed, PLAIN).await, format!("{about}{FAILED}"));
+    assert_eq!(billed.noted()[0].tokens.input, 9);
+}
+
+#[tokio::test]
+async fn what_cannot_be_read_beside_an_answer_is_left_out() {
+    let empty = frames([look(STOP), Frame::Done]);
+    let partly = frames([Frame::Unreadable, pass(ANSWER), Frame::Unreadable, look(STOP)]);
+
+    assert_eq!(read(&empty, PLAIN).await, format!("data: {STOP}\n\ndata: [DONE]\n\n"));
+    let whole = format!("{ANSWER}data: {STOP}\n\ndata: [DONE]\n\n");
+    assert_eq!(read(&partly, PLAIN).await, whole);
+}

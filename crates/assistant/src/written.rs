@@ -1,0 +1,35 @@
+//! How events of ours are written.
+
+use bytes::{BufMut, Bytes, BytesMut};
+
+use crate::credits::BudgetRefusal;
+use crate::error::AssistantError;
+use crate::json::quoted;
+
+/// What ends every stream.
+pub(crate) const DONE: &str = "data: [DONE]\n\n";
+
+/// Events, each as every client reads them.
+pub(crate) fn framed(events: &[impl AsRef<[u8]>]) -> Bytes {
+    let length = events.iter().map(|it| it.as_ref().len() + 8).sum();
+    let mut frames = BytesMut::with_capacity(length);
+    for event in events {
+        frames.put_slice(b"data: ");
+        frames.put_slice(event.as_ref());
+        frames.put_slice(b"\n\n");
+    }
+    frames.freeze()
+}
+
+/// The end of an answer that failed.
+pub(crate) fn failure(err: &AssistantError) -> Bytes {
+    let (title, message) = (quoted(err.title()), quoted(&err.message()));
+    let more = match err {
+        AssistantError::OverBudget(BudgetRefusal { period, resets_at, .. }) => {
+            let (period, at) = (quoted(period.name()), quoted(&resets_at.to_string()));
+            format!(",\"period\":{period},\"resetsAt\":{at}")
+        }
+        _ => String::new(),
+    };
+    Bytes::from(format!("data: {{\"error\":{title},\"message\":{message}{more}}}\n\n{DONE}"))
+}

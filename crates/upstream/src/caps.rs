@@ -1,0 +1,203 @@
+//! Which models refuse the old name of the longest answer.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+
+use pia_assistant::{CapName, ChatCall, OutputCap, ProviderType, Target, UpstreamError};
+
+/// What was learnt of OpenAI's models: those that think refuse `max_tokens`,
+/// which callers say whatever model answers them. One for all workers of a
+/// process, so that each model refuses it once.
+#[derive(Debug, Default)]
+pub struct CapNames(Mutex<BTreeMap<String, Taken>>);
+
+/// What a model makes of `max_tokens`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Taken {
+    Well,
+    /// It wants `max_completion_tokens`.
+    Refused,
+}
+
+impl CapNames {
+    /// The call under the name that its model is known to take.
+    pub(crate) fn named(&self, call: ChatCall) -> ChatCall {
+        if has_old_name(&call) && self.known(&call.target) == Some(Taken::Refused) {
+            renamed(call)
+        } else {
+            call
+        }
+    }
+
+    /// A call with the old name as it is to be repeated if that is refused;
+    /// nothing where it is known not to be, since this holds all of the call.
+    pub(crate) fn repeated(&self, call: &ChatCall) -> Option<ChatCall> {
+        self.known(&call.target).is_none().then(|| renamed(call.clone()))
+    }
+
+    /// Remembers what became of a call with the old name. Answers whether that
+    /// was refused.
+    pub(crate) fn learn<T>(&self, target: &Target, outcome: &Result<T, UpstreamError>) -> bool {
+        let taken = match outcome {
+            Ok(_) => Taken::Well,
+            Err(UpstreamError::Refused { status: 400, body, .. }) if names_it(body) => {
+                Taken::Refused
+            }
+            Err(_) => return false,
+        };
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        known.insert(place(target), taken);
+        taken == Taken::Refused
+    }
+
+    fn known(&self, target: &Target) -> Option<Taken> {
+        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        known.get(&place(target)).copied()
+    }
+}
+
+/// A model, wherever it is named.
+fn place(target: &Target) -> String {
+    let model = target.deployment.as_deref().unwrap_or(&target.model);
+    format!("{} {} {model}", target.provider.name(), target.endpoint)
+}
+
+/// Whether a call has the name that some of its upstream's models refuse.
+pub(crate) fn has_old_name(call: &ChatCall) -> bool {
+    let is_openai =
+        matches!(call.target.provider, ProviderType::OpenAi | ProviderType::AzureOpenAi);
+    is_openai && call.max_output.is_some_and(|it| it.name == Some(CapName::MaxTokens))
+}
+
+fn renamed(call: ChatCall) -> ChatCall {
+    let name = Some(CapName::MaxCompletionTokens);
+    ChatCall { max_output: call.max_output.map(|it| OutputCap { name, ..it }), ..call }
+}
+
+/// Whether a refusal is that of the name: it says which one to use, or at least
+/// which one not to.
+fn names_it(body: &[u8]) -> bool {
+    let says = |text: &str| memchr::memmem::find(body, text.as_bytes()).is_some();
+    let not_supported = says("unsupported_parameter") && says("max_tokens");
+    says("max_completion_tokens") || not_supported
+}
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+    use wiremock::matchers::{body_partial_json, method};
+    use wiremock::{Mock, MockServer, ResponseTemplate};
+
+    use super::*;
+    use crate::peer::{OPEN, call, upstream};
+    use crate::{Limits, Upstream};
+    use pia_assistant::ChatUpstream;
+    use std::sync::Arc;
+
+    /// What a model of OpenAI's answers that thinks.
+    const REFUSAL: &str = r#"{"error":{"message":"Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.","type":"invalid_request_error","param":"max_tokens","code":"unsupported_parameter"}}"#;
+    const ANSWER: &str = r#"{"choices":[{"message":{"content":"Hi"}}]}"#;
+
+    /// An upstream that takes this name alone.
+    async fn taking(name: &str, refusal: &str) -> MockServer {
+        let server = MockServer::start().await;
+        let answers = |status: u16, body: &str| {
+            ResponseTemplate::new(status).set_body_raw(body.to_owned(), "application/json")
+        };
+        Mock::given(method("POST"))
+            .and(body_partial_json(serde_json::json!({ name: 7 })))
+            .respond_with(answers(200, ANSWER))
+            .mount(&server)
+            .await;
+        Mock::given(method("POST")).respond_with(answers(400, refusal)).mount(&server).await;
+        server
+    }
+
+    fn capped(server: &MockServer, provider: ProviderType, name: CapName) -> ChatCall {
+        let call = call(&format!("{}/v1", server.uri()), &[OPEN]);
+        let target = Target { provider, ..Target::clone(&call.target) };
+        let max_output = Some(OutputCap { tokens: 7, name: Some(name) });
+        ChatCall { target: Arc::new(target), max_output, ..call }
+    }
+
+    async fn sent(server: &MockServer) -> Vec<&'static str> {
+        let requests = server.received_requests().await.unwrap();
+        let names = requests.iter().map(|it| {
+            let text = String::from_utf8_lossy(&it.body).into_owned();
+            if text.contains("max_completion_tokens") { "new" } else { "old" }
+        });
+        names.collect()
+    }
+
+    #[tokio::test]
+    async fn a_model_that_refuses_the_old_name_is_asked_once_more_and_then_by_the_new_one() {
+        for provider in [ProviderType::OpenAi, ProviderType::AzureOpenAi] {
+            let server = taking("max_completion_tokens", REFUSAL).await;
+            let first = upstream(Limits::default());
+            let call = || capped(&server, provider, CapName::MaxTokens);
+
+            assert_eq!(first.whole(call()).await.unwrap(), ANSWER);
+            assert!(first.open(call()).await.is_ok());
+            assert_eq!(sent(&server).await, ["old", "new", "new"]);
+
+            // Another worker knows it, too.
+            let second = upstream(Limits::default()).with_cap_names(Arc::clone(&first.caps));
+            assert_eq!(second.whole(call()).await.unwrap(), ANSWER);
+            assert_eq!(sent(&server).await.len(), 4);
+        }
+    }
+
+    #[tokio::test]
+    async fn a_stream_is_repeated_before_it_opens() {
+        let server = taking("max_completion_tokens", REFUSAL).await;
+
+        let opened = upstream(Limits::default())
+            .open(capped(&server, ProviderType::OpenAi, CapName::MaxTokens))
+            .await;
+
+        assert!(opened.is_ok());
+        assert_eq!(sent(&server).await, ["old", "new"]);
+    }
+
+    #[tokio::test]
+    async fn nothing_else_is_repeated() {
+        let other =
+            r#"{"error":{"message":"no","code":"unsupported_value","param":"temperature"}}"#;
+        for (provider, name, refusal) in [
+            (ProviderType::OpenAi, CapName::MaxTokens, other),
+            (ProviderType::OpenAi, CapName::MaxCompletionTokens, REFUSAL),
+            (ProviderType::OpenAiCompatible, CapName::MaxTokens, REFUSAL),
+        ] {
+            let server = taking("neither", refusal).await;
+
+            let refused = upstream(Limits::default()).whole(capped(&server, provider, name)).await;
+
+            let body = Bytes::copy_from_slice(refusal.as_bytes());
+            let expected = UpstreamError::Refused { status: 400, retry_after: None, body };
+            assert_eq!(refused, Err(expected));
+            assert_eq!(sent(&server).await.len(), 1, "{refusal}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_model_that_takes_the_old_name_keeps_it_and_its_calls_are_not_held() {
+        let server = taking("max_tokens", REFUSAL).await;
+        let upstream: Upstream = upstream(Limits::default());
+        let call = || capped(&server, ProviderType::OpenAi, CapName::MaxTokens);
+
+        assert!(upstream.caps.repeated(&call()).is_some());
+        upstream.whole(call()).await.unwrap();
+        upstream.whole(call()).await.unwrap();
+
+        assert_eq!(sent(&server).await, ["old", "old"]);
+        assert!(upstream.caps.repeated(&call()).is_none());
+
+        // Another model has taken its place.
+        server.reset().await;
+        let refusal = ResponseTemplate::new(400).set_body_string(REFUSAL);
+        Mock::given(method("POST")).respond_with(refusal).mount(&server).await;
+        assert!(upstream.whole(call()).await.is_err());
+        assert!(upstream.whole(call()).await.is_err());
+        assert_eq!(sent(&server).await, ["old", "new"]);
+    }
+}
