@@ -16,7 +16,7 @@ use pia_sync::{
 use crate::event_row::EventRow;
 use crate::item_row::{ItemRow, PutItems};
 use crate::sealed_bodies;
-use crate::statements::{Fenced, Named, Statements};
+use crate::statements::{Fenced, Moved, Named, Statements};
 
 /// Writes what devices push, in SQL.
 #[derive(Debug, Clone)]
@@ -64,7 +64,7 @@ impl SqlSyncStore {
             if !plan.conflicts.is_empty() {
                 let told: Vec<Key> = plan.conflicts.iter().map(|it| it.key).collect();
                 let bodies = conn.bodies(user, &told).await?;
-                push.tell(&mut plan.conflicts, &bodies);
+                push.tell(&mut plan.conflicts, &bodies, &kept);
             }
 
             let event = EventRow::push(user, changes, &plan);
@@ -72,8 +72,8 @@ impl SqlSyncStore {
             let Stamped { rows, restamped } = push.stamped(&ledger, plan.writes)?;
             let changed = !rows.is_empty() || !restamped.is_empty();
             conn.put_items(rows).await?;
-            for (key, stamp) in restamped {
-                conn.restamp(user, key, stamp).await?;
+            for moved in restamped {
+                conn.restamp(user, moved).await?;
             }
             if let Some(surplus) = push.surplus(&growth, &living) {
                 conn.drop_oldest_sessions(user, surplus).await?;
@@ -108,7 +108,7 @@ impl SyncStore for SqlSyncStore {
 /// What is to be written, each in its place.
 struct Stamped {
     rows: Vec<ItemRow>,
-    restamped: Vec<(Key, Timestamp)>,
+    restamped: Vec<Moved>,
 }
 
 impl Applying<'_> {
@@ -156,11 +156,18 @@ impl Applying<'_> {
     }
 
     /// Adds what was kept to what is told.
-    fn tell(&self, conflicts: &mut [Conflict], bodies: &HashMap<Key, Vec<u8>>) {
+    fn tell(
+        &self,
+        conflicts: &mut [Conflict],
+        bodies: &HashMap<Key, Vec<u8>>,
+        kept: &HashMap<Key, Kept>,
+    ) {
         for conflict in conflicts.iter_mut().filter(|it| it.refusal.is_none()) {
-            if let Some(sealed) = bodies.get(&conflict.key) {
-                conflict.server_version = sealed_bodies::open(self.seal, conflict.key, sealed);
-            }
+            let key = conflict.key;
+            conflict.server_version = match bodies.get(&key) {
+                Some(sealed) => sealed_bodies::open(self.seal, key, sealed),
+                None => kept.get(&key).and_then(|it| it.tombstone(key)),
+            };
         }
     }
 
@@ -174,7 +181,9 @@ impl Applying<'_> {
                 Write::Bury { key, changed_at, at } => {
                     stamped.rows.push(ItemRow::buried(self.user, key, stamp, (changed_at, at)));
                 }
-                Write::Restamp(key) => stamped.restamped.push((key, stamp)),
+                Write::Restamp { key, loser } => {
+                    stamped.restamped.push(Moved { key, stamp, loser });
+                }
             }
         }
         Ok(stamped)
@@ -194,6 +203,7 @@ impl Applying<'_> {
             size: i32::try_from(body.len()).unwrap_or(i32::MAX),
             digest,
             body: Some(sealed_bodies::seal(self.seal, key, &body)?),
+            beaten: None,
         })
     }
 }
