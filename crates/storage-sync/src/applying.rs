@@ -51,7 +51,7 @@ impl SqlSyncStore {
                 return Ok(Applied::EncryptedOnly);
             }
             let kept = conn.kept(user, &named).await?;
-            let mut plan = push.plan(&kept, &conn.fenced(&named).await?);
+            let mut plan = push.plan(&kept, &conn.fenced(&named).await?, &ledger);
             let growth = growth(&plan, &kept);
             let mut living = HashMap::new();
             if !growth.is_empty() {
@@ -112,13 +112,17 @@ struct Stamped {
 }
 
 impl Applying<'_> {
-    fn plan(&self, kept: &HashMap<Key, Kept>, fenced: &Fenced) -> Plan {
+    fn plan(&self, kept: &HashMap<Key, Kept>, fenced: &Fenced, ledger: &Ledger) -> Plan {
         let Changes { items, deletes, seen, deleted_at, device, .. } = self.changes;
         let mut refused = Vec::new();
         let mut free = Vec::with_capacity(items.len());
         for (item, digest) in items.iter().zip(&self.digests) {
             let Key { channel, id } = item.key;
             match channel {
+                // Of a device that has not heard of a reset: nobody has the key.
+                _ if item.encrypted && !ledger.encrypted => {
+                    refused.push(Conflict::refused(item.key, Refusal::AccountPlain));
+                }
                 Channel::Personas if fenced.personas.contains(&id) => {
                     refused.push(Conflict::refused(item.key, Refusal::Managed));
                 }

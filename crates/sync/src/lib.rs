@@ -5,6 +5,7 @@ mod channel;
 mod blobs;
 mod item;
 mod personas;
+mod readable;
 
 mod conflict;
 mod limits;

@@ -2,7 +2,7 @@
 
 use futures_util::future::join_all;
 use pia_storage::Database;
-use pia_sync::{Changes, Channel, Item, Resolution};
+use pia_sync::{Changes, Channel, Item, Refusal, Resolution};
 use uuid::Uuid;
 
 use crate::person::{Person, START, at, changes, done, item, todo};
@@ -15,6 +15,7 @@ pia_testkit::contract! {
     what_was_deleted_has_no_body_and_comes_back_by_a_later_change_only,
     a_deletion_that_is_repeated_is_not_told_again,
     an_encrypted_copy_takes_the_plain_ones_place,
+    what_nobody_has_the_key_of_is_not_kept,
     preferences_of_unknown_plugins_are_passed_over,
 }
 
@@ -112,6 +113,7 @@ async fn an_encrypted_copy_takes_the_plain_ones_place(db: Database) {
     let person = Person::of(db).await;
     let (plain, session) = (todo(1, 5), item(Channel::Sessions, 2, 5));
     person.push(10, vec![plain.clone(), session.clone()]).await;
+    person.encrypt().await;
     let encrypted =
         |it: &Item| Item { encrypted: true, body: "{\"e\":1}".to_owned(), ..it.clone() };
     let items = vec![encrypted(&plain), encrypted(&session)];
@@ -122,6 +124,21 @@ async fn an_encrypted_copy_takes_the_plain_ones_place(db: Database) {
     assert_eq!(conflicts, []);
     let kept = person.since(START).await;
     assert!(kept.iter().all(|it| it.1.as_deref() == Some("{\"e\":1}")), "{kept:?}");
+}
+
+async fn what_nobody_has_the_key_of_is_not_kept(db: Database) {
+    let person = Person::of(db).await;
+    let sealed = Item { encrypted: true, ..todo(1, 5) };
+    let push = |second| Changes { encrypted: true, ..changes(second, vec![sealed.clone()]) };
+
+    let (_, refused) = done(person.apply(push(10)).await);
+    let nothing = person.since(START).await;
+    person.encrypt().await;
+    let (_, taken) = done(person.apply(push(20)).await);
+
+    assert_eq!(refused[0].refusal, Some(Refusal::AccountPlain));
+    assert_eq!((refused.len(), nothing, taken), (1, vec![], vec![]));
+    assert_eq!(person.since(START).await.len(), 1);
 }
 
 async fn preferences_of_unknown_plugins_are_passed_over(db: Database) {
