@@ -9,8 +9,8 @@ use pia_sealing::{PersonSeal, Sealer};
 use pia_storage::schema::sync_events;
 use pia_storage::{Database, DbError, DbInstant, DbUid, Ledger, TakeLedger, in_tx};
 use pia_sync::{
-    Applied, Changes, Channel, Conflict, Item, Kept, Key, Plan, Planner, PushSettings, Refusal,
-    SyncStore, Write,
+    Applied, Changes, Channel, Conflict, Item, Kept, Key, MOST_IN_A_PUSH, Plan, Planner,
+    PushSettings, Refusal, SyncStore, Write,
 };
 
 use crate::event_row::EventRow;
@@ -156,7 +156,9 @@ impl Applying<'_> {
         let more = growth.get(&Channel::Sessions)?;
         let before = living.get(&Channel::Sessions).copied().unwrap_or_default();
         let surplus = before + more - i64::from(self.settings.limits.of(Channel::Sessions));
-        (surplus > 0).then_some(surplus)
+        // As many as one statement finds; the rest leaves with the next push.
+        let most = i64::try_from(MOST_IN_A_PUSH).unwrap_or(i64::MAX);
+        (surplus > 0).then_some(surplus.min(most))
     }
 
     /// Adds what was kept to what is told.
