@@ -17,6 +17,8 @@ use crate::rows::ToldRow;
 /// How many bytes of documents a part may have, unless one alone has more.
 const MOST_BYTES: i64 = 4 << 20;
 
+type HeadRow = (Vec<u8>, i64, DbInstant, Option<Vec<u8>>);
+
 /// The state of a person's data, and what their chats are opened with.
 struct Head {
     version: ChatsVersion,
@@ -100,8 +102,7 @@ async fn head(db: &Database, user: UserId) -> Result<Head, DbError> {
         ledgers::last_stamp,
         person_salts::salt.nullable(),
     ));
-    let row: Option<(Vec<u8>, i64, DbInstant, Option<Vec<u8>>)> =
-        on_conn!(db.reader(), |conn| row.first(conn).await.optional()?);
+    let row: Option<HeadRow> = on_conn!(db.reader(), |conn| row.first(conn).await.optional()?);
     let Some((epoch, version, DbInstant(last_stamp), salt)) = row else {
         let last_stamp = Timestamp::UNIX_EPOCH;
         let version = ChatsVersion { epoch: None, version: 0, last_stamp };

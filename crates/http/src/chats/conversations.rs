@@ -1,5 +1,7 @@
 //! `/api/conversations`: the same chats under the hosted instance's names.
 
+use std::borrow::Cow;
+
 use actix_web::HttpResponse;
 use actix_web::web::{Data, Json};
 use pia_kernel::Timestamp;
@@ -88,7 +90,7 @@ struct SyncResult {
     error: Option<&'static str>,
     /// Of a refusal: where it is.
     #[serde(skip_serializing_if = "Option::is_none")]
-    field: Option<&'static str>,
+    field: Option<Cow<'static, str>>,
     /// Of a refusal: the same for people.
     #[serde(skip_serializing_if = "Option::is_none")]
     message: Option<String>,

@@ -99,7 +99,7 @@ fn fault(err: UnreadableChat) -> ChatFault {
         UnreadableChat::Invalid(fault) => fault,
         UnreadableChat::Malformed { .. } => {
             let message = "The chat is no JSON.".to_owned();
-            ChatFault { field: "", code: "invalid", message }
+            ChatFault { field: "".into(), code: "invalid", message }
         }
     }
 }
