@@ -92,6 +92,11 @@ impl NewChat {
         })
     }
 
+    /// The id of a document that may be no chat for another reason.
+    pub(super) fn id_of(document: &[u8]) -> Option<ChatId> {
+        guid(&top_level(document).ok()?, "id").ok()?.map(ChatId)
+    }
+
     /// The same if it has this id.
     pub fn known_as(self, id: Option<ChatId>) -> Result<Self, UnreadableChat> {
         if Some(self.id) == id {
