@@ -10,6 +10,7 @@ mod examples;
 mod health;
 mod metrics;
 mod openapi;
+mod pieces;
 mod ready;
 mod routes;
 mod sync;

@@ -1,5 +1,6 @@
 //! `/api/sync`: what devices keep in step.
 
+mod item_reading;
 mod items;
 mod pull;
 mod pull_query;

@@ -66,22 +66,18 @@ impl FactorChallenges {
         Self { store, proofs: FactorProofs { ports, settings, clock } }
     }
 
-    /// A token for who must show a second factor; nothing for who has none.
-    /// Their password was looked at not before their account was.
+    /// A token for who must show a second factor. Their password was looked at
+    /// not before their account was.
     pub(crate) async fn challenge(
         &self,
         &Account { user, epoch, .. }: &Account,
-    ) -> Result<Option<Secret<String>>, StartError> {
-        let FactorProofs { ports, settings, clock } = &self.proofs;
-        let factor = ports.factors.factor(user).await?;
-        if !factor.is_some_and(|it| it.state == FactorState::On) {
-            return Ok(None);
-        }
+    ) -> Result<Secret<String>, StartError> {
+        let FactorProofs { settings, clock, .. } = &self.proofs;
         let token = refresh_tokens::fresh()?;
         let expires_at = clock.now() + settings.get().challenge_lifetime;
         let challenge = NewChallenge { hash: hash(&token), user, epoch, expires_at };
         match self.store.open(challenge).await? {
-            Begun::Done => Ok(Some(token)),
+            Begun::Done => Ok(token),
             Begun::Stale => Err(StartError::Stale),
         }
     }

@@ -5,13 +5,12 @@ use std::time::Duration;
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use pia_kernel::{Clock, Unavailable, UserId};
+use pia_kernel::{Clock, Unavailable};
 use ring::digest;
 
 use crate::device::{Device, Network};
 use crate::email::fold_email;
 use crate::ports::{Attempt, GuessLedger, GuessRules};
-use crate::sign_in_history;
 
 /// What guesses are counted under. Addresses cannot be read from it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,25 +41,15 @@ pub(crate) struct Guesses {
 }
 
 impl Guesses {
-    /// Counts a guess as wrong, until something else is known of it.
+    /// Counts a guess as wrong, until something else is known of it. `known` is
+    /// from where it comes, if the account was signed in to from there before.
     pub(crate) async fn count(
         &self,
         email: &str,
-        user: Option<UserId>,
-        device: &Device,
+        known: Option<Network>,
     ) -> Result<Bucket, GuessError> {
-        let now = self.clock.now();
-        let known = match device.network() {
-            Some(network) => {
-                // Nobody has an id that was never given to anybody.
-                let user = user.unwrap_or_else(UserId::generate);
-                let since = now - sign_in_history::KEPT;
-                self.ledger.knows(user, network, since).await?.then_some(network)
-            }
-            None => None,
-        };
         let bucket = Bucket::of(email, known);
-        match self.ledger.count(&bucket.0, self.rules, now).await? {
+        match self.ledger.count(&bucket.0, self.rules, self.clock.now()).await? {
             Attempt::Allowed => Ok(bucket),
             Attempt::Wait(wait) => Err(GuessError::Wait(wait.min(self.rules.longest_wait))),
         }

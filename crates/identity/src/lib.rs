@@ -85,7 +85,7 @@ pub use password_resets::{PasswordPorts, PasswordResets, ResetError};
 pub use password_rules::MOST_PASSWORD_CHARS;
 pub use ports::{
     AccountStore, Added, ApiKeyEntry, ApiKeyHash, ApiKeyStore, AppPasswordEntry, AppPasswordHash,
-    AppPasswordStore, Appointed, Attempt, AttemptStore, BeginEffects, Begun, Ceremony,
+    AppPasswordStore, Appointed, Attempt, AttemptStore, BeginEffects, Begun, Candidate, Ceremony,
     CeremonyError, ChallengeStore, Claimant, CodeRedemption, Credentials, Deactivation, EndEffects,
     Enrolled, Evidence, Factor, FactorChange, FactorState, FactorStore, FailedSignIn,
     FirstAdminStore, GuessLedger, GuessRules, IdentityProviders, InvitationEntry, InvitationStore,

@@ -3,6 +3,7 @@
 mod api_keys;
 mod app_passwords;
 mod attempts;
+mod candidate;
 mod guesses;
 mod session_starts;
 mod sign_in_log;
@@ -14,11 +15,12 @@ use pia_kernel::{AppPasswordId, Effects, Page, Secret, SessionId, Timestamp, Una
 
 use crate::access_tokens::Claim;
 use crate::account::{Account, CredentialsEpoch, CustomerType, KeyClaim, Standing};
-use crate::device::Device;
+use crate::device::{Device, Network};
 
 pub use api_keys::*;
 pub use app_passwords::*;
 pub use attempts::*;
+pub use candidate::*;
 pub use guesses::*;
 pub use session_starts::*;
 pub use sign_in_log::*;
@@ -152,6 +154,15 @@ pub trait AccountStore: Send + Sync {
     /// The account with this address, in any case; nothing if there is none or
     /// it is deactivated.
     async fn by_email(&self, email: &str) -> Result<Option<Credentials>, Unavailable>;
+
+    /// The same with what sign-in asks besides: whether it was signed in to
+    /// from this network since `since`, and whether it has a second factor.
+    async fn candidate(
+        &self,
+        email: &str,
+        from: Option<Network>,
+        since: Timestamp,
+    ) -> Result<Option<Candidate>, Unavailable>;
 
     /// The account as it is now.
     async fn find(&self, user: UserId) -> Result<Option<Account>, Unavailable>;

@@ -14,10 +14,11 @@ use crate::factor_proofs::FactorAnswer;
 use crate::guesses::{GuessError, Guesses};
 use crate::password_rules;
 use crate::ports::{
-    AccountStore, AppPasswordStore, Credentials, FailedSignIn, GuessLedger, GuessRules,
+    AccountStore, AppPasswordStore, Candidate, Credentials, FailedSignIn, GuessLedger, GuessRules,
     PasswordHasher, SignInLog, SignInMethod, SignInOutcome, Verdict,
 };
 use crate::sessions::{Grant, Sessions, StartError};
+use crate::sign_in_history::KEPT;
 use crate::verification::{Owed, Verification};
 
 /// What kind of program somebody signs in with.
@@ -117,6 +118,7 @@ pub struct SignIn {
 /// Whose password somebody has shown, or which app password of theirs.
 struct Proved {
     account: Account,
+    has_factor: bool,
     app_password: Option<AppPasswordId>,
 }
 
@@ -138,8 +140,8 @@ impl SignIn {
     ///
     /// An unknown address, an account without a password, a deactivated one
     /// and a wrong password take the same steps to the same answer: one look
-    /// at the account, one at where it was signed in from, one count, one
-    /// hash, one note.
+    /// at the account and where it was signed in from, one count, one hash,
+    /// one note.
     pub async fn local(
         &self,
         email: &str,
@@ -151,9 +153,11 @@ impl SignIn {
             return Err(SignInError::WrongCredentials);
         }
         let device = device.tidy();
-        let found = self.ports.accounts.by_email(&fold_email(email)).await?;
-        let user = found.as_ref().map(|it| it.account.user);
-        let guess = self.guesses.count(email, user, &device).await?;
+        let (from, since) = (device.network(), self.clock.now() - KEPT);
+        let found = self.ports.accounts.candidate(&fold_email(email), from, since).await?;
+        let user = found.as_ref().map(|it| it.credentials.account.user);
+        let known = from.filter(|_| found.as_ref().is_some_and(|it| it.was_there_before));
+        let guess = self.guesses.count(email, known).await?;
         let proved = self.prove(found, password, program).await;
         match &proved {
             Ok(_) => self.guesses.right(&guess).await,
@@ -163,13 +167,7 @@ impl SignIn {
             }
             Err(_) => self.guesses.unjudged(&guess).await,
         }
-        let Proved { account, app_password } = proved?;
-        self.ports.verification.owed(&account).await?;
-        let grant = match app_password {
-            Some(id) => self.sessions.start_by_app_password(&account, id, device).await?,
-            None => self.start(&account, device).await?,
-        };
-        Ok(SignedIn { account, grant })
+        self.come_in(proved?, device).await
     }
 
     /// Goes on with a sign-in that asked for a second factor.
@@ -190,35 +188,45 @@ impl SignIn {
         Ok(SignedIn { account, grant })
     }
 
-    /// Begins a session with a password, where that is enough.
-    async fn start(&self, account: &Account, device: Device) -> Result<Grant, SignInError> {
-        match self.challenges.challenge(account).await? {
-            Some(challenge) => Err(SignInError::FactorNeeded { challenge }),
-            None => Ok(self.sessions.start(account, SignInMethod::Password, device).await?),
-        }
+    /// Begins a session, where what was proved is enough.
+    async fn come_in(&self, proved: Proved, device: Device) -> Result<SignedIn, SignInError> {
+        let Proved { account, has_factor, app_password } = proved;
+        self.ports.verification.owed(&account).await?;
+        let grant = match app_password {
+            Some(id) => self.sessions.start_by_app_password(&account, id, device).await?,
+            None if has_factor => {
+                let challenge = self.challenges.challenge(&account).await?;
+                return Err(SignInError::FactorNeeded { challenge });
+            }
+            None => self.sessions.start(&account, SignInMethod::Password, device).await?,
+        };
+        Ok(SignedIn { account, grant })
     }
 
     async fn prove(
         &self,
-        found: Option<Credentials>,
+        found: Option<Candidate>,
         password: Secret<String>,
         program: Program,
     ) -> Result<Proved, SignInError> {
-        let (account, kept) = match found {
+        let has_factor = found.as_ref().is_some_and(|it| it.has_factor);
+        let (account, kept) = match found.map(|it| it.credentials) {
             Some(Credentials { account, password_hash }) => (Some(account), password_hash),
             None => (None, None),
         };
         let user = account.as_ref().map(|it| it.user);
         let app_password = self.app_password(user, &password, program).await?;
-        if let (Some(id), Some(account)) = (app_password, &account) {
-            return Ok(Proved { account: account.clone(), app_password: Some(id) });
+        if let (Some(_), Some(account)) = (app_password, &account) {
+            return Ok(Proved { account: account.clone(), has_factor, app_password });
         }
         let verdict = self.ports.hasher.verify(password.clone(), kept.clone()).await?;
         match (verdict, account, kept) {
-            (Verdict::Right, Some(account), Some(_)) => Ok(Proved { account, app_password: None }),
+            (Verdict::Right, Some(account), Some(_)) => {
+                Ok(Proved { account, has_factor, app_password: None })
+            }
             (Verdict::RightButOutdated, Some(account), Some(kept)) => {
                 self.rehash(&account, password, &kept).await;
-                Ok(Proved { account, app_password: None })
+                Ok(Proved { account, has_factor, app_password: None })
             }
             _ => Err(SignInError::WrongCredentials),
         }

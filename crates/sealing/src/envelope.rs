@@ -83,10 +83,17 @@ pub(crate) fn seal_with(
 
 /// Takes a sealed value apart.
 pub(crate) fn read(sealed: &[u8]) -> Result<Sealed<'_>, OpenError> {
-    let (header, rest) = sealed.split_first_chunk().ok_or(OpenError::Malformed)?;
-    let (nonce, encrypted) = rest.split_first_chunk().ok_or(OpenError::Malformed)?;
+    let (header, nonce, encrypted) = split(sealed).ok_or(OpenError::Malformed)?;
     let id = read_header(header).ok_or(OpenError::Malformed)?;
     Ok(Sealed { id, header, nonce, encrypted })
+}
+
+type Split<'a> = (&'a [u8; HEADER_LEN], &'a [u8; NONCE_LEN], &'a [u8]);
+
+fn split(sealed: &[u8]) -> Option<Split<'_>> {
+    let (header, rest) = sealed.split_first_chunk()?;
+    let (nonce, encrypted) = rest.split_first_chunk()?;
+    Some((header, nonce, encrypted))
 }
 
 /// The master key that a value was sealed under.
@@ -109,13 +116,14 @@ impl Sealed<'_> {
     }
 }
 
-/// Opens a value in the memory that it is in: it may be long.
+/// Opens a value in the memory that it is in: it may be long. Its form was
+/// known when the key was looked for.
 pub(crate) fn open_in_place(
     key: &LessSafeKey,
     parts: &[&[u8]; 3],
     mut sealed: Vec<u8>,
 ) -> Result<Secret<Vec<u8>>, OpenError> {
-    let Sealed { header, nonce, .. } = read(&sealed)?;
+    let (header, nonce, _) = split(&sealed).ok_or(OpenError::Malformed)?;
     let aad = Aad::from(aad(header, parts));
     let nonce = Nonce::assume_unique_for_key(*nonce);
     let plain = key.open_within(nonce, aad, &mut sealed, HEADER_LEN + NONCE_LEN..);

@@ -35,6 +35,7 @@ use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use crate::checkpoints;
 use crate::config::LiveConfig;
 use crate::free_group::FreeGroup;
 use crate::housekeeping::Housekeeping;
@@ -138,6 +139,7 @@ pub async fn compose(config: &LiveConfig, clock: Arc<dyn Clock>) -> Result<App, 
 
     let housekeeping = Housekeeping { chores: use_cases.chores(&clock) };
     tasks.spawn(housekeeping.run(stop.clone()));
+    tasks.spawn(checkpoints::run(ground.db.clone(), stop.clone()));
     let named = config.follow(|it| it.free_tier.group);
     let free_group = FreeGroup { named, groups: Arc::new(SqlGroups::new(ground.db.clone())) };
     tasks.spawn(free_group.watch(stop.clone()));

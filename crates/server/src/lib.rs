@@ -2,6 +2,7 @@
 
 mod admin;
 mod bridges;
+mod checkpoints;
 mod compose;
 mod config;
 mod free_group;

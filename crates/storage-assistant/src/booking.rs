@@ -1,6 +1,5 @@
 //! What waits, booked in one transaction.
 
-pub(crate) mod columns;
 mod guess;
 pub(crate) mod last_seen;
 pub(crate) mod postgres;

@@ -1,14 +1,16 @@
 //! Accounts in SQL.
 
 use async_trait::async_trait;
+use diesel::dsl::exists;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use pia_identity::{
-    Account, AccountStore, Credentials, CredentialsEpoch, CustomerType, KeyClaim, KeyScope, KeyUse,
-    NewAccount, Registered, Role, SessionScope, Standing, fold_email,
+    Account, AccountStore, Candidate, Credentials, CredentialsEpoch, CustomerType, KeyClaim,
+    KeyScope, KeyUse, Network, NewAccount, Registered, Role, SessionScope, SignInOutcome, Standing,
+    fold_email,
 };
 use pia_kernel::{Effects, GroupId, Secret, SessionId, Timestamp, Unavailable, UserId};
-use pia_storage::schema::{accounts, api_keys, sessions};
+use pia_storage::schema::{accounts, api_keys, sessions, sign_ins, totp_factors};
 use pia_storage::{Database, DbError, DbInstant, DbUid, WriteEffects, in_tx, on_conn};
 
 use crate::api_keys::scopes_of;
@@ -33,6 +35,34 @@ impl SqlAccounts {
             account.select(AccountRow::as_select()).first(conn).await.optional()?
         });
         row.map(Credentials::try_from).transpose()
+    }
+
+    async fn candidate_with(
+        &self,
+        email: &str,
+        from: Option<Network>,
+        since: Timestamp,
+    ) -> Result<Option<Candidate>, DbError> {
+        let same = accounts::email_folded.eq(fold_email(email));
+        let account = accounts::table.filter(same.and(accounts::deactivated_at.is_null()));
+        let was_there = sign_ins::table
+            .filter(sign_ins::user_id.eq(accounts::id))
+            .filter(sign_ins::network.eq(from.map(|it| it.to_string())))
+            .filter(sign_ins::outcome.eq(SignInOutcome::SignedIn.name()))
+            .filter(sign_ins::at.gt(DbInstant(since)));
+        let factor_on = totp_factors::table
+            .filter(totp_factors::user_id.eq(accounts::id))
+            .filter(totp_factors::enabled_at.is_not_null());
+        let found: Option<(AccountRow, bool, bool)> = on_conn!(self.db.reader(), |conn| {
+            let row = (AccountRow::as_select(), exists(was_there), exists(factor_on));
+            account.select(row).first(conn).await.optional()?
+        });
+        found
+            .map(|(row, was_there_before, has_factor)| {
+                let credentials = row.try_into()?;
+                Ok(Candidate { credentials, was_there_before, has_factor })
+            })
+            .transpose()
     }
 
     async fn of_user(&self, user: UserId) -> Result<Option<Account>, DbError> {
@@ -153,6 +183,15 @@ impl AccountStore for SqlAccounts {
     /// Does not find a deactivated account: nobody signs in to one.
     async fn by_email(&self, email: &str) -> Result<Option<Credentials>, Unavailable> {
         Ok(self.with_address(email).await?)
+    }
+
+    async fn candidate(
+        &self,
+        email: &str,
+        from: Option<Network>,
+        since: Timestamp,
+    ) -> Result<Option<Candidate>, Unavailable> {
+        Ok(self.candidate_with(email, from, since).await?)
     }
 
     async fn find(&self, user: UserId) -> Result<Option<Account>, Unavailable> {

@@ -3,16 +3,15 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
-use diesel::dsl::{AsExprOf, case_when, exists};
+use diesel::dsl::{AsExprOf, case_when};
 use diesel::prelude::*;
 use diesel::query_dsl::methods;
 use diesel::sql_types::{BigInt, Integer};
 use diesel_async::RunQueryDsl;
-use pia_identity::{Attempt, GuessLedger, GuessRules, Network, SignInOutcome};
-use pia_kernel::{Timestamp, Unavailable, UserId};
+use pia_identity::{Attempt, GuessLedger, GuessRules};
+use pia_kernel::{Timestamp, Unavailable};
 use pia_storage::schema::guesses::{self, counted_at_micros, failures, wait_micros};
-use pia_storage::schema::sign_ins;
-use pia_storage::{Database, DbError, DbInstant, DbUid, on_conn};
+use pia_storage::{Database, DbError, on_conn};
 
 /// Guesses at passwords in SQL.
 #[derive(Debug, Clone)]
@@ -24,22 +23,6 @@ impl SqlGuesses {
     /// The guesses counted in `db`.
     pub fn new(db: Database) -> Self {
         Self { db }
-    }
-
-    async fn signed_in_from(
-        &self,
-        user: UserId,
-        network: Network,
-        since: Timestamp,
-    ) -> Result<bool, DbError> {
-        let from_there = sign_ins::table
-            .filter(sign_ins::user_id.eq(DbUid(user.0)))
-            .filter(sign_ins::network.eq(network.to_string()))
-            .filter(sign_ins::outcome.eq(SignInOutcome::SignedIn.name()))
-            .filter(sign_ins::at.gt(DbInstant(since)));
-        on_conn!(self.db.reader(), |conn| {
-            Ok(diesel::select(exists(from_there)).get_result(conn).await?)
-        })
     }
 
     async fn add(&self, who: &str, rules: GuessRules, now: Timestamp) -> Result<Attempt, DbError> {
@@ -113,15 +96,6 @@ impl SqlGuesses {
 
 #[async_trait]
 impl GuessLedger for SqlGuesses {
-    async fn knows(
-        &self,
-        user: UserId,
-        network: Network,
-        since: Timestamp,
-    ) -> Result<bool, Unavailable> {
-        Ok(self.signed_in_from(user, network, since).await?)
-    }
-
     async fn count(
         &self,
         who: &str,

@@ -8,7 +8,7 @@ use pia_storage::{DbInstant, DbUid};
 
 /// A session that begins.
 #[derive(Insertable)]
-#[diesel(table_name = sessions)]
+#[diesel(table_name = sessions, treat_none_as_default_value = false)]
 pub(crate) struct NewRow {
     id: DbUid,
     user_id: DbUid,

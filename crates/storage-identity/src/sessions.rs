@@ -12,7 +12,7 @@ use pia_kernel::{Effects, Page, Place, SessionId, Timestamp, Unavailable, UserId
 use pia_storage::schema::{accounts, refresh_tokens as tokens, sessions};
 use pia_storage::{Database, DbError, DbInstant, DbUid, WriteEffects, in_tx, on_conn};
 
-use crate::beginning::begin;
+use crate::beginning::Beginning;
 use crate::session_rows::{ContinuedRow, TokenRow, ToldRow};
 
 /// How many sessions one statement forgets, so that none holds its locks for
@@ -193,7 +193,8 @@ impl SessionStore for SqlSessions {
         effects: Effects,
         others: BeginEffects,
     ) -> Result<Begun, Unavailable> {
-        Ok(begin(&self.db, session, most, effects, others).await?)
+        let beginning = Beginning { new: session, most, effects, others };
+        Ok(beginning.store(&self.db).await?)
     }
 
     async fn rotate(

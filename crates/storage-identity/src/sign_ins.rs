@@ -92,7 +92,7 @@ impl SignInLog for SqlSignIns {
 }
 
 #[derive(Queryable, Selectable, Insertable)]
-#[diesel(table_name = sign_ins)]
+#[diesel(table_name = sign_ins, treat_none_as_default_value = false)]
 pub(crate) struct SignInRow {
     id: DbUid,
     at: DbInstant,

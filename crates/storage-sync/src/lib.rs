@@ -8,6 +8,8 @@ mod event_row;
 mod statements;
 
 mod catalogue;
+mod head_query;
+mod page_making;
 mod page_query;
 mod reading;
 

@@ -2,21 +2,28 @@
 //! the same.
 
 use diesel::backend::Backend;
+use diesel::connection::DefaultLoadingMode;
 use diesel::prelude::*;
 use diesel::query_builder::{AstPass, Query, QueryFragment, QueryId};
 use diesel::serialize::ToSql;
 use diesel::sql_types::{BigInt, Binary, HasSqlType, Nullable, SmallInt};
 use diesel::sqlite::SqliteConnection;
-use pia_storage::{AsyncSqlite, DbInstant, DbUid, Instant, Uid};
+use diesel_async::RunQueryDsl as _;
+use futures_util::TryStreamExt as _;
+use pia_kernel::{Timestamp, UserId};
+use pia_storage::{AsyncPostgres, DbError, DbInstant, DbUid, Instant, Uid};
+use pia_sync::{Page, Room};
+
+use crate::page_making::PageMaking;
 
 /// What changed after a stamp, up to the place where rows or bytes are enough.
 /// Where that is, is found in the index alone; bodies are read only up to it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct PageQuery {
-    pub(crate) user: DbUid,
-    pub(crate) since: DbInstant,
-    pub(crate) rows: i64,
-    pub(crate) bytes: i64,
+    user: DbUid,
+    since: DbInstant,
+    rows: i64,
+    bytes: i64,
 }
 
 /// One row of it, with its person's salt.
@@ -30,10 +37,39 @@ pub(crate) struct PageRow {
 }
 
 impl PageQuery {
-    /// Reads the rows on the thread that owns the connection. What crosses over
+    pub(crate) fn new(user: UserId, since: Timestamp, room: Room) -> Self {
+        Self {
+            user: DbUid(user.0),
+            since: DbInstant(since),
+            rows: i64::from(room.rows),
+            bytes: i64::try_from(room.bytes).unwrap_or(i64::MAX),
+        }
+    }
+
+    /// Makes the page on the thread that owns the connection. What crosses over
     /// otherwise is a copy of each value, which is then copied once more.
-    pub(crate) async fn load_there(self, conn: &mut AsyncSqlite) -> QueryResult<Vec<PageRow>> {
-        conn.spawn_blocking(move |conn| RunQueryDsl::load(self, conn)).await
+    pub(crate) fn there(
+        self,
+        conn: &mut SqliteConnection,
+        mut page: PageMaking,
+    ) -> Result<Page, DbError> {
+        for row in RunQueryDsl::load_iter::<PageRow, DefaultLoadingMode>(self, conn)? {
+            page.add(row?)?;
+        }
+        Ok(page.done())
+    }
+
+    /// Makes the page as rows come, on a connection that may have more to do.
+    pub(crate) async fn stream(
+        self,
+        mut conn: &AsyncPostgres,
+        mut page: PageMaking,
+    ) -> Result<Page, DbError> {
+        let mut rows = self.load_stream::<PageRow>(&mut conn).await?;
+        while let Some(row) = rows.try_next().await? {
+            page.add(row)?;
+        }
+        Ok(page.done())
     }
 }
 

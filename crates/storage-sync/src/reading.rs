@@ -4,25 +4,23 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
-use diesel::dsl::exists;
 use diesel::prelude::*;
-use diesel::sql_types::Nullable;
+use diesel::sqlite::SqliteConnection;
 use diesel_async::RunQueryDsl;
+use futures_util::join;
 use pia_kernel::{Timestamp, Unavailable, UserId};
-use pia_sealing::{PersonSeal, Salt, Sealer};
-use pia_storage::schema::{accounts, catalogue, devices, ledgers, person_salts, sync_items};
-use pia_storage::{Conn, Database, DbError, DbInstant, DbUid, Instant, on_conn};
-use pia_sync::{Catalogue, Channel, Head, Key, Page, Room, Row, SyncReader};
+use pia_sealing::Sealer;
+use pia_storage::schema::{person_salts, sync_items};
+use pia_storage::{AsyncPostgres, Conn, Database, DbError, DbUid, on_conn};
+use pia_sync::{Catalogue, Channel, Head, Key, Page, Room, SyncReader};
 use serde_json::Value;
 use uuid::Uuid;
 
 use crate::catalogue::catalogue_of;
-use crate::item_row::key;
-use crate::page_query::{PageQuery, PageRow};
+use crate::head_query::{head_of, head_query};
+use crate::page_making::{PageMaking, seal};
+use crate::page_query::PageQuery;
 use crate::sealed_bodies;
-
-/// The status of a device that waits to be let in.
-const WAITING: i16 = 0;
 
 /// Reads what changed, in SQL.
 #[derive(Clone)]
@@ -34,9 +32,6 @@ pub struct SqlSyncReader {
     given: Arc<Mutex<HashMap<Uuid, (i64, Catalogue)>>>,
 }
 
-type LedgerPart = (Vec<u8>, i64, DbInstant);
-type HeadRow = (DbUid, DbInstant, Option<LedgerPart>, Option<i64>, Option<DbInstant>, bool);
-
 impl SqlSyncReader {
     /// Reads from `db` what `sealer` sealed.
     pub fn new(db: Database, sealer: Sealer) -> Self {
@@ -44,88 +39,53 @@ impl SqlSyncReader {
     }
 
     async fn look(&self, user: UserId) -> Result<Option<Head>, DbError> {
-        use sync_items::channel;
-        // Not the latest by the order of stamps: SQLite would look for it among
-        // all that the person has.
-        let preferences = sync_items::table
-            .filter(sync_items::user_id.eq(DbUid(user.0)))
-            .filter(channel.eq(Channel::PluginPreferences.code()))
-            .group_by(channel)
-            .select(diesel::dsl::sql::<Nullable<Instant>>("MAX(stamp)"))
-            .single_value();
-        let awaited = devices::user_id.eq(DbUid(user.0)).and(devices::status.eq(WAITING));
-        let version = catalogue::table.select(catalogue::version).limit(1).single_value();
-        let ledger = (ledgers::epoch, ledgers::version, ledgers::last_stamp);
-        let head = accounts::table
-            .find(DbUid(user.0))
-            .left_join(ledgers::table.on(ledgers::user_id.eq(accounts::id)))
-            .select((
-                accounts::group_id,
-                accounts::created_at,
-                ledger.nullable(),
-                version,
-                preferences,
-                exists(devices::table.filter(awaited)),
-            ));
-        let row: Option<HeadRow> =
-            on_conn!(self.db.reader(), |conn| head.first(conn).await.optional()?);
-        Ok(row.map(|(group, created_at, ledger, catalogue, preferences, awaited)| {
-            let (epoch, version, last) =
-                ledger.unwrap_or((Vec::new(), 0, DbInstant(Timestamp::UNIX_EPOCH)));
-            Head {
-                epoch,
-                version,
-                last_stamp: last.0.max(created_at.0),
-                group: group.0,
-                catalogue: catalogue.unwrap_or_default(),
-                preferences: preferences.map(|it| it.0),
-                awaited,
-            }
-        }))
+        let query = head_query!(user);
+        let row = on_conn!(self.db.reader(), |conn| query.first(conn).await.optional()?);
+        Ok(row.map(head_of))
     }
 
-    async fn rows(
+    async fn read(&self, user: UserId, since: Timestamp, room: Room) -> Result<Page, DbError> {
+        let (query, page) = self.page_of(user, since, room);
+        match self.db.reader().await? {
+            Conn::Sqlite(mut conn) => {
+                conn.spawn_blocking(move |conn| Ok(query.there(conn, page))).await?
+            }
+            Conn::Postgres(conn) => query.stream(&conn, page).await,
+        }
+    }
+
+    /// On SQLite that is one errand, on PostgreSQL one round trip: statements
+    /// are sent in the order in which they are polled first, and the server
+    /// takes them in that order, each as of when it begins.
+    async fn look_and_read(
         &self,
         user: UserId,
         since: Timestamp,
         room: Room,
-    ) -> Result<Vec<PageRow>, DbError> {
-        let query = PageQuery {
-            user: DbUid(user.0),
-            since: DbInstant(since),
-            rows: i64::from(room.rows),
-            bytes: i64::try_from(room.bytes).unwrap_or(i64::MAX),
+    ) -> Result<Option<(Head, Page)>, DbError> {
+        let (query, page) = self.page_of(user, since, room);
+        let (head, page) = match self.db.reader().await? {
+            Conn::Sqlite(mut conn) => {
+                let both = move |conn: &mut SqliteConnection| {
+                    let head = diesel::RunQueryDsl::first(head_query!(user), conn).optional()?;
+                    Ok((head, query.there(conn, page)))
+                };
+                conn.spawn_blocking(both).await?
+            }
+            Conn::Postgres(conn) => {
+                let mut shared: &AsyncPostgres = &conn;
+                let head = head_query!(user).first(&mut shared);
+                let (head, page) = join!(head, query.stream(&conn, page));
+                (head.optional()?, page)
+            }
         };
-        match self.db.reader().await? {
-            Conn::Sqlite(mut conn) => Ok(query.load_there(&mut conn).await?),
-            Conn::Postgres(mut conn) => Ok(query.load(&mut *conn).await?),
-        }
+        let page = page?;
+        Ok(head.map(|head| (head_of(head), page)))
     }
 
-    async fn read(&self, user: UserId, since: Timestamp, room: Room) -> Result<Page, DbError> {
-        let rows = self.rows(user, since, room).await?;
-        let up_to = rows.as_slice().last().map(|it| it.stamp.0);
-        let seal = self.seal(user, rows.as_slice().first().and_then(|it| it.salt.clone()))?;
-        let (count, mut bytes) = (rows.len(), 0_u64);
-        let mut page = Vec::with_capacity(count);
-        for PageRow { channel, id, stamp, body, .. } in rows {
-            let key = key(channel, id)?;
-            let opened = match (&body, &seal) {
-                (Some(body), Some(seal)) => sealed_bodies::open(seal, key, body),
-                // Nothing of a person without a salt can be read.
-                (Some(_), None) => return Err(DbError::Unreadable("person_salts")),
-                (None, _) => None,
-            };
-            bytes += opened.as_ref().map(String::len).or(body.as_ref().map(Vec::len)).unwrap_or(0)
-                as u64;
-            // A row that is left out must not look as if it had been deleted.
-            let is_told = opened.is_some() == body.is_some();
-            if key.channel != Channel::PluginPreferences && is_told {
-                page.push(Row { key, stamp: stamp.0, body: opened });
-            }
-        }
-        let cut = count as u64 >= u64::from(room.rows) || bytes >= room.bytes;
-        Ok(Page { rows: page, up_to, cut })
+    fn page_of(&self, user: UserId, since: Timestamp, room: Room) -> (PageQuery, PageMaking) {
+        let page = PageMaking::new(self.sealer.clone(), user, room);
+        (PageQuery::new(user, since, room), page)
     }
 
     async fn chosen(&self, user: UserId) -> Result<Vec<(Uuid, bool)>, DbError> {
@@ -136,7 +96,8 @@ impl SqlSyncReader {
             .select((sync_items::id, sync_items::body, person_salts::salt));
         let rows: Vec<(DbUid, Option<Vec<u8>>, Vec<u8>)> =
             on_conn!(self.db.reader(), |conn| mine.load(conn).await?);
-        let Some(seal) = self.seal(user, rows.as_slice().first().map(|it| it.2.clone()))? else {
+        let Some(seal) = seal(&self.sealer, user, rows.as_slice().first().map(|it| it.2.clone()))?
+        else {
             return Ok(Vec::new());
         };
         let mut chosen = Vec::with_capacity(rows.len());
@@ -149,11 +110,6 @@ impl SqlSyncReader {
             chosen.extend(on.map(|it| (id.0, it)));
         }
         Ok(chosen)
-    }
-
-    fn seal(&self, user: UserId, salt: Option<Vec<u8>>) -> Result<Option<PersonSeal>, DbError> {
-        let salt = salt.and_then(|it| Some(Salt(it.try_into().ok()?)));
-        Ok(salt.map(|it| self.sealer.with_salt(user, &it)).transpose()?)
     }
 
     async fn given(&self, group: Uuid, version: i64) -> Result<Catalogue, DbError> {
@@ -176,6 +132,15 @@ impl SyncReader for SqlSyncReader {
 
     async fn page(&self, user: UserId, since: Timestamp, room: Room) -> Result<Page, Unavailable> {
         Ok(self.read(user, since, room).await?)
+    }
+
+    async fn head_and_page(
+        &self,
+        user: UserId,
+        since: Timestamp,
+        room: Room,
+    ) -> Result<Option<(Head, Page)>, Unavailable> {
+        Ok(self.look_and_read(user, since, room).await?)
     }
 
     async fn catalogue(&self, group: Uuid, version: i64) -> Result<Catalogue, Unavailable> {

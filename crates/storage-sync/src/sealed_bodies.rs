@@ -1,6 +1,7 @@
 //! Bodies as they are kept: sealed for the row they stand in.
 
-use pia_sealing::{PersonSeal, Place};
+use pia_kernel::Secret;
+use pia_sealing::{OpenError, PersonSeal, Place};
 use pia_storage::DbError;
 use pia_sync::Key;
 
@@ -14,13 +15,22 @@ pub(crate) fn seal(with: &PersonSeal, key: Key, body: &str) -> Result<Vec<u8>, D
 /// Opens the body of an item, unless it was sealed under a master key that was
 /// given up: one such row must not keep all others from being told.
 pub(crate) fn open(with: &PersonSeal, key: Key, sealed: &[u8]) -> Option<String> {
-    let opened = with.open(place(&row(key)), sealed);
+    let opened = told(key, with.open(place(&row(key)), sealed))?;
+    String::from_utf8(opened).ok()
+}
+
+/// The same in the memory that it is in.
+pub(crate) fn open_there(with: &PersonSeal, key: Key, sealed: Vec<u8>) -> Option<Vec<u8>> {
+    told(key, with.open_long(place(&row(key)), sealed))
+}
+
+fn told(key: Key, opened: Result<Secret<Vec<u8>>, OpenError>) -> Option<Vec<u8>> {
     if let Err(err) = &opened {
         let error = err as &dyn std::error::Error;
         let channel = key.channel.name();
         tracing::error!(error, channel, id = %key.id, "an item cannot be opened, and is left out");
     }
-    String::from_utf8(opened.ok()?.reveal()).ok()
+    Some(opened.ok()?.reveal())
 }
 
 fn row(key: Key) -> Vec<u8> {

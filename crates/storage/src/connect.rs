@@ -13,6 +13,7 @@ use diesel_async::{AsyncPgConnection, SimpleAsyncConnection};
 use futures_util::FutureExt;
 use tokio::runtime::Handle;
 
+use crate::checkpoint::Log;
 use crate::db::{AsyncSqlite, Pools};
 use crate::durability::Durability;
 use crate::postgres::Connector;
@@ -26,6 +27,11 @@ pub(crate) const SQLITE_WRITES: &str = "
     PRAGMA journal_mode = WAL;
     PRAGMA foreign_keys = ON;
     PRAGMA secure_delete = ON;";
+/// The log is emptied beside the writer; should nobody do that, whoever fills
+/// it to 32 MiB does. What it grew to is cut to 16 MiB when it begins anew.
+const SQLITE_LOG: &str = "
+    PRAGMA wal_autocheckpoint = 8192;
+    PRAGMA journal_size_limit = 16777216;";
 /// How long a statement waits for others to be done with the file.
 pub(crate) const SQLITE_BUSY: &str = "PRAGMA busy_timeout = 5000;";
 const SQLITE_READS: &str = "PRAGMA busy_timeout = 5000; PRAGMA query_only = ON;";
@@ -108,10 +114,11 @@ pub(crate) fn sqlite(target: &SqliteTarget, options: Options) -> Result<Pools, O
         Synchronous::Full => "PRAGMA synchronous = FULL;",
         Synchronous::Normal => "PRAGMA synchronous = NORMAL;",
     };
-    let writer = pool(1, sqlite_setup(&path, format!("{SQLITE_WRITES}{synchronous}")))?;
+    let writer = pool(1, sqlite_setup(&path, format!("{SQLITE_WRITES}{SQLITE_LOG}{synchronous}")))?;
     let readers = pool(SQLITE_READERS, sqlite_setup(&path, SQLITE_READS.to_owned()))?;
     let durability = Durability::new(options.synchronous == Synchronous::Full);
-    Ok(Pools::Sqlite { writer, readers, durability })
+    let log = Log::new(pool(1, sqlite_setup(&path, SQLITE_BUSY.to_owned()))?);
+    Ok(Pools::Sqlite { writer, readers, durability, log })
 }
 
 /// Opens no connection yet.

@@ -58,8 +58,13 @@ where
 /// A statement on PostgreSQL whose commit does not wait for the disk. It says
 /// so itself, so that nothing of it stays with a connection that others use
 /// next.
-#[derive(QueryId)]
 struct Unhurried<S>(S);
+
+/// What is kept of it once it is prepared goes by its text.
+impl<S> QueryId for Unhurried<S> {
+    type QueryId = ();
+    const HAS_STATIC_QUERY_ID: bool = false;
+}
 
 impl<S: QueryFragment<Pg>> QueryFragment<Pg> for Unhurried<S> {
     fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, Pg>) -> QueryResult<()> {
@@ -68,6 +73,12 @@ impl<S: QueryFragment<Pg>> QueryFragment<Pg> for Unhurried<S> {
         out.push_sql(" RETURNING 1) SELECT set_config('synchronous_commit', 'off', true), ");
         out.push_sql("count(*) FROM counted");
         Ok(())
+    }
+
+    /// There are but a few of them, while diesel would have every update and
+    /// upsert prepared anew: one more way there and back.
+    fn is_safe_to_cache_prepared(&self, _backend: &Pg) -> QueryResult<bool> {
+        Ok(true)
     }
 }
 

@@ -15,11 +15,12 @@ use pia_kernel::{Live, Unavailable};
 use pia_sealing::ServerSeal;
 use tokio::runtime::Handle;
 
+use crate::checkpoint::Log;
 use crate::connect::{self, OpenError, Options};
 use crate::count::Counts;
 use crate::durability::Durability;
 use crate::target::{Kind, Provider, Target};
-use crate::{checkpoint, migrations, on_conn};
+use crate::{migrations, on_conn};
 
 /// A connection to SQLite, which works on threads that may block.
 pub type AsyncSqlite = SyncConnectionWrapper<SqliteConnection>;
@@ -30,7 +31,7 @@ pub type AsyncPostgres = AsyncPgConnection;
 /// Pools of connections to one database of either kind.
 #[derive(Clone)]
 pub struct Database {
-    pools: Pools,
+    pub(crate) pools: Pools,
     pub(crate) counts: Counts,
     pub(crate) main: Handle,
     migrated: Arc<AtomicBool>,
@@ -46,6 +47,7 @@ pub(crate) enum Pools {
         writer: Pool<AsyncSqlite>,
         readers: Pool<AsyncSqlite>,
         durability: Durability,
+        log: Log,
     },
     Postgres(Pool<AsyncPgConnection>),
 }
@@ -171,7 +173,8 @@ impl Database {
     /// A connection that may write.
     pub async fn writer(&self) -> Result<Conn, DbError> {
         Ok(match &self.pools {
-            Pools::Sqlite { writer, durability, .. } => {
+            Pools::Sqlite { writer, durability, log, .. } => {
+                log.note();
                 let mut conn = writer.get().await?;
                 durability.restore(&mut conn).await?;
                 Conn::Sqlite(conn)
@@ -185,7 +188,8 @@ impl Database {
     /// wait for the disk until somebody takes a [`writer`](Self::writer).
     pub async fn counter(&self) -> Result<Conn, DbError> {
         Ok(match &self.pools {
-            Pools::Sqlite { writer, durability, .. } => {
+            Pools::Sqlite { writer, durability, log, .. } => {
+                log.note();
                 let mut conn = writer.get().await?;
                 durability.relax(&mut conn).await?;
                 Conn::Sqlite(conn)
@@ -220,16 +224,6 @@ impl Database {
         }
         self.migrated.store(true, Ordering::Relaxed);
         Ok(())
-    }
-
-    /// Empties SQLite's log into the file and cuts it, so that what was deleted
-    /// is in neither. Answers whether it could: somebody who reads stands in
-    /// its way. PostgreSQL looks after its own.
-    pub async fn truncate_log(&self) -> Result<bool, DbError> {
-        match self.writer().await? {
-            Conn::Sqlite(mut conn) => checkpoint::truncate(&mut conn).await,
-            Conn::Postgres(_) => Ok(true),
-        }
     }
 
     async fn answers(&self) -> Result<(), DbError> {

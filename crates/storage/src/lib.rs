@@ -24,6 +24,7 @@ mod tls;
 mod verifier;
 
 mod bulk;
+mod columns;
 mod effects;
 mod ledger;
 mod macros;
@@ -31,11 +32,12 @@ mod pauses;
 mod pipelined;
 pub mod schema;
 mod sql_types;
+mod together;
 
 pub use bulk::InsertAll;
 pub use connect::{OpenError, Options, Synchronous};
 pub use db::{AsyncPostgres, AsyncSqlite, Conn, Database, DbError, NotReady};
-pub use effects::{AuditIdentity, AuditPart, StoredLetter, WriteEffects};
+pub use effects::{AuditIdentity, AuditPart, EffectRows, StoredLetter, WriteEffects};
 pub use ledger::{Ledger, TakeLedger, fresh_epoch};
 pub use migrations::migrate;
 pub use pauses::Pauses;
@@ -43,6 +45,7 @@ pub use pipelined::Pipelined;
 pub use sql_types::{DbInstant, DbUid, Instant, Uid};
 pub use start::{StartError, Startup, migrate_only, start};
 pub use target::{Provider, Target, TargetError};
+pub use together::Together;
 
 // The macros name it where they are used.
 #[doc(hidden)]

@@ -52,3 +52,15 @@ macro_rules! in_tx {
         }
     };
 }
+
+/// Says of queries of PostgreSQL that each is prepared by its text, which its
+/// type alone does not tell.
+#[macro_export]
+macro_rules! prepared_by_text {
+    ($($query:ty),+ $(,)?) => {$(
+        impl diesel::query_builder::QueryId for $query {
+            type QueryId = ();
+            const HAS_STATIC_QUERY_ID: bool = false;
+        }
+    )+};
+}

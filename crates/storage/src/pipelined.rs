@@ -2,7 +2,7 @@
 
 use diesel::QueryResult;
 use diesel::pg::Pg;
-use diesel::query_builder::{AstPass, QueryFragment, QueryId};
+use diesel::query_builder::{AstPass, QueryFragment};
 use diesel_async::RunQueryDsl;
 use diesel_async::pooled_connection::deadpool::Object;
 
@@ -35,10 +35,7 @@ impl QueryFragment<Pg> for Word {
     }
 }
 
-impl QueryId for Word {
-    type QueryId = ();
-    const HAS_STATIC_QUERY_ID: bool = false;
-}
+crate::prepared_by_text!(Word);
 
 impl Pipelined {
     /// A connection on which no transaction has begun yet.

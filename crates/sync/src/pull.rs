@@ -79,7 +79,19 @@ pub struct Pulling {
     pending: Arc<dyn PendingDevices>,
 }
 
+impl Ask {
+    fn room(&self) -> Room {
+        let rows = self.limit.map(|it| it.clamp(1, MOST_ROWS));
+        rows.map_or(WHOLE, |rows| Room { rows, bytes: PAGE_BYTES })
+    }
+}
+
 impl Standing {
+    /// Whether there is anything that the device has not seen.
+    fn is_behind(&self) -> bool {
+        self.head.last_stamp > self.since
+    }
+
     /// By which an answer is known again. It is the same as long as the same
     /// would be answered, and never again what it was before a reset.
     pub fn tag(&self) -> String {
@@ -116,7 +128,8 @@ impl Pulling {
         Ok(Standing { head, since })
     }
 
-    /// What changed after what the device has, as much as one answer holds.
+    /// What changed after what the device has, as much as one answer holds,
+    /// once it was seen where things stand.
     ///
     /// Whoever asks again after each answer's watermark until there is no more
     /// is given everything, whatever is written meanwhile.
@@ -126,15 +139,37 @@ impl Pulling {
         ask: &Ask,
         standing: &Standing,
     ) -> Result<Pulled, PullError> {
-        let known = standing.head.last_stamp;
-        let room = ask
-            .limit
-            .map_or(WHOLE, |limit| Room { rows: limit.clamp(1, MOST_ROWS), bytes: PAGE_BYTES });
-        let page = if known > ask.since {
-            self.reader.page(user, ask.since, room).await?
+        let page = if standing.is_behind() {
+            self.reader.page(user, ask.since, ask.room()).await?
         } else {
             Page::default()
         };
+        self.answer(user, ask, standing, page).await
+    }
+
+    /// Both at once, for a device that needs an answer wherever things stand.
+    pub async fn pull_at_once(
+        &self,
+        user: UserId,
+        ask: &Ask,
+    ) -> Result<(Standing, Pulled), PullError> {
+        let read = self.reader.head_and_page(user, ask.since, ask.room()).await?;
+        let (head, page) = read.ok_or(PullError::Gone)?;
+        let standing = Standing { head, since: ask.since };
+        // What was written after the look comes next time: a device that has
+        // seen more than there was is told so.
+        let page = if standing.is_behind() { page } else { Page::default() };
+        let pulled = self.answer(user, ask, &standing, page).await?;
+        Ok((standing, pulled))
+    }
+
+    async fn answer(
+        &self,
+        user: UserId,
+        ask: &Ask,
+        standing: &Standing,
+        page: Page,
+    ) -> Result<Pulled, PullError> {
         let catalogue_version = standing.catalogue_version();
         let catalogue = if ask.catalogue == Some(catalogue_version) {
             None
@@ -142,7 +177,7 @@ impl Pulling {
             Some(self.offer(user, &standing.head).await?)
         };
         let pending = if standing.head.awaited { self.pending.of(user).await? } else { Vec::new() };
-        let (watermark, has_more) = next(known, &page);
+        let (watermark, has_more) = next(standing.head.last_stamp, &page);
         Ok(Pulled { page, watermark, has_more, catalogue_version, catalogue, pending })
     }
 

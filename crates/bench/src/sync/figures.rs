@@ -26,6 +26,9 @@ pub(super) enum Metric {
     AllP50,
     AllP99,
     AllRow,
+    WholeP50,
+    WholeP99,
+    WholeRow,
     SmallP50,
     PullGrowth,
     SameP50,
@@ -66,6 +69,9 @@ impl Measured for Metric {
         Self::AllP50,
         Self::AllP99,
         Self::AllRow,
+        Self::WholeP50,
+        Self::WholeP99,
+        Self::WholeRow,
         Self::SmallP50,
         Self::PullGrowth,
         Self::SameP50,
@@ -106,6 +112,9 @@ impl Measured for Metric {
             Self::AllP50 => "100 % changed: a page of 500, p50, ms",
             Self::AllP99 => "100 % changed: a page of 500, p99, ms",
             Self::AllRow => "100 % changed: a row, µs",
+            Self::WholeP50 => "all 10,000 in one answer, p50, ms",
+            Self::WholeP99 => "all 10,000 in one answer, p99, ms",
+            Self::WholeRow => "all 10,000 in one answer: a row, µs",
             Self::SmallP50 => "of 100 rows 100 changed: a page, p50, ms",
             Self::PullGrowth => "100 of 10,000 rows beside 100 of 100, p50",
             Self::SameP50 => "304 of 10,000 rows, p50, ms",
@@ -142,6 +151,7 @@ impl Measured for Metric {
             Self::HundredthRow
             | Self::TenthRow
             | Self::AllRow
+            | Self::WholeRow
             | Self::Before
             | Self::Seeded
             | Self::After

@@ -13,6 +13,8 @@ use crate::failure::Outcome;
 /// Everything that there ever was is later.
 pub(super) const BEGINNING: &str = "0001-01-01T00:00:00Z";
 const PUSH: &str = "/api/sync/push";
+/// How many things a page holds at most: what devices ask for.
+const MOST: usize = 500;
 
 /// A device on a connection of its own.
 pub(super) struct Device {
@@ -56,18 +58,31 @@ impl Device {
     /// What asks for a page, which ends at this stamp.
     pub(super) fn page_of(&self, since: &str, catalogue: i64, at: &str) -> Call {
         let proof = Proof::Holds(format!("\"serverTimestamp\":\"{at}\"").into_bytes());
-        Call::get_as(self.to, &path(since, catalogue), &self.token, proof)
+        Call::get_as(self.to, &page(since, catalogue), &self.token, proof)
     }
 
     /// What asks for a page by whoever has it.
     pub(super) fn same_of(&self, since: &str, pulled: &Pulled) -> Call {
-        Call::get_unless(self.to, &path(since, pulled.catalogue), &self.token, &pulled.tag)
+        Call::get_unless(self.to, &page(since, pulled.catalogue), &self.token, &pulled.tag)
     }
 
     /// Pulls a page; 0 is no version of the catalogue.
     pub(super) fn pull(&mut self, since: &str, catalogue: i64) -> Outcome<Pulled> {
+        self.pulled(&page(since, catalogue))
+    }
+
+    /// Pulls as devices do that know no pages, so many things; gives the
+    /// milliseconds.
+    pub(super) fn whole(&mut self, since: &str, catalogue: i64, rows: usize) -> Outcome<f64> {
+        let Pulled { rows: got, has_more, milliseconds, .. } =
+            self.pulled(&whole(since, catalogue))?;
+        let all = got == rows && !has_more;
+        if all { Ok(milliseconds) } else { Err(not_all(got, rows).into()) }
+    }
+
+    fn pulled(&mut self, path: &str) -> Outcome<Pulled> {
         let proof = Proof::Holds(b"\"serverTimestamp\":\"".to_vec());
-        let call = Call::get_as(self.to, &path(since, catalogue), &self.token, proof);
+        let call = Call::get_as(self.to, path, &self.token, proof);
         let begun = Instant::now();
         let answer = self.connection.exchange(&call.request)?;
         let milliseconds = begun.elapsed().as_secs_f64() * 1e3;
@@ -92,6 +107,9 @@ impl Device {
         let (mut since, mut got, mut took) = (since.to_owned(), 0, Vec::new());
         loop {
             let page = self.pull(&since, catalogue)?;
+            if page.rows > MOST {
+                return Err(format!("a page of {MOST} has {} rows", page.rows).into());
+            }
             got += page.rows;
             took.push(page.milliseconds);
             since = page.at;
@@ -99,7 +117,7 @@ impl Device {
                 break;
             }
         }
-        if got == rows { Ok(took) } else { Err(format!("{got} rows came, not {rows}").into()) }
+        if got == rows { Ok(took) } else { Err(not_all(got, rows).into()) }
     }
 
     /// The milliseconds until it is told that it has everything.
@@ -112,8 +130,16 @@ impl Device {
     }
 }
 
-fn path(since: &str, catalogue: i64) -> String {
+fn page(since: &str, catalogue: i64) -> String {
+    format!("{}&limit={MOST}", whole(since, catalogue))
+}
+
+fn whole(since: &str, catalogue: i64) -> String {
     format!("/api/sync/pull?since={since}&catalogVersion={catalogue}")
+}
+
+fn not_all(got: usize, rows: usize) -> String {
+    format!("{got} rows came, not {rows}")
 }
 
 fn text(body: &Value, name: &str) -> Outcome<String> {
@@ -139,5 +165,24 @@ mod tests {
         assert_eq!((page.rows, page.catalogue, page.tag.as_str()), (2, 7, "W/\"x\""));
         assert_eq!(device.walk(BEGINNING, 0, 2).unwrap().len(), 1);
         assert!(device.walk(BEGINNING, 0, 3).unwrap_err().to_string().contains("2 rows came"));
+        assert!(device.whole(BEGINNING, 0, 2).unwrap() > 0.0);
+        assert!(device.whole(BEGINNING, 0, 3).unwrap_err().to_string().contains("2 rows came"));
+    }
+
+    #[test]
+    fn a_walk_fails_where_a_page_is_longer_than_was_asked_for() {
+        let rows = vec!["1"; MOST + 1].join(",");
+        let body = format!(
+            "{{\"serverTimestamp\":\"t\",\"hasMore\":false,\"todos\":{{\"upserted\":[{rows}]}},\
+             \"catalogVersion\":7}}"
+        );
+        let length = body.len();
+        let answer =
+            format!("HTTP/1.1 200 OK\r\netag: W/\"x\"\r\ncontent-length: {length}\r\n\r\n{body}");
+        let mut device = Device::open(answering(answer.leak().as_bytes()), String::new()).unwrap();
+
+        let failed = device.walk(BEGINNING, 0, MOST + 1).unwrap_err();
+
+        assert_eq!(failed.to_string(), "a page of 500 has 501 rows");
     }
 }

@@ -23,7 +23,8 @@ and right after the pulls that it is compared with, on as many connections. A ra
 of the same rows, under other people's names, to a table of the same definition: on SQLite row by row
 with a prepared statement, on PostgreSQL by `COPY`. Pages are timed on one connection, from the
 request to the last byte, all of a walk until there is no more; those of one with 10,000 rows and of
-one with 100 in turns. Statements are those of sync itself, `BEGIN` and `COMMIT` apart, counted in
+one with 100 in turns. A page is asked for with `limit=500`; one answer with all 10,000 rows is what
+devices get that ask without. Statements are those of sync itself, `BEGIN` and `COMMIT` apart, counted in
 PostgreSQL's log while nothing else was asked. The gates' look at account and session, good for five
 seconds, and what runs in the background is counted apart. On SQLite a push writes row by row; that a
 pull takes no more statements there than on PostgreSQL is asserted by a test of `pia-storage-sync`.

@@ -76,7 +76,7 @@ impl Round<'_> {
         Ok(count(came.answered) / came.took.as_secs_f64())
     }
 
-    /// Walks through what changed, page by page.
+    /// Walks through what changed, page by page, and takes all in one answer.
     fn pages(&mut self, of: &Contender<'_>, many: &mut Device, known: &Pulled) -> Outcome<()> {
         let changes = &of.changes;
         for (since, rows, times, metrics) in [
@@ -94,7 +94,10 @@ impl Round<'_> {
             }
             self.spread(metrics, &took, f64::from(times) * count(rows))?;
         }
-        Ok(())
+        let whole = |_| many.whole(BEGINNING, known.catalogue, MANY);
+        let took: Vec<f64> = (0..self.plan.walks).map(whole).collect::<Outcome<_>>()?;
+        let metrics = [Metric::WholeP50, Metric::WholeP99, Metric::WholeRow];
+        self.spread(metrics, &took, f64::from(self.plan.walks) * count(MANY))
     }
 
     /// Asks for as many changes of much and of little, and for none.

@@ -10,6 +10,7 @@ use pia_web::{ApiError, Caller};
 use super::pull_query::PullQuery;
 use super::pull_response::SyncPullResponse;
 use crate::Api;
+use crate::pieces::json_in_pieces;
 
 enum Answer {
     /// It has all that there is.
@@ -17,8 +18,8 @@ enum Answer {
     Changed(Box<Pulled>),
 }
 
-/// Answers what changed, and nothing of what the caller has. Whether that is
-/// all is seen before anything else is read.
+/// Answers what changed, and nothing of what the caller has. If it says what
+/// that is, whether it is all is seen before anything else is read.
 pub(crate) async fn pull(
     caller: Caller,
     api: Data<Api>,
@@ -33,7 +34,8 @@ pub(crate) async fn pull(
     Ok(match answer {
         Answer::Unchanged => HttpResponse::NotModified().insert_header((ETAG, tag)).finish(),
         Answer::Changed(pulled) => {
-            HttpResponse::Ok().insert_header((ETAG, tag)).json(SyncPullResponse::from(*pulled))
+            let mut response = HttpResponse::Ok();
+            json_in_pieces(response.insert_header((ETAG, tag)), &SyncPullResponse::from(*pulled))
         }
     })
 }
@@ -44,13 +46,21 @@ async fn answer(
     ask: &Ask,
     known: Option<String>,
 ) -> Result<(String, Answer), PullError> {
-    let standing: Standing = pulling.look(user, ask.since).await?;
-    let tag = format!("W/\"{}\"", standing.tag());
-    if known.is_some_and(|it| it.split(',').any(|it| opaque(it) == opaque(&tag))) {
+    let Some(known) = known else {
+        let (standing, pulled) = pulling.pull_at_once(user, ask).await?;
+        return Ok((tag(&standing), Answer::Changed(Box::new(pulled))));
+    };
+    let standing = pulling.look(user, ask.since).await?;
+    let tag = tag(&standing);
+    if known.split(',').any(|it| opaque(it) == opaque(&tag)) {
         return Ok((tag, Answer::Unchanged));
     }
     let pulled = pulling.pull(user, ask, &standing).await?;
     Ok((tag, Answer::Changed(Box::new(pulled))))
+}
+
+fn tag(standing: &Standing) -> String {
+    format!("W/\"{}\"", standing.tag())
 }
 
 fn known_tags(request: &HttpRequest) -> Option<String> {

@@ -1,17 +1,18 @@
 //! What changed, as devices get it.
 
+use std::cell::RefCell;
 use std::collections::HashMap;
 
+use bytes::Bytes;
 use pia_kernel::Timestamp;
 use pia_sync::{Channel, ManagedPersona, Offered, PendingDevice, Plugin, Policy, Pulled, Row};
-use serde::Serialize;
+use serde::ser::SerializeSeq as _;
+use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
 use super::{items, push_request};
-
-type Body = Box<RawValue>;
 
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
@@ -23,7 +24,7 @@ pub(crate) struct SyncPullResponse {
     has_more: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<items::SyncSettings>)]
-    settings: Option<Body>,
+    settings: Option<Box<RawValue>>,
     #[schema(value_type = push_request::TemplateChanges)]
     templates: Changes,
     #[schema(value_type = push_request::PersonaChanges)]
@@ -59,14 +60,45 @@ pub(crate) struct SyncPullResponse {
 
 #[derive(Debug, Default, Serialize)]
 struct Changes {
-    upserted: Vec<Body>,
+    upserted: Bodies,
     deleted: Vec<Uuid>,
 }
 
 #[derive(Debug, Default, Serialize)]
 struct Additions {
-    added: Vec<Body>,
+    added: Bodies,
     deleted: Vec<Uuid>,
+}
+
+/// Items as they are kept. Each is let go of once it is written, so that they
+/// are not all there twice; a second time there is nothing to write.
+#[derive(Debug, Default)]
+struct Bodies(RefCell<Vec<Bytes>>);
+
+impl Bodies {
+    /// The only one that there ever is of some kinds.
+    fn only(self) -> Option<Box<RawValue>> {
+        json(&self.0.into_inner().pop()?).map(ToOwned::to_owned)
+    }
+}
+
+impl Serialize for Bodies {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut list = serializer.serialize_seq(None)?;
+        for body in self.0.take() {
+            if let Some(body) = json(&body) {
+                list.serialize_element(body)?;
+            }
+        }
+        list.end()
+    }
+}
+
+/// What is kept was JSON when it came.
+fn json(body: &[u8]) -> Option<&RawValue> {
+    serde_json::from_slice(body)
+        .inspect_err(|err| tracing::error!(error = %err, "an item is no JSON any more"))
+        .ok()
 }
 
 #[derive(Debug, Default, Serialize, ToSchema)]
@@ -177,7 +209,7 @@ impl From<Pulled> for SyncPullResponse {
         Self {
             server_timestamp: watermark,
             has_more,
-            settings: of(Channel::Settings).upserted.pop(),
+            settings: of(Channel::Settings).upserted.only(),
             templates: of(Channel::Templates),
             personas: of(Channel::Personas),
             providers: of(Channel::Providers),
@@ -205,10 +237,8 @@ impl Sorted {
         let mut sorted = Self::default();
         for Row { key, body, .. } in rows {
             let changes = sorted.0.entry(key.channel).or_default();
-            match body.map(RawValue::from_string) {
-                Some(Ok(body)) => changes.upserted.push(body),
-                // What is kept was JSON when it came.
-                Some(Err(err)) => tracing::error!(error = %err, "an item is no JSON any more"),
+            match body {
+                Some(body) => changes.upserted.0.get_mut().push(body),
                 None => changes.deleted.push(key.id),
             }
         }

@@ -9,7 +9,8 @@ use serde_json::{Map, Value};
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use super::items::{self, invalid, respelled};
+use super::item_reading::{self, invalid, respelled};
+use super::items;
 
 /// How long the name of a device may be.
 const LONGEST_DEVICE: usize = 200;
@@ -156,7 +157,7 @@ impl Reading {
     }
 
     fn item(&mut self, channel: Channel, item: Value, at: &str, push: &mut Push) {
-        let fields = self.keep(items::read(channel, item, at));
+        let fields = self.keep(item_reading::read(channel, item, at));
         push.items.extend(fields.map(|fields| Sent { channel, fields }));
     }
 

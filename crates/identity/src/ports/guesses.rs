@@ -3,10 +3,9 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
-use pia_kernel::{Timestamp, Unavailable, UserId};
+use pia_kernel::{Timestamp, Unavailable};
 
 use super::Attempt;
-use crate::device::Network;
 
 /// How guesses at one password are slowed down.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,15 +36,6 @@ impl Default for GuessRules {
 #[cfg_attr(any(test, feature = "mock"), mockall::automock)]
 #[async_trait]
 pub trait GuessLedger: Send + Sync {
-    /// Whether a user signed in from this network since `since`. Where there
-    /// is no such user the same is asked.
-    async fn knows(
-        &self,
-        user: UserId,
-        network: Network,
-        since: Timestamp,
-    ) -> Result<bool, Unavailable>;
-
     /// Counts a guess of `who` as a wrong one, unless it must wait.
     ///
     /// It is counted before it is judged: however many are made at once, no

@@ -2,8 +2,11 @@
 
 use std::sync::Mutex;
 
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use pia_kernel::{Live, SessionId, Timestamp, UserId};
 use pia_testkit::FixedClock;
+use ring::digest;
 
 use super::*;
 use crate::access_tokens::{AccessTokens, TokenNames};
@@ -22,8 +25,7 @@ const ADA: UserId = UserId(uuid::Uuid::from_u128(1));
 const ADDRESS: &str = "Ada@example.org";
 const APP_PASSWORD: &str = "pia-k3v90-0qxz7-1bcde-fghjk-mnpqr";
 const RECOVERY: &str = "K3V90-0QXZ7-1BCDE-FGHJK-MNPQR";
-const LOOK: &str = "look for ada@example.org";
-const KNOW: &str = "know 192.0.2.1?";
+const LOOK: &str = "look for ada@example.org from 192.0.2.1";
 
 /// What was asked of the outside world, in order.
 type Steps = Arc<Mutex<Vec<String>>>;
@@ -104,13 +106,18 @@ impl World {
             note()
         });
         let log = step.clone();
-        accounts.expect_by_email().returning(move |email| {
-            log(&format!("look for {email}"));
-            Ok(match found {
-                Found::Nobody => None,
-                Found::WithoutPassword => Some(credentials(None)),
-                Found::With(kept) => Some(credentials(Some(kept))),
-            })
+        let known = self.known;
+        accounts.expect_candidate().returning(move |email, from, since| {
+            assert_eq!(since, Timestamp::UNIX_EPOCH - KEPT);
+            log(&format!("look for {email} from {}", from.unwrap()));
+            let credentials = match found {
+                Found::Nobody => return Ok(None),
+                Found::WithoutPassword => credentials(None),
+                Found::With(kept) => credentials(Some(kept)),
+            };
+            let candidate =
+                Candidate { credentials, was_there_before: known, has_factor: factor_on };
+            Ok(Some(candidate))
         });
         let log = step.clone();
         accounts.expect_rehash().returning(move |_, old, new| {
@@ -130,7 +137,7 @@ impl World {
         let ports = SignInPorts {
             accounts: Arc::new(accounts),
             app_passwords: app_passwords(self.app_password, steps),
-            guesses: ledger(self.known, self.attempt, steps),
+            guesses: ledger(self.attempt, steps),
             hasher: Arc::new(hasher),
             log: Arc::new(failures),
             verification: fakes::verification(self.owes_verification),
@@ -144,17 +151,13 @@ impl World {
     }
 }
 
-fn ledger(known: bool, attempt: Attempt, steps: &Steps) -> Arc<dyn GuessLedger> {
+fn ledger(attempt: Attempt, steps: &Steps) -> Arc<dyn GuessLedger> {
     let mut ledger = MockGuessLedger::new();
     let log = logger(steps);
-    ledger.expect_knows().returning(move |_, network, _| {
-        log(&format!("know {network}?"));
-        Ok(known)
-    });
-    let log = logger(steps);
-    ledger.expect_count().returning(move |_, rules, _| {
+    let strangers = URL_SAFE_NO_PAD.encode(digest::digest(&digest::SHA256, b"ada@example.org"));
+    ledger.expect_count().returning(move |who, rules, _| {
         assert_eq!(rules, GuessRules::default());
-        log("count");
+        log(if who == format!("sign-in:{strangers}") { "count" } else { "count apart" });
         Ok(attempt)
     });
     let log = logger(steps);
@@ -218,7 +221,16 @@ async fn the_right_password_begins_a_session_and_counts_as_no_attempt() {
     let signed_in = outcome.unwrap();
     assert_eq!(signed_in.account.email, ADDRESS);
     assert_ne!(signed_in.grant.session, SessionId::generate());
-    assert_eq!(steps, [LOOK, KNOW, "count", "verify", "clear"]);
+    assert_eq!(steps, [LOOK, "count", "verify", "clear"]);
+}
+
+#[tokio::test]
+async fn who_comes_from_where_they_came_before_is_counted_apart_from_strangers() {
+    let world = World { known: true, ..World::with(Found::With("kept"), || Ok(Verdict::Right)) };
+
+    let (_, steps) = world.sign_in(ADDRESS).await;
+
+    assert_eq!(steps, [LOOK, "count apart", "verify", "clear"]);
 }
 
 #[tokio::test]
@@ -268,7 +280,7 @@ async fn whoever_does_not_come_in_takes_the_same_steps_to_the_same_answer() {
         let (outcome, steps) = world.sign_in(ADDRESS).await;
 
         assert!(matches!(outcome, Err(SignInError::WrongCredentials)), "{found:?}");
-        assert_eq!(steps, [LOOK, KNOW, "count", "verify", note], "{found:?}");
+        assert_eq!(steps, [LOOK, "count", "verify", note], "{found:?}");
     }
 }
 
@@ -321,7 +333,7 @@ async fn after_too_many_wrong_passwords_none_is_looked_at_whoever_is_meant() {
             let (outcome, steps) = world.sign_in_with(ADDRESS, password).await;
 
             assert!(matches!(outcome, Err(SignInError::TooMany { wait: told }) if told == wait));
-            assert_eq!(steps, [LOOK, KNOW, "count"], "{found:?}");
+            assert_eq!(steps, [LOOK, "count"], "{found:?}");
         }
     }
 }
@@ -350,7 +362,7 @@ async fn an_app_password_signs_in_without_a_hash_or_a_second_factor() {
     let (outcome, steps) = world.sign_in_with(ADDRESS, APP_PASSWORD).await;
 
     assert!(outcome.is_ok());
-    assert_eq!(steps, [LOOK, KNOW, "count", "look for app password", "clear"]);
+    assert_eq!(steps, [LOOK, "count", "look for app password", "clear"]);
 }
 
 #[tokio::test]
@@ -365,7 +377,7 @@ async fn a_wrong_app_password_takes_the_steps_of_any_wrong_one() {
         let (outcome, steps) = world.sign_in_with(ADDRESS, APP_PASSWORD).await;
 
         assert!(matches!(outcome, Err(SignInError::WrongCredentials)), "{found:?}");
-        let expected = [LOOK, KNOW, "count", "look for app password", "verify", note];
+        let expected = [LOOK, "count", "look for app password", "verify", note];
         assert_eq!(steps, expected, "{found:?}");
     }
 }
@@ -387,7 +399,7 @@ async fn nobody_comes_in_by_an_app_password_without_an_account_or_in_a_browser()
 
     assert!(matches!(in_browser, Err(SignInError::WrongCredentials)));
     let note = "note somebody's wrong_password";
-    assert_eq!(steps, [LOOK, KNOW, "count", "verify", note]);
+    assert_eq!(steps, [LOOK, "count", "verify", note]);
     assert!(matches!(as_nobody, Err(SignInError::WrongCredentials)));
 }
 

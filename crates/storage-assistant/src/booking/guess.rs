@@ -3,7 +3,7 @@
 
 use diesel::pg::Pg;
 use diesel::prelude::*;
-use diesel::query_builder::{AstPass, QueryFragment, QueryId};
+use diesel::query_builder::{AstPass, QueryFragment};
 use diesel::sql_types::BigInt;
 use diesel_async::RunQueryDsl;
 use pia_storage::{AsyncPostgres, DbError};
@@ -114,7 +114,4 @@ impl QueryFragment<Pg> for Guess<'_> {
     }
 }
 
-impl QueryId for Guess<'_> {
-    type QueryId = ();
-    const HAS_STATIC_QUERY_ID: bool = false;
-}
+pia_storage::prepared_by_text!(Guess<'_>);

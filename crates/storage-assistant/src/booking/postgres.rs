@@ -6,15 +6,14 @@
 
 use diesel::pg::Pg;
 use diesel::prelude::*;
-use diesel::query_builder::{AstPass, QueryFragment, QueryId};
+use diesel::query_builder::{AstPass, QueryFragment};
 use diesel::sql_types::{Array, BigInt, Bool, Nullable, Text};
 use diesel_async::RunQueryDsl;
 use diesel_async::pooled_connection::deadpool::Object;
 use futures_util::join;
 use pia_storage::schema::{ai_usage, credit_reservations, credit_windows};
-use pia_storage::{AsyncPostgres, DbError, DbInstant, DbUid, Instant, Pipelined, Uid};
+use pia_storage::{AsyncPostgres, DbError, DbInstant, DbUid, Instant, Pipelined, Uid, columns};
 
-use super::columns::columns;
 use super::last_seen::LastSeen;
 use super::{Batch, Booked, Entries, Held, Tried, fill, last_week};
 use crate::statements::Statements;
@@ -284,15 +283,7 @@ impl QueryFragment<Pg> for Write<'_> {
     }
 }
 
-impl QueryId for Put<'_> {
-    type QueryId = ();
-    const HAS_STATIC_QUERY_ID: bool = false;
-}
-
-impl QueryId for Write<'_> {
-    type QueryId = ();
-    const HAS_STATIC_QUERY_ID: bool = false;
-}
+pia_storage::prepared_by_text!(Put<'_>, Write<'_>);
 
 #[cfg(test)]
 mod tests {

@@ -3,15 +3,12 @@
 use std::time::Duration;
 
 use futures_util::future::join_all;
-use pia_identity::{
-    Attempt, Device, FailedSignIn, GuessLedger, GuessRules, Network, SessionStore, SignInLog,
-    SignInMethod, SignInOutcome, TokenHash,
-};
-use pia_kernel::{Effects, Timestamp, UserId};
+use pia_identity::{Attempt, GuessLedger, GuessRules};
+use pia_kernel::Timestamp;
 use pia_storage::Database;
-use pia_storage_identity::{SqlGuesses, SqlSessions, SqlSignIns};
+use pia_storage_identity::SqlGuesses;
 
-use crate::people::{START, device, new_session, nothing, person};
+use crate::people::START;
 
 pia_testkit::contract! {
     of_guesses_at_once_no_more_than_are_free_are_let_through,
@@ -23,8 +20,6 @@ pia_testkit::contract! {
     each_is_counted_apart,
     a_clock_that_is_behind_keeps_nobody_out_who_need_not_wait,
     only_old_guesses_are_swept,
-    an_account_knows_from_where_it_was_signed_in_to,
-    neighbours_in_one_ipv6_network_are_known_together,
 }
 
 const RULES: GuessRules = GuessRules {
@@ -149,51 +144,4 @@ async fn only_old_guesses_are_swept(db: Database) {
     let swept = guesses.sweep(START).await.unwrap();
 
     assert_eq!((swept, let_through(&guesses, START).await), (1, 0));
-}
-
-fn network(address: &str) -> Network {
-    Network::of(address.parse().unwrap())
-}
-
-async fn signed_in_from(db: &Database, user: UserId, token: u8, address: &str) {
-    let device = Device { address: address.parse().ok(), ..device() };
-    let new = new_session(user, TokenHash([token; 32]), START);
-    let new = pia_identity::NewSession { device, ..new };
-    SqlSessions::new(db.clone()).begin(new, 10, Effects::default(), nothing()).await.unwrap();
-}
-
-async fn an_account_knows_from_where_it_was_signed_in_to(db: Database) {
-    let (ada, bob) = (person(&db, "ada@example.org").await, person(&db, "bob@example.org").await);
-    signed_in_from(&db, ada, 1, "192.0.2.1").await;
-    let failed = FailedSignIn {
-        user: Some(ada),
-        at: START,
-        outcome: SignInOutcome::WrongPassword,
-        method: SignInMethod::Password,
-        device: Device { address: "192.0.2.2".parse().ok(), ..device() },
-    };
-    SqlSignIns::new(db.clone()).failed(failed, |_, _| Effects::default()).await.unwrap();
-    let guesses = SqlGuesses::new(db);
-    let before = START - Duration::from_secs(1);
-    let knows =
-        async |user, address, since| guesses.knows(user, network(address), since).await.unwrap();
-
-    assert!(knows(ada, "192.0.2.1", before).await);
-    assert!(knows(ada, "::ffff:192.0.2.1", before).await);
-    assert!(!knows(ada, "192.0.2.1", START).await, "that is too long ago");
-    assert!(!knows(ada, "192.0.2.2", before).await, "nobody came in from there");
-    assert!(!knows(bob, "192.0.2.1", before).await, "that was somebody else");
-    assert!(!knows(UserId::generate(), "192.0.2.1", before).await);
-}
-
-async fn neighbours_in_one_ipv6_network_are_known_together(db: Database) {
-    let ada = person(&db, "ada@example.org").await;
-    signed_in_from(&db, ada, 1, "2001:db8:1:2::1").await;
-    let guesses = SqlGuesses::new(db);
-    let before = START - Duration::from_secs(1);
-
-    let next_door = guesses.knows(ada, network("2001:db8:1:2:ffff::9"), before).await.unwrap();
-    let elsewhere = guesses.knows(ada, network("2001:db8:1:3::1"), before).await.unwrap();
-
-    assert_eq!((next_door, elsewhere), (true, false));
 }

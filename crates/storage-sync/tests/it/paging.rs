@@ -1,16 +1,18 @@
 //! Cutting what changed into pages.
 
-use pia_kernel::Timestamp;
+use futures_util::join;
+use pia_kernel::{Timestamp, UserId};
 use pia_storage::Database;
-use pia_sync::{Channel, Item, Key, SyncReader};
+use pia_sync::{Channel, Item, Key, Page, Room, SyncReader};
 
-use crate::person::{Person, START, item, todo};
+use crate::person::{Person, START, at, item, todo};
 
 pia_testkit::contract! {
     a_page_is_cut_by_rows_and_gone_on_with_where_it_ends,
     a_page_is_cut_by_bytes_but_holds_one_row_at_least,
     a_page_that_is_not_full_is_not_cut,
     pages_are_whole_while_rows_move_to_their_end,
+    a_page_shows_what_the_head_read_with_it_knows_of,
     what_somebody_without_anything_has_is_their_accounts_beginning,
     what_no_key_opens_is_left_out_and_keeps_nothing_back,
 }
@@ -80,11 +82,41 @@ async fn pages_are_whole_while_rows_move_to_their_end(db: Database) {
     assert_eq!(keys, [1, 2, 3, 4, 6, 7, 8, 9, 10, 5, 2]);
 }
 
+async fn a_page_shows_what_the_head_read_with_it_knows_of(db: Database) {
+    let person = Person::of(db).await;
+    let room = Room { rows: 1_000, bytes: u64::MAX };
+    let pushing = async {
+        for second in 1..=150 {
+            person.push(second, vec![todo(second.into(), second)]).await;
+        }
+    };
+    let reading = async {
+        let mut told = Timestamp::UNIX_EPOCH;
+        while told < at(150) {
+            let read = person.reader.head_and_page(person.user, START, room).await.unwrap();
+            let (head, page) = read.unwrap();
+            assert!(page.up_to.unwrap_or(START) >= head.last_stamp, "{head:?} {:?}", page.up_to);
+            told = head.last_stamp;
+        }
+    };
+
+    join!(pushing, reading, async {
+        // Others whose connections meet each other anew.
+        for _ in 0..20 {
+            let since = person.reader.head_and_page(UserId::generate(), START, room);
+            assert_eq!(since.await.unwrap(), None);
+        }
+    });
+}
+
 async fn what_somebody_without_anything_has_is_their_accounts_beginning(db: Database) {
     let person = Person::of(db).await;
 
     let head = person.reader.head(person.user).await.unwrap().unwrap();
+    let room = Room { rows: 5, bytes: 5 };
+    let both = person.reader.head_and_page(person.user, START, room).await.unwrap();
 
+    assert_eq!(both, Some((head.clone(), Page::default())));
     assert_eq!((head.last_stamp, head.version, head.awaited), (START, 0, false));
     assert_eq!(person.page(Timestamp::from_micros(i64::MIN), 5, 5).await.rows, []);
 }

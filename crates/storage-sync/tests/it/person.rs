@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use bytes::Bytes;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use pia_kernel::{Secret, Timestamp, UserId};
@@ -120,7 +121,8 @@ impl Person {
     /// All that changed since, in its order.
     pub(crate) async fn since(&self, since: Timestamp) -> Vec<(Key, Option<String>)> {
         let page = self.page(since, 10_000, u64::MAX).await;
-        page.rows.into_iter().map(|it| (it.key, it.body)).collect()
+        let text = |it: Bytes| String::from_utf8(it.to_vec()).unwrap();
+        page.rows.into_iter().map(|it| (it.key, it.body.map(text))).collect()
     }
 
     pub(crate) async fn version(&self) -> i64 {

@@ -68,10 +68,16 @@ fn pulling(person: &Person) -> Pulling {
     Pulling::new(Arc::new(person.reader.clone()), Arc::new(Nobody))
 }
 
+/// A pull by somebody who says what they have, which is not that.
 async fn pull(person: &Person, since: Timestamp, catalogue: Option<i64>) -> Pulled {
     let (pulling, ask) = (pulling(person), Ask { since, limit: Some(500), catalogue });
     let standing = pulling.look(person.user, since).await.unwrap();
     pulling.pull(person.user, &ask, &standing).await.unwrap()
+}
+
+async fn pull_at_once(person: &Person, since: Timestamp, catalogue: Option<i64>) -> Pulled {
+    let ask = Ask { since, limit: Some(500), catalogue };
+    pulling(person).pull_at_once(person.user, &ask).await.unwrap().1
 }
 
 async fn a_device_that_has_everything_costs_one_statement(db: Database) {
@@ -96,11 +102,16 @@ async fn a_pull_costs_two_statements_and_with_preferences_three(db: Database) {
     let plugin = first.catalogue.unwrap().catalogue.plugins[0].id.as_u128();
     person.push(20, vec![item(Channel::PluginPreferences, plugin, 15)]).await;
     counter.taken();
-    pull(&person, START, None).await;
+    let offered = pull(&person, START, None).await;
     let with_preferences = counter.taken();
+    let at_once = pull_at_once(&person, START, Some(offered.catalogue_version)).await;
+    let both = counter.taken();
+    let all_at_once = pull_at_once(&person, START, None).await;
+    let all = counter.taken();
 
     assert_eq!((known.page.rows.len(), with_known), (100, 2));
-    assert_eq!(with_preferences, 3);
+    assert_eq!((at_once.page, both), (offered.page.clone(), 2));
+    assert_eq!((all_at_once, with_preferences, all), (offered, 3, 3));
 }
 
 async fn a_push_costs_no_more_statements_for_more_items(db: Database) {

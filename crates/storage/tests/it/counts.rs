@@ -4,7 +4,7 @@ use diesel::prelude::*;
 use diesel_async::{RunQueryDsl, SimpleAsyncConnection};
 use futures_util::future::{join, join_all};
 use pia_storage::schema::locks;
-use pia_storage::{Database, DbError, Options, on_conn};
+use pia_storage::{Database, DbError, Options, Startup, on_conn, start};
 use pia_testkit::databases::Fresh;
 
 pia_testkit::contract! {
@@ -87,6 +87,25 @@ async fn a_server_promises_less_for_a_count_alone() {
     write(&db, note).await.unwrap();
 
     assert_eq!(turn(&db).await, 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_count_is_prepared_once_on_a_connection_of_a_server() {
+    let fresh = Fresh::postgres().await;
+    let options = Options { max_connections: 1, ..Options::default() };
+    let startup = Startup { target: fresh.target(), migration_target: None, options };
+    let db = start(startup).await.unwrap();
+
+    for _ in 0..3 {
+        let add = diesel::update(locks::table).set(locks::turn.eq(locks::turn + 1));
+        db.count(add).await.unwrap();
+    }
+    let note = "UPDATE locks SET turn = (
+        SELECT sum(10 * (generic_plans + custom_plans) + 1) FROM pg_prepared_statements
+        WHERE statement LIKE 'WITH counted%')";
+    write(&db, note).await.unwrap();
+
+    assert_eq!(turn(&db).await, 31, "of one statement three plans");
 }
 
 async fn write(db: &Database, sql: &str) -> Result<(), DbError> {

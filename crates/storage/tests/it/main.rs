@@ -8,6 +8,7 @@
     reason = "tests"
 )]
 
+mod checkpoints;
 mod cluster;
 mod counts;
 mod effects;

@@ -1,6 +1,7 @@
 //! Where items are kept.
 
 use async_trait::async_trait;
+use bytes::Bytes;
 use pia_kernel::{Timestamp, Unavailable, UserId};
 use uuid::Uuid;
 
@@ -103,8 +104,8 @@ pub struct Row {
     pub key: Key,
     /// Its place among all changes.
     pub stamp: Timestamp,
-    /// It as devices get it; nothing if it was deleted.
-    pub body: Option<String>,
+    /// It as devices get it, as JSON; nothing if it was deleted.
+    pub body: Option<Bytes>,
 }
 
 /// What changed after some stamp, in the order of the stamps.
@@ -139,6 +140,18 @@ pub trait SyncReader: Send + Sync {
     /// What changed after a stamp, as much as there is room for. One
     /// statement.
     async fn page(&self, user: UserId, since: Timestamp, room: Room) -> Result<Page, Unavailable>;
+
+    /// Both: what there is of a person, and then what changed after a stamp.
+    ///
+    /// The page shows all that was there when the head was read, and perhaps
+    /// what was written since. Two statements, which do not wait for one another
+    /// where that is a way to go.
+    async fn head_and_page(
+        &self,
+        user: UserId,
+        since: Timestamp,
+        room: Room,
+    ) -> Result<Option<(Head, Page)>, Unavailable>;
 
     /// What the operator gives the people of a group, as of a version at
     /// least as new as `version`.

@@ -86,6 +86,50 @@ async fn a_device_that_knows_no_pages_is_given_all_at_once() {
     assert!(!pulled.has_more);
 }
 
+async fn pull_at_once(head: Option<Head>, page: Page, since: Timestamp) -> Option<Pulled> {
+    let mut reader = MockSyncReader::new();
+    let standing = head.clone().map(|it| standing(it, since));
+    let catalogue = standing.as_ref().map(Standing::catalogue_version);
+    reader
+        .expect_head_and_page()
+        .withf(move |_, it, room| *it == since && room.rows == 500)
+        .once()
+        .return_once(move |_, _, _| Ok(head.map(|it| (it, page))));
+    let pulling = Pulling::new(Arc::new(reader), Arc::new(MockPendingDevices::new()));
+    let ask = Ask { since, limit: Some(9_000), catalogue };
+    match pulling.pull_at_once(UserId::generate(), &ask).await {
+        Ok((stands, pulled)) => {
+            assert_eq!(Some(stands), standing);
+            Some(pulled)
+        }
+        Err(PullError::Gone) => None,
+        Err(PullError::Unavailable(err)) => panic!("{err}"),
+    }
+}
+
+#[tokio::test]
+async fn at_once_is_given_what_is_given_one_after_the_other() {
+    let page = Page { rows: vec![], up_to: Some(at(60)), cut: true };
+
+    let at_once = pull_at_once(Some(head()), page.clone(), at(10)).await.unwrap();
+
+    assert_eq!(at_once, pull(giving(page), at(10), head()).await);
+    assert_eq!((at_once.watermark, at_once.has_more), (at(60), true));
+    assert_eq!(pull_at_once(None, Page::default(), at(10)).await, None);
+}
+
+#[tokio::test]
+async fn what_was_written_after_the_look_waits_if_the_look_saw_nothing_new() {
+    let newer = Page { rows: vec![], up_to: Some(at(950)), cut: false };
+
+    for since in [at(100), at(900)] {
+        let pulled = pull_at_once(Some(head()), newer.clone(), since).await.unwrap();
+
+        assert_eq!((pulled.watermark, pulled.has_more), (at(100), false));
+        assert_eq!(pulled.page, Page::default());
+    }
+}
+
 #[test]
 fn an_answer_has_another_tag_as_soon_as_anything_is_another() {
     let tag = |head| standing(head, at(10)).tag();

@@ -1,7 +1,9 @@
 //! What a device is given, and that it is given all of it once.
 
 use std::collections::BTreeSet;
+use std::io::Read as _;
 
+use flate2::read::GzDecoder;
 use pia_testkit::databases::Fresh;
 use serde_json::{Value, json};
 
@@ -15,6 +17,7 @@ on_both_databases!(
     what_one_device_pushes_the_other_pulls_once,
     an_answer_that_would_be_the_same_is_304_in_one_statement,
     pages_bring_everything_once_however_small_they_are,
+    a_long_answer_is_whole_and_as_long_as_it_says_also_packed,
     a_cursor_from_the_future_is_answered_with_the_watermark,
     the_catalogue_comes_unless_the_device_has_it,
     what_one_person_pushes_nobody_else_pulls,
@@ -115,6 +118,37 @@ async fn pages_bring_everything_once_however_small_they_are(database: Fresh) {
 
     assert_eq!((seen.len(), seen.iter().collect::<BTreeSet<_>>().len(), settings), (40, 40, 1));
     assert_eq!(pages, 6);
+}
+
+async fn a_long_answer_is_whole_and_as_long_as_it_says_also_packed(database: Fresh) {
+    let app = Setting::on(database).start().await;
+    let ada = app.signed_in().await;
+    let title = "x".repeat(1_000);
+    let items: Vec<_> = (0..500).map(|it| todo(it, 1, &title)).collect();
+    push(&ada, &todos(&items)).await;
+    push(&ada, &json!({ "todos": { "deleted": [id(7)] }, "settings": { "theme": 1 } })).await;
+
+    let whole = pull_with(&ada, NOTHING, "").await;
+    let path = format!("/api/sync/pull?since={NOTHING}");
+    let packed = ada.send("GET", &path, &[("accept-encoding", "gzip")], b"").await;
+
+    let (there, gone) = moved(&whole.body);
+    assert_eq!(
+        (there.len(), gone, whole.body["settings"]["theme"].clone()),
+        (499, vec![id(7)], json!(1))
+    );
+    assert_eq!(whole.body["hasMore"], false);
+    let length = whole.header("content-length").map(str::parse);
+    assert_eq!(length, Some(Ok(whole.bytes.len())));
+    assert_eq!(whole.header("content-type"), Some("application/json"));
+    let tag = whole.header("etag").expect("a tag");
+    assert_eq!(
+        (packed.header("content-encoding"), packed.header("etag")),
+        (Some("gzip"), Some(tag))
+    );
+    let mut unpacked = Vec::new();
+    GzDecoder::new(packed.bytes.as_slice()).read_to_end(&mut unpacked).expect("a whole answer");
+    assert_eq!(unpacked, whole.bytes);
 }
 
 async fn a_cursor_from_the_future_is_answered_with_the_watermark(database: Fresh) {

@@ -3,6 +3,7 @@
 
 /// Makes a struct with an array for each of a row's columns, which are named
 /// with their types in SQL and here, and writes them as `unnest(…) AS name (…)`.
+#[macro_export]
 macro_rules! columns {
     ($(#[$meta:meta])* $name:ident of $row:ty {
         $($field:ident: $sql:ty = $rust:ty),* $(,)?
@@ -40,5 +41,3 @@ macro_rules! columns {
         }
     };
 }
-
-pub(crate) use columns;

@@ -1,0 +1,111 @@
+//! What sign-in asks of an account.
+
+use std::time::Duration;
+
+use pia_identity::{
+    AccountStore, Candidate, Device, FactorStore, FailedSignIn, Network, NewSession, SessionStore,
+    SignInLog, SignInMethod, SignInOutcome, TokenHash,
+};
+use pia_kernel::{Effects, Timestamp, UserId};
+use pia_storage::Database;
+use pia_storage_identity::{SqlAccounts, SqlFactors, SqlSessions, SqlSignIns};
+
+use crate::factors::enable;
+use crate::people::{START, deactivate, device, epoch, new_session, nothing, person};
+
+pia_testkit::contract! {
+    a_candidate_is_the_active_account_with_the_address,
+    an_account_knows_from_where_it_was_signed_in_to,
+    neighbours_in_one_ipv6_network_are_known_together,
+    who_comes_from_nowhere_was_nowhere_before,
+    a_factor_counts_once_it_is_on_and_is_seen_with_the_epoch_that_it_made,
+}
+
+fn before() -> Timestamp {
+    START - Duration::from_secs(1)
+}
+
+fn network(address: &str) -> Option<Network> {
+    address.parse().ok().map(Network::of)
+}
+
+async fn candidate(db: &Database, email: &str, from: &str, since: Timestamp) -> Option<Candidate> {
+    SqlAccounts::new(db.clone()).candidate(email, network(from), since).await.unwrap()
+}
+
+async fn was_there(db: &Database, email: &str, from: &str, since: Timestamp) -> bool {
+    candidate(db, email, from, since).await.unwrap().was_there_before
+}
+
+async fn signed_in_from(db: &Database, user: UserId, token: u8, address: &str) {
+    let device = Device { address: address.parse().ok(), ..device() };
+    let new = NewSession { device, ..new_session(user, TokenHash([token; 32]), START) };
+    SqlSessions::new(db.clone()).begin(new, 10, Effects::default(), nothing()).await.unwrap();
+}
+
+async fn a_candidate_is_the_active_account_with_the_address(db: Database) {
+    let ada = person(&db, "Ada@example.org").await;
+    person(&db, "bob@example.org").await;
+
+    let found = candidate(&db, " aDA@example.org ", "192.0.2.1", before()).await.unwrap();
+    let nobody = candidate(&db, "eve@example.org", "192.0.2.1", before()).await;
+    deactivate(&db, ada).await;
+    let gone = candidate(&db, "ada@example.org", "192.0.2.1", before()).await;
+
+    assert_eq!(found.credentials.account.user, ada);
+    assert_eq!(found.credentials.password_hash.unwrap().expose(), "first");
+    assert!(!found.was_there_before && !found.has_factor);
+    assert!(nobody.is_none() && gone.is_none());
+}
+
+async fn an_account_knows_from_where_it_was_signed_in_to(db: Database) {
+    let ada = person(&db, "ada@example.org").await;
+    person(&db, "bob@example.org").await;
+    signed_in_from(&db, ada, 1, "192.0.2.1").await;
+    let failed = FailedSignIn {
+        user: Some(ada),
+        at: START,
+        outcome: SignInOutcome::WrongPassword,
+        method: SignInMethod::Password,
+        device: Device { address: "192.0.2.2".parse().ok(), ..device() },
+    };
+    SqlSignIns::new(db.clone()).failed(failed, |_, _| Effects::default()).await.unwrap();
+    let (ada, bob) = ("ada@example.org", "bob@example.org");
+
+    assert!(was_there(&db, ada, "192.0.2.1", before()).await);
+    assert!(was_there(&db, ada, "::ffff:192.0.2.1", before()).await);
+    assert!(!was_there(&db, ada, "192.0.2.1", START).await, "that is too long ago");
+    assert!(!was_there(&db, ada, "192.0.2.2", before()).await, "nobody came in from there");
+    assert!(!was_there(&db, bob, "192.0.2.1", before()).await, "that was somebody else");
+}
+
+async fn neighbours_in_one_ipv6_network_are_known_together(db: Database) {
+    let ada = person(&db, "ada@example.org").await;
+    signed_in_from(&db, ada, 1, "2001:db8:1:2::1").await;
+
+    let next_door = was_there(&db, "ada@example.org", "2001:db8:1:2:ffff::9", before()).await;
+    let elsewhere = was_there(&db, "ada@example.org", "2001:db8:1:3::1", before()).await;
+
+    assert_eq!((next_door, elsewhere), (true, false));
+}
+
+async fn who_comes_from_nowhere_was_nowhere_before(db: Database) {
+    let ada = person(&db, "ada@example.org").await;
+    signed_in_from(&db, ada, 1, "nowhere").await;
+
+    assert!(!was_there(&db, "ada@example.org", "nowhere", before()).await);
+}
+
+async fn a_factor_counts_once_it_is_on_and_is_seen_with_the_epoch_that_it_made(db: Database) {
+    let (ada, bob) = (person(&db, "ada@example.org").await, person(&db, "bob@example.org").await);
+    SqlFactors::new(db.clone()).begin(bob, b"sealed", START).await.unwrap();
+    let without = epoch(&db, ada).await;
+    enable(&db, ada).await;
+
+    let adas = candidate(&db, "ada@example.org", "192.0.2.1", before()).await.unwrap();
+    let bobs = candidate(&db, "bob@example.org", "192.0.2.1", before()).await.unwrap();
+
+    assert_eq!((adas.has_factor, bobs.has_factor), (true, false));
+    assert_ne!(adas.credentials.account.epoch, without);
+    assert_eq!(adas.credentials.account.epoch, epoch(&db, ada).await);
+}

@@ -1,0 +1,139 @@
+//! How many statements a sign-in takes, and how many ways to the database and
+//! back: each costs the cores time in which no password is hashed.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use diesel::connection::InstrumentationEvent;
+use diesel_async::AsyncConnection;
+use pia_identity::{
+    AccountStore, AttemptStore, BeginEffects, GuessLedger, GuessRules, Quota, SessionStore,
+    TokenHash,
+};
+use pia_kernel::{Effects, Letter, Timestamp, UserId};
+use pia_storage::{Conn, Database, Provider};
+use pia_storage_identity::{SqlAccounts, SqlAttempts, SqlGuesses, SqlSessions};
+
+use crate::people::{START, audited, device, new_session, person};
+
+pia_testkit::contract! {
+    a_sign_in_takes_six_ways_to_the_database_and_back,
+    to_make_room_for_a_session_takes_no_more_ways,
+}
+
+/// How many connections are watched; a test uses fewer at once.
+const CONNECTIONS: usize = 3;
+const QUOTA: Quota = Quota { burst: 100, window: Duration::from_mins(1) };
+
+/// What the connections of a database were asked.
+#[derive(Clone, Default)]
+struct Asked {
+    statements: Arc<Mutex<Vec<String>>>,
+    under_way: Arc<AtomicUsize>,
+    ways: Arc<AtomicUsize>,
+}
+
+impl Asked {
+    async fn of(db: &Database) -> Self {
+        let asked = Self::default();
+        let mut held = Vec::new();
+        for _ in 0..CONNECTIONS {
+            held.push(db.reader().await.unwrap());
+        }
+        if db.provider() == Provider::Sqlite {
+            held.push(db.writer().await.unwrap());
+        }
+        for conn in &mut held {
+            asked.watch(conn);
+        }
+        asked
+    }
+
+    fn watch(&self, conn: &mut Conn) {
+        let asked = self.clone();
+        let note = move |event: InstrumentationEvent<'_>| match event {
+            InstrumentationEvent::StartQuery { query, .. } => {
+                asked.statements.lock().unwrap().push(query.to_string());
+                if asked.under_way.fetch_add(1, Ordering::SeqCst) == 0 {
+                    asked.ways.fetch_add(1, Ordering::SeqCst);
+                }
+            }
+            InstrumentationEvent::FinishQuery { .. } => {
+                asked.under_way.fetch_sub(1, Ordering::SeqCst);
+            }
+            _ => {}
+        };
+        match conn {
+            Conn::Sqlite(conn) => conn.set_instrumentation(note),
+            Conn::Postgres(conn) => conn.set_instrumentation(note),
+        }
+    }
+
+    /// The statements since this was asked last, and how often something was
+    /// sent while no answer was waited for.
+    fn taken(&self) -> (Vec<String>, usize) {
+        let statements = std::mem::take(&mut *self.statements.lock().unwrap());
+        (statements, self.ways.swap(0, Ordering::SeqCst))
+    }
+}
+
+/// What gates and use case ask for somebody who signs in with a password.
+async fn sign_in(db: &Database, user: UserId, token: u8) {
+    let (rules, now) = (GuessRules::default(), START + Duration::from_secs(token.into()));
+    SqlAttempts::new(db.clone()).attempt("192.0.2.1", QUOTA, now).await.unwrap();
+    let accounts = SqlAccounts::new(db.clone());
+    let from = device().network();
+    let found = accounts.candidate("ada@example.org", from, Timestamp::UNIX_EPOCH).await.unwrap();
+    let guesses = SqlGuesses::new(db.clone());
+    guesses.count("ada", rules, now).await.unwrap();
+    guesses.clear("ada").await.unwrap();
+    begin(db, user, token, now).await;
+    assert_eq!(found.unwrap().credentials.account.user, user);
+}
+
+async fn begin(db: &Database, user: UserId, token: u8, now: Timestamp) {
+    let others = BeginEffects {
+        if_ended: |user, at| Effects::about(at, user, "session.evicted"),
+        if_new_device: |user, at| {
+            Effects::default().and_mail(Letter::new("new-device").to_user(at, user))
+        },
+    };
+    let new = new_session(user, TokenHash([token; 32]), now);
+    let started = Effects::audit(now, user, "session.started");
+    SqlSessions::new(db.clone()).begin(new, 10, started, others).await.unwrap();
+}
+
+async fn a_sign_in_takes_six_ways_to_the_database_and_back(db: Database) {
+    let user = person(&db, "ada@example.org").await;
+    let asked = Asked::of(&db).await;
+    sign_in(&db, user, 1).await;
+    asked.taken();
+
+    sign_in(&db, user, 2).await;
+
+    let (statements, ways) = asked.taken();
+    // What begins and ends transactions counts too.
+    let expected = match db.provider() {
+        Provider::Sqlite => (21, 21),
+        Provider::Postgres => (9, 6),
+    };
+    assert_eq!((statements.len(), ways), expected, "{statements:#?}");
+    assert_eq!(audited(&db, user, "session.started").await, 2);
+}
+
+async fn to_make_room_for_a_session_takes_no_more_ways(db: Database) {
+    let user = person(&db, "ada@example.org").await;
+    for token in 0..10 {
+        begin(&db, user, token, START).await;
+    }
+    let asked = Asked::of(&db).await;
+
+    begin(&db, user, 10, START + Duration::from_secs(1)).await;
+    let to_make_room = asked.taken();
+
+    assert_eq!(audited(&db, user, "session.evicted").await, 1);
+    if db.provider() == Provider::Postgres {
+        assert_eq!((to_make_room.0.len(), to_make_room.1), (5, 2), "{to_make_room:#?}");
+    }
+}

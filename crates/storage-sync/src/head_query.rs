@@ -1,0 +1,64 @@
+//! The query of what there is of a person, and its answer.
+
+use pia_kernel::Timestamp;
+use pia_storage::{DbInstant, DbUid};
+use pia_sync::Head;
+
+/// The status of a device that waits to be let in.
+pub(crate) const WAITING: i16 = 0;
+
+type LedgerPart = (Vec<u8>, i64, DbInstant);
+
+/// Group, beginning, ledger, catalogue, preferences, whether a device waits.
+pub(crate) type HeadRow =
+    (DbUid, DbInstant, Option<LedgerPart>, Option<i64>, Option<DbInstant>, bool);
+
+/// The query, of which each database makes its own.
+macro_rules! head_query {
+    ($user:expr) => {{
+        use diesel::dsl::{exists, sql};
+        use diesel::sql_types::Nullable;
+        use pia_storage::Instant;
+        use pia_storage::schema::{accounts, catalogue, devices, ledgers, sync_items};
+        use pia_sync::Channel;
+        let user = pia_storage::DbUid($user.0);
+        // Not the latest by the order of stamps: SQLite would look for it among
+        // all that the person has.
+        let preferences = sync_items::table
+            .filter(sync_items::user_id.eq(user))
+            .filter(sync_items::channel.eq(Channel::PluginPreferences.code()))
+            .group_by(sync_items::channel)
+            .select(sql::<Nullable<Instant>>("MAX(stamp)"))
+            .single_value();
+        let awaited = devices::user_id.eq(user).and(devices::status.eq(crate::head_query::WAITING));
+        let version = catalogue::table.select(catalogue::version).limit(1).single_value();
+        let ledger = (ledgers::epoch, ledgers::version, ledgers::last_stamp);
+        accounts::table
+            .find(user)
+            .left_join(ledgers::table.on(ledgers::user_id.eq(accounts::id)))
+            .select((
+                accounts::group_id,
+                accounts::created_at,
+                ledger.nullable(),
+                version,
+                preferences,
+                exists(devices::table.filter(awaited)),
+            ))
+    }};
+}
+pub(crate) use head_query;
+
+pub(crate) fn head_of(row: HeadRow) -> Head {
+    let (group, created_at, ledger, catalogue, preferences, awaited) = row;
+    let (epoch, version, last) =
+        ledger.unwrap_or((Vec::new(), 0, DbInstant(Timestamp::UNIX_EPOCH)));
+    Head {
+        epoch,
+        version,
+        last_stamp: last.0.max(created_at.0),
+        group: group.0,
+        catalogue: catalogue.unwrap_or_default(),
+        preferences: preferences.map(|it| it.0),
+        awaited,
+    }
+}

@@ -1,0 +1,224 @@
+//! Rows of what goes with a change.
+
+use std::collections::HashMap;
+
+use diesel::pg::Pg;
+use diesel::prelude::*;
+use diesel::query_builder::{AstPass, QueryFragment};
+use diesel::sql_types::{Binary, Integer, Nullable, Text};
+use pia_kernel::{AuditEntry, Effects, Mail, MailId, Origin, Recipient, UserId};
+use uuid::Uuid;
+
+use super::identity::{AuditIdentity, AuditPart};
+use super::letter::StoredLetter;
+use crate::columns;
+use crate::db::{Database, DbError};
+use crate::schema::{audit_entries, audit_identities, mails};
+use crate::sql_types::{DbInstant, DbUid, Instant, Uid};
+use crate::together::Together;
+
+/// What goes with a change, sealed and ready to be written in its transaction.
+#[derive(Debug, Default)]
+pub struct EffectRows {
+    entries: Vec<EntryRow>,
+    identities: Vec<IdentityRow>,
+    mails: Vec<MailRow>,
+}
+
+#[derive(Debug, Insertable)]
+#[diesel(table_name = audit_entries)]
+pub(super) struct EntryRow {
+    id: DbUid,
+    at: DbInstant,
+    action: &'static str,
+    object: Option<String>,
+    request: Option<String>,
+    actor_commitment: Option<Vec<u8>>,
+    subject_commitment: Option<Vec<u8>>,
+}
+
+#[derive(Debug, Insertable)]
+#[diesel(table_name = audit_identities)]
+pub(super) struct IdentityRow {
+    entry_id: DbUid,
+    part: &'static str,
+    user_id: Option<DbUid>,
+    sealed: Vec<u8>,
+}
+
+#[derive(Debug, Insertable)]
+#[diesel(table_name = mails)]
+pub(super) struct MailRow {
+    id: DbUid,
+    user_id: Option<DbUid>,
+    letter: &'static str,
+    sealed: Vec<u8>,
+    queued_at: DbInstant,
+    due_at: DbInstant,
+    tries: i32,
+}
+
+columns! {
+    /// Lines of the audit log.
+    Entries of EntryRow {
+        id: Uid = DbUid,
+        at: Instant = DbInstant,
+        action: Text = &'static str,
+        object: Nullable<Text> = Option<String>,
+        request: Nullable<Text> = Option<String>,
+        actor_commitment: Nullable<Binary> = Option<Vec<u8>>,
+        subject_commitment: Nullable<Binary> = Option<Vec<u8>>,
+    }
+}
+
+columns! {
+    /// Who is in them.
+    Identities of IdentityRow {
+        entry_id: Uid = DbUid,
+        part: Text = &'static str,
+        user_id: Nullable<Uid> = Option<DbUid>,
+        sealed: Binary = Vec<u8>,
+    }
+}
+
+columns! {
+    /// Letters.
+    Mails of MailRow {
+        id: Uid = DbUid,
+        user_id: Nullable<Uid> = Option<DbUid>,
+        letter: Text = &'static str,
+        sealed: Binary = Vec<u8>,
+        queued_at: Instant = DbInstant,
+        due_at: Instant = DbInstant,
+        tries: Integer = i32,
+    }
+}
+
+const ENTER: &str = "
+    INSERT INTO audit_entries
+        (id, at, action, object, request, actor_commitment, subject_commitment)
+    SELECT id, at, action, object, request, actor_commitment, subject_commitment FROM ";
+
+const IDENTIFY: &str = "
+    INSERT INTO audit_identities (entry_id, part, user_id, sealed)
+    SELECT entry_id, part, user_id, sealed FROM ";
+
+const POST: &str = "
+    INSERT INTO mails (id, user_id, letter, sealed, queued_at, due_at, tries)
+    SELECT id, user_id, letter, sealed, queued_at, due_at, tries FROM ";
+
+/// Makes an insert of each kind of rows for PostgreSQL, whose text is the same
+/// for however many.
+macro_rules! inserts {
+    ($($rows:ident by $insert:ident),*) => {$(
+        impl QueryFragment<Pg> for $rows<'_> {
+            fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, Pg>) -> QueryResult<()> {
+                out.push_sql($insert);
+                self.unnest("v", &mut out)
+            }
+        }
+    )*};
+}
+
+inserts!(Entries by ENTER, Identities by IDENTIFY, Mails by POST);
+
+impl EffectRows {
+    /// The rows of what goes with a change; `addresses` are those of the users
+    /// whom letters go to. Whose account is gone by now is not written to.
+    pub(super) fn of(
+        db: &Database,
+        effects: &Effects,
+        addresses: &HashMap<UserId, String>,
+    ) -> Result<Self, DbError> {
+        let (origin, mut rows) = (Origin::current(), Self::default());
+        for entry in &effects.audit {
+            rows.enter(db, entry, &origin)?;
+        }
+        for mail in effects.mail.iter().filter(|_| db.sends_mail()) {
+            let (user, address) = match &mail.to {
+                Recipient::Address(address) => (None, Some(address)),
+                Recipient::User(user) => (Some(DbUid(user.0)), addresses.get(user)),
+            };
+            if let Some(address) = address {
+                rows.mails.push(mail_row(db, (user, address), mail, &origin)?);
+            }
+        }
+        Ok(rows)
+    }
+
+    /// Has them written together with others, on PostgreSQL.
+    pub fn join<'a>(&'a self, writes: &mut Together<'a>) {
+        if !self.entries.is_empty() {
+            writes.add(Entries::of(&self.entries));
+        }
+        if !self.identities.is_empty() {
+            writes.add(Identities::of(&self.identities));
+        }
+        if !self.mails.is_empty() {
+            writes.add(Mails::of(&self.mails));
+        }
+    }
+
+    /// Writes them to SQLite, one after the other.
+    pub(super) fn insert(self, conn: &mut SqliteConnection) -> QueryResult<()> {
+        for row in self.entries {
+            diesel::insert_into(audit_entries::table).values(row).execute(conn)?;
+        }
+        for row in self.identities {
+            diesel::insert_into(audit_identities::table).values(row).execute(conn)?;
+        }
+        for row in self.mails {
+            diesel::insert_into(mails::table).values(row).execute(conn)?;
+        }
+        Ok(())
+    }
+
+    fn enter(&mut self, db: &Database, entry: &AuditEntry, origin: &Origin) -> Result<(), DbError> {
+        let id = Uuid::now_v7();
+        let mut row = EntryRow {
+            id: DbUid(id),
+            at: DbInstant(entry.at),
+            action: entry.action,
+            object: entry.object.clone(),
+            request: origin.request.as_deref().map(str::to_owned),
+            actor_commitment: None,
+            subject_commitment: None,
+        };
+        for (part, identity) in AuditIdentity::of(entry, origin) {
+            let kept = identity.seal(db.seal()?, id, part)?;
+            match part {
+                AuditPart::Actor => row.actor_commitment = Some(kept.commitment),
+                AuditPart::Subject => row.subject_commitment = Some(kept.commitment),
+            }
+            // What is known of a stranger is about whom they were a stranger to.
+            let user = identity.user.or(entry.subject);
+            self.identities.push(IdentityRow {
+                entry_id: DbUid(id),
+                part: part.name(),
+                user_id: user.map(|it| DbUid(it.0)),
+                sealed: kept.sealed,
+            });
+        }
+        self.entries.push(row);
+        Ok(())
+    }
+}
+
+fn mail_row(
+    db: &Database,
+    (user_id, address): (Option<DbUid>, &str),
+    mail: &Mail,
+    origin: &Origin,
+) -> Result<MailRow, DbError> {
+    let letter = StoredLetter::new(address.to_owned(), mail, origin);
+    let (id, at) = (MailId::generate(), DbInstant(letter.at));
+    Ok(MailRow {
+        id: DbUid(id.0),
+        user_id,
+        letter: mail.letter.name,
+        sealed: letter.seal(db.seal()?, id)?,
+        queued_at: at,
+        due_at: at,
+        tries: 0,
+    })
+}

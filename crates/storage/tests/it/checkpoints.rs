@@ -1,0 +1,101 @@
+//! Emptying SQLite's log beside those who write.
+
+use std::fs;
+use std::path::Path;
+
+use diesel_async::SimpleAsyncConnection;
+use futures_util::future::join_all;
+use pia_storage::{
+    Conn, Database, DbError, Options, Provider, Startup, Synchronous, Target, on_conn, start,
+};
+use tempfile::TempDir;
+
+const MIB: u64 = 1 << 20;
+
+/// A database in a folder, where the power does not fail.
+async fn fresh() -> (TempDir, Database) {
+    let dir = tempfile::tempdir().unwrap();
+    let text = format!("Data Source={}", dir.path().join("pia.db").display());
+    let target = Target::parse(Provider::Sqlite, &text).unwrap();
+    let options = Options { synchronous: Synchronous::Normal, ..Options::default() };
+    let db = start(Startup { target, migration_target: None, options }).await.unwrap();
+    execute(&db, "CREATE TABLE notes (text TEXT NOT NULL)").await;
+    (dir, db)
+}
+
+async fn execute(db: &Database, sql: &str) {
+    let done: Result<(), DbError> =
+        async { on_conn!(db.writer(), |conn| Ok(conn.batch_execute(sql).await?)) }.await;
+    done.unwrap();
+}
+
+/// Notes something so often that the log is worth emptying.
+async fn note(db: &Database, text: &str) {
+    for _ in 0..64 {
+        execute(db, &format!("INSERT INTO notes VALUES ('{text}')")).await;
+    }
+}
+
+fn holds(file: &Path, text: &str) -> bool {
+    fs::read(file).unwrap().windows(text.len()).any(|it| it == text.as_bytes())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_log_is_emptied_while_somebody_writes() {
+    let (dir, db) = fresh().await;
+    let file = dir.path().join("pia.db");
+    note(&db, "Dear Ada").await;
+    let before = holds(&file, "Dear Ada");
+    let Conn::Sqlite(mut writer) = db.writer().await.unwrap() else { panic!("not a file") };
+    writer.batch_execute("BEGIN IMMEDIATE; DELETE FROM notes").await.unwrap();
+
+    db.checkpoint().await.unwrap();
+
+    assert!(!before && holds(&file, "Dear Ada"));
+    writer.batch_execute("COMMIT").await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_log_in_which_there_is_little_is_left_alone() {
+    let (dir, db) = fresh().await;
+    execute(&db, "INSERT INTO notes VALUES ('Dear Ada')").await;
+
+    db.checkpoint().await.unwrap();
+
+    assert!(!holds(&dir.path().join("pia.db"), "Dear Ada"));
+    assert!(holds(&dir.path().join("pia.db-wal"), "Dear Ada"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_log_that_is_emptied_in_time_grows_no_longer_than_it_may() {
+    let (dir, db) = fresh().await;
+    let log = dir.path().join("pia.db-wal");
+
+    let mut longest = 0;
+    for _ in 0..20 {
+        note(&db, &"Dear Ada, ".repeat(4_000)).await;
+        db.checkpoint().await.unwrap();
+        longest = longest.max(fs::metadata(&log).unwrap().len());
+    }
+
+    let written = fs::metadata(dir.path().join("pia.db")).unwrap().len();
+    assert!(written > 48 * MIB && longest < 24 * MIB, "{written} {longest}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_log_that_is_just_being_emptied_is_cut_all_the_same() {
+    let (dir, db) = fresh().await;
+    let log = dir.path().join("pia.db-wal");
+
+    for _ in 0..20 {
+        note(&db, "Dear Ada").await;
+        let (emptied, cut) = tokio::join!(
+            join_all((0..4).map(|_| db.checkpoint())),
+            join_all((0..4).map(|_| db.truncate_log())),
+        );
+
+        assert!(emptied.iter().all(Result::is_ok));
+        assert!(cut.into_iter().all(|it| it.unwrap()));
+        assert_eq!(fs::metadata(&log).unwrap().len(), 0);
+    }
+}
