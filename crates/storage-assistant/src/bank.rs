@@ -14,14 +14,14 @@ use pia_kernel::{Clock, Effects, GroupId, Live, Unavailable};
 use pia_storage::schema::credit_windows;
 use pia_storage::{Database, DbError, DbUid, InsertAll, WriteEffects, in_tx, on_conn};
 use tokio::runtime::Handle;
-use tokio::sync::{Notify, oneshot};
+use tokio::sync::{Mutex, Notify, oneshot};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::booking::{fill, last_week, pool_of};
 use crate::lease::{self, Lease};
 use crate::queue::{Asking, Entry, Queue};
-use crate::sequencer::{Sequencer, cause};
+use crate::sequencer::{self, Sequencer, cause};
 use crate::statements::{LockWindows, Statements};
 use crate::tally::{Counts, Tally, add};
 use crate::window_row::WindowRow;
@@ -42,6 +42,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 pub struct SqlBank {
     pub(crate) db: Database,
     pub(crate) queue: Arc<Queue>,
+    pub(crate) sequencer: Arc<Mutex<Sequencer>>,
     pub(crate) lease: Arc<Lease>,
     pub(crate) tally: Arc<Tally>,
     pub(crate) hurry: Arc<Notify>,
@@ -58,6 +59,7 @@ impl SqlBank {
         let bank = Self {
             db,
             queue: Arc::new(Queue::new(MOST_WAITING)),
+            sequencer: Arc::default(),
             lease: Arc::default(),
             tally: Arc::default(),
             hurry: Arc::default(),
@@ -81,7 +83,7 @@ impl SqlBank {
     ) -> Self {
         let queue = Arc::new(Queue::new(MOST_WAITING));
         let bank = Self { queue, ..Self::idle(db, weeks, clock) };
-        tasks.spawn_on(Sequencer::new(bank.clone()).run(), main);
+        tasks.spawn_on(sequencer::run(bank.clone()), main);
         tasks.spawn_on(bank.clone().keep(), main);
         bank
     }
@@ -251,6 +253,7 @@ impl Bank for SqlBank {
     async fn admit(&self, ask: Ask) -> Result<Admission, Unavailable> {
         let (reply, answer) = oneshot::channel();
         self.queue.ask(Asking { ask, reply });
+        sequencer::lead(self);
         match tokio::time::timeout(PATIENCE, answer).await {
             Ok(Ok(answer)) => answer,
             Ok(Err(_)) => Err(Unavailable::new("credits", "the server is stopping")),

@@ -76,14 +76,30 @@ impl Queue {
         self.news.notify_one();
     }
 
-    /// Adds an ask; drops it where nobody answers any more.
+    /// Adds an ask, of which nobody hears; drops it where nobody answers any
+    /// more.
     pub(crate) fn ask(&self, asking: Asking) {
         let mut waiting = self.lock();
-        if waiting.closed {
-            return;
+        if !waiting.closed {
+            waiting.asks.push_back(asking);
         }
-        waiting.asks.push_back(asking);
-        drop(waiting);
+    }
+
+    /// Puts asks back that were taken, before all others.
+    pub(crate) fn ask_again(&self, asks: impl DoubleEndedIterator<Item = Asking>) {
+        let mut waiting = self.lock();
+        if !waiting.closed {
+            asks.rev().for_each(|it| waiting.asks.push_front(it));
+        }
+    }
+
+    /// Whether somebody asks.
+    pub(crate) fn is_asked(&self) -> bool {
+        !self.lock().asks.is_empty()
+    }
+
+    /// Tells whoever waits that somebody asks.
+    pub(crate) fn wake(&self) {
         self.news.notify_one();
         self.asked.notify_one();
     }
@@ -133,7 +149,7 @@ impl Queue {
 
     /// Waits until somebody asks.
     pub(crate) async fn asked(&self) {
-        while self.lock().asks.is_empty() {
+        while !self.is_asked() {
             self.asked.notified().await;
         }
     }

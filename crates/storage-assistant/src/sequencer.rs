@@ -1,5 +1,9 @@
 //! Books what waits, everything at once: what comes meanwhile is the next
 //! batch.
+//!
+//! Who asks while nothing is being booked sees to it there and then, in a task
+//! of their own runtime. What comes meanwhile, and what must not be lost with
+//! such a runtime, is for one task of the main runtime.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -28,9 +32,8 @@ const GATHERED_FOR: Duration = Duration::from_millis(50);
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 
-/// The one task of an instance that books.
+/// What an instance books by. Whoever holds it books.
 pub(crate) struct Sequencer {
-    bank: SqlBank,
     last_seen: LastSeen,
     /// How many entries are booked at once.
     batch: usize,
@@ -39,6 +42,8 @@ pub(crate) struct Sequencer {
     rests_until: Option<Instant>,
     /// Since when there have been entries that wait.
     gathers_since: Option<Instant>,
+    /// Whether entries are to wait no longer.
+    hurries: bool,
 }
 
 /// An ask with the id of its reservation.
@@ -48,110 +53,154 @@ struct Asked {
     reply: oneshot::Sender<Answer>,
 }
 
-impl Sequencer {
-    pub(crate) fn new(bank: SqlBank) -> Self {
+impl Default for Sequencer {
+    fn default() -> Self {
         Self {
-            bank,
             last_seen: LastSeen::default(),
             batch: LARGEST_BATCH,
             pause: FIRST_PAUSE,
             rests_until: None,
             gathers_since: None,
+            hurries: false,
         }
     }
+}
 
-    /// Nothing is cut off that runs: what is given up is only waited for.
-    pub(crate) async fn run(mut self) {
-        let stop = self.bank.stop.clone();
-        while stop.run_until_cancelled(self.bank.queue.filled()).await.is_some() {
-            if stop.run_until_cancelled(self.gather()).await.is_none() {
-                break;
-            }
-            self.round().await;
+/// Books what waits until the end. Nothing is cut off that runs: what is given
+/// up is only waited for.
+pub(crate) async fn run(bank: SqlBank) {
+    let stop = bank.stop.clone();
+    while stop.run_until_cancelled(bank.queue.filled()).await.is_some() {
+        if stop.run_until_cancelled(gather(&bank)).await.is_none() {
+            break;
         }
-        self.bank.queue.close();
+        bank.sequencer.lock().await.round(&bank).await;
     }
+    bank.queue.close();
+}
 
-    /// Waits as long as entries may, unless somebody asks, or the end is near.
-    async fn gather(&mut self) {
-        let queue = &self.bank.queue;
-        let waiting = queue.waiting();
+/// Admits what is asked, unless somebody is booking. Who does looks again when
+/// they have done, so that nothing is left that came meanwhile.
+pub(crate) fn lead(bank: &SqlBank) {
+    let Ok(mut sequencer) = Arc::clone(&bank.sequencer).try_lock_owned() else { return };
+    let bank = bank.clone();
+    // Goes on though its caller may leave.
+    tokio::spawn(async move {
+        if !sequencer.is_time(&bank) {
+            sequencer.admit(&bank).await;
+        }
+        drop(sequencer);
+        if bank.queue.is_asked() {
+            bank.queue.wake();
+        }
+    });
+}
+
+/// Waits as long as entries may, unless somebody asks, or the end is near.
+async fn gather(bank: &SqlBank) {
+    let Some(until) = bank.sequencer.lock().await.gathers_until(bank) else { return };
+    let hurries = tokio::select! {
+        () = bank.queue.asked() => return,
+        () = tokio::time::sleep_until(until) => false,
+        () = bank.hurry.notified() => true,
+    };
+    bank.sequencer.lock().await.go_on(hurries);
+}
+
+impl Sequencer {
+    /// How long entries may wait; nothing where they have waited long enough.
+    fn gathers_until(&mut self, bank: &SqlBank) -> Option<Instant> {
+        let waiting = bank.queue.waiting();
         if waiting > 0 {
             self.gathers_since.get_or_insert_with(Instant::now);
         }
-        let until = match self.rests_until {
-            Some(until) => until,
-            None if waiting >= LARGEST_BATCH as u64 => return,
-            None => self.gathers_since.unwrap_or_else(Instant::now) + GATHERED_FOR,
-        };
-        tokio::select! {
-            () = queue.asked() => return,
-            () = tokio::time::sleep_until(until) => {}
-            () = self.bank.hurry.notified() => self.pause = FIRST_PAUSE,
+        match self.rests_until {
+            Some(until) => Some(until),
+            None if waiting >= LARGEST_BATCH as u64 => None,
+            None => Some(self.gathers_since.unwrap_or_else(Instant::now) + GATHERED_FOR),
         }
-        self.rests_until = None;
     }
 
-    async fn round(&mut self) {
-        let asks = self.asks().await;
-        let entries = if self.is_time(&asks) { self.take() } else { Vec::new() };
+    fn go_on(&mut self, hurries: bool) {
+        self.rests_until = None;
+        self.hurries |= hurries;
+        if hurries {
+            self.pause = FIRST_PAUSE;
+        }
+    }
+
+    /// Books what is asked, and nothing else.
+    async fn admit(&mut self, bank: &SqlBank) {
+        let asks = asks(bank).await;
+        if asks.is_empty() {
+            return;
+        }
+        if let Some(asks) = self.settle_and_admit(bank, asks, Vec::new()).await {
+            let again = asks.into_iter().map(|Asked { ask, reply, .. }| Asking { ask, reply });
+            bank.queue.ask_again(again);
+        }
+    }
+
+    async fn round(&mut self, bank: &SqlBank) {
+        let asks = asks(bank).await;
+        let entries = if self.is_time(bank) { self.take(bank) } else { Vec::new() };
         if entries.is_empty() && asks.is_empty() {
             return;
         }
-        if let Some(asks) = self.settle_and_admit(asks, entries).await {
-            let entries = self.take();
+        if let Some(asks) = self.settle_and_admit(bank, asks, entries).await {
+            let entries = self.take(bank);
             // Whatever is short now is.
-            drop(self.settle_and_admit(asks, entries).await);
+            drop(self.settle_and_admit(bank, asks, entries).await);
         }
     }
 
-    /// Whether entries are to be booked now, and not only these asks.
-    fn is_time(&self, asks: &[Asked]) -> bool {
+    /// Whether entries are to be booked now, and not only asks.
+    fn is_time(&self, bank: &SqlBank) -> bool {
         let gathered = self.gathers_since.is_some_and(|it| it.elapsed() >= GATHERED_FOR);
-        let many = self.bank.queue.waiting() >= LARGEST_BATCH as u64;
-        !self.rests() && (asks.is_empty() || gathered || many)
+        let many = bank.queue.waiting() >= LARGEST_BATCH as u64;
+        !self.rests() && (gathered || many || self.hurries)
     }
 
     fn rests(&self) -> bool {
         self.rests_until.is_some_and(|it| it > Instant::now())
     }
 
-    fn take(&mut self) -> Vec<Entry> {
-        self.gathers_since = None;
-        self.bank.queue.take(self.batch)
+    fn take(&mut self, bank: &SqlBank) -> Vec<Entry> {
+        (self.gathers_since, self.hurries) = (None, false);
+        bank.queue.take(self.batch)
     }
 
     /// Books both. Gives the asks back where there is not enough for one of
     /// them, but entries wait that were not among these.
     async fn settle_and_admit(
         &mut self,
+        bank: &SqlBank,
         asks: Vec<Asked>,
         entries: Vec<Entry>,
     ) -> Option<Vec<Asked>> {
-        let bank = self.bank.clone();
         let (settlements, usage) = told(&entries);
         let records = usage.len() as u64;
         let others_ended = entries.is_empty() && !self.rests() && bank.queue.waiting() > 0;
-        let booking = self.book((settlements, usage), &asks, others_ended);
+        let booking = self.book(bank, (settlements, usage), &asks, others_ended);
         match booking.await {
             Ok(None) => return Some(asks),
             Ok(Some(verdicts)) => {
-                answer(&bank, asks, verdicts);
+                answer(bank, asks, verdicts);
                 if !entries.is_empty() {
-                    count(&bank, &entries);
+                    count(bank, &entries);
                     bank.queue.settle(records);
                     self.batch = (self.batch * 2).min(LARGEST_BATCH);
                     (self.pause, self.rests_until) = (FIRST_PAUSE, None);
                 }
             }
-            Err(err) if entries.is_empty() => refuse(&bank, asks, &err),
+            Err(err) if entries.is_empty() => refuse(bank, asks, &err),
             Err(err) => {
-                self.fail(&err, entries);
+                self.fail(bank, &err, entries);
                 // Should it be for an entry, those who ask need not suffer.
                 if !asks.is_empty() {
-                    match self.book((Vec::new(), Vec::new()), &asks, false).await {
-                        Ok(verdicts) => answer(&bank, asks, verdicts.unwrap_or_default()),
-                        Err(err) => refuse(&bank, asks, &err),
+                    match self.book(bank, (Vec::new(), Vec::new()), &asks, false).await {
+                        Ok(verdicts) => answer(bank, asks, verdicts.unwrap_or_default()),
+                        Err(err) => refuse(bank, asks, &err),
                     }
                 }
             }
@@ -159,33 +208,13 @@ impl Sequencer {
         None
     }
 
-    /// Those who ask, if this instance may answer them.
-    async fn asks(&self) -> Vec<Asked> {
-        let asks = self.bank.queue.take_asks(LARGEST_BATCH);
-        if asks.is_empty() {
-            return Vec::new();
-        }
-        if !self.bank.lease.holds()
-            && let Err(err) = self.bank.lease.renew(&self.bank.db).await
-        {
-            let cause = cause(&err);
-            tracing::error!(error = %err, cause, "Could not say that this instance is alive");
-            for Asking { reply, .. } in asks {
-                drop(reply.send(Err(Unavailable::new("credits", "no lease"))));
-            }
-            return Vec::new();
-        }
-        let waiting = asks.into_iter().filter(|it| !it.reply.is_closed());
-        waiting.map(|Asking { ask, reply }| Asked { id: Uuid::now_v7(), ask, reply }).collect()
-    }
-
     async fn book(
         &mut self,
+        bank: &SqlBank,
         (settlements, usage): (Vec<Settlement>, Vec<UsageRow>),
         asks: &[Asked],
         others_ended: bool,
     ) -> Result<Option<Vec<Verdict>>, DbError> {
-        let bank = &self.bank;
         let batch = Batch {
             instance: bank.lease.instance,
             now: bank.clock.now(),
@@ -204,8 +233,8 @@ impl Sequencer {
         Ok(Some(booked.verdicts))
     }
 
-    fn fail(&mut self, err: &DbError, entries: Vec<Entry>) {
-        let queue = &self.bank.queue;
+    fn fail(&mut self, bank: &SqlBank, err: &DbError, entries: Vec<Entry>) {
+        let queue = &bank.queue;
         queue.put_back(entries);
         let (waiting, cause) = (queue.waiting(), cause(err));
         tracing::warn!(error = %err, cause, waiting, "Could not write usage down");
@@ -214,6 +243,26 @@ impl Sequencer {
         self.rests_until = Some(Instant::now() + self.pause);
         self.pause = (self.pause * 2).min(LONGEST_PAUSE);
     }
+}
+
+/// Those who ask, if this instance may answer them.
+async fn asks(bank: &SqlBank) -> Vec<Asked> {
+    let asks = bank.queue.take_asks(LARGEST_BATCH);
+    if asks.is_empty() {
+        return Vec::new();
+    }
+    if !bank.lease.holds()
+        && let Err(err) = bank.lease.renew(&bank.db).await
+    {
+        let cause = cause(&err);
+        tracing::error!(error = %err, cause, "Could not say that this instance is alive");
+        for Asking { reply, .. } in asks {
+            drop(reply.send(Err(Unavailable::new("credits", "no lease"))));
+        }
+        return Vec::new();
+    }
+    let waiting = asks.into_iter().filter(|it| !it.reply.is_closed());
+    waiting.map(|Asking { ask, reply }| Asked { id: Uuid::now_v7(), ask, reply }).collect()
 }
 
 /// What of the entries is settled, and what of them all is written down.

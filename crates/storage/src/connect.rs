@@ -167,6 +167,8 @@ where
     // The set-up knows by itself what to connect to.
     Pool::builder(AsyncDieselConnectionManager::new_with_config("", config))
         .max_size(size)
+        // The one used last is the one whose caches are warm.
+        .queue_mode(deadpool::managed::QueueMode::Lifo)
         .wait_timeout(Some(LONGEST_WAIT))
         .runtime(deadpool::Runtime::Tokio1)
         .build()

@@ -26,6 +26,7 @@ pia_testkit::contract! {
     of_two_hundred_calls_at_once_on_two_instances_a_budget_for_fifty_admits_fifty,
     calls_that_settle_while_others_ask_never_pass_the_limit,
     members_of_two_groups_meet_in_no_deadlock,
+    callers_whose_runtime_ends_keep_nobody_waiting,
     what_a_call_left_is_there_for_the_next_at_once,
     a_caller_who_left_while_waiting_leaves_nothing_reserved,
     without_a_database_nobody_is_admitted_and_what_ended_is_settled_later,
@@ -232,6 +233,29 @@ async fn members_of_two_groups_meet_in_no_deadlock(db: Database) {
     }
 
     sound(&banks[0]).await;
+}
+
+/// As workers end with what they were about, while others go on.
+async fn callers_whose_runtime_ends_keep_nobody_waiting(db: Database) {
+    let bank = start(&db, &TaskTracker::new());
+    let ada = member(&db, limited(100_000, 0)).await;
+    drop(admitted(&bank, ask(ada, 2)).await);
+
+    for at in 0..30_u64 {
+        let theirs = bank.clone();
+        let ends = std::thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+            let wait = Duration::from_micros(at * 50);
+            let hold = async { drop(theirs.admit(ask(ada, 2)).await) };
+            drop(runtime.unwrap().block_on(async { tokio::time::timeout(wait, hold).await }));
+        });
+        let ours = tokio::time::timeout(LIMIT, bank.admit(ask(ada, 2))).await;
+        assert!(matches!(ours, Ok(Ok(Admission::Granted { .. }))), "{at}");
+        tokio::task::spawn_blocking(|| ends.join().unwrap()).await.unwrap();
+    }
+
+    settled(&bank).await;
+    sound(&bank).await;
 }
 
 async fn a_caller_who_left_while_waiting_leaves_nothing_reserved(db: Database) {
