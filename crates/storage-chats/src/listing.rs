@@ -17,6 +17,8 @@ use crate::rows::ToldRow;
 /// How many bytes of documents a part may have, unless one alone has more.
 const MOST_BYTES: i64 = 4 << 20;
 
+type HeadRow = (Vec<u8>, i64, DbInstant, Option<Vec<u8>>);
+
 /// The state of a person's data, and what their chats are opened with.
 struct Head {
     version: ChatsVersion,
@@ -97,17 +99,19 @@ async fn head(db: &Database, user: UserId) -> Result<Head, DbError> {
     let row = ledgers::table.left_join(salted).filter(ledgers::user_id.eq(DbUid(user.0))).select((
         ledgers::epoch,
         ledgers::version,
+        ledgers::last_stamp,
         person_salts::salt.nullable(),
     ));
-    let row: Option<(Vec<u8>, i64, Option<Vec<u8>>)> =
-        on_conn!(db.reader(), |conn| row.first(conn).await.optional()?);
-    let Some((epoch, version, salt)) = row else {
-        return Ok(Head { version: ChatsVersion { epoch: None, version: 0 }, salt: None });
+    let row: Option<HeadRow> = on_conn!(db.reader(), |conn| row.first(conn).await.optional()?);
+    let Some((epoch, version, DbInstant(last_stamp), salt)) = row else {
+        let last_stamp = Timestamp::UNIX_EPOCH;
+        let version = ChatsVersion { epoch: None, version: 0, last_stamp };
+        return Ok(Head { version, salt: None });
     };
     let epoch = epoch.try_into().map_err(|_length| DbError::Unreadable("ledgers.epoch"))?;
     let salt = salt.map(|it| it.try_into().map(Salt));
     let salt = salt.transpose().map_err(|_length| DbError::Unreadable("person_salts.salt"))?;
-    Ok(Head { version: ChatsVersion { epoch: Some(epoch), version }, salt })
+    Ok(Head { version: ChatsVersion { epoch: Some(epoch), version, last_stamp }, salt })
 }
 
 /// For how long before `since` deletions are told: devices ask by the latest

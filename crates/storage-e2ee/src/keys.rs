@@ -35,7 +35,7 @@ impl SqlKeys {
         let Some(guard) = self.guard(user).await? else { return Ok(false) };
         let (owner, at) = (DbUid(user.0), DbInstant(at));
         let done = in_tx!(self.db, async |conn| -> Result<bool, DbError> {
-            let Some(ledger) = conn.take_ledger(user).await? else { return Ok(false) };
+            let Some(ledger) = conn.hold_ledger(user).await? else { return Ok(false) };
             let rows = devices::table.filter(devices::user_id.eq(owner));
             let rows: Vec<DeviceRow> = rows.select(DeviceRow::as_select()).load(conn).await?;
             let this = recovery_keys::table.find(owner);
@@ -45,6 +45,10 @@ impl SqlKeys {
             if change.is_empty() {
                 return Err(RollbackTransaction.into());
             }
+            // With a stamp: by versions alone a server that was restored would
+            // take what is new for what it lost.
+            let stamp = ledger.stamps(at.0).next().unwrap_or(ledger.last_stamp);
+            conn.count_change(user, stamp).await?;
             for device in change.devices {
                 let row = DeviceRow::of(user, device);
                 let insert = diesel::insert_into(devices::table).values(&row);
@@ -73,7 +77,7 @@ impl SqlKeys {
             Ok(true)
         });
         match done {
-            // Whoever does nothing is not counted in the ledger either.
+            // Whoever does nothing leaves no ledger either.
             Err(DbError::Query(RollbackTransaction)) => Ok(true),
             done => done,
         }

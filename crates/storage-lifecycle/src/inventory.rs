@@ -320,7 +320,7 @@ pub const INVENTORY: &[Table] = &[
         name: "sync_items",
         fate: Fate::Goes,
         told: SYNC_ITEMS,
-        left_out: &[("user_id", YOU), ("digest", RECOGNISES)],
+        left_out: &[("user_id", YOU), ("digest", RECOGNISES), ("beaten", RECOGNISES)],
     },
     Table {
         name: "sync_events",

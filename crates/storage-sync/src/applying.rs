@@ -9,14 +9,14 @@ use pia_sealing::{PersonSeal, Sealer};
 use pia_storage::schema::sync_events;
 use pia_storage::{Database, DbError, DbInstant, DbUid, Ledger, TakeLedger, in_tx};
 use pia_sync::{
-    Applied, Changes, Channel, Conflict, Item, Kept, Key, Plan, Planner, PushSettings, Refusal,
-    SyncStore, Write,
+    Applied, Changes, Channel, Conflict, Item, Kept, Key, MOST_IN_A_PUSH, Plan, Planner,
+    PushSettings, Refusal, SyncStore, Write,
 };
 
 use crate::event_row::EventRow;
 use crate::item_row::{ItemRow, PutItems};
 use crate::sealed_bodies;
-use crate::statements::{Fenced, Named, Statements};
+use crate::statements::{Fenced, Moved, Named, Statements};
 
 /// Writes what devices push, in SQL.
 #[derive(Debug, Clone)]
@@ -51,7 +51,7 @@ impl SqlSyncStore {
                 return Ok(Applied::EncryptedOnly);
             }
             let kept = conn.kept(user, &named).await?;
-            let mut plan = push.plan(&kept, &conn.fenced(&named).await?);
+            let mut plan = push.plan(&kept, &conn.fenced(&named).await?, &ledger);
             let growth = growth(&plan, &kept);
             let mut living = HashMap::new();
             if !growth.is_empty() {
@@ -64,7 +64,7 @@ impl SqlSyncStore {
             if !plan.conflicts.is_empty() {
                 let told: Vec<Key> = plan.conflicts.iter().map(|it| it.key).collect();
                 let bodies = conn.bodies(user, &told).await?;
-                push.tell(&mut plan.conflicts, &bodies);
+                push.tell(&mut plan.conflicts, &bodies, &kept);
             }
 
             let event = EventRow::push(user, changes, &plan);
@@ -72,8 +72,8 @@ impl SqlSyncStore {
             let Stamped { rows, restamped } = push.stamped(&ledger, plan.writes)?;
             let changed = !rows.is_empty() || !restamped.is_empty();
             conn.put_items(rows).await?;
-            for (key, stamp) in restamped {
-                conn.restamp(user, key, stamp).await?;
+            for moved in restamped {
+                conn.restamp(user, moved).await?;
             }
             if let Some(surplus) = push.surplus(&growth, &living) {
                 conn.drop_oldest_sessions(user, surplus).await?;
@@ -108,17 +108,21 @@ impl SyncStore for SqlSyncStore {
 /// What is to be written, each in its place.
 struct Stamped {
     rows: Vec<ItemRow>,
-    restamped: Vec<(Key, Timestamp)>,
+    restamped: Vec<Moved>,
 }
 
 impl Applying<'_> {
-    fn plan(&self, kept: &HashMap<Key, Kept>, fenced: &Fenced) -> Plan {
+    fn plan(&self, kept: &HashMap<Key, Kept>, fenced: &Fenced, ledger: &Ledger) -> Plan {
         let Changes { items, deletes, seen, deleted_at, device, .. } = self.changes;
         let mut refused = Vec::new();
         let mut free = Vec::with_capacity(items.len());
         for (item, digest) in items.iter().zip(&self.digests) {
             let Key { channel, id } = item.key;
             match channel {
+                // Of a device that has not heard of a reset: nobody has the key.
+                _ if item.encrypted && !ledger.encrypted => {
+                    refused.push(Conflict::refused(item.key, Refusal::AccountPlain));
+                }
                 Channel::Personas if fenced.personas.contains(&id) => {
                     refused.push(Conflict::refused(item.key, Refusal::Managed));
                 }
@@ -152,15 +156,24 @@ impl Applying<'_> {
         let more = growth.get(&Channel::Sessions)?;
         let before = living.get(&Channel::Sessions).copied().unwrap_or_default();
         let surplus = before + more - i64::from(self.settings.limits.of(Channel::Sessions));
-        (surplus > 0).then_some(surplus)
+        // As many as one statement finds; the rest leaves with the next push.
+        let most = i64::try_from(MOST_IN_A_PUSH).unwrap_or(i64::MAX);
+        (surplus > 0).then_some(surplus.min(most))
     }
 
     /// Adds what was kept to what is told.
-    fn tell(&self, conflicts: &mut [Conflict], bodies: &HashMap<Key, Vec<u8>>) {
+    fn tell(
+        &self,
+        conflicts: &mut [Conflict],
+        bodies: &HashMap<Key, Vec<u8>>,
+        kept: &HashMap<Key, Kept>,
+    ) {
         for conflict in conflicts.iter_mut().filter(|it| it.refusal.is_none()) {
-            if let Some(sealed) = bodies.get(&conflict.key) {
-                conflict.server_version = sealed_bodies::open(self.seal, conflict.key, sealed);
-            }
+            let key = conflict.key;
+            conflict.server_version = match bodies.get(&key) {
+                Some(sealed) => sealed_bodies::open(self.seal, key, sealed),
+                None => kept.get(&key).and_then(|it| it.tombstone(key)),
+            };
         }
     }
 
@@ -174,7 +187,9 @@ impl Applying<'_> {
                 Write::Bury { key, changed_at, at } => {
                     stamped.rows.push(ItemRow::buried(self.user, key, stamp, (changed_at, at)));
                 }
-                Write::Restamp(key) => stamped.restamped.push((key, stamp)),
+                Write::Restamp { key, loser } => {
+                    stamped.restamped.push(Moved { key, stamp, loser });
+                }
             }
         }
         Ok(stamped)
@@ -194,6 +209,7 @@ impl Applying<'_> {
             size: i32::try_from(body.len()).unwrap_or(i32::MAX),
             digest,
             body: Some(sealed_bodies::seal(self.seal, key, &body)?),
+            beaten: None,
         })
     }
 }

@@ -9,7 +9,7 @@ use pia_storage::schema::{chats, devices, ledgers, recovery_keys, sync_events, s
 use pia_storage::{
     Database, DbError, DbInstant, DbUid, TakeLedger, WriteEffects, fresh_epoch, in_tx, on_conn,
 };
-use pia_sync::{Channel, Holding, Key, SyncEvent, SyncHoldings};
+use pia_sync::{Channel, ChatHolding, Holding, Key, SyncEvent, SyncHoldings};
 use uuid::Uuid;
 
 use crate::event_row::EventRow;
@@ -19,6 +19,17 @@ use crate::item_row::key;
 #[derive(Debug, Clone)]
 pub struct SqlSyncHoldings {
     db: Database,
+}
+
+#[derive(Queryable, Selectable)]
+#[diesel(table_name = chats)]
+struct ChatRow {
+    id: DbUid,
+    stamp: DbInstant,
+    updated_at: DbInstant,
+    deleted_at: Option<DbInstant>,
+    encrypted: bool,
+    size: i32,
 }
 
 type HoldingRow = (i16, DbUid, DbInstant, DbInstant, Option<DbInstant>, bool, i32);
@@ -61,6 +72,23 @@ impl SqlSyncHoldings {
             .select((channel, id, stamp, changed_at, deleted_at, encrypted, size));
         let rows: Vec<HoldingRow> = on_conn!(self.db.reader(), |conn| part.load(conn).await?);
         rows.into_iter().map(holding).collect()
+    }
+
+    async fn chats_of(
+        &self,
+        user: UserId,
+        after: Option<Uuid>,
+        most: u32,
+    ) -> Result<Vec<ChatRow>, DbError> {
+        let theirs = chats::user_id.eq(DbUid(user.0));
+        Ok(on_conn!(self.db.reader(), |conn| {
+            let mut rows = chats::table.filter(theirs).into_boxed();
+            if let Some(after) = after {
+                rows = rows.filter(chats::id.gt(DbUid(after)));
+            }
+            let rows = rows.order(chats::id).limit(most.into());
+            rows.select(ChatRow::as_select()).load(conn).await?
+        }))
     }
 
     async fn log(&self, user: UserId, page: Page) -> Result<Vec<EventRow>, DbError> {
@@ -125,6 +153,16 @@ impl SyncHoldings for SqlSyncHoldings {
         Ok(self.part(user, after, most).await?)
     }
 
+    async fn chats(
+        &self,
+        user: UserId,
+        after: Option<Uuid>,
+        most: u32,
+    ) -> Result<Vec<ChatHolding>, Unavailable> {
+        let rows = self.chats_of(user, after, most).await?;
+        Ok(rows.into_iter().map(Into::into).collect())
+    }
+
     async fn events(&self, user: UserId, page: Page) -> Result<Vec<SyncEvent>, Unavailable> {
         Ok(self.log(user, page).await?.into_iter().map(Into::into).collect())
     }
@@ -140,6 +178,19 @@ impl SyncHoldings for SqlSyncHoldings {
         effects: Effects,
     ) -> Result<bool, Unavailable> {
         Ok(self.clear(user, at, &effects).await?)
+    }
+}
+
+impl From<ChatRow> for ChatHolding {
+    fn from(row: ChatRow) -> Self {
+        Self {
+            id: row.id.0,
+            stamp: row.stamp.0,
+            updated_at: row.updated_at.0,
+            deleted_at: row.deleted_at.map(|it| it.0),
+            encrypted: row.encrypted,
+            size: u32::try_from(row.size).unwrap_or_default(),
+        }
     }
 }
 

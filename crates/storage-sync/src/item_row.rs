@@ -9,7 +9,7 @@ use pia_storage::{AsyncPostgres, AsyncSqlite, DbError, DbInstant, DbUid};
 use pia_sync::{Channel, Key};
 
 /// PostgreSQL takes at most 65,535 values in one statement.
-const ROWS_AT_ONCE: usize = 65_535 / 11;
+const ROWS_AT_ONCE: usize = 65_535 / 12;
 
 #[derive(Debug, Clone, Insertable)]
 #[diesel(table_name = sync_items)]
@@ -25,6 +25,7 @@ pub(crate) struct ItemRow {
     pub(crate) size: i32,
     pub(crate) digest: Vec<u8>,
     pub(crate) body: Option<Vec<u8>>,
+    pub(crate) beaten: Option<Vec<u8>>,
 }
 
 impl ItemRow {
@@ -47,6 +48,7 @@ impl ItemRow {
             size: 0,
             digest: Vec::new(),
             body: None,
+            beaten: None,
         }
     }
 }
@@ -78,6 +80,7 @@ macro_rules! upsert {
                 sync_items::size.eq(excluded(sync_items::size)),
                 sync_items::digest.eq(excluded(sync_items::digest)),
                 sync_items::body.eq(excluded(sync_items::body)),
+                sync_items::beaten.eq(excluded(sync_items::beaten)),
             ))
     };
 }

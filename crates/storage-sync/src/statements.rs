@@ -57,12 +57,11 @@ pub(crate) trait Statements {
         keys: &[Key],
     ) -> impl Future<Output = Result<HashMap<Key, Vec<u8>>, DbError>> + Send;
 
-    /// Gives an item another place.
+    /// Gives an item another place, and remembers what lost against it.
     fn restamp(
         &mut self,
         user: UserId,
-        key: Key,
-        stamp: Timestamp,
+        moved: Moved,
     ) -> impl Future<Output = Result<(), DbError>> + Send;
 
     /// Takes so many of the oldest sessions away, without a trace.
@@ -73,7 +72,28 @@ pub(crate) trait Statements {
     ) -> impl Future<Output = Result<(), DbError>> + Send;
 }
 
-type KeptRow = (i16, DbUid, DbInstant, DbInstant, Option<DbInstant>, bool, Vec<u8>, Option<String>);
+/// An item that stays, in another place.
+#[derive(Debug)]
+pub(crate) struct Moved {
+    pub(crate) key: Key,
+    pub(crate) stamp: Timestamp,
+    /// By which what lost against it is known again.
+    pub(crate) loser: Vec<u8>,
+}
+
+#[derive(Queryable, Selectable)]
+#[diesel(table_name = sync_items)]
+struct KeptRow {
+    channel: i16,
+    id: DbUid,
+    stamp: DbInstant,
+    changed_at: DbInstant,
+    deleted_at: Option<DbInstant>,
+    encrypted: bool,
+    digest: Vec<u8>,
+    device_id: Option<String>,
+    beaten: Option<Vec<u8>>,
+}
 
 macro_rules! statements {
     ($($conn:ty),*) => {$(
@@ -83,20 +103,15 @@ macro_rules! statements {
                 user: UserId,
                 named: &Named,
             ) -> Result<HashMap<Key, Kept>, DbError> {
-                use sync_items::{
-                    changed_at, channel, deleted_at, device_id, digest, encrypted, id, stamp,
-                };
                 if named.ids.is_empty() {
                     return Ok(HashMap::new());
                 }
                 let rows = sync_items::table
                     .filter(sync_items::user_id.eq(DbUid(user.0)))
-                    .filter(channel.eq_any(&named.channels))
-                    .filter(id.eq_any(&named.ids))
-                    .select((
-                        channel, id, stamp, changed_at, deleted_at, encrypted, digest, device_id,
-                    ))
-                    .load::<KeptRow>(self)
+                    .filter(sync_items::channel.eq_any(&named.channels))
+                    .filter(sync_items::id.eq_any(&named.ids))
+                    .select(KeptRow::as_select())
+                    .load(self)
                     .await?;
                 rows.into_iter().map(known).collect()
             }
@@ -164,12 +179,11 @@ macro_rules! statements {
             async fn restamp(
                 &mut self,
                 user: UserId,
-                key: Key,
-                stamp: Timestamp,
+                Moved { key, stamp, loser }: Moved,
             ) -> Result<(), DbError> {
                 let row = (DbUid(user.0), key.channel.code(), DbUid(key.id));
                 diesel::update(sync_items::table.find(row))
-                    .set(sync_items::stamp.eq(DbInstant(stamp)))
+                    .set((sync_items::stamp.eq(DbInstant(stamp)), sync_items::beaten.eq(loser)))
                     .execute(self)
                     .await?;
                 Ok(())
@@ -201,14 +215,14 @@ macro_rules! statements {
 statements!(AsyncSqlite, AsyncPostgres);
 
 fn known(row: KeptRow) -> Result<(Key, Kept), DbError> {
-    let (channel, id, stamp, changed_at, deleted_at, encrypted, digest, device) = row;
     let kept = Kept {
-        stamp: stamp.0,
-        changed_at: changed_at.0,
-        deleted_at: deleted_at.map(|it| it.0),
-        encrypted,
-        digest,
-        device,
+        stamp: row.stamp.0,
+        changed_at: row.changed_at.0,
+        deleted_at: row.deleted_at.map(|it| it.0),
+        encrypted: row.encrypted,
+        digest: row.digest,
+        device: row.device_id,
+        beaten: row.beaten,
     };
-    Ok((key(channel, id)?, kept))
+    Ok((key(row.channel, row.id)?, kept))
 }

@@ -459,6 +459,7 @@ diesel::table! {
         size -> Integer,
         digest -> Binary,
         body -> Nullable<Binary>,
+        beaten -> Nullable<Binary>,
     }
 }
 

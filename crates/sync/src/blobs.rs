@@ -9,6 +9,8 @@ use crate::item::Refusal;
 
 const PAYLOAD: &str = "encryptedPayload";
 const WRAPPED: &str = "wrappedDek";
+/// The keys of both.
+pub(crate) const KEYS: [&str; 2] = [PAYLOAD, WRAPPED];
 
 /// A nonce, what is encrypted, and a tag.
 const LEAST_PAYLOAD: usize = 12 + 1 + 16;

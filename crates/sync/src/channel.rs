@@ -48,8 +48,9 @@ pub struct Rules {
     pub merge: Merge,
     /// Which keys tell when an item was changed, the first that is there.
     pub times: &'static [&'static str],
-    /// What is part of the encrypted payload, and is kept nowhere else.
-    pub private: &'static [&'static str],
+    /// What is told in plain of an encrypted item, beside what is encrypted:
+    /// all else belongs into the payload, and is kept nowhere else.
+    pub open: &'static [&'static str],
     /// How many a person may have unless the operator says otherwise.
     pub usual_limit: u32,
 }
@@ -120,7 +121,7 @@ static TEMPLATES: Rules = Rules {
     code: 1,
     merge: Merge::LastWriteWins,
     times: &["modifiedAt", "createdAt"],
-    private: &["name", "prompt", "description", "ExampleText"],
+    open: &["id", "createdAt", "modifiedAt"],
     usual_limit: 100,
 };
 
@@ -129,7 +130,19 @@ static PERSONAS: Rules = Rules {
     code: 2,
     merge: Merge::LastWriteWins,
     times: UPDATED,
-    private: &["name", "tagline", "systemPrompt", "guardrails", "outputFormat", "expertise"],
+    open: &[
+        "id",
+        "archetype",
+        "modelType",
+        "emoji",
+        "accentColor",
+        "toolScope",
+        "preferredProviderId",
+        "reasoningEffort",
+        "schemaVersion",
+        "createdAt",
+        "updatedAt",
+    ],
     usual_limit: 50,
 };
 
@@ -138,16 +151,7 @@ static PROVIDERS: Rules = Rules {
     code: 3,
     merge: Merge::LastWriteWins,
     times: UPDATED,
-    private: &[
-        "name",
-        "providerType",
-        "endpoint",
-        "modelName",
-        "azureDeploymentName",
-        "apiKey",
-        "supportsToolCalling",
-        "timeoutSeconds",
-    ],
+    open: &["id", "createdAt", "updatedAt"],
     usual_limit: 20,
 };
 
@@ -156,16 +160,7 @@ static SESSIONS: Rules = Rules {
     code: 4,
     merge: Merge::AppendOnly,
     times: &["createdAt"],
-    private: &[
-        "originalText",
-        "optimizedText",
-        "templateId",
-        "templateName",
-        "providerId",
-        "providerName",
-        "wasTranscribed",
-        "tokensUsed",
-    ],
+    open: &["id", "createdAt"],
     // Not refused beyond it: the oldest leave.
     usual_limit: 10_000,
 };
@@ -175,7 +170,7 @@ static MEMORIES: Rules = Rules {
     code: 5,
     merge: Merge::LastWriteWins,
     times: UPDATED,
-    private: &["type", "label", "data", "path"],
+    open: &["id", "createdAt", "updatedAt", "lastAccessedAt"],
     usual_limit: 500,
 };
 
@@ -184,16 +179,7 @@ static TASKS: Rules = Rules {
     code: 6,
     merge: Merge::LastWriteWins,
     times: UPDATED,
-    private: &[
-        "title",
-        "notes",
-        "priority",
-        "status",
-        "dueDate",
-        "linkedReminderId",
-        "completedAt",
-        "columnId",
-    ],
+    open: &["id", "createdAt", "updatedAt", "sortOrder"],
     usual_limit: 500,
 };
 
@@ -202,7 +188,7 @@ static KANBAN_COLUMNS: Rules = Rules {
     code: 7,
     merge: Merge::LastWriteWins,
     times: UPDATED,
-    private: &["name"],
+    open: &["id", "sortOrder", "isDefaultView", "isClosedColumn", "createdAt", "updatedAt"],
     usual_limit: 200,
 };
 
@@ -211,21 +197,7 @@ static SCHEDULED_JOBS: Rules = Rules {
     code: 8,
     merge: Merge::LastWriteWins,
     times: UPDATED,
-    private: &[
-        "name",
-        "query",
-        "kind",
-        "answerLength",
-        "grantedTools",
-        "providerId",
-        "recurrence",
-        "timeOfDay",
-        "dayOfWeek",
-        "dayOfMonth",
-        "month",
-        "specificDate",
-        "status",
-    ],
+    open: &["id", "ownerDeviceId", "createdAt", "updatedAt"],
     usual_limit: 200,
 };
 
@@ -234,7 +206,7 @@ static RESEARCH_SESSIONS: Rules = Rules {
     code: 9,
     merge: Merge::LastWriteWins,
     times: UPDATED,
-    private: &["query", "synthesizedResult", "stepsJson", "providerName", "providerId"],
+    open: &["id", "createdAt", "updatedAt", "completedAt"],
     usual_limit: 500,
 };
 
@@ -243,22 +215,7 @@ static SETTINGS: Rules = Rules {
     code: 10,
     merge: Merge::LastWriteWins,
     times: &["modifiedAt"],
-    private: &[
-        "defaultOutputAction",
-        "defaultTemplateId",
-        "whisperModel",
-        "startInAdvancedMode",
-        "autoTypeDelayMs",
-        "theme",
-        "startMinimized",
-        "targetLanguage",
-        "targetSpeechLanguage",
-        "defaultWindowMode",
-        "modeProviderDefaults",
-        "modePersonaDefaults",
-        "useSameProviderForAllModes",
-        "assistantDefaultWorkingDirectory",
-    ],
+    open: &["modifiedAt"],
     usual_limit: 1,
 };
 
@@ -267,7 +224,7 @@ static PLUGIN_PREFERENCES: Rules = Rules {
     code: 11,
     merge: Merge::LastWriteWins,
     times: &[],
-    private: &[],
+    open: &[],
     usual_limit: 500,
 };
 

@@ -4,6 +4,7 @@ mod blob;
 mod document;
 mod fields;
 mod listing;
+mod messages;
 mod nulls;
 mod ports;
 mod time_text;

@@ -8,6 +8,7 @@ use uuid::{Builder, Uuid};
 use crate::blobs;
 use crate::channel::Channel;
 use crate::personas;
+use crate::readable;
 
 /// What an item's text may have, in bytes: as much as an encrypted one.
 pub const MOST_BYTES: usize = 1_400_000;
@@ -57,6 +58,12 @@ pub enum Refusal {
     InvalidPersona,
     /// It is one of the operator's, which nobody changes.
     Managed,
+    /// It says what some devices cannot read: they would fail at it for ever.
+    Unreadable,
+    /// It is nested deeper than devices read.
+    TooDeep,
+    /// It is encrypted and the account is not: no other device has the key.
+    AccountPlain,
 }
 
 impl Refusal {
@@ -68,6 +75,9 @@ impl Refusal {
             Self::TooLarge => "too_large",
             Self::InvalidPersona => "invalid_persona",
             Self::Managed => "managed_persona",
+            Self::Unreadable => "unreadable",
+            Self::TooDeep => "too_deep",
+            Self::AccountPlain => "account_not_encrypted",
         }
     }
 }
@@ -104,13 +114,16 @@ impl Sent {
         let rules = self.channel.rules();
         let encrypted = blobs::check(&self.fields)?;
         if encrypted {
-            for key in rules.private {
-                self.fields.shift_remove(*key);
-            }
+            self.fields.retain(|key, _| {
+                rules.open.contains(&key.as_str()) || blobs::KEYS.contains(&key.as_str())
+            });
         } else if encrypted_push && self.channel.may_be_encrypted() {
             return Err(Refusal::MissingBlobs);
-        } else if self.channel == Channel::Personas {
-            personas::check(&self.fields)?;
+        } else {
+            readable::check(self.channel, &self.fields)?;
+            if self.channel == Channel::Personas {
+                personas::check(&self.fields)?;
+            }
         }
         let changed_at = rules.times.iter().find_map(|it| time(self.fields.get(*it)?));
         if !self.channel.is_single() && self.channel != Channel::PluginPreferences {

@@ -5,6 +5,7 @@ mod channel;
 mod blobs;
 mod item;
 mod personas;
+mod readable;
 
 mod conflict;
 mod limits;
@@ -28,7 +29,7 @@ pub use item::{Item, Key, MOST_BYTES, Refusal, Sent};
 pub use limits::Limits;
 pub use plan::{Kept, Plan, Planner, Strategy, Write};
 pub use ports::{
-    Applied, Catalogue, Changes, Head, Holding, ManagedPersona, Page, PendingDevice,
+    Applied, Catalogue, Changes, ChatHolding, Head, Holding, ManagedPersona, Page, PendingDevice,
     PendingDevices, Plugin, Policy, Room, Row, SyncEvent, SyncHoldings, SyncReader, SyncStore,
 };
 pub use pull::{Ask, MOST_ROWS, Offered, PullError, Pulled, Pulling, Standing};

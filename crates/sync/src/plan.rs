@@ -24,6 +24,8 @@ pub struct Kept {
     pub digest: Vec<u8>,
     /// Which device wrote it, if it said so.
     pub device: Option<String>,
+    /// By which what lost against it last is known again.
+    pub beaten: Option<Vec<u8>>,
 }
 
 /// Who wins where a device changed what it had not seen.
@@ -56,7 +58,12 @@ pub enum Write {
         at: Timestamp,
     },
     /// Nothing but a new place, so that it reaches the device that lost.
-    Restamp(Key),
+    Restamp {
+        /// What stays.
+        key: Key,
+        /// By which what lost is known again.
+        loser: Vec<u8>,
+    },
 }
 
 /// All that becomes of a push.
@@ -103,7 +110,11 @@ impl Planner<'_> {
                 Verdict::Same => {}
                 Verdict::Keep => {
                     plan.conflicts.push(Conflict::resolved(item.key, Resolution::ServerWins));
-                    plan.writes.push(Write::Restamp(item.key));
+                    // Once is enough: some devices say the same in each cycle.
+                    let (key, loser) = (item.key, mark(&item, digest));
+                    if kept.is_none_or(|it| it.beaten.as_ref() != Some(&loser)) {
+                        plan.writes.push(Write::Restamp { key, loser });
+                    }
                 }
                 Verdict::Put => {
                     // The encrypted copy of what was there overwrites nothing.
@@ -162,12 +173,20 @@ impl Planner<'_> {
     }
 }
 
+impl Kept {
+    /// What is told of a deleted item; nothing if it lives.
+    pub fn tombstone(&self, key: Key) -> Option<String> {
+        let deleted_at = self.deleted_at?;
+        Some(format!("{{\"id\":\"{}\",\"deletedAt\":\"{deleted_at}\"}}", key.id))
+    }
+}
+
 impl Write {
     /// What is written to.
     pub fn key(&self) -> Key {
         match self {
             Self::Put { item, .. } => item.key,
-            Self::Bury { key, .. } | Self::Restamp(key) => *key,
+            Self::Bury { key, .. } | Self::Restamp { key, .. } => *key,
         }
     }
 }
@@ -181,7 +200,7 @@ impl Plan {
             .map(|write| match write {
                 Write::Put { item, .. } => i64::from(!lives(&item.key)),
                 Write::Bury { key, .. } => -i64::from(lives(key)),
-                Write::Restamp(_) => 0,
+                Write::Restamp { .. } => 0,
             })
             .sum()
     }
@@ -195,7 +214,14 @@ fn after(item: &Item, digest: &[u8]) -> Kept {
         encrypted: item.encrypted,
         digest: digest.to_vec(),
         device: None,
+        beaten: None,
     }
+}
+
+/// By which a version that lost is known again. Ciphertexts of one thing always
+/// differ, so there its time must do.
+fn mark(item: &Item, digest: Vec<u8>) -> Vec<u8> {
+    if item.encrypted { item.changed_at.micros().to_be_bytes().to_vec() } else { digest }
 }
 
 /// Of items with one key only the one that was changed last, in the order in

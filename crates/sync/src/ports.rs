@@ -5,7 +5,7 @@ mod holdings;
 mod store;
 
 pub use catalogue::{Catalogue, ManagedPersona, Plugin, Policy};
-pub use holdings::{Holding, SyncEvent, SyncHoldings};
+pub use holdings::{ChatHolding, Holding, SyncEvent, SyncHoldings};
 pub use store::{
     Applied, Changes, Head, Page, PendingDevice, PendingDevices, Room, Row, SyncReader, SyncStore,
 };

@@ -12,8 +12,11 @@ use crate::limits::Limits;
 use crate::plan::Strategy;
 use crate::ports::{Applied, Changes, SyncStore};
 
-/// How much one push may hold: changes and deletions together.
-pub const MOST_IN_A_PUSH: usize = 10_000;
+/// How much one push may hold: changes and deletions together. That is more than
+/// twice of what a person may have by the usual limits, all of which devices of
+/// the first generation send at once; and SQLite finds 32,766 rows in one
+/// statement.
+pub const MOST_IN_A_PUSH: usize = 30_000;
 
 /// What a device sent.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -118,13 +121,15 @@ impl Pushing {
             return Err(PushError::TooMany);
         }
         let (now, settings) = (self.clock.now(), self.settings.get());
-        let sorted = Sorted::of(user, push.items, push.encrypted, push.sent_at.unwrap_or(now));
+        // A device whose clock is fast must not win for ever.
+        let sent_at = push.sent_at.unwrap_or(now).min(now);
+        let sorted = Sorted::of(user, push.items, push.encrypted, sent_at);
         let changes = Changes {
             encrypted: push.encrypted,
             items: sorted.items,
             deletes: push.deletes,
             seen: push.seen,
-            deleted_at: push.sent_at.unwrap_or(now).min(now),
+            deleted_at: sent_at,
             device: push.device,
             refused: sorted.refused,
             now,

@@ -6,7 +6,7 @@ use pia_kernel::{Clock, Effects, Letter, Live, Page, Part, Place, Timestamp, Una
 
 use crate::channel::Channel;
 use crate::item::Key;
-use crate::ports::{Holding, SyncEvent, SyncHoldings, SyncReader};
+use crate::ports::{ChatHolding, Holding, SyncEvent, SyncHoldings, SyncReader};
 use crate::push::PushSettings;
 
 /// How many things are read at once for the whole list.
@@ -99,6 +99,19 @@ impl Support {
         loop {
             let after: Option<Key> = all.last().map(|it| it.key);
             let some = self.holdings.all(user, after, AT_ONCE).await?;
+            let last = u32::try_from(some.len()).is_ok_and(|it| it < AT_ONCE);
+            all.extend(some);
+            if last {
+                return Ok(all);
+            }
+        }
+    }
+
+    /// All chats of a person, without what they say.
+    pub async fn chats(&self, user: UserId) -> Result<Vec<ChatHolding>, Unavailable> {
+        let mut all: Vec<ChatHolding> = Vec::new();
+        loop {
+            let some = self.holdings.chats(user, all.last().map(|it| it.id), AT_ONCE).await?;
             let last = u32::try_from(some.len()).is_ok_and(|it| it < AT_ONCE);
             all.extend(some);
             if last {

@@ -1,11 +1,14 @@
 //! `/api/conversations`: the same chats under the hosted instance's names.
 
+use std::borrow::Cow;
+
 use actix_web::HttpResponse;
 use actix_web::web::{Data, Json};
 use pia_kernel::Timestamp;
 use pia_sync::{ChatId, StoredChat, Upload, UploadStatus, Uploaded};
 use pia_web::{ApiError, Body, Caller, FieldError, Gzipped, Paging};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
 use uuid::Uuid;
@@ -40,9 +43,9 @@ struct Conversation {
     created_at: Timestamp,
     #[schema(value_type = String, format = DateTime)]
     updated_at: Timestamp,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<String>, format = DateTime)]
-    last_accessed_at: Option<Timestamp>,
+    /// `updatedAt` if nobody said.
+    #[schema(value_type = String, format = DateTime)]
+    last_accessed_at: Timestamp,
     /// Whether only its owner's devices can read it.
     encrypted: bool,
     /// The chat as `/api/v1/chats` tells it.
@@ -59,7 +62,8 @@ pub(crate) struct ConversationsRequest {
     #[schema(value_type = Option<Vec<ChatDocument>>)]
     conversations: Option<Vec<Box<RawValue>>>,
     /// Ids of chats to delete.
-    deleted: Option<Vec<String>>,
+    #[schema(value_type = Option<Vec<String>>)]
+    deleted: Option<Vec<Value>>,
 }
 
 #[derive(Serialize, ToSchema)]
@@ -74,7 +78,7 @@ pub(crate) struct SyncResponse {
 #[derive(Default, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 struct SyncResult {
-    /// Absent where the chat says none that could be read.
+    /// Absent where none was said that could be read.
     #[serde(skip_serializing_if = "Option::is_none")]
     id: Option<String>,
     /// `stored`, `conflict` (what is there is newer), `deleted` or `refused`.
@@ -88,7 +92,7 @@ struct SyncResult {
     error: Option<&'static str>,
     /// Of a refusal: where it is.
     #[serde(skip_serializing_if = "Option::is_none")]
-    field: Option<&'static str>,
+    field: Option<Cow<'static, str>>,
     /// Of a refusal: the same for people.
     #[serde(skip_serializing_if = "Option::is_none")]
     message: Option<String>,
@@ -120,10 +124,11 @@ pub(crate) async fn sync_conversations(
     Gzipped(Body(request)): Gzipped<Body<ConversationsRequest>>,
 ) -> Result<Json<SyncResponse>, ApiError> {
     let documents = request.conversations.unwrap_or_default();
-    let deleted = ids(request.deleted.unwrap_or_default())?;
+    let deleted: Vec<_> = request.deleted.unwrap_or_default().iter().map(id).collect();
     if documents.len() + deleted.len() > MOST {
         let message = format!("One call may store and delete {MOST} conversations.");
-        return Err(invalid("conversations".to_owned(), "too_many", message));
+        let field = "conversations".to_owned();
+        return Err(ApiError::invalid(vec![FieldError { field, code: "too_many", message }]));
     }
     let (chats, user) = (api.chats.clone(), caller.0.user);
     let upload = async move {
@@ -139,7 +144,7 @@ fn write(chat: StoredChat, text: &mut Vec<u8>) {
         id: chat.id.to_string(),
         created_at: chat.created_at,
         updated_at: chat.updated_at,
-        last_accessed_at: chat.accessed_at,
+        last_accessed_at: chat.accessed_at.unwrap_or(chat.updated_at),
         encrypted: chat.encrypted,
         document: None,
     };
@@ -151,17 +156,8 @@ fn write(chat: StoredChat, text: &mut Vec<u8>) {
     text.push(b'}');
 }
 
-fn ids(texts: Vec<String>) -> Result<Vec<ChatId>, ApiError> {
-    let ids = texts.into_iter().enumerate().map(|(index, text)| {
-        let message = "An id must be a GUID.".to_owned();
-        let id = Uuid::try_parse(&text).map(ChatId);
-        id.map_err(|_other| invalid(format!("deleted[{index}]"), "invalid", message))
-    });
-    ids.collect()
-}
-
-fn invalid(field: String, code: &'static str, message: String) -> ApiError {
-    ApiError::invalid(vec![FieldError { field, code, message }])
+fn id(text: &Value) -> Option<ChatId> {
+    Uuid::try_parse(text.as_str()?).ok().map(ChatId)
 }
 
 impl From<Upload> for SyncResponse {

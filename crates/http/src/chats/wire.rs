@@ -34,7 +34,7 @@ pub(crate) struct ChatDocument {
     #[schema(format = DateTime)]
     created_at: Option<String>,
     /// Which of two versions stays: the later, and of equal ones the last that
-    /// came. Told as it was written.
+    /// came. Told in UTC.
     #[schema(format = DateTime)]
     updated_at: String,
     /// Always told; `updatedAt` if nobody said.
@@ -44,7 +44,8 @@ pub(crate) struct ChatDocument {
     /// A GUID.
     provider_id: Option<String>,
     working_directory: Option<String>,
-    /// Oldest first; not looked into.
+    /// Oldest first. Known keys of a message must be what clients read there;
+    /// all else in it is stored and told as it came.
     messages: Option<Vec<serde_json::Value>>,
     /// Base64 of nonce, ciphertext and tag; with `wrappedDek` or not at all.
     encrypted_payload: Option<String>,

@@ -17,11 +17,13 @@ fn pull() -> Route {
         handler: |route| route.to(sync::pull),
         docs: Docs {
             tag: "sync",
-            summary: "Answers what changed since the caller last looked; 304 if `If-None-Match` \
-                      is the tag of the answer.",
+            summary: "Answers what changed since the caller last looked.",
             request: Some(wire::<sync::SyncPullQuery>),
             answer: Answer::Json(wire::<sync::SyncPullResponse>),
-            refusals: &[],
+            refusals: &[
+                (304, "Nothing has changed since what `If-None-Match` names."),
+                (400, "`since` is missing, or the query says what it must not; see `errors`."),
+            ],
         },
         ..push()
     })

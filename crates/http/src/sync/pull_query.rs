@@ -51,8 +51,10 @@ impl PullQuery {
         }
         let limit = given("limit").map(|it| {
             let digits = it.bytes().all(|it| it.is_ascii_digit());
-            // More than there ever is in one answer is no fault.
-            it.parse().ok().filter(|it| digits && *it > 0).map(|it: u32| it.min(MOST_ROWS))
+            let more_than_none = it.bytes().any(|it| it != b'0');
+            // More than there ever is in one answer is no fault, however much.
+            let limit = it.parse().unwrap_or(MOST_ROWS).min(MOST_ROWS);
+            (digits && more_than_none).then_some(limit)
         });
         if limit == Some(None) {
             faults.push(fault("limit", "`limit` is a number from 1."));
@@ -112,7 +114,12 @@ mod tests {
 
     #[test]
     fn more_than_one_answer_holds_is_cut_to_that() {
-        assert_eq!(ask("since=2026-08-01T00:00:00Z&limit=100000").limit, Some(MOST_ROWS));
+        for limit in ["500", "501", "100000", "4294967296", "9223372036854775808", &"9".repeat(99)]
+        {
+            let asked = ask(&format!("since=2026-08-01T00:00:00Z&limit={limit}"));
+            assert_eq!(asked.limit, Some(MOST_ROWS), "{limit}");
+        }
+        assert_eq!(ask("since=2026-08-01T00:00:00Z&limit=007").limit, Some(7));
         assert_eq!(ask("since=2026-08-01T00:00:00Z").limit, None);
     }
 
@@ -124,7 +131,8 @@ mod tests {
             ("since=yesterday", "since"),
             ("since=2026-08-01T00:00:00Z&limit=0", "limit"),
             ("since=2026-08-01T00:00:00Z&limit=-1", "limit"),
-            ("since=2026-08-01T00:00:00Z&limit=9223372036854775808", "limit"),
+            ("since=2026-08-01T00:00:00Z&limit=00", "limit"),
+            ("since=2026-08-01T00:00:00Z&limit=%2B5", "limit"),
             ("since=2026-08-01T00:00:00Z&limit=x", "limit"),
             ("since=2026-08-01T00:00:00Z&catalogVersion=x", "catalogVersion"),
         ] {

@@ -34,10 +34,11 @@ struct SyncConflict {
     /// place of something that the device had not seen.
     resolution: &'static str,
     /// Why it was refused for itself: `missing_blobs`, `invalid_blobs`,
-    /// `too_large`, `invalid_persona`, `managed_persona`.
+    /// `too_large`, `invalid_persona`, `managed_persona`, `unreadable`,
+    /// `too_deep`, `account_not_encrypted`.
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<&'static str>,
-    /// What was kept before.
+    /// What was kept before; of something deleted its `id` and `deletedAt`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Object>)]
     server_version: Option<Box<RawValue>>,

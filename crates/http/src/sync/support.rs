@@ -3,7 +3,7 @@
 
 use actix_web::web::{Data, Json};
 use pia_kernel::Timestamp;
-use pia_sync::{Count, Holding, SyncEvent, SyncStatus};
+use pia_sync::{ChatHolding, Count, Holding, SyncEvent, SyncStatus};
 use pia_web::{ApiError, Caller, Paging};
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -88,10 +88,33 @@ struct SyncEventItem {
 pub(crate) struct SyncDebugStateResponse {
     #[serde(flatten)]
     status: SyncStatusResponse,
-    /// How many living things are not end-to-end encrypted.
+    /// How many living things and chats are not end-to-end encrypted and could
+    /// be: none, once all of an encrypted account is.
     plain: usize,
     /// Everything that is kept, without what it says.
     items: Vec<DebugItem>,
+    /// Every chat, without what it says.
+    chats: Vec<DebugChat>,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct DebugChat {
+    id: String,
+    /// Its place among all changes.
+    #[schema(value_type = String, format = DateTime)]
+    stamp: Timestamp,
+    /// When it says that it was changed.
+    #[schema(value_type = String, format = DateTime)]
+    updated_at: Timestamp,
+    /// Absent if it lives.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, format = DateTime)]
+    deleted_at: Option<Timestamp>,
+    /// Whether it is end-to-end encrypted.
+    encrypted: bool,
+    /// How long it is, in bytes.
+    size: u32,
 }
 
 #[derive(Debug, Serialize, ToSchema)]
@@ -159,12 +182,16 @@ pub(crate) async fn debug_state(
     let (support, user) = (api.sync.support.clone(), caller.0.user);
     let look = async move {
         let status = support.status(user).await?;
-        Ok::<_, pia_sync::SupportError>((status, support.everything(user).await?))
+        let (items, chats) = (support.everything(user).await?, support.chats(user).await?);
+        Ok::<_, pia_sync::SupportError>((status, items, chats))
     };
-    let (status, items) = api.runner.run(look).await?;
-    let plain = items.iter().filter(|it| !it.encrypted && it.deleted_at.is_none()).count();
+    let (status, items, chats) = api.runner.run(look).await?;
+    let could_be = items.iter().filter(|it| it.key.channel.may_be_encrypted());
+    let plain = could_be.filter(|it| !it.encrypted && it.deleted_at.is_none()).count()
+        + chats.iter().filter(|it| !it.encrypted && it.deleted_at.is_none()).count();
     let items = items.into_iter().map(Into::into).collect();
-    Ok(Json(SyncDebugStateResponse { status: status.into(), plain, items }))
+    let chats = chats.into_iter().map(Into::into).collect();
+    Ok(Json(SyncDebugStateResponse { status: status.into(), plain, items, chats }))
 }
 
 /// Takes everything away, chats and keys included.
@@ -211,6 +238,19 @@ impl From<SyncEvent> for SyncEventItem {
             deleted: event.deleted,
             conflicts: event.conflicts,
             refused: event.refused,
+        }
+    }
+}
+
+impl From<ChatHolding> for DebugChat {
+    fn from(holding: ChatHolding) -> Self {
+        Self {
+            id: holding.id.to_string(),
+            stamp: holding.stamp,
+            updated_at: holding.updated_at,
+            deleted_at: holding.deleted_at,
+            encrypted: holding.encrypted,
+            size: holding.size,
         }
     }
 }

@@ -1,7 +1,10 @@
 //! Lists of chats.
 
+use diesel::prelude::*;
+use diesel_async::RunQueryDsl;
 use pia_kernel::{Place, UserId};
-use pia_storage::Database;
+use pia_storage::schema::{chats as table, ledgers};
+use pia_storage::{Database, DbError, DbInstant, DbUid, in_tx};
 use pia_sync::{ChatPage, ChatStore, ChatsPart, ListedChats, NewChat, Unless};
 
 use crate::people::{at, chat, chats, delete, person, put};
@@ -14,6 +17,7 @@ pia_testkit::contract! {
     what_was_deleted_is_told_of_to_who_asks,
     a_part_is_cut_by_its_length_too,
     nothing_is_told_again_that_has_not_changed,
+    a_restored_server_takes_no_version_for_one_that_it_lost,
 }
 
 const ALL: ChatsPart = ChatsPart { since: None, after: None, limit: 100, deleted: true };
@@ -149,4 +153,35 @@ async fn nothing_is_told_again_that_has_not_changed(db: Database) {
     let behind = Place { at: at(10), id: pia_sync::ChatId(uuid::Uuid::from_u128(2)).0 };
     let end = page(&db, ada, ChatsPart { after: Some(behind), ..ALL }).await;
     assert_eq!(numbers(&end), (vec![], vec![]));
+}
+
+/// Makes the database what it was when it had this version.
+async fn restore(db: &Database, user: UserId, version: i64, stamp: i64) {
+    let then = DbInstant(at(stamp));
+    let back = (ledgers::version.eq(version), ledgers::last_stamp.eq(then));
+    let done: Result<(), DbError> = async {
+        in_tx!(db, async |conn| -> Result<(), DbError> {
+            let lost = table::table.filter(table::stamp.gt(then));
+            diesel::delete(lost).execute(conn).await?;
+            let ledger = ledgers::table.find(DbUid(user.0));
+            diesel::update(ledger).set(back).execute(conn).await?;
+            Ok(())
+        })
+    }
+    .await;
+    done.unwrap();
+}
+
+async fn a_restored_server_takes_no_version_for_one_that_it_lost(db: Database) {
+    let ada = person(&db).await;
+    put(&db, ada, &chat(1, 10), 100).await;
+    put(&db, ada, &chat(2, 10), 200).await;
+    let lost = page(&db, ada, ALL).await.version;
+    restore(&db, ada, 1, 100).await;
+    put(&db, ada, &chat(3, 10), 300).await;
+
+    let told = chats(&db).list(ada, ALL, Unless::OneOf(vec![lost])).await.unwrap();
+
+    let ListedChats::Page(page) = told else { panic!("{told:?}") };
+    assert_eq!((numbers(&page).0, page.version.version), (vec![1, 3], lost.version));
 }

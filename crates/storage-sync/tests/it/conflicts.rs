@@ -2,18 +2,20 @@
 
 use futures_util::future::join_all;
 use pia_storage::Database;
-use pia_sync::{Changes, Channel, Item, Resolution};
+use pia_sync::{Changes, Channel, Item, Refusal, Resolution};
 use uuid::Uuid;
 
 use crate::person::{Person, START, at, changes, done, item, todo};
 
 pia_testkit::contract! {
     the_loser_is_told_what_is_kept_and_given_it_again,
+    what_loses_again_as_it_was_moves_nothing,
     who_overwrites_what_they_had_not_seen_is_told_what_it_was,
     of_concurrent_changes_the_latest_is_kept,
     what_was_deleted_has_no_body_and_comes_back_by_a_later_change_only,
     a_deletion_that_is_repeated_is_not_told_again,
     an_encrypted_copy_takes_the_plain_ones_place,
+    what_nobody_has_the_key_of_is_not_kept,
     preferences_of_unknown_plugins_are_passed_over,
 }
 
@@ -32,6 +34,27 @@ async fn the_loser_is_told_what_is_kept_and_given_it_again(db: Database) {
     let again = person.since(seen).await;
     assert!(again.contains(&(kept.key, Some(kept.body))), "{again:?}");
     assert_eq!(again.len(), 2);
+}
+
+async fn what_loses_again_as_it_was_moves_nothing(db: Database) {
+    let person = Person::of(db).await;
+    let (kept, gone, lossy) = (todo(1, 9), todo(2, 9), todo(1, 5));
+    person.push(10, vec![kept.clone(), gone.clone()]).await;
+    person.delete(11, vec![gone.key]).await;
+    let everything = || vec![lossy.clone(), gone.clone()];
+    let (moved, first) = person.push(20, everything()).await;
+    let version = person.version().await;
+
+    let (still, again) = person.push(30, everything()).await;
+
+    assert_eq!((again, still, person.version().await), (first, moved, version));
+    // Another version of it, and the same behind a change, are brought again.
+    let (other, _) = person.push(40, vec![todo(1, 4)]).await;
+    assert_eq!(person.since(moved).await, [(kept.key, Some(kept.body))]);
+    person.push(50, vec![todo(1, 10)]).await;
+    let (last, _) = person.push(60, vec![todo(1, 4)]).await;
+    assert!(other > moved && last > other);
+    assert_eq!(person.since(last - std::time::Duration::from_micros(1)).await.len(), 1);
 }
 
 async fn who_overwrites_what_they_had_not_seen_is_told_what_it_was(db: Database) {
@@ -68,6 +91,8 @@ async fn what_was_deleted_has_no_body_and_comes_back_by_a_later_change_only(db: 
     let (_, nothing) = person.push(40, vec![todo(1, 21)]).await;
 
     assert_eq!(told[0].resolution, Resolution::ServerWins);
+    let tombstone = told[0].server_version.as_deref().unwrap();
+    assert!(tombstone.ends_with(",\"deletedAt\":\"1970-01-01T00:00:20Z\"}"), "{tombstone}");
     assert_eq!(still, [(key, None)]);
     assert_eq!(nothing, []);
     assert_eq!(person.since(START).await, [(key, Some(todo(1, 21).body))]);
@@ -88,6 +113,7 @@ async fn an_encrypted_copy_takes_the_plain_ones_place(db: Database) {
     let person = Person::of(db).await;
     let (plain, session) = (todo(1, 5), item(Channel::Sessions, 2, 5));
     person.push(10, vec![plain.clone(), session.clone()]).await;
+    person.encrypt().await;
     let encrypted =
         |it: &Item| Item { encrypted: true, body: "{\"e\":1}".to_owned(), ..it.clone() };
     let items = vec![encrypted(&plain), encrypted(&session)];
@@ -98,6 +124,21 @@ async fn an_encrypted_copy_takes_the_plain_ones_place(db: Database) {
     assert_eq!(conflicts, []);
     let kept = person.since(START).await;
     assert!(kept.iter().all(|it| it.1.as_deref() == Some("{\"e\":1}")), "{kept:?}");
+}
+
+async fn what_nobody_has_the_key_of_is_not_kept(db: Database) {
+    let person = Person::of(db).await;
+    let sealed = Item { encrypted: true, ..todo(1, 5) };
+    let push = |second| Changes { encrypted: true, ..changes(second, vec![sealed.clone()]) };
+
+    let (_, refused) = done(person.apply(push(10)).await);
+    let nothing = person.since(START).await;
+    person.encrypt().await;
+    let (_, taken) = done(person.apply(push(20)).await);
+
+    assert_eq!(refused[0].refusal, Some(Refusal::AccountPlain));
+    assert_eq!((refused.len(), nothing, taken), (1, vec![], vec![]));
+    assert_eq!(person.since(START).await.len(), 1);
 }
 
 async fn preferences_of_unknown_plugins_are_passed_over(db: Database) {

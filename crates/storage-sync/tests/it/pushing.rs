@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use futures_util::future::join_all;
 use pia_storage::Database;
-use pia_sync::{Applied, Changes, Channel, Limits, PushSettings};
+use pia_sync::{Applied, Changes, Channel, Limits, MOST_IN_A_PUSH, PushSettings};
 
 use crate::person::{Person, START, at, changes, done, item, key, todo};
 
@@ -22,6 +22,7 @@ pia_testkit::contract! {
     two_people_may_use_one_id,
     whoever_is_gone_is_told_so,
     many_items_are_kept_at_once,
+    as_many_as_a_push_may_hold_are_weighed_at_once,
 }
 
 async fn what_is_pushed_is_read_as_it_was_sent(db: Database) {
@@ -200,4 +201,17 @@ async fn many_items_are_kept_at_once(db: Database) {
     person.push(10, (0..7_000).map(|it| todo(it, 5)).collect()).await;
 
     assert_eq!(person.since(START).await.len(), 7_000);
+}
+
+async fn as_many_as_a_push_may_hold_are_weighed_at_once(db: Database) {
+    let person = Person { settings: at_most(1), ..Person::of(db).await };
+    let most = u128::try_from(MOST_IN_A_PUSH).unwrap();
+
+    // All of them are looked for, and all sessions but one leave.
+    person.push(10, (0..most).map(|it| item(Channel::Sessions, it, 5)).collect()).await;
+    let person = Person { settings: PushSettings::default(), ..person };
+    let deletes = (0..most).map(|it| key(Channel::Todos, it)).collect();
+    done(person.apply(Changes { deletes, ..changes(20, vec![]) }).await);
+
+    assert_eq!(person.since(START).await.len(), 1);
 }

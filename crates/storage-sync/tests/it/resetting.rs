@@ -1,16 +1,22 @@
 //! Looking at what somebody has, and taking all of it away.
 
+use diesel::prelude::*;
+use diesel_async::RunQueryDsl;
 use pia_kernel::{Effects, Page, Timestamp};
-use pia_storage::Database;
+use pia_storage::schema::chats;
+use pia_storage::{Database, DbInstant, DbUid, on_conn};
 use pia_storage_sync::SqlSyncHoldings;
 use pia_sync::{Applied, Changes, Channel, SyncHoldings, SyncReader};
 
-use crate::person::{Person, START, at, changes, item, todo};
+use uuid::Uuid;
+
+use crate::person::{Person, START, at, changes, item, run, todo};
 
 pia_testkit::contract! {
     a_reset_leaves_nothing_but_the_highest_stamp,
     a_reset_makes_a_plain_account_of_an_encrypted_one,
     what_there_is_is_counted_and_listed,
+    chats_are_listed_part_by_part,
     what_was_done_is_listed_and_forgotten_in_time,
 }
 
@@ -64,6 +70,33 @@ async fn what_there_is_is_counted_and_listed(db: Database) {
     assert_eq!((first.len(), rest.len()), (2, 1));
     let gone = first.iter().chain(&rest).find(|it| it.deleted_at.is_some()).unwrap();
     assert_eq!((gone.key, gone.size, gone.deleted_at), (todo(2, 5).key, 0, Some(at(20))));
+}
+
+async fn chats_are_listed_part_by_part(db: Database) {
+    let (person, other) = (Person::of(db.clone()).await, Person::of(db.clone()).await);
+    let holdings = SqlSyncHoldings::new(db.clone());
+    for (owner, id) in [(&person, 0), (&person, 1), (&person, 2), (&other, 1)] {
+        let chat = diesel::insert_into(chats::table).values((
+            chats::user_id.eq(DbUid(owner.user.0)),
+            chats::id.eq(DbUid(Uuid::from_u128(id))),
+            chats::stamp.eq(DbInstant(at(10))),
+            chats::created_at.eq(DbInstant(at(1))),
+            chats::updated_at.eq(DbInstant(at(5))),
+            chats::deleted_at.eq((id == 2).then_some(DbInstant(at(7)))),
+            chats::encrypted.eq(id == 1),
+            chats::size.eq(9),
+        ));
+        run(async { on_conn!(db.writer(), |conn| Ok(chat.execute(conn).await?)) }).await;
+    }
+
+    let first = holdings.chats(person.user, None, 2).await.unwrap();
+    let rest = holdings.chats(person.user, Some(first[1].id), 2).await.unwrap();
+
+    let told: Vec<_> = first.iter().chain(&rest).collect();
+    let ids: Vec<_> = told.iter().map(|it| (it.id.as_u128(), it.encrypted, it.size)).collect();
+    assert_eq!(ids, [(0, false, 9), (1, true, 9), (2, false, 9)]);
+    assert_eq!((told[2].deleted_at, told[1].deleted_at), (Some(at(7)), None));
+    assert_eq!((told[0].stamp, told[0].updated_at), (at(10), at(5)));
 }
 
 async fn what_was_done_is_listed_and_forgotten_in_time(db: Database) {

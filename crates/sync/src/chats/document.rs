@@ -3,17 +3,15 @@
 use std::borrow::Cow;
 
 use pia_kernel::Timestamp;
-use serde::Deserialize;
 use serde_json::value::RawValue;
 use uuid::Uuid;
 
-use super::fields::{Fields, Objects, too_deep};
+use super::fields::{Fields, too_deep};
+use super::messages::{self, Fault, has_half_character};
 use super::nulls::without_nulls;
 use super::time_text::TimeText;
 use super::{ChatId, blob};
 
-/// How long a hyphenated GUID is, the only form that clients read.
-const GUID_LENGTH: usize = 36;
 /// A nonce, a key of 32 bytes and a tag.
 const WRAPPED_DEK: usize = 60;
 /// A nonce and a tag.
@@ -52,8 +50,8 @@ pub struct NewChat {
 /// What is wrong with a document.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChatFault {
-    /// Where: `updatedAt`; empty for the document as a whole.
-    pub field: &'static str,
+    /// Where: `messages[3].role`; empty for the document as a whole.
+    pub field: Cow<'static, str>,
     /// What is wrong, for programs: `required`.
     pub code: &'static str,
     /// The same for people.
@@ -77,8 +75,8 @@ pub enum UnreadableChat {
 }
 
 impl NewChat {
-    /// Reads a document in place. What is in its messages is not looked at,
-    /// nor what is under keys that nobody knows.
+    /// Reads a document in place. What is under keys that nobody knows is not
+    /// looked at, but that it is well-formed.
     pub fn read(document: &[u8]) -> Result<Self, UnreadableChat> {
         let fields = top_level(document)?;
         let read = Read::from(&fields).map_err(UnreadableChat::Invalid)?;
@@ -92,6 +90,11 @@ impl NewChat {
             encrypted: read.encrypted,
             text,
         })
+    }
+
+    /// The id of a document that may be no chat for another reason.
+    pub(super) fn id_of(document: &[u8]) -> Option<ChatId> {
+        guid(&top_level(document).ok()?, "id").ok()?.map(ChatId)
     }
 
     /// The same if it has this id.
@@ -161,10 +164,9 @@ impl<'a> Read<'a> {
         }
         if !encrypted {
             guid(fields, "providerId")?;
-            let messages = fields.get("messages").map(RawValue::get);
-            let listed = messages.is_none_or(|it| serde_json::from_str::<Objects>(it).is_ok());
-            if !listed {
-                return Err(wrong("messages", "`messages` must be a list of objects."));
+            check_messages(fields)?;
+            if fields.iter().any(|(_, value)| has_half_character(value.get())) {
+                return Err(wrong("", "The chat has half of a character in one of its texts."));
             }
         }
         let version = fields.get("schemaVersion").map(RawValue::get);
@@ -223,22 +225,35 @@ fn is_encrypted(fields: &Fields<'_>) -> Result<bool, ChatFault> {
     Ok(true)
 }
 
-fn text<'a>(fields: &Fields<'a>, key: &'static str) -> Result<Option<Cow<'a, str>>, ChatFault> {
-    #[derive(Deserialize)]
-    struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
+fn check_messages(fields: &Fields<'_>) -> Result<(), ChatFault> {
+    let Some(messages) = fields.get("messages") else { return Ok(()) };
+    if has_half_character(messages.get()) {
+        return Err(wrong(
+            "messages",
+            "`messages` have half of a character in one of their texts.",
+        ));
+    }
+    messages::check(messages.get()).map_err(|fault| match fault {
+        Fault::NoObjects => wrong("messages", "`messages` must be a list of objects."),
+        Fault::Wrong(index, key) => {
+            let field = format!("messages[{index}].{key}");
+            let message = format!("`{field}` is not what clients read there.");
+            ChatFault { field: field.into(), code: "invalid", message }
+        }
+    })
+}
 
+fn text<'a>(fields: &Fields<'a>, key: &'static str) -> Result<Option<Cow<'a, str>>, ChatFault> {
     let Some(value) = fields.get(key) else { return Ok(None) };
-    let read = serde_json::from_str(value.get());
-    let Ok(Text(text)) = read else {
-        return Err(wrong(key, &format!("`{key}` must be a text.")));
-    };
-    Ok(Some(text))
+    let text = messages::text(value.get());
+    text.map(Some).ok_or_else(|| wrong(key, &format!("`{key}` must be a text.")))
 }
 
 fn guid(fields: &Fields<'_>, key: &'static str) -> Result<Option<Uuid>, ChatFault> {
     let Some(text) = text(fields, key)? else { return Ok(None) };
-    let read = Uuid::try_parse(&text).ok().filter(|_| text.len() == GUID_LENGTH);
-    read.map(Some).ok_or_else(|| wrong(key, &format!("`{key}` must be a GUID with hyphens.")))
+    messages::guid(&text)
+        .map(Some)
+        .ok_or_else(|| wrong(key, &format!("`{key}` must be a GUID with hyphens.")))
 }
 
 fn time<'a>(fields: &Fields<'a>, key: &'static str) -> Result<Option<TimeText<'a>>, ChatFault> {
@@ -261,7 +276,7 @@ fn wrong(field: &'static str, message: &str) -> ChatFault {
 }
 
 fn fault(field: &'static str, code: &'static str, message: &str) -> ChatFault {
-    ChatFault { field, code, message: message.to_owned() }
+    ChatFault { field: field.into(), code, message: message.to_owned() }
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use serde::de::{self, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::de::{self, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
@@ -112,51 +112,4 @@ pub(super) fn too_deep(text: &[u8]) -> bool {
         }
     }
     false
-}
-
-/// A list of objects, of which nothing is kept.
-pub(super) struct Objects;
-
-impl<'de> Deserialize<'de> for Objects {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct OfArray;
-
-        impl<'de> Visitor<'de> for OfArray {
-            type Value = Objects;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a list of objects")
-            }
-
-            fn visit_seq<S: SeqAccess<'de>>(self, mut items: S) -> Result<Objects, S::Error> {
-                while items.next_element::<Object>()?.is_some() {}
-                Ok(Objects)
-            }
-        }
-
-        deserializer.deserialize_seq(OfArray)
-    }
-}
-
-struct Object;
-
-impl<'de> Deserialize<'de> for Object {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct OfObject;
-
-        impl<'de> Visitor<'de> for OfObject {
-            type Value = Object;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an object")
-            }
-
-            fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<Object, M::Error> {
-                while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
-                Ok(Object)
-            }
-        }
-
-        deserializer.deserialize_map(OfObject)
-    }
 }

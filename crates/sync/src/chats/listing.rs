@@ -50,6 +50,9 @@ pub struct ChatsVersion {
     pub epoch: Option<[u8; 16]>,
     /// How often anything was changed in it.
     pub version: i64,
+    /// Their highest stamp. A server that was restored from a backup counts to
+    /// the same version again, but not within the same microsecond.
+    pub last_stamp: Timestamp,
 }
 
 /// What the asker has already.
@@ -105,16 +108,19 @@ impl ChatsVersion {
             "none" => None,
             epoch => Some(Uuid::try_parse(epoch).ok()?.into_bytes()),
         };
-        Some(Self { epoch, version: version.parse().ok()? })
+        let (version, last) = version.split_once("-l")?;
+        let last_stamp = Timestamp::from_micros(last.parse().ok()?);
+        Some(Self { epoch, version: version.parse().ok()?, last_stamp })
     }
 }
 
 impl fmt::Display for ChatsVersion {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.epoch {
-            Some(epoch) => write!(f, "{}-v{}", Uuid::from_bytes(epoch).simple(), self.version),
-            None => write!(f, "none-v{}", self.version),
+            Some(epoch) => write!(f, "{}", Uuid::from_bytes(epoch).simple())?,
+            None => f.write_str("none")?,
         }
+        write!(f, "-v{}-l{}", self.version, self.last_stamp.micros())
     }
 }
 
@@ -123,7 +129,13 @@ mod tests {
     use super::*;
 
     const ALL: ChatsPart = ChatsPart { since: None, after: None, limit: 100, deleted: true };
-    const STATE: ChatsVersion = ChatsVersion { epoch: Some([0xab; 16]), version: 7 };
+    const NEVER: ChatsVersion =
+        ChatsVersion { epoch: None, version: 0, last_stamp: Timestamp::UNIX_EPOCH };
+
+    fn state() -> ChatsVersion {
+        let last_stamp = Timestamp::from_micros(90);
+        ChatsVersion { epoch: Some([0xab; 16]), version: 7, last_stamp }
+    }
 
     fn since(micros: i64) -> ChatsPart {
         ChatsPart { since: Some(Timestamp::from_micros(micros)), ..ALL }
@@ -133,34 +145,44 @@ mod tests {
     fn a_tag_says_what_was_asked_for_and_of_which_state() {
         let epoch = "ab".repeat(16);
 
-        assert_eq!(ALL.tag(&STATE), format!("c-{epoch}-v7-snone-d1"));
-        assert_eq!(since(-5).tag(&STATE), format!("c-{epoch}-v7-s-5-d1"));
+        assert_eq!(ALL.tag(&state()), format!("c-{epoch}-v7-l90-snone-d1"));
+        assert_eq!(since(-5).tag(&state()), format!("c-{epoch}-v7-l90-s-5-d1"));
         let plain = ChatsPart { deleted: false, ..since(5) };
-        let empty = ChatsVersion { epoch: None, version: 0 };
-        assert_eq!(plain.tag(&empty), "c-none-v0-s5-d0");
+        assert_eq!(plain.tag(&NEVER), "c-none-v0-l0-s5-d0");
     }
 
     #[test]
     fn a_tag_is_known_again_by_who_asks_for_the_same() {
         for part in [ALL, since(5), since(-5), since(0)] {
-            for state in [STATE, ChatsVersion { epoch: None, version: 0 }] {
+            for state in [state(), NEVER] {
                 let tag = part.tag(&state);
 
                 assert!(part.unless(&["x", &tag]).holds(&state), "{tag}");
                 assert!(!since(6).unless(&[&tag]).holds(&state), "{tag}");
                 let later = ChatsVersion { version: state.version + 1, ..state };
                 assert!(!part.unless(&[&tag]).holds(&later), "{tag}");
+                let last_stamp = Timestamp::from_micros(91);
+                let restored = ChatsVersion { last_stamp, ..state };
+                assert!(!part.unless(&[&tag]).holds(&restored), "{tag}");
             }
         }
-        assert!(ALL.unless(&["*"]).holds(&STATE));
-        assert!(!ALL.unless(&[]).holds(&STATE));
+        assert!(ALL.unless(&["*"]).holds(&state()));
+        assert!(!ALL.unless(&[]).holds(&state()));
     }
 
     #[test]
     fn what_is_no_tag_of_ours_is_of_nothing() {
         let plain = ChatsPart { deleted: false, ..ALL };
-        let other = plain.tag(&STATE);
-        for tag in ["", "c-", "c--v-s", "c-x-v7-snone-d1", &other, "c-none-v+0-snone-d1"] {
+        let other = plain.tag(&state());
+        for tag in [
+            "",
+            "c-",
+            "c--v-s",
+            "c-x-v7-l0-snone-d1",
+            &other,
+            "c-none-v+0-l0-snone-d1",
+            "c-none-v0-snone-d1",
+        ] {
             assert_eq!(ALL.unless(&[tag]), Unless::OneOf(Vec::new()), "{tag}");
         }
     }
@@ -170,6 +192,6 @@ mod tests {
         let place = Place { at: Timestamp::UNIX_EPOCH, id: Uuid::nil() };
         let behind = ChatsPart { after: Some(place), ..ALL };
 
-        assert_eq!(behind.unless(&["*", &behind.tag(&STATE)]), Unless::Never);
+        assert_eq!(behind.unless(&["*", &behind.tag(&state())]), Unless::Never);
     }
 }

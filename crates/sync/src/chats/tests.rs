@@ -94,15 +94,19 @@ async fn of_many_each_is_stored_as_if_it_came_alone() {
     store.expect_delete().once().returning(|_, _, _| Ok(true));
     let documents =
         [document("2026-08-01T09:14:02Z"), "[]".to_owned(), document("2026-08-02T00:00:00Z")];
+    let documents = documents.into_iter().chain([document("yesterday")]).collect::<Vec<_>>();
 
-    let results = chats(store).upload(UserId::generate(), &documents, &[ID]).await.unwrap();
+    let gone = [None, Some(ID)];
+    let results = chats(store).upload(UserId::generate(), &documents, &gone).await.unwrap();
 
     assert_eq!(results.at, NOW);
     let statuses: Vec<_> = results.results.into_iter().map(|it| (it.id, it.status)).collect();
     assert_eq!(statuses[0], (Some(ID), UploadStatus::Stored));
     assert!(matches!(&statuses[1], (None, UploadStatus::Unreadable(_))));
     assert_eq!(statuses[2], (Some(ID), UploadStatus::Conflict(stored().updated_at)));
-    assert_eq!(statuses[3], (Some(ID), UploadStatus::Deleted));
+    assert!(matches!(&statuses[3], (Some(ID), UploadStatus::Unreadable(_))));
+    assert!(matches!(&statuses[4], (None, UploadStatus::Unreadable(fault)) if fault.field == "id"));
+    assert_eq!(statuses[5], (Some(ID), UploadStatus::Deleted));
 }
 
 #[tokio::test]

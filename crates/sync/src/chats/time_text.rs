@@ -7,48 +7,82 @@ use serde::Deserialize;
 use serde::de::IntoDeserializer;
 use serde::de::value::{Error, StrDeserializer};
 
+/// How many digits of a second clients keep, and how many they read.
+const MOST_DIGITS: usize = 7;
+const MOST_READ_DIGITS: usize = 16;
+/// With what the year before the first begins.
+const NO_YEAR: &str = "0000";
+
 /// A time, and how it is written.
 pub(super) struct TimeText<'a> {
     pub(super) at: Timestamp,
-    /// As the device wrote it, or in a form that every client reads: without a
-    /// zone, each would take it for a time of its own.
+    /// In UTC, and with the digits that the device wrote: without a zone, each
+    /// client would take it for a time of its own.
     pub(super) text: Cow<'a, str>,
 }
 
 impl<'a> TimeText<'a> {
     pub(super) fn read(text: Cow<'a, str>) -> Option<Self> {
-        let from: StrDeserializer<'_, Error> = text.as_ref().into_deserializer();
-        let at = Timestamp::deserialize(from).ok()?;
-        let text = if is_plain(text.as_bytes()) { text } else { at.to_string().into() };
+        let at = time(&text)?;
+        let as_told = zone(&text, MOST_DIGITS) == Some("Z") && !text.starts_with(NO_YEAR);
+        let text = if as_told { text } else { in_utc(&text, at).into() };
         Some(Self { at, text })
     }
 }
 
-/// Whether it is `2026-08-01T09:14:02`, up to seven digits of a fraction, and
-/// a zone. What it says was looked at before.
-fn is_plain(text: &[u8]) -> bool {
+/// Whether every client reads a time as it is written.
+pub(super) fn is_readable(text: &str) -> bool {
+    // In UTC it could be of a year that clients have none of.
+    let at_an_end = ["0001-01-01", "9999-12-31"].iter().any(|it| text.starts_with(it));
+    let zoned = zone(text, MOST_READ_DIGITS).is_some_and(|it| it.len() <= 1 || !at_an_end);
+    zoned && !text.starts_with(NO_YEAR) && time(text).is_some()
+}
+
+fn time(text: &str) -> Option<Timestamp> {
+    let from: StrDeserializer<'_, Error> = text.into_deserializer();
+    Timestamp::deserialize(from).ok()
+}
+
+/// The same time with `Z`, and with the digits of a second that it was written
+/// with: zones differ by whole minutes.
+fn in_utc(text: &str, at: Timestamp) -> String {
+    let (head, tail) = text.split_once('.').unwrap_or((text, ""));
+    let digits = tail.bytes().take_while(u8::is_ascii_digit).count();
+    let (fraction, zone) = tail.split_at_checked(digits).unwrap_or_default();
+    let whole = time(&format!("{head}{zone}")).filter(|_| digits > 0);
+    // Beyond what clients know, it is their first or last instant.
+    let Some(whole) = whole.filter(|it| *it != at) else { return at.to_string() };
+    match whole.to_string().strip_suffix('Z') {
+        Some(whole) if !whole.contains('.') => {
+            format!("{whole}.{}Z", fraction.get(..MOST_DIGITS).unwrap_or(fraction))
+        }
+        _ => at.to_string(),
+    }
+}
+
+/// The zone, which may be empty, of `2026-08-01T09:14:02`, so many digits of a
+/// fraction at most, and a zone; nothing if it has another form. What it says
+/// is looked at elsewhere.
+fn zone(text: &str, most_digits: usize) -> Option<&str> {
     const FORM: &[u8] = b"0000-00-00T00:00:00";
-    let Some((head, tail)) = text.split_at_checked(FORM.len()) else { return false };
+    let (head, tail) = text.split_at_checked(FORM.len())?;
     let fits = |(given, form): (&u8, &u8)| match form {
         b'0' => given.is_ascii_digit(),
         form => given == form,
     };
     // Clients know no leap seconds.
-    let seconds = head.ends_with(b"60");
-    if seconds || !head.iter().zip(FORM).all(fits) {
-        return false;
+    if head.ends_with("60") || !head.as_bytes().iter().zip(FORM).all(fits) {
+        return None;
     }
-    let zone = match tail.split_first() {
-        Some((b'.', fraction)) => {
-            let digits = fraction.iter().take_while(|it| it.is_ascii_digit()).count();
-            if !(1..=7).contains(&digits) {
-                return false;
-            }
-            fraction.get(digits..).unwrap_or_default()
+    let zone = match tail.strip_prefix('.') {
+        Some(fraction) => {
+            let digits = fraction.bytes().take_while(u8::is_ascii_digit).count();
+            fraction.get(digits..).filter(|_| (1..=most_digits).contains(&digits))?
         }
-        _ => tail,
+        None => tail,
     };
-    zone == b"Z" || (zone.len() == b"+00:00".len() && matches!(zone.first(), Some(b'+' | b'-')))
+    let offset = zone.len() == "+00:00".len() && zone.starts_with(['+', '-']);
+    (offset || ["", "Z"].contains(&zone)).then_some(zone)
 }
 
 #[cfg(test)]
@@ -64,7 +98,6 @@ mod tests {
         for text in [
             "2026-08-01T09:14:02Z",
             "2026-08-01T09:14:02.1837744Z",
-            "2026-08-01T09:14:02.5+02:00",
             "0001-01-01T00:00:00Z",
             "9999-12-31T23:59:59.9999999Z",
         ] {
@@ -76,11 +109,18 @@ mod tests {
     fn what_some_would_read_otherwise_is_written_anew() {
         for (text, told) in [
             ("0001-01-01T00:00:00", "0001-01-01T00:00:00Z"),
-            ("2026-08-01T09:14:02.5", "2026-08-01T09:14:02.500Z"),
+            ("2026-08-01T09:14:02.5", "2026-08-01T09:14:02.5Z"),
+            ("2026-08-01T01:14:02.1837744+02:00", "2026-07-31T23:14:02.1837744Z"),
+            ("2026-08-01T09:14:02.9999999-00:30", "2026-08-01T09:44:02.9999999Z"),
+            ("2026-08-01T09:14:02+00:00", "2026-08-01T09:14:02Z"),
             ("2026-08-01 09:14:02Z", "2026-08-01T09:14:02Z"),
             ("2026-08-01t09:14:02z", "2026-08-01T09:14:02Z"),
-            ("2026-08-01T09:14:02.123456789Z", "2026-08-01T09:14:02.123457Z"),
+            ("2026-08-01T09:14:02.123456789Z", "2026-08-01T09:14:02.1234567Z"),
             ("2026-12-31T23:59:60Z", "2027-01-01T00:00:00Z"),
+            ("0000-06-01T00:00:00.5Z", "0001-01-01T00:00:00Z"),
+            ("0001-01-01T00:30:00.5+01:00", "0001-01-01T00:00:00Z"),
+            ("0001-01-01T01:00:00.5+01:00", "0001-01-01T00:00:00.5Z"),
+            ("9999-12-31T23:59:59.5-01:00", "9999-12-31T23:59:59.999999Z"),
         ] {
             assert_eq!(written(text).as_deref(), Some(told), "{text}");
         }
@@ -90,6 +130,34 @@ mod tests {
     fn what_is_no_time_is_none() {
         for text in ["", "now", "2026-08-01", "2026-13-01T00:00:00Z", "10000-01-01T00:00:00Z"] {
             assert_eq!(written(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_told_as_it_is_must_be_read_by_every_client() {
+        for text in [
+            "2026-08-01T09:14:02Z",
+            "2026-08-01T09:14:02",
+            "2026-08-01T09:14:02.123456789+02:00",
+            "0001-01-01T00:00:00",
+            "9999-12-31T23:59:59.9999999Z",
+        ] {
+            assert!(is_readable(text), "{text}");
+        }
+        for text in [
+            "",
+            "2026-08-01",
+            "2026-13-01T00:00:00Z",
+            "2026-08-01 09:14:02Z",
+            "2026-08-01T09:14:02z",
+            "2026-08-01T09:14:02.Z",
+            "2026-08-01T09:14:60Z",
+            "2026-08-01T09:14:02+2:00",
+            "0000-01-01T00:00:00Z",
+            "0001-01-01T00:00:00+01:00",
+            "9999-12-31T23:59:59-01:00",
+        ] {
+            assert!(!is_readable(text), "{text}");
         }
     }
 }

@@ -57,11 +57,12 @@ pub enum UploadError {
 
 impl Chats {
     /// Stores chats and deletes others, each by itself as if it came alone.
+    /// What is to be deleted may be of no id that could be read.
     pub async fn upload(
         &self,
         user: UserId,
         documents: &[impl AsRef<str> + Sync],
-        deleted: &[ChatId],
+        deleted: &[Option<ChatId>],
     ) -> Result<Upload, UploadError> {
         let mut results = Vec::with_capacity(documents.len() + deleted.len());
         for document in documents {
@@ -70,12 +71,25 @@ impl Chats {
                     let id = Some(chat.id);
                     Uploaded { id, status: self.upload_one(user, chat).await? }
                 }
-                Err(err) => Uploaded { id: None, status: UploadStatus::Unreadable(fault(err)) },
+                Err(err) => {
+                    let id = NewChat::id_of(document.as_ref().as_bytes());
+                    Uploaded { id, status: UploadStatus::Unreadable(fault(err)) }
+                }
             });
         }
         for id in deleted {
-            self.delete(user, *id).await?;
-            results.push(Uploaded { id: Some(*id), status: UploadStatus::Deleted });
+            let status = match id {
+                Some(id) => {
+                    self.delete(user, *id).await?;
+                    UploadStatus::Deleted
+                }
+                None => UploadStatus::Unreadable(ChatFault {
+                    field: "id".into(),
+                    code: "invalid",
+                    message: "An id must be a GUID.".to_owned(),
+                }),
+            };
+            results.push(Uploaded { id: *id, status });
         }
         Ok(Upload { at: self.clock.now(), results })
     }
@@ -99,7 +113,7 @@ fn fault(err: UnreadableChat) -> ChatFault {
         UnreadableChat::Invalid(fault) => fault,
         UnreadableChat::Malformed { .. } => {
             let message = "The chat is no JSON.".to_owned();
-            ChatFault { field: "", code: "invalid", message }
+            ChatFault { field: "".into(), code: "invalid", message }
         }
     }
 }

@@ -39,11 +39,11 @@ fn an_item_was_changed_when_it_says_so() {
 }
 
 #[test]
-fn of_an_encrypted_item_only_what_is_not_private_is_kept_beside_its_blobs() {
+fn of_an_encrypted_item_only_what_must_be_open_is_kept_beside_its_blobs() {
     let fields = json!({
         "id": "0190f5a0-0000-7000-8000-000000000001",
         "title": "secret", "notes": "secret", "priority": 2, "columnId": "secret",
-        "sortOrder": 7, "unknown": { "kept": true },
+        "sortOrder": 7, "unknown": { "secret": true },
         "encryptedPayload": PAYLOAD, "wrappedDek": WRAPPED,
     });
 
@@ -55,10 +55,33 @@ fn of_an_encrypted_item_only_what_is_not_private_is_kept_beside_its_blobs() {
         body,
         json!({
             "id": "0190f5a0-0000-7000-8000-000000000001",
-            "sortOrder": 7, "unknown": { "kept": true },
-            "encryptedPayload": PAYLOAD, "wrappedDek": WRAPPED,
+            "sortOrder": 7, "encryptedPayload": PAYLOAD, "wrappedDek": WRAPPED,
         })
     );
+}
+
+#[test]
+fn of_an_encrypted_research_no_more_than_its_times_is_open() {
+    let fields = json!({
+        "id": "0190f5a0-0000-7000-8000-000000000001", "completedAt": "2026-01-01T00:00:00Z",
+        "status": "secret", "stepCount": 3, "scheduledJobId": "secret",
+        "encryptedPayload": PAYLOAD, "wrappedDek": WRAPPED,
+    });
+
+    let body = item(Channel::ResearchSessions, &fields).unwrap().body;
+
+    let body: Map<String, Value> = serde_json::from_str(&body).unwrap();
+    let keys: Vec<&str> = body.keys().map(String::as_str).collect();
+    assert_eq!(keys, ["id", "completedAt", "encryptedPayload", "wrappedDek"]);
+}
+
+#[test]
+fn what_some_device_could_not_read_is_refused_unless_it_is_dropped() {
+    let mut job = json!({ "timeOfDay": "soon" });
+    assert_eq!(item(Channel::ScheduledJobs, &job), Err(Refusal::Unreadable));
+    job["encryptedPayload"] = json!(PAYLOAD);
+    job["wrappedDek"] = json!(WRAPPED);
+    assert!(item(Channel::ScheduledJobs, &job).unwrap().encrypted);
 }
 
 #[test]

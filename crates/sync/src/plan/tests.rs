@@ -30,6 +30,7 @@ fn kept() -> Kept {
         encrypted: false,
         digest: ONE.to_vec(),
         device: Some("lap".to_owned()),
+        beaten: None,
     }
 }
 
@@ -66,7 +67,7 @@ impl Case {
             [] => "nothing",
             [Write::Put { .. }] => "put",
             [Write::Bury { .. }] => "bury",
-            [Write::Restamp(_)] => "restamp",
+            [Write::Restamp { .. }] => "restamp",
             _ => "more",
         };
         (written, plan.conflicts.iter().map(|it| it.resolution).collect())
@@ -83,6 +84,32 @@ fn the_later_change_wins_and_the_earlier_is_told_and_brought_what_is_kept() {
     assert_eq!(Case::of(Some(kept())).push(11, false, OTHER), ("put", vec![]));
     assert_eq!(Case::of(Some(kept())).push(9, false, OTHER), ("restamp", vec![ServerWins]));
     assert_eq!(Case::of(Some(kept())).push(10, false, OTHER), ("restamp", vec![ServerWins]));
+}
+
+#[test]
+fn what_loses_again_as_it_was_is_told_and_moves_nothing() {
+    let beaten = |by: &[u8]| Some(Kept { beaten: Some(by.to_vec()), ..kept() });
+
+    assert_eq!(Case::of(beaten(OTHER)).push(10, false, OTHER), ("nothing", vec![ServerWins]));
+    assert_eq!(Case::of(beaten(b"else")).push(10, false, OTHER), ("restamp", vec![ServerWins]));
+    let gone = Kept { deleted_at: Some(at(50)), ..beaten(OTHER).unwrap() };
+    assert_eq!(Case::of(Some(gone)).push(50, false, OTHER), ("nothing", vec![ServerWins]));
+    let plan = Case::of(Some(Kept { encrypted: true, ..kept() }))
+        .plan(vec![(item(KEY, 9, true), OTHER.to_vec())], vec![]);
+    let [Write::Restamp { loser, .. }] = plan.writes.as_slice() else { panic!("{plan:?}") };
+    let again = Kept { encrypted: true, beaten: Some(loser.clone()), ..kept() };
+    // Its ciphertext differs each time.
+    assert_eq!(Case::of(Some(again)).push(9, true, b"third"), ("nothing", vec![ServerWins]));
+}
+
+#[test]
+fn of_what_is_deleted_its_id_and_since_when_are_told() {
+    let gone = Kept { deleted_at: Some(at(50)), ..kept() };
+
+    let told = gone.tombstone(KEY).unwrap();
+
+    assert_eq!(told, format!(r#"{{"id":"{}","deletedAt":"1970-01-01T00:00:50Z"}}"#, KEY.id));
+    assert_eq!(kept().tombstone(KEY), None);
 }
 
 #[test]

@@ -24,6 +24,23 @@ pub struct Holding {
     pub size: u32,
 }
 
+/// One chat that is kept, without what it says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChatHolding {
+    /// By which it is known.
+    pub id: Uuid,
+    /// Its place among all changes.
+    pub stamp: Timestamp,
+    /// When it says that it was changed; once deleted, since when it is.
+    pub updated_at: Timestamp,
+    /// Since when it is deleted.
+    pub deleted_at: Option<Timestamp>,
+    /// Whether it is end-to-end encrypted.
+    pub encrypted: bool,
+    /// How long its document is, in bytes.
+    pub size: u32,
+}
+
 /// Something that was done to a person's data.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SyncEvent {
@@ -60,6 +77,15 @@ pub trait SyncHoldings: Send + Sync {
         after: Option<Key>,
         most: u32,
     ) -> Result<Vec<Holding>, Unavailable>;
+
+    /// So many chats at most that a person has, or had, in the order of their
+    /// ids, beginning behind one.
+    async fn chats(
+        &self,
+        user: UserId,
+        after: Option<Uuid>,
+        most: u32,
+    ) -> Result<Vec<ChatHolding>, Unavailable>;
 
     /// What was done to a person's data, the latest first.
     async fn events(&self, user: UserId, page: Page) -> Result<Vec<SyncEvent>, Unavailable>;

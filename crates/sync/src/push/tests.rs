@@ -82,6 +82,21 @@ async fn a_device_whose_clock_is_fast_deletes_now_and_one_whose_clock_is_slow_th
 }
 
 #[tokio::test]
+async fn what_does_not_say_when_it_was_changed_was_changed_by_now() {
+    for (sent_at, changed_at) in
+        [(Some(NOON + AN_HOUR), NOON), (Some(NOON - AN_HOUR), NOON - AN_HOUR), (None, NOON)]
+    {
+        let store = taking(move |changes| assert_eq!(changes.items[0].changed_at, changed_at));
+        let fields = json!({ "pluginId": Uuid::from_u128(1), "isEnabled": true });
+        let fields = fields.as_object().unwrap().clone();
+        let items = vec![Sent { channel: Channel::PluginPreferences, fields }];
+
+        let push = Push { sent_at, items, ..Push::default() };
+        pushing(store).push(UserId::generate(), push).await.unwrap();
+    }
+}
+
+#[tokio::test]
 async fn too_many_changes_are_refused_before_anything_is_looked_at() {
     let push = Push { items: vec![todo(&json!({})); MOST_IN_A_PUSH + 1], ..Push::default() };
 

@@ -16,7 +16,7 @@ impl From<UnreadableChat> for ApiError {
                 Self::refused(StatusCode::BAD_REQUEST, "malformed_json", message)
             }
             UnreadableChat::Invalid(ChatFault { field, code, message }) => {
-                Self::invalid(vec![FieldError { field: field.to_owned(), code, message }])
+                Self::invalid(vec![FieldError { field: field.into_owned(), code, message }])
             }
         }
     }

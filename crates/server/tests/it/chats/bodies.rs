@@ -83,6 +83,17 @@ async fn what_is_no_chat_is_refused_by_its_field() {
         assert_eq!(answer.refusal(), (400, "validation_failed"), "{document}");
         assert_eq!(fields(&answer), [key], "{document}");
     }
+    let id = new_id();
+    for (field, text) in [
+        ("messages[0].role", r#""messages":[{"role":5}]"#),
+        ("messages[1].timestamp", r#""messages":[{},{"timestamp":"now"}]"#),
+        ("messages", r#""messages":[{"content":"\ud83d"}]"#),
+    ] {
+        let document = format!(r#"{{"id":"{id}","updatedAt":"{AT}",{text}}}"#);
+        let answer = put_text(&ada, &id, &document).await;
+        assert_eq!(answer.refusal(), (400, "validation_failed"), "{document}");
+        assert_eq!(fields(&answer), [field], "{document}");
+    }
     for id in ["5", "%00", "null", &"x".repeat(3000)] {
         let answer = put_text(&ada, id, &chat(&new_id(), AT).to_string()).await;
         assert_eq!((answer.refusal(), fields(&answer)), ((400, "validation_failed"), vec!["id"]));

@@ -27,7 +27,7 @@ async fn a_chat_comes_back_as_it_was_written(database: Fresh) {
         r#"{{"id":"{id}","SchemaVersion":1,"title":null,"createdAt":"{EARLY}","UpdatedAt":"{EARLY}",
             "future":{{"number":1.0,"big":123456789012345678901234567890,"null":null}},
             "server_stamp":5,"isFavorite":true,
-            "messages":[{{"id":"x","role":"tool","content":"\u00fc\ud83d\ude00","future":[1.50,{{}}]}}]}}"#
+            "messages":[{{"id":"{id}","role":"tool","content":"\u00fc\ud83d\ude00","future":[1.50,{{}}]}}]}}"#
     );
 
     let made = put_text(&ada, &id, &document).await;
@@ -39,7 +39,9 @@ async fn a_chat_comes_back_as_it_was_written(database: Fresh) {
     assert_eq!(told.header("content-type"), Some("application/json"));
     for part in [
         r#""future":{"number":1.0,"big":123456789012345678901234567890,"null":null}"#,
-        r#"[{"id":"x","role":"tool","content":"\u00fc\ud83d\ude00","future":[1.50,{}]}]"#,
+        &format!(
+            r#"[{{"id":"{id}","role":"tool","content":"\u00fc\ud83d\ude00","future":[1.50,{{}}]}}]"#
+        ),
         &format!(r#""updatedAt":"{EARLY}""#),
         &format!(r#""lastAccessedAt":"{EARLY}""#),
         r#""schemaVersion":1"#,
@@ -57,7 +59,10 @@ async fn a_chat_that_lost_is_answered_with_the_one_that_won(database: Fresh) {
     let id = new_id();
     put(&ada, &chat(&id, LATE)).await;
 
+    // Told in UTC, whichever zone it came with.
     let lost = put(&ada, &chat(&id, EARLY)).await;
+    let zoned = LATE.replace("09:", "11:").replace('Z', "+02:00");
+    assert_eq!(put(&ada, &chat(&id, &zoned)).await.body["updatedAt"], LATE);
     let equal = put(&ada, &chat(&id, LATE)).await;
     // A tenth of a microsecond is nothing.
     let as_good_as_equal = put(&ada, &chat(&id, "2026-08-01T09:14:02.1837763Z")).await;

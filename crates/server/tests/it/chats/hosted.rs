@@ -16,7 +16,9 @@ async fn conversations_are_the_same_chats(database: Fresh) {
     let app = Setting::on(database).start().await;
     let ada = app.signed_in().await;
     let (id, gone) = (new_id(), stored(&ada).await);
-    put(&ada, &encrypted(&id, AT)).await;
+    let mut document = encrypted(&id, AT);
+    document["lastAccessedAt"] = Value::Null;
+    put(&ada, &document).await;
     delete(&ada, &gone).await;
 
     let list = ada.get(&format!("{CONVERSATIONS}?includeDeleted=true")).await;
@@ -37,7 +39,7 @@ async fn conversations_are_the_same_chats(database: Fresh) {
                 "id": id,
                 "createdAt": "2026-01-01T00:00:00Z",
                 "updatedAt": AT,
-                "lastAccessedAt": "2026-01-02T00:00:00Z",
+                "lastAccessedAt": AT,
                 "encrypted": true,
                 "document": get(&ada, &id).await.body,
             }],
@@ -52,6 +54,7 @@ async fn many_conversations_are_stored_each_by_itself(database: Fresh) {
     let app = Setting::on(database).start().await;
     let ada = app.signed_in().await;
     let (newer, gone, new, last) = (new_id(), stored(&ada).await, new_id(), stored(&ada).await);
+    let wrong = new_id();
     put(&ada, &encrypted(&newer, "2026-09-01T00:00:00Z")).await;
     delete(&ada, &gone).await;
     encrypt(&app).await;
@@ -62,7 +65,7 @@ async fn many_conversations_are_stored_each_by_itself(database: Fresh) {
             &json!({
                 "conversations": [
                     encrypted(&new, AT), encrypted(&newer, AT), encrypted(&gone, AT),
-                    chat(&new, AT), { "id": new_id(), "updatedAt": 5 }, "text",
+                    chat(&new, AT), { "id": wrong, "updatedAt": 5 }, "text",
                 ],
                 "deleted": [last],
             }),
@@ -77,7 +80,7 @@ async fn many_conversations_are_stored_each_by_itself(database: Fresh) {
         (json!("conflict"), json!(newer)),
         (json!("deleted"), json!(gone)),
         (json!("refused"), json!(new)),
-        (json!("refused"), Value::Null),
+        (json!("refused"), json!(wrong)),
         (json!("refused"), Value::Null),
         (json!("deleted"), json!(last)),
     ];
@@ -100,7 +103,7 @@ async fn too_many_conversations_or_odd_ids_are_refused() {
 
     let nothing = ada.post(SYNC, &json!({})).await;
     let many = ada.post(SYNC, &json!({ "deleted": many })).await;
-    let odd = ada.post(SYNC, &json!({ "deleted": [new_id(), "5"] })).await;
+    let odd = ada.post(SYNC, &json!({ "deleted": [new_id(), "5", 5] })).await;
     let wrong = ada.post(SYNC, &json!({ "conversations": {} })).await;
 
     assert_eq!((nothing.status, &nothing.body["results"]), (200, &json!([])));
@@ -108,7 +111,10 @@ async fn too_many_conversations_or_odd_ids_are_refused() {
         (many.refusal(), fields(&many)),
         ((400, "validation_failed"), vec!["conversations"])
     );
-    assert_eq!((odd.refusal(), fields(&odd)), ((400, "validation_failed"), vec!["deleted[1]"]));
+    let odd = odd.body["results"].as_array().expect("results").clone();
+    let statuses: Vec<_> = odd.iter().map(|it| &it["status"]).collect();
+    assert_eq!(statuses, ["deleted", "refused", "refused"]);
+    assert_eq!((&odd[1]["field"], odd[1].get("id")), (&json!("id"), None));
     assert_eq!(
         (wrong.refusal(), fields(&wrong)),
         ((400, "validation_failed"), vec!["conversations"])

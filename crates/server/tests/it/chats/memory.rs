@@ -20,7 +20,7 @@ async fn program() -> (Program, Client) {
 /// A chat of so many bytes in short messages, of which a tree would take many
 /// times as much.
 fn long(id: &str, second: usize, bytes: usize) -> String {
-    let message = r#"{"id":"x","role":"user","content":"Hello","tokens":[1,2,3,4,5,6,7,8]},"#;
+    let message = r#"{"role":"user","content":"Hello","future":[1,2,3,4,5,6,7,8,9,10]},"#;
     let messages = message.repeat(bytes / message.len());
     let messages = messages.trim_end_matches(',');
     let at = format!("2026-08-01T00:00:{second:02}Z");

@@ -66,7 +66,10 @@ async fn a_pull_says_since_when_and_how_much() {
     let nothing = ada.get("/api/sync/pull").await;
     assert_eq!(nothing.refusal(), (400, "validation_failed"));
     assert_eq!(nothing.body["errors"][0]["field"], "since");
-    for limit in ["0", "-1", "9223372036854775808", "x"] {
+    for limit in ["501", "9223372036854775808"] {
+        assert_eq!(pull_with(&ada, NOTHING, &format!("&limit={limit}")).await.status, 200);
+    }
+    for limit in ["0", "-1", "1.5", "x"] {
         let refused = pull_with(&ada, NOTHING, &format!("&limit={limit}")).await;
         assert_eq!(refused.refusal(), (400, "validation_failed"), "{limit}");
     }

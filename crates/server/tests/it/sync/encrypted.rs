@@ -5,11 +5,13 @@ use serde_json::{Value, json};
 
 use super::{NOTHING, id, moved, pull, push, todo, todos};
 use crate::both::on_both_databases;
+use crate::e2ee::machine::encrypt;
 use crate::harness::Setting;
 
 on_both_databases!(
     an_encrypted_item_takes_the_plain_ones_place_and_keeps_nothing_of_it,
     what_no_device_could_decrypt_is_refused_alone,
+    what_comes_encrypted_after_a_reset_is_refused_alone,
     nothing_that_is_pushed_stands_in_the_database_in_plain,
 );
 
@@ -35,6 +37,7 @@ async fn an_encrypted_item_takes_the_plain_ones_place_and_keeps_nothing_of_it(da
     let app = Setting::on(database).start().await;
     let ada = app.signed_in().await;
     push(&ada, &todos(&[todo(1, 1, "plain")])).await;
+    encrypt(&ada).await;
 
     let pushed = push(&ada, &encrypted(&[blobs(1, PAYLOAD, WRAPPED)])).await;
 
@@ -47,6 +50,7 @@ async fn an_encrypted_item_takes_the_plain_ones_place_and_keeps_nothing_of_it(da
 async fn what_no_device_could_decrypt_is_refused_alone(database: Fresh) {
     let app = Setting::on(database).start().await;
     let ada = app.signed_in().await;
+    encrypt(&ada).await;
     let items = [
         blobs(1, PAYLOAD, WRAPPED),
         blobs(2, "no base64", WRAPPED),
@@ -61,6 +65,22 @@ async fn what_no_device_could_decrypt_is_refused_alone(database: Fresh) {
     let told: Vec<_> = told.map(|it| it["reason"].as_str().expect("a reason")).collect();
     assert_eq!(told, ["invalid_blobs", "invalid_blobs", "invalid_blobs", "missing_blobs"]);
     assert_eq!(moved(&pull(&ada, NOTHING).await).0, [id(1)]);
+}
+
+async fn what_comes_encrypted_after_a_reset_is_refused_alone(database: Fresh) {
+    let app = Setting::on(database).start().await;
+    let (ada, unaware) = app.two_devices().await;
+    encrypt(&ada).await;
+    push(&ada, &encrypted(&[blobs(1, PAYLOAD, WRAPPED)])).await;
+    ada.send("DELETE", "/api/sync/reset", &[], b"").await;
+    push(&ada, &todos(&[todo(2, 1, "plain")])).await;
+
+    let pushed = push(&unaware, &encrypted(&[blobs(1, PAYLOAD, WRAPPED)])).await;
+
+    let told = &pushed["conflicts"][0];
+    assert_eq!(told["reason"], "account_not_encrypted");
+    assert_eq!((&told["id"], &told["resolution"]), (&json!(id(1)), &json!("server_wins")));
+    assert_eq!(moved(&pull(&ada, NOTHING).await).0, [id(2)]);
 }
 
 async fn nothing_that_is_pushed_stands_in_the_database_in_plain(database: Fresh) {

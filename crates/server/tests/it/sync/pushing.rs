@@ -7,7 +7,7 @@ use flate2::write::GzEncoder;
 use pia_testkit::databases::Fresh;
 use serde_json::{Value, json};
 
-use super::{NOTHING, cursor, id, moved, pull, push, todo, todos};
+use super::{NOTHING, cursor, id, moved, pull, pull_with, push, todo, todos};
 use crate::both::on_both_databases;
 use crate::harness::Setting;
 
@@ -128,13 +128,18 @@ async fn what_is_refused_for_itself_does_not_stop_the_rest(database: Fresh) {
     let body = json!({
         "personas": { "upserted": [persona(1, "good"), persona(2, &"x".repeat(256))] },
         "todos": { "upserted": [half, todo(6, 1, &"x".repeat(1_500_000))] },
+        "scheduledJobs": [{ "id": id(7), "timeOfDay": "24:00:00" }],
+        "settings": { "modeProviderDefaults": { "first": id(8) } },
+        "memories": [{ "id": id(9), "x": (0..60).fold(json!(1), |it, _| json!([it])) }],
     });
 
     let pushed = push(&ada, &body).await;
 
     let told: Vec<_> = pushed["conflicts"].as_array().expect("conflicts").iter().collect();
     let reasons: Vec<_> = told.iter().map(|it| it["reason"].as_str().expect("a reason")).collect();
-    assert_eq!(reasons, ["invalid_persona", "missing_blobs", "too_large"]);
+    let expected =
+        ["unreadable", "invalid_persona", "too_deep", "missing_blobs", "too_large", "unreadable"];
+    assert_eq!(reasons, expected);
     assert!(told.iter().all(|it| it["resolution"] == "server_wins"));
     assert_eq!(moved(&pull(&ada, NOTHING).await).0, [id(1)]);
 }
@@ -180,4 +185,12 @@ async fn the_march_generation_says_everything_each_time_and_brings_nothing_back(
     assert_eq!(again["conflicts"].as_array().expect("conflicts").len(), 1);
     assert_eq!(moved(&pull(&new, cursor(&gone)).await), (vec![], vec![id(3)]));
     assert_eq!(moved(&pull(&march, NOTHING).await), (vec![id(1), id(2)], vec![id(3)]));
+    // The others hear that nothing changed, however often it says so.
+    let since = cursor(&pull(&new, cursor(&gone)).await).to_owned();
+    let tag = pull_with(&new, &since, "").await.header("etag").expect("a tag").to_owned();
+    let told = push(&march, &everything).await;
+    assert_eq!(told["conflicts"][0]["serverVersion"]["id"], id(3));
+    assert!(told["conflicts"][0]["serverVersion"]["deletedAt"].is_string());
+    let path = format!("/api/sync/pull?since={since}");
+    assert_eq!(new.send("GET", &path, &[("if-none-match", &tag)], b"").await.status, 304);
 }

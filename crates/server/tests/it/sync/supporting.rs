@@ -13,6 +13,8 @@ on_both_databases!(
     a_reset_takes_everything_away_and_keeps_the_highest_stamp,
 );
 
+const MEMORY_PLUGIN: &str = "10000000-0000-0000-0000-000000000001";
+
 /// What is told of todos.
 fn of_todos(list: &Value) -> Value {
     let channels = list.as_array().expect("channels").iter();
@@ -23,8 +25,11 @@ async fn how_the_data_stands_is_told(database: Fresh) {
     let app = Setting::on(database).start().await;
     let (ada, eve) = (app.signed_in().await, app.signed_in().await);
     push(&ada, &todos(&[todo(1, 1, "secret"), todo(2, 1, "secret")])).await;
-    push(&ada, &json!({ "todos": { "deleted": [id(2)] }, "deviceId": "laptop" })).await;
+    push(&ada, &json!({ "todos": { "deleted": [id(2)] } })).await;
     push(&eve, &todos(&[todo(9, 1, "secret")])).await;
+    let preference = json!({ "pluginId": MEMORY_PLUGIN, "isEnabled": true });
+    push(&ada, &json!({ "pluginPreferences": [preference], "deviceId": "laptop" })).await;
+    let chat = crate::chats::stored(&ada).await;
 
     let status = ada.get("/api/sync/status").await.body;
     let quota = ada.get("/api/sync/quota").await.body;
@@ -37,7 +42,14 @@ async fn how_the_data_stands_is_told(database: Fresh) {
     let expected = json!({ "entity": "todos", "current": 1, "limit": 500 });
     assert_eq!(of_todos(&quota["quotas"]), expected);
     let items = debug.body["items"].as_array().expect("items");
-    assert_eq!((items.len(), &debug.body["plain"]), (2, &json!(1)));
+    // The todo and the chat; a preference has no encrypted form.
+    assert_eq!((items.len(), &debug.body["plain"]), (3, &json!(2)));
+    let chats = debug.body["chats"].as_array().expect("chats");
+    assert_eq!((chats.len(), &chats[0]["id"]), (1, &json!(chat)));
+    assert_eq!(
+        (&chats[0]["encrypted"], &chats[0]["updatedAt"]),
+        (&json!(false), &json!("2026-08-01T09:14:02Z"))
+    );
     assert!(!debug.text().contains("secret"), "{}", debug.text());
 }
 

@@ -40,9 +40,13 @@ fn told(chat: NewChat) -> Value {
 }
 
 /// Field and code of the fault.
-fn refused(document: &Value) -> (&'static str, &'static str) {
-    match read(document) {
-        Err(UnreadableChat::Invalid(fault)) => (fault.field, fault.code),
+fn refused(document: &Value) -> (String, &'static str) {
+    refused_text(&document.to_string())
+}
+
+fn refused_text(document: &str) -> (String, &'static str) {
+    match NewChat::read(document.as_bytes()) {
+        Err(UnreadableChat::Invalid(fault)) => (fault.field.into_owned(), fault.code),
         other => panic!("{document}: {other:?}"),
     }
 }
@@ -52,7 +56,7 @@ fn values_are_stored_as_they_were_written() {
     let document = format!(
         r#"{{"id":"{ID}","updatedAt":"{AT}","future":{{"n":1.0,"big":123456789012345678901234567890,
             "e":1e2,"null":null,"text":"\u00e9\/","twice":1,"twice":2}},
-            "messages":[ {{"id":"x","tokens":1.50,"unknown":[null],"persona":null}} ]}}"#
+            "messages":[ {{"id":"{ID}","tokens":7,"unknown":[null,1.50],"persona":null}} ]}}"#
     );
 
     let chat = NewChat::read(document.as_bytes()).unwrap();
@@ -60,7 +64,7 @@ fn values_are_stored_as_they_were_written() {
     for part in [
         r#""n":1.0,"big":123456789012345678901234567890"#,
         r#""e":1e2,"null":null,"text":"\u00e9\/","twice":1,"twice":2"#,
-        r#"[{"id":"x","tokens":1.50,"unknown":[null]}]"#,
+        &format!(r#"[{{"id":"{ID}","tokens":7,"unknown":[null,1.50]}}]"#),
         &format!(r#""updatedAt":"{AT}""#),
     ] {
         assert!(text(&chat).contains(part), "{part} in {}", text(&chat));
@@ -123,6 +127,19 @@ fn what_is_not_said_is_when_it_was_changed() {
 }
 
 #[test]
+fn times_are_told_in_utc_as_exactly_as_they_were_written() {
+    let chat = read(&json!({
+        "id": ID, "updatedAt": "2026-08-01T09:14:02.1837744+02:00",
+        "lastAccessedAt": "0000-05-05T00:00:00Z",
+    }));
+
+    let told = told(chat.unwrap());
+
+    assert_eq!(told["updatedAt"], "2026-08-01T07:14:02.1837744Z");
+    assert_eq!(told["lastAccessedAt"], "0001-01-01T00:00:00Z");
+}
+
+#[test]
 fn of_an_encrypted_chat_only_what_must_be_is_plain() {
     let mut document = encrypted();
     document["title"] = json!("secret");
@@ -180,8 +197,27 @@ fn what_is_wrong_is_told_by_its_field() {
         ("messages", json!([{}, null]), "invalid"),
         ("messages", json!([[]]), "invalid"),
     ] {
-        assert_eq!(refused(&with(key, value.clone())), (key, code), "{key} {value}");
+        assert_eq!(refused(&with(key, value.clone())), (key.to_owned(), code), "{key} {value}");
     }
+    let messages = json!([{ "role": "user" }, { "Role": 5 }]);
+    assert_eq!(refused(&with("messages", messages)), ("messages[1].role".to_owned(), "invalid"));
+}
+
+#[test]
+fn half_a_character_is_refused_where_it_would_be_told() {
+    let with = |rest: &str| format!(r#"{{"id":"{ID}","updatedAt":"{AT}",{rest}}}"#);
+
+    for (rest, field) in [
+        (r#""messages":[{"content":"\ud83d"}]"#, "messages"),
+        (r#""title":"\ude00""#, "title"),
+        (r#""future":["\ude00"]"#, ""),
+    ] {
+        assert_eq!(refused_text(&with(rest)), (field.to_owned(), "invalid"));
+    }
+    assert!(NewChat::read(with(r#""title":"\ud83d\ude00""#).as_bytes()).is_ok());
+    let mut sealed = encrypted().to_string();
+    sealed.insert_str(1, r#""future":"\ud83d","#);
+    assert!(!text(&NewChat::read(sealed.as_bytes()).unwrap()).contains("ud83d"));
 }
 
 #[test]
@@ -200,7 +236,7 @@ fn both_parts_of_what_is_encrypted_must_be_there_and_whole() {
         let mut document = encrypted();
         document[key] = value;
 
-        assert_eq!(refused(&document), (key, code), "{document}");
+        assert_eq!(refused(&document), (key.to_owned(), code), "{document}");
     }
 }
 

@@ -1,0 +1,273 @@
+//! What stands in messages: known keys are what every client reads there. One
+//! that cannot read a message gives up the whole list that its chat is in.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::Deserialize;
+use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde_json::value::RawValue;
+use uuid::Uuid;
+
+use super::time_text;
+
+/// How long a hyphenated GUID is, the only form that clients read.
+pub(super) const GUID_LENGTH: usize = 36;
+/// What the known keys of a message are.
+const KNOWN: [(&str, Form); 10] = [
+    ("id", Form::Guid),
+    ("role", Form::Text),
+    ("content", Form::Text),
+    ("timestamp", Form::Time),
+    ("thinkingContent", Form::Text),
+    ("tokens", Form::Whole),
+    ("modelName", Form::Text),
+    ("providerName", Form::Text),
+    ("isProtectedRoute", Form::Flag),
+    ("persona", Form::Texts(&["id", "name", "emoji"])),
+];
+const FILES: (&str, Form) = ("attachedFiles", Form::Texts(&["fileName", "relativePath"]));
+
+/// What a value is.
+#[derive(Debug, Clone, Copy)]
+enum Form {
+    Text,
+    Guid,
+    Time,
+    /// A whole number, which clients read as a text too.
+    Whole,
+    Flag,
+    /// An object in which these are texts.
+    Texts(&'static [&'static str]),
+}
+
+/// What is wrong with messages.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Fault {
+    /// They are no list of objects.
+    NoObjects,
+    /// A known key of one of them is not what it must be.
+    Wrong(usize, &'static str),
+}
+
+/// Looks at the known keys of messages, in whichever case they come. What is
+/// null is as if it were not there.
+pub(super) fn check(messages: &str) -> Result<(), Fault> {
+    let (mut index, mut wrong) = (0, None);
+    let all = each_item(messages, |message| {
+        let objects = each_member(message, |key, value| {
+            let is = |known: &str| known.eq_ignore_ascii_case(key);
+            let known = KNOWN.iter().find(|it| is(it.0));
+            let good = match known {
+                Some((_, form)) => form.is_of(value),
+                None if is(FILES.0) => is_list_of(FILES.1, value),
+                None => true,
+            };
+            if !good && value != "null" && wrong.is_none() {
+                wrong = Some(Fault::Wrong(index, known.map_or(FILES.0, |it| it.0)));
+            }
+        });
+        index += 1;
+        objects
+    });
+    if all { wrong.map_or(Ok(()), Err) } else { Err(Fault::NoObjects) }
+}
+
+impl Form {
+    fn is_of(self, value: &str) -> bool {
+        match self {
+            Self::Text => text(value).is_some(),
+            Self::Guid => text(value).is_some_and(|it| guid(&it).is_some()),
+            Self::Time => text(value).is_some_and(|it| time_text::is_readable(&it)),
+            Self::Whole => {
+                let number = |it: &str| it.parse::<i32>().is_ok();
+                number(value) || text(value).is_some_and(|it| number(&it))
+            }
+            Self::Flag => ["true", "false"].contains(&value),
+            Self::Texts(keys) => {
+                let mut good = true;
+                let is_object = each_member(value, |key, value| {
+                    let known = keys.iter().any(|it| it.eq_ignore_ascii_case(key));
+                    good &= !known || value == "null" || Self::Text.is_of(value);
+                });
+                is_object && good
+            }
+        }
+    }
+}
+
+fn is_list_of(form: Form, value: &str) -> bool {
+    each_item(value, |it| it == "null" || form.is_of(it))
+}
+
+/// A text as it is read; nothing if it is none.
+pub(super) fn text(value: &str) -> Option<Cow<'_, str>> {
+    #[derive(Deserialize)]
+    struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
+
+    serde_json::from_str::<Text<'_>>(value).ok().map(|it| it.0)
+}
+
+pub(super) fn guid(text: &str) -> Option<Uuid> {
+    Uuid::try_parse(text).ok().filter(|_| text.len() == GUID_LENGTH)
+}
+
+/// Whether a text that is JSON escapes half of a character that takes two: no
+/// client reads such a text.
+pub(super) fn has_half_character(json: &str) -> bool {
+    let mut rest = json.as_bytes();
+    let unit = |it: &[u8]| {
+        let digits = it.strip_prefix(b"\\u").and_then(|it| it.get(..4))?;
+        u16::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
+    };
+    while let Some(at) = rest.iter().position(|it| *it == b'\\') {
+        rest = rest.get(at..).unwrap_or_default();
+        let length = match unit(rest) {
+            None => 2,
+            Some(0xD800..=0xDBFF) => match unit(rest.get(6..).unwrap_or_default()) {
+                Some(0xDC00..=0xDFFF) => 12,
+                _ => return true,
+            },
+            Some(0xDC00..=0xDFFF) => return true,
+            Some(_) => 6,
+        };
+        rest = rest.get(length..).unwrap_or_default();
+    }
+    false
+}
+
+/// Shows each item of a list. Answers whether it is one, and all were good.
+fn each_item(list: &str, mut good: impl FnMut(&str) -> bool) -> bool {
+    let mut all = true;
+    let seen = Each(|_: Option<&str>, value: &str| all &= good(value));
+    seen.of(list, false) && all
+}
+
+/// Shows each member of an object. Answers whether it is one.
+fn each_member(object: &str, mut see: impl FnMut(&str, &str)) -> bool {
+    Each(|key: Option<&str>, value: &str| see(key.unwrap_or_default(), value)).of(object, true)
+}
+
+/// Shows what is in a list or in an object, as it is written.
+struct Each<F>(F);
+
+impl<F: FnMut(Option<&str>, &str)> Each<F> {
+    fn of(self, text: &str, is_object: bool) -> bool {
+        let first = if is_object { "{" } else { "[" };
+        text.starts_with(first)
+            && self.deserialize(&mut serde_json::Deserializer::from_str(text)).is_ok()
+    }
+}
+
+impl<'de, F: FnMut(Option<&str>, &str)> DeserializeSeed<'de> for Each<F> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de, F: FnMut(Option<&str>, &str)> Visitor<'de> for Each<F> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a list or an object")
+    }
+
+    fn visit_seq<S: SeqAccess<'de>>(mut self, mut items: S) -> Result<(), S::Error> {
+        while let Some(item) = items.next_element::<&RawValue>()? {
+            (self.0)(None, item.get());
+        }
+        Ok(())
+    }
+
+    fn visit_map<M: MapAccess<'de>>(mut self, mut map: M) -> Result<(), M::Error> {
+        while let Some((Key(key), value)) = map.next_entry::<Key<'_>, &RawValue>()? {
+            (self.0)(Some(key.as_ref()), value.get());
+        }
+        Ok(())
+    }
+}
+
+/// A key, not copied unless it is written with escapes.
+#[derive(Deserialize)]
+struct Key<'a>(#[serde(borrow)] Cow<'a, str>);
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    const ID: &str = "0199f0e0-0000-7000-8000-00000000000a";
+
+    fn message() -> Value {
+        json!({
+            "id": ID, "role": "user", "content": "", "thinkingContent": null,
+            "timestamp": "2026-08-01T09:14:02.1837744Z", "tokens": 7, "modelName": "m",
+            "providerName": "p", "isProtectedRoute": false,
+            "persona": { "id": ID, "name": "Ada", "emoji": null },
+            "attachedFiles": [{ "fileName": "a.txt", "relativePath": null }], "future": [1, {}],
+        })
+    }
+
+    #[test]
+    fn known_keys_are_what_clients_read_there() {
+        assert_eq!(check(&json!([message(), {}]).to_string()), Ok(()));
+        for (key, value, field) in [
+            ("id", json!("x"), "id"),
+            ("id", json!(ID.replace('-', "")), "id"),
+            ("ID", json!(5), "id"),
+            ("role", json!(1), "role"),
+            ("Content", json!(["x"]), "content"),
+            ("content", json!({}), "content"),
+            ("timestamp", json!("yesterday"), "timestamp"),
+            ("timestamp", json!(1_700_000_000), "timestamp"),
+            ("thinkingContent", json!(true), "thinkingContent"),
+            ("tokens", json!(1.5), "tokens"),
+            ("tokens", json!(3_000_000_000_i64), "tokens"),
+            ("modelName", json!(5), "modelName"),
+            ("providerName", json!([]), "providerName"),
+            ("isProtectedRoute", json!("yes"), "isProtectedRoute"),
+            ("persona", json!("Ada"), "persona"),
+            ("persona", json!({ "name": 5 }), "persona"),
+            ("attachedFiles", json!({}), "attachedFiles"),
+            ("attachedFiles", json!(["a.txt"]), "attachedFiles"),
+            ("attachedFiles", json!([{ "FileName": 5 }]), "attachedFiles"),
+        ] {
+            let mut wrong = message();
+            wrong[key] = value;
+            let messages = json!([message(), wrong]).to_string();
+            assert_eq!(check(&messages), Err(Fault::Wrong(1, field)), "{messages}");
+        }
+        for no_objects in ["{}", "5", "\"x\"", "[5]", "[{},null]", "[[]]"] {
+            assert_eq!(check(no_objects), Err(Fault::NoObjects), "{no_objects}");
+        }
+    }
+
+    #[test]
+    fn what_a_client_may_leave_out_or_write_otherwise_is_read() {
+        for (key, value) in
+            [("tokens", json!("7")), ("attachedFiles", json!([null])), ("role", json!("tool"))]
+        {
+            let mut other = message();
+            other[key] = value;
+            assert_eq!(check(&json!([other]).to_string()), Ok(()), "{key}");
+        }
+        for key in KNOWN.map(|it| it.0) {
+            let mut without = message();
+            without[key] = Value::Null;
+            assert_eq!(check(&json!([without]).to_string()), Ok(()), "{key}");
+        }
+    }
+
+    #[test]
+    fn half_a_character_is_found_wherever_it_stands() {
+        for whole in [r"", r"ü \u00e9 \ud83d\ude00", r"\\ud800", r"\n\\\ud83d\uDE00x", "😀"] {
+            assert!(!has_half_character(&format!("[\"{whole}\"]")), "{whole}");
+        }
+        for half in [r"\ud800", r"\uD83D \ude00", r"\ude00\ud83d", r"x\uDFFF", r"\\\ud83d\n"] {
+            assert!(has_half_character(&format!("[{{\"x\":\"{half}\"}}]")), "{half}");
+        }
+    }
+}

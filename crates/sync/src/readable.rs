@@ -1,0 +1,129 @@
+//! What every device can read. One that cannot read an item gives up the whole
+//! answer that it stands in, and asks for the same again for ever.
+
+use serde_json::{Map, Value};
+
+use crate::channel::Channel;
+use crate::item::Refusal;
+
+/// How deep an item may be nested. Devices read 64 levels, of which what an
+/// item is told in takes some.
+const DEEPEST: usize = 60;
+/// Which settings name modes by their numbers.
+const BY_MODE: [&str; 2] = ["modeProviderDefaults", "modePersonaDefaults"];
+
+/// Refuses an item that is not encrypted and that some device could not read.
+pub(crate) fn check(channel: Channel, fields: &Map<String, Value>) -> Result<(), Refusal> {
+    // The item itself is the first level.
+    if fields.values().any(|it| is_deeper(it, DEEPEST - 1)) {
+        return Err(Refusal::TooDeep);
+    }
+    let readable = match channel {
+        Channel::ScheduledJobs => {
+            fields.get("timeOfDay").and_then(Value::as_str).is_none_or(is_time_of_day)
+        }
+        Channel::Settings => {
+            let maps = BY_MODE.iter().filter_map(|it| fields.get(*it)?.as_object());
+            maps.flat_map(Map::keys).all(|it| is_mode(it))
+        }
+        _ => true,
+    };
+    if readable { Ok(()) } else { Err(Refusal::Unreadable) }
+}
+
+/// Whether a value has more levels than these.
+fn is_deeper(value: &Value, levels: usize) -> bool {
+    let inner = |it: &Value| is_deeper(it, levels.saturating_sub(1));
+    match value {
+        Value::Array(items) => levels == 0 || items.iter().any(inner),
+        Value::Object(fields) => levels == 0 || fields.values().any(inner),
+        _ => false,
+    }
+}
+
+/// Whether it is `HH:mm:ss` within one day, with up to seven digits of a
+/// fraction.
+fn is_time_of_day(text: &str) -> bool {
+    let (time, fraction) = text.split_once('.').unwrap_or((text, "0"));
+    let number = |part: Option<&str>, below: u8| {
+        let part = part.filter(|it| it.len() == 2 && is_digits(it));
+        part.and_then(|it| it.parse().ok()).is_some_and(|it: u8| it < below)
+    };
+    let mut parts = time.split(':');
+    let (hour, minute, second) = (parts.next(), parts.next(), parts.next());
+    let whole = number(hour, 24) && number(minute, 60) && number(second, 60);
+    whole && parts.next().is_none() && is_digits(fraction) && (1..=7).contains(&fraction.len())
+}
+
+/// Whether it is the number of a mode, known or not.
+fn is_mode(text: &str) -> bool {
+    is_digits(text.strip_prefix('-').unwrap_or(text)) && text.parse::<i32>().is_ok()
+}
+
+fn is_digits(text: &str) -> bool {
+    text.bytes().all(|it| it.is_ascii_digit())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn checked(channel: Channel, fields: &Value) -> Result<(), Refusal> {
+        check(channel, fields.as_object().unwrap())
+    }
+
+    #[test]
+    fn a_job_runs_at_a_time_of_the_day() {
+        let told = |time: &str| checked(Channel::ScheduledJobs, &json!({ "timeOfDay": time }));
+
+        for time in ["00:00:00", "23:59:59", "08:30:00.5", "23:59:59.9999999"] {
+            assert_eq!(told(time), Ok(()), "{time}");
+        }
+        for time in [
+            "",
+            "8:30:00",
+            "24:00:00",
+            "08:60:00",
+            "08:30:60",
+            "08:30",
+            "08:30:00.",
+            "08:30:00.12345678",
+            "08:30:00Z",
+            "08:30:00:00",
+            "-8:30:00",
+            "+8:30:00",
+            "soon",
+            "08:30:00 ",
+        ] {
+            assert_eq!(told(time), Err(Refusal::Unreadable), "{time}");
+        }
+        assert_eq!(checked(Channel::Todos, &json!({ "timeOfDay": "soon" })), Ok(()));
+    }
+
+    #[test]
+    fn modes_are_named_by_numbers() {
+        for key in BY_MODE {
+            let told = |mode: &str| checked(Channel::Settings, &json!({ key: { mode: "x" } }));
+
+            for mode in ["0", "2", "-1", "77", "2147483647"] {
+                assert_eq!(told(mode), Ok(()), "{key} {mode}");
+            }
+            for mode in ["", "x", "-", "+1", "1.5", " 1", "2147483648", "9".repeat(99).as_str()] {
+                assert_eq!(told(mode), Err(Refusal::Unreadable), "{key} {mode}");
+            }
+        }
+    }
+
+    #[test]
+    fn an_item_is_no_deeper_than_every_device_reads() {
+        let nested = |levels: usize| (0..levels).fold(json!(1), |it, _| json!([it]));
+        let told = |levels| checked(Channel::Memories, &json!({ "x": nested(levels) }));
+
+        assert_eq!((told(59), told(60)), (Ok(()), Err(Refusal::TooDeep)));
+        let objects = (0..60).fold(json!(1), |it, _| json!({ "x": it }));
+        assert_eq!(checked(Channel::Todos, &objects), Ok(()));
+        assert_eq!(checked(Channel::Todos, &json!({ "x": objects })), Err(Refusal::TooDeep));
+    }
+}
