@@ -104,7 +104,7 @@ pub(crate) fn persona_type(metadata: &RawValue) -> Option<String> {
         pia_persona_type: Option<&'a RawValue>,
     }
     let metadata: Metadata<'_> = serde_json::from_str(metadata.get()).ok()?;
-    let name = name(metadata.pia_persona_type?)?;
+    let name: String = serde_json::from_str(metadata.pia_persona_type?.get()).ok()?;
     let name = match name.trim() {
         "" => GENERAL,
         name => name,

@@ -120,7 +120,7 @@ impl Applying<'_> {
             let Key { channel, id } = item.key;
             match channel {
                 // Of a device that has not heard of a reset: nobody has the key.
-                _ if item.encrypted && !ledger.encrypted => {
+                _ if item.encrypted && !ledger.encrypted && ledger.was_reset => {
                     refused.push(Conflict::refused(item.key, Refusal::AccountPlain));
                 }
                 Channel::Personas if fenced.personas.contains(&id) => {

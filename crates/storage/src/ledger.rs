@@ -23,6 +23,8 @@ pub struct Ledger {
     pub encrypted: bool,
     /// Which of their master keys is in use; 0 before the first.
     pub umk_version: i32,
+    /// Whether everything of theirs was reset at some time.
+    pub was_reset: bool,
 }
 
 impl Ledger {
@@ -75,9 +77,21 @@ pub fn fresh_epoch() -> Result<Vec<u8>, DbError> {
     Ok(epoch)
 }
 
-type Row = (i64, DbInstant, Option<DbInstant>, i32);
-const ROW: (ledgers::version, ledgers::last_stamp, ledgers::encrypted_at, ledgers::umk_version) =
-    (ledgers::version, ledgers::last_stamp, ledgers::encrypted_at, ledgers::umk_version);
+type Row = (i64, DbInstant, Option<DbInstant>, i32, Option<DbInstant>);
+type Columns = (
+    ledgers::version,
+    ledgers::last_stamp,
+    ledgers::encrypted_at,
+    ledgers::umk_version,
+    ledgers::reset_at,
+);
+const ROW: Columns = (
+    ledgers::version,
+    ledgers::last_stamp,
+    ledgers::encrypted_at,
+    ledgers::umk_version,
+    ledgers::reset_at,
+);
 
 macro_rules! take_ledger {
     ($($conn:ty),*) => {$(
@@ -148,9 +162,9 @@ macro_rules! take_ledger {
 take_ledger!(AsyncSqlite, AsyncPostgres);
 
 impl From<Row> for Ledger {
-    fn from((version, last_stamp, encrypted_at, umk_version): Row) -> Self {
-        let encrypted = encrypted_at.is_some();
-        Self { version, last_stamp: last_stamp.0, encrypted, umk_version }
+    fn from((version, last_stamp, encrypted_at, umk_version, reset_at): Row) -> Self {
+        let (encrypted, was_reset) = (encrypted_at.is_some(), reset_at.is_some());
+        Self { version, last_stamp: last_stamp.0, encrypted, umk_version, was_reset }
     }
 }
 
@@ -160,7 +174,7 @@ mod tests {
 
     fn ledger(last_stamp: i64) -> Ledger {
         let last_stamp = Timestamp::from_micros(last_stamp);
-        Ledger { version: 1, last_stamp, encrypted: false, umk_version: 0 }
+        Ledger { version: 1, last_stamp, encrypted: false, umk_version: 0, was_reset: false }
     }
 
     #[test]

@@ -62,7 +62,8 @@ pub enum Refusal {
     Unreadable,
     /// It is nested deeper than devices read.
     TooDeep,
-    /// It is encrypted and the account is not: no other device has the key.
+    /// It is encrypted and the account, which was reset, is not: nobody has the
+    /// key any more.
     AccountPlain,
 }
 

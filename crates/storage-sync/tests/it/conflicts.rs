@@ -6,6 +6,7 @@ use pia_sync::{Changes, Channel, Item, Refusal, Resolution};
 use uuid::Uuid;
 
 use crate::person::{Person, START, at, changes, done, item, todo};
+use crate::resetting::reset;
 
 pia_testkit::contract! {
     the_loser_is_told_what_is_kept_and_given_it_again,
@@ -131,13 +132,17 @@ async fn what_nobody_has_the_key_of_is_not_kept(db: Database) {
     let sealed = Item { encrypted: true, ..todo(1, 5) };
     let push = |second| Changes { encrypted: true, ..changes(second, vec![sealed.clone()]) };
 
-    let (_, refused) = done(person.apply(push(10)).await);
+    // Before an account is encrypted somebody may be about to encrypt it.
+    let (_, early) = done(person.apply(push(5)).await);
+    person.encrypt().await;
+    assert!(reset(&person, 10).await);
+    let (_, refused) = done(person.apply(push(20)).await);
     let nothing = person.since(START).await;
     person.encrypt().await;
-    let (_, taken) = done(person.apply(push(20)).await);
+    let (_, taken) = done(person.apply(push(30)).await);
 
     assert_eq!(refused[0].refusal, Some(Refusal::AccountPlain));
-    assert_eq!((refused.len(), nothing, taken), (1, vec![], vec![]));
+    assert_eq!((early, refused.len(), nothing, taken), (vec![], 1, vec![], vec![]));
     assert_eq!(person.since(START).await.len(), 1);
 }
 

@@ -20,7 +20,7 @@ pia_testkit::contract! {
     what_was_done_is_listed_and_forgotten_in_time,
 }
 
-async fn reset(person: &Person, second: u64) -> bool {
+pub(crate) async fn reset(person: &Person, second: u64) -> bool {
     let holdings = SqlSyncHoldings::new(person.db.clone());
     holdings.reset(person.user, at(second), Effects::default()).await.unwrap()
 }
