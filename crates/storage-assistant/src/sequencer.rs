@@ -12,7 +12,7 @@ use std::time::Duration;
 use pia_assistant::{Admission, Ask, Hold, Micros, Part, Settlement, Settles};
 use pia_kernel::Unavailable;
 use pia_storage::DbError;
-use tokio::sync::oneshot;
+use tokio::sync::{OwnedMutexGuard, oneshot};
 use tokio::time::Instant;
 use uuid::Uuid;
 
@@ -79,21 +79,33 @@ pub(crate) async fn run(bank: SqlBank) {
     bank.queue.close();
 }
 
-/// Admits what is asked, unless somebody is booking. Who does looks again when
-/// they have done, so that nothing is left that came meanwhile.
+/// Admits what is asked, unless somebody is booking.
 pub(crate) fn lead(bank: &SqlBank) {
-    let Ok(mut sequencer) = Arc::clone(&bank.sequencer).try_lock_owned() else { return };
-    let (tasks, bank) = (bank.tasks.clone(), bank.clone());
+    let Ok(sequencer) = Arc::clone(&bank.sequencer).try_lock_owned() else { return };
+    let mut leading = Leading { sequencer: Some(sequencer), bank: bank.clone() };
     // Goes on though its caller may leave.
-    tasks.spawn(async move {
-        if !sequencer.is_time(&bank) {
-            sequencer.admit(&bank).await;
-        }
-        drop(sequencer);
-        if bank.queue.is_asked() {
-            bank.queue.wake();
+    bank.tasks.spawn(async move {
+        let Leading { sequencer: Some(sequencer), bank } = &mut leading else { return };
+        if !sequencer.is_time(bank) {
+            sequencer.admit(bank).await;
         }
     });
+}
+
+/// Who books. However it ends, with its runtime too, somebody hears of what was
+/// asked meanwhile.
+struct Leading {
+    sequencer: Option<OwnedMutexGuard<Sequencer>>,
+    bank: SqlBank,
+}
+
+impl Drop for Leading {
+    fn drop(&mut self) {
+        drop(self.sequencer.take());
+        if self.bank.queue.is_asked() {
+            self.bank.queue.wake();
+        }
+    }
 }
 
 /// Waits as long as entries may, unless somebody asks, or the end is near.

@@ -127,14 +127,16 @@ pub(crate) fn postgres(target: &PostgresTarget, options: Options) -> Result<Pool
     Ok(Pools::Postgres(pool(most, postgres_setup(Connector::new(target)?))?))
 }
 
+/// A connection runs on the threads of the runtime that opened it, so that one
+/// opened by a worker would end with it.
 fn sqlite_setup(path: &str, pragmas: String) -> SetupCallback<AsyncSqlite> {
-    let path = path.to_owned();
+    let (path, main) = (path.to_owned(), Handle::current());
     Box::new(move |_| {
-        let (path, pragmas) = (path.clone(), pragmas.clone());
+        let (path, pragmas, main) = (path.clone(), pragmas.clone(), main.clone());
         let open = move || -> ConnectionResult<AsyncSqlite> {
             Ok(AsyncSqlite::new(sqlite::open(&path, &pragmas)?))
         };
-        async { tokio::task::spawn_blocking(open).await.map_err(lost)? }.boxed()
+        async move { main.spawn_blocking(open).await.map_err(lost)? }.boxed()
     })
 }
 
