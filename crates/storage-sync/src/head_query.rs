@@ -1,7 +1,7 @@
 //! The query of what there is of a person, and its answer.
 
 use pia_kernel::Timestamp;
-use pia_storage::{DbInstant, DbUid};
+use pia_storage::{DbInstant, DbUid, Instant};
 use pia_sync::Head;
 
 /// The status of a device that waits to be let in.
@@ -13,12 +13,18 @@ type LedgerPart = (Vec<u8>, i64, DbInstant);
 pub(crate) type HeadRow =
     (DbUid, DbInstant, Option<LedgerPart>, Option<i64>, Option<DbInstant>, bool);
 
+diesel::define_sql_function! {
+    /// The latest. Written as a text of SQL, it would keep the query from being
+    /// prepared but once.
+    #[aggregate]
+    #[sql_name = "MAX"]
+    fn latest(stamp: Instant) -> Nullable<Instant>;
+}
+
 /// The query, of which each database makes its own.
 macro_rules! head_query {
     ($user:expr) => {{
-        use diesel::dsl::{exists, sql};
-        use diesel::sql_types::Nullable;
-        use pia_storage::Instant;
+        use diesel::dsl::exists;
         use pia_storage::schema::{accounts, catalogue, devices, ledgers, sync_items};
         use pia_sync::Channel;
         let user = pia_storage::DbUid($user.0);
@@ -28,7 +34,7 @@ macro_rules! head_query {
             .filter(sync_items::user_id.eq(user))
             .filter(sync_items::channel.eq(Channel::PluginPreferences.code()))
             .group_by(sync_items::channel)
-            .select(sql::<Nullable<Instant>>("MAX(stamp)"))
+            .select(crate::head_query::latest(sync_items::stamp))
             .single_value();
         let awaited = devices::user_id.eq(user).and(devices::status.eq(crate::head_query::WAITING));
         let version = catalogue::table.select(catalogue::version).limit(1).single_value();
