@@ -135,11 +135,13 @@ impl SqlEraser {
     }
 
     async fn truncate(&self) -> Result<bool, Unavailable> {
-        let done = self.db.truncate_log().await?;
-        if done {
-            self.owed.store(false, Ordering::Release);
+        // Taken back before it is done: what goes meanwhile is owed again.
+        self.owed.store(false, Ordering::Release);
+        let done = self.db.truncate_log().await;
+        if !matches!(done, Ok(true)) {
+            self.owed.store(true, Ordering::Release);
         }
-        Ok(done)
+        Ok(done?)
     }
 }
 
