@@ -29,11 +29,15 @@ pub(crate) fn may_lie_within(address: &str) -> bool {
     }
 }
 
-/// Whether a text is meant as an address: it begins as one does.
+/// Whether a text is meant as an address: it begins as one does. Two slashes
+/// alone do not make it one, as sounds in Base64 begin with them too.
 pub(crate) fn is_address(text: &str) -> bool {
     let text = text.trim_start_matches(|it: char| it.is_whitespace() || it.is_control());
-    if text.starts_with(['/', '\\']) {
-        return text.chars().nth(1).is_some_and(|it| matches!(it, '/' | '\\'));
+    if let Some(rest) = text.strip_prefix(['/', '\\']) {
+        let Some(rest) = rest.strip_prefix(['/', '\\']) else { return false };
+        let host = rest.split(['/', '\\']).next().unwrap_or_default();
+        let named = host.contains(['.', ':']) || host.eq_ignore_ascii_case("localhost");
+        return named || text.get(..2).is_some_and(|it| it.contains('\\'));
     }
     // Some take out line breaks and tabs, wherever they are.
     let text: String = text.chars().filter(|it| !it.is_control()).take(64).collect();
@@ -183,7 +187,11 @@ mod tests {
             "HTTPS:h",
             " \u{a0}http://h",
             "ht\ntp://h",
-            "//h/x",
+            "//h.example/x",
+            "//10.0.0.1",
+            "//[::1]/x",
+            "//LocalHost/x",
+            r"/\h/x",
             r"\\h\x",
             "gs://bucket/x",
             "file:///etc/passwd",
@@ -191,9 +199,19 @@ mod tests {
         ] {
             assert!(is_address(address), "{address}");
         }
-        for text in
-            ["", "file-7", "note: see http://h", "a/b", "/x", "7:/x", "AAAA+/==", "see //h", "a:b"]
-        {
+        for text in [
+            "",
+            "file-7",
+            "note: see http://h",
+            "a/b",
+            "/x",
+            "7:/x",
+            "AAAA+/==",
+            "//uQxAAAAAAA/AA==",
+            "////AP//",
+            "see //h",
+            "a:b",
+        ] {
             assert!(!is_address(text), "{text}");
         }
     }

@@ -249,12 +249,15 @@ fn no_object() -> ApiError {
 /// better, and without the value, which may be a secret or have no end.
 pub fn reason(fault: &serde_json::Error) -> String {
     let told = fault.to_string();
-    let told = told.rsplit_once(" at line ").map_or(told.as_str(), |(reason, _)| reason);
-    let parts = ["invalid type: ", "invalid value: ", "unknown variant "]
-        .into_iter()
-        .find_map(|kind| Some((kind, told.strip_prefix(kind)?.rsplit_once(", expected ")?)));
-    let Some((kind, (given, expected))) = parts else {
+    let place = if fault.line() > 0 { told.rsplit_once(" at line ") } else { None };
+    let told = place.map_or(told.as_str(), |(reason, _)| reason);
+    let kinds = ["invalid type: ", "invalid value: ", "unknown variant "];
+    let Some(kind) = kinds.into_iter().find(|it| told.starts_with(it)) else {
         return shortened(told, MOST_REASON_CHARS).to_owned();
+    };
+    let parts = told.strip_prefix(kind).and_then(|it| it.rsplit_once(", expected "));
+    let Some((given, expected)) = parts else {
+        return kind.trim_end_matches([':', ' ']).to_owned();
     };
     let given = given.split(['`', '"']).next().unwrap_or_default();
     let expected = shortened(expected, MOST_REASON_CHARS);
@@ -349,6 +352,15 @@ mod tests {
             assert!(told.ends_with(", expected u8") && told.len() < 100, "{told:.99}");
             assert!(!told.contains("sesame") && !told.contains("777"), "{told:.99}");
         }
+    }
+
+    #[test]
+    fn nothing_of_a_value_that_was_read_before_is_repeated() {
+        let value = serde_json::json!({ "age": "sesame, expected at line 5" });
+
+        let told = reason(&serde_json::from_value::<Inner>(value).unwrap_err());
+
+        assert_eq!(told, "invalid type: string, expected u8");
     }
 
     #[test]

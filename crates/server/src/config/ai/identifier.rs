@@ -19,8 +19,8 @@ impl Setting for EntryId {
         if id.chars().count() > LONGEST_ID {
             return Err(Reason::form(format!("expected at most {LONGEST_ID} characters")));
         }
-        if id.contains(|it: char| it == ',' || it.is_whitespace()) {
-            return Err(Reason::form("expected no comma and no blank: ids stand in lists"));
+        if id.contains(',') {
+            return Err(Reason::form("expected no comma: ids stand in lists"));
         }
         if id.eq_ignore_ascii_case(DEFAULT_MODEL) {
             let reason =
