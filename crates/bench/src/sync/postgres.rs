@@ -12,10 +12,12 @@ use crate::failure::Outcome;
 use crate::postgres::Session;
 use crate::stats::count;
 
-/// A row as `COPY` reads it, but for whose it is.
+/// What a row says of a thing, but for whose it is.
+const COLUMNS: &str = "channel, id, stamp, changed_at, deleted_at, encrypted, size, digest, body";
+/// These as `COPY` reads them, of things that are not deleted.
 const ROW: &str = r"
     E'\t' || channel || E'\t' || id || E'\t' || stamp || E'\t' || changed_at || E'\t\\N\t'
-    || encrypted || E'\t\\N\t' || size || E'\t\\' || digest::text || E'\t\\' || body::text || E'\n'";
+    || encrypted || E'\t' || size || E'\t\\' || digest::text || E'\t\\' || body::text || E'\n'";
 const OWN: &str = "CREATE TABLE pia_bench_items (LIKE sync_items INCLUDING ALL)";
 
 /// A server's database, and a table of the benchmark's own in it.
@@ -64,10 +66,7 @@ impl Postgres {
             self.session.run(&format!(
                 "INSERT INTO accounts (id, email, email_folded, provider, customer_type, created_at)
                     VALUES ('{other}', '{email}', '{email}', 'local', 0, now());
-                INSERT INTO sync_items (user_id, channel, id, stamp, changed_at, deleted_at,
-                        encrypted, size, digest, body)
-                    SELECT '{other}', channel, id, stamp, changed_at, deleted_at, encrypted, size,
-                        digest, body
+                INSERT INTO sync_items (user_id, {COLUMNS}) SELECT '{other}', {COLUMNS}
                     FROM sync_items WHERE user_id = '{user}' ORDER BY stamp"
             ))?;
         }
@@ -89,11 +88,12 @@ impl Postgres {
     }
 
     pub(super) fn inserts(&self, dice: &mut Dice, transactions: usize) -> Outcome<f64> {
+        let copy = format!("COPY pia_bench_items (user_id, {COLUMNS}) FROM STDIN");
         let begun = Instant::now();
         for _ in 0..transactions {
             let user = dice.id();
             let rows: String = self.rows.iter().flat_map(|row| [user.as_str(), row]).collect();
-            self.session.copy("COPY pia_bench_items FROM STDIN", rows.into_bytes())?;
+            self.session.copy(&copy, rows.into_bytes())?;
         }
         Ok(count(transactions * self.rows.len()) / begun.elapsed().as_secs_f64())
     }
