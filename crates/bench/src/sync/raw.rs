@@ -71,3 +71,64 @@ impl Raw {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use diesel::connection::SimpleConnection;
+    use diesel::prelude::*;
+    use pia_testkit::databases::Fresh;
+    use tokio::runtime::Runtime;
+
+    use super::*;
+    use crate::postgres::Session;
+
+    const EMAIL: &str = "ada@bench.example";
+    const BEFORE: &str = "2026-01-01T00:00:00Z";
+
+    fn whose() -> Whose<'static> {
+        Whose { email: EMAIL.to_owned(), since: BEFORE }
+    }
+
+    /// Somebody with one thing, as the tables are in this version.
+    fn somebody(id: &str, time: &str, bytes: &str) -> String {
+        format!(
+            "INSERT INTO accounts (id, email, email_folded, provider, customer_type, created_at)
+                VALUES ({id}, '{EMAIL}', '{EMAIL}', 'local', 0, {time});
+            INSERT INTO sync_items (user_id, channel, id, stamp, changed_at, encrypted, size,
+                    digest, body)
+                VALUES ({id}, 5, {id}, {time}, {time}, false, 2, {bytes}, {bytes});"
+        )
+    }
+
+    fn fill(mut raw: Raw) {
+        raw.copy(3).unwrap();
+        assert!(raw.inserts(&mut Dice::new(1), 2).unwrap() > 0.0);
+    }
+
+    #[test]
+    fn the_tables_of_a_file_are_filled_without_a_server() {
+        let (runtime, dir) = (Runtime::new().unwrap(), tempfile::tempdir().unwrap());
+        let fresh = Fresh::sqlite();
+        drop(runtime.block_on(fresh.connect()));
+        let file = Path::new(fresh.url.strip_prefix("sqlite://").unwrap());
+        let id = "x'00112233445566778899aabbccddeeff'";
+        let mut conn = SqliteConnection::establish(&file.to_string_lossy()).unwrap();
+        conn.batch_execute(&somebody(id, "1", "x'7b7d'")).unwrap();
+
+        fill(Raw::Sqlite(Box::new(Sqlite::open(file, dir.path(), &whose()).unwrap())));
+    }
+
+    #[test]
+    fn the_tables_of_a_cluster_are_filled_without_a_server() {
+        let (runtime, dir) = (Runtime::new().unwrap(), tempfile::tempdir().unwrap());
+        let fresh = runtime.block_on(Fresh::postgres());
+        let session = Session::open(&fresh.url).unwrap();
+        let id = "'00112233-4455-6677-8899-aabbccddeeff'";
+        session.run(&somebody(id, "now()", r"'\x7b7d'")).unwrap();
+
+        fill(Raw::Postgres(Box::new(Postgres::open(&fresh.url, dir.path(), &whose()).unwrap())));
+
+        let count = |table| session.number(&format!("SELECT count(*) FROM {table}")).unwrap();
+        assert_eq!((count("sync_items"), count("pia_bench_items")), (4, 2));
+    }
+}
