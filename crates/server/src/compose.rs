@@ -23,7 +23,7 @@ use pia_assistant::Credits;
 use pia_console::{Console, Reception};
 use pia_http::Api;
 use pia_identity::DEFAULT_GROUP;
-use pia_kernel::Clock;
+use pia_kernel::{Clock, Unavailable};
 use pia_policy::Groups;
 use pia_sealing::KeyError;
 use pia_storage::StartError;
@@ -90,6 +90,9 @@ pub enum ComposeError {
     /// The client for identity providers cannot be made.
     #[error("SVC-RUN-005: the client for identity providers cannot be made: {0}")]
     Providers(#[from] pia_providers::SetupError),
+    /// What the database knows of stamps cannot be read or put down.
+    #[error("SVC-RUN-006: the stamps that devices were given cannot be looked at: {0}")]
+    Stamps(Unavailable),
 }
 
 /// What goes on beside requests.

@@ -334,6 +334,12 @@ pub const INVENTORY: &[Table] = &[
         told: &[],
         left_out: &[("id", OURS), ("version", OURS)],
     },
+    Table {
+        name: "silences",
+        fate: Fate::Nobodys("when nobody was given anything"),
+        told: &[],
+        left_out: &[("began_at", OURS), ("ended_at", OURS)],
+    },
     given::PLUGINS,
     given::GROUP_PLUGINS,
     given::MANAGED_PERSONAS,

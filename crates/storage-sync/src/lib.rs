@@ -14,7 +14,9 @@ mod page_query;
 mod reading;
 
 mod holdings;
+mod silences;
 
 pub use applying::SqlSyncStore;
 pub use holdings::SqlSyncHoldings;
 pub use reading::SqlSyncReader;
+pub use silences::SqlSilences;

@@ -499,6 +499,15 @@ diesel::table! {
 }
 
 diesel::table! {
+    use crate::sql_types::Instant;
+
+    silences (began_at) {
+        began_at -> Instant,
+        ended_at -> Instant,
+    }
+}
+
+diesel::table! {
     catalogue (id) {
         id -> Integer,
         version -> BigInt,

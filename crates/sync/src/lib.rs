@@ -14,6 +14,7 @@ mod ports;
 
 mod pull;
 mod push;
+mod silence;
 mod support;
 
 mod chats;
@@ -34,4 +35,5 @@ pub use ports::{
 };
 pub use pull::{Ask, MOST_ROWS, Offered, PullError, Pulled, Pulling, Standing};
 pub use push::{Assigned, MOST_IN_A_PUSH, Push, PushError, PushSettings, Pushed, Pushing};
+pub use silence::{Silence, Silences};
 pub use support::{Count, Support, SupportError, SyncStatus};

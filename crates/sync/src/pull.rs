@@ -8,6 +8,7 @@ use ring::digest;
 use uuid::Uuid;
 
 use crate::ports::{Catalogue, Head, Page, PendingDevice, PendingDevices, Room, SyncReader};
+use crate::silence::Silences;
 
 /// How much one answer holds, about, for a device that goes on asking.
 const PAGE_BYTES: u64 = 4_000_000;
@@ -77,6 +78,7 @@ pub enum PullError {
 pub struct Pulling {
     reader: Arc<dyn SyncReader>,
     pending: Arc<dyn PendingDevices>,
+    silences: Silences,
 }
 
 impl Ask {
@@ -117,9 +119,14 @@ impl Standing {
 }
 
 impl Pulling {
-    /// Reads from `reader`; which devices wait is told by `pending`.
-    pub fn new(reader: Arc<dyn SyncReader>, pending: Arc<dyn PendingDevices>) -> Self {
-        Self { reader, pending }
+    /// Reads from `reader`; which devices wait is told by `pending`, and which
+    /// stamps were given by a server whose data was lost by `silences`.
+    pub fn new(
+        reader: Arc<dyn SyncReader>,
+        pending: Arc<dyn PendingDevices>,
+        silences: Silences,
+    ) -> Self {
+        Self { reader, pending, silences }
     }
 
     /// Where things stand for a device that asks for what came after `since`.
@@ -140,7 +147,7 @@ impl Pulling {
         standing: &Standing,
     ) -> Result<Pulled, PullError> {
         let page = if standing.is_behind() {
-            self.reader.page(user, ask.since, ask.room()).await?
+            self.reader.page(user, self.start(ask), ask.room()).await?
         } else {
             Page::default()
         };
@@ -153,7 +160,7 @@ impl Pulling {
         user: UserId,
         ask: &Ask,
     ) -> Result<(Standing, Pulled), PullError> {
-        let read = self.reader.head_and_page(user, ask.since, ask.room()).await?;
+        let read = self.reader.head_and_page(user, self.start(ask), ask.room()).await?;
         let (head, page) = read.ok_or(PullError::Gone)?;
         let standing = Standing { head, since: ask.since };
         // What was written after the look comes next time: a device that has
@@ -161,6 +168,14 @@ impl Pulling {
         let page = if standing.is_behind() { page } else { Page::default() };
         let pulled = self.answer(user, ask, &standing, page).await?;
         Ok((standing, pulled))
+    }
+
+    /// After which stamp there may be something that a device lacks: for one
+    /// that has a stamp of before a restore, after the last that is still known.
+    /// A device that knows no pages asks with its own time, and with no stamp.
+    fn start(&self, ask: &Ask) -> Timestamp {
+        let lost = ask.limit.and_then(|_| self.silences.around(ask.since));
+        lost.unwrap_or(ask.since)
     }
 
     async fn answer(
@@ -177,7 +192,13 @@ impl Pulling {
             Some(self.offer(user, &standing.head).await?)
         };
         let pending = if standing.head.awaited { self.pending.of(user).await? } else { Vec::new() };
-        let (watermark, has_more) = next(standing.head.last_stamp, &page);
+        let start = self.start(ask);
+        let (watermark, has_more) = if start < ask.since && standing.is_behind() {
+            // It is to send again what it changed since.
+            (start, false)
+        } else {
+            next(standing.head.last_stamp, &page)
+        };
         Ok(Pulled { page, watermark, has_more, catalogue_version, catalogue, pending })
     }
 

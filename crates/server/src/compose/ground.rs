@@ -8,6 +8,8 @@ use pia_sealing::{AcceptNew, KeyError, KeyGuard, MasterKeys, Sealer, ServerSeal}
 use pia_storage::Database;
 use pia_storage_identity::SqlFirstAdmin;
 use pia_storage_sealing::{SqlKeyRegister, SqlSalts};
+use pia_storage_sync::SqlSilences;
+use pia_sync::Silences;
 use pia_upstream::Tls;
 
 use super::ComposeError;
@@ -25,6 +27,8 @@ pub(super) struct Ground {
     pub(super) setup: Setup,
     /// How others are spoken to.
     pub(super) tls: Tls,
+    /// When nobody was given a stamp.
+    pub(super) silences: Silences,
 }
 
 impl Ground {
@@ -37,6 +41,8 @@ impl Ground {
         let encryption = &start.encryption;
         let accept = if encryption.accept_new_master_key { AcceptNew::Yes } else { AcceptNew::No };
         let keys = master_keys(encryption, accept, &db).await?;
+        let silences = SqlSilences::new(db.clone()).end(clock.now()).await;
+        let silences = silences.map_err(ComposeError::Stamps)?;
         let mail = config.follow(|it| it.smtp.relay.is_some());
         let db = db.with_effects(ServerSeal::new(keys.clone()), mail.clone());
         let path = start.license.path.clone();
@@ -45,7 +51,7 @@ impl Ground {
         let admins = Administrators::look(Arc::new(SqlFirstAdmin::new(db.clone()))).await;
         let setup = Setup::open(Arc::clone(&licence), start.setup.token_path.clone(), admins);
         let sealer = Sealer::new(keys, Arc::new(SqlSalts::new(db.clone())));
-        Ok(Self { db, sealer, mail, licence, setup, tls: Tls::native()? })
+        Ok(Self { db, sealer, mail, licence, setup, tls: Tls::native()?, silences })
     }
 }
 

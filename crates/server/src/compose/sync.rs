@@ -8,7 +8,7 @@ use pia_kernel::{Clock, Live};
 use pia_sealing::Sealer;
 use pia_storage::Database;
 use pia_storage_sync::{SqlSyncHoldings, SqlSyncReader, SqlSyncStore};
-use pia_sync::{PendingDevices, Pulling, Pushing, Support, SyncReader};
+use pia_sync::{PendingDevices, Pulling, Pushing, Silences, Support, SyncReader};
 
 use crate::config::LiveConfig;
 
@@ -22,7 +22,7 @@ impl Syncing {
     pub(super) fn compose(
         config: &LiveConfig,
         (db, sealer): (&Database, &Sealer),
-        pending: Arc<dyn PendingDevices>,
+        (pending, silences): (Arc<dyn PendingDevices>, Silences),
         clock: &Arc<dyn Clock>,
     ) -> Self {
         let settings = config.follow(|it| it.sync.pushing.clone());
@@ -33,7 +33,7 @@ impl Syncing {
         Self {
             api: SyncApi {
                 pushing: Pushing::new(store, live, Arc::clone(clock)),
-                pulling: Pulling::new(reader, pending),
+                pulling: Pulling::new(reader, pending, silences),
                 support: Support::new(holdings, looked, settings, Arc::clone(clock)),
                 fast_path: config.follow(|it| it.sync.fast_path),
             },

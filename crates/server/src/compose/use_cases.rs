@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use pia_identity::{GuessRules, PasskeySignIn, Passkeys, ProviderSignIn};
 use pia_kernel::{Clock, Timestamp, Unavailable};
-use pia_sync::Chats;
+use pia_sync::{Chats, PendingDevices};
 
 use super::ComposeError;
 use super::e2ee::E2ee;
@@ -48,17 +48,18 @@ impl UseCases {
         ground: &Ground,
         clock: &Arc<dyn Clock>,
     ) -> Result<Self, ComposeError> {
-        let Ground { db, sealer, mail, licence, setup, tls } = ground;
+        let Ground { db, sealer, mail, licence, setup, tls, silences } = ground;
         let sealed = (&**licence, sealer.clone());
         let identity = Identity::compose(config, db, sealed, mail, clock)?;
         let public_url = config.latest().server.public_url.as_str().to_owned();
         let (passkeys, passkey_sign_in) = passkeys::compose(db, &public_url, &identity, clock);
         let e2ee = E2ee::compose(db, sealer, clock);
-        let waiting = Arc::new(WaitingDevices(e2ee.devices.clone()));
+        let waiting: Arc<dyn PendingDevices> = Arc::new(WaitingDevices(e2ee.devices.clone()));
+        let known = (waiting, silences.clone());
         Ok(Self {
             people: People::compose(config, db, (&identity, setup), clock),
             provider_sign_in: providers::compose(config, db, (&identity, licence, tls), clock)?,
-            syncing: Syncing::compose(config, (db, sealer), waiting, clock),
+            syncing: Syncing::compose(config, (db, sealer), known, clock),
             lifecycle: Lifecycle::compose(config, (db, sealer), &identity, clock),
             chats: chats::compose(config, (db, sealer), clock),
             e2ee,

@@ -8,4 +8,5 @@ mod paging;
 mod person;
 mod pushing;
 mod resetting;
+mod silences;
 mod statements;

@@ -10,6 +10,7 @@ use pia_kernel::{Timestamp, Unavailable, UserId};
 use pia_storage::{Conn, Database, Provider};
 use pia_sync::{
     Ask, Channel, Item, Limits, PendingDevice, PendingDevices, Pulled, Pulling, PushSettings,
+    Silences,
 };
 
 use crate::person::{Person, START, item, todo};
@@ -65,7 +66,7 @@ fn count_on(conn: &mut Conn, count: &Arc<AtomicUsize>) {
 }
 
 fn pulling(person: &Person) -> Pulling {
-    Pulling::new(Arc::new(person.reader.clone()), Arc::new(Nobody))
+    Pulling::new(Arc::new(person.reader.clone()), Arc::new(Nobody), Silences::default())
 }
 
 /// A pull by somebody who says what they have, which is not that.

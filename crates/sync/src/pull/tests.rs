@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::ports::{MockPendingDevices, MockSyncReader};
+use crate::silence::Silence;
 
 fn at(second: i64) -> Timestamp {
     Timestamp::from_micros(second * 1_000_000)
@@ -27,7 +28,8 @@ async fn pull(reader: MockSyncReader, since: Timestamp, head: Head) -> Pulled {
     let standing = standing(head, since);
     let catalogue = Some(standing.catalogue_version());
     let ask = Ask { since, limit: Some(500), catalogue };
-    let pulling = Pulling::new(Arc::new(reader), Arc::new(MockPendingDevices::new()));
+    let pulling =
+        Pulling::new(Arc::new(reader), Arc::new(MockPendingDevices::new()), Silences::default());
     pulling.pull(UserId::generate(), &ask, &standing).await.unwrap()
 }
 
@@ -50,6 +52,44 @@ async fn a_cursor_from_the_future_is_answered_with_the_watermark() {
     let pulled = pull(MockSyncReader::new(), at(900), head()).await;
 
     assert_eq!((pulled.watermark, pulled.has_more), (at(100), false));
+}
+
+/// A pull while it is known that nobody was given a stamp from 50 to 70.
+async fn pull_after_a_silence(since: i64, from: i64, limit: Option<u32>) -> (Timestamp, bool) {
+    let rows = Page { rows: vec![], up_to: Some(at(100)), cut: true };
+    let mut reader = MockSyncReader::new();
+    let asked = move |it: &Timestamp| *it == at(from);
+    let page = rows.clone();
+    reader
+        .expect_page()
+        .withf(move |_, since, _| asked(since))
+        .once()
+        .return_once(move |_, _, _| Ok(page));
+    reader
+        .expect_head_and_page()
+        .withf(move |_, since, _| asked(since))
+        .once()
+        .return_once(move |_, _, _| Ok(Some((head(), rows))));
+    let silences = Silences::new(vec![Silence { began_at: at(50), ended_at: at(70) }]);
+    let pulling = Pulling::new(Arc::new(reader), Arc::new(MockPendingDevices::new()), silences);
+    let (user, standing) = (UserId::generate(), standing(head(), at(since)));
+    let ask = Ask { since: at(since), limit, catalogue: Some(standing.catalogue_version()) };
+
+    let told = pulling.pull(user, &ask, &standing).await.unwrap();
+    assert_eq!(pulling.pull_at_once(user, &ask).await.unwrap().1, told);
+    (told.watermark, told.has_more)
+}
+
+#[tokio::test]
+async fn a_stamp_of_a_time_without_any_is_answered_with_the_last_before_it() {
+    assert_eq!(pull_after_a_silence(60, 50, Some(500)).await, (at(50), false));
+}
+
+#[tokio::test]
+async fn stamps_that_were_given_are_gone_on_from_and_so_are_times_of_old_devices() {
+    for (since, limit) in [(50, Some(500)), (70, Some(500)), (60, None)] {
+        assert_eq!(pull_after_a_silence(since, since, limit).await, (at(100), true));
+    }
 }
 
 #[tokio::test]
@@ -76,7 +116,8 @@ async fn a_device_that_knows_no_pages_is_given_all_at_once() {
         .withf(move |_, _, room| large(room))
         .once()
         .returning(|_, _, _| Ok(Page::default()));
-    let pulling = Pulling::new(Arc::new(reader), Arc::new(MockPendingDevices::new()));
+    let pulling =
+        Pulling::new(Arc::new(reader), Arc::new(MockPendingDevices::new()), Silences::default());
     let standing = standing(head(), at(10));
 
     let catalogue = Some(standing.catalogue_version());
@@ -95,7 +136,8 @@ async fn pull_at_once(head: Option<Head>, page: Page, since: Timestamp) -> Optio
         .withf(move |_, it, room| *it == since && room.rows == 500)
         .once()
         .return_once(move |_, _, _| Ok(head.map(|it| (it, page))));
-    let pulling = Pulling::new(Arc::new(reader), Arc::new(MockPendingDevices::new()));
+    let pulling =
+        Pulling::new(Arc::new(reader), Arc::new(MockPendingDevices::new()), Silences::default());
     let ask = Ask { since, limit: Some(9_000), catalogue };
     match pulling.pull_at_once(UserId::generate(), &ask).await {
         Ok((stands, pulled)) => {
@@ -154,7 +196,8 @@ async fn the_operators_part_comes_unless_the_device_has_it() {
     let mut reader = MockSyncReader::new();
     reader.expect_catalogue().once().returning(|_, _| Ok(Catalogue::default()));
     reader.expect_preferences().once().returning(|_| Ok(vec![(Uuid::from_u128(9), false)]));
-    let pulling = Pulling::new(Arc::new(reader), Arc::new(MockPendingDevices::new()));
+    let pulling =
+        Pulling::new(Arc::new(reader), Arc::new(MockPendingDevices::new()), Silences::default());
     let standing = standing(Head { preferences: Some(at(1)), ..head() }, at(100));
 
     let ask = Ask { since: at(100), limit: Some(500), catalogue: Some(1) };
@@ -170,7 +213,8 @@ async fn devices_that_wait_are_asked_for_only_if_there_are_any() {
     let mut pending = MockPendingDevices::new();
     let device = PendingDevice { id: Uuid::nil(), name: "laptop".to_owned(), created_at: at(1) };
     pending.expect_of().once().return_once(move |_| Ok(vec![device]));
-    let pulling = Pulling::new(Arc::new(MockSyncReader::new()), Arc::new(pending));
+    let pulling =
+        Pulling::new(Arc::new(MockSyncReader::new()), Arc::new(pending), Silences::default());
     let standing = standing(Head { awaited: true, ..head() }, at(100));
 
     let catalogue = Some(standing.catalogue_version());

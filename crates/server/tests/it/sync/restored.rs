@@ -8,11 +8,15 @@ use pia_storage::{Database, DbError, DbInstant, in_tx};
 use pia_testkit::databases::Fresh;
 use serde_json::{Value, json};
 
-use super::{NOTHING, cursor, id, moved, pull, push, todo, todos};
+use super::{NOTHING, cursor, id, moved, pull, pull_with, push, todo, todos};
 use crate::both::on_both_databases;
-use crate::harness::Setting;
+use crate::client::Client;
+use crate::harness::{PASSWORD, Setting, TestApp};
 
-on_both_databases!(devices_bring_back_what_a_restored_server_lacks);
+on_both_databases!(
+    devices_bring_back_what_a_restored_server_lacks,
+    who_comes_after_another_has_written_brings_its_own_back_too
+);
 
 /// Makes the database what it was when this was the highest stamp.
 async fn restore(db: &Database, stamp: &str) {
@@ -61,4 +65,36 @@ async fn devices_bring_back_what_a_restored_server_lacks(database: Fresh) {
     assert_eq!((cursor(&told.body), &told.body["hasMore"]), (backup.as_str(), &json!(false)));
     assert_eq!(moved(&pull(&one, NOTHING).await).0, [id(1), id(2)]);
     assert_eq!(moved(&other_told).0, [id(2)]);
+}
+
+async fn sign_in(app: &TestApp, email: &str) -> Client {
+    let person = json!({ "email": email, "password": PASSWORD });
+    let envelope = app.stranger().post("/auth/login/local", &person).await;
+    app.stranger().with_tokens(&envelope.body)
+}
+
+async fn who_comes_after_another_has_written_brings_its_own_back_too(database: Fresh) {
+    let db = database.connect().await;
+    let lost = Setting::on(database).start().await;
+    let (email, todos_of) = ("ada@example.org", |it: &Value| todos(std::slice::from_ref(it)));
+    let backup = push(&lost.sign_up(email).await, &todos_of(&todo(1, 1, "old"))).await;
+    let late = written_now(2);
+    let seen = push(&sign_in(&lost, email).await, &todos_of(&late)).await;
+
+    restore(&db, cursor(&backup)).await;
+    let restored = Setting::beside(&lost).start().await;
+    let (one, other) = (sign_in(&restored, email).await, sign_in(&restored, email).await);
+    // Who was not there in the time that was lost sees nothing of it.
+    let written = push(&one, &todos_of(&todo(3, 1, "new"))).await;
+    assert!(cursor(&written) > cursor(&seen));
+    let told = pull(&other, cursor(&seen)).await;
+    let as_before_pages = pull_with(&other, cursor(&seen), "").await;
+    assert!(late["updatedAt"].as_str() > Some(cursor(&told)));
+    push(&other, &todos_of(&late)).await;
+
+    assert_eq!((cursor(&told), &told["hasMore"]), (cursor(&backup), &json!(false)));
+    assert_eq!(moved(&told).0, [id(3)]);
+    assert_eq!(cursor(&as_before_pages.body), cursor(&written));
+    assert_eq!(moved(&pull(&other, cursor(&told)).await).0, [id(3), id(2)]);
+    assert_eq!(moved(&pull(&one, NOTHING).await).0, [id(1), id(3), id(2)]);
 }

@@ -1,0 +1,57 @@
+//! Times in which nobody was given a stamp.
+
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use pia_kernel::Timestamp;
+use pia_storage::Database;
+use pia_storage_sync::SqlSilences;
+
+use crate::person::{Person, at, todo};
+
+pia_testkit::contract! {
+    before_anybody_was_there_nothing_is_put_down,
+    what_lies_between_two_stamps_is_known,
+    many_starts_at_once_put_down_one_silence,
+}
+
+const MICRO: Duration = Duration::from_micros(1);
+
+async fn before_anybody_was_there_nothing_is_put_down(db: Database) {
+    let silences = SqlSilences::new(db);
+
+    assert_eq!(silences.end(at(100)).await.unwrap().around(at(50)), None);
+}
+
+async fn what_lies_between_two_stamps_is_known(db: Database) {
+    let person = Person::of(db.clone()).await;
+    let silences = SqlSilences::new(db);
+    let (first, _) = person.push(50, vec![todo(1, 5)]).await;
+
+    silences.end(at(100)).await.unwrap();
+    silences.end(at(200)).await.unwrap();
+    let (second, _) = person.push(250, vec![todo(2, 5)]).await;
+    silences.end(at(300)).await.unwrap();
+    // A clock that goes wrong takes nothing away.
+    let known = silences.end(at(20)).await.unwrap();
+
+    let around = |stamps: &[Timestamp]| -> Vec<Option<Timestamp>> {
+        stamps.iter().map(|it| known.around(*it)).collect()
+    };
+    assert_eq!(around(&[at(20), first, at(200), at(225), second, at(300)]), [None; 6]);
+    assert_eq!(around(&[first + MICRO, at(199)]), [Some(first); 2]);
+    assert_eq!(around(&[second + MICRO, at(299)]), [Some(second); 2]);
+}
+
+async fn many_starts_at_once_put_down_one_silence(db: Database) {
+    let person = Person::of(db.clone()).await;
+    let (stamp, _) = person.push(50, vec![todo(1, 5)]).await;
+    let starts = (0..8).map(|it| {
+        let silences = SqlSilences::new(db.clone());
+        async move { silences.end(at(100 + it)).await.unwrap() }
+    });
+
+    for known in join_all(starts).await {
+        assert_eq!(known.around(at(75)), Some(stamp));
+    }
+}
