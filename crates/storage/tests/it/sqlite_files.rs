@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use diesel_async::SimpleAsyncConnection;
+use diesel_async::{RunQueryDsl, SimpleAsyncConnection};
 use pia_storage::{
     Database, DbError, OpenError, Options, Provider, StartError, Startup, Target, on_conn, start,
 };
@@ -80,4 +80,24 @@ async fn a_write_through_a_reader_fails() {
             .await;
 
     assert!(written.is_err());
+}
+
+#[derive(diesel::QueryableByName)]
+struct CompileOption {
+    #[diesel(sql_type = diesel::sql_types::Text)]
+    compile_options: String,
+}
+
+/// Else it would parse every query with a bound `LIMIT` anew: what it is built
+/// with stands in `.cargo/config.toml`.
+#[tokio::test(flavor = "multi_thread")]
+async fn plans_are_made_once() {
+    let dir = tempfile::tempdir().unwrap();
+    let db = start_at(&dir.path().join("pia.db")).await.unwrap();
+
+    let options = diesel::sql_query("PRAGMA compile_options");
+    let options: Result<Vec<CompileOption>, DbError> =
+        async { on_conn!(db.reader(), |conn| Ok(options.load(conn).await?)) }.await;
+
+    assert!(options.unwrap().iter().any(|it| it.compile_options == "ENABLE_QPSG"));
 }
