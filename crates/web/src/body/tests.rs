@@ -1,0 +1,105 @@
+//! Bodies as they come.
+
+use serde::Deserialize;
+
+use super::*;
+
+#[derive(Debug, Deserialize)]
+#[expect(dead_code, reason = "only its parsing is looked at")]
+struct Outer {
+    inner: Vec<Inner>,
+}
+
+#[derive(Debug, Deserialize)]
+#[expect(dead_code, reason = "only its parsing is looked at")]
+struct Inner {
+    age: u8,
+}
+
+#[test]
+fn a_value_of_the_wrong_type_is_told_with_its_place() {
+    let refused = parse::<Outer>(br#"{"inner":[{"age":1},{"age":"two"}]}"#).unwrap_err();
+
+    let told = refused.to_string();
+    assert!(told.starts_with("validation_failed: `inner[1].age`: invalid type"), "{told}");
+    assert!(!told.contains(" at line "), "{told}");
+}
+
+#[test]
+fn nothing_of_a_value_is_repeated() {
+    for value in [
+        r#""sesame""#.to_owned(),
+        r#""a, expected sesame""#.to_owned(),
+        r#""\"`sesame`\"""#.to_owned(),
+        format!(r#""{}""#, "sesame".repeat(100_000)),
+        "777".to_owned(),
+        r#"["sesame"]"#.to_owned(),
+    ] {
+        let body = format!(r#"{{"age":{value}}}"#);
+
+        let told = parse::<Inner>(body.as_bytes()).unwrap_err().to_string();
+
+        assert!(told.starts_with("validation_failed: `age`: invalid "), "{told:.99}");
+        assert!(told.ends_with(", expected u8") && told.len() < 100, "{told:.99}");
+        assert!(!told.contains("sesame") && !told.contains("777"), "{told:.99}");
+    }
+}
+
+#[test]
+fn nothing_of_a_value_that_was_read_before_is_repeated() {
+    let value = serde_json::json!({ "age": "sesame, expected at line 5" });
+
+    let told = reason(&serde_json::from_value::<Inner>(value).unwrap_err());
+
+    assert_eq!(told, "invalid type: string, expected u8");
+}
+
+#[test]
+fn an_array_is_no_object() {
+    let refused = parse::<Inner>(b" [7]").unwrap_err();
+
+    assert!(refused.to_string().starts_with("validation_failed"), "{refused}");
+}
+
+#[test]
+fn a_compressed_body_is_taken_in_small_steps() {
+    let whole = Bytes::from(vec![7; INFLATED_AT_ONCE * 2 + 1]);
+
+    let steps: Vec<usize> = small(Ok(whole)).map(|it| it.unwrap().len()).collect();
+
+    assert_eq!(steps, [INFLATED_AT_ONCE, INFLATED_AT_ONCE, 1]);
+}
+
+#[tokio::test]
+async fn the_room_of_a_body_is_given_back_with_its_last_slice() {
+    let memory = BodyMemory::new(1024 * 1024);
+    let piece = Bytes::from(vec![7; 512 * 1024]);
+    let body = stream::iter([Ok(piece)]).boxed_local();
+    let size = Size { announced: 0, limit: usize::MAX };
+    let body = read(body, size, Some(memory.hold(Sender::SignedIn))).await.unwrap().into_bytes();
+
+    let slice = body.slice(5..9);
+    drop(body);
+
+    assert!(memory.hold(Sender::SignedIn).grow_to(512 * 1024).is_err());
+    drop(slice);
+    assert!(memory.hold(Sender::SignedIn).grow_to(512 * 1024).is_ok());
+}
+
+#[test]
+fn what_is_no_json_is_malformed() {
+    for body in ["", "{", "nonsense", "{\"inner\":[]} {}", "{\"inner\":[}"] {
+        let refused = parse::<Outer>(body.as_bytes()).unwrap_err();
+
+        assert!(refused.to_string().starts_with("malformed_json"), "{body}: {refused}");
+    }
+}
+
+#[test]
+fn json_that_is_too_deep_is_refused() {
+    let deep = "[".repeat(100_000);
+
+    let refused = parse::<serde_json::Value>(deep.as_bytes()).unwrap_err();
+
+    assert!(refused.to_string().starts_with("malformed_json"), "{refused}");
+}
