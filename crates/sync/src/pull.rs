@@ -8,7 +8,7 @@ use ring::digest;
 use uuid::Uuid;
 
 use crate::ports::{Catalogue, Head, Page, PendingDevice, PendingDevices, Room, SyncReader};
-use crate::silence::Silences;
+use crate::silence::{Silence, Silences};
 
 /// How much one answer holds, about, for a device that goes on asking.
 const PAGE_BYTES: u64 = 4_000_000;
@@ -81,7 +81,21 @@ pub struct Pulling {
     silences: Silences,
 }
 
+/// What there is for a device.
+#[derive(Default)]
+struct Found {
+    page: Page,
+    /// After which stamp it is to go on, and to send again what it changed
+    /// since, if the one that it has is of before a restore.
+    resent_from: Option<Timestamp>,
+}
+
 impl Ask {
+    /// After which stamp there may be something that the device lacks.
+    fn start(&self, silence: Option<Silence>) -> Timestamp {
+        silence.map_or(self.since, |it| it.began_at)
+    }
+
     fn room(&self) -> Room {
         let rows = self.limit.map(|it| it.clamp(1, MOST_ROWS));
         rows.map_or(WHOLE, |rows| Room { rows, bytes: PAGE_BYTES })
@@ -146,12 +160,13 @@ impl Pulling {
         ask: &Ask,
         standing: &Standing,
     ) -> Result<Pulled, PullError> {
-        let page = if standing.is_behind() {
-            self.reader.page(user, self.start(ask), ask.room()).await?
-        } else {
-            Page::default()
-        };
-        self.answer(user, ask, standing, page).await
+        if !standing.is_behind() {
+            return self.answer(user, ask, standing, Found::default()).await;
+        }
+        let silence = self.silence(ask);
+        let page = self.reader.page(user, ask.start(silence), ask.room()).await?;
+        let found = self.found(user, ask, silence, page).await?;
+        self.answer(user, ask, standing, found).await
     }
 
     /// Both at once, for a device that needs an answer wherever things stand.
@@ -160,22 +175,46 @@ impl Pulling {
         user: UserId,
         ask: &Ask,
     ) -> Result<(Standing, Pulled), PullError> {
-        let read = self.reader.head_and_page(user, self.start(ask), ask.room()).await?;
+        let silence = self.silence(ask);
+        let read = self.reader.head_and_page(user, ask.start(silence), ask.room()).await?;
         let (head, page) = read.ok_or(PullError::Gone)?;
         let standing = Standing { head, since: ask.since };
         // What was written after the look comes next time: a device that has
         // seen more than there was is told so.
-        let page = if standing.is_behind() { page } else { Page::default() };
-        let pulled = self.answer(user, ask, &standing, page).await?;
+        let found = if standing.is_behind() {
+            self.found(user, ask, silence, page).await?
+        } else {
+            Found::default()
+        };
+        let pulled = self.answer(user, ask, &standing, found).await?;
         Ok((standing, pulled))
     }
 
-    /// After which stamp there may be something that a device lacks: for one
-    /// that has a stamp of before a restore, after the last that is still known.
-    /// A device that knows no pages asks with its own time, and with no stamp.
-    fn start(&self, ask: &Ask) -> Timestamp {
-        let lost = ask.limit.and_then(|_| self.silences.around(ask.since));
-        lost.unwrap_or(ask.since)
+    /// The silence that a device's stamp is of. One that knows no pages asks with
+    /// its own time, and with no stamp.
+    fn silence(&self, ask: &Ask) -> Option<Silence> {
+        ask.limit.and_then(|_| self.silences.around(ask.since))
+    }
+
+    /// What a page that was read from the beginning of a silence tells. Where an
+    /// instance wrote on while another started, it may have been none for this
+    /// person, whose devices have stamps of it by right.
+    async fn found(
+        &self,
+        user: UserId,
+        ask: &Ask,
+        silence: Option<Silence>,
+        page: Page,
+    ) -> Result<Found, Unavailable> {
+        let broken = |it: &Silence| page.rows.first().is_some_and(|row| row.stamp < it.ended_at);
+        Ok(match silence {
+            None => Found { page, resent_from: None },
+            Some(it) if broken(&it) => {
+                let page = self.reader.page(user, ask.since, ask.room()).await?;
+                Found { page, resent_from: None }
+            }
+            Some(it) => Found { page, resent_from: Some(it.began_at) },
+        })
     }
 
     async fn answer(
@@ -183,7 +222,7 @@ impl Pulling {
         user: UserId,
         ask: &Ask,
         standing: &Standing,
-        page: Page,
+        Found { page, resent_from }: Found,
     ) -> Result<Pulled, PullError> {
         let catalogue_version = standing.catalogue_version();
         let catalogue = if ask.catalogue == Some(catalogue_version) {
@@ -192,12 +231,9 @@ impl Pulling {
             Some(self.offer(user, &standing.head).await?)
         };
         let pending = if standing.head.awaited { self.pending.of(user).await? } else { Vec::new() };
-        let start = self.start(ask);
-        let (watermark, has_more) = if start < ask.since && standing.is_behind() {
-            // It is to send again what it changed since.
-            (start, false)
-        } else {
-            next(standing.head.last_stamp, &page)
+        let (watermark, has_more) = match resent_from {
+            Some(stamp) => (stamp, false),
+            None => next(standing.head.last_stamp, &page),
         };
         Ok(Pulled { page, watermark, has_more, catalogue_version, catalogue, pending })
     }

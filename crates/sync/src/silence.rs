@@ -26,11 +26,11 @@ impl Silences {
         Self(all.into())
     }
 
-    /// When the silence began that a stamp is of; nothing if it is of none.
-    pub fn around(&self, stamp: Timestamp) -> Option<Timestamp> {
+    /// The silence that a stamp is of.
+    pub fn around(&self, stamp: Timestamp) -> Option<Silence> {
         let before = self.0.partition_point(|it| it.began_at < stamp);
-        let last = self.0.get(before.checked_sub(1)?)?;
-        (stamp < last.ended_at).then_some(last.began_at)
+        let last = *self.0.get(before.checked_sub(1)?)?;
+        (stamp < last.ended_at).then_some(last)
     }
 }
 
@@ -46,7 +46,7 @@ mod tests {
     fn a_stamp_is_of_a_silence_if_it_is_neither_its_first_nor_its_last() {
         let silence = |began, ended| Silence { began_at: at(began), ended_at: at(ended) };
         let silences = Silences::new(vec![silence(50, 60), silence(10, 20)]);
-        let around = |stamp| silences.around(at(stamp)).map(Timestamp::micros);
+        let around = |stamp| silences.around(at(stamp)).map(|it| it.began_at.micros());
 
         assert_eq!([9, 10, 20, 21, 50, 60, 99].map(around), [None; 7]);
         assert_eq!([11, 19, 51, 59].map(around), [Some(10), Some(10), Some(50), Some(50)]);

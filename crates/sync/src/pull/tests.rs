@@ -1,8 +1,9 @@
 //! What devices are given.
 
 use super::*;
-use crate::ports::{MockPendingDevices, MockSyncReader};
-use crate::silence::Silence;
+use crate::channel::Channel;
+use crate::item::Key;
+use crate::ports::{MockPendingDevices, MockSyncReader, Row};
 
 fn at(second: i64) -> Timestamp {
     Timestamp::from_micros(second * 1_000_000)
@@ -54,22 +55,32 @@ async fn a_cursor_from_the_future_is_answered_with_the_watermark() {
     assert_eq!((pulled.watermark, pulled.has_more), (at(100), false));
 }
 
-/// A pull while it is known that nobody was given a stamp from 50 to 70.
-async fn pull_after_a_silence(since: i64, from: i64, limit: Option<u32>) -> (Timestamp, bool) {
-    let rows = Page { rows: vec![], up_to: Some(at(100)), cut: true };
+/// What is told where nobody is known to have been given a stamp from 50 to 70,
+/// and the first row after 50 has this one.
+async fn pull_after_a_silence(
+    since: i64,
+    limit: Option<u32>,
+    first: i64,
+    reads: &[i64],
+) -> (Timestamp, bool) {
+    let key = Key { channel: Channel::Todos, id: Uuid::nil() };
+    let row = Row { key, stamp: at(first), body: None };
+    let page = Page { rows: vec![row], up_to: Some(at(first)), cut: true };
+    let (rows, both, from) = (page.clone(), page.clone(), at(reads[0]));
     let mut reader = MockSyncReader::new();
-    let asked = move |it: &Timestamp| *it == at(from);
-    let page = rows.clone();
-    reader
-        .expect_page()
-        .withf(move |_, since, _| asked(since))
-        .once()
-        .return_once(move |_, _, _| Ok(page));
+    for read in reads.iter().chain(&reads[1..]).copied() {
+        let rows = rows.clone();
+        reader
+            .expect_page()
+            .withf(move |_, since, _| *since == at(read))
+            .once()
+            .return_once(move |_, _, _| Ok(rows));
+    }
     reader
         .expect_head_and_page()
-        .withf(move |_, since, _| asked(since))
+        .withf(move |_, since, _| *since == from)
         .once()
-        .return_once(move |_, _, _| Ok(Some((head(), rows))));
+        .return_once(move |_, _, _| Ok(Some((head(), both))));
     let silences = Silences::new(vec![Silence { began_at: at(50), ended_at: at(70) }]);
     let pulling = Pulling::new(Arc::new(reader), Arc::new(MockPendingDevices::new()), silences);
     let (user, standing) = (UserId::generate(), standing(head(), at(since)));
@@ -77,19 +88,28 @@ async fn pull_after_a_silence(since: i64, from: i64, limit: Option<u32>) -> (Tim
 
     let told = pulling.pull(user, &ask, &standing).await.unwrap();
     assert_eq!(pulling.pull_at_once(user, &ask).await.unwrap().1, told);
+    assert_eq!(told.page, page);
     (told.watermark, told.has_more)
 }
 
 #[tokio::test]
 async fn a_stamp_of_a_time_without_any_is_answered_with_the_last_before_it() {
-    assert_eq!(pull_after_a_silence(60, 50, Some(500)).await, (at(50), false));
+    assert_eq!(pull_after_a_silence(60, Some(500), 80, &[50]).await, (at(50), false));
 }
 
 #[tokio::test]
 async fn stamps_that_were_given_are_gone_on_from_and_so_are_times_of_old_devices() {
     for (since, limit) in [(50, Some(500)), (70, Some(500)), (60, None)] {
-        assert_eq!(pull_after_a_silence(since, since, limit).await, (at(100), true));
+        let told = pull_after_a_silence(since, limit, 80, &[since]).await;
+
+        assert_eq!(told, (at(80), true));
     }
+}
+
+#[tokio::test]
+async fn it_was_no_time_without_stamps_for_who_was_given_some() {
+    // Else a page that ends there would be asked for again and again.
+    assert_eq!(pull_after_a_silence(60, Some(500), 65, &[50, 60]).await, (at(65), true));
 }
 
 #[tokio::test]
