@@ -11,7 +11,7 @@ use futures_util::join;
 use pia_kernel::{Timestamp, Unavailable, UserId};
 use pia_sealing::Sealer;
 use pia_storage::schema::{person_salts, sync_items};
-use pia_storage::{AsyncPostgres, Conn, Database, DbError, DbUid, on_conn};
+use pia_storage::{AsyncPostgres, Conn, Database, DbError, DbInstant, DbUid, on_conn};
 use pia_sync::{Catalogue, Channel, Head, Key, Page, Room, SyncReader};
 use serde_json::Value;
 use uuid::Uuid;
@@ -83,6 +83,15 @@ impl SqlSyncReader {
         Ok(head.map(|head| (head_of(head), page)))
     }
 
+    async fn last(&self, user: UserId, until: Timestamp) -> Result<Option<Timestamp>, DbError> {
+        use sync_items::{stamp, user_id};
+        let theirs = sync_items::table.filter(user_id.eq(DbUid(user.0)));
+        let last = theirs.filter(stamp.le(DbInstant(until))).order(stamp.desc()).select(stamp);
+        let found: Option<DbInstant> =
+            on_conn!(self.db.reader(), |conn| last.first(conn).await.optional()?);
+        Ok(found.map(|it| it.0))
+    }
+
     fn page_of(&self, user: UserId, since: Timestamp, room: Room) -> (PageQuery, PageMaking) {
         let page = PageMaking::new(self.sealer.clone(), user, room);
         (PageQuery::new(user, since, room), page)
@@ -141,6 +150,14 @@ impl SyncReader for SqlSyncReader {
         room: Room,
     ) -> Result<Option<(Head, Page)>, Unavailable> {
         Ok(self.look_and_read(user, since, room).await?)
+    }
+
+    async fn last_until(
+        &self,
+        user: UserId,
+        stamp: Timestamp,
+    ) -> Result<Option<Timestamp>, Unavailable> {
+        Ok(self.last(user, stamp).await?)
     }
 
     async fn catalogue(&self, group: Uuid, version: i64) -> Result<Catalogue, Unavailable> {

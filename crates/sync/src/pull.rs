@@ -196,7 +196,8 @@ impl Pulling {
         ask.limit.and_then(|_| self.silences.around(ask.since))
     }
 
-    /// What a page that was read from the beginning of a silence tells. Where an
+    /// What a page that was read from the beginning of a silence tells. A device
+    /// is to go on after the last that there is of its person from before. Where an
     /// instance wrote on while another started, it may have been none for this
     /// person, whose devices have stamps of it by right.
     async fn found(
@@ -213,7 +214,10 @@ impl Pulling {
                 let page = self.reader.page(user, ask.since, ask.room()).await?;
                 Found { page, resent_from: None }
             }
-            Some(it) => Found { page, resent_from: Some(it.began_at) },
+            Some(it) => {
+                let known = self.reader.last_until(user, it.began_at).await?;
+                Found { page, resent_from: Some(known.unwrap_or(Timestamp::UNIX_EPOCH)) }
+            }
         })
     }
 

@@ -15,6 +15,22 @@ pia_testkit::contract! {
     a_page_shows_what_the_head_read_with_it_knows_of,
     what_somebody_without_anything_has_is_their_accounts_beginning,
     what_no_key_opens_is_left_out_and_keeps_nothing_back,
+    the_last_stamp_until_another_is_the_persons_own,
+}
+
+async fn the_last_stamp_until_another_is_the_persons_own(db: Database) {
+    let (person, other) = (Person::of(db.clone()).await, Person::of(db).await);
+    let (first, _) = person.push(10, vec![todo(1, 5)]).await;
+    other.push(12, vec![todo(1, 5)]).await;
+    let (second, _) = person.push(20, vec![todo(2, 5)]).await;
+
+    for (until, expected) in
+        [(9, None), (10, Some(first)), (15, Some(first)), (20, Some(second)), (99, Some(second))]
+    {
+        let last = person.reader.last_until(person.user, at(until)).await.unwrap();
+
+        assert_eq!(last, expected, "{until}");
+    }
 }
 
 /// Page after page, until none is cut.

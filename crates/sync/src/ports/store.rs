@@ -153,6 +153,14 @@ pub trait SyncReader: Send + Sync {
         room: Room,
     ) -> Result<Option<(Head, Page)>, Unavailable>;
 
+    /// The last stamp of all that there is of a person that is not after this
+    /// one. One statement.
+    async fn last_until(
+        &self,
+        user: UserId,
+        stamp: Timestamp,
+    ) -> Result<Option<Timestamp>, Unavailable>;
+
     /// What the operator gives the people of a group, as of a version at
     /// least as new as `version`.
     async fn catalogue(&self, group: Uuid, version: i64) -> Result<Catalogue, Unavailable>;

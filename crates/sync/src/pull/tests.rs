@@ -81,6 +81,7 @@ async fn pull_after_a_silence(
         .withf(move |_, since, _| *since == from)
         .once()
         .return_once(move |_, _, _| Ok(Some((head(), both))));
+    reader.expect_last_until().returning(|_, until| Ok((until == at(50)).then_some(at(40))));
     let silences = Silences::new(vec![Silence { began_at: at(50), ended_at: at(70) }]);
     let pulling = Pulling::new(Arc::new(reader), Arc::new(MockPendingDevices::new()), silences);
     let (user, standing) = (UserId::generate(), standing(head(), at(since)));
@@ -93,8 +94,8 @@ async fn pull_after_a_silence(
 }
 
 #[tokio::test]
-async fn a_stamp_of_a_time_without_any_is_answered_with_the_last_before_it() {
-    assert_eq!(pull_after_a_silence(60, Some(500), 80, &[50]).await, (at(50), false));
+async fn a_stamp_of_a_time_without_any_is_answered_with_the_persons_last_before_it() {
+    assert_eq!(pull_after_a_silence(60, Some(500), 80, &[50]).await, (at(40), false));
 }
 
 #[tokio::test]
