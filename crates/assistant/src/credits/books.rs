@@ -163,7 +163,7 @@ impl Books {
             period,
             gauge: holder.limit(kind).map(|limit| gauge(limit, taken)),
             pool: total(Kind::Pool).filter(|_| of_week),
-            top_up: total(Kind::TopUp).filter(|it| of_week && it.limit > 0),
+            top_up: total(Kind::TopUp).filter(|it| it.limit > 0),
             resets_at: frees,
             retry_after: until(frees, self.now),
         }

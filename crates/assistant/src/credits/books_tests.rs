@@ -304,6 +304,22 @@ fn a_week_that_is_used_up_tells_of_pool_and_top_ups() {
 }
 
 #[test]
+fn every_refusal_tells_of_top_ups_that_were_bought() {
+    let (holder, mut books) = pooled();
+    let limits = CreditLimits { hourly: 1, ..holder.limits };
+    let holder = Holder { limits, ..holder };
+    let hour = holder.windows().find(|it| it.kind == Kind::Hourly).unwrap();
+    books.windows.insert(hour, Window::new(hour));
+
+    window(&mut books, Kind::Hourly).spend(Micros::credits(1), now());
+
+    let refusal = books.admit(&ask(holder, 1)).unwrap_err();
+
+    assert_eq!((refusal.period, refusal.pool), (Period::Hourly, None));
+    assert_eq!(refusal.top_up, Some(Gauge { limit: 100, used: 0 }));
+}
+
+#[test]
 fn what_was_reaped_is_charged_and_not_released_again() {
     let holder = holder(CreditLimits { hourly: 10, ..CreditLimits::default() });
     let mut books = books(&holder);

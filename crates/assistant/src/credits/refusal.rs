@@ -55,7 +55,8 @@ pub struct BudgetRefusal {
     pub gauge: Option<Gauge>,
     /// The group's pool, where a weekly budget is used up and it has one.
     pub pool: Option<Gauge>,
-    /// The group's top-ups, where it ever bought some.
+    /// The group's top-ups, where it ever bought some and members have
+    /// allowances that they come after.
     pub top_up: Option<Gauge>,
     /// When enough of it is there again.
     pub resets_at: Timestamp,
