@@ -24,6 +24,7 @@ use crate::nulls::Nulls;
 use crate::odd::{self, Odd};
 use crate::ports::{Frame, Frames, UpstreamError, Wait, Waits};
 use crate::refusal::{Tools, explained, reported};
+use crate::said::Said;
 use crate::ticket::{Cost, End, Ticket};
 use crate::turn::Turn;
 use crate::usage::Usage;
@@ -80,16 +81,6 @@ pub struct Answer {
     heartbeat: Heartbeat,
     waits: Arc<dyn Waits>,
     clock: Arc<dyn Clock>,
-}
-
-/// What the upstream has said so far that the end depends on.
-#[derive(Default)]
-struct Said {
-    ended: bool,
-    called: bool,
-    /// Whether there were deltas.
-    deltas: bool,
-    head: Option<Head>,
 }
 
 enum Phase {
@@ -199,7 +190,7 @@ impl Answer {
                 if opened.turn.is_some() {
                     self.calls.heard(&bytes);
                 }
-                Ok(Some(self.nulls.left_out(bytes)))
+                Ok(Some(self.nulls.left_out(self.said.continued(bytes))))
             }
             Ok(Some(Frame::Look(json))) => self.look(&json),
             Ok(Some(Frame::Alive)) => Ok(None),
@@ -227,6 +218,8 @@ impl Answer {
             Odd::Nothing => return Ok(None),
         };
         self.said.deltas |= mended == Odd::Fine && odd::has_delta(json);
+        let once = self.said.roles.once(json);
+        let json = once.as_ref().unwrap_or(json);
         let sifted = opened.turn.as_ref().map(|it| self.calls.sift(json, &|name| it.is_ours(name)));
         let json = match sifted {
             None | Some(ForCaller::All) => json,
@@ -245,7 +238,7 @@ impl Answer {
         opened.answers |= event.answers;
         self.said.ended |= event.ends;
         self.said.called |= event.calls;
-        self.said.head = event.head.or(self.said.head.take());
+        self.said.begins(event.head);
         let chunk = match event.verdict {
             Verdict::Untouched => framed(&[json]),
             Verdict::Rewritten(events) => framed(&events),
@@ -269,7 +262,7 @@ impl Answer {
         if opened.turn.is_some() {
             self.calls.heard(&chunk);
         }
-        Ok(Some(self.nulls.left_out(chunk)))
+        Ok(Some(self.nulls.left_out(self.said.continued(chunk))))
     }
 
     /// The end of one call: of the answer too, unless its model has called for
@@ -286,6 +279,7 @@ impl Answer {
                 turn.settle(ticket);
                 self.spent = turn.spent;
                 self.told = None;
+                self.said.again = true;
                 let (calls, text) = mem::take(&mut self.calls).finish();
                 self.phase = Phase::Opening(Box::pin(async move {
                     turn.serve(calls, &text).await;

@@ -7,7 +7,7 @@ use memchr::memmem;
 use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 
-use crate::chunk::{self, Verdict};
+use crate::chunk::{self, Reading, Verdict};
 use crate::completion;
 use crate::json::Members;
 use crate::ports::{Frame, Frames, UpstreamError};
@@ -55,10 +55,15 @@ pub(crate) async fn begun(mut frames: Frames, tools: Tools) -> Result<Begun, Ups
             Some(Frame::Done) | None => return Err(nothing()),
             Some(first) => first,
         };
-        if let Frame::Look(json) = &first
-            && let Verdict::Error(error) = chunk::read(json).verdict
-        {
-            return Err(refusal(&error, tools));
+        if let Frame::Look(json) = &first {
+            match chunk::read(json) {
+                Reading { verdict: Verdict::Error(error), .. } => {
+                    return Err(refusal(&error, tools));
+                }
+                // It says nothing of an answer.
+                Reading { verdict: Verdict::Kept, usage: None, .. } => continue,
+                _ => {}
+            }
         }
         return Ok(Begun { first: Some(first), frames, unreadable });
     }

@@ -62,6 +62,15 @@ impl Head {
         (!members.is_empty()).then(|| Self(members.to_owned()))
     }
 
+    /// A chunk of something else, as one of this answer.
+    pub(crate) fn put_on(&self, json: &[u8]) -> Option<String> {
+        let mut chunk: Members<'_> = serde_json::from_slice(json).ok()?;
+        HEAD.into_iter().for_each(|key| chunk.remove(key));
+        let (Self(head), chunk) = (self, chunk.to_json());
+        let rest = chunk.strip_prefix('{')?;
+        Some(if rest == "}" { format!("{{{head}}}") } else { format!("{{{head},{rest}") })
+    }
+
     /// The chunk that an upstream owes which is done without saying why.
     pub(crate) fn end(&self, reason: &str) -> String {
         let (Self(head), reason) = (self, quoted(reason));
@@ -97,6 +106,12 @@ pub(crate) fn read(json: &[u8]) -> Reading {
         return Reading::only(Verdict::Error(error.to_owned()));
     }
     let usage = take_usage(&mut chunk);
+    if chunk.get("choices").is_none() && usage.is_none() {
+        return Reading::only(match complains(&chunk) {
+            Some(error) => Verdict::Error(error),
+            None => Verdict::Kept,
+        });
+    }
     let choices = chunk.get("choices").unwrap_or("[]");
     let calls = choices.contains(r#""tool_calls""#);
     let Ok(mut choices) = serde_json::from_str::<Vec<Members<'_>>>(choices) else {
@@ -118,6 +133,15 @@ pub(crate) fn read(json: &[u8]) -> Reading {
         }
     };
     Reading { verdict, usage, ends, calls, answers: !choices.is_empty(), head: Head::of(&chunk) }
+}
+
+/// The error that something is which is no part of an answer: some send theirs
+/// without calling it one, and whatever is in it is not for callers.
+fn complains(event: &Members<'_>) -> Option<String> {
+    let says = |key| event.get(key).is_some();
+    let is = |key| event.get(key).is_some_and(|it| it.to_ascii_lowercase().contains("error"));
+    let complains = ["message", "detail", "code", "errors"].into_iter().any(says);
+    (complains || is("object") || is("type")).then(|| event.to_json())
 }
 
 /// What a choice says of a failure: some tell it there, beside words that came
@@ -295,6 +319,25 @@ mod tests {
 
         assert_eq!(read(error.as_bytes()).verdict, Verdict::Error(r#"{"message":"x"}"#.to_owned()));
         assert_eq!(read(reason.as_bytes()).verdict, Verdict::Error("{}".to_owned()));
+    }
+
+    #[test]
+    fn an_error_may_not_be_called_one() {
+        for error in [
+            r#"{"object":"error","message":"sk-1","code":500}"#,
+            r#"{"detail":"Not Found"}"#,
+            r#"{"type":"server_error"}"#,
+            r#"{"choices":null,"code":7}"#,
+        ] {
+            assert_eq!(read(error.as_bytes()).verdict, Verdict::Error(error.to_owned()));
+        }
+    }
+
+    #[test]
+    fn what_says_nothing_of_an_answer_is_not_for_its_caller() {
+        for json in ["{}", r#"{"type":"ping"}"#, r#"{"id":"c","choices":null}"#] {
+            assert_eq!(read(json.as_bytes()), Reading::only(Verdict::Kept), "{json}");
+        }
     }
 
     #[test]

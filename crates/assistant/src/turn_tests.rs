@@ -258,6 +258,41 @@ async fn a_search_in_a_stream_leaves_no_trace_but_comments() {
 }
 
 #[tokio::test]
+async fn the_calls_of_a_turn_read_as_one_answer() {
+    let begins = |id: &str| {
+        Ok(look(&format!(
+            r#"{{"id":"{id}","model":"{id}","choices":[{{"index":0,"delta":{{"role":"assistant","content":""}}}}]}}"#
+        )))
+    };
+    let says = |id: &str| {
+        Ok(pass(&format!(
+            "data: {{\"id\":\"{id}\",\"model\":\"{id}\",\"choices\":[{{\"index\":0,\"delta\":{{\"content\":\"Fine.\"}}}}]}}\n\n"
+        )))
+    };
+    let searches = vec![
+        begins("one"),
+        Ok(look(
+            r#"{"id":"one","choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"pia_web_search","arguments":"{\"query\":\"x\"}"}}]}}]}"#,
+        )),
+        Ok(look(r#"{"id":"one","choices":[{"index":0,"delta":{},"finish_reason":"tool_calls"}]}"#)),
+        Ok(Frame::Done),
+    ];
+    let answers = vec![
+        begins("two"),
+        says("two"),
+        Ok(look(r#"{"id":"two","choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}"#)),
+        Ok(Frame::Done),
+    ];
+    let around = Surroundings::of(vec![Script::Frames(searches), Script::Frames(answers)])
+        .with_found(Err(DOWN));
+
+    let stream = streamed(&around, searching(), &said_for_a_stream()).await;
+
+    assert_eq!(stream.matches(r#""role":"assistant""#).count(), 1, "{stream}");
+    assert!(stream.contains("Fine.") && !stream.contains("two"), "{stream}");
+}
+
+#[tokio::test]
 async fn a_model_that_never_ends_its_searches_is_made_to_answer() {
     let scripts = (0..5).map(|_| Script::Whole(SEARCHES)).chain([Script::Whole(SEARCHES)]);
     let around = Surroundings::of(scripts.collect());

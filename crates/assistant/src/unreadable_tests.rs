@@ -22,7 +22,7 @@ async fn a_stream_of_which_nothing_can_be_read_is_no_answer() {
 #[tokio::test]
 async fn a_stream_that_says_nothing_that_can_be_read_ends_with_an_error() {
     let role = "data: {\"choices\":[{\"delta\":{\"role\":\"assistant\",\"content\":\"\"}}]}\n\n";
-    let about = "data: {\"status\":\"working\"}\n\n";
+    let about = "data: {\"choices\":[],\"status\":\"working\"}\n\n";
     let usage = r#"{"choices":[],"usage":{"prompt_tokens":9,"completion_tokens":0}}"#;
 
     let lost = frames([pass(role), Frame::Unreadable, look(STOP), Frame::Done]);
@@ -45,4 +45,40 @@ async fn what_cannot_be_read_beside_an_answer_is_left_out() {
     assert_eq!(read(&empty, PLAIN).await, format!("data: {STOP}\n\ndata: [DONE]\n\n"));
     let whole = format!("{ANSWER}data: {STOP}\n\ndata: [DONE]\n\n");
     assert_eq!(read(&partly, PLAIN).await, whole);
+}
+
+#[tokio::test]
+async fn words_that_are_no_text_end_the_answer() {
+    let garbled =
+        Frame::Look(Bytes::from_static(b"{\"choices\":[{\"delta\":{\"content\":\"\xff\"}}]}"));
+    let first = frames([garbled.clone(), look(STOP), Frame::Done]);
+    let later = frames([pass(ANSWER), garbled, look(STOP), Frame::Done]);
+
+    assert_eq!(begin(&first, PLAIN).await.err(), Some(AssistantError::UpstreamFailed));
+    assert_eq!(read(&later, PLAIN).await, format!("{ANSWER}{FAILED}"));
+}
+
+#[tokio::test]
+async fn an_error_that_is_not_called_one_stays_here() {
+    let error = || look(r#"{"object":"error","message":"Incorrect key sk-1","code":500}"#);
+    let ping = || look(r#"{"type":"ping"}"#);
+    let first = frames([ping(), error(), Frame::Done]);
+    let later = frames([pass(ANSWER), ping(), error(), Frame::Done]);
+
+    assert_eq!(begin(&first, PLAIN).await.err(), Some(AssistantError::UpstreamFailed));
+    assert_eq!(first.noted(), [], "nothing is owed");
+    assert_eq!(read(&later, PLAIN).await, format!("{ANSWER}{FAILED}"));
+}
+
+#[tokio::test]
+async fn a_role_is_told_once() {
+    let part = |text: &str| {
+        format!(r#"{{"choices":[{{"delta":{{"role":"assistant","content":"{text}"}}}}]}}"#)
+    };
+    let around = frames([look(&part("a")), look(&part("b")), look(STOP), Frame::Done]);
+
+    let stream = read(&around, PLAIN).await;
+
+    assert_eq!(stream.matches("assistant").count(), 1, "{stream}");
+    assert!(stream.contains(r#"{"choices":[{"delta":{"content":"b"}}]}"#), "{stream}");
 }

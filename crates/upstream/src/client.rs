@@ -1,6 +1,7 @@
 //! The client for upstream models.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use async_trait::async_trait;
 use bytes::Bytes;
@@ -16,7 +17,7 @@ use crate::caps::{CapNames, has_old_name};
 use crate::dialect::{self, Form};
 use crate::limits::Limits;
 use crate::pieces::Pieces;
-use crate::reading::{Patience, Reading};
+use crate::reading::{Patience, Reading, lost};
 use crate::refusal::{refused, unreachable};
 use crate::single;
 use crate::splitter::Splitter;
@@ -171,10 +172,15 @@ fn media_type(headers: &HeaderMap) -> Option<String> {
 }
 
 pub(crate) async fn whole(response: Response, limit: usize) -> Result<Bytes, UpstreamError> {
-    let body = Limited::new(reqwest::Body::from(response), limit);
+    let heard = AtomicBool::new(false);
+    let body = Limited::new(reqwest::Body::from(response), limit).map_frame(|frame| {
+        heard.store(true, Ordering::Relaxed);
+        frame
+    });
     match body.collect().await {
         Ok(collected) => Ok(collected.to_bytes()),
         Err(err) if err.is::<LengthLimitError>() => Err(UpstreamError::TooLong),
+        Err(_) if !heard.load(Ordering::Relaxed) => Err(lost()),
         Err(_) => Err(UpstreamError::Cut),
     }
 }

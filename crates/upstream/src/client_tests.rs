@@ -146,15 +146,15 @@ async fn an_answer_longer_than_its_limit_is_not_read() {
 #[tokio::test]
 async fn an_answer_that_breaks_off_is_cut() {
     let peer = Peer::start().await;
-
     let upstream = upstream(Limits::default());
 
-    let (answer, ()) = tokio::join!(
-        upstream.whole(call(&peer.endpoint, &[OPEN])),
-        peer.answer("HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nhalf"),
-    );
+    for (body, expected) in [("half", UpstreamError::Cut), ("", lost())] {
+        let broken = format!("HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\n{body}");
+        let (answer, ()) =
+            tokio::join!(upstream.whole(call(&peer.endpoint, &[OPEN])), peer.answer(&broken));
 
-    assert_eq!(answer, Err(UpstreamError::Cut));
+        assert_eq!(answer, Err(expected), "{body}");
+    }
 }
 
 #[tokio::test]

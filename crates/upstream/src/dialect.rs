@@ -84,12 +84,12 @@ impl Form {
     /// Which events of a stream are to be read.
     pub(crate) fn look(self) -> Look {
         match self {
-            Self::Common | Self::OpenRouter(Search::Off) => Look::default(),
-            Self::Mistral(Search::Off) => Look::default().at_arrays(),
+            Self::Common | Self::OpenRouter(Search::Off) => Look::of_answers(),
+            Self::Mistral(Search::Off) => Look::of_answers().at_arrays(),
             Self::Cited
             | Self::OpenRouter(Search::On)
             | Self::Mistral(Search::On)
-            | Self::Anthropic => Look::default().at_everything(),
+            | Self::Anthropic => Look::of_answers().at_everything(),
         }
     }
 

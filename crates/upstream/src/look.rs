@@ -14,8 +14,13 @@ pub(crate) struct Look {
     others: [Finder<'static>; 4],
     /// What stands for the delta with some.
     message: Finder<'static>,
+    /// What a part of an answer has.
+    choices: Finder<'static>,
+    /// What only the first part says.
+    role: Finder<'static>,
     /// What tells more where it is an array.
     arrays: Option<Finder<'static>>,
+    plain_parts_only: bool,
     everything: bool,
 }
 
@@ -30,13 +35,22 @@ impl Default for Look {
                 Finder::new(br#""guardrail""#),
             ],
             message: Finder::new(br#""message""#),
+            choices: Finder::new(br#""choices""#),
+            role: Finder::new(br#""role""#),
             arrays: None,
+            plain_parts_only: false,
             everything: false,
         }
     }
 }
 
 impl Look {
+    /// Looks at whatever is no part of an answer, too, and at parts that say
+    /// whose words they are.
+    pub(crate) fn of_answers() -> Self {
+        Self { plain_parts_only: true, ..Self::default() }
+    }
+
     /// Looks at contents in several parts, too.
     pub(crate) fn at_arrays(self) -> Self {
         Self { arrays: Some(Finder::new(br#""content""#)), ..self }
@@ -57,9 +71,17 @@ impl Look {
     /// is looked at.
     pub(crate) fn tells(&self, json: &[u8]) -> bool {
         self.everything
+            || (self.plain_parts_only && !self.is_plain_part(json))
             || self.others.iter().any(|key| tells(key, json))
             || values(&self.message, json).any(|it| it.starts_with(b"{"))
             || self.arrays.iter().any(|key| values(key, json).any(|it| it.starts_with(b"[")))
+    }
+
+    fn is_plain_part(&self, json: &[u8]) -> bool {
+        let chosen = |it: &[u8]| {
+            it.strip_prefix(b"[").is_some_and(|it| it.trim_ascii_start().starts_with(b"{"))
+        };
+        values(&self.choices, json).any(chosen) && !tells(&self.role, json)
     }
 }
 
@@ -105,6 +127,23 @@ mod tests {
         assert!(Look::default().at_arrays().tells(parts));
         assert!(!Look::default().at_arrays().tells(text));
         assert!(Look::default().at_everything().tells(text));
+    }
+
+    #[test]
+    fn what_is_no_part_of_an_answer_is_looked_at() {
+        let look = Look::of_answers();
+
+        for json in [
+            &br#"{"object":"error","message":"sk-1"}"#[..],
+            br#"{"detail":"x \"choices\":[{"}"#,
+            br#"{"choices":[],"prompt_filter_results":[]}"#,
+            br#"{"choices":null}"#,
+            br#"{"choices":[{"delta":{"role":"assistant","content":""}}]}"#,
+        ] {
+            assert!(look.tells(json), "{}", json.escape_ascii());
+        }
+        assert!(!look.tells(br#"{"id":"c","choices": [ {"delta":{"content":"x"}}]}"#));
+        assert!(!look.tells(br#"{"choices":[{"delta":{"role":null,"content":"x"}}]}"#));
     }
 
     #[test]

@@ -30,6 +30,8 @@ pub(crate) struct Reading {
     translation: Option<Box<dyn Translate>>,
     /// Whether anything was said to the caller.
     spoke: bool,
+    /// Whether anything came.
+    heard: bool,
     ready: VecDeque<Frame>,
     silence: Silence,
     patience: Patience,
@@ -62,6 +64,7 @@ impl Reading {
             splitter,
             translation: None,
             spoke: false,
+            heard: false,
             ready: VecDeque::new(),
             silence,
             patience,
@@ -158,6 +161,11 @@ impl Reading {
     }
 }
 
+/// A connection that broke before the first byte of an answer.
+pub(crate) fn lost() -> UpstreamError {
+    UpstreamError::Unreachable("the connection was lost before the answer began".to_owned())
+}
+
 /// Whether a frame says something.
 fn is_event(frame: &Frame) -> bool {
     !matches!(frame, Frame::Alive | Frame::Unreadable)
@@ -190,11 +198,15 @@ impl Stream for Reading {
             match Pin::new(&mut this.body).poll_frame(cx) {
                 Poll::Ready(Some(Ok(frame))) => {
                     if let Ok(piece) = frame.into_data() {
+                        this.heard |= !piece.is_empty();
                         this.take(&piece);
                     }
                     if this.is_finished() {
                         this.silence.shorten(FOR_LAST_WORDS);
                     }
+                }
+                Poll::Ready(Some(Err(_))) if !this.heard => {
+                    this.state = State::Failing(lost());
                 }
                 // A connection that breaks after the reason for the end has
                 // taken nothing with it: the splitter knows.

@@ -6,6 +6,7 @@ use bytes::{BufMut, Bytes, BytesMut};
 use memchr::memchr2;
 use pia_assistant::{Frame, UpstreamError};
 use serde::de::IgnoredAny;
+use serde_json::{Map, Value, json};
 
 use crate::look::Look;
 
@@ -131,7 +132,8 @@ impl Splitter {
             return Some(data_of(&event).map_or(Frame::Alive, |data| self.frame(data)));
         }
         let Some(data) = canonical(event) else {
-            return Some(data_of(event).map_or(Frame::Alive, |data| self.frame(data)));
+            let data = data_of(event).map(|data| if is_error(event) { blamed(data) } else { data });
+            return Some(data.map_or(Frame::Alive, |data| self.frame(data)));
         };
         match self.meaning(data) {
             Meaning::Pass => None,
@@ -170,6 +172,10 @@ impl Splitter {
         // Every client counts on objects, and some stop at what is none.
         if !is_object(data) {
             return Meaning::Unreadable;
+        }
+        // Whoever reads it finds that out, and that words are lost.
+        if std::str::from_utf8(data).is_err() {
+            return Meaning::Look;
         }
         let finishes = self.look.finishes(data);
         if finishes {
@@ -292,10 +298,27 @@ fn data_of(event: &[u8]) -> Option<Bytes> {
     (!data.is_empty()).then(|| data.freeze())
 }
 
-/// Whether this may be a JSON object, by its ends and its encoding.
+/// Whether an event is called an error.
+fn is_error(event: &[u8]) -> bool {
+    let mut lines = event.split(|byte| matches!(byte, b'\n' | b'\r'));
+    lines.any(|it| it.strip_prefix(b"event:").is_some_and(|it| it.trim_ascii() == b"error"))
+}
+
+/// The data of an event that is called an error, as one.
+fn blamed(data: Bytes) -> Bytes {
+    let object = serde_json::from_slice::<Map<String, Value>>(&data);
+    let error = match object {
+        Ok(object) if object.get("error").is_some_and(|it| !it.is_null()) => return data,
+        Ok(object) => Value::Object(object),
+        Err(_) => Value::String(String::from_utf8_lossy(&data).into_owned()),
+    };
+    Bytes::from(json!({ "error": error }).to_string())
+}
+
+/// Whether this may be a JSON object, by its ends.
 fn is_object(data: &[u8]) -> bool {
     let data = data.trim_ascii();
-    data.starts_with(b"{") && data.ends_with(b"}") && std::str::from_utf8(data).is_ok()
+    data.starts_with(b"{") && data.ends_with(b"}")
 }
 
 fn is_done(data: &[u8]) -> bool {

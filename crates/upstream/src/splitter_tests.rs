@@ -141,11 +141,28 @@ fn a_run_of_events_goes_on_as_one_slice_of_its_piece() {
 
 #[test]
 fn what_is_no_object_does_not_go_on() {
-    let events: [&[u8]; 4] =
-        [b"data: hello\n\n", b"data: [1]\n\n", b"data: {\"cut\n\n", b"data: {\"\xff\"}\n\n"];
+    let events: [&[u8]; 3] = [b"data: hello\n\n", b"data: [1]\n\n", b"data: {\"cut\n\n"];
 
     for event in events {
         assert_eq!(split(&[event], 64).0, [Frame::Unreadable], "{}", event.escape_ascii());
+    }
+}
+
+#[test]
+fn what_is_no_text_is_looked_at() {
+    let look = |json: &'static [u8]| Frame::Look(Bytes::from_static(json));
+
+    assert_eq!(split(&[b"data: {\"\xff\"}\n\n"], 64).0, [look(b"{\"\xff\"}")]);
+}
+
+#[test]
+fn what_is_called_an_error_is_one() {
+    for (event, expected) in [
+        ("event: error\ndata: {\"detail\":\"x\"}\n\n", r#"{"error":{"detail":"x"}}"#),
+        ("data: {\"error\":{\"code\":7}}\r\nevent:error\r\n\r\n", r#"{"error":{"code":7}}"#),
+        ("event: error\ndata: gone\n\n", r#"{"error":"gone"}"#),
+    ] {
+        assert_eq!(split(&[event.as_bytes()], 64).0, [Frame::Look(expected.into())], "{event}");
     }
 }
 

@@ -84,6 +84,15 @@ async fn a_connection_that_breaks_is_a_cut_unless_the_answer_was_finished() {
 }
 
 #[tokio::test]
+async fn a_connection_that_breaks_before_an_answer_did_not_reach_it() {
+    for head in [CHUNKED.to_owned(), EVENTS.replace("\r\n\r\n", "\r\ncontent-length: 9\r\n\r\n")] {
+        let frames = frames(&head, Limits::default()).await;
+
+        assert_eq!(frames, [Err(lost())], "{head}");
+    }
+}
+
+#[tokio::test]
 async fn an_end_after_the_reason_for_it_is_a_proper_one() {
     let frames = frames(&format!("{EVENTS}{HELLO}{STOP}"), Limits::default()).await;
 

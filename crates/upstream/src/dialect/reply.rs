@@ -1,10 +1,13 @@
 //! What an upstream says, put into the form that all callers read.
 
 use std::collections::VecDeque;
+use std::sync::LazyLock;
 
 use bytes::{BufMut, Bytes, BytesMut};
 use pia_assistant::{Frame, UpstreamError};
 use serde_json::{Value, json};
+
+use crate::look::Look;
 
 /// Puts the events of one stream into the common form.
 pub(crate) trait Translate: Send {
@@ -37,8 +40,14 @@ impl Said {
         self.frames.push_back(Frame::Look(json.clone()));
     }
 
-    /// An event that says nothing of an end, of usage or of a tool.
+    /// An event that says nothing of an end, of usage or of a tool, and is
+    /// read nevertheless where it says whose words it has, or is no part of an
+    /// answer.
     pub(super) fn plain(&mut self, json: &[u8]) {
+        static PARTS: LazyLock<Look> = LazyLock::new(Look::of_answers);
+        if PARTS.tells(json) {
+            return self.frames.push_back(Frame::Look(Bytes::copy_from_slice(json)));
+        }
         let mut bytes = BytesMut::with_capacity(json.len() + 8);
         bytes.put_slice(b"data: ");
         bytes.put_slice(json);
