@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "tests")]
 
 mod catalogue;
+mod committing;
 mod conflicts;
 mod paging;
 mod person;

@@ -1,0 +1,62 @@
+//! Transactions that take their time.
+
+use std::pin::pin;
+use std::time::Duration;
+
+use diesel::prelude::*;
+use diesel_async::RunQueryDsl;
+use pia_storage::schema::sync_items;
+use pia_storage::{Database, DbError, DbInstant, DbUid, TakeLedger, in_tx};
+use pia_sync::SyncReader;
+use tokio::join;
+use tokio::sync::Notify;
+use tokio::time::timeout;
+
+use crate::person::{Person, START, at, todo};
+
+pia_testkit::contract! {
+    who_commits_late_holds_up_whoever_comes_after,
+}
+
+/// What a transaction writes that has taken its stamp, and then takes its time.
+async fn who_commits_late_holds_up_whoever_comes_after(db: Database) {
+    let person = Person::of(db.clone()).await;
+    person.push(5, vec![todo(1, 5)]).await;
+    let (held, go_on) = (Notify::new(), Notify::new());
+    let late = async {
+        let done: Result<(), DbError> = async {
+            in_tx!(db, async |conn| -> Result<(), DbError> {
+                let ledger = conn.hold_ledger(person.user).await?.unwrap();
+                let stamp = ledger.stamps(at(10)).next().unwrap();
+                held.notify_one();
+                go_on.notified().await;
+                let moved = diesel::update(sync_items::table)
+                    .filter(sync_items::user_id.eq(DbUid(person.user.0)))
+                    .set(sync_items::stamp.eq(DbInstant(stamp)));
+                moved.execute(conn).await?;
+                conn.count_change(person.user, stamp).await
+            })
+        }
+        .await;
+        done.unwrap();
+    };
+    let others = async {
+        held.notified().await;
+        let mut push = pin!(person.push(20, vec![todo(2, 5)]));
+        // It waits, and a device that pulls meanwhile is told of neither.
+        assert!(timeout(Duration::from_millis(200), &mut push).await.is_err());
+        let (seen, head) = (
+            person.page(START, 10, u64::MAX).await,
+            person.reader.head(person.user).await.unwrap().unwrap(),
+        );
+        assert_eq!((seen.rows.len(), seen.up_to), (1, Some(head.last_stamp)));
+        go_on.notify_one();
+        (push.await.0, head.last_stamp)
+    };
+
+    let ((), (stamp, seen)) = join!(late, others);
+
+    let rows = person.page(seen, 10, u64::MAX).await.rows;
+    let stamps: Vec<_> = rows.iter().map(|it| (it.key.id.as_u128(), it.stamp)).collect();
+    assert_eq!(stamps, [(1, at(10)), (2, stamp)]);
+}
