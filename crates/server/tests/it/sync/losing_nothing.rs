@@ -1,54 +1,78 @@
 //! What was answered is there, whatever happens next.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use futures_util::future::join_all;
+use pia_testkit::databases::Fresh;
 use serde_json::json;
 use tokio::io::AsyncReadExt as _;
+use tokio::sync::Notify;
 
 use super::{NOTHING, id, moved, pull, todo, todos};
+use crate::both::on_both_databases;
 use crate::harness::PASSWORD;
 use crate::program::Call;
 
-#[tokio::test(flavor = "multi_thread")]
-async fn a_push_that_was_answered_outlives_a_kill_and_another_is_whole_or_absent() {
-    let call = Call::new().licensed().with("RateLimits__Sync", "1000000");
+on_both_databases!(a_push_that_was_answered_outlives_a_kill_and_another_is_whole_or_absent);
+
+/// How many pushes are made at once, of how many things each, and how many are
+/// answered when the server is killed.
+const PUSHES: u128 = 60;
+const THINGS: u128 = 40;
+const ANSWERED: usize = 5;
+
+async fn a_push_that_was_answered_outlives_a_kill_and_another_is_whole_or_absent(database: Fresh) {
+    let call = Call::new()
+        .licensed()
+        .with("RateLimits__Sync", "1000000")
+        .with("Database__Provider", database.provider().name())
+        .with("Database__ConnectionString", &database.url);
     let program = call.start().await;
     let person = json!({ "email": "ada@example.org", "password": PASSWORD });
     program.stranger().post("/auth/register", &person).await;
     let envelope = program.stranger().post("/auth/login/local", &person).await;
     let ada = program.stranger().with_tokens(&envelope.body);
 
-    // Each push is of five; some are answered when the server is killed.
-    let body =
-        |push: u128| todos(&(0..5).map(|it| todo(push * 5 + it, 1, "x")).collect::<Vec<_>>());
-    let mut answered = Vec::new();
-    for push in 0..10 {
-        assert_eq!(ada.post("/api/sync/push", &body(push)).await.status, 200);
-        answered.push(push);
-    }
-    let pushes = (10..60_u128).map(|push| {
-        let (ada, body) = (&ada, body(push).to_string());
+    let (answers, enough) = (AtomicUsize::new(0), Notify::new());
+    let pushes = (0..PUSHES).map(|push| {
+        let things: Vec<_> = (0..THINGS).map(|it| todo(push * THINGS + it, 1, "x")).collect();
+        let (ada, body, answers, enough) = (&ada, todos(&things).to_string(), &answers, &enough);
         async move {
             let headers = [("content-type", "application/json")];
             let mut socket = ada.begin("POST", "/api/sync/push", &headers, body.as_bytes()).await;
-            let mut raw = Vec::new();
-            drop(socket.read_to_end(&mut raw).await);
-            raw.starts_with(b"HTTP/1.1 200").then_some(push)
+            let mut raw = vec![0; 12];
+            let answered = socket.read_exact(&mut raw).await.is_ok() && raw == *b"HTTP/1.1 200";
+            if answered && answers.fetch_add(1, Ordering::SeqCst) + 1 == ANSWERED {
+                enough.notify_one();
+            }
+            answered.then_some(push)
         }
     });
     let killed = async {
-        tokio::task::yield_now().await;
+        enough.notified().await;
         program.signal("KILL");
     };
-    let (late, ()) = futures_util::future::join(join_all(pushes), killed).await;
-    answered.extend(late.into_iter().flatten());
+    let (answered, ()) = futures_util::future::join(join_all(pushes), killed).await;
+    let answered: Vec<u128> = answered.into_iter().flatten().collect();
 
-    let again = call.beside().licensed().start().await;
+    let again = call.beside().start().await;
     let envelope = again.stranger().post("/auth/login/local", &person).await;
-    let kept = moved(&pull(&again.stranger().with_tokens(&envelope.body), NOTHING).await).0;
+    let ada = again.stranger().with_tokens(&envelope.body);
+    let (mut since, mut kept) = (NOTHING.to_owned(), Vec::new());
+    loop {
+        let page = pull(&ada, &since).await;
+        kept.extend(moved(&page).0);
+        since = super::cursor(&page).to_owned();
+        if page["hasMore"] != true {
+            break;
+        }
+    }
 
-    for push in 0..60_u128 {
-        let there = (0..5).filter(|it| kept.contains(&id(push * 5 + it))).count();
-        assert!([0, 5].contains(&there), "push {push} is half there: {there}");
-        assert!(there == 5 || !answered.contains(&push), "push {push} was answered and is gone");
+    // Some were under way.
+    assert!((ANSWERED..60).contains(&answered.len()), "{}", answered.len());
+    for push in 0..PUSHES {
+        let there = (0..THINGS).filter(|it| kept.contains(&id(push * THINGS + it))).count();
+        assert!([0, 40].contains(&there), "push {push} is half there: {there}");
+        assert!(there == 40 || !answered.contains(&push), "push {push} was answered and is gone");
     }
 }
