@@ -4,6 +4,8 @@ mod anthropic;
 mod mistral;
 mod openai_shaped;
 mod openrouter;
+mod refusals;
+mod wholes;
 
 use std::sync::Arc;
 
