@@ -420,6 +420,7 @@ async fn what_a_server_had_reserved_that_was_killed_is_released_by_another(datab
         .licensed()
         .with("Ai__Endpoint", &demo.endpoint())
         .with("Ai__Model", "m")
+        .with("RateLimits__Ai", "1000000")
         .with("Database__Provider", database.provider().name())
         .with("Database__ConnectionString", &database.url);
     let program = server.start().await;
@@ -434,10 +435,10 @@ async fn what_a_server_had_reserved_that_was_killed_is_released_by_another(datab
     until(async || told(&ada).await["limited"].as_bool().filter(|it| *it)).await;
 
     let mut open = Vec::new();
-    for _ in 0..20 {
+    for _ in 0..100 {
         open.push(Live::ask(&ada, CHAT, &capped("demo:silent", 1000)).await);
     }
-    assert!(demo.until(|it| it.open == 20).await);
+    assert!(demo.until(|it| it.open == 100).await);
     let before = rows(&database, "credit_reservations").await;
     program.signal("KILL");
     program.end().await;
@@ -454,7 +455,7 @@ async fn what_a_server_had_reserved_that_was_killed_is_released_by_another(datab
     let words = ["admin", "credits", "check"];
     let check = words.iter().fold(server.beside(), |call, word| call.argument(word)).run();
 
-    assert_eq!((before, left), (20, 20));
+    assert_eq!((before, left), (100, 100));
     assert!(check.status.success(), "{}", String::from_utf8_lossy(&check.stderr));
     assert_eq!(rows(&database, "credit_windows WHERE reserved <> 0").await, 0);
     drop((open, next));
