@@ -15,6 +15,7 @@ mod relay;
 
 mod admin;
 mod admin_groups;
+mod ai_canary;
 mod ai_chat;
 mod ai_credits;
 mod ai_failures;
