@@ -50,7 +50,7 @@ impl Request {
 
 /// Takes calls one after the other, and leaves their answers to the test.
 pub(crate) struct Peer {
-    listener: TcpListener,
+    pub(crate) listener: TcpListener,
     pub(crate) endpoint: String,
 }
 
@@ -166,7 +166,7 @@ async fn converse(mut socket: TcpStream, answer: Vec<u8>, calls: Arc<Mutex<Vec<R
 }
 
 /// Reads a request with a `Content-Length`; nothing if the caller hangs up.
-async fn read(socket: &mut TcpStream) -> Option<Request> {
+pub(crate) async fn read(socket: &mut TcpStream) -> Option<Request> {
     let mut raw = Vec::new();
     let end = loop {
         if let Some(end) = raw.windows(4).position(|it| it == b"\r\n\r\n") {

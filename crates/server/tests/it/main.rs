@@ -19,6 +19,7 @@ mod ai_canary;
 mod ai_chat;
 mod ai_credits;
 mod ai_failures;
+mod ai_faults;
 mod ai_memory;
 mod ai_models;
 mod ai_optimize;
