@@ -51,6 +51,11 @@ const READ: [&str; 10] = [
     "metadata",
 ];
 
+/// All that counts in a request; of other keys nothing is read.
+pub fn keys() -> impl Iterator<Item = &'static str> {
+    FORWARDED.into_iter().chain(READ)
+}
+
 /// A request, by the form of its answer.
 pub(crate) enum Asked {
     Whole(Prompt),
@@ -160,7 +165,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for Surface<'a> {
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
                 let mut surface = Surface(Vec::new());
                 while let Some(Key(key)) = map.next_key()? {
-                    let known = FORWARDED.into_iter().chain(READ).find(|it| *it == key);
+                    let known = keys().find(|it| *it == key);
                     match known {
                         Some(known) => surface.set(known, map.next_value()?),
                         None => drop(map.next_value::<IgnoredAny>()?),

@@ -58,6 +58,7 @@ pub use answer::Answer;
 pub use attempts::{AttemptOutcome, Attempts};
 pub use catalogue::{Catalogue, SearchDepth, SearchProvider};
 pub use chat::{Chat, ChatAnswer};
+pub use chat_request::keys as chat_request_keys;
 #[cfg(feature = "mock")]
 pub use credits::MockBank;
 pub use credits::{

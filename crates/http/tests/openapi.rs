@@ -230,6 +230,18 @@ fn examples_fit_their_schemas() {
 }
 
 #[test]
+fn all_that_a_chat_is_asked_with_is_described() {
+    let document = document();
+
+    let described = document["components"]["schemas"]["ChatRequest"]["properties"].clone();
+    let mut described: Vec<_> = described.as_object().unwrap().keys().map(String::as_str).collect();
+    let mut read: Vec<_> = pia_assistant::chat_request_keys().collect();
+    described.sort_unstable();
+    read.sort_unstable();
+    assert_eq!(described, read);
+}
+
+#[test]
 fn no_example_is_of_a_route_that_is_not_there() {
     let document = document();
     let examples = pia_http::examples().unwrap();

@@ -17,15 +17,67 @@ use crate::ai::provenance::AI_GENERATED;
 #[derive(ToSchema)]
 #[expect(dead_code, reason = "documentation")]
 pub(crate) struct ChatRequest {
+    /// At least one; each has a `role` and most a `content`.
+    #[schema(min_items = 1, max_items = 2000)]
     messages: Vec<serde_json::Value>,
     /// One of `GET /api/ai/models`; what the caller may not use is ignored.
     model: Option<String>,
+    /// Whether the answer is an event stream.
     stream: Option<bool>,
-    stream_options: Option<serde_json::Value>,
+    stream_options: Option<StreamOptions>,
+    /// Without any, `tool_choice` and `parallel_tool_calls` are not passed on.
+    #[schema(max_items = 2000)]
     tools: Option<Vec<serde_json::Value>>,
     tool_choice: Option<serde_json::Value>,
+    parallel_tool_calls: Option<bool>,
+    #[schema(minimum = 0, maximum = 2)]
     temperature: Option<f64>,
+    #[schema(minimum = 0, maximum = 1)]
+    top_p: Option<f64>,
+    #[schema(minimum = -2, maximum = 2)]
+    presence_penalty: Option<f64>,
+    #[schema(minimum = -2, maximum = 2)]
+    frequency_penalty: Option<f64>,
+    /// How many tokens the answer may have. The smaller of this and
+    /// `max_completion_tokens` counts, and a budget may leave room for less.
+    #[schema(minimum = 1)]
     max_tokens: Option<i64>,
+    /// The newer name of `max_tokens`; both go by what the model understands.
+    #[schema(minimum = 1)]
+    max_completion_tokens: Option<i64>,
+    /// How long to think: `none`, `minimal`, `low`, `medium`, `high` or
+    /// `xhigh`, in any case. Anything else is ignored.
+    reasoning_effort: Option<String>,
+    metadata: Option<ChatMetadata>,
+    /// There is one answer.
+    #[schema(minimum = 1, maximum = 1)]
+    n: Option<i64>,
+    /// The text at which the answer ends, or a list of such.
+    stop: Option<serde_json::Value>,
+    seed: Option<i64>,
+    response_format: Option<serde_json::Value>,
+    logit_bias: Option<serde_json::Value>,
+    logprobs: Option<bool>,
+    top_logprobs: Option<i64>,
+}
+
+/// Only of a stream.
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "documentation")]
+pub(crate) struct StreamOptions {
+    /// Whether one more chunk tells the whole usage.
+    include_usage: Option<bool>,
+}
+
+/// Read here and never passed on. Other keys, and a value that is none, are
+/// ignored.
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "documentation")]
+pub(crate) struct ChatMetadata {
+    /// What the persona is good at, such as `code`, at most 50 characters;
+    /// blank is `general`. In the mode `assistant` it chooses the model that
+    /// the caller's group has for it, unless it has one for the mode.
+    pia_persona_type: Option<String>,
 }
 
 /// An answer in the shape of OpenAI's chat completions, as the upstream gave it.
