@@ -229,6 +229,30 @@ fn examples_fit_their_schemas() {
     assert_eq!(misfits.found, [""; 0]);
 }
 
+/// Where a model is asked.
+const ASKING: [&str; 4] =
+    ["/api/ai/chat", "/api/ai/chat/completions", "/api/ai/generate-prompt", "/api/ai/optimize"];
+
+#[test]
+fn who_asks_a_model_may_say_so_in_headers_and_nobody_else() {
+    let document = document();
+    let by_header = |operation: &Value| {
+        let told = operation["parameters"].as_array().into_iter().flatten();
+        told.filter(|it| it["in"] == "header").count()
+    };
+
+    let mut told = Vec::new();
+    for (path, methods) in document["paths"].as_object().unwrap() {
+        let headers: usize = methods.as_object().unwrap().values().map(by_header).sum();
+        if headers > 0 {
+            told.push((path.as_str(), headers));
+        }
+    }
+
+    told.sort_unstable();
+    assert_eq!(told, ASKING.map(|it| (it, 4)));
+}
+
 #[test]
 fn all_that_a_chat_is_asked_with_is_described() {
     let document = document();

@@ -1,5 +1,7 @@
 //! The OpenAPI document, made of the route table.
 
+mod asker;
+
 use actix_web::http::Method;
 use serde_json::{Map, Value, json};
 
@@ -79,7 +81,8 @@ fn operation(route: &Route, example: Option<&Example>, schemas: &mut Schemas) ->
     operation.into()
 }
 
-/// The ids in the path, and what chooses a part of a list.
+/// The ids in the path, what chooses a part of a list, and for what a model is
+/// asked.
 fn parameters(route: &Route) -> Vec<Value> {
     let ids = route.path.split('/').filter_map(|it| it.strip_prefix('{')?.strip_suffix('}'));
     let mut parameters: Vec<Value> = ids
@@ -104,6 +107,9 @@ fn parameters(route: &Route) -> Vec<Value> {
             let (name, description, schema) = (it.name, it.description, (it.schema)());
             json!({ "name": name, "in": "query", "description": description, "schema": schema })
         }));
+    }
+    if route.costs_credits() {
+        parameters.extend(asker::headers());
     }
     parameters
 }

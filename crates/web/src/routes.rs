@@ -153,6 +153,11 @@ impl Route {
         self.access == Access::Bearer && self.path.starts_with("/api/ai/")
     }
 
+    /// Whether a model is asked, which costs the caller credits.
+    pub(crate) fn costs_credits(&self) -> bool {
+        self.charge == Charge::AtGate(Budget::Ai)
+    }
+
     /// Whether an account that owes its declaration as a trader, or has not
     /// shown that its address is its own, may call it.
     pub(crate) fn open_to_newcomers(&self) -> bool {

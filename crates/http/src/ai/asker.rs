@@ -100,4 +100,13 @@ mod tests {
         assert_eq!(persona(&[("X-Pia-Persona", ID), ("X-Service-Persona", "none")]), None);
         assert_eq!(persona(&[]), None);
     }
+
+    #[test]
+    fn the_description_names_the_headers_that_are_read() {
+        let document = crate::document().unwrap();
+
+        let told = document["paths"]["/api/ai/chat"]["post"]["parameters"].as_array().unwrap();
+        let names = told.iter().map(|it| it["name"].as_str().unwrap().to_ascii_lowercase());
+        assert_eq!(names.collect::<Vec<_>>(), [MODE_HEADERS, PERSONA_HEADERS].concat());
+    }
 }
