@@ -254,6 +254,46 @@ fn who_asks_a_model_may_say_so_in_headers_and_nobody_else() {
 }
 
 #[test]
+fn a_budget_that_is_used_up_is_told_in_one_of_three_shapes() {
+    let document = document();
+    let components = &document["components"];
+    let shapes = &components["schemas"]["CreditRefusal"];
+    let by_period = shapes["discriminator"]["mapping"].as_object().unwrap();
+
+    let mut shown = Vec::new();
+    for path in ASKING {
+        let refusal = &document["paths"][path]["post"]["responses"]["429"];
+        assert!(refusal["headers"]["Retry-After"].is_object(), "{path}");
+        let body = &refusal["content"]["application/json"];
+        assert_eq!(body["schema"]["anyOf"][1]["$ref"], "#/components/schemas/CreditRefusal");
+        for example in body["examples"].as_object().unwrap().values() {
+            let example = example["$ref"].as_str().unwrap().trim_start_matches('#');
+            let told = &document.pointer(example).unwrap()["value"];
+            let Some(period) = told["period"].as_str() else {
+                assert_eq!(told["error"], "rate_limited", "{path}");
+                continue;
+            };
+            let shape = by_period[period].as_str().unwrap();
+            let mut misfits = Misfits { document: &document, found: Vec::new() };
+            misfits.look(&serde_json::json!({ "$ref": shape }), told, period);
+            assert_eq!(misfits.found, [""; 0]);
+            shown.push(shape.to_owned());
+        }
+    }
+
+    shown.sort_unstable();
+    shown.dedup();
+    let mut all: Vec<_> = shapes["oneOf"].as_array().unwrap().iter().collect();
+    all.sort_unstable_by_key(|it| it["$ref"].as_str());
+    assert_eq!(shown, all.iter().map(|it| it["$ref"].as_str().unwrap()).collect::<Vec<_>>());
+    for (period, shape) in by_period {
+        let schema = document.pointer(shape.as_str().unwrap().trim_start_matches('#')).unwrap();
+        let periods = schema["properties"]["period"]["enum"].as_array().unwrap();
+        assert!(periods.iter().any(|it| it == period), "{period}");
+    }
+}
+
+#[test]
 fn all_that_a_chat_is_asked_with_is_described() {
     let document = document();
 

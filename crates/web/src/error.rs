@@ -101,6 +101,21 @@ impl ApiError {
         (self.0.code, &self.0.message)
     }
 
+    /// What the client is told in the body.
+    pub(crate) fn body(&self) -> Map<String, Value> {
+        let mut body = Map::new();
+        body.insert("error".to_owned(), self.0.code.into());
+        body.insert("message".to_owned(), self.0.message.as_str().into());
+        body.extend(self.0.fields.clone());
+        if self.0.status == StatusCode::BAD_REQUEST {
+            // Each of them has the list; where no field is at fault, all is.
+            let Told { code, message, .. } = &*self.0;
+            let fault = || json!([{ "field": "", "code": code, "message": message }]);
+            body.entry("errors").or_insert_with(fault);
+        }
+        body
+    }
+
     fn log(&self) {
         if let Some(cause) = &self.0.cause {
             tracing::error!(error = %Chain(&**cause), "request failed: {}", self.0.code);
@@ -210,17 +225,7 @@ impl ResponseError for ApiError {
         if self.0.status == StatusCode::UNAUTHORIZED {
             response.insert_header((WWW_AUTHENTICATE, HeaderValue::from_static("Bearer")));
         }
-        let mut body = Map::new();
-        body.insert("error".to_owned(), self.0.code.into());
-        body.insert("message".to_owned(), self.0.message.as_str().into());
-        body.extend(self.0.fields.clone());
-        if self.0.status == StatusCode::BAD_REQUEST {
-            // Each of them has the list; where no field is at fault, all is.
-            let Told { code, message, .. } = &*self.0;
-            let fault = || json!([{ "field": "", "code": code, "message": message }]);
-            body.entry("errors").or_insert_with(fault);
-        }
-        response.json(body)
+        response.json(self.body())
     }
 }
 

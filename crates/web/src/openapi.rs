@@ -1,6 +1,7 @@
 //! The OpenAPI document, made of the route table.
 
 mod asker;
+mod credits;
 
 use actix_web::http::Method;
 use serde_json::{Map, Value, json};
@@ -24,7 +25,9 @@ pub fn openapi(table: &RouteTable, version: &str, examples: &Examples) -> Value 
     let mut schemas: Map<String, Value> =
         schemas.into_iter().map(|(name, it)| (name, json!(it))).collect();
     schemas.insert("Error".to_owned(), error_schema());
+    schemas.extend(credits::schemas());
     schemas.sort_keys();
+    let shown = credits::examples().map(|(name, it)| (name.to_owned(), json!({ "value": it })));
     json!({
         "openapi": "3.1.0",
         "info": {
@@ -35,6 +38,8 @@ pub fn openapi(table: &RouteTable, version: &str, examples: &Examples) -> Value 
         "paths": paths,
         "components": {
             "schemas": schemas,
+            "examples": Map::from_iter(shown),
+            "headers": { "RetryAfter": retry_after() },
             "securitySchemes": {
                 "bearer": { "type": "http", "scheme": "bearer", "bearerFormat": "JWT" },
                 "apiKey": { "type": "http", "scheme": "bearer", "bearerFormat": "pia_…" },
@@ -193,10 +198,15 @@ fn responses(route: &Route, example: Option<&Value>, schemas: &mut Schemas) -> M
     responses.insert(status.to_owned(), told.into());
     for (status, when) in refusals(route) {
         let mut told = Map::from_iter([("description".to_owned(), when.into())]);
+        if status == 429 {
+            let after = json!({ "$ref": "#/components/headers/RetryAfter" });
+            told.insert("headers".to_owned(), json!({ "Retry-After": after }));
+        }
         // What has not changed is no error, and is not told.
         if status != 304 {
-            let content = json!({ "application/json": media("Error", None) });
-            told.insert("content".to_owned(), content);
+            let of_credits = status == 429 && route.costs_credits();
+            let body = if of_credits { credits::media() } else { media("Error", None) };
+            told.insert("content".to_owned(), json!({ "application/json": body }));
         }
         responses.entry(status.to_string()).or_insert(told.into());
     }
@@ -228,6 +238,11 @@ fn refusals(route: &Route) -> Vec<(u16, &'static str)> {
         refusals.push((429, "Too many requests; `Retry-After` tells when to come back."));
     }
     refusals
+}
+
+fn retry_after() -> Value {
+    let told = "In how many seconds to come again.";
+    json!({ "description": told, "schema": { "type": "integer", "minimum": 1 } })
 }
 
 /// A body in JSON: its schema, and what it looks like.

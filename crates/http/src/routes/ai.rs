@@ -9,9 +9,9 @@ use crate::ai;
 
 /// What the upstream may make of a call.
 const UPSTREAM: &[(u16, &str)] = &[
-    (429, "A budget is used up (`Token Limit Exceeded`, with `period` and `Retry-After`)."),
+    (429, "A budget is used up (`Token Limit Exceeded`; `period` says whose), or `rate_limited`."),
     (502, "The upstream failed, is busy (`Retry-After`), or finds the conversation too long."),
-    (503, "No upstream is configured, or the server is busy (`Retry-After`)."),
+    (503, "No upstream is configured, or it or the server has no room (`Retry-After`)."),
     (504, "The upstream took too long."),
 ];
 

@@ -1,0 +1,137 @@
+//! The refusal of a call that a budget of credits is in the way of, as OpenAPI
+//! tells it: one of three shapes, told apart by `period`.
+
+use std::time::Duration;
+
+use pia_assistant::{AssistantError, BudgetRefusal, Gauge, Period};
+use pia_kernel::Timestamp;
+use serde_json::{Map, Value, json};
+
+use crate::ApiError;
+
+/// Any of the three.
+const REFUSAL: &str = "CreditRefusal";
+const OF_MEMBER: &str = "MemberCreditRefusal";
+const OF_GROUP: &str = "GroupCreditRefusal";
+const SUSPENDED: &str = "FreeTierRefusal";
+
+/// Which periods are told in which shape.
+const SHAPES: [(&str, &[Period]); 3] = [
+    (OF_MEMBER, &[Period::Hourly, Period::Daily, Period::Weekly]),
+    (OF_GROUP, &[Period::GroupDaily, Period::GroupWeekly]),
+    (SUSPENDED, &[Period::FreeTierSuspended]),
+];
+
+/// 2026-08-03T00:00:00Z, a Monday.
+const MONDAY: i64 = 1_785_715_200_000_000;
+
+/// The body of a 429 where calls cost credits: too many of them, or a budget.
+pub(super) fn media() -> Value {
+    let examples: Map<String, Value> =
+        examples().into_iter().map(|(name, _)| (name.to_owned(), example_ref(name))).collect();
+    json!({
+        "schema": { "anyOf": [schema_ref("Error"), schema_ref(REFUSAL)] },
+        "examples": examples,
+    })
+}
+
+/// The three shapes, and what tells them apart.
+pub(super) fn schemas() -> [(String, Value); 4] {
+    let shapes = SHAPES.map(|(name, _)| schema_ref(name));
+    let mapping: Map<String, Value> = SHAPES
+        .iter()
+        .flat_map(|(name, periods)| periods.iter().map(move |it| (it.name(), name)))
+        .map(|(period, name)| (period.to_owned(), format!("#/components/schemas/{name}").into()))
+        .collect();
+    let any = json!({
+        "description": "A budget of credits is used up. `period` says whose, and what else there is.",
+        "oneOf": shapes,
+        "discriminator": { "propertyName": "period", "mapping": mapping },
+    });
+    let shapes = SHAPES.map(|(name, periods)| (name.to_owned(), shape(name, periods)));
+    let [of_member, of_group, suspended] = shapes;
+    [(REFUSAL.to_owned(), any), of_member, of_group, suspended]
+}
+
+/// What such refusals look like: what is really told, of made-up budgets.
+pub(super) fn examples() -> [(&'static str, Value); 4] {
+    let gauge = |limit, used| Some(Gauge { limit, used });
+    let refusal = |period, gauge, retry_after| BudgetRefusal {
+        period,
+        gauge,
+        pool: None,
+        top_up: None,
+        resets_at: Timestamp::from_micros(MONDAY),
+        retry_after,
+    };
+    let wait = Duration::from_hours(31);
+    let week = BudgetRefusal {
+        pool: gauge(130, 130),
+        top_up: gauge(500, 500),
+        ..refusal(Period::Weekly, gauge(100, 100), wait)
+    };
+    let group = refusal(Period::GroupDaily, gauge(400, 399), wait);
+    let suspended = refusal(Period::FreeTierSuspended, None, wait);
+    let told = |it| ApiError::from(AssistantError::OverBudget(it)).body().into();
+    [
+        ("CreditsOfMember", told(week)),
+        ("CreditsOfGroup", told(group)),
+        ("FreeTierSuspended", told(suspended)),
+        ("TooManyRequests", ApiError::over_budget(wait).body().into()),
+    ]
+}
+
+fn shape(name: &str, periods: &[Period]) -> Value {
+    let amount = |told: &str| json!({ "type": "integer", "format": "int64", "description": told });
+    let periods: Vec<_> = periods.iter().map(|it| it.name()).collect();
+    let until = json!({
+        "type": "string",
+        "format": "date-time",
+        "description": "When to come again, as `Retry-After` says it in seconds.",
+    });
+    let mut told = vec![
+        ("error", json!({ "type": "string", "const": "Token Limit Exceeded" })),
+        ("message", json!({ "type": "string", "description": "The same for people." })),
+        ("period", json!({ "type": "string", "enum": periods })),
+        ("resetsAt", until),
+    ];
+    if name != SUSPENDED {
+        told.extend([
+            ("unit", json!({ "type": "string", "const": "credits" })),
+            ("limit", amount("How many there are in a period.")),
+            ("used", amount("How many are gone; what open calls may still spend counts.")),
+        ]);
+    }
+    let required: Vec<_> = told.iter().map(|(name, _)| *name).collect();
+    if name == OF_MEMBER {
+        told.extend([
+            ("poolLimit", amount("With `weekly`, where the group has a pool: its size.")),
+            ("poolUsed", amount("How much of the pool is gone.")),
+            ("topUpGranted", amount("With `weekly`, where the group bought some: how many.")),
+            ("topUpUsed", amount("How many of these are gone.")),
+        ]);
+    }
+    let properties: Map<_, _> = told.into_iter().map(|(name, it)| (name.to_owned(), it)).collect();
+    json!({
+        "type": "object",
+        "description": told_of(name),
+        "required": required,
+        "properties": properties,
+    })
+}
+
+fn told_of(name: &str) -> &'static str {
+    match name {
+        OF_MEMBER => "The caller's own budget; `weekly` may be that of the API key, too.",
+        OF_GROUP => "What the caller's whole group may spend.",
+        _ => "Those who do not pay are not served at the moment.",
+    }
+}
+
+fn schema_ref(name: &str) -> Value {
+    json!({ "$ref": format!("#/components/schemas/{name}") })
+}
+
+fn example_ref(name: &str) -> Value {
+    json!({ "$ref": format!("#/components/examples/{name}") })
+}
