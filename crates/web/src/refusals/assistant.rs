@@ -89,3 +89,52 @@ fn too_long(limit: usize, message: &str) -> ApiError {
         .with("limit", limit)
         .with("errors", errors)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use actix_web::ResponseError;
+    use pia_assistant::Period;
+    use pia_kernel::Timestamp;
+
+    use super::*;
+
+    const API: &str = include_str!("../../../../docs/API.md");
+
+    #[test]
+    fn each_is_in_the_table_of_errors_with_its_status() {
+        let retry_after = Duration::from_secs(1);
+        let over_budget = BudgetRefusal {
+            period: Period::Daily,
+            gauge: None,
+            pool: None,
+            top_up: None,
+            resets_at: Timestamp::from_micros(0),
+            retry_after,
+        };
+        let all = [
+            AssistantError::Malformed(String::new()),
+            AssistantError::Invalid(Vec::new()),
+            AssistantError::TextTooLong { limit: 1 },
+            AssistantError::NotConfigured,
+            AssistantError::ToolsRefused,
+            AssistantError::ContextTooLong,
+            AssistantError::OverBudget(over_budget),
+            AssistantError::UpstreamBusy { retry_after },
+            AssistantError::Crowded { retry_after },
+            AssistantError::UpstreamFailed,
+            AssistantError::UpstreamTimeout,
+            AssistantError::Unavailable,
+            AssistantError::Stopping,
+        ];
+
+        for err in all {
+            let err = ApiError::from(err);
+            let (status, (code, _message)) = (err.status_code().as_u16(), err.told());
+            let (row, named) = (format!("| {status} | "), format!("`{code}`"));
+            let told = API.lines().any(|it| it.starts_with(&row) && it.contains(&named));
+            assert!(told, "{status} {code}");
+        }
+    }
+}
