@@ -118,7 +118,7 @@ impl Desk {
         let keys = Arc::new(SqlApiKeys::new(db.clone()));
         let keys = KeyOversight::new(keys, standings.clone(), Arc::clone(&clock));
         let credits = CreditDesk::open(&db, &clock);
-        let groups = GroupDesk::open(&db, &standings, licence.state(), &clock);
+        let groups = GroupDesk::open(&db, &standings, licence.state(), &clock, &config.catalogue);
         let store = Arc::new(SqlRoles::new(db.clone()));
         let public_url = config.server.public_url.to_string();
         let invitations = Arc::new(SqlInvitations::new(db));

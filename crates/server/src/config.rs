@@ -56,7 +56,7 @@ use section::{Outcome, Section};
 use snapshot::Snapshot;
 
 pub use admin_command::AdminCommand;
-pub use ai::Ai;
+pub use ai::{Ai, ListedEntries};
 pub use api_key_command::ApiKeyCommand;
 pub use audit::Audit;
 pub use base_url::BaseUrl;
@@ -184,6 +184,8 @@ pub struct AdminConfig {
     pub server: ServerConfig,
     /// Through which relay the server sends the letters that are left for it.
     pub smtp: Smtp,
+    /// Which models groups may be given.
+    pub catalogue: ListedEntries,
 }
 
 impl Config {
@@ -274,8 +276,9 @@ impl AdminConfig {
         let license = License::read(&mut all.section("License"));
         let server = ServerConfig::read(&mut all.section("Server"));
         let smtp = Smtp::read(&mut all.section("Smtp"));
+        let catalogue = ListedEntries::read(&all.section("Ai").section("Providers"));
         let (database, encryption) = (database?, encryption?);
-        Some(Self { database, encryption, license, server: server?, smtp })
+        Some(Self { database, encryption, license, server: server?, smtp, catalogue })
     }
 }
 

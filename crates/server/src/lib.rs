@@ -22,9 +22,10 @@ pub use compose::{AiFactory, App, Background, ComposeError, compose};
 pub use config::{
     AdminCommand, AdminConfig, Ai, ApiKeyCommand, Audit, BaseUrl, Changes, Code, Command, Config,
     CreditsCommand, DatabaseConfig, Effect, Encryption, Environment, Fault, Faults, GroupCommand,
-    Jwt, License, LiveConfig, LocalAuth, LogFormat, Logging, MetricsConfig, MigrationConfig,
-    MigrationTargets, Notice, OAuth, OpenApi, PasswordHashing, RateLimits, ServerConfig,
-    SetupConfig, Smtp, Sources, SyncConfig, TlsFiles, TokenUsage, USAGE, Watch, watch,
+    Jwt, License, ListedEntries, LiveConfig, LocalAuth, LogFormat, Logging, MetricsConfig,
+    MigrationConfig, MigrationTargets, Notice, OAuth, OpenApi, PasswordHashing, RateLimits,
+    ServerConfig, SetupConfig, Smtp, Sources, SyncConfig, TlsFiles, TokenUsage, USAGE, Watch,
+    watch,
 };
 pub use licence::{LicenceFile, LicenceSeats};
 pub use process::{Failure, run};

@@ -12,13 +12,14 @@ use pia_storage::Database;
 
 use super::{AdminError, line};
 use crate::compose::GroupPolicy;
-use crate::config::GroupCommand;
+use crate::config::{GroupCommand, ListedEntries};
 
 /// What looks after groups, without a server round it.
 pub(super) struct GroupDesk {
     groups: Groups,
     licence: Live<LicenceState>,
     clock: Arc<dyn Clock>,
+    catalogue: ListedEntries,
 }
 
 impl GroupDesk {
@@ -27,10 +28,12 @@ impl GroupDesk {
         standings: &Standings,
         licence: Live<LicenceState>,
         clock: &Arc<dyn Clock>,
+        catalogue: &ListedEntries,
     ) -> Self {
         let free = Live::new(DEFAULT_GROUP);
         let GroupPolicy { groups, rules: _ } = GroupPolicy::compose(db, standings, free, clock);
-        Self { groups, licence, clock: Arc::clone(clock) }
+        let (clock, catalogue) = (Arc::clone(clock), catalogue.clone());
+        Self { groups, licence, clock, catalogue }
     }
 
     /// Does it, and answers what is to be told of it.
@@ -93,7 +96,23 @@ impl GroupDesk {
 
     async fn set(&self, group: &str, changes: &[SettingChange]) -> Result<String, AdminError> {
         let Group { id, .. } = self.meant(group).await?.group;
-        Ok(shown(&self.groups.change(None, id, changes).await?))
+        let mut told = shown(&self.groups.change(None, id, changes).await?);
+        self.warn(&mut told, changes);
+        Ok(told)
+    }
+
+    /// Tells of what was set and will be passed over. It stays set: another
+    /// instance may have it, or this one when it is started again.
+    fn warn(&self, told: &mut String, changes: &[SettingChange]) {
+        let mut warned: Vec<&str> = Vec::new();
+        for id in changes.iter().flat_map(entries) {
+            if let Some(fault) = self.catalogue.fault(id)
+                && !warned.iter().any(|it| it.eq_ignore_ascii_case(id))
+            {
+                warned.push(id);
+                line(told, format_args!("WARNING: `{id}` {fault}; it is passed over."));
+            }
+        }
     }
 
     async fn add(&self, roles: &Roles, email: &str, group: &str) -> Result<String, AdminError> {
@@ -112,6 +131,15 @@ impl GroupDesk {
             }
         }
         self.groups.named(group).await
+    }
+}
+
+/// The catalogue entries that a change names.
+fn entries(change: &SettingChange) -> &[String] {
+    match change {
+        SettingChange::Mode(_, entry) | SettingChange::PersonaType(_, entry) => entry.as_slice(),
+        SettingChange::Models(entries) => entries,
+        SettingChange::Quota(..) | SettingChange::Credits(..) | SettingChange::Pool(_) => &[],
     }
 }
 

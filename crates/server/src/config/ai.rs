@@ -3,6 +3,7 @@
 mod entry;
 mod identifier;
 mod kind;
+mod listed;
 mod model;
 mod price;
 mod providers;
@@ -13,6 +14,7 @@ use std::time::Duration;
 use pia_assistant::{Catalogue, Mode, Settings, Target};
 use pia_upstream::Limits;
 
+pub use self::listed::ListedEntries;
 use self::model::Model;
 use self::providers::Providers;
 use super::byte_size::ByteSize;

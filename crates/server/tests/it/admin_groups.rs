@@ -10,6 +10,7 @@ use crate::harness::{Setting, TestApp, terms};
 on_both_databases!(
     groups_are_made_named_filled_and_taken_away,
     what_members_may_is_shown_and_changed_all_or_nothing,
+    models_that_are_none_are_set_with_a_warning,
     what_is_done_to_groups_is_in_the_audit_log,
     without_the_feature_there_is_one_group_whose_members_may_what_is_set,
 );
@@ -69,7 +70,7 @@ async fn groups_are_made_named_filled_and_taken_away(database: Fresh) {
 }
 
 async fn what_members_may_is_shown_and_changed_all_or_nothing(database: Fresh) {
-    let app = Setting::on(database).start().await;
+    let app = with_catalogue(Setting::on(database)).start().await;
     told(&app, "group create Sales").await;
 
     let before = told(&app, "group show sales").await;
@@ -111,6 +112,35 @@ async fn what_members_may_is_shown_and_changed_all_or_nothing(database: Fresh) {
     assert_eq!(refused, "nothing was changed: a limit is a whole number, 0 to 1000000000000");
     assert_eq!(settings(&shown), Some(changed));
     assert_eq!((Some(cleared), settings(&other)), (settings(&before), settings(&before)));
+}
+
+async fn models_that_are_none_are_set_with_a_warning(database: Fresh) {
+    let app = with_catalogue(Setting::on(database)).start().await;
+
+    let set = "group set default mode.Research=web persona.code=BIG models=small,typo,Web,typo";
+    let set = told(&app, set).await;
+    let shown = told(&app, "group show default").await;
+    let cleared = told(&app, "group set default mode.Research= persona.code= models=").await;
+
+    let warnings = "WARNING: `web` searches the web and is no chat model; it is passed over.\n\
+                    WARNING: `typo` is no entry of Ai:Providers; it is passed over.\n";
+    assert!(set.ends_with(warnings), "{set}");
+    assert_eq!(set.matches("WARNING").count(), 2, "{set}");
+    for line in ["mode.Research=web\n", "persona.code=BIG\n", "models=small,typo,Web\n"] {
+        assert!(shown.contains(line), "{shown}");
+    }
+    assert!(!shown.contains("WARNING") && !cleared.contains("WARNING"), "{shown}{cleared}");
+}
+
+/// With the models `big` and `small`, and the search `web`.
+fn with_catalogue(setting: Setting) -> Setting {
+    let entries = [("big", "OpenAI"), ("small", "OpenAI"), ("web", "Linkup")];
+    entries.into_iter().enumerate().fold(setting, |setting, (at, (id, kind))| {
+        let name = |key: &str| format!("Ai__Providers__{at}__{key}");
+        let setting = setting.with(&name("Id"), id).with(&name("ProviderType"), kind);
+        let setting = setting.with(&name("ApiKey"), "sk-of-an-entry");
+        setting.with(&name("Model"), if kind == "Linkup" { "fast" } else { id })
+    })
 }
 
 async fn what_is_done_to_groups_is_in_the_audit_log(database: Fresh) {

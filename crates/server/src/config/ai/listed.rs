@@ -1,0 +1,47 @@
+//! Which entries the catalogue lists, for whoever only names them.
+
+use super::identifier::EntryId;
+use super::kind::Kind;
+use crate::config::section::Section;
+use crate::config::setting::Setting;
+
+/// The ids of the catalogue, whatever else is wrong with its entries.
+#[derive(Debug, Clone, Default)]
+pub struct ListedEntries {
+    models: Vec<String>,
+    searches: Vec<String>,
+}
+
+impl ListedEntries {
+    /// Those of `Ai:Providers`, from 0 on without a gap, as a server reads
+    /// them. Nothing is asked for, and so nothing is missed.
+    pub(in crate::config) fn read(from: &Section<'_>) -> Self {
+        let (mut listed, names) = (Self::default(), from.names());
+        for number in (0..names.len()).map(|it| it.to_string()) {
+            if !names.contains(&number.as_str()) {
+                break;
+            }
+            let said = |key: &str| from.peek(&format!("{number}:{key}"));
+            let Some(EntryId(id)) = said("Id").and_then(|it| EntryId::parse(it).ok()) else {
+                continue;
+            };
+            match said("ProviderType").and_then(|it| Kind::parse(it).ok()) {
+                Some(Kind::Search) => listed.searches.push(id),
+                Some(Kind::Chat(_)) | None => listed.models.push(id),
+            }
+        }
+        listed
+    }
+
+    /// Why no model answers by this id, in any case; nothing where one may.
+    pub(crate) fn fault(&self, id: &str) -> Option<&'static str> {
+        let is_in = |listed: &[String]| listed.iter().any(|it| it.eq_ignore_ascii_case(id));
+        if is_in(&self.models) {
+            None
+        } else if is_in(&self.searches) {
+            Some("searches the web and is no chat model")
+        } else {
+            Some("is no entry of Ai:Providers")
+        }
+    }
+}
