@@ -279,7 +279,7 @@ impl Answer {
                 turn.settle(ticket);
                 self.spent = turn.spent;
                 self.told = None;
-                self.said.again = true;
+                self.said.calls_before += 1;
                 let (calls, text) = mem::take(&mut self.calls).finish();
                 self.phase = Phase::Opening(Box::pin(async move {
                     turn.serve(calls, &text).await;

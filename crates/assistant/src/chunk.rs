@@ -65,7 +65,9 @@ impl Head {
     /// A chunk of something else, as one of this answer.
     pub(crate) fn put_on(&self, json: &[u8]) -> Option<String> {
         let mut chunk: Members<'_> = serde_json::from_slice(json).ok()?;
-        HEAD.into_iter().for_each(|key| chunk.remove(key));
+        for key in HEAD {
+            chunk.remove(key);
+        }
         let (Self(head), chunk) = (self, chunk.to_json());
         let rest = chunk.strip_prefix('{')?;
         Some(if rest == "}" { format!("{{{head}}}") } else { format!("{{{head},{rest}") })

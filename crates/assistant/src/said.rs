@@ -14,14 +14,14 @@ pub(crate) struct Said {
     pub(crate) deltas: bool,
     pub(crate) roles: Roles,
     pub(crate) head: Option<Head>,
-    /// Whether this is not the first call of the turn any more.
-    pub(crate) again: bool,
+    /// How many calls of the turn came before.
+    pub(crate) calls_before: u32,
 }
 
 impl Said {
     /// Hears what chunks of the answer begin with.
     pub(crate) fn begins(&mut self, head: Option<Head>) {
-        if !self.again || self.head.is_none() {
+        if self.calls_before == 0 || self.head.is_none() {
             self.head = head.or(self.head.take());
         }
     }
@@ -29,7 +29,7 @@ impl Said {
     /// Events as those of one answer.
     pub(crate) fn continued(&self, events: Bytes) -> Bytes {
         match &self.head {
-            Some(head) if self.again => continued(&events, head),
+            Some(head) if self.calls_before > 0 => continued(&events, head),
             _ => events,
         }
     }
