@@ -74,8 +74,12 @@ pub struct Attempts(Mutex<BTreeMap<(String, AttemptOutcome), u64>>);
 
 impl Attempts {
     pub(crate) fn count(&self, target: &Target, outcome: AttemptOutcome) {
+        self.count_of(target.id.as_deref().unwrap_or("default"), outcome);
+    }
+
+    /// Counts for an entry that need not be a model.
+    pub(crate) fn count_of(&self, label: &str, outcome: AttemptOutcome) {
         let mut counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let label = target.id.as_deref().unwrap_or("default");
         if let Some(count) = counts.get_mut(&(label.to_owned(), outcome)) {
             *count += 1;
         } else {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use pia_kernel::Secret;
 
-use crate::target::{Mode, Target};
+use crate::target::{Mode, Protection, Target};
 
 /// How thoroughly the web is searched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,10 +39,12 @@ pub struct SearchProvider {
     pub id: String,
     /// Its base URL, without a slash at the end.
     pub endpoint: String,
-    /// Its key.
-    pub key: Secret<String>,
+    /// The keys, each as good as the other; none where it wants none.
+    pub keys: Vec<Secret<String>>,
     /// How thoroughly it searches.
     pub depth: SearchDepth,
+    /// How much it may be asked. It takes no tokens.
+    pub protection: Protection,
 }
 
 /// Without the endpoint, which may carry a password.

@@ -13,7 +13,7 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use futures_util::StreamExt;
 use futures_util::stream;
-use pia_kernel::{Effects, GroupId, Live, Timestamp, Unavailable, UserId};
+use pia_kernel::{Effects, GroupId, Live, Secret, Timestamp, Unavailable, UserId};
 use pia_testkit::FixedClock;
 use serde_json::Value;
 
@@ -83,7 +83,8 @@ struct Inner {
     rules: Mutex<GroupRules>,
     fresh: Mutex<Option<GroupRules>>,
     found: Mutex<Result<Vec<Found>, UpstreamError>>,
-    searched: Mutex<Vec<String>>,
+    unfound: Mutex<VecDeque<UpstreamError>>,
+    searched: Mutex<Vec<(String, String)>>,
     protects: AtomicBool,
     calls: Mutex<Vec<ChatCall>>,
     noted: Mutex<Vec<UsageRecord>>,
@@ -112,6 +113,7 @@ impl Surroundings {
             rules: Mutex::default(),
             fresh: Mutex::default(),
             found: Mutex::new(Ok(Vec::new())),
+            unfound: Mutex::default(),
             searched: Mutex::default(),
             protects: AtomicBool::default(),
             calls: Mutex::default(),
@@ -161,12 +163,19 @@ impl Surroundings {
         self
     }
 
+    /// How the first searches of the web fail.
+    pub(crate) fn with_unfound(self, errors: Vec<UpstreamError>) -> Self {
+        *self.0.unfound.lock().unwrap() = errors.into();
+        self
+    }
+
     pub(crate) fn protected(self) -> Self {
         self.0.protects.store(true, Ordering::Relaxed);
         self
     }
 
-    pub(crate) fn searched(&self) -> Vec<String> {
+    /// The searches of the web, in their order: for what, and with which key.
+    pub(crate) fn searched(&self) -> Vec<(String, String)> {
         self.0.searched.lock().unwrap().clone()
     }
 
@@ -291,10 +300,14 @@ impl WebSearch for Surroundings {
     async fn search(
         &self,
         _provider: &SearchProvider,
+        key: &Secret<String>,
         query: &str,
     ) -> Result<Vec<Found>, UpstreamError> {
-        self.0.searched.lock().unwrap().push(query.to_owned());
-        self.0.found.lock().unwrap().clone()
+        self.0.searched.lock().unwrap().push((query.to_owned(), key.expose().clone()));
+        match self.0.unfound.lock().unwrap().pop_front() {
+            Some(err) => Err(err),
+            None => self.0.found.lock().unwrap().clone(),
+        }
     }
 }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use pia_kernel::Secret;
 
-use crate::target::Target;
+use crate::ports::UpstreamError;
 
 /// For how long a key rests whose upstream says nothing of it.
 const REST: Duration = Duration::from_secs(30);
@@ -30,11 +30,10 @@ struct Known {
 }
 
 impl KeyHealth {
-    /// The keys of a target in the order in which they are to be tried: those
+    /// The keys of an upstream in the order in which they are to be tried: those
     /// that do not rest in turn, and behind them those that do, the one that
     /// has rested longest first. An empty one where the upstream wants none.
-    pub(crate) fn order(&self, target: &Target, now: Duration) -> Vec<Secret<String>> {
-        let keys = &target.keys;
+    pub(crate) fn order(&self, keys: &[Secret<String>], now: Duration) -> Vec<Secret<String>> {
         if keys.len() < 2 {
             return vec![keys.first().cloned().unwrap_or_else(|| Secret::new(String::new()))];
         }
@@ -66,27 +65,33 @@ impl KeyHealth {
     }
 }
 
+/// For how long an upstream asked to be left alone.
+pub(crate) fn rest(err: &UpstreamError) -> Option<Duration> {
+    match err {
+        UpstreamError::Refused { retry_after, .. } => *retry_after,
+        _ => None,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::target::ProviderType;
 
     const NOW: Duration = Duration::from_secs(100);
 
-    fn target(keys: &[&str]) -> Target {
-        let target = Target::new(ProviderType::OpenAi, "http://h", "m");
-        keys.iter().fold(target, |it, key| it.with_key(key))
+    fn keys(keys: &[&str]) -> Vec<Secret<String>> {
+        keys.iter().map(|&it| Secret::new(it.to_owned())).collect()
     }
 
-    fn order(health: &KeyHealth, target: &Target, now: Duration) -> Vec<String> {
-        health.order(target, now).iter().map(|it| it.expose().clone()).collect()
+    fn order(health: &KeyHealth, keys: &[Secret<String>], now: Duration) -> Vec<String> {
+        health.order(keys, now).iter().map(|it| it.expose().clone()).collect()
     }
 
     #[test]
     fn keys_take_turns() {
-        let (health, target) = (KeyHealth::default(), target(&["a", "b", "c"]));
+        let (health, keys) = (KeyHealth::default(), keys(&["a", "b", "c"]));
 
-        let first: Vec<_> = (0..6).map(|_| order(&health, &target, NOW)[0].clone()).collect();
+        let first: Vec<_> = (0..6).map(|_| order(&health, &keys, NOW)[0].clone()).collect();
 
         for key in ["a", "b", "c"] {
             assert_eq!(first.iter().filter(|it| *it == key).count(), 2, "{first:?}");
@@ -95,30 +100,30 @@ mod tests {
 
     #[test]
     fn one_that_rests_comes_last_until_it_has_rested() {
-        let (health, target) = (KeyHealth::default(), target(&["a", "b"]));
+        let (health, keys) = (KeyHealth::default(), keys(&["a", "b"]));
         health.rests(&Secret::new("a".to_owned()), NOW, None);
 
         for _ in 0..4 {
-            assert_eq!(order(&health, &target, NOW), ["b", "a"]);
+            assert_eq!(order(&health, &keys, NOW), ["b", "a"]);
         }
         let rested = NOW + REST;
-        let first: Vec<_> = (0..2).map(|_| order(&health, &target, rested)[0].clone()).collect();
+        let first: Vec<_> = (0..2).map(|_| order(&health, &keys, rested)[0].clone()).collect();
         assert!(first.contains(&"a".to_owned()), "{first:?}");
     }
 
     #[test]
     fn of_those_that_rest_the_first_to_be_rested_is_tried_first_and_none_rests_long() {
-        let (health, target) = (KeyHealth::default(), target(&["a", "b"]));
+        let (health, keys) = (KeyHealth::default(), keys(&["a", "b"]));
         let rest = |key: &str, long| health.rests(&Secret::new(key.to_owned()), NOW, Some(long));
         rest("a", Duration::MAX);
         rest("b", Duration::from_secs(5));
 
-        assert_eq!(order(&health, &target, NOW), ["b", "a"]);
+        assert_eq!(order(&health, &keys, NOW), ["b", "a"]);
         assert_eq!(health.lock().resting.values().max(), Some(&(NOW + LONGEST_REST)));
     }
 
     #[test]
     fn where_no_key_is_wanted_an_empty_one_is_used() {
-        assert_eq!(order(&KeyHealth::default(), &target(&[]), NOW), [""]);
+        assert_eq!(order(&KeyHealth::default(), &keys(&[]), NOW), [""]);
     }
 }

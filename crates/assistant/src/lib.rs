@@ -42,6 +42,7 @@ mod rules;
 mod said;
 mod sample;
 mod sanitise;
+mod searching;
 mod server_tools;
 mod settings;
 mod target;

@@ -180,15 +180,15 @@ mod tests {
     use super::*;
     use crate::catalogue::SearchDepth;
     use crate::sample::Text;
-    use crate::target::ProviderType;
-    use pia_kernel::Secret;
+    use crate::target::{Protection, ProviderType};
 
     fn catalogue() -> Catalogue {
         let search = SearchProvider {
             id: "web".to_owned(),
             endpoint: "http://h".to_owned(),
-            key: Secret::new(String::new()),
+            keys: Vec::new(),
             depth: SearchDepth::Fast,
+            protection: Protection::default(),
         };
         let eyes = Target { id: Some("eyes".to_owned()), ..target() };
         Catalogue {

@@ -16,6 +16,7 @@ use crate::calls::{Call, repeated, said_by};
 use crate::completion;
 use crate::error::{AssistantError, Violation};
 use crate::gateway::{Asker, Gateway, cost};
+use crate::keys::rest;
 use crate::ports::{ChatCall, ChatUpstream, OutputCap, UpstreamError};
 use crate::prompt_body::{Added, Prompt};
 use crate::rates::Rates;
@@ -192,15 +193,8 @@ impl Turn {
     async fn searched(&self, query: &str) -> String {
         let failed = || "The search failed. Answer without it, and say so.".to_owned();
         let Some(provider) = &self.tools.search else { return failed() };
-        let search = self.gateway.search.search(provider, query);
-        match self.gateway.unless_stopped(search).await {
-            Some(Ok(found)) => told(&found),
-            Some(Err(err)) => {
-                tracing::warn!(provider = provider.id, error = %err, "a search of the web failed");
-                failed()
-            }
-            None => failed(),
-        }
+        let found = self.gateway.found(provider, self.asker.group, query).await;
+        found.map_or_else(failed, |it| told(&it))
     }
 
     /// Asks the model that sees; a call of its own, with its own costs.
@@ -266,7 +260,7 @@ impl Turn {
                     continue;
                 }
             };
-            let keys = gateway.keys.order(target, gateway.waits.elapsed());
+            let keys = gateway.keys.order(&target.keys, gateway.waits.elapsed());
             let last_target = at + 1 == route.len();
             for (at, key) in keys.iter().enumerate() {
                 let is_last = last_target && at + 1 == keys.len();
@@ -324,7 +318,7 @@ impl Turn {
         let patience = gateway.settings.get().max_wait;
         let patience = if is_last { patience } else { Duration::ZERO };
         let asked = (self.asker.group, tokens);
-        let entering = gateway.turnstile.enter(target, asked, patience, &gateway.waits);
+        let entering = gateway.turnstile.enter(target.as_ref(), asked, patience, &gateway.waits);
         match gateway.unless_stopped(entering).await {
             None => Err(AssistantError::Stopping),
             Some(Ok(slot)) => Ok(slot),
@@ -354,14 +348,6 @@ fn not_fetched(field: &str) -> AssistantError {
     let message = "An address that may lie within a network is not passed on: send pictures and \
                    files as data: URLs.";
     AssistantError::Invalid(vec![Violation::new(field, "address_not_allowed", message)])
-}
-
-/// For how long an upstream asked to be left alone.
-fn rest(err: &UpstreamError) -> Option<Duration> {
-    match err {
-        UpstreamError::Refused { retry_after, .. } => *retry_after,
-        _ => None,
-    }
 }
 
 #[cfg(test)]

@@ -16,6 +16,8 @@ use crate::web_search::Found;
 
 const ANSWER: &str = r#"{"choices":[{"message":{"content":"Fine."},"finish_reason":"stop"}],"usage":{"prompt_tokens":30,"completion_tokens":3}}"#;
 const SEARCHES: &str = r#"{"choices":[{"message":{"content":"I look.","tool_calls":[{"id":"a","type":"function","function":{"name":"pia_web_search","arguments":"{\"query\":\"news\"}"}}]},"finish_reason":"tool_calls"}],"usage":{"prompt_tokens":10,"completion_tokens":2}}"#;
+const LOOKS: &str = r#"{"choices":[{"message":{"tool_calls":[{"id":"a","function":{"name":"pia_look_at_picture","arguments":"{\"picture\":1,\"question\":\"what?\"}"}}]}}]}"#;
+const SEEN: &str = r#"{"choices":[{"message":{"content":"A cat."}}]}"#;
 const DOWN: UpstreamError = UpstreamError::Unreachable(String::new());
 
 fn refused(status: u16) -> UpstreamError {
@@ -27,19 +29,24 @@ fn entry(id: &str) -> Target {
     Target { id: Some(id.to_owned()), ..target }
 }
 
+/// What searches the web, with two keys.
+fn web() -> SearchProvider {
+    SearchProvider {
+        id: "web".to_owned(),
+        endpoint: "http://h".to_owned(),
+        keys: ["s1", "s2"].map(|it| Secret::new(it.to_owned())).into(),
+        depth: SearchDepth::Fast,
+        protection: Protection::default(),
+    }
+}
+
 /// A catalogue whose first entry serves everybody.
 fn catalogue(entries: Vec<Target>) -> Catalogue {
     let entries: Vec<_> = entries.into_iter().map(Arc::new).collect();
-    let search = SearchProvider {
-        id: "web".to_owned(),
-        endpoint: "http://h".to_owned(),
-        key: Secret::new(String::new()),
-        depth: SearchDepth::Fast,
-    };
     Catalogue {
         default: entries.first().cloned(),
         entries,
-        searches: vec![Arc::new(search)],
+        searches: vec![Arc::new(web())],
         ..Catalogue::default()
     }
 }
@@ -206,7 +213,8 @@ async fn a_search_is_done_here_and_the_caller_sees_the_answer_alone() {
     assert_eq!(answer["choices"][0]["message"], json!({ "content": "Fine." }));
     assert_eq!(answer["usage"]["prompt_tokens"], 40);
     assert_eq!(answer["usage"]["completion_tokens"], 5);
-    assert_eq!(around.searched(), ["news"]);
+    assert_eq!(around.searched().len(), 1);
+    assert_eq!(around.searched()[0].0, "news");
     let calls = around.calls();
     assert_eq!(calls[0].2["tools"][0]["function"]["name"], "pia_web_search");
     let messages = calls[1].2["messages"].as_array().unwrap();
@@ -309,8 +317,6 @@ async fn a_model_that_never_ends_its_searches_is_made_to_answer() {
 
 #[tokio::test]
 async fn a_picture_is_looked_at_by_a_model_that_sees() {
-    const LOOKS: &str = r#"{"choices":[{"message":{"tool_calls":[{"id":"a","function":{"name":"pia_look_at_picture","arguments":"{\"picture\":1,\"question\":\"what?\"}"}}]}}]}"#;
-    const SEEN: &str = r#"{"choices":[{"message":{"content":"A cat."}}]}"#;
     let blind = Target { vision: false, vision_tool: Some("eyes".to_owned()), ..entry("first") };
     let scripts = [LOOKS, SEEN, ANSWER].map(Script::Whole);
     let around = Surroundings::of(scripts.into());
@@ -399,3 +405,6 @@ async fn a_model_that_is_full_is_answered_for_or_says_when_to_come_again() {
 
 #[path = "begun_tests.rs"]
 mod begun;
+
+#[path = "searching_tests.rs"]
+mod searching;

@@ -13,6 +13,7 @@ use pia_kernel::{GroupId, Live};
 
 use self::bucket::Bucket;
 use self::turns::{Place, Turns};
+use crate::catalogue::SearchProvider;
 use crate::ports::Waits;
 use crate::target::{Protection, Target};
 
@@ -37,6 +38,26 @@ pub struct Turnstile {
 impl Default for Turnstile {
     fn default() -> Self {
         Self::shared_by(Live::new(1))
+    }
+}
+
+/// Where one upstream is entered.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Entrance<'a> {
+    name: &'a str,
+    protection: Protection,
+}
+
+impl<'a> From<&'a Target> for Entrance<'a> {
+    fn from(target: &'a Target) -> Self {
+        let name = target.id.as_deref().unwrap_or(&target.model);
+        Self { name, protection: target.protection }
+    }
+}
+
+impl<'a> From<&'a SearchProvider> for Entrance<'a> {
+    fn from(provider: &'a SearchProvider) -> Self {
+        Self { name: &provider.id, protection: provider.protection }
     }
 }
 
@@ -91,23 +112,23 @@ impl Turnstile {
     /// `patience`.
     pub(crate) async fn enter(
         self: &Arc<Self>,
-        target: &Target,
+        to: impl Into<Entrance<'_>>,
         (group, tokens): (GroupId, i64),
         patience: Duration,
         waits: &Arc<dyn Waits>,
     ) -> Result<Slot, Crowded> {
-        if target.protection == Protection::default() {
+        let Entrance { name, protection } = to.into();
+        if protection == Protection::default() {
             return Ok(Slot { of: None, counted: 0, took: 0 });
         }
-        let limits = self.part(target.protection);
-        let name = target.id.clone().unwrap_or_else(|| target.model.clone());
+        let limits = self.part(protection);
         let asked = Asked { group, tokens, limits };
-        let mut waiting = Waiting { turnstile: self, name: &name, place: None };
+        let mut waiting = Waiting { turnstile: self, name, place: None };
         let (mut end, mut time) = (waits.pause(patience), None);
         poll_fn(|cx| {
             let lack = match waiting.poll(asked, waits.elapsed(), cx) {
                 Ok(()) => {
-                    let of = Some((Arc::clone(self), name.clone()));
+                    let of = Some((Arc::clone(self), name.to_owned()));
                     return Poll::Ready(Ok(Slot { of, counted: tokens, took: tokens }));
                 }
                 Err(lack) => lack,

@@ -1,6 +1,7 @@
 //! Searching the web.
 
 use async_trait::async_trait;
+use pia_kernel::Secret;
 
 use crate::catalogue::SearchProvider;
 use crate::ports::UpstreamError;
@@ -20,11 +21,13 @@ pub struct Found {
 #[cfg_attr(any(test, feature = "mock"), mockall::automock)]
 #[async_trait]
 pub trait WebSearch: Send + Sync {
-    /// What there is about `query`, the best first. How much is read of it is
-    /// bounded, and so is how long it takes. Dropping the future ends it.
+    /// What there is about `query`, the best first, asked for with `key`, which
+    /// is empty where none is wanted. How much is read of it is bounded, and so
+    /// is how long it takes. Dropping the future ends it.
     async fn search(
         &self,
         provider: &SearchProvider,
+        key: &Secret<String>,
         query: &str,
     ) -> Result<Vec<Found>, UpstreamError>;
 }
@@ -38,6 +41,7 @@ impl WebSearch for NoSearch {
     async fn search(
         &self,
         _provider: &SearchProvider,
+        _key: &Secret<String>,
         _query: &str,
     ) -> Result<Vec<Found>, UpstreamError> {
         Ok(Vec::new())

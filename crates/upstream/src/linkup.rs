@@ -6,6 +6,7 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use http::header;
 use pia_assistant::{Found, SearchProvider, UpstreamError, WebSearch};
+use pia_kernel::Secret;
 use serde::Deserialize;
 use serde_json::json;
 use tokio::time::timeout;
@@ -35,12 +36,13 @@ impl WebSearch for Upstream {
     async fn search(
         &self,
         provider: &SearchProvider,
+        key: &Secret<String>,
         query: &str,
     ) -> Result<Vec<Found>, UpstreamError> {
         let limits = self.limits();
         let patience = PATIENCE.min(limits.answer);
         let asked = async {
-            match self.ask_linkup(provider, query).await {
+            match self.ask_linkup(provider, key, query).await {
                 Err(err) if found_nothing(&err) => Ok(Vec::new()),
                 answer => found(&answer?),
             }
@@ -53,6 +55,7 @@ impl Upstream {
     async fn ask_linkup(
         &self,
         provider: &SearchProvider,
+        key: &Secret<String>,
         query: &str,
     ) -> Result<Bytes, UpstreamError> {
         let limits = self.limits();
@@ -67,7 +70,7 @@ impl Upstream {
         let response = self
             .http()
             .post(format!("{}/search", provider.endpoint.trim_end_matches('/')))
-            .headers(bearer(&provider.key)?)
+            .headers(bearer(key)?)
             .header(header::CONTENT_TYPE, JSON)
             .header(header::ACCEPT, JSON)
             .body(question.to_string())

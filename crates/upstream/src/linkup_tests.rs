@@ -1,7 +1,6 @@
 //! Searches, against what Linkup's own client is tested with.
 
-use pia_assistant::SearchDepth;
-use pia_kernel::Secret;
+use pia_assistant::{Protection, SearchDepth};
 use wiremock::matchers::{body_json, header, method, path};
 use wiremock::{Mock, MockServer, ResponseTemplate};
 
@@ -18,8 +17,17 @@ const RESULTS: &str = r#"{ "results": [
 ] }"#;
 
 fn provider(endpoint: &str, depth: SearchDepth) -> SearchProvider {
-    let key = Secret::new("lk-secret".to_owned());
-    SearchProvider { id: "web".to_owned(), endpoint: endpoint.to_owned(), key, depth }
+    SearchProvider {
+        id: "web".to_owned(),
+        endpoint: endpoint.to_owned(),
+        keys: Vec::new(),
+        depth,
+        protection: Protection::default(),
+    }
+}
+
+fn key() -> Secret<String> {
+    Secret::new("lk-secret".to_owned())
 }
 
 /// What comes of a search that is answered so.
@@ -27,7 +35,7 @@ async fn searched(template: ResponseTemplate, limits: Limits) -> Result<Vec<Foun
     let server = MockServer::start().await;
     Mock::given(method("POST")).respond_with(template).mount(&server).await;
     let provider = provider(&server.uri(), SearchDepth::Fast);
-    upstream(limits).search(&provider, "Eiffel").await
+    upstream(limits).search(&provider, &key(), "Eiffel").await
 }
 
 fn refusal(status: u16, code: &str) -> ResponseTemplate {
@@ -53,7 +61,8 @@ async fn a_search_tells_what_was_found() {
             .await;
         let provider = provider(&format!("{}/v1/", server.uri()), depth);
 
-        let found = upstream(Limits::default()).search(&provider, "When did it open?").await;
+        let found =
+            upstream(Limits::default()).search(&provider, &key(), "When did it open?").await;
 
         let found: Vec<_> =
             found.unwrap().into_iter().map(|it| (it.title, it.url, it.text)).collect();

@@ -4,7 +4,7 @@ use pia_testkit::databases::Fresh;
 use serde_json::{Value, json};
 
 use crate::ai_client::{CHAT, Heard, said, streamed};
-use crate::ai_peer::{EVENTS, Fixed, Peer, response};
+use crate::ai_peer::{EVENTS, Fixed, Peer, WHOLE, response};
 use crate::harness::{Setting, TestApp};
 
 const JSON: &str = "content-type: application/json\r\n";
@@ -12,8 +12,8 @@ const HEADERS: [(&str, &str); 2] =
     [("content-type", "application/json"), ("x-pia-mode", "Assistant")];
 
 /// A server whose model searches the web by way of this service.
-async fn searching(model: &Peer, linkup: &Fixed) -> TestApp {
-    let app = Setting::on(Fresh::sqlite())
+async fn searching(model: &Peer, linkup: &str, more: &[(&str, &str)]) -> TestApp {
+    let setting = Setting::on(Fresh::sqlite())
         .with("Ai__Providers__0__Id", "talker")
         .with("Ai__Providers__0__ProviderType", "OpenAICompatible")
         .with("Ai__Providers__0__Endpoint", &model.endpoint)
@@ -21,20 +21,31 @@ async fn searching(model: &Peer, linkup: &Fixed) -> TestApp {
         .with("Ai__Providers__0__WebSearchToolProviderId", "web")
         .with("Ai__Providers__1__Id", "web")
         .with("Ai__Providers__1__ProviderType", "Linkup")
-        .with("Ai__Providers__1__Endpoint", &linkup.endpoint)
+        .with("Ai__Providers__1__Endpoint", linkup)
         .with("Ai__Providers__1__ApiKey", "lk-secret")
-        .with("Ai__Providers__1__Model", "fast")
-        .start()
-        .await;
+        .with("Ai__Providers__1__Model", "fast");
+    let setting = more.iter().fold(setting, |it, (name, value)| it.with(name, value));
+    let app = setting.start().await;
     app.admin("group set default mode.Assistant=talker").await.expect("a mode");
     app
 }
 
-async fn linkup() -> Fixed {
-    let found = json!({ "results": [{
+fn found() -> String {
+    let hit = json!({
         "type": "text", "name": "Rust", "url": "https://rust-lang.org", "content": "It is out.",
-    }] });
-    Fixed::giving(&found.to_string()).await
+    });
+    json!({ "results": [hit] }).to_string()
+}
+
+async fn linkup() -> Fixed {
+    Fixed::giving(&found()).await
+}
+
+fn calling() -> String {
+    let message = json!({ "content": null, "tool_calls": [search()] });
+    let usage = json!({ "prompt_tokens": 10, "completion_tokens": 2 });
+    let choice = json!({ "message": message, "finish_reason": "tool_calls" });
+    response("200 OK", JSON, &json!({ "choices": [choice], "usage": usage }).to_string())
 }
 
 fn search() -> Value {
@@ -45,15 +56,12 @@ fn search() -> Value {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_model_searches_the_web_and_its_caller_sees_the_answer() {
     let (model, linkup) = (Peer::start().await, linkup().await);
-    let app = searching(&model, &linkup).await;
+    let app = searching(&model, &linkup.endpoint, &[]).await;
     let ada = app.signed_in().await;
 
     let asked = said("what is new?").to_string();
     let upstream = async {
-        let message = json!({ "content": null, "tool_calls": [search()] });
-        let calls = json!({ "choices": [{ "message": message, "finish_reason": "tool_calls" }],
-            "usage": { "prompt_tokens": 10, "completion_tokens": 2 } });
-        model.call().await.say(response("200 OK", JSON, &calls.to_string())).await;
+        model.call().await.say(calling()).await;
         let message = json!({ "content": "See [Rust](https://rust-lang.org)." });
         let answer = json!({ "choices": [{ "message": message, "finish_reason": "stop" }],
             "usage": { "prompt_tokens": 30, "completion_tokens": 4 } });
@@ -74,9 +82,45 @@ async fn a_model_searches_the_web_and_its_caller_sees_the_answer() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_search_goes_on_with_another_key_within_its_bounds_and_the_metrics_tell() {
+    let (model, linkup) = (Peer::start().await, Peer::start().await);
+    let more = [
+        ("Ai__MaxWait", "200ms"),
+        ("Ai__Providers__1__ApiKeys__0", "lk-other"),
+        ("Ai__Providers__1__Protection__RequestsPerMinute", "1"),
+    ];
+    let app = searching(&model, &linkup.endpoint, &more).await;
+    let ada = app.signed_in().await;
+    let asked = said("what is new?").to_string();
+    let ask = || ada.send("POST", CHAT, &HEADERS, asked.as_bytes());
+
+    let upstream = async {
+        model.call().await.say(calling()).await;
+        linkup.call().await.say(response("401 Unauthorized", JSON, "{}")).await;
+        linkup.call().await.say(response("200 OK", JSON, &found())).await;
+        model.call().await.say(response("200 OK", JSON, WHOLE)).await;
+    };
+    let (first, ()) = tokio::join!(ask(), upstream);
+    let upstream = async {
+        model.call().await.say(calling()).await;
+        model.call().await.say(response("200 OK", JSON, WHOLE)).await;
+    };
+    let (second, ()) = tokio::join!(ask(), upstream);
+
+    assert_eq!((first.status, second.status), (200, 200), "{}", second.text());
+    let metrics = ada.get("/metrics").await.text();
+    for line in [
+        r#"pia_ai_attempts_total{entry="web",outcome="answered"} 1"#,
+        r#"pia_ai_attempts_total{entry="web",outcome="key_refused"} 1"#,
+    ] {
+        assert!(metrics.contains(line), "{line} in {metrics}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_search_in_a_stream_leaves_no_trace() {
     let (model, linkup) = (Peer::start().await, linkup().await);
-    let app = searching(&model, &linkup).await;
+    let app = searching(&model, &linkup.endpoint, &[]).await;
     let ada = app.signed_in().await;
     let event = |choice: Value| format!("data: {}\n\n", json!({ "choices": [choice] }));
 

@@ -1,7 +1,6 @@
 //! One entry of the catalogue.
 
-use pia_assistant::{ProviderType, SearchDepth, SearchProvider, Target};
-use pia_kernel::Secret;
+use pia_assistant::{Protection, ProviderType, SearchDepth, SearchProvider, Target};
 
 use super::identifier::EntryId;
 use super::kind::Kind;
@@ -66,9 +65,8 @@ impl Entry {
             from.note("ApiKey", "is missing: without a key the upstream will refuse every call");
         }
         let endpoint = model.endpoint.as_ref().map_or(LINKUP, BaseUrl::as_str).to_owned();
-        let key = model.keys().into_iter().next();
-        let key = key.unwrap_or_else(|| Secret::new(String::new()));
-        Some(SearchProvider { id: id?, endpoint, key, depth: depth? })
+        let protection = Protection { tokens_per_minute: None, ..model.protection };
+        Some(SearchProvider { id: id?, endpoint, keys: model.keys(), depth: depth?, protection })
     }
 }
 

@@ -35,7 +35,7 @@ pub(super) struct Model {
     pub(super) vision_tool: Option<String>,
     pub(super) fallbacks: Vec<String>,
     prices: Prices,
-    protection: Protection,
+    pub(super) protection: Protection,
 }
 
 impl Model {

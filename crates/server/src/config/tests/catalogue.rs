@@ -100,7 +100,7 @@ fn an_entry_may_say_everything_in_a_file() {
     let catalogue = operator.read().ai.catalogue;
     let search = catalogue.search("web").unwrap();
     assert_eq!((&*search.endpoint, search.depth), ("https://api.linkup.so/v1", SearchDepth::Fast));
-    assert!(search.key.is("s") && operator.notices().is_empty());
+    assert!(search.keys[0].is("s") && operator.notices().is_empty());
 }
 
 #[test]
@@ -231,6 +231,24 @@ fn a_search_has_a_depth() {
         let operator = both().argument(&format!("Ai:Providers:1:Model={depth}"));
         assert_eq!(refused(&operator), ["Ai:Providers:1:Model"], "{depth}");
     }
+}
+
+#[test]
+fn a_search_may_have_several_keys_and_bounds() {
+    let operator = both().arguments(&[
+        "Ai:Providers:1:ApiKeys=t,s",
+        "Ai:Providers:1:Protection:RequestsPerMinute=7",
+        "Ai:Providers:1:Protection:MaxConcurrent=2",
+    ]);
+
+    let catalogue = operator.read().ai.catalogue;
+
+    let search = catalogue.search("web").unwrap();
+    let keys: Vec<_> = search.keys.iter().map(|it| it.expose().as_str()).collect();
+    assert_eq!(keys, ["s", "t"]);
+    let bounds = (search.protection.requests_per_minute, search.protection.concurrent);
+    assert_eq!(bounds, (Some(7), Some(2)));
+    assert!(operator.notices().is_empty());
 }
 
 #[test]

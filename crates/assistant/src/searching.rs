@@ -1,0 +1,56 @@
+//! A search of the web, with the keys and within the bounds of its entry.
+
+use pia_kernel::GroupId;
+
+use crate::attempts::AttemptOutcome;
+use crate::catalogue::SearchProvider;
+use crate::gateway::Gateway;
+use crate::keys::rest;
+use crate::web_search::Found;
+
+impl Gateway {
+    /// What there is about `query`; nothing where the search failed, or the
+    /// process is to stop.
+    pub(crate) async fn found(
+        &self,
+        provider: &SearchProvider,
+        group: GroupId,
+        query: &str,
+    ) -> Option<Vec<Found>> {
+        self.unless_stopped(self.searched(provider, group, query)).await.flatten()
+    }
+
+    /// Waits for room, and then tries one key after the other while it may be
+    /// their fault, or nobody was reached.
+    async fn searched(
+        &self,
+        provider: &SearchProvider,
+        group: GroupId,
+        query: &str,
+    ) -> Option<Vec<Found>> {
+        let patience = self.settings.get().max_wait;
+        let Ok(_slot) = self.turnstile.enter(provider, (group, 0), patience, &self.waits).await
+        else {
+            tracing::warn!(provider = provider.id, "a search of the web found no room");
+            return None;
+        };
+        for key in self.keys.order(&provider.keys, self.waits.elapsed()) {
+            let err = match self.search.search(provider, &key, query).await {
+                Ok(found) => {
+                    self.attempts.count_of(&provider.id, AttemptOutcome::Answered);
+                    return Some(found);
+                }
+                Err(err) => err,
+            };
+            tracing::warn!(provider = provider.id, error = %err, "a search of the web failed");
+            let outcome = AttemptOutcome::of(&err);
+            self.attempts.count_of(&provider.id, outcome);
+            if outcome.blames_the_key() {
+                self.keys.rests(&key, self.waits.elapsed(), rest(&err));
+            } else if outcome != AttemptOutcome::Unreachable {
+                break;
+            }
+        }
+        None
+    }
+}
