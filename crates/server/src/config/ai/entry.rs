@@ -30,9 +30,12 @@ impl Entry {
         let given = from.restart("ProviderType").optional::<Kind>();
         let kind = given.unwrap_or(Kind::Chat(ProviderType::OpenAi));
         let mut model = Model::read(from, Effect::Restart);
-        if let Kind::Chat(provider) = kind {
-            model.provider = Some(provider);
-            model.mention_idle(from);
+        match kind {
+            Kind::Chat(provider) => {
+                model.provider = Some(provider);
+                model.mention_idle(from);
+            }
+            Kind::Search => model.mention_idle_of_search(from),
         }
         Self { id: id.map(|it| it.0), kind, name, model }
     }

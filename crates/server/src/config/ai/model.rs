@@ -230,6 +230,31 @@ impl Model {
         }
     }
 
+    /// Tells of what is said in vain of what searches the web.
+    pub(super) fn mention_idle_of_search(&self, from: &mut Section<'_>) {
+        let of_models = [
+            ("AzureDeploymentName", self.deployment.is_some()),
+            ("AzureApiVersion", self.api_version.is_some()),
+            ("MistralAgentId", self.agent.is_some()),
+            ("ReasoningEffort", self.effort.is_some()),
+            ("SupportsReasoningEffort", self.takes_effort.is_some()),
+            ("EnableWebSearch", self.web_search.is_some()),
+            ("EnableVision", self.vision.is_some()),
+            ("EnableAddresses", self.addresses.is_some()),
+            ("WebSearchToolProviderId", self.web_search_tool.is_some()),
+            ("VisionToolProviderId", self.vision_tool.is_some()),
+            ("Fallbacks", !self.fallbacks.is_empty()),
+        ];
+        for (name, _) in of_models.into_iter().filter(|(_, given)| *given) {
+            from.note(name, "has no effect with the type Linkup");
+        }
+        self.prices.mention_idle(from);
+        if self.protection.tokens_per_minute.is_some() {
+            let text = "has no effect with the type Linkup, which takes no tokens";
+            from.section("Protection").note("TokensPerMinute", text);
+        }
+    }
+
     fn own_name(&self) -> Option<&str> {
         match self.provider() {
             ProviderType::AzureOpenAi => self.deployment.as_deref(),

@@ -8,7 +8,10 @@ use crate::config::setting::Setting;
 use crate::config::snapshot::Effect;
 
 const SECTION: &str = "CreditRates";
+const INPUT: &str = "InputPerMillion";
+const OUTPUT: &str = "OutputPerMillion";
 const CACHED: &str = "CachedInputPerMillion";
+const CONNECTOR: &str = "ConnectorPerMillion";
 
 /// What one section says of rates.
 #[derive(Debug, Clone, Copy, Default)]
@@ -25,16 +28,31 @@ impl Prices {
         // A blank text is refused: an operator who means 0 says so.
         let mut price = |name| from.field(name, effect).optional_or_blank::<Price>();
         Self {
-            input: price("InputPerMillion"),
-            output: price("OutputPerMillion"),
+            input: price(INPUT),
+            output: price(OUTPUT),
             cached_input: price(CACHED),
-            connector: price("ConnectorPerMillion"),
+            connector: price(CONNECTOR),
         }
     }
 
     pub(super) fn is_given(&self) -> bool {
         let Self { input, output, cached_input, connector } = self;
         [input, output, cached_input, connector].into_iter().any(Option::is_some)
+    }
+
+    /// Tells of each price of what takes no tokens.
+    pub(super) fn mention_idle(&self, from: &mut Section<'_>) {
+        let mut from = from.section(SECTION);
+        for (name, given) in [
+            (INPUT, self.input.is_some()),
+            (OUTPUT, self.output.is_some()),
+            (CACHED, self.cached_input.is_some()),
+            (CONNECTOR, self.connector.is_some()),
+        ] {
+            if given {
+                from.note(name, "has no effect with the type Linkup, which takes no tokens");
+            }
+        }
     }
 
     pub(super) fn over(self, default: Self) -> Self {

@@ -1,7 +1,7 @@
 //! The entries of `Ai:Providers`.
 
 use pia_assistant::{
-    Addresses, Catalogue, ProviderType, Rates, ReasoningEffort, SearchDepth, Target,
+    Addresses, Catalogue, Protection, ProviderType, Rates, ReasoningEffort, SearchDepth, Target,
 };
 
 use super::*;
@@ -249,6 +249,38 @@ fn a_search_may_have_several_keys_and_bounds() {
     let bounds = (search.protection.requests_per_minute, search.protection.concurrent);
     assert_eq!(bounds, (Some(7), Some(2)));
     assert!(operator.notices().is_empty());
+}
+
+#[test]
+fn what_has_no_effect_on_a_search_is_mentioned() {
+    for setting in [
+        "AzureDeploymentName=d",
+        "AzureApiVersion=2024-10-21",
+        "MistralAgentId=a",
+        "ReasoningEffort=low",
+        "SupportsReasoningEffort=true",
+        "EnableWebSearch=true",
+        "EnableVision=false",
+        "EnableAddresses=true",
+        "WebSearchToolProviderId=web",
+        "VisionToolProviderId=main",
+        "Fallbacks=main",
+        "CreditRates:InputPerMillion=1",
+        "CreditRates:OutputPerMillion=1",
+        "CreditRates:CachedInputPerMillion=1",
+        "CreditRates:ConnectorPerMillion=1",
+        "Protection:TokensPerMinute=1",
+    ] {
+        let operator = both().argument(&format!("Ai:Providers:1:{setting}"));
+
+        let [told] = operator.notices().try_into().unwrap();
+
+        let (name, _) = setting.split_once('=').unwrap();
+        let whole = format!("setting `Ai:Providers:1:{name}` from the command line: has no effect");
+        assert!(told.starts_with(&whole), "{told}");
+        let catalogue = operator.read().ai.catalogue;
+        assert_eq!(catalogue.search("web").unwrap().protection, Protection::default());
+    }
 }
 
 #[test]
