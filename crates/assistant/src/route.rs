@@ -38,13 +38,18 @@ pub(crate) fn route(
         .flatten()
         .find_map(|id| catalogue.entry(id).cloned())
         .or_else(|| catalogue.serving(mode))?;
-    let mut route = vec![Arc::clone(&first)];
+    Some(with_fallbacks(catalogue, &first))
+}
+
+/// A model, and then those that answer in its place.
+pub(crate) fn with_fallbacks(catalogue: &Catalogue, first: &Arc<Target>) -> Route {
+    let mut route = vec![Arc::clone(first)];
     for fallback in first.fallbacks.iter().filter_map(|id| catalogue.entry(id)) {
         if !route.iter().any(|it| Arc::ptr_eq(it, fallback)) {
             route.push(Arc::clone(fallback));
         }
     }
-    Some(route)
+    route
 }
 
 /// The modes that are served to who names no model.

@@ -11,6 +11,7 @@ use crate::calls::Call;
 use crate::catalogue::{Catalogue, SearchProvider};
 use crate::pictures;
 use crate::prompt_body::Prompt;
+use crate::route::{Route, with_fallbacks};
 use crate::target::Target;
 use crate::web_search::Found;
 
@@ -30,10 +31,11 @@ pub(crate) struct ServerTools {
     pub(crate) sight: Option<Sight>,
 }
 
-/// A model that looks at pictures for one that sees none.
+/// Who looks at pictures for a model that sees none.
 #[derive(Debug, Clone)]
 pub(crate) struct Sight {
-    pub(crate) target: Arc<Target>,
+    /// The model that looks, and those that look in its place.
+    pub(crate) route: Route,
     /// The pictures: parts of messages, as JSON.
     pub(crate) pictures: Arc<[Bytes]>,
 }
@@ -65,17 +67,22 @@ impl ServerTools {
             return Self { search, sight: None };
         }
         let looker = target.vision_tool.as_deref().filter(|_| free && !taken(LOOK));
-        let looker = looker.and_then(|id| catalogue.entry(id).cloned());
-        let looker = looker.filter(|it| prompt.address.is_none() || it.fetches());
-        let described = pictures::taken_out(&prompt.messages, looker.is_some());
+        let looker = looker.and_then(|id| catalogue.entry(id));
+        let fetches = |it: &Arc<Target>| prompt.address.is_none() || it.fetches();
+        let route = looker.filter(|it| fetches(it)).map(|first| {
+            let mut route = with_fallbacks(catalogue, first);
+            route.retain(|it| it.vision && fetches(it));
+            route
+        });
+        let described = pictures::taken_out(&prompt.messages, route.is_some());
         let pictures = described.map(|it| {
             prompt.messages = it.messages;
             prompt.pictures = false;
             it.pictures
         });
-        let sight = looker
+        let sight = route
             .zip(pictures.filter(|it| !it.is_empty()))
-            .map(|(target, pictures)| Sight { target, pictures: pictures.into() });
+            .map(|(route, pictures)| Sight { route, pictures: pictures.into() });
         Self { search, sight }
     }
 
@@ -180,7 +187,7 @@ mod tests {
     use super::*;
     use crate::catalogue::SearchDepth;
     use crate::sample::Text;
-    use crate::target::{Protection, ProviderType};
+    use crate::target::{Addresses, Protection, ProviderType};
 
     fn catalogue() -> Catalogue {
         let search = SearchProvider {
@@ -239,6 +246,26 @@ mod tests {
         };
         assert!(String::from_utf8_lossy(&picture).contains("data:x"));
         assert_eq!(question, "what?");
+    }
+
+    #[test]
+    fn what_looks_in_anothers_place_sees_and_fetches_what_is_to_be_fetched() {
+        let entry = |id: &str| {
+            let fallbacks = ["near", "far", "dark"].map(str::to_owned).into();
+            Target { id: Some(id.to_owned()), fallbacks, ..target() }
+        };
+        let fetching = |id| Target { addresses: Addresses::PassedOn, ..entry(id) };
+        let dark = Target { vision: false, ..fetching("dark") };
+        let entries = [fetching("eyes"), entry("near"), fetching("far"), dark].map(Arc::new);
+        let catalogue = Catalogue { entries: entries.into(), ..catalogue() };
+        let route = |mut prompt: Prompt| {
+            let sight = ServerTools::of(&blind(), &catalogue, &mut prompt).sight.unwrap();
+            sight.route.iter().filter_map(|it| it.id.clone()).collect::<Vec<_>>()
+        };
+
+        assert_eq!(route(seen()), ["eyes", "near", "far"]);
+        let address = Some("messages[0]".to_owned());
+        assert_eq!(route(Prompt { address, ..seen() }), ["eyes", "far"]);
     }
 
     #[test]

@@ -211,7 +211,7 @@ impl Turn {
             asker: self.asker,
             otherwise: self.otherwise,
             rules: Arc::clone(&self.rules),
-            route: vec![Arc::clone(&sight.target)],
+            route: sight.route.clone(),
             prompt: Prompt { pictures: true, ..Prompt::of(&messages, text) },
             added: Added::default(),
             tools: ServerTools::default(),

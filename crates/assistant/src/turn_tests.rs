@@ -337,6 +337,28 @@ async fn a_picture_is_looked_at_by_a_model_that_sees() {
 }
 
 #[tokio::test]
+async fn a_picture_is_looked_at_by_the_fallback_that_sees_where_the_first_is_down() {
+    let blind = Target { vision: false, vision_tool: Some("eyes".to_owned()), ..entry("first") };
+    let fallbacks = ["dark", "other"].map(str::to_owned).into();
+    let eyes = Target { fallbacks, ..entry("eyes") };
+    let dark = Target { vision: false, ..entry("dark") };
+    let picture =
+        json!({ "type": "image_url", "image_url": { "url": "data:image/png;base64,AA" } });
+    let body = json!({ "messages": [{ "role": "user", "content": [picture] }] });
+    let scripts =
+        vec![Script::Whole(LOOKS), Script::Fails(DOWN), Script::Whole(SEEN), Script::Whole(ANSWER)];
+    let around = Surroundings::of(scripts);
+
+    whole(&around, catalogue(vec![blind, eyes, dark, entry("other")]), &body).await.unwrap();
+
+    let asked: Vec<_> = models(&around).into_iter().map(|it| it.0).collect();
+    assert_eq!(asked, ["first", "eyes", "other", "first"]);
+    assert_eq!(around.calls()[3].2["messages"][2]["content"], "A cat.");
+    let noted: Vec<_> = around.noted().iter().map(|it| it.model.clone()).collect();
+    assert_eq!(noted, ["first", "other", "first"]);
+}
+
+#[tokio::test]
 async fn the_callers_own_tools_are_left_to_the_caller() {
     const CALLS: &str = r#"{"choices":[{"message":{"tool_calls":[{"id":"a","function":{"name":"read_file","arguments":"{}"}}]},"finish_reason":"tool_calls"}]}"#;
     let around = Surroundings::of(vec![Script::Whole(CALLS)]);
