@@ -62,7 +62,7 @@ async fn a_push_that_was_answered_outlives_a_kill_and_another_is_whole_or_absent
     loop {
         let page = pull(&ada, &since).await;
         kept.extend(moved(&page).0);
-        since = super::cursor(&page).to_owned();
+        super::cursor(&page).clone_into(&mut since);
         if page["hasMore"] != true {
             break;
         }

@@ -1,5 +1,5 @@
 //! Whole answers as the types of upstreams give them, and streams of those that
-//! add nothing of their own. Anthropic's, Mistral's and OpenRouter's are with
+//! add nothing of their own. Anthropic's, Mistral's and `OpenRouter`'s are with
 //! their dialects.
 
 use super::*;
