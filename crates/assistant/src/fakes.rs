@@ -1,9 +1,10 @@
 //! An upstream by script, a clock by hand, and a log that is read back.
 
+mod polled;
 mod tokens;
 
 use std::collections::VecDeque;
-use std::future::{Future, pending, poll_fn};
+use std::future::{pending, poll_fn};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::{Poll, Waker};
@@ -33,6 +34,7 @@ use crate::target::{ProviderType, Target};
 use crate::usage::UsageRecord;
 use crate::web_search::{Found, WebSearch};
 
+pub(crate) use self::polled::not_ready;
 pub(crate) use self::tokens::{Letters, Quarters};
 
 pub(crate) fn target(model: &str) -> Arc<Target> {
@@ -389,13 +391,4 @@ impl ChatUpstream for Surroundings {
             _ => panic!("a whole answer was asked for"),
         }
     }
-}
-
-/// Polls a future once and expects that it is not ready.
-pub(crate) async fn not_ready<F: Future + Unpin>(future: &mut F) {
-    poll_fn(|cx| {
-        assert!(std::pin::Pin::new(&mut *future).poll(cx).is_pending());
-        Poll::Ready(())
-    })
-    .await;
 }

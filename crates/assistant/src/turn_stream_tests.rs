@@ -1,0 +1,74 @@
+//! Turns of several calls in one stream.
+
+use super::*;
+
+#[tokio::test]
+async fn a_search_in_a_stream_leaves_no_trace_but_comments() {
+    let event = |json: &str| Ok(look(json));
+    let searches = vec![
+        Ok(pass("data: {\"choices\":[{\"delta\":{\"content\":\"I look. \"}}]}\n\n")),
+        event(
+            r#"{"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"pia_web_search","arguments":""}}]}}]}"#,
+        ),
+        event(
+            r#"{"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"function":{"arguments":"{\"query\":\"x\"}"}}]}}]}"#,
+        ),
+        event(r#"{"choices":[{"index":0,"delta":{},"finish_reason":"tool_calls"}]}"#),
+        event(r#"{"choices":[],"usage":{"prompt_tokens":10,"completion_tokens":2}}"#),
+        Ok(Frame::Done),
+    ];
+    let answers = vec![
+        Ok(pass("data: {\"choices\":[{\"delta\":{\"content\":\"Fine.\"}}]}\n\n")),
+        event(r#"{"choices":[{"delta":{},"finish_reason":"stop"}]}"#),
+        event(r#"{"choices":[],"usage":{"prompt_tokens":30,"completion_tokens":3}}"#),
+        Ok(Frame::Done),
+    ];
+    let around = Surroundings::of(vec![Script::Frames(searches), Script::Frames(answers)])
+        .with_found(Err(DOWN));
+
+    let stream = streamed(&around, searching(), &said_for_a_stream()).await;
+
+    let (words, usage) = stream.split_once("data: {\"choices\":[],").unwrap_or((&stream, ""));
+    assert!(!stream.contains("tool_calls") && !stream.contains("pia_web_search"), "{stream}");
+    assert!(words.contains("I look. ") && words.contains("Fine."), "{stream}");
+    assert!(stream.contains(r#""prompt_tokens":40,"completion_tokens":5"#), "{stream} {usage}");
+    assert_eq!(stream.matches("finish_reason").count(), 1);
+    let told = around.calls()[1].2["messages"][2]["content"].to_string();
+    assert!(told.contains("The search failed"), "{told}");
+    assert_eq!(around.noted().len(), 2);
+}
+
+#[tokio::test]
+async fn the_calls_of_a_turn_read_as_one_answer() {
+    let begins = |id: &str| {
+        Ok(look(&format!(
+            r#"{{"id":"{id}","model":"{id}","choices":[{{"index":0,"delta":{{"role":"assistant","content":""}}}}]}}"#
+        )))
+    };
+    let says = |id: &str| {
+        Ok(pass(&format!(
+            "data: {{\"id\":\"{id}\",\"model\":\"{id}\",\"choices\":[{{\"index\":0,\"delta\":{{\"content\":\"Fine.\"}}}}]}}\n\n"
+        )))
+    };
+    let searches = vec![
+        begins("one"),
+        Ok(look(
+            r#"{"id":"one","choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"pia_web_search","arguments":"{\"query\":\"x\"}"}}]}}]}"#,
+        )),
+        Ok(look(r#"{"id":"one","choices":[{"index":0,"delta":{},"finish_reason":"tool_calls"}]}"#)),
+        Ok(Frame::Done),
+    ];
+    let answers = vec![
+        begins("two"),
+        says("two"),
+        Ok(look(r#"{"id":"two","choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}"#)),
+        Ok(Frame::Done),
+    ];
+    let around = Surroundings::of(vec![Script::Frames(searches), Script::Frames(answers)])
+        .with_found(Err(DOWN));
+
+    let stream = streamed(&around, searching(), &said_for_a_stream()).await;
+
+    assert_eq!(stream.matches(r#""role":"assistant""#).count(), 1, "{stream}");
+    assert!(stream.contains("Fine.") && !stream.contains("two"), "{stream}");
+}
