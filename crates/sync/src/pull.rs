@@ -216,7 +216,7 @@ impl Pulling {
             }
             Some(it) => {
                 let known = self.reader.last_until(user, it.began_at).await?;
-                Found { page, resent_from: Some(known.unwrap_or(Timestamp::UNIX_EPOCH)) }
+                Found { page, resent_from: Some(known.unwrap_or(it.began_at)) }
             }
         })
     }

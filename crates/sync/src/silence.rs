@@ -26,11 +26,9 @@ impl Silences {
         Self(all.into())
     }
 
-    /// The silence that a stamp is of.
+    /// The silence that a stamp is of; of several the one that began first.
     pub fn around(&self, stamp: Timestamp) -> Option<Silence> {
-        let before = self.0.partition_point(|it| it.began_at < stamp);
-        let last = *self.0.get(before.checked_sub(1)?)?;
-        (stamp < last.ended_at).then_some(last)
+        self.0.iter().find(|it| it.began_at < stamp && stamp < it.ended_at).copied()
     }
 }
 
@@ -51,5 +49,8 @@ mod tests {
         assert_eq!([9, 10, 20, 21, 50, 60, 99].map(around), [None; 7]);
         assert_eq!([11, 19, 51, 59].map(around), [Some(10), Some(10), Some(50), Some(50)]);
         assert_eq!(Silences::default().around(at(11)), None);
+        // The last stamp may have gone with its account.
+        let nested = Silences::new(vec![silence(50, 60), silence(10, 90)]);
+        assert_eq!(nested.around(at(70)), Some(silence(10, 90)));
     }
 }
