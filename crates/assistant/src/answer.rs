@@ -218,8 +218,6 @@ impl Answer {
             Odd::Nothing => return Ok(None),
         };
         self.said.deltas |= mended == Odd::Fine && odd::has_delta(json);
-        let once = self.said.roles.once(json);
-        let json = once.as_ref().unwrap_or(json);
         let sifted = opened.turn.as_ref().map(|it| self.calls.sift(json, &|name| it.is_ours(name)));
         let json = match sifted {
             None | Some(ForCaller::All) => json,
@@ -227,9 +225,12 @@ impl Answer {
             Some(ForCaller::Nothing) => {
                 opened.answers = true;
                 opened.ticket.meter.passed(json, 1);
+                self.said.begins(chunk::read(json).head);
                 return Ok(None);
             }
         };
+        let once = self.said.roles.once(json);
+        let json = once.as_ref().unwrap_or(json);
         let event = chunk::read(json);
         if let Some(usage) = event.usage {
             opened.ticket.meter.told = Some(usage.usage);

@@ -72,3 +72,28 @@ async fn the_calls_of_a_turn_read_as_one_answer() {
     assert_eq!(stream.matches(r#""role":"assistant""#).count(), 1, "{stream}");
     assert!(stream.contains("Fine.") && !stream.contains("two"), "{stream}");
 }
+
+#[tokio::test]
+async fn a_role_that_was_told_with_a_call_of_ours_is_told_with_the_answer() {
+    let searches = vec![
+        Ok(look(
+            r#"{"id":"one","choices":[{"index":0,"delta":{"role":"assistant","content":null,"tool_calls":[{"index":0,"id":"a","function":{"name":"pia_web_search","arguments":"{\"query\":\"x\"}"}}]}}]}"#,
+        )),
+        Ok(look(r#"{"id":"one","choices":[{"index":0,"delta":{},"finish_reason":"tool_calls"}]}"#)),
+        Ok(Frame::Done),
+    ];
+    let answers = vec![
+        Ok(look(
+            r#"{"id":"two","choices":[{"index":0,"delta":{"role":"assistant","content":"Fine."}}]}"#,
+        )),
+        Ok(look(r#"{"id":"two","choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}"#)),
+        Ok(Frame::Done),
+    ];
+    let around = Surroundings::of(vec![Script::Frames(searches), Script::Frames(answers)])
+        .with_found(Err(DOWN));
+
+    let stream = streamed(&around, searching(), &said_for_a_stream()).await;
+
+    assert_eq!(stream.matches(r#""role":"assistant""#).count(), 1, "{stream}");
+    assert!(stream.contains("Fine.") && !stream.contains("tool_calls"), "{stream}");
+}

@@ -25,6 +25,9 @@ impl Translate for Stream {
         let Ok(mut event) = serde_json::from_slice::<Value>(json) else {
             return said.as_it_is(json);
         };
+        if event.get("choices").is_none() {
+            return said.plain(json);
+        }
         let mut worth = event.get("usage").is_some_and(Value::is_object)
             || event.get("error").is_some_and(|it| !it.is_null());
         let mut silent = true;

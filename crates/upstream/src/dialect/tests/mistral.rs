@@ -157,3 +157,21 @@ async fn an_error_or_a_full_context_at_the_end_has_its_name() {
     let whole = whole(ProviderType::Mistral, false, body).await.unwrap();
     assert!(whole.error.is_object());
 }
+
+#[tokio::test]
+async fn an_error_may_come_without_being_called_one() {
+    let events = concat!(
+        "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"Half\"}}]}\n\n",
+        "data: {\"object\":\"error\",\"message\":\"capacity exceeded\",\"code\":\"3505\"}\n\n",
+        "data: [DONE]\n\n",
+    );
+    let (_server, target) = serving(ProviderType::Mistral, events, EVENTS).await;
+
+    let frames = upstream(Limits::default()).open(call(target, &hello())).await.unwrap();
+    let frames: Vec<_> = frames.collect().await;
+
+    let error = frames
+        .iter()
+        .any(|it| matches!(it, Ok(Frame::Look(json)) if json.starts_with(br#"{"object":"error""#)));
+    assert!(error, "{frames:?}");
+}
