@@ -5,6 +5,7 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use p256::PublicKey;
 use pia_kernel::characters;
 
 use crate::device::DeviceId;
@@ -103,9 +104,13 @@ impl Fields {
         given: Option<String>,
     ) -> Option<String> {
         let text = self.bytes(field, given, PUBLIC_KEY)?;
-        let first = bytes(&text, PUBLIC_KEY).and_then(|it| it.first().copied());
-        if first != Some(UNCOMPRESSED) {
-            let message = format!("`{field}` must be an uncompressed point, which begins with 4.");
+        let point = bytes(&text, PUBLIC_KEY).filter(|it| it.first() == Some(&UNCOMPRESSED));
+        // A point beside the curve would lead whoever agrees on a key with it
+        // to one that can be guessed.
+        if point.is_none_or(|it| PublicKey::from_sec1_bytes(&it).is_err()) {
+            let message = format!(
+                "`{field}` must be an uncompressed point on the curve P-256, which begins with 4."
+            );
             self.0.push(Violation::new(field, "invalid", message));
             return None;
         }
@@ -184,6 +189,9 @@ pub(crate) fn bytes(text: &str, length: usize) -> Option<Vec<u8>> {
 
 #[cfg(test)]
 mod tests {
+    use p256::AffinePoint;
+    use p256::elliptic_curve::sec1::ToSec1Point as _;
+
     use super::*;
 
     fn read(text: &str) -> Result<String, Vec<Violation>> {
@@ -218,14 +226,19 @@ mod tests {
     }
 
     #[test]
-    fn a_public_key_is_an_uncompressed_point() {
-        for (first, good) in [(4, true), (2, false), (3, false), (0, false)] {
-            let mut fields = Fields::default();
-            let key = [&[first][..], &[7; 64]].concat();
+    fn a_public_key_is_an_uncompressed_point_on_the_curve() {
+        let read = |key: &[u8]| {
+            Fields::default().public_key("signingPublicKey", Some(STANDARD.encode(key)))
+        };
+        let base = AffinePoint::GENERATOR.to_sec1_point(false).as_bytes().to_vec();
 
-            let key = fields.public_key("signingPublicKey", Some(STANDARD.encode(key)));
-
-            assert_eq!(key.is_some(), good);
+        assert_eq!(read(&base), Some(STANDARD.encode(&base)));
+        for first in [0, 2, 3, 6] {
+            assert_eq!(read(&[&[first], &base[1..]].concat()), None, "{first}");
+        }
+        let beside = [&base[..64], &[base[64] ^ 1][..]].concat();
+        for key in [beside, [&[4][..], &[7; 64]].concat(), [&[4][..], &[0; 64]].concat()] {
+            assert_eq!(read(&key), None, "{key:?}");
         }
     }
 
