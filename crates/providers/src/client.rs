@@ -19,25 +19,28 @@ use crate::discovery::Known;
 use crate::http::{Http, HttpError};
 use crate::settings::ProviderSettings;
 
-/// What Microsoft adds to the claims there are.
+/// Claims that providers add to those of OpenID Connect.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(crate) struct TenantClaims {
-    /// The tenant that the token's issuer stands for.
+pub(crate) struct ExtraClaims {
+    /// The second of the Unix epoch from which on the token is good (RFC 7519,
+    /// 4.1.5).
+    pub(crate) nbf: Option<f64>,
+    /// The tenant that the token's issuer stands for, at Microsoft.
     pub(crate) tid: Option<String>,
 }
 
-impl AdditionalClaims for TenantClaims {}
+impl AdditionalClaims for ExtraClaims {}
 
-pub(crate) type Claims = IdTokenClaims<TenantClaims, CoreGenderClaim>;
+pub(crate) type Claims = IdTokenClaims<ExtraClaims, CoreGenderClaim>;
 pub(crate) type SignedToken = IdToken<
-    TenantClaims,
+    ExtraClaims,
     CoreGenderClaim,
     CoreJweContentEncryptionAlgorithm,
     CoreJwsSigningAlgorithm,
 >;
 pub(crate) type Tokens = StandardTokenResponse<
     IdTokenFields<
-        TenantClaims,
+        ExtraClaims,
         EmptyExtraTokenFields,
         CoreGenderClaim,
         CoreJweContentEncryptionAlgorithm,
@@ -49,7 +52,7 @@ type Refusal = StandardErrorResponse<CoreErrorResponseType>;
 
 /// With an address to sign in at and one to redeem codes at.
 type Ready = openidconnect::Client<
-    TenantClaims,
+    ExtraClaims,
     CoreAuthDisplay,
     CoreGenderClaim,
     CoreJweContentEncryptionAlgorithm,

@@ -27,6 +27,9 @@ pub(crate) enum Doubt {
     /// It is not signed, not for us, not of this sign-in, or not of now.
     #[error(transparent)]
     Claims(ClaimsVerificationError),
+    /// It is not good yet.
+    #[error("it is not good yet")]
+    Early,
     /// It is from somebody else.
     #[error("its issuer is not the provider's")]
     Issuer,
@@ -67,6 +70,9 @@ pub(crate) fn verified<'a>(
             if early { Err("issued in the future".to_owned()) } else { Ok(()) }
         });
     let claims = token.claims(&verifier, &Nonce::new(nonce.expose().clone())).map_err(doubt)?;
+    if !claims.additional_claims().nbf.is_none_or(|it| has_begun(it, now)) {
+        return Err(Doubt::Early);
+    }
     if !is_from(claims, settings, known) {
         return Err(Doubt::Issuer);
     }
@@ -81,6 +87,12 @@ pub(crate) fn verified<'a>(
         return Err(Doubt::Subject);
     }
     Ok(claims)
+}
+
+/// Returns whether a token that is good from this second on is good now.
+fn has_begun(second: f64, now: Timestamp) -> bool {
+    let latest = Duration::from_micros((now + SKEW).micros().unsigned_abs());
+    second <= latest.as_secs_f64()
 }
 
 fn is_from(claims: &Claims, settings: &ProviderSettings, known: &Known) -> bool {

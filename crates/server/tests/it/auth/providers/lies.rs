@@ -42,6 +42,8 @@ async fn a_token_that_is_not_for_us_or_not_of_now_is_not_believed() {
         json!({ "exp": now() - 61 }),
         json!({ "exp": null }),
         json!({ "exp": "tomorrow" }),
+        json!({ "nbf": now() + 120 }),
+        json!({ "nbf": "tomorrow" }),
         json!({ "iat": now() + 120 }),
         json!({ "iat": null }),
         json!({ "sub": "" }),
@@ -93,6 +95,8 @@ async fn clocks_may_be_a_minute_apart() {
     for claims in [
         json!({ "exp": now() - 30 }),
         json!({ "iat": now() + 30 }),
+        json!({ "nbf": now() + 30 }),
+        json!({ "nbf": 0.5 }),
         json!({ "aud": ["pia"], "azp": "pia" }),
         json!({ "email_verified": "true" }),
         json!({ "updated_at": "2026-01-02T03:04:05Z" }),
