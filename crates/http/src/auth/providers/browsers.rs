@@ -8,14 +8,18 @@ use pia_identity::WayBack;
 use pia_kernel::Secret;
 use pia_web::{ApiError, reads_pages};
 
-/// What binds a sign-in to the browser that began it.
+/// The cookie that binds a sign-in to the browser that began it.
 const BROWSER: &str = "pia_sign_in";
 /// As long as a sign-in may take.
 const BROWSER_SECONDS: u32 = 600;
-/// What redeems a code that one of our own pages is given.
+/// The cookie that redeems a code which one of our own pages is given.
 const VERIFIER: &str = "pia_code_verifier";
 /// As long as a code is good.
 const VERIFIER_SECONDS: u32 = 120;
+
+/// The prefix by which a browser takes a cookie over TLS from this very host
+/// alone: no neighbour below the same domain can plant one.
+const HOST_ONLY: &str = "__Host-";
 
 /// What is put into the query of whoever was sent to the server's address.
 const SENT: &str = "sent=home";
@@ -67,25 +71,24 @@ impl Browsers {
         Some(redirect(&format!("{}{}?{query}{and}{SENT}", self.home, request.path()), None))
     }
 
-    /// What the browser was given when its sign-in began.
-    pub(super) fn known(request: &HttpRequest) -> Option<Secret<String>> {
+    /// Returns what the browser was given when its sign-in began.
+    pub(super) fn known(&self, request: &HttpRequest) -> Option<Secret<String>> {
+        let expected = self.cookie_name(BROWSER);
         let cookies = request.headers().get_all(COOKIE).filter_map(|it| it.to_str().ok());
         let mut pairs = cookies.flat_map(|it| it.split(';')).filter_map(|it| it.split_once('='));
-        let found = pairs.find(|(name, _)| name.trim() == BROWSER);
+        let found = pairs.find(|(name, _)| name.trim() == expected);
         found.map(|(_, value)| Secret::new(value.trim().to_owned()))
     }
 
     /// Sends a browser to its provider.
     pub(super) fn depart(&self, url: &str, browser: &Secret<String>) -> HttpResponse {
-        let path = format!("{}/auth", self.base);
-        redirect(url, Some(self.cookie(BROWSER, browser, &path, BROWSER_SECONDS)))
+        redirect(url, Some(self.cookie(BROWSER, browser, "/auth", BROWSER_SECONDS)))
     }
 
     /// Sends a browser to where its sign-in leads. Not `Strict`: it comes from
     /// elsewhere.
     pub(super) fn arrive(&self, url: &str, verifier: Option<&Secret<String>>) -> HttpResponse {
-        let path = format!("{}/", self.base);
-        redirect(url, verifier.map(|it| self.cookie(VERIFIER, it, &path, VERIFIER_SECONDS)))
+        redirect(url, verifier.map(|it| self.cookie(VERIFIER, it, "/", VERIFIER_SECONDS)))
     }
 
     /// Tells whoever waits that a sign-in came to nothing, or else the browser
@@ -107,9 +110,20 @@ impl Browsers {
         Ok(redirect(&format!("{}/auth/error?reason={code}", self.base), None))
     }
 
+    /// Over TLS the path is the whole host's, as the prefix asks.
     fn cookie(&self, name: &str, value: &Secret<String>, path: &str, seconds: u32) -> String {
-        let (value, secure) = (value.expose(), if self.secure { "; Secure" } else { "" });
+        let (name, value) = (self.cookie_name(name), value.expose());
+        let (path, secure) = if self.secure {
+            ("/".to_owned(), "; Secure")
+        } else {
+            (format!("{}{path}", self.base), "")
+        };
         format!("{name}={value}; Path={path}; Max-Age={seconds}; HttpOnly; SameSite=Lax{secure}")
+    }
+
+    fn cookie_name(&self, name: &str) -> String {
+        let prefix = if self.secure { HOST_ONLY } else { "" };
+        format!("{prefix}{name}")
     }
 }
 
@@ -143,18 +157,19 @@ mod tests {
     }
 
     #[test]
-    fn a_cookie_is_for_the_servers_own_path_and_over_tls_where_that_is_spoken() {
+    fn a_cookie_is_for_this_host_alone_and_over_tls_where_that_is_spoken() {
         let under =
             Browsers::at("https://corp.example/pia").depart("https://id.example", &secret());
-        let plain = Browsers::at("http://127.0.0.1:8080").depart("https://id.example", &secret());
+        let plain =
+            Browsers::at("http://127.0.0.1:8080/pia").depart("https://id.example", &secret());
 
         assert_eq!(
             cookie(&under),
-            "pia_sign_in=abc; Path=/pia/auth; Max-Age=600; HttpOnly; SameSite=Lax; Secure"
+            "__Host-pia_sign_in=abc; Path=/; Max-Age=600; HttpOnly; SameSite=Lax; Secure"
         );
         assert_eq!(
             cookie(&plain),
-            "pia_sign_in=abc; Path=/auth; Max-Age=600; HttpOnly; SameSite=Lax"
+            "pia_sign_in=abc; Path=/pia/auth; Max-Age=600; HttpOnly; SameSite=Lax"
         );
     }
 
@@ -186,20 +201,25 @@ mod tests {
 
         assert_eq!(
             cookie(&response),
-            "pia_code_verifier=abc; Path=/; Max-Age=120; HttpOnly; SameSite=Lax; Secure"
+            "__Host-pia_code_verifier=abc; Path=/; Max-Age=120; HttpOnly; SameSite=Lax; Secure"
         );
     }
 
     #[test]
     fn a_browser_is_known_by_its_cookie_among_others() {
-        let known = |cookies: &str| {
+        let known_at = |url: &str, cookies: &str| {
             let request = TestRequest::default().insert_header((COOKIE, cookies));
-            Browsers::known(&request.to_http_request()).map(|it| it.expose().clone())
+            Browsers::at(url).known(&request.to_http_request()).map(|it| it.expose().clone())
         };
+        let known = |cookies: &str| known_at("http://127.0.0.1:8080", cookies);
 
         assert_eq!(known("a=b; pia_sign_in=abc; c=d").as_deref(), Some("abc"));
         assert_eq!(known("pia_sign_in=abc").as_deref(), Some("abc"));
         assert_eq!(known("xpia_sign_in=abc; pia_sign_in2=d"), None);
         assert_eq!(known(""), None);
+        // Over TLS, one without the prefix may be a neighbour's.
+        let planted = "pia_sign_in=foreign; __Host-pia_sign_in=abc";
+        assert_eq!(known_at("https://pia.example", planted).as_deref(), Some("abc"));
+        assert_eq!(known_at("https://pia.example", "pia_sign_in=foreign"), None);
     }
 }

@@ -8,7 +8,7 @@ use pia_kernel::{Secret, Unavailable};
 use pia_web::{ApiError, FromDevice, Gates};
 use utoipa::ToSchema;
 
-use super::{Browsers, parameters::Parameters};
+use super::parameters::Parameters;
 use crate::Api;
 use crate::auth::TokenEnvelope;
 
@@ -22,7 +22,7 @@ pub(crate) async fn callback(
         Ok(query) => query.into(),
         Err(refusal) => return api.browsers.fail(&request, None, refusal).map(Either::Left),
     };
-    let browser = Browsers::known(&request);
+    let browser = api.browsers.known(&request);
     let sign_in = api.provider_sign_in.clone();
     let finish = async move { Ok::<_, Unavailable>(sign_in.finish(answer, browser, device).await) };
     match api.runner.run(finish).await? {

@@ -7,7 +7,7 @@ use pia_kernel::Unavailable;
 use pia_web::ApiError;
 use utoipa::ToSchema;
 
-use super::{Browsers, parameters::Parameters};
+use super::parameters::Parameters;
 use crate::Api;
 
 pub(crate) async fn login(api: Data<Api>, request: HttpRequest) -> Result<HttpResponse, ApiError> {
@@ -18,7 +18,7 @@ pub(crate) async fn login(api: Data<Api>, request: HttpRequest) -> Result<HttpRe
         Ok(query) => query.into(),
         Err(refusal) => return api.browsers.fail(&request, None, refusal),
     };
-    let browser = Browsers::known(&request);
+    let browser = api.browsers.known(&request);
     let sign_in = api.provider_sign_in.clone();
     // That it failed is told in more than one way, so it is no failure here.
     let begin = async move { Ok::<_, Unavailable>(sign_in.begin(wish, browser).await) };

@@ -48,7 +48,7 @@ async fn only_the_browser_that_began_comes_back(database: Fresh) {
     refused(&eve.get(&to_ada).await);
     refused(&ada.get(&to_eve).await);
     let planted = "x".repeat(43);
-    refused(&Browser::of(&app).with("pia_sign_in", Some(&planted)).get(&to_ada).await);
+    refused(&Browser::of(&app).with("__Host-pia_sign_in", Some(&planted)).get(&to_ada).await);
     let asked_for_json = app.stranger().get(&to_ada).await;
 
     assert_eq!(asked_for_json.refusal(), (400, "invalid_state"));
@@ -76,7 +76,8 @@ async fn a_sign_in_goes_on_at_another_instance(database: Fresh) {
     let beside = provided(Setting::beside(&app), &fake.issuer).start().await;
     let (browser, back) = left(&app, &fake).await;
 
-    let mut there = Browser::of(&beside).with("pia_sign_in", browser.cookie("pia_sign_in"));
+    let mut there =
+        Browser::of(&beside).with("__Host-pia_sign_in", browser.cookie("__Host-pia_sign_in"));
     let arrived = there.get(&back).await;
 
     assert_eq!(code_told(&arrived).len(), 43);
@@ -156,7 +157,8 @@ async fn without_a_target_a_failure_is_a_page_for_browsers_and_json_for_others()
     let sent = browser.get(&start).await;
     let page = browser.get(&fake.admit(&location(&sent))).await;
     let sent = browser.get(&start).await;
-    let cookie = format!("pia_sign_in={}", browser.cookie("pia_sign_in").expect("a cookie"));
+    let cookie =
+        format!("__Host-pia_sign_in={}", browser.cookie("__Host-pia_sign_in").expect("a cookie"));
     let headers = [("accept", "application/json"), ("cookie", cookie.as_str())];
     let way = fake.admit(&location(&sent));
 

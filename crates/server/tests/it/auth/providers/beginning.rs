@@ -139,7 +139,7 @@ async fn a_program_that_waits_is_told_that_its_provider_is_unknown() {
             let told = browser.get(&desktop_login_at(provider)).await;
 
             assert_eq!(error_told(&told), "unknown_provider", "{provider}");
-            assert_eq!(browser.cookie("pia_sign_in"), None, "{provider}");
+            assert_eq!(browser.cookie("__Host-pia_sign_in"), None, "{provider}");
         }
     }
 }
@@ -180,7 +180,7 @@ async fn a_page_of_this_server_gets_a_code_that_its_browser_alone_can_redeem(dat
     assert_eq!(parameter(&to, "state").as_deref(), Some("s"));
     let cookie = arrived.header("set-cookie").expect("a cookie");
     assert!(cookie.ends_with("; Path=/; Max-Age=120; HttpOnly; SameSite=Lax; Secure"), "{cookie}");
-    let (code, verifier) = (parameter(&to, "code"), browser.cookie("pia_code_verifier"));
+    let (code, verifier) = (parameter(&to, "code"), browser.cookie("__Host-pia_code_verifier"));
     let (code, verifier) = (code.expect("a code"), verifier.expect("a verifier"));
     assert_eq!(redeem(&app.stranger(), &code, verifier).await.status, 200);
 }
@@ -194,8 +194,8 @@ async fn the_cookie_is_for_this_server_alone_and_one_browser_keeps_it() {
     let second = browser.get(&desktop_login()).await;
 
     let cookie = first.header("set-cookie").expect("a cookie");
-    let value = cookie.strip_prefix("pia_sign_in=").expect("its name");
-    assert_eq!(value.split_at(43).1, "; Path=/auth; Max-Age=600; HttpOnly; SameSite=Lax; Secure");
+    let value = cookie.strip_prefix("__Host-pia_sign_in=").expect("its name");
+    assert_eq!(value.split_at(43).1, "; Path=/; Max-Age=600; HttpOnly; SameSite=Lax; Secure");
     assert_eq!(second.header("set-cookie"), Some(cookie));
     // Both sign-ins can be finished.
     for left in [&second, &first] {
@@ -209,11 +209,11 @@ async fn the_cookie_is_for_this_server_alone_and_one_browser_keeps_it() {
 async fn a_cookie_that_cannot_be_ours_is_replaced() {
     let (_fake, app) = with_fake(Fresh::sqlite()).await;
     for planted in ["x", "", "a b", &"ä".repeat(43), &"a".repeat(44)] {
-        let mut browser = Browser::of(&app).with("pia_sign_in", Some(planted));
+        let mut browser = Browser::of(&app).with("__Host-pia_sign_in", Some(planted));
 
         browser.get(&desktop_login()).await;
 
-        let kept = browser.cookie("pia_sign_in").expect("a cookie");
+        let kept = browser.cookie("__Host-pia_sign_in").expect("a cookie");
         assert!(kept != planted && kept.len() == 43, "{planted}");
     }
 }
@@ -238,7 +238,7 @@ async fn a_provider_that_is_not_set_up_is_told_to_whoever_waits() {
     assert_eq!(person.path(), "/auth/error");
     assert_eq!(parameter(&person, "reason").as_deref(), Some("provider_not_configured"));
     assert_eq!(other.refusal(), (400, "provider_not_configured"));
-    assert_eq!(browser.cookie("pia_sign_in"), None);
+    assert_eq!(browser.cookie("__Host-pia_sign_in"), None);
 }
 
 #[tokio::test(flavor = "multi_thread")]
