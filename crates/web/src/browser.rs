@@ -48,11 +48,21 @@ fn told_by(headers: &HeaderMap, tells: impl Fn(&HeaderName) -> bool) -> Program 
 /// Whether who sends these headers reads pages: `text/html` is named among what
 /// they accept.
 pub fn reads_pages(headers: &HeaderMap) -> bool {
+    accepts(headers, "text/html")
+}
+
+/// Returns whether `application/json` is named among the media types that are
+/// accepted.
+pub fn reads_json(headers: &HeaderMap) -> bool {
+    accepts(headers, "application/json")
+}
+
+fn accepts(headers: &HeaderMap, media_type: &str) -> bool {
     let accepted = headers.get_all(ACCEPT).filter_map(|it| it.to_str().ok());
     accepted.flat_map(|it| it.split(',')).any(|range| {
         let mut parts = range.split(';').map(str::trim);
-        let is_html = parts.next().is_some_and(|it| it.eq_ignore_ascii_case("text/html"));
-        is_html && !parts.any(is_never)
+        let is_named = parts.next().is_some_and(|it| it.eq_ignore_ascii_case(media_type));
+        is_named && !parts.any(is_never)
     })
 }
 

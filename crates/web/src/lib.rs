@@ -33,7 +33,7 @@ mod toll;
 pub use base_path::{BasePath, strip_base_path};
 pub use body::{Body, RawBody, malformed, reason};
 pub use body_memory::BodyMemory;
-pub use browser::{FromProgram, reads_pages};
+pub use browser::{FromProgram, reads_json, reads_pages};
 pub use budgets::{Budget, Budgets, Quotas};
 pub use client_address::{ClientAddress, TrustedProxies};
 pub use compression::{acceptable_encoding, keep_uncompressed};

@@ -6,7 +6,7 @@ use actix_web::web::{Data, Query};
 use actix_web::{HttpRequest, HttpResponse};
 use pia_identity::VerifyError;
 use pia_kernel::{Secret, UserId};
-use pia_web::{ApiError, BasePath, FieldError, reads_pages};
+use pia_web::{ApiError, BasePath, FieldError, reads_json, reads_pages};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
@@ -26,20 +26,19 @@ pub(crate) struct VerificationLink {
     token: Option<Secret<String>>,
 }
 
-/// Redeems at once if asked for JSON. A browser is sent on to a page with a
-/// button: what scans mails opens links, and whatever only looks (`HEAD`)
-/// redeems nothing.
+/// Redeems at once for a program that names `application/json`. Everything else
+/// is sent on to a page with a button: programs that scan mail open links, and
+/// say of themselves what they like.
 pub(crate) async fn verify_email(
     request: HttpRequest,
     api: Data<Api>,
 ) -> Result<HttpResponse, ApiError> {
-    if reads_pages(request.headers()) {
+    let headers = request.headers();
+    let only_looks = request.method() == Method::HEAD;
+    if only_looks || reads_pages(headers) || !reads_json(headers) {
         return Ok(page(&request));
     }
     let (user, token) = VerificationLink::read(request.query_string())?.parts()?;
-    if request.method() == Method::HEAD {
-        return Ok(page(&request));
-    }
     let verification = api.verification.clone();
     let redeem = async move { verification.redeem(user, &token).await };
     api.runner.run(redeem).await?;

@@ -7,6 +7,7 @@ use pia_sealing::{MasterKeys, ServerSeal};
 use pia_storage::schema::mails;
 use pia_storage::{Database, DbError, DbUid, StoredLetter, on_conn};
 
+use crate::client::{Answer, Client};
 use crate::harness::TestApp;
 
 type Row = (DbUid, Option<Vec<u8>>);
@@ -45,6 +46,11 @@ pub(crate) async fn link_to(app: &TestApp, address: &str) -> String {
 pub(crate) fn target<'a>(app: &TestApp, link: &'a str) -> &'a str {
     let config = app.config.latest();
     link.strip_prefix(config.server.public_url.as_str()).expect("a link to this server")
+}
+
+/// Follows a link as a program does that reads JSON.
+pub(crate) async fn redeem(client: &Client, path: &str) -> Answer {
+    client.send("GET", path, &[("accept", "application/json")], b"").await
 }
 
 /// The token in a link.

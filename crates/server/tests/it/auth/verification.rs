@@ -14,7 +14,7 @@ use super::{keys, sign_in};
 use crate::both::on_both_databases;
 use crate::client::Answer;
 use crate::harness::{PASSWORD, Setting, TestApp, terms};
-use crate::letters::{letters_to, link_to, names_to, target, token};
+use crate::letters::{letters_to, link_to, names_to, redeem, target, token};
 use crate::patience::until;
 
 const ADA: &str = "ada@example.org";
@@ -77,8 +77,8 @@ async fn a_newcomer_comes_in_once_the_link_was_opened(database: Fresh) {
     let early = sign_in(&app.stranger(), ADA, PASSWORD).await;
     let wrong = sign_in(&app.stranger(), ADA, "a wrong password").await;
     let link = link_to(&app, "Ada@Example.org").await;
-    let verified = app.stranger().get(target(&app, &link)).await;
-    let again = app.stranger().get(target(&app, &link)).await;
+    let verified = redeem(&app.stranger(), target(&app, &link)).await;
+    let again = redeem(&app.stranger(), target(&app, &link)).await;
     let envelope = sign_in(&app.stranger(), ADA, PASSWORD).await;
 
     assert_eq!(made.status, 200, "{}", made.text());
@@ -101,7 +101,7 @@ async fn a_taken_address_is_answered_alike_and_told_to_its_owner(database: Fresh
     let bob = json!({ "email": "bob@example.org", "password": "another fine passphrase" });
     let before = app.stranger().post("/auth/register", &bob).await;
     let link = link_to(&app, "bob@example.org").await;
-    app.stranger().get(target(&app, &link)).await;
+    redeem(&app.stranger(), target(&app, &link)).await;
     let late = register(&app, "bob@example.org").await;
     let bobs = sign_in(&app.stranger(), "bob@example.org", "another fine passphrase").await;
 
@@ -118,7 +118,7 @@ async fn of_many_who_open_one_link_at_once_one_verifies(database: Fresh) {
     let (app, path) = registered(database).await;
     let stranger = app.stranger();
 
-    let answers = join_all((0..32).map(|_| stranger.get(&path))).await;
+    let answers = join_all((0..32).map(|_| redeem(&stranger, &path))).await;
 
     let verified = answers.iter().filter(|it| it.status == 200).count();
     let refused = answers.iter().filter(|it| it.error() == "invalid_verification_token").count();
@@ -135,7 +135,7 @@ async fn an_account_made_before_verifies_too_and_goes_on_with_its_token(database
     let me = ada.get("/auth/me").await;
     resend(&app, &json!({ "email": ADA })).await;
     let link = link_to(&app, ADA).await;
-    let verified = app.stranger().get(target(&app, &link)).await;
+    let verified = redeem(&app.stranger(), target(&app, &link)).await;
 
     assert_eq!(held.refusal(), (403, "email_not_verified"));
     assert_eq!((me.status, &me.body["emailVerified"]), (200, &json!(false)));
@@ -146,7 +146,7 @@ async fn an_account_made_before_verifies_too_and_goes_on_with_its_token(database
 async fn whoever_asks_for_another_letter_gets_the_same_answer(database: Fresh) {
     let (app, path) = registered(database).await;
     register(&app, "bob@example.org").await;
-    app.stranger().get(&path).await;
+    redeem(&app.stranger(), &path).await;
 
     let waiting = resend(&app, &json!({ "email": "bob@example.org" })).await;
     let verified = resend(&app, &json!({ "email": ADA })).await;
@@ -185,7 +185,7 @@ async fn the_owner_of_an_address_is_told_three_times_an_hour() {
     let app = setting.at(Arc::<ManualClock>::clone(&clock)).start().await;
     register(&app, ADA).await;
     let path = link_to(&app, ADA).await;
-    assert_eq!(app.stranger().get(target(&app, &path)).await.status, 200);
+    assert_eq!(redeem(&app.stranger(), target(&app, &path)).await.status, 200);
 
     for _ in 0..2 {
         clock.advance(Duration::from_hours(1));
@@ -206,15 +206,26 @@ async fn a_browser_is_shown_a_page_and_nothing_that_only_looks_redeems() {
     let accept = |it: &'static str| [("accept", it)];
     let stranger = app.stranger();
 
-    for kinds in ["text/html", "text/html,application/xhtml+xml,*/*;q=0.8", "TEXT/HTML;q=0.9"] {
+    for kinds in [
+        "text/html",
+        "text/html,application/xhtml+xml,*/*;q=0.8",
+        "TEXT/HTML;q=0.9",
+        "application/json, text/html",
+        "*/*",
+        "",
+        "application/*",
+        "application/json;q=0",
+    ] {
         let shown = stranger.send("GET", &path, &accept(kinds), b"").await;
 
         assert_eq!((shown.status, shown.header("location")), (302, Some(&*page)), "{kinds}");
     }
-    let looked = stranger.send("HEAD", &path, &accept("*/*"), b"").await;
+    let bare = stranger.get(&path).await;
+    let looked = stranger.send("HEAD", &path, &accept("application/json"), b"").await;
     let unwilling = accept("application/json, text/html;q=0");
     let redeemed = stranger.send("GET", &path, &unwilling, b"").await;
 
+    assert_eq!((bare.status, bare.header("location")), (302, Some(&*page)));
     assert_eq!((looked.status, looked.header("location")), (302, Some(&*page)));
     assert_eq!(redeemed.status, 200, "{}", redeemed.text());
 }
@@ -242,7 +253,8 @@ async fn links_that_are_not_good_are_refused_alike() {
     let (start, own) = path.rsplit_once("token=").expect("a token");
     let user = start.split(['=', '&']).nth(1).expect("an id");
     let place = "/auth/verify-email";
-    let refused = app.stranger().get(&format!("{place}?userId={user}&token=nonsense")).await;
+    let nonsense = format!("{place}?userId={user}&token=nonsense");
+    let refused = redeem(&app.stranger(), &nonsense).await;
 
     for query in [
         format!("userId={user}&token="),
@@ -255,12 +267,12 @@ async fn links_that_are_not_good_are_refused_alike() {
         format!("userId=&token={own}"),
         format!("userId=%00%ff&token={own}"),
     ] {
-        let answer = app.stranger().get(&format!("{place}?{query}")).await;
+        let answer = redeem(&app.stranger(), &format!("{place}?{query}")).await;
 
         assert_eq!(answer.refusal(), (400, "invalid_verification_token"), "{query:.80}");
         assert_eq!(answer.bytes, refused.bytes, "{query:.80}");
     }
-    assert_eq!(app.stranger().get(&path).await.status, 200);
+    assert_eq!(redeem(&app.stranger(), &path).await.status, 200);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -275,7 +287,8 @@ async fn what_a_link_lacks_is_told_by_its_name() {
         ("?userid=5&Token=x", vec!["userId", "token"]),
         ("?token=x&token=y&userId=5", vec![""]),
     ] {
-        let answer = app.stranger().get(&format!("/auth/verify-email{query}")).await;
+        let path = format!("/auth/verify-email{query}");
+        let answer = redeem(&app.stranger(), &path).await;
 
         assert_eq!(answer.refusal(), (400, "validation_failed"), "{query}");
         let errors = answer.body["errors"].as_array().expect("faults");
@@ -294,9 +307,9 @@ async fn a_link_is_good_for_a_day() {
     let (first, second) = (link_to(&app, ADA).await, link_to(&app, "bob@example.org").await);
 
     clock.advance(Duration::from_secs(24 * 3600 - 1));
-    let in_time = app.stranger().get(target(&app, &first)).await;
+    let in_time = redeem(&app.stranger(), target(&app, &first)).await;
     clock.advance(Duration::from_secs(1));
-    let late = app.stranger().get(target(&app, &second)).await;
+    let late = redeem(&app.stranger(), target(&app, &second)).await;
 
     assert_eq!(in_time.status, 200);
     assert_eq!(late.refusal(), (400, "invalid_verification_token"));
