@@ -4,9 +4,10 @@ use actix_web::dev::ServiceRequest;
 use pia_identity::{Claim, KeyCallers, KeyClaim, Program, Standing};
 use pia_kernel::UserId;
 
-use super::{Gates, bearer};
+use super::{Gates, bearer, payer};
 use crate::ApiError;
 use crate::browser::program_with_key;
+use crate::budgets::Budget;
 use crate::routes::Route;
 
 /// Who calls, by what they show.
@@ -36,8 +37,9 @@ impl Holder {
 
 impl Gates {
     /// Who calls. A key is nobody's where keys open nothing, and in a browser:
-    /// whatever page is open there would call with it. One that is nobody's is
-    /// looked up before it is counted, as a refresh token is.
+    /// whatever page is open there would call with it. One that this instance
+    /// has not seen is counted against its address before it is looked up, so
+    /// that keys which are made up do not reach the database without end.
     pub(super) async fn holder(
         &self,
         request: &ServiceRequest,
@@ -52,6 +54,9 @@ impl Gates {
         }
         if let Some(known) = self.keys.known(hash) {
             return Ok(Some(Holder::Key(known)));
+        }
+        if let Some(address) = payer(request, None) {
+            self.charge(Budget::Global, address).await?;
         }
         let keys = self.keys.clone();
         let found = self.runner.run(async move { keys.find(hash).await }).await?;

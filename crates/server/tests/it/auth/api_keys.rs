@@ -30,6 +30,7 @@ on_both_databases!(
     a_key_is_refused_what_its_owner_is_refused,
     a_key_ends_with_its_owners_stay_and_not_with_another_password,
     no_key_is_made_without_a_proof_or_by_an_app,
+    keys_that_are_made_up_do_not_reach_the_database_without_end,
 );
 
 const PATH: &str = "/auth/api-keys";
@@ -252,6 +253,24 @@ async fn a_key_ends_with_its_owners_stay_and_not_with_another_password(database:
     until(async || (of_ada.get(TEMPLATES).await.status == 401).then_some(())).await;
     app.admin("reactivate ada@example.org").await.expect("somebody who is active");
     assert_eq!(of_ada.get(TEMPLATES).await.status, 200, "keys stay, as app passwords do");
+}
+
+async fn keys_that_are_made_up_do_not_reach_the_database_without_end(database: Fresh) {
+    let app = Setting::on(database).with("RateLimits__Global", "4").start().await;
+    let ada = app.sign_up("ada@example.org").await;
+    let known = script(&app, &ada).await;
+    assert_eq!(known.get(TEMPLATES).await.status, 200);
+
+    let mut refused = Vec::new();
+    for n in 0..8 {
+        let made_up = format!("pia_{}", char::from(b'a' + n).to_string().repeat(43));
+        let stranger = Client { access: Some(made_up), ..app.stranger() };
+        refused.push(stranger.get(TEMPLATES).await.status);
+    }
+
+    assert_eq!(refused.first(), Some(&401));
+    assert_eq!(refused.last(), Some(&429));
+    assert_eq!(known.get(TEMPLATES).await.status, 200, "a key that was seen is its owner's to pay");
 }
 
 async fn no_key_is_made_without_a_proof_or_by_an_app(database: Fresh) {
