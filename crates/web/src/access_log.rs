@@ -19,6 +19,7 @@ use crate::{Metrics, RequestId};
 /// the rest may hold what is no business of a log.
 pub(crate) struct Entry {
     pub(crate) id: RequestId,
+    pub(crate) proxy_id: Option<String>,
     pub(crate) span: Span,
     pub(crate) method: Method,
     pub(crate) route: String,
@@ -41,6 +42,7 @@ impl Entry {
         let user = self.user.map(|it| it.to_string());
         tracing::info!(
             request.id = self.id.as_str(),
+            request.proxy_id = self.proxy_id.as_deref(),
             http.method = self.method.as_str(),
             http.route = self.route.as_str(),
             http.status = self.status,

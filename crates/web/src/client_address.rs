@@ -54,6 +54,11 @@ impl TrustedProxies {
         ClientAddress { ip: Some(ip), forwarded }
     }
 
+    /// Whether the connection's other end is a trusted proxy.
+    pub(crate) fn include_peer_of(&self, request: &ServiceRequest) -> bool {
+        request.peer_addr().is_some_and(|it| self.contains(it.ip().to_canonical()))
+    }
+
     fn contains(&self, ip: IpAddr) -> bool {
         self.0.iter().any(|it| it.contains(&ip))
     }

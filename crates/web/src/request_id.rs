@@ -1,27 +1,28 @@
-//! What a request is known by, in its answer and in every line logged of it.
+//! The id of a request, in its answer and in every line logged of it.
 
 use std::sync::Arc;
 
 use actix_web::http::header::{HeaderMap, HeaderName, HeaderValue};
 use uuid::Uuid;
 
-const LONGEST: usize = 128;
+const MAX_PROXY_ID_BYTES: usize = 128;
 
-/// What a request is known by.
+/// The id that this server gives a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RequestId(Arc<str>);
 
 impl RequestId {
     pub(crate) const HEADER: HeaderName = HeaderName::from_static("x-request-id");
 
-    /// The id that the sender or a proxy gave it, if it is a plain one; else a
-    /// new one.
-    pub(crate) fn of(headers: &HeaderMap) -> Self {
-        let given = headers.get(Self::HEADER).and_then(|it| it.to_str().ok());
-        match given.filter(|it| plain(it)) {
-            Some(given) => Self(given.into()),
-            None => Self(Uuid::now_v7().to_string().into()),
-        }
+    pub(crate) fn generate() -> Self {
+        Self(Uuid::now_v7().to_string().into())
+    }
+
+    /// Returns the id that a trusted proxy gave the request, if it is a plain
+    /// one. It is logged beside ours and never stands in its place.
+    pub(crate) fn of_proxy(headers: &HeaderMap) -> Option<&str> {
+        let sent = headers.get(Self::HEADER).and_then(|it| it.to_str().ok());
+        sent.filter(|it| is_plain(it))
     }
 
     /// The id as text.
@@ -35,9 +36,9 @@ impl RequestId {
 }
 
 /// Letters, digits and little else: what is logged must not forge log lines.
-fn plain(id: &str) -> bool {
+fn is_plain(id: &str) -> bool {
     let allowed = |it: u8| it.is_ascii_alphanumeric() || b"-_.:".contains(&it);
-    (1..=LONGEST).contains(&id.len()) && id.bytes().all(allowed)
+    (1..=MAX_PROXY_ID_BYTES).contains(&id.len()) && id.bytes().all(allowed)
 }
 
 #[cfg(test)]
@@ -45,15 +46,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_plain_id_is_kept_and_any_other_replaced() {
-        let id = |text: &'static str| {
-            let headers =
-                HeaderMap::from_iter([(RequestId::HEADER, HeaderValue::from_static(text))]);
-            RequestId::of(&headers).as_str().to_owned()
+    fn of_a_proxys_ids_the_plain_ones_are_read() {
+        let id = |text: &str| {
+            let value = HeaderValue::from_bytes(text.as_bytes()).unwrap();
+            let headers = HeaderMap::from_iter([(RequestId::HEADER, value)]);
+            RequestId::of_proxy(&headers).map(str::to_owned)
         };
 
-        assert_eq!(id("abc-123_4.5:6"), "abc-123_4.5:6");
-        assert_eq!(id("a b").len(), 36);
-        assert_eq!(id("").len(), 36);
+        assert_eq!(id("abc-123_4.5:6").as_deref(), Some("abc-123_4.5:6"));
+        assert!(id(&"x".repeat(128)).is_some());
+        for forged in ["a b", "", "{\"forged\":1}", "a,b", "ümlaut", &"x".repeat(129)] {
+            assert_eq!(id(forged), None, "{forged}");
+        }
     }
 }

@@ -32,9 +32,13 @@ pub async fn surface<B: MessageBody + 'static>(
     next: Next<B>,
 ) -> Result<ServiceResponse<Logged<B>>, Error> {
     let started = Instant::now();
-    let id = RequestId::of(request.headers());
-    let client =
-        request.app_data::<Data<TrustedProxies>>().map(|proxies| proxies.client_of(&request));
+    let id = RequestId::generate();
+    let proxies = request.app_data::<Data<TrustedProxies>>();
+    let client = proxies.map(|it| it.client_of(&request));
+    let proxy_id = proxies
+        .filter(|it| it.include_peer_of(&request))
+        .and_then(|_trusted| RequestId::of_proxy(request.headers()))
+        .map(str::to_owned);
     let metrics = request.app_data::<Data<Metrics>>().cloned();
     let in_flight = metrics.as_ref().map(|it| it.begin());
     let draining = request.app_data::<Data<Draining>>().cloned();
@@ -46,12 +50,14 @@ pub async fn surface<B: MessageBody + 'static>(
             extensions.insert(client);
         }
     }
-    let span = tracing::info_span!("request", request.id = id.as_str());
+    let span =
+        tracing::info_span!("request", request.id = id.as_str(), request.proxy_id = proxy_id);
     let origin = origin(&request, &id);
     let answering = origin.scope(next.call(request)).instrument(span.clone());
     let answered = AssertUnwindSafe(answering).catch_unwind().await;
     let mut entry = Entry {
         id: id.clone(),
+        proxy_id,
         span,
         method,
         route: "-".to_owned(),

@@ -15,6 +15,8 @@ use crate::licence::{ended, foreign, forged};
 use crate::patience::until;
 use crate::program::{Call, Program};
 
+const PROXIES: &str = "Server__TrustedProxies";
+
 /// A request that is under way: its head and half of its body are sent.
 async fn half_a_registration(program: &Program) -> (TcpStream, String) {
     let body = json!({ "email": "slow@example.org", "password": PASSWORD }).to_string();
@@ -39,6 +41,21 @@ async fn idle(program: &Program) -> TcpStream {
     let read = socket.read(&mut answer).await.expect("an answer");
     assert!(answer.get(..read).is_some_and(|it| it.starts_with(b"HTTP/1.1 200")));
     socket
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_id_of_a_trusted_proxy_is_logged_beside_the_servers_own() {
+    let call = Call::new().licensed().with(PROXIES, "127.0.0.1");
+    for (call, logged) in [(call.beside(), Some("of-the-proxy")), (call.without(PROXIES), None)] {
+        let program = call.start().await;
+        let id = [("x-request-id", "of-the-proxy")];
+
+        let answer = program.stranger().send("GET", "/health", &id, b"").await;
+        let line = program.logs("request answered").await;
+
+        assert_eq!(line["request.id"].as_str(), answer.header("x-request-id"));
+        assert_eq!(line["request.proxy_id"].as_str(), logged);
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
