@@ -43,7 +43,8 @@ pub struct Gates {
     pub setup_url: String,
     /// What they owe first.
     pub rules: Live<AccountRules>,
-    /// What opens [`Access::Operator`] from elsewhere.
+    /// Opens [`Access::Operator`]; where there is none, a call from the machine
+    /// itself does.
     pub metrics_token: Live<Option<Secret<String>>>,
     /// The time that licences end by.
     pub clock: Arc<dyn Clock>,
@@ -199,15 +200,14 @@ impl Gates {
             .then(|| refused("business_profile_incomplete", message))
     }
 
+    /// A token that is set is asked of everybody: behind a proxy on the same
+    /// machine, whoever calls looks like a program on it.
     fn operator(&self, request: &ServiceRequest) -> Result<(), ApiError> {
-        let on_the_machine =
-            request.extensions().get::<ClientAddress>().is_some_and(ClientAddress::is_here);
-        let token = self.metrics_token.get();
-        let knows_it = match (&*token, bearer(request)) {
-            (Some(token), Some(shown)) => token.is(shown),
-            _ => false,
+        let admitted = match &*self.metrics_token.get() {
+            Some(token) => bearer(request).is_some_and(|it| token.is(it)),
+            None => request.extensions().get::<ClientAddress>().is_some_and(ClientAddress::is_here),
         };
-        if on_the_machine || knows_it { Ok(()) } else { Err(ApiError::unauthenticated()) }
+        if admitted { Ok(()) } else { Err(ApiError::unauthenticated()) }
     }
 
     fn includes(&self, route: &Route) -> Result<(), ApiError> {
@@ -245,8 +245,14 @@ fn bearer(request: &ServiceRequest) -> Option<&str> {
 
 /// There is none, and the HTTP parser would take all that follows on the
 /// connection, the next request too, for this one's body.
+///
+/// A value that cannot be read counts as one that names it: what another
+/// program on the way makes of it is not known.
 fn asks_for_websocket(request: &ServiceRequest) -> bool {
-    text(request, UPGRADE).is_some_and(|it| it.trim().eq_ignore_ascii_case("websocket"))
+    request.headers().get_all(UPGRADE).any(|value| match value.to_str() {
+        Ok(names) => names.to_ascii_lowercase().contains("websocket"),
+        Err(_unreadable) => true,
+    })
 }
 
 fn no_websocket() -> HttpResponse {

@@ -44,7 +44,8 @@ pub enum Access {
     /// The same, on the way out: whose account is gone is told so, and not
     /// that they must sign in.
     Leaver,
-    /// Whoever calls from the machine itself, or with the metrics token.
+    /// Whoever has the metrics token or, where none is set, calls from the
+    /// machine itself.
     Operator,
 }
 

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use actix_web::http::Method;
+use actix_web::http::header::HeaderValue;
 use actix_web::middleware::from_fn;
 use actix_web::web::Data;
 use actix_web::{App, HttpResponse, test};
@@ -211,9 +212,23 @@ async fn a_bearer_that_is_no_token_does_not_close_an_anonymous_route() {
 
 #[actix_web::test]
 async fn a_request_for_a_websocket_is_refused_before_its_body_is_looked_for() {
-    let request = test::TestRequest::get().uri("/in").insert_header(("upgrade", "WebSocket"));
+    let upgrades = |values: &[&[u8]]| {
+        let mut request = test::TestRequest::get().uri("/in");
+        for value in values {
+            let value = HeaderValue::from_bytes(value).unwrap();
+            request = request.append_header((UPGRADE, value));
+        }
+        ask(|| vec![route("/in")], licence(None), request)
+    };
 
-    let told = ask(|| vec![route("/in")], licence(None), request).await;
-
-    assert_eq!(error(&told), (400, "upgrade_not_supported"));
+    for values in [
+        &[&b"WebSocket"[..]][..],
+        &[b"h2c", b"websocket"],
+        &[b"h2c, websocket"],
+        &[b"websocket/13"],
+        &[b"h2c", b"\xff"],
+    ] {
+        assert_eq!(error(&upgrades(values).await), (400, "upgrade_not_supported"), "{values:?}");
+    }
+    assert_eq!(upgrades(&[b"h2c"]).await.status, 200);
 }
