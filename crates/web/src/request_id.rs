@@ -46,7 +46,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn of_a_proxys_ids_the_plain_ones_are_read() {
+    fn plain_ids_of_a_proxy_are_read() {
         let id = |text: &str| {
             let value = HeaderValue::from_bytes(text.as_bytes()).unwrap();
             let headers = HeaderMap::from_iter([(RequestId::HEADER, value)]);
