@@ -36,11 +36,24 @@ fn steps(took: &mut Vec<(&'static str, Duration)>, interrupt: &Interrupt) -> Out
         Ok(())
     })?;
     let workshop = workshop.ok_or("the tools are not ready")?;
-    for (name, mut command) in commands(&workshop) {
+    let checks = audit(&workshop).into_iter().chain(commands(&workshop));
+    for (name, mut command) in checks {
         println!("\n==> {name}: {}", shown(&command));
         timed(name, &mut || Job::run(command.current_dir(places::root()), interrupt))?;
     }
     Ok(())
+}
+
+/// The audit of dependencies by advisories that are on this machine: CI does
+/// not depend on a download.
+fn audit(workshop: &Workshop) -> Option<(&'static str, Command)> {
+    let Some(advisories) = places::advisories() else {
+        println!("\n==> advisories: not checked, for there are none here (`ADVISORY_DB`)");
+        return None;
+    };
+    let mut audit = workshop.tool("cargo-audit");
+    audit.args(["audit", "--no-fetch", "--stale", "--db"]).arg(advisories);
+    Some(("advisories", audit))
 }
 
 fn commands(workshop: &Workshop) -> Vec<(&'static str, Command)> {

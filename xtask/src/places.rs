@@ -12,6 +12,14 @@ pub(crate) fn root() -> PathBuf {
     xtask.parent().unwrap_or(xtask).to_owned()
 }
 
+/// Returns the advisories of `RustSec`: the folder that `ADVISORY_DB` names, or
+/// `shared/advisory-db` beside the workspace. None where neither is there.
+pub(crate) fn advisories() -> Option<PathBuf> {
+    let named = env::var_os("ADVISORY_DB").map(PathBuf::from);
+    let beside = || root().join("../shared/advisory-db");
+    Some(named.unwrap_or_else(beside)).filter(|it| it.is_dir())
+}
+
 /// Where cargo puts debug builds. This program is one of them.
 pub(crate) fn debug() -> Outcome<PathBuf> {
     Ok(env::current_exe()?.parent().ok_or("this program lies in no folder")?.to_owned())

