@@ -1,6 +1,6 @@
 //! A device that comes in by the recovery code.
 
-use pia_kernel::{Letter, Timestamp, Unavailable, UserId};
+use pia_kernel::{Letter, Reauthentication, Timestamp, Unavailable, UserId};
 
 use crate::change::{Change, named, noted};
 use crate::device::{DeviceId, DeviceState, WrappedKey};
@@ -38,6 +38,9 @@ pub enum ActivateError {
     /// It does not prove that it has the person's key.
     #[error("the proof is wrong")]
     WrongProof,
+    /// The caller holds a session, and that is not enough here.
+    #[error("a proof of the owner is needed")]
+    Unproven,
     /// The account is no more.
     #[error("there is no such account")]
     Gone,
@@ -78,6 +81,7 @@ impl Activation {
         &self,
         held: &Holdings,
         (user, at): (UserId, Timestamp),
+        owner: Reauthentication,
     ) -> Result<(Change, ()), ActivateError> {
         let device = held.device(&self.device).ok_or(ActivateError::Unknown)?;
         if !matches!(device.state, DeviceState::Pending(_)) {
@@ -92,7 +96,11 @@ impl Activation {
             Some(ProofOnFile::Kept(key)) if !key.proves(&self.session, &self.proof) => {
                 return Err(ActivateError::WrongProof);
             }
-            // Whoever set recovery up before there were proofs.
+            // Recovery was set up before there were proofs: the device cannot
+            // show that it opened the copy, so its owner shows who they are.
+            Some(ProofOnFile::Missing) if owner != Reauthentication::Fresh => {
+                return Err(ActivateError::Unproven);
+            }
             Some(ProofOnFile::Kept(_) | ProofOnFile::Missing) => {}
         }
         let key = WrappedKey::own(&device.id, self.wrapped.clone(), at);

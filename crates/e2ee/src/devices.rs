@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use pia_kernel::{Clock, Timestamp, Unavailable, UserId};
+use pia_kernel::{Clock, Reauthentication, Timestamp, Unavailable, UserId};
 use ring::rand::{SecureRandom, SystemRandom};
 
 use crate::approval::{ApprovalForm, ApproveError};
@@ -85,12 +85,12 @@ impl Devices {
     /// end-to-end encrypted from then on.
     pub async fn keep_key(
         &self,
-        user: UserId,
+        (user, owner): (UserId, Reauthentication),
         id: &DeviceId,
         form: KeyForm,
     ) -> Result<(), KeepKeyError> {
         let (key, at) = (form.read(id)?, self.clock.now());
-        let judge = |held: &_| key.judge(held, (user, at));
+        let judge = |held: &_| key.judge(held, (user, at), owner);
         decide(&*self.store, (user, at), judge).await?.ok_or(KeepKeyError::Gone)
     }
 

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use async_trait::async_trait;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use pia_kernel::{Timestamp, Unavailable, UserId};
+use pia_kernel::{Reauthentication, Timestamp, Unavailable, UserId};
 use pia_testkit::ManualClock;
 use ring::rand::SystemRandom;
 use ring::signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, KeyPair as _};
@@ -104,8 +104,23 @@ impl Ada {
     pub(crate) async fn encrypted() -> (Self, Machine) {
         let (ada, first) = (Self::new(), Machine::new("first"));
         ada.register(&first).await;
-        ada.devices.keep_key(ada.user, &first.id, key_form()).await.unwrap();
+        ada.devices.keep_key(ada.owner(), &first.id, key_form()).await.unwrap();
         (ada, first)
+    }
+
+    /// Ada with a proof that the account is hers.
+    pub(crate) fn owner(&self) -> (UserId, Reauthentication) {
+        (self.user, Reauthentication::Fresh)
+    }
+
+    /// Ada, or who has her session.
+    pub(crate) fn session(&self) -> (UserId, Reauthentication) {
+        (self.user, Reauthentication::Stale)
+    }
+
+    /// A program of Ada's.
+    pub(crate) fn program(&self) -> (UserId, Reauthentication) {
+        (self.user, Reauthentication::Delegated)
     }
 
     pub(crate) async fn register(&self, machine: &Machine) -> Registered {

@@ -1,5 +1,7 @@
 //! How a person's devices and keys stand.
 
+use pia_kernel::Timestamp;
+
 use crate::device::{Device, DeviceId};
 use crate::proof_key::ProofKey;
 
@@ -11,6 +13,8 @@ pub struct Holdings {
     pub devices: Vec<Device>,
     /// Whether the account is end-to-end encrypted. It stays so.
     pub encrypted: bool,
+    /// Whether everything of theirs was reset at some time.
+    pub was_reset: bool,
     /// Which of their keys is in use; 0 before the first.
     pub umk_version: i32,
     /// What proof their copy for recovery is guarded by; nothing if there is no
@@ -44,6 +48,11 @@ impl Holdings {
     /// Whether any device but this one has it.
     pub(crate) fn others_active(&self, id: &DeviceId) -> bool {
         self.devices.iter().any(|it| it.is_active() && it.id != *id)
+    }
+
+    /// Tells whether every device that was let in was let in since then.
+    pub(crate) fn began_since(&self, then: Timestamp) -> bool {
+        self.devices.iter().filter_map(|it| it.activated_at).all(|it| it >= then)
     }
 
     pub(crate) fn any_active(&self) -> bool {

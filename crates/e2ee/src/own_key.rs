@@ -1,6 +1,6 @@
 //! What a device wraps for itself: the account's first key, or a copy of it.
 
-use pia_kernel::{Effects, Letter, Timestamp, Unavailable, UserId};
+use pia_kernel::{Effects, Letter, Reauthentication, Timestamp, Unavailable, UserId};
 
 use crate::change::{Change, named, noted};
 use crate::device::{Device, DeviceId, DeviceState, WrappedKey};
@@ -33,6 +33,9 @@ pub enum KeepKeyError {
     /// It has not been let in.
     #[error("the device is not active")]
     NotActive,
+    /// The caller holds a session, and that is not enough here.
+    #[error("a proof of the owner is needed")]
+    Unproven,
     /// The account is no more.
     #[error("there is no such account")]
     Gone,
@@ -70,11 +73,13 @@ impl KeyForm {
 impl OwnKey {
     /// Keeps it in the place of the one before, whoever made that. The first
     /// device of an account that is not encrypted yet is let in by it, and
-    /// encrypts the account.
+    /// encrypts the account: once everything was reset, for the owner alone,
+    /// since whoever comes first then decides which devices follow.
     pub(crate) fn judge(
         &self,
         held: &Holdings,
         (user, at): (UserId, Timestamp),
+        owner: Reauthentication,
     ) -> Result<(Change, ()), KeepKeyError> {
         let device = held.device(&self.device).ok_or(KeepKeyError::Unknown)?;
         let key = WrappedKey::own(&device.id, self.wrapped.clone(), at);
@@ -86,6 +91,9 @@ impl OwnKey {
                 Ok((Change::device(device).with(effects), ()))
             }
             DeviceState::Pending(_) if !held.encrypted && !held.any_active() => {
+                if held.was_reset && owner != Reauthentication::Fresh {
+                    return Err(KeepKeyError::Unproven);
+                }
                 let effects = noted(at, user, device, "device.activated").and_mail(letter);
                 let encrypted = Effects::audit(at, user, "account.encrypted");
                 let change = Change::device(device.activated(key, at));

@@ -1,12 +1,17 @@
 //! What whoever opened a recovery copy can prove that with.
 
-use pia_kernel::{Secret, Timestamp, Unavailable, UserId};
+use std::time::Duration;
+
+use pia_kernel::{Reauthentication, Secret, Timestamp, Unavailable, UserId};
 use ring::hmac;
 
 use crate::change::Change;
 use crate::fields::{PROOF, bytes};
 use crate::holdings::{Holdings, ProofOnFile};
 use crate::recovery_copy::changed;
+
+/// How long a client that encrypts an account takes for all that goes with it.
+const SETTING_UP: Duration = Duration::from_mins(10);
 
 /// A key that is derived from a person's key, and tells nothing of it. It is
 /// never told again.
@@ -36,6 +41,9 @@ pub enum PutProofKeyError {
     /// Another one is on file. It stays.
     #[error("another proof key is on file")]
     Conflict,
+    /// The caller holds a session, and that is not enough here.
+    #[error("a proof of the owner is needed")]
+    Unproven,
     /// The account is no more.
     #[error("there is no such account")]
     Gone,
@@ -78,22 +86,36 @@ impl ProofKey {
         hmac::verify(&key, session.as_bytes(), &proof).is_ok()
     }
 
-    /// Guards the copy for recovery with it, for good.
+    /// Guards the copy for recovery with it, for good, if its owner says so.
     pub(crate) fn judge(
         &self,
         held: &Holdings,
         (user, at): (UserId, Timestamp),
+        owner: Reauthentication,
     ) -> Result<(Change, ()), PutProofKeyError> {
         match &held.recovery {
             None => Err(PutProofKeyError::NotSetUp),
             _ if !held.any_active() => Err(PutProofKeyError::NoActiveDevice),
             Some(ProofOnFile::Kept(kept)) if kept.is(self) => Ok((Change::default(), ())),
             Some(ProofOnFile::Kept(_) | ProofOnFile::Lost) => Err(PutProofKeyError::Conflict),
+            Some(ProofOnFile::Missing) if !may_be_first(held, owner, at) => {
+                Err(PutProofKeyError::Unproven)
+            }
             Some(ProofOnFile::Missing) => {
                 let change = Change { proof_key: Some(self.clone()), ..Change::default() };
                 Ok((change.with(changed((user, at), "recovery_key.proof_stored")), ()))
             }
         }
+    }
+}
+
+/// Tells whether a caller may put the first proof key: the owner, or who has
+/// just encrypted the account and sets its recovery up.
+fn may_be_first(held: &Holdings, owner: Reauthentication, now: Timestamp) -> bool {
+    match owner {
+        Reauthentication::Fresh => true,
+        Reauthentication::Stale => held.began_since(now - SETTING_UP),
+        Reauthentication::Delegated => false,
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use pia_kernel::{Clock, Unavailable, UserId};
+use pia_kernel::{Clock, Reauthentication, Unavailable, UserId};
 
 use crate::activation::{ActivateError, ActivationForm};
 use crate::change::decide;
@@ -35,10 +35,14 @@ impl Recovery {
     }
 
     /// Keeps a copy in the place of the one before, unless that is guarded.
-    pub async fn keep(&self, user: UserId, form: RecoveryForm) -> Result<(), KeepCopyError> {
+    pub async fn keep(
+        &self,
+        (user, owner): (UserId, Reauthentication),
+        form: RecoveryForm,
+    ) -> Result<(), KeepCopyError> {
         let at = self.clock.now();
         let copy = form.read(at)?;
-        let judge = |held: &_| copy.judge(held, (user, at));
+        let judge = |held: &_| copy.judge(held, (user, at), owner);
         decide(&*self.store, (user, at), judge).await?.ok_or(KeepCopyError::Gone)
     }
 
@@ -49,16 +53,24 @@ impl Recovery {
 
     /// Guards the copy with a proof from now on, for good. The same key may be
     /// put again.
-    pub async fn guard(&self, user: UserId, form: ProofKeyForm) -> Result<(), PutProofKeyError> {
+    pub async fn guard(
+        &self,
+        (user, owner): (UserId, Reauthentication),
+        form: ProofKeyForm,
+    ) -> Result<(), PutProofKeyError> {
         let (key, at) = (form.read()?, self.clock.now());
-        let judge = |held: &_| key.judge(held, (user, at));
+        let judge = |held: &_| key.judge(held, (user, at), owner);
         decide(&*self.store, (user, at), judge).await?.ok_or(PutProofKeyError::Gone)
     }
 
     /// Lets a device in that opened the copy.
-    pub async fn activate(&self, user: UserId, form: ActivationForm) -> Result<(), ActivateError> {
+    pub async fn activate(
+        &self,
+        (user, owner): (UserId, Reauthentication),
+        form: ActivationForm,
+    ) -> Result<(), ActivateError> {
         let (activation, at) = (form.read()?, self.clock.now());
-        let judge = |held: &_| activation.judge(held, (user, at));
+        let judge = |held: &_| activation.judge(held, (user, at), owner);
         decide(&*self.store, (user, at), judge).await?.ok_or(ActivateError::Gone)
     }
 }

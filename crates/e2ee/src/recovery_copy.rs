@@ -1,6 +1,6 @@
 //! The copy of a person's key that their recovery code opens.
 
-use pia_kernel::{Effects, Letter, Timestamp, Unavailable, UserId};
+use pia_kernel::{Effects, Letter, Reauthentication, Timestamp, Unavailable, UserId};
 
 use crate::change::Change;
 use crate::fields::{Fields, SALT, WRAPPED};
@@ -58,6 +58,9 @@ pub enum KeepCopyError {
     /// No device of the person's has a key that there could be a copy of.
     #[error("the person has no active device")]
     NoActiveDevice,
+    /// The caller holds a session, and that is not enough here.
+    #[error("a proof of the owner is needed")]
+    Unproven,
     /// The account is no more.
     #[error("there is no such account")]
     Gone,
@@ -92,12 +95,14 @@ impl RecoveryForm {
 }
 
 impl RecoveryCopy {
-    /// Keeps it in the place of the one before. A copy of a later key than is
-    /// in use tells that the person's devices have changed to that.
+    /// Keeps it in the place of the one before. A copy of the next key than is
+    /// in use tells that the person's devices have changed to that, which their
+    /// owner alone can say.
     pub(crate) fn judge(
         &self,
         held: &Holdings,
         (user, at): (UserId, Timestamp),
+        owner: Reauthentication,
     ) -> Result<(Change, ()), KeepCopyError> {
         if matches!(held.recovery, Some(ProofOnFile::Kept(_) | ProofOnFile::Lost)) {
             return Err(KeepCopyError::Locked);
@@ -105,11 +110,17 @@ impl RecoveryCopy {
         if !held.any_active() {
             return Err(KeepCopyError::NoActiveDevice);
         }
-        let change = Change {
-            recovery: Some(self.clone()),
-            umk_version: Some(self.umk_version).filter(|it| *it > held.umk_version),
-            ..Change::default()
-        };
+        let raised = Some(self.umk_version).filter(|it| *it > held.umk_version);
+        if raised.is_some_and(|it| it > held.umk_version + 1) {
+            let message = "`umkVersion` may be raised by one at a time.";
+            let violation = Violation::new("umkVersion", "out_of_range", message);
+            return Err(KeepCopyError::Invalid(vec![violation]));
+        }
+        if raised.is_some() && owner != Reauthentication::Fresh {
+            return Err(KeepCopyError::Unproven);
+        }
+        let change =
+            Change { recovery: Some(self.clone()), umk_version: raised, ..Change::default() };
         Ok((change.with(changed((user, at), "recovery_key.stored")), ()))
     }
 }

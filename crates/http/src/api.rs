@@ -5,11 +5,11 @@ use std::sync::Arc;
 use pia_assistant::Credits;
 use pia_e2ee::{Devices, Recovery};
 use pia_identity::{
-    AccountDeletion, AccountExport, Accounts, ApiKeys, AppPasswords, PasskeySignIn, Passkeys,
-    PasswordChanges, PasswordResets, ProviderSignIn, Registration, SecondFactors, Sessions, SignIn,
-    SignInHistory, Verification,
+    AccountDeletion, AccountExport, Accounts, ApiKeys, AppPasswords, FreshProof, PasskeySignIn,
+    Passkeys, PasswordChanges, PasswordResets, ProviderSignIn, Reauthenticator, Registration,
+    SecondFactors, Sessions, SignIn, SignInHistory, Standing, Verification,
 };
-use pia_kernel::{Live, Secret, SessionId};
+use pia_kernel::{Live, Reauthentication, Secret, SessionId, UserId};
 use pia_sync::Chats;
 use pia_web::{ApiError, Line, Runner};
 
@@ -36,6 +36,8 @@ pub struct Api {
     pub export: AccountExport,
     /// Forgetting them.
     pub deletion: AccountDeletion,
+    /// Whether it is the owner who asks, where a session is not enough.
+    pub reauthenticator: Reauthenticator,
     /// Protecting one's account with a second factor.
     pub second_factors: SecondFactors,
     /// Showing that one's address is one's own.
@@ -73,6 +75,16 @@ pub struct Api {
 }
 
 impl Api {
+    /// Returns who a caller is, and whether they have shown lately that the
+    /// account is theirs. A code is spent by it.
+    pub(crate) async fn owner(
+        &self,
+        caller: Standing,
+        proof: Option<FreshProof>,
+    ) -> Result<(UserId, Reauthentication), ApiError> {
+        Ok((caller.user, self.reauthenticator.check(caller, proof).await?))
+    }
+
     /// The session that a refresh token belongs to.
     pub(crate) async fn session_of(
         &self,

@@ -231,6 +231,22 @@ impl FactorStore for Factors {
         Ok(good)
     }
 
+    async fn spend(
+        &self,
+        _: Claim,
+        evidence: Evidence,
+        _: Timestamp,
+        effects: Effects,
+    ) -> Result<bool, Unavailable> {
+        let mut state = self.state.lock().unwrap();
+        let good = state.spend(evidence);
+        if good {
+            state.audit.extend(effects.audit);
+            state.letters.extend(effects.mail.into_iter().map(|it| it.letter));
+        }
+        Ok(good)
+    }
+
     async fn reseal(&self, _: UserId, old: &[u8], new: &[u8]) -> Result<(), Unavailable> {
         let mut state = self.state.lock().unwrap();
         state.resealed.push((old.to_vec(), new.to_vec()));

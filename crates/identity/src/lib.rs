@@ -35,6 +35,7 @@ mod provider;
 mod provider_flow;
 mod provider_people;
 mod provider_sign_in;
+mod reauthenticator;
 mod recovery_codes;
 mod refresh_tokens;
 mod registration;
@@ -116,6 +117,7 @@ pub use provider_sign_in::{
     ArrivalError, Arrived, BeginError, BegunAtProvider, ProviderAnswer, ProviderPorts,
     ProviderSignIn, ProviderSignInError, ProviderWish,
 };
+pub use reauthenticator::Reauthenticator;
 pub use refresh_tokens::RefreshKeys;
 pub use registration::{
     Joined, NewPerson, RegisterError, Registration, RegistrationPolicy, RegistrationPorts,

@@ -10,7 +10,7 @@ use crate::factor_proofs::{FactorProofs, FreshProof, ProofError};
 use crate::ports::{Evidence, Factor};
 
 /// How long a sign-in proves who signed in, where nothing else can.
-const FRESH: Duration = Duration::from_mins(10);
+pub(crate) const FRESH: Duration = Duration::from_mins(10);
 
 /// Why somebody was not taken for the owner.
 #[derive(Debug, thiserror::Error)]
@@ -65,7 +65,9 @@ impl FactorProofs {
         Ok(then(Evidence::SignIn).await?)
     }
 
-    async fn judge(
+    /// Returns what a proof shows, as far as that can be said without spending
+    /// it.
+    pub(crate) async fn judge(
         &self,
         (account, factor): (&Account, Option<&Factor>),
         proof: FreshProof,

@@ -12,6 +12,7 @@ mod lifecycle;
 mod live;
 mod origin;
 mod page;
+mod reauthentication;
 mod secret;
 mod text;
 mod timestamp;
@@ -30,6 +31,7 @@ pub use lifecycle::{
 pub use live::Live;
 pub use origin::{Origin, Scoped};
 pub use page::{Page, Part, Place};
+pub use reauthentication::Reauthentication;
 pub use secret::Secret;
 pub use text::{characters, shortened};
 pub use timestamp::Timestamp;

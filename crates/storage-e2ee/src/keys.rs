@@ -168,6 +168,6 @@ fn holdings(
     recovery: Option<ProofOnFile>,
 ) -> Result<Holdings, DbError> {
     let devices = rows.into_iter().map(TryInto::try_into).collect::<Result<_, _>>()?;
-    let Ledger { encrypted, umk_version, .. } = *ledger;
-    Ok(Holdings { devices, encrypted, umk_version, recovery })
+    let Ledger { encrypted, was_reset, umk_version, .. } = *ledger;
+    Ok(Holdings { devices, encrypted, was_reset, umk_version, recovery })
 }

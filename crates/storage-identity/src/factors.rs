@@ -6,11 +6,11 @@ use diesel::query_dsl::methods;
 use diesel::upsert::excluded;
 use diesel_async::RunQueryDsl;
 use pia_identity::{
-    Enrolled, Evidence, Factor, FactorChange, FactorState, FactorStore, RecoveryHash, Step,
+    Claim, Enrolled, Evidence, Factor, FactorChange, FactorState, FactorStore, RecoveryHash, Step,
 };
-use pia_kernel::{Timestamp, Unavailable, UserId};
+use pia_kernel::{Effects, Timestamp, Unavailable, UserId};
 use pia_storage::schema::{factor_challenges, totp_factors};
-use pia_storage::{Database, DbError, DbInstant, DbUid, in_tx, on_conn};
+use pia_storage::{Database, DbError, DbInstant, DbUid, WriteEffects, in_tx, on_conn};
 
 use crate::factor_writes::FactorWrites;
 
@@ -182,6 +182,23 @@ impl FactorStore for SqlFactors {
         codes: &[RecoveryHash],
     ) -> Result<bool, Unavailable> {
         Ok(self.exchange(&change, evidence, codes).await?)
+    }
+
+    async fn spend(
+        &self,
+        claim: Claim,
+        evidence: Evidence,
+        at: Timestamp,
+        effects: Effects,
+    ) -> Result<bool, Unavailable> {
+        let spent = in_tx!(self.db, async |conn| -> Result<bool, DbError> {
+            if !conn.lock_session(claim, at).await? || !conn.spend(claim.user, evidence).await? {
+                return Ok(false);
+            }
+            conn.write_effects(&self.db, &effects).await?;
+            Ok(true)
+        });
+        Ok(spent?)
     }
 
     async fn reseal(&self, user: UserId, old: &[u8], new: &[u8]) -> Result<(), Unavailable> {

@@ -41,6 +41,10 @@ const INFLATED_AT_ONCE: usize = 256;
 #[derive(Debug)]
 pub struct Body<T>(pub T);
 
+/// A JSON body that may be left out, which is the default then.
+#[derive(Debug)]
+pub struct OptionalBody<T>(pub T);
+
 /// A body as it was sent, decompressed, no longer than the route table allows.
 ///
 /// It takes its room as long as any part of it is held, wherever that goes.
@@ -94,6 +98,25 @@ impl<T: DeserializeOwned + 'static> FromRequest for Body<T> {
         async move {
             expected?;
             parse(&raw.await?).map(Self)
+        }
+        .boxed_local()
+    }
+}
+
+impl<T: DeserializeOwned + Default + 'static> FromRequest for OptionalBody<T> {
+    type Error = ApiError;
+    type Future = LocalBoxFuture<'static, Result<Self, ApiError>>;
+
+    fn from_request(request: &HttpRequest, payload: &mut Payload) -> Self::Future {
+        let expected = RawBody::expect_json(request);
+        let raw = RawBody::from_request(request, payload);
+        async move {
+            let raw = raw.await?;
+            if raw.is_empty() {
+                return Ok(Self(T::default()));
+            }
+            expected?;
+            parse(&raw).map(Self)
         }
         .boxed_local()
     }

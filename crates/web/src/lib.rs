@@ -31,7 +31,7 @@ mod surface;
 mod toll;
 
 pub use base_path::{BasePath, strip_base_path};
-pub use body::{Body, RawBody, malformed, reason};
+pub use body::{Body, OptionalBody, RawBody, malformed, reason};
 pub use body_memory::BodyMemory;
 pub use browser::{FromProgram, reads_json, reads_pages};
 pub use budgets::{Budget, Budgets, Quotas};

@@ -11,7 +11,7 @@ async fn the_first_key_lets_its_device_in_and_encrypts_the_account() {
     let before = ada.devices.state(ada.user).await.unwrap();
     ada.told();
 
-    ada.devices.keep_key(ada.user, &first.id, key_form()).await.unwrap();
+    ada.devices.keep_key(ada.owner(), &first.id, key_form()).await.unwrap();
 
     let after = ada.devices.state(ada.user).await.unwrap();
     assert_eq!(before, KeyState::default(), "registering alone does nothing");
@@ -27,10 +27,10 @@ async fn a_device_that_was_not_let_in_keeps_and_gets_no_key() {
     let second = Machine::new("second");
     ada.register(&second).await;
 
-    let pending = ada.devices.keep_key(ada.user, &second.id, key_form()).await;
+    let pending = ada.devices.keep_key(ada.owner(), &second.id, key_form()).await;
     ada.devices.revoke(ada.user, &second.id).await.unwrap();
-    let revoked = ada.devices.keep_key(ada.user, &second.id, key_form()).await;
-    let unknown = ada.devices.keep_key(ada.user, &Machine::new("x").id, key_form()).await;
+    let revoked = ada.devices.keep_key(ada.owner(), &second.id, key_form()).await;
+    let unknown = ada.devices.keep_key(ada.owner(), &Machine::new("x").id, key_form()).await;
 
     assert!(matches!(pending, Err(KeepKeyError::NotActive)));
     assert!(matches!(revoked, Err(KeepKeyError::NotActive)));
@@ -45,10 +45,10 @@ async fn a_key_is_replaced_and_read_only_for_its_own_device() {
     let named = |id: &str| KeyForm { device_id: Some(id.to_owned()), ..key_form() };
     let new = KeyForm { ciphertext: Some(text(9, 60)), ..named("first") };
 
-    ada.devices.keep_key(ada.user, &first.id, new).await.unwrap();
-    let other = ada.devices.keep_key(ada.user, &first.id, named("second")).await;
+    ada.devices.keep_key(ada.owner(), &first.id, new).await.unwrap();
+    let other = ada.devices.keep_key(ada.owner(), &first.id, named("second")).await;
     let later = KeyForm { wrap_version: Some(2), ..key_form() };
-    let later = ada.devices.keep_key(ada.user, &first.id, later).await;
+    let later = ada.devices.keep_key(ada.owner(), &first.id, later).await;
 
     let key = ada.devices.key_of(ada.user, &first.id).await.unwrap();
     assert_eq!(key.ciphertext, text(9, 60));
@@ -106,4 +106,21 @@ async fn those_that_were_turned_away_longest_ago_are_forgotten() {
 
     assert_eq!(names.len(), MOST_REVOKED);
     assert!(!names.contains_key("d0") && !names.contains_key("d1") && names.contains_key("d2"));
+}
+
+#[tokio::test]
+async fn after_a_reset_the_first_key_takes_a_proof_of_the_owner() {
+    let (ada, first) = (Ada::new(), Machine::new("first"));
+    ada.store.0.lock().unwrap().held.was_reset = true;
+    ada.register(&first).await;
+
+    let by_session = ada.devices.keep_key(ada.session(), &first.id, key_form()).await;
+    let state = ada.devices.state(ada.user).await.unwrap();
+    let by_owner = ada.devices.keep_key(ada.owner(), &first.id, key_form()).await;
+    let again = ada.devices.keep_key(ada.session(), &first.id, key_form()).await;
+
+    assert!(matches!(by_session, Err(KeepKeyError::Unproven)));
+    assert_eq!(state, KeyState::default());
+    by_owner.unwrap();
+    again.unwrap();
 }

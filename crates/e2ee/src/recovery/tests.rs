@@ -1,5 +1,7 @@
 //! Coming back by the recovery code.
 
+use std::time::Duration;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use pia_kernel::Secret;
@@ -37,11 +39,11 @@ async fn a_copy_is_replaced_until_a_proof_guards_it() {
     let newer = RecoveryForm { umk_version: Some(2), ..recovery_form() };
     ada.told();
 
-    let too_early = ada.recovery.guard(ada.user, proof_key(&KEY)).await;
-    ada.recovery.keep(ada.user, recovery_form()).await.unwrap();
-    ada.recovery.keep(ada.user, newer).await.unwrap();
-    ada.recovery.guard(ada.user, proof_key(&KEY)).await.unwrap();
-    let locked = ada.recovery.keep(ada.user, recovery_form()).await;
+    let too_early = ada.recovery.guard(ada.owner(), proof_key(&KEY)).await;
+    ada.recovery.keep(ada.owner(), recovery_form()).await.unwrap();
+    ada.recovery.keep(ada.owner(), newer).await.unwrap();
+    ada.recovery.guard(ada.owner(), proof_key(&KEY)).await.unwrap();
+    let locked = ada.recovery.keep(ada.owner(), recovery_form()).await;
 
     assert!(matches!(too_early, Err(PutProofKeyError::NotSetUp)));
     assert!(matches!(locked, Err(KeepCopyError::Locked)));
@@ -55,17 +57,17 @@ async fn a_copy_is_replaced_until_a_proof_guards_it() {
 #[tokio::test]
 async fn the_first_proof_key_stays() {
     let (ada, first) = Ada::encrypted().await;
-    ada.recovery.keep(ada.user, recovery_form()).await.unwrap();
-    ada.recovery.guard(ada.user, proof_key(&KEY)).await.unwrap();
+    ada.recovery.keep(ada.owner(), recovery_form()).await.unwrap();
+    ada.recovery.guard(ada.owner(), proof_key(&KEY)).await.unwrap();
     ada.told();
 
-    ada.recovery.guard(ada.user, proof_key(&KEY)).await.unwrap();
-    let other = ada.recovery.guard(ada.user, proof_key(&[1; 32])).await;
-    let short = ada.recovery.guard(ada.user, proof_key(&[1; 31])).await;
+    ada.recovery.guard(ada.owner(), proof_key(&KEY)).await.unwrap();
+    let other = ada.recovery.guard(ada.owner(), proof_key(&[1; 32])).await;
+    let short = ada.recovery.guard(ada.owner(), proof_key(&[1; 31])).await;
     let later = ProofKeyForm { version: Some(2), ..proof_key(&KEY) };
-    let later = ada.recovery.guard(ada.user, later).await;
+    let later = ada.recovery.guard(ada.owner(), later).await;
     ada.devices.revoke(ada.user, &first.id).await.unwrap();
-    let by_none = ada.recovery.guard(ada.user, proof_key(&KEY)).await;
+    let by_none = ada.recovery.guard(ada.owner(), proof_key(&KEY)).await;
 
     assert!(matches!(other, Err(PutProofKeyError::Conflict)));
     assert!(matches!(short, Err(PutProofKeyError::Invalid)));
@@ -77,19 +79,19 @@ async fn the_first_proof_key_stays() {
 #[tokio::test]
 async fn whoever_proves_it_comes_in_once() {
     let (ada, _first) = Ada::encrypted().await;
-    ada.recovery.keep(ada.user, recovery_form()).await.unwrap();
-    ada.recovery.guard(ada.user, proof_key(&KEY)).await.unwrap();
+    ada.recovery.keep(ada.owner(), recovery_form()).await.unwrap();
+    ada.recovery.guard(ada.owner(), proof_key(&KEY)).await.unwrap();
     let second = Machine::new("second");
     let session = ada.register(&second).await.onboarding;
     let good = activation(&second, &session, &proof(&session));
 
     let wrong = activation(&second, &session, &proof("another"));
-    let wrong = ada.recovery.activate(ada.user, wrong).await;
-    let malformed = ada.recovery.activate(ada.user, activation(&second, &session, "x")).await;
-    let foreign = ada.recovery.activate(ada.user, activation(&second, "x", "x")).await;
+    let wrong = ada.recovery.activate(ada.owner(), wrong).await;
+    let malformed = ada.recovery.activate(ada.owner(), activation(&second, &session, "x")).await;
+    let foreign = ada.recovery.activate(ada.owner(), activation(&second, "x", "x")).await;
     ada.told();
-    ada.recovery.activate(ada.user, good.clone()).await.unwrap();
-    let again = ada.recovery.activate(ada.user, good).await;
+    ada.recovery.activate(ada.owner(), good.clone()).await.unwrap();
+    let again = ada.recovery.activate(ada.owner(), good).await;
 
     assert!(matches!(wrong, Err(ActivateError::WrongProof)));
     assert!(matches!(malformed, Err(ActivateError::WrongProof)));
@@ -103,11 +105,11 @@ async fn whoever_proves_it_comes_in_once() {
 #[tokio::test]
 async fn where_no_proof_is_on_file_any_will_do() {
     let (ada, _first) = Ada::encrypted().await;
-    ada.recovery.keep(ada.user, recovery_form()).await.unwrap();
+    ada.recovery.keep(ada.owner(), recovery_form()).await.unwrap();
     let second = Machine::new("second");
     let session = ada.register(&second).await.onboarding;
 
-    ada.recovery.activate(ada.user, activation(&second, &session, "any")).await.unwrap();
+    ada.recovery.activate(ada.owner(), activation(&second, &session, "any")).await.unwrap();
 
     assert!(ada.device(&second).is_active());
 }
@@ -117,10 +119,10 @@ async fn nobody_comes_in_where_there_is_nothing_to_recover_or_too_late() {
     let (ada, second) = (Ada::new(), Machine::new("second"));
     let session = ada.register(&second).await.onboarding;
 
-    let plain = ada.recovery.activate(ada.user, activation(&second, &session, "any")).await;
-    let early = ada.recovery.keep(ada.user, recovery_form()).await;
+    let plain = ada.recovery.activate(ada.owner(), activation(&second, &session, "any")).await;
+    let early = ada.recovery.keep(ada.owner(), recovery_form()).await;
     ada.clock.advance(ONBOARDING);
-    let late = ada.recovery.activate(ada.user, activation(&second, &session, "any")).await;
+    let late = ada.recovery.activate(ada.owner(), activation(&second, &session, "any")).await;
 
     assert!(matches!(plain, Err(ActivateError::NotSetUp)));
     assert!(matches!(early, Err(KeepCopyError::NoActiveDevice)));
@@ -130,15 +132,15 @@ async fn nobody_comes_in_where_there_is_nothing_to_recover_or_too_late() {
 #[tokio::test]
 async fn a_proof_key_that_cannot_be_read_proves_nothing() {
     let (ada, _first) = Ada::encrypted().await;
-    ada.recovery.keep(ada.user, recovery_form()).await.unwrap();
+    ada.recovery.keep(ada.owner(), recovery_form()).await.unwrap();
     ada.store.0.lock().unwrap().held.recovery = Some(crate::ProofOnFile::Lost);
     let second = Machine::new("second");
     let session = ada.register(&second).await.onboarding;
 
     let activated = activation(&second, &session, &proof(&session));
-    let activated = ada.recovery.activate(ada.user, activated).await;
-    let copied = ada.recovery.keep(ada.user, recovery_form()).await;
-    let guarded = ada.recovery.guard(ada.user, proof_key(&KEY)).await;
+    let activated = ada.recovery.activate(ada.owner(), activated).await;
+    let copied = ada.recovery.keep(ada.owner(), recovery_form()).await;
+    let guarded = ada.recovery.guard(ada.owner(), proof_key(&KEY)).await;
 
     assert!(matches!(activated, Err(ActivateError::WrongProof)));
     assert!(matches!(copied, Err(KeepCopyError::Locked)));
@@ -157,7 +159,7 @@ async fn what_is_wrong_with_a_copy_is_told_by_field() {
         ..RecoveryForm::default()
     };
 
-    let Err(KeepCopyError::Invalid(faults)) = ada.recovery.keep(ada.user, none).await else {
+    let Err(KeepCopyError::Invalid(faults)) = ada.recovery.keep(ada.owner(), none).await else {
         panic!("refused")
     };
 
@@ -173,4 +175,58 @@ async fn what_is_wrong_with_a_copy_is_told_by_field() {
         ("umkVersion", range),
     ];
     assert_eq!(told, expected);
+}
+
+#[tokio::test]
+async fn where_no_proof_key_is_on_file_a_device_takes_a_proof_of_the_owner() {
+    let (ada, _first) = Ada::encrypted().await;
+    ada.recovery.keep(ada.session(), recovery_form()).await.unwrap();
+    let second = Machine::new("second");
+    let session = ada.register(&second).await.onboarding;
+    let by = |proof: &str| activation(&second, &session, proof);
+
+    let unguarded = ada.recovery.activate(ada.session(), by("any")).await;
+    ada.clock.advance(Duration::from_secs(601));
+    let session = ada.register(&second).await.onboarding;
+    let by = |proof: &str| activation(&second, &session, proof);
+    let guarded = ada.recovery.guard(ada.session(), proof_key(&KEY)).await;
+    ada.recovery.guard(ada.owner(), proof_key(&KEY)).await.unwrap();
+    let again = ada.recovery.guard(ada.session(), proof_key(&KEY)).await;
+    let wrong = ada.recovery.activate(ada.owner(), by("any")).await;
+    let right = ada.recovery.activate(ada.session(), by(&proof(&session))).await;
+
+    assert!(matches!(unguarded, Err(ActivateError::Unproven)));
+    assert!(matches!(guarded, Err(PutProofKeyError::Unproven)));
+    assert!(matches!(wrong, Err(ActivateError::WrongProof)), "a proof key proves more");
+    again.unwrap();
+    right.unwrap();
+}
+
+#[tokio::test]
+async fn a_copy_of_another_key_is_the_next_and_takes_a_proof_of_the_owner() {
+    let (ada, _first) = Ada::encrypted().await;
+    let copy = |version| RecoveryForm { umk_version: Some(version), ..recovery_form() };
+
+    let by_session = ada.recovery.keep(ada.session(), copy(2)).await;
+    let skipped = ada.recovery.keep(ada.owner(), copy(3)).await;
+    ada.recovery.keep(ada.owner(), copy(2)).await.unwrap();
+    ada.recovery.keep(ada.session(), copy(2)).await.unwrap();
+
+    assert!(matches!(by_session, Err(KeepCopyError::Unproven)));
+    let Err(KeepCopyError::Invalid(faults)) = skipped else { panic!("refused") };
+    assert_eq!((faults[0].field, faults[0].code), ("umkVersion", "out_of_range"));
+    assert_eq!(ada.devices.state(ada.user).await.unwrap().umk_version, 2);
+}
+
+#[tokio::test]
+async fn who_encrypts_an_account_puts_its_first_proof_key() {
+    let (ada, _first) = Ada::encrypted().await;
+    ada.recovery.keep(ada.session(), recovery_form()).await.unwrap();
+
+    let by_program = ada.recovery.guard(ada.program(), proof_key(&KEY)).await;
+    ada.clock.advance(Duration::from_mins(10));
+    let by_session = ada.recovery.guard(ada.session(), proof_key(&KEY)).await;
+
+    assert!(matches!(by_program, Err(PutProofKeyError::Unproven)));
+    by_session.unwrap();
 }

@@ -103,7 +103,7 @@ async fn an_encrypted_account_without_any_device_cannot_begin_anew() {
     ada.devices.revoke(ada.user, &first.id).await.unwrap();
 
     let registered = ada.register(&first).await;
-    let kept = ada.devices.keep_key(ada.user, &first.id, key_form()).await;
+    let kept = ada.devices.keep_key(ada.owner(), &first.id, key_form()).await;
 
     assert!(!registered.is_first);
     assert!(matches!(kept, Err(crate::KeepKeyError::NotActive)));

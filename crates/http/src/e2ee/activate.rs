@@ -2,12 +2,14 @@
 
 use actix_web::web::{Data, Json};
 use pia_e2ee::ActivationForm;
+use pia_identity::FreshProof;
 use pia_web::{ApiError, Body, Caller};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
 use crate::Api;
 use crate::auth::Done;
+use crate::auth::mfa::FreshProofRequest;
 
 /// The account's key, wrapped by the device for itself, and the proof that it
 /// has it.
@@ -22,6 +24,9 @@ pub(crate) struct RecoveryActivationRequest {
     /// HMAC-SHA-256 under the proof key over the session's text, in base64.
     proof_of_possession: Option<String>,
     onboarding_session_id: Option<String>,
+    /// Needed where no proof key is on file, unless the user has just signed in.
+    #[serde(flatten)]
+    proof: FreshProofRequest,
 }
 
 pub(crate) async fn activate(
@@ -29,20 +34,25 @@ pub(crate) async fn activate(
     api: Data<Api>,
     Body(request): Body<RecoveryActivationRequest>,
 ) -> Result<Json<Done>, ApiError> {
-    let (recovery, user) = (api.recovery.clone(), caller.0.user);
-    let activate = async move { recovery.activate(user, request.into()).await };
+    let (form, proof) = request.split()?;
+    let uses = api.clone();
+    let activate = async move {
+        let owner = uses.owner(caller.0, proof).await?;
+        uses.recovery.activate(owner, form).await.map_err(ApiError::from)
+    };
     api.runner.run(activate).await?;
     Ok(Json(Done::success()))
 }
 
-impl From<RecoveryActivationRequest> for ActivationForm {
-    fn from(request: RecoveryActivationRequest) -> Self {
-        Self {
-            device_id: request.device_id,
-            self_wrapped_umk: request.self_wrapped_umk,
-            hkdf_salt: request.hkdf_salt,
-            proof_of_possession: request.proof_of_possession,
-            onboarding_session_id: request.onboarding_session_id,
-        }
+impl RecoveryActivationRequest {
+    fn split(self) -> Result<(ActivationForm, Option<FreshProof>), ApiError> {
+        let form = ActivationForm {
+            device_id: self.device_id,
+            self_wrapped_umk: self.self_wrapped_umk,
+            hkdf_salt: self.hkdf_salt,
+            proof_of_possession: self.proof_of_possession,
+            onboarding_session_id: self.onboarding_session_id,
+        };
+        Ok((form, self.proof.proof_if_any()?))
     }
 }

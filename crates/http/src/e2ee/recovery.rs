@@ -4,6 +4,7 @@
 use actix_web::HttpResponse;
 use actix_web::web::{Data, Json};
 use pia_e2ee::{ProofKeyForm, RecoveryCopy, RecoveryForm};
+use pia_identity::FreshProof;
 use pia_kernel::{Secret, Timestamp};
 use pia_web::{ApiError, Body, Caller};
 use serde::{Deserialize, Serialize};
@@ -12,6 +13,7 @@ use utoipa::ToSchema;
 use super::WRAP_VERSION;
 use crate::Api;
 use crate::auth::Done;
+use crate::auth::mfa::FreshProofRequest;
 
 /// The account's key under one that Argon2id makes of the recovery code.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -31,6 +33,9 @@ pub(crate) struct RecoveryWrappedUmkRequest {
     wrap_version: Option<i64>,
     /// Which of the account's keys it is; 1 where there is none.
     umk_version: Option<i64>,
+    /// Needed where `umkVersion` is raised, unless the user has just signed in.
+    #[serde(flatten)]
+    proof: FreshProofRequest,
 }
 
 #[derive(Serialize, ToSchema)]
@@ -56,6 +61,9 @@ pub(crate) struct RecoveryProofKeyRequest {
     proof_key: Option<Secret<String>>,
     /// 1, which is meant where there is none.
     version: Option<i64>,
+    /// Needed for the first proof key, unless the user has just signed in.
+    #[serde(flatten)]
+    proof: FreshProofRequest,
 }
 
 pub(crate) async fn recovery(
@@ -72,8 +80,12 @@ pub(crate) async fn keep_recovery(
     api: Data<Api>,
     Body(request): Body<RecoveryWrappedUmkRequest>,
 ) -> Result<Json<Done>, ApiError> {
-    let (recovery, user) = (api.recovery.clone(), caller.0.user);
-    let keep = async move { recovery.keep(user, request.into()).await };
+    let (form, proof) = request.split()?;
+    let uses = api.clone();
+    let keep = async move {
+        let owner = uses.owner(caller.0, proof).await?;
+        uses.recovery.keep(owner, form).await.map_err(ApiError::from)
+    };
     api.runner.run(keep).await?;
     Ok(Json(Done::success()))
 }
@@ -83,24 +95,29 @@ pub(crate) async fn put_proof_key(
     api: Data<Api>,
     Body(request): Body<RecoveryProofKeyRequest>,
 ) -> Result<HttpResponse, ApiError> {
-    let RecoveryProofKeyRequest { proof_key, version } = request;
-    let (recovery, user) = (api.recovery.clone(), caller.0.user);
-    let guard = async move { recovery.guard(user, ProofKeyForm { proof_key, version }).await };
+    let RecoveryProofKeyRequest { proof_key, version, proof } = request;
+    let (form, proof) = (ProofKeyForm { proof_key, version }, proof.proof_if_any()?);
+    let uses = api.clone();
+    let guard = async move {
+        let owner = uses.owner(caller.0, proof).await?;
+        uses.recovery.guard(owner, form).await.map_err(ApiError::from)
+    };
     api.runner.run(guard).await?;
     Ok(HttpResponse::NoContent().finish())
 }
 
-impl From<RecoveryWrappedUmkRequest> for RecoveryForm {
-    fn from(request: RecoveryWrappedUmkRequest) -> Self {
-        Self {
-            ciphertext: request.ciphertext,
-            kdf_salt: request.kdf_salt,
-            kdf_memory_cost_kb: request.kdf_memory_cost_kb,
-            kdf_time_cost: request.kdf_time_cost,
-            kdf_parallelism: request.kdf_parallelism,
-            wrap_version: request.wrap_version,
-            umk_version: request.umk_version,
-        }
+impl RecoveryWrappedUmkRequest {
+    fn split(self) -> Result<(RecoveryForm, Option<FreshProof>), ApiError> {
+        let form = RecoveryForm {
+            ciphertext: self.ciphertext,
+            kdf_salt: self.kdf_salt,
+            kdf_memory_cost_kb: self.kdf_memory_cost_kb,
+            kdf_time_cost: self.kdf_time_cost,
+            kdf_parallelism: self.kdf_parallelism,
+            wrap_version: self.wrap_version,
+            umk_version: self.umk_version,
+        };
+        Ok((form, self.proof.proof_if_any()?))
     }
 }
 

@@ -3,6 +3,7 @@
 
 use actix_web::web::{Data, Json};
 use pia_e2ee::{DeviceId, KeyForm, WrappedKey};
+use pia_identity::FreshProof;
 use pia_kernel::Timestamp;
 use pia_web::{ApiError, Body, Caller, PathDevice};
 use serde::{Deserialize, Serialize};
@@ -11,6 +12,7 @@ use utoipa::ToSchema;
 use super::WRAP_VERSION;
 use crate::Api;
 use crate::auth::Done;
+use crate::auth::mfa::FreshProofRequest;
 
 /// A key that a device wrapped for itself. Who made it and what vouches for it
 /// is not read: it is the device's own.
@@ -25,6 +27,10 @@ pub(crate) struct WrappedUmkRequest {
     hkdf_salt: Option<String>,
     /// 1, which is meant where there is none.
     wrap_version: Option<i64>,
+    /// Needed by the first device after a reset, unless its user has just
+    /// signed in.
+    #[serde(flatten)]
+    proof: FreshProofRequest,
 }
 
 #[derive(Serialize, ToSchema)]
@@ -61,8 +67,12 @@ pub(crate) async fn keep_wrapped_umk(
     PathDevice(id): PathDevice,
     Body(request): Body<WrappedUmkRequest>,
 ) -> Result<Json<Done>, ApiError> {
-    let (devices, user) = (api.devices.clone(), caller.0.user);
-    let keep = async move { devices.keep_key(user, &id, request.into()).await };
+    let (form, proof) = request.split()?;
+    let uses = api.clone();
+    let keep = async move {
+        let owner = uses.owner(caller.0, proof).await?;
+        uses.devices.keep_key(owner, &id, form).await.map_err(ApiError::from)
+    };
     api.runner.run(keep).await?;
     Ok(Json(Done::success()))
 }
@@ -85,9 +95,9 @@ fn told(device: &DeviceId, key: WrappedKey) -> WrappedUmkResponse {
     }
 }
 
-impl From<WrappedUmkRequest> for KeyForm {
-    fn from(request: WrappedUmkRequest) -> Self {
-        let WrappedUmkRequest { device_id, ciphertext, hkdf_salt, wrap_version } = request;
-        Self { device_id, ciphertext, hkdf_salt, wrap_version }
+impl WrappedUmkRequest {
+    fn split(self) -> Result<(KeyForm, Option<FreshProof>), ApiError> {
+        let Self { device_id, ciphertext, hkdf_salt, wrap_version, proof } = self;
+        Ok((KeyForm { device_id, ciphertext, hkdf_salt, wrap_version }, proof.proof_if_any()?))
     }
 }

@@ -192,7 +192,10 @@ fn keep_wrapped_umk() -> Route {
             answer: Answer::Json(wire::<auth::Done>),
             refusals: &[
                 (400, "A value is wrong: `validation_failed`."),
-                (403, "The device was not let in: `device_not_active`."),
+                (
+                    403,
+                    "The device was not let in: `device_not_active`. It is the first since a reset, and no proof of the owner was sent: `fresh_sign_in_required`.",
+                ),
                 (404, "The caller has no such device: `not_found`."),
             ],
         },

@@ -48,7 +48,10 @@ fn keep() -> Route {
             answer: Answer::Json(wire::<auth::Done>),
             refusals: &[
                 (400, "A value is wrong: `validation_failed`."),
-                (403, "None of the caller's devices is active: `device_not_active`."),
+                (
+                    403,
+                    "None of the caller's devices is active: `device_not_active`. `umkVersion` is raised, and no proof of the owner was sent: `fresh_sign_in_required`.",
+                ),
                 (409, "The copy is guarded by a proof key: `recovery_key_locked`."),
             ],
         },
@@ -72,7 +75,10 @@ fn put_proof_key() -> Route {
             answer: Answer::Nothing,
             refusals: &[
                 (400, "It is no proof key: `invalid_proof_key`."),
-                (403, "None of the caller's devices is active: `device_not_active`."),
+                (
+                    403,
+                    "None of the caller's devices is active: `device_not_active`. It is the first, and no proof of the owner was sent: `fresh_sign_in_required`.",
+                ),
                 (
                     409,
                     "There is no copy: `recovery_not_set_up`. Another key is on file: `proof_key_conflict`.",
@@ -101,6 +107,10 @@ fn activate() -> Route {
                 (
                     400,
                     "A value is wrong: `validation_failed`. The session is over, spent or another device's: `invalid_onboarding_session`. The proof is wrong: `invalid_proof`.",
+                ),
+                (
+                    403,
+                    "No proof key is on file, and no proof of the owner was sent: `fresh_sign_in_required`.",
                 ),
                 (
                     404,

@@ -5,7 +5,7 @@ use pia_policy::Feature;
 use pia_web::{Access, Answer, Budget, Charge, Docs, Licensing, Route, wire};
 
 use super::{KIB, MIB};
-use crate::sync;
+use crate::{auth, sync};
 
 pub(super) fn routes() -> Vec<Route> {
     vec![pull(), push(), status(), events(), quota(), debug_state(), reset()]
@@ -116,15 +116,21 @@ fn reset() -> Route {
     Route {
         method: Method::DELETE,
         path: "/api/sync/reset",
-        // Not read: some clients send an empty object with everything.
+        access: Access::Owner,
         body_limit: KIB,
         handler: |route| route.to(sync::reset),
         docs: Docs {
             summary: "Takes away everything that is synchronised for the caller, chats and keys \
                       of end-to-end encryption included.",
-            request: None,
+            request: Some(wire::<auth::mfa::FreshProofRequest>),
             answer: Answer::Json(wire::<sync::SyncResetResponse>),
-            refusals: &[],
+            refusals: &[
+                (400, "More than one proof is sent: `validation_failed`."),
+                (
+                    403,
+                    "The proof is wrong: `invalid_proof`. None is sent, and the session is older than ten minutes: `fresh_sign_in_required`.",
+                ),
+            ],
             ..push().docs
         },
         ..push()

@@ -4,11 +4,12 @@
 use actix_web::web::{Data, Json};
 use pia_kernel::Timestamp;
 use pia_sync::{ChatHolding, Count, Holding, SyncEvent, SyncStatus};
-use pia_web::{ApiError, Caller, Paging};
+use pia_web::{ApiError, Caller, OptionalBody, Paging};
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::Api;
+use crate::auth::mfa::FreshProofRequest;
 
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
@@ -194,13 +195,20 @@ pub(crate) async fn debug_state(
     Ok(Json(SyncDebugStateResponse { status: status.into(), plain, items, chats }))
 }
 
-/// Takes everything away, chats and keys included.
+/// Takes everything away, chats and keys included. A session alone is not
+/// enough: it may be a thief's.
 pub(crate) async fn reset(
     caller: Caller,
     api: Data<Api>,
+    OptionalBody(request): OptionalBody<FreshProofRequest>,
 ) -> Result<Json<SyncResetResponse>, ApiError> {
-    let (support, user) = (api.sync.support.clone(), caller.0.user);
-    api.runner.run(async move { support.reset(user).await }).await?;
+    let proof = request.proof_if_any()?;
+    let (owner, support) = (api.reauthenticator.clone(), api.sync.support.clone());
+    let reset = async move {
+        owner.require(caller.0, proof).await?;
+        support.reset(caller.0.user).await.map_err(ApiError::from)
+    };
+    api.runner.run(reset).await?;
     Ok(Json(SyncResetResponse { success: true }))
 }
 

@@ -154,6 +154,17 @@ pub trait FactorStore: Send + Sync {
         codes: &[RecoveryHash],
     ) -> Result<bool, Unavailable>;
 
+    /// Spends a code for something that another store does, and writes what
+    /// goes with that. Answers whether it was good; of many who show it at
+    /// once, one is told so.
+    async fn spend(
+        &self,
+        claim: Claim,
+        evidence: Evidence,
+        at: Timestamp,
+        effects: Effects,
+    ) -> Result<bool, Unavailable>;
+
     /// Replaces a sealed secret by the same one sealed anew, if it is still
     /// `old`.
     async fn reseal(&self, user: UserId, old: &[u8], new: &[u8]) -> Result<(), Unavailable>;

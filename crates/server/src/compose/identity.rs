@@ -5,8 +5,8 @@ use std::sync::Arc;
 use pia_identity::{
     AccessTokens, AccountStore, Accounts, ApiKeyStore, ApiKeys, AppPasswordStore, AppPasswords,
     AttemptStore, FactorChallenges, FactorPorts, FactorSettings, GuessLedger, KeyCallers,
-    PasswordHasher, RefreshKeys, Registration, RegistrationPorts, Seats, SecondFactors, Sessions,
-    SignIn, SignInHistory, SignInLog, SignInPorts, Standings,
+    PasswordHasher, Reauthenticator, RefreshKeys, Registration, RegistrationPorts, Seats,
+    SecondFactors, Sessions, SignIn, SignInHistory, SignInLog, SignInPorts, Standings,
 };
 use pia_kernel::{Clock, Live};
 use pia_passwords::Argon2Hasher;
@@ -32,6 +32,7 @@ pub(super) struct Identity {
     pub(super) history: SignInHistory,
     pub(super) registration: Registration,
     pub(super) accounts: Accounts,
+    pub(super) reauthenticator: Reauthenticator,
     pub(super) second_factors: SecondFactors,
     pub(super) app_passwords: AppPasswords,
     pub(super) keys: (ApiKeys, KeyCallers),
@@ -97,6 +98,7 @@ impl Identity {
             app_passwords,
             factors: (factors.clone(), proofs.clone()),
             log: Arc::clone(&log),
+            reauthenticator: Reauthenticator::new(factors.clone(), proofs.clone(), clock()),
             second_factors: SecondFactors::new(factors, standings.clone(), proofs, clock()),
             sign_in: SignIn::new(sign_in, sessions.clone(), challenges.clone(), clock()),
             history: SignInHistory::new(log, clock()),

@@ -43,6 +43,7 @@ pub(super) fn api(
         sessions: identity.sessions,
         history: identity.history,
         accounts: identity.accounts,
+        reauthenticator: identity.reauthenticator,
         second_factors: identity.second_factors,
         verification: identity.letters.verification,
         password_resets: identity.letters.resets,

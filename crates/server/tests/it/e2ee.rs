@@ -3,6 +3,7 @@
 mod enabling;
 mod joining;
 pub(crate) mod machine;
+mod proving;
 mod recovering;
 mod refusals;
 

@@ -80,7 +80,7 @@ const MEANT: &str = "
     GET  /api/sync/events          signed-in ended      sync     Sync
     GET  /api/sync/quota           signed-in ended      sync     Sync
     GET  /api/sync/debug-state     signed-in ended      sync     Sync
-    DELETE /api/sync/reset         signed-in licensed   sync     Sync
+    DELETE /api/sync/reset         owner    licensed   sync     Sync
     GET  /api/v1/chats             signed-in ended      sync     Sync
     GET  /api/v1/chats/{id}        signed-in ended      sync     Sync
     PUT  /api/v1/chats/{id}        signed-in licensed   sync     Sync

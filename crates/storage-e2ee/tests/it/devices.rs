@@ -29,7 +29,7 @@ async fn a_device_is_kept_as_it_described_itself(db: Database) {
 
     let session = ada.register(&first).await;
     let pending = ada.devices.find(ada.user, &first.id).await.unwrap();
-    ada.devices.keep_key(ada.user, &first.id, key_form(3)).await.unwrap();
+    ada.devices.keep_key(ada.owner(), &first.id, key_form(3)).await.unwrap();
     let active = ada.devices.find(ada.user, &first.id).await.unwrap();
     ada.devices.revoke(ada.user, &first.id).await.unwrap();
     let revoked = ada.devices.find(ada.user, &first.id).await.unwrap();
@@ -58,7 +58,7 @@ async fn a_device_that_is_approved_keeps_by_whom(db: Database) {
 
     ada.devices.approve(ada.user, approval.clone()).await.unwrap();
     let key = ada.devices.key_of(ada.user, &second.id).await.unwrap();
-    ada.devices.keep_key(ada.user, &second.id, key_form(5)).await.unwrap();
+    ada.devices.keep_key(ada.owner(), &second.id, key_form(5)).await.unwrap();
     let own = ada.devices.key_of(ada.user, &second.id).await.unwrap();
 
     let approved = key.approved.unwrap();
@@ -76,7 +76,7 @@ async fn what_is_another_persons_is_not_found(db: Database) {
 
     let found = bob.devices.find(bob.user, &first.id).await;
     let revoked = bob.devices.revoke(bob.user, &first.id).await;
-    let kept = bob.devices.keep_key(bob.user, &first.id, key_form(1)).await;
+    let kept = bob.devices.keep_key(bob.owner(), &first.id, key_form(1)).await;
     let same = bob.devices.register(bob.user, Machine::new("first").form()).await.unwrap();
 
     assert!(matches!(found, Err(FindError::Unknown)));
@@ -94,7 +94,7 @@ async fn of_devices_that_begin_at_once_one_encrypts_the_account(db: Database) {
         ada.register(machine).await;
     }
 
-    let begin = machines.iter().map(|it| ada.devices.keep_key(ada.user, &it.id, key_form(1)));
+    let begin = machines.iter().map(|it| ada.devices.keep_key(ada.owner(), &it.id, key_form(1)));
     let begun = join_all(begin).await;
 
     let refused = |it: &Result<(), KeepKeyError>| matches!(it, Err(KeepKeyError::NotActive));
@@ -126,7 +126,7 @@ async fn of_approvals_of_one_session_one_lets_the_device_in(db: Database) {
 
 async fn of_an_approval_and_an_activation_one_lets_the_device_in(db: Database) {
     let (ada, first) = Person::encrypted(&db).await;
-    ada.recovery.keep(ada.user, recovery_form(9)).await.unwrap();
+    ada.recovery.keep(ada.owner(), recovery_form(9)).await.unwrap();
     for round in 0..8 {
         let machine = Machine::new(&format!("d{round}"));
         let session = ada.register(&machine).await;
@@ -139,7 +139,7 @@ async fn of_an_approval_and_an_activation_one_lets_the_device_in(db: Database) {
         };
 
         let approve = ada.devices.approve(ada.user, first.approves(&machine, &session, 4));
-        let activate = ada.recovery.activate(ada.user, activation);
+        let activate = ada.recovery.activate(ada.owner(), activation);
         let (approved, activated) = join(approve, activate).await;
 
         assert!(approved.is_ok() != activated.is_ok(), "{approved:?} {activated:?}");
@@ -213,7 +213,7 @@ async fn of_what_is_refused_nothing_is_written(db: Database) {
 
 async fn devices_go_with_their_account_and_nobody_without_one_has_any(db: Database) {
     let (ada, first) = Person::encrypted(&db).await;
-    ada.recovery.keep(ada.user, recovery_form(1)).await.unwrap();
+    ada.recovery.keep(ada.owner(), recovery_form(1)).await.unwrap();
 
     ada.leave().await;
     let registered = ada.devices.register(ada.user, first.form()).await;

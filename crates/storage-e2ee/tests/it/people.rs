@@ -7,7 +7,7 @@ use base64::engine::general_purpose::STANDARD;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use pia_e2ee::{ApprovalForm, DeviceForm, DeviceId, Devices, KeyForm, Recovery, RecoveryForm};
-use pia_kernel::{Secret, Timestamp, UserId};
+use pia_kernel::{Reauthentication, Secret, Timestamp, UserId};
 use pia_sealing::{MasterKeys, Sealer};
 use pia_storage::schema::{accounts, audit_entries, audit_identities, ledgers};
 use pia_storage::{Database, DbError, DbInstant, DbUid, on_conn};
@@ -88,8 +88,13 @@ impl Person {
     pub(crate) async fn encrypted(db: &Database) -> (Self, Machine) {
         let (person, first) = (Self::new(db).await, Machine::new("first"));
         person.register(&first).await;
-        person.devices.keep_key(person.user, &first.id, key_form(1)).await.unwrap();
+        person.devices.keep_key(person.owner(), &first.id, key_form(1)).await.unwrap();
         (person, first)
+    }
+
+    /// The person with a proof that the account is theirs.
+    pub(crate) fn owner(&self) -> (UserId, Reauthentication) {
+        (self.user, Reauthentication::Fresh)
     }
 
     /// The session by which the device asks to be let in.

@@ -6,7 +6,7 @@ use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use futures_util::future::join_all;
 use pia_identity::{
-    Begun, Enrolled, Evidence, Factor, FactorChange, FactorState, FactorStore, NewSession,
+    Begun, Claim, Enrolled, Evidence, Factor, FactorChange, FactorState, FactorStore, NewSession,
     RecoveryHash, SessionStore, SignInMethod, Step, TokenHash,
 };
 use pia_kernel::{Effects, SessionId, Timestamp, UserId};
@@ -23,6 +23,7 @@ pia_testkit::contract! {
     while_a_factor_is_on_none_is_begun,
     a_step_is_good_once_and_none_before_it_is,
     a_recovery_code_is_good_once_however_many_show_it,
+    a_code_that_another_store_asks_for_is_spent_once,
     new_recovery_codes_take_the_place_of_the_ones_before,
     of_many_who_take_it_off_at_once_one_does,
     without_a_factor_that_is_on_nothing_is_good,
@@ -185,6 +186,24 @@ async fn a_recovery_code_is_good_once_however_many_show_it(db: Database) {
 
     assert_eq!(all.into_iter().map(Result::unwrap).filter(|it| *it).count(), 1);
     assert!(good(&db, other, shown).await, "another's equal code is another code");
+}
+
+async fn a_code_that_another_store_asks_for_is_spent_once(db: Database) {
+    let (user, factors) = (person(&db, "ada@example.org").await, SqlFactors::new(db.clone()));
+    enable(&db, user).await;
+    let claim = Claim { user, session: begin_session(&db, user, 1).await };
+    let spent = || Effects::audit(START, user, "spent");
+    let code = Evidence::RecoveryCode(RecoveryHash([3; 32]));
+
+    let all = join_all((0..64).map(|_| factors.spend(claim, code, START, spent()))).await;
+    let step = factors.spend(claim, Evidence::Code(Step(12)), START, spent()).await.unwrap();
+    let old = factors.spend(claim, Evidence::Code(Step(11)), START, spent()).await.unwrap();
+    end(&db, claim.session).await;
+    let over = factors.spend(claim, Evidence::Code(Step(13)), START, spent()).await.unwrap();
+
+    assert_eq!(all.into_iter().map(Result::unwrap).filter(|it| *it).count(), 1);
+    assert_eq!([step, old, over], [true, false, false]);
+    assert_eq!(audited(&db, user, "spent").await, 2);
 }
 
 async fn new_recovery_codes_take_the_place_of_the_ones_before(db: Database) {

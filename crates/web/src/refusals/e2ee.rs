@@ -7,6 +7,7 @@ use pia_e2ee::{
 };
 use serde_json::json;
 
+use super::factors::sign_in_again;
 use crate::{ApiError, FieldError};
 
 impl From<RegisterError> for ApiError {
@@ -78,6 +79,7 @@ impl From<KeepKeyError> for ApiError {
                 "The device must be let in by another, or by the recovery code, before it may \
                  store a key.",
             ),
+            KeepKeyError::Unproven => sign_in_again(),
             KeepKeyError::Gone => Self::unauthenticated(),
             KeepKeyError::Unavailable(err) => err.into(),
         }
@@ -102,6 +104,7 @@ impl From<KeepCopyError> for ApiError {
                 Self::refused(StatusCode::CONFLICT, "recovery_key_locked", message)
             }
             KeepCopyError::NoActiveDevice => none_active(),
+            KeepCopyError::Unproven => sign_in_again(),
             KeepCopyError::Gone => Self::unauthenticated(),
             KeepCopyError::Unavailable(err) => err.into(),
         }
@@ -123,6 +126,7 @@ impl From<PutProofKeyError> for ApiError {
                 let message = "Another proof key is on file, and stays.";
                 Self::refused(StatusCode::CONFLICT, "proof_key_conflict", message)
             }
+            PutProofKeyError::Unproven => sign_in_again(),
             PutProofKeyError::Gone => Self::unauthenticated(),
             PutProofKeyError::Unavailable(err) => err.into(),
         }
@@ -140,6 +144,7 @@ impl From<ActivateError> for ApiError {
                 let message = "The proof does not show that the recovery code was used.";
                 Self::refused(StatusCode::BAD_REQUEST, "invalid_proof", message)
             }
+            ActivateError::Unproven => sign_in_again(),
             ActivateError::Gone => Self::unauthenticated(),
             ActivateError::Unavailable(err) => err.into(),
         }

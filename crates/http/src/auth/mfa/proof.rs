@@ -7,7 +7,7 @@ use serde::Deserialize;
 use utoipa::ToSchema;
 
 /// One of the three.
-#[derive(Debug, Deserialize, ToSchema)]
+#[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct FreshProofRequest {
     #[schema(value_type = Option<String>)]
@@ -20,7 +20,7 @@ pub(crate) struct FreshProofRequest {
 }
 
 impl FreshProofRequest {
-    /// The same where there may be nothing to show.
+    /// Reads what is shown, if anything is.
     pub(crate) fn proof_if_any(self) -> Result<Option<FreshProof>, ApiError> {
         if self.password.is_none() && self.code.is_none() && self.recovery_code.is_none() {
             return Ok(None);

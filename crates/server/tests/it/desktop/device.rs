@@ -218,6 +218,13 @@ impl Device {
         self.pushed_settings = None;
     }
 
+    /// Throws everything away, which takes a sign-in of a moment ago.
+    pub(crate) async fn reset(&mut self) {
+        self.log_in().await;
+        let answer = self.call("DELETE", "/api/sync/reset", &[], &[]).await;
+        assert!((200..300).contains(&answer.status), "spec, reset: {}", answer.text());
+    }
+
     /// What the client forgets when its user signs out.
     pub(crate) async fn sign_in_again(&mut self) {
         let token = self.client.refresh.clone();

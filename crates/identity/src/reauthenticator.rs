@@ -1,0 +1,87 @@
+//! Acts that need more than a session: whether their caller is the owner.
+
+use std::sync::Arc;
+
+use pia_kernel::{Clock, Live, Reauthentication};
+
+use crate::access_tokens::Claim;
+use crate::account::{SessionScope, Standing};
+use crate::factor_proofs::{
+    FactorPorts, FactorProofs, FactorSettings, FreshProof, ProofError, used_up,
+};
+use crate::owner_proofs::{FRESH, OwnerError};
+use crate::ports::{Evidence, FactorState};
+
+/// Judges whether a caller has shown lately that an account is theirs, for acts
+/// of other domains.
+#[derive(Clone)]
+pub struct Reauthenticator {
+    proofs: FactorProofs,
+}
+
+impl Reauthenticator {
+    /// Judges proofs by these ports.
+    pub fn new(ports: FactorPorts, settings: Live<FactorSettings>, clock: Arc<dyn Clock>) -> Self {
+        Self { proofs: FactorProofs { ports, settings, clock } }
+    }
+
+    /// Refuses a caller who neither shows a proof nor signed in within the last
+    /// ten minutes.
+    pub async fn require(
+        &self,
+        caller: Standing,
+        proof: Option<FreshProof>,
+    ) -> Result<(), OwnerError> {
+        match self.check(caller, proof).await? {
+            Reauthentication::Fresh => Ok(()),
+            Reauthentication::Stale | Reauthentication::Delegated => Err(OwnerError::SignInAgain),
+        }
+    }
+
+    /// Returns whether a caller shows a proof or signed in within the last ten
+    /// minutes. A code is spent by it; a wrong proof is an error and counted.
+    pub async fn check(
+        &self,
+        caller: Standing,
+        proof: Option<FreshProof>,
+    ) -> Result<Reauthentication, OwnerError> {
+        let claim = Claim { user: caller.user, session: caller.session };
+        if let Some(proof) = proof {
+            self.verify(claim, proof).await?;
+            return Ok(Reauthentication::Fresh);
+        }
+        if caller.scope != SessionScope::Full {
+            return Ok(Reauthentication::Delegated);
+        }
+        let began_at = self.proofs.ports.starts.began_at(claim).await?;
+        let now = self.proofs.clock.now();
+        let is_fresh = began_at.is_some_and(|it| it + FRESH >= now);
+        Ok(if is_fresh { Reauthentication::Fresh } else { Reauthentication::Stale })
+    }
+
+    async fn verify(&self, claim: Claim, proof: FreshProof) -> Result<(), OwnerError> {
+        let (ports, user) = (&self.proofs.ports, claim.user);
+        let account = ports.accounts.find(user).await?.ok_or(OwnerError::Wrong)?;
+        let factor = ports.factors.factor(user).await?;
+        let factor = factor.filter(|it| it.state == FactorState::On);
+        let judge = async {
+            let evidence = self.proofs.judge((&account, factor.as_ref()), proof).await?;
+            self.spend(claim, evidence).await
+        };
+        Ok(self.proofs.counted(user, judge).await?)
+    }
+
+    /// A password is good again; a code is not.
+    async fn spend(&self, claim: Claim, evidence: Evidence) -> Result<(), ProofError> {
+        if matches!(evidence, Evidence::Password | Evidence::SignIn) {
+            return Ok(());
+        }
+        let at = self.proofs.clock.now();
+        let effects = used_up(evidence, claim.user, at);
+        let spent = self.proofs.ports.factors.spend(claim, evidence, at, effects).await?;
+        if spent { Ok(()) } else { Err(ProofError::Wrong) }
+    }
+}
+
+#[cfg(test)]
+mod tests;

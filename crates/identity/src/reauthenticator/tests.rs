@@ -1,0 +1,97 @@
+//! What shows that an account is its caller's.
+
+use std::time::Duration;
+
+use pia_kernel::{Secret, SessionId, Timestamp, UserId};
+use pia_testkit::ManualClock;
+
+use super::*;
+use crate::factor_proofs::FactorAnswer;
+use crate::fakes::{Factors, PASSWORD};
+use crate::recovery_codes;
+
+struct World {
+    kept: Arc<Factors>,
+    clock: Arc<ManualClock>,
+    reauthenticator: Reauthenticator,
+    caller: Standing,
+}
+
+fn world(kept: Arc<Factors>) -> World {
+    let clock = Arc::new(ManualClock::new(Timestamp::UNIX_EPOCH + Duration::from_hours(1)));
+    let settings = Live::new(FactorSettings::default());
+    let reauthenticator =
+        Reauthenticator::new(kept.ports(), settings, Arc::<ManualClock>::clone(&clock));
+    let caller = Standing::of(UserId::generate(), SessionId::generate());
+    World { kept, clock, reauthenticator, caller }
+}
+
+fn by_password(text: &str) -> FreshProof {
+    FreshProof::Password(Secret::new(text.to_owned()))
+}
+
+#[tokio::test]
+async fn a_sign_in_of_the_last_ten_minutes_is_proof_enough() {
+    let world = world(Arc::default());
+    world.kept.state.lock().unwrap().began_at = Some(world.clock.now());
+
+    let at_once = world.reauthenticator.check(world.caller, None).await.unwrap();
+    world.clock.advance(Duration::from_mins(10));
+    let in_time = world.reauthenticator.check(world.caller, None).await.unwrap();
+    world.clock.advance(Duration::from_millis(1));
+    let late = world.reauthenticator.check(world.caller, None).await.unwrap();
+    let refused = world.reauthenticator.require(world.caller, None).await;
+
+    assert_eq!([at_once, in_time], [Reauthentication::Fresh; 2]);
+    assert_eq!(late, Reauthentication::Stale);
+    assert!(matches!(refused, Err(OwnerError::SignInAgain)));
+}
+
+#[tokio::test]
+async fn a_sign_in_with_an_app_password_is_none() {
+    let world = world(Arc::default());
+    world.kept.state.lock().unwrap().began_at = Some(world.clock.now());
+    let program = Standing { scope: SessionScope::Data, ..world.caller };
+
+    let judged = world.reauthenticator.check(program, None).await.unwrap();
+
+    assert_eq!(judged, Reauthentication::Delegated);
+}
+
+#[tokio::test]
+async fn a_password_is_proof_and_a_wrong_one_is_counted() {
+    let world = world(Arc::default());
+
+    let right = world.reauthenticator.require(world.caller, Some(by_password(PASSWORD))).await;
+    let wrong = world.reauthenticator.require(world.caller, Some(by_password("guessed"))).await;
+
+    right.unwrap();
+    assert!(matches!(wrong, Err(OwnerError::Wrong)));
+    assert_eq!(world.kept.wrong(), 1);
+}
+
+#[tokio::test]
+async fn a_recovery_code_is_proof_once() {
+    let world = world(Factors::on());
+    let code = recovery_codes::fresh().unwrap().remove(0);
+    let hash = recovery_codes::hash(world.caller.user, &code).unwrap();
+    world.kept.state.lock().unwrap().codes = vec![hash];
+    let proof = || Some(FreshProof::Factor(FactorAnswer::RecoveryCode(code.clone())));
+
+    let first = world.reauthenticator.check(world.caller, proof()).await;
+    let second = world.reauthenticator.check(world.caller, proof()).await;
+
+    assert_eq!(first.unwrap(), Reauthentication::Fresh);
+    assert!(matches!(second, Err(OwnerError::Wrong)));
+    assert_eq!(world.kept.letters(), ["recovery-code-used"]);
+}
+
+#[tokio::test]
+async fn without_a_factor_no_code_is_proof() {
+    let world = world(Arc::default());
+    let code = FactorAnswer::Code(Secret::new("123456".to_owned()));
+
+    let judged = world.reauthenticator.check(world.caller, Some(FreshProof::Factor(code))).await;
+
+    assert!(matches!(judged, Err(OwnerError::Wrong)));
+}
