@@ -7,7 +7,7 @@ use crate::error::AssistantError;
 use crate::gateway::{Asker, Gateway};
 use crate::meter::{Meter, Prompt};
 use crate::ports::OutputCap;
-use crate::rates::Rates;
+use crate::rates::{Micros, Rates};
 use crate::rules::GroupRules;
 use crate::sample::Text;
 use crate::target::{Mode, Target};
@@ -24,6 +24,8 @@ pub(crate) struct Wanted<'a> {
     pub(crate) target: Arc<Target>,
     /// What its tokens cost at most, whichever model answers in the end.
     pub(crate) rates: Rates,
+    /// What its tools cost at most besides its tokens.
+    pub(crate) fee: Micros,
     /// What its prompt says.
     pub(crate) prompt: Text,
     /// How long the asker wants the answer to be at most.
@@ -54,13 +56,14 @@ impl Gateway {
     /// call that nothing limits waits for nobody.
     pub(crate) async fn admit(&self, wanted: Wanted<'_>) -> Result<Admitted, AssistantError> {
         let Reserved { hold, prompt: counted, max_output, short } = self.reserved(&wanted).await?;
-        let Wanted { asker, mode, target, prompt, .. } = wanted;
+        let Wanted { asker, mode, target, fee, prompt, .. } = wanted;
         let estimate = counted.unwrap_or_else(|| prompt.estimate());
         let metered = counted.map_or(Prompt::Text(prompt), Prompt::Counted);
         let ticket = Ticket {
             asker,
             mode,
             target,
+            fee,
             meter: Meter::of_prompt(metered),
             end: End::Open,
             hold,
@@ -106,7 +109,7 @@ impl Gateway {
         }
         let output = settings.output(asked);
         let prompt = wanted.prompt.tokens(&*self.tokens);
-        let ask = Ask { holder, rates: wanted.rates, prompt, output };
+        let ask = Ask { holder, rates: wanted.rates, fee: wanted.fee, prompt, output };
         match self.bank.admit(ask).await {
             Ok(Admission::Granted { hold, output: tokens, short }) => {
                 let max_output = Some(OutputCap { tokens, name });

@@ -1,16 +1,21 @@
 //! What is reserved, admitted, refused and settled.
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 use pia_kernel::{ApiKeyId, Live};
 
+use crate::catalogue::Catalogue;
 use crate::chat::{Chat, ChatAnswer};
 use crate::credits::{CreditSettings, FreeTier, Period};
 use crate::error::AssistantError;
-use crate::fakes::{Script, Surroundings, asker, look, pass};
-use crate::gateway::Asker;
+use crate::fakes::{self, Script, Surroundings, asker, look, pass};
+use crate::gateway::{Asker, Gateway};
 use crate::ports::{CapName, Frame, OutputCap, UpstreamError};
 use crate::rates::Micros;
 use crate::rules::{CreditLimits, GroupRules, KeyPurse};
+use crate::target::Target;
+use crate::tools::UpstreamTool;
 use crate::usage::Outcome;
 
 const ANSWER: &str = r#"{"choices":[{"message":{"content":"Hi"}}],
@@ -31,7 +36,7 @@ async fn ask(
 
 /// Something that makes a prompt longer by some eight hundred tokens.
 fn long() -> String {
-    format!(r#","tools":[{{"type":"function","x":"{}"}}]"#, "x".repeat(3200))
+    format!(r#","tools":[{{"type":"function","description":"{}"}}]"#, "x".repeat(3200))
 }
 
 async fn ask_with(
@@ -87,6 +92,33 @@ async fn a_call_out_of_a_budget_is_capped_and_settled_with_its_usage() {
     assert_eq!(settled.spent, Micros(100_000));
     let usage = settled.usage.unwrap();
     assert_eq!((usage.spent, usage.outcome), (Micros(100_000), Outcome::Completed));
+}
+
+/// A model that runs searches for seven credits each.
+fn searching() -> Catalogue {
+    let tool = UpstreamTool { kind: "web_search".to_owned(), price: Micros::credits(7) };
+    let target = Target { upstream_tools: vec![tool], ..Target::clone(&fakes::target("m")) };
+    Catalogue { default: Some(Arc::new(target)), ..Catalogue::default() }
+}
+
+#[tokio::test]
+async fn each_tool_of_the_upstream_is_reserved_and_charged_used_or_not() {
+    let two = r#","tools":[{"type":"web_search"},{"type":"web_search"}],"max_tokens":500"#;
+    let body = format!(r#"{{"messages":[{{"role":"user","content":"Good day"}}]{two}}}"#);
+    let mut outcomes = Vec::new();
+    for hourly in [14, 20] {
+        let around = Surroundings::new(Script::Whole(ANSWER)).with_rules(limited(hourly));
+        let gateway = Gateway { catalogue: Live::new(searching()), ..around.gateway() };
+
+        let answer = Chat::new(gateway).answer(asker(), Bytes::from(body.clone())).await;
+
+        assert_eq!(around.asked()[0].fee, Micros::credits(14));
+        outcomes.push((answer.is_ok(), around.settled().first().map(|it| it.spent)));
+    }
+
+    // ANSWER tells of a hundred tokens, and needs some when it is asked for.
+    let spent = Micros::credits(14).plus(Micros(100_000));
+    assert_eq!(outcomes, [(false, None), (true, Some(spent))]);
 }
 
 #[tokio::test]

@@ -16,6 +16,7 @@ use crate::parameters;
 use crate::pieces::Pieces;
 use crate::prompt_body::{Prompt, Wish, unended};
 use crate::refusal::Tools;
+use crate::tools::RequestTools;
 
 /// What may go upstream behind messages and tools, in the order in which it
 /// does. Everything else, such as `user`, `store` and `metadata`, stays here.
@@ -68,7 +69,8 @@ pub(crate) fn read(body: &Bytes) -> Result<Asked, AssistantError> {
     let request: Surface<'_> = serde_json::from_slice(body).map_err(|err| malformed(&err))?;
     let mut wrong = Vec::new();
     let mut spoken = messages::check(request.get("messages"), &mut wrong);
-    let tools = parameters::check_tools(request.get("tools"), &mut wrong);
+    let own = RequestTools::check(request.get("tools"), request.get("tool_choice"), &mut wrong);
+    let tools = own.sent();
     parameters::check(&|key| request.get(key), &mut wrong);
     if !wrong.is_empty() {
         return Err(AssistantError::Invalid(wrong));
@@ -88,7 +90,8 @@ pub(crate) fn read(body: &Bytes) -> Result<Asked, AssistantError> {
         tools,
         may_call: request.get("tool_choice").is_none_or(|it| it.get() == "\"auto\""),
         pictures: spoken.pictures,
-        address: spoken.address,
+        address: spoken.address.or(own.address),
+        hosted: own.hosted,
         max_output: parameters::cap(&|key| request.get(key)),
         effort: request.get("reasoning_effort").and_then(parameters::effort),
         wish: Wish {

@@ -38,7 +38,9 @@ fn only_what_is_known_goes_on_and_as_it_came() {
     let body = json!({
         "model": "pia-cloud", "user": "me", "store": true, "stream": true, "n": 1,
         "stream_options": {"include_usage": true}, "metadata": {"pia_persona_type": "fast"},
-        "web_search_options": {}, "service_tier": "x", "temperature": 0.5, "top_p": 1,
+        "web_search_options": {}, "service_tier": "x", "plugins": [{"id": "web"}],
+        "functions": [{"name": "f"}], "function_call": "auto", "extra_body": {"a": 1},
+        "mcp_servers": [{"url": "x"}], "data_sources": [7], "models": ["m:online"], "temperature": 0.5, "top_p": 1,
         "max_tokens": 5, "stop": ["a"], "seed": 7, "response_format": {"type": "text"},
         "logit_bias": {"1": 2}, "logprobs": true, "top_logprobs": 2, "reasoning_effort": "low",
         "presence_penalty": -2, "frequency_penalty": 2, "max_completion_tokens": 6,
@@ -125,7 +127,7 @@ fn wrong_parameters_are_named() {
         (r#""n":2"#, "n", "out_of_range"),
         (r#""n":1.5"#, "n", "out_of_range"),
         (r#""tools":{}"#, "tools", "invalid_type"),
-        (r#""tools":[{},"x"]"#, "tools[1]", "invalid_type"),
+        (r#""tools":[{"type":"function"},"x"]"#, "tools[1]", "invalid_type"),
         (r#""messages":"x""#, "messages", "invalid_type"),
         (r#""messages":null"#, "messages", "required"),
     ] {

@@ -17,6 +17,7 @@ pub use ask::{Ask, Holder};
 pub use bank::MockBank;
 pub use bank::{Admission, Bank, Mismatch};
 pub use books::{Books, Grant};
+pub(crate) use hold::Charge;
 pub use hold::{Hold, Part, Settlement, Settles};
 pub use refusal::{BudgetRefusal, Gauge, Period};
 pub use rolling::Buckets;

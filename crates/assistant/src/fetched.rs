@@ -6,7 +6,7 @@ use std::fmt;
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
-use crate::address::{is_address, may_lie_within};
+use crate::address::is_address;
 use crate::json::Key;
 
 /// What lies deeper in a part is not looked through; it counts as an address.
@@ -20,8 +20,8 @@ const TEXTS: [&str; 2] = ["text", "filename"];
 /// Longer keys are not repeated to who sent them.
 const LONGEST_KEY: usize = 40;
 
-/// Where the value of a key first names something by an address that may lie
-/// within a network, and not by `data:`: `image_url.url`.
+/// Returns where the value of a key first names something by an address, and
+/// not by `data:`: `image_url.url`.
 ///
 /// Readers differ in which of two equal keys they take, and some take keys in
 /// any case, so all are looked at. Nothing of the value is kept or copied.
@@ -56,7 +56,7 @@ impl Named {
 
 fn in_value(value: &RawValue, named: Named, depth: u8) -> Option<String> {
     match value.get().as_bytes().first() {
-        Some(b'"') => leads_within(value.get(), named).then(String::new),
+        Some(b'"') => leads_elsewhere(value.get(), named).then(String::new),
         Some(b'{' | b'[') => match depth.checked_sub(1) {
             Some(depth) => Inside { named, depth }.deserialize(value).unwrap_or_default(),
             None => Some(String::new()),
@@ -109,8 +109,8 @@ impl<'de> Visitor<'de> for Inside {
     }
 }
 
-/// Whether a JSON string is an address that may lie within a network.
-fn leads_within(json: &str, named: Named) -> bool {
+/// Tells whether a JSON string is an address of something elsewhere.
+fn leads_elsewhere(json: &str, named: Named) -> bool {
     if is_data(json.get(1..).unwrap_or_default()) {
         return false;
     }
@@ -120,7 +120,7 @@ fn leads_within(json: &str, named: Named) -> bool {
         return is_named(&start) && !is_data(&start);
     }
     let Ok(text) = serde_json::from_str::<Cow<'_, str>>(json) else { return true };
-    is_named(&text) && !is_data(&text) && may_lie_within(&text)
+    is_named(&text) && !is_data(&text)
 }
 
 /// Whether an address holds what it stands for.
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_in_the_request_or_reached_by_the_public_is_fine() {
+    fn what_is_in_the_request_is_fine() {
         for fine in [
             r#"{"image_url":{"url":"data:image/png;base64,AAAA"}}"#,
             r#"{"image_url":{"url":"DATA:image/png;base64,AAAA"}}"#,
@@ -153,15 +153,12 @@ mod tests {
             r#"{"image_url":"data:image/png;base64,AAAA"}"#,
             r#"{"image_url":{"url":7}}"#,
             r#"{"image_url":null}"#,
-            r#"{"image_url":{"url":"https://example.com/x.png"}}"#,
             r#"{"type":"text","text":"http://h","Text":"http://h"}"#,
-            r#"{"file":{"file_id":"https://example.com/x.pdf"}}"#,
             r#"{"file":{"file_id":"file-7","filename":"http: notes"}}"#,
             r#"{"file":{"file_data":"data:application/pdf;base64,AAAA"}}"#,
             r#"{"file":{"file_data":"/9j/4AAQ"}}"#,
             r#"{"input_audio":{"data":"AAAA","format":"wav"}}"#,
             r#"{"source":{"type":"base64","media_type":"image/png","data":"AAAA"}}"#,
-            r#"{"source":{"type":"url","url":"https://example.com/x.png"}}"#,
         ] {
             assert_eq!(found(fine), None, "{fine}");
         }
@@ -170,9 +167,14 @@ mod tests {
     }
 
     #[test]
-    fn an_address_within_is_found_wherever_it_stands() {
+    fn an_address_is_found_wherever_it_stands() {
         for (odd, place) in [
             (r#"{"image_url":{"url":"https://h/x.png"}}"#, ".image_url.url"),
+            (r#"{"image_url":{"url":"https://example.com/x.png"}}"#, ".image_url.url"),
+            (r#"{"image_url":{"url":"http://127.0.0.1.nip.io/"}}"#, ".image_url.url"),
+            (r#"{"image_url":{"url":""}}"#, ".image_url.url"),
+            (r#"{"file":{"file_id":"https://example.com/x.pdf"}}"#, ".file.file_id"),
+            (r#"{"source":{"type":"url","url":"https://example.com/"}}"#, ".source.url"),
             (r#"{"image_url":{"url":"http://ex.com\\@10.0.0.1/"}}"#, ".image_url.url"),
             (r#"{"image_url":{"url":" http://169.254.169.254/"}}"#, ".image_url.url"),
             (r#"{"image_url":{"url":"\u0068ttp://h"}}"#, ".image_url.url"),

@@ -49,6 +49,7 @@ mod target;
 mod templates;
 mod ticket;
 mod told;
+mod tools;
 mod turn;
 mod turnstile;
 mod usage;
@@ -88,6 +89,7 @@ pub use rules::{CreditLimits, GroupRules, KeyPurse, NoRules, Rules};
 pub use settings::Settings;
 pub use target::{Addresses, Mode, Protection, ProviderType, ReasoningEffort, Target};
 pub use templates::{Template, templates};
+pub use tools::UpstreamTool;
 pub use turnstile::Turnstile;
 pub use usage::{Outcome, Usage, UsageRecord};
 #[cfg(feature = "mock")]

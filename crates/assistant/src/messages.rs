@@ -13,7 +13,7 @@ use crate::json::{Elements, Key};
 use crate::sample::Text;
 
 /// A request that is wrong everywhere is told so this often.
-const MOST_VIOLATIONS: usize = 20;
+pub(crate) const MAX_VIOLATIONS: usize = 20;
 const ROLES: [&str; 6] = ["system", "developer", "user", "assistant", "tool", "function"];
 
 /// What an image costs, roughly, whatever its bytes.
@@ -32,8 +32,8 @@ pub(crate) struct Spoken {
     pub(crate) text: Text,
     /// Whether there are pictures among them.
     pub(crate) pictures: bool,
-    /// The first part that names something by an address that may lie within a
-    /// network, where whoever answers would fetch it.
+    /// The first part that names something by an address, which whoever answers
+    /// would fetch.
     pub(crate) address: Option<String>,
 }
 
@@ -59,7 +59,7 @@ pub(crate) fn check(messages: Option<&RawValue>, wrong: &mut Vec<Violation>) -> 
     for (at, message) in first.into_iter().enumerate() {
         check_message(at, message, &mut spoken, wrong);
         spoken.pictures |= message.get().contains("image_url");
-        if wrong.len() >= MOST_VIOLATIONS {
+        if wrong.len() >= MAX_VIOLATIONS {
             break;
         }
     }

@@ -7,9 +7,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::error::Violation;
-use crate::json::Elements;
 use crate::ports::{CapName, OutputCap};
-use crate::refusal::Tools;
 use crate::target::ReasoningEffort;
 
 const RANGES: [(&str, RangeInclusive<f64>); 4] = [
@@ -110,24 +108,6 @@ pub(crate) fn persona_type(metadata: &RawValue) -> Option<String> {
         name => name,
     };
     (characters(name) <= MOST_OF_A_PERSONA_TYPE).then(|| name.to_lowercase())
-}
-
-/// Checks the tools; an array without any counts as none.
-pub(crate) fn check_tools(tools: Option<&RawValue>, wrong: &mut Vec<Violation>) -> Tools {
-    let Some(tools) = tools else { return Tools::None };
-    let Ok(Elements { first, count }) = serde_json::from_str(tools.get()) else {
-        wrong.push(Violation::new("tools", "invalid_type", "The tools must be an array."));
-        return Tools::None;
-    };
-    if count > Elements::MOST {
-        let message = format!("There must not be more than {} tools.", Elements::MOST);
-        wrong.push(Violation::new("tools", "too_many", message));
-    }
-    if let Some(at) = first.iter().position(|it| !it.get().starts_with('{')) {
-        let field = format!("tools[{at}]");
-        wrong.push(Violation::new(field, "invalid_type", "A tool must be an object."));
-    }
-    if count == 0 { Tools::None } else { Tools::Sent }
 }
 
 /// Whether the options of a stream ask for usage.

@@ -7,6 +7,7 @@ use crate::ports::OutputCap;
 use crate::refusal::Tools;
 use crate::sample::Text;
 use crate::target::ReasoningEffort;
+use crate::tools::HostedTool;
 
 /// What a model is asked, as far as the caller has a say in it. It can be sent
 /// more than once, and more can be added: nothing large is copied for that.
@@ -21,12 +22,13 @@ pub(crate) struct Prompt {
     /// What its tokens are counted by.
     pub(crate) text: Text,
     pub(crate) tools: Tools,
+    /// Those of the tools that the upstream is to run.
+    pub(crate) hosted: Vec<HostedTool>,
     /// Whether the model may choose which tool it calls, if any.
     pub(crate) may_call: bool,
     /// Whether it has pictures.
     pub(crate) pictures: bool,
-    /// Where it first names something by an address that may lie within a
-    /// network.
+    /// Where it first names something by an address and not by `data:`.
     pub(crate) address: Option<String>,
     /// What the caller wants to be enough of an answer.
     pub(crate) max_output: Option<OutputCap>,
@@ -64,6 +66,7 @@ impl Prompt {
             rest: Vec::new(),
             text,
             tools: Tools::None,
+            hosted: Vec::new(),
             may_call: true,
             pictures: false,
             address: None,

@@ -4,7 +4,8 @@ use std::fmt;
 
 use pia_kernel::Secret;
 
-use crate::rates::Rates;
+use crate::rates::{Micros, Rates};
+use crate::tools::{HostedTool, UpstreamTool};
 
 /// For what the assistant is used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -141,10 +142,9 @@ pub struct Protection {
     pub concurrent: Option<u32>,
 }
 
-/// What becomes of addresses of pictures and the like that may lie within a
-/// network. Whoever is given one fetches it, and an upstream in our own network
-/// would fetch from there. Addresses that the public reaches are always passed
-/// on.
+/// What becomes of addresses of pictures and the like. Whoever is given one
+/// fetches it, and an upstream in our own network would fetch from there: where
+/// a public name or a redirect leads is nothing that the address tells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Addresses {
     /// They are passed on.
@@ -185,6 +185,8 @@ pub struct Target {
     pub vision: bool,
     /// Whether it may be given addresses within networks.
     pub addresses: Addresses,
+    /// The types of tools that requests may have its upstream run.
+    pub upstream_tools: Vec<UpstreamTool>,
     /// The catalogue entry that searches the web for it.
     pub web_search_tool: Option<String>,
     /// The catalogue entry that looks at pictures for it.
@@ -216,6 +218,7 @@ impl Target {
             web_search: false,
             vision: true,
             addresses: Addresses::Refused,
+            upstream_tools: Vec::new(),
             web_search_tool: None,
             vision_tool: None,
             fallbacks: Vec::new(),
@@ -227,6 +230,18 @@ impl Target {
     /// Whether it may be given addresses within networks.
     pub(crate) fn fetches(&self) -> bool {
         self.addresses == Addresses::PassedOn
+    }
+
+    /// Tells whether its upstream may run such a tool.
+    pub(crate) fn runs(&self, tool: &HostedTool) -> bool {
+        self.upstream_tools.iter().any(|it| it.kind == tool.kind)
+    }
+
+    /// What a call that carries these tools costs besides its tokens.
+    pub(crate) fn fee(&self, tools: &[HostedTool]) -> Micros {
+        let price = |tool: &HostedTool| self.upstream_tools.iter().find(|it| it.kind == tool.kind);
+        let prices = tools.iter().filter_map(price).map(|it| it.price);
+        prices.fold(Micros(0), Micros::plus)
     }
 
     /// The same with this key.

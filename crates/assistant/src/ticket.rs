@@ -5,11 +5,12 @@ use std::sync::Arc;
 use pia_kernel::Clock;
 use uuid::Uuid;
 
-use crate::credits::{Hold, Shortage};
+use crate::credits::{Charge, Hold, Shortage};
 use crate::error::AssistantError;
 use crate::gateway::Asker;
 use crate::meter::Meter;
 use crate::ports::{Tokens, UsageLog};
+use crate::rates::Micros;
 use crate::target::{Mode, Target};
 use crate::turnstile::Slot;
 use crate::usage::{Outcome, Usage, UsageRecord};
@@ -25,6 +26,8 @@ pub(crate) struct Ticket {
     pub(crate) mode: Mode,
     /// Which model answers; its rates are what the call is priced by.
     pub(crate) target: Arc<Target>,
+    /// What its tools cost besides its tokens.
+    pub(crate) fee: Micros,
     pub(crate) meter: Meter,
     pub(crate) end: End,
     /// What was reserved, where anything limits the caller.
@@ -71,7 +74,9 @@ impl Ticket {
             return AssistantError::UpstreamFailed;
         };
         let tokens = self.meter.tokens_so_far(&*self.tokens);
-        let refusal = short.after(&self.target.rates, &tokens, self.clock.now());
+        let rates = &self.target.rates;
+        let charge = Charge::of(rates, &tokens, self.fee);
+        let refusal = short.after(charge, self.clock.now());
         AssistantError::OverBudget(refusal)
     }
 
@@ -94,7 +99,7 @@ impl Ticket {
             model: self.target.model.clone(),
             tokens,
             rates,
-            spent: rates.price(&tokens),
+            spent: rates.price(&tokens).plus(self.fee),
             estimated: self.meter.told.is_none(),
             outcome,
         }
@@ -125,8 +130,9 @@ impl Drop for Ticket {
             End::Failed => Outcome::Failed,
         };
         let usage = self.record(outcome, tokens);
+        let charge = Charge::of(&usage.rates, &tokens, self.fee);
         match self.hold.take() {
-            Some(hold) => hold.settle_call(usage),
+            Some(hold) => hold.settle_call(usage, charge),
             None => self.log.note(usage),
         }
     }

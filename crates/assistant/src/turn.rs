@@ -17,9 +17,10 @@ use crate::completion;
 use crate::error::{AssistantError, Violation};
 use crate::gateway::{Asker, Gateway, cost};
 use crate::keys::rest;
+use crate::messages::MAX_VIOLATIONS;
 use crate::ports::{ChatCall, ChatUpstream, OutputCap, UpstreamError};
 use crate::prompt_body::{Added, Prompt};
-use crate::rates::Rates;
+use crate::rates::{Micros, Rates};
 use crate::refusal::explained;
 use crate::route::{Route, route};
 use crate::rules::GroupRules;
@@ -27,6 +28,7 @@ use crate::sample::Text;
 use crate::server_tools::{ServerTools, Task, told};
 use crate::target::{Mode, Target};
 use crate::ticket::{Cost, End, Ticket};
+use crate::tools::HostedTool;
 use crate::turnstile::{Crowded, Slot};
 use crate::usage::Usage;
 
@@ -84,6 +86,15 @@ impl Turn {
         let optimising = (otherwise == Mode::Optimize).then_some(otherwise);
         let mut route = route(&catalogue, &rules, asker.mode.or(optimising), &prompt.wish)
             .ok_or(AssistantError::NotConfigured)?;
+        let hosted = &prompt.hosted;
+        if let Some(first) = route.first() {
+            let refused = hosted.iter().filter(|it| !first.runs(it)).take(MAX_VIOLATIONS);
+            let refused: Vec<_> = refused.map(HostedTool::not_allowed).collect();
+            if !refused.is_empty() {
+                return Err(AssistantError::Invalid(refused));
+            }
+        }
+        route.retain(|model| hosted.iter().all(|it| model.runs(it)));
         if let Some(field) = &prompt.address {
             if !route.first().is_some_and(|it| it.fetches()) {
                 return Err(not_fetched(field));
@@ -252,6 +263,7 @@ impl Turn {
         let route = self.route.clone();
         for (at, target) in route.iter().enumerate() {
             ticket.target = Arc::clone(target);
+            ticket.fee = target.fee(&self.prompt.hosted);
             ticket.slot = None;
             ticket.slot = match self.slot(target, tokens).await {
                 Ok(slot) => Some(slot),
@@ -298,6 +310,7 @@ impl Turn {
     /// The next call, as it is to be admitted.
     fn wanted(&self) -> Result<Wanted<'_>, AssistantError> {
         let first = self.route.first().ok_or(AssistantError::NotConfigured)?;
+        let hosted = &self.prompt.hosted;
         let mut text = self.prompt.text.clone();
         self.added.messages.iter().for_each(|it| text.words.add(it));
         Ok(Wanted {
@@ -306,6 +319,7 @@ impl Turn {
             rules: &self.rules,
             target: Arc::clone(first),
             rates: self.route.iter().map(|it| it.rates).fold(first.rates, Rates::highest),
+            fee: self.route.iter().map(|it| it.fee(hosted)).fold(Micros(0), Micros::max),
             prompt: text,
             max_output: self.prompt.max_output,
         })
@@ -345,8 +359,8 @@ impl Turn {
 
 /// The caller can send what they mean in the request.
 fn not_fetched(field: &str) -> AssistantError {
-    let message = "An address that may lie within a network is not passed on: send pictures and \
-                   files as data: URLs.";
+    let message = "Addresses are not passed on to this model: send pictures and files as data: \
+                   URLs.";
     AssistantError::Invalid(vec![Violation::new(field, "address_not_allowed", message)])
 }
 

@@ -9,8 +9,10 @@ use crate::catalogue::{Catalogue, SearchDepth, SearchProvider};
 use crate::chat::{Chat, ChatAnswer};
 use crate::fakes::{Script, Surroundings, asker, look, not_ready, pass};
 use crate::ports::Frame;
+use crate::rates::Micros;
 use crate::rules::GroupRules;
 use crate::target::{Addresses, Protection, ProviderType};
+use crate::tools::UpstreamTool;
 use crate::usage::Outcome;
 use crate::web_search::Found;
 
@@ -150,6 +152,40 @@ async fn only_a_model_that_may_fetch_is_given_addresses() {
     assert_eq!(around.calls().len(), 1);
     // The fallback may not fetch, and is not asked.
     assert_eq!((down, models(&fetched).len()), (AssistantError::UpstreamFailed, 1));
+}
+
+/// A tool at this price.
+fn upstream_tool(kind: &str, credits: i64) -> UpstreamTool {
+    UpstreamTool { kind: kind.to_owned(), price: Micros::credits(credits) }
+}
+
+fn said_with_tools(tools: &Value) -> Value {
+    let mut body = said();
+    body["tools"] = tools.clone();
+    body
+}
+
+#[tokio::test]
+async fn a_tool_of_the_upstream_is_run_only_where_it_is_priced() {
+    let searches = vec![upstream_tool("web_search", 5)];
+    let fallbacks = vec!["second".to_owned()];
+    let first = Target { upstream_tools: searches, fallbacks, ..entry("first") };
+    let with = || catalogue(vec![first.clone(), entry("second")]);
+    let tools = json!([{ "type": "function" }, { "type": "web_search" }]);
+    let around = Surroundings::of(vec![Script::Fails(DOWN), Script::Whole(ANSWER)]);
+
+    let unpriced = json!([{ "type": "web_search" }, { "type": "mcp" }]);
+    let refused = whole(&around, with(), &said_with_tools(&unpriced)).await.unwrap_err();
+    let down = whole(&around, with(), &said_with_tools(&tools)).await.unwrap_err();
+    whole(&around, with(), &said_with_tools(&tools)).await.unwrap();
+
+    let AssistantError::Invalid(wrong) = refused else { panic!("{refused:?}") };
+    let wrong: Vec<_> = wrong.iter().map(|it| (it.field.as_str(), it.code)).collect();
+    assert_eq!(wrong, [("tools[1].type", "tool_not_allowed")]);
+    // The fallback may not run it, and is not asked.
+    assert_eq!((down, models(&around).len()), (AssistantError::UpstreamFailed, 2));
+    assert_eq!(around.calls()[1].2["tools"], tools);
+    assert_eq!(around.noted()[0].spent, Micros::credits(5).plus(Micros(33_000)));
 }
 
 #[tokio::test]

@@ -79,6 +79,8 @@ pub struct Ask {
     pub holder: Holder,
     /// What its tokens cost at most.
     pub rates: Rates,
+    /// What it costs at most besides its tokens.
+    pub fee: Micros,
     /// Our estimate of its prompt, in tokens.
     pub prompt: i64,
     /// How long its answer may be, in tokens, if there is enough left for it.
@@ -88,7 +90,8 @@ pub struct Ask {
 impl Ask {
     /// What it costs with an answer of so many tokens.
     pub(crate) fn cost(&self, output: i64) -> Micros {
-        self.rates.price(&Usage { input: self.prompt, output, ..Usage::default() })
+        let tokens = Usage { input: self.prompt, output, ..Usage::default() };
+        self.rates.price(&tokens).plus(self.fee)
     }
 
     /// The least that has to be left.
@@ -103,7 +106,7 @@ impl Ask {
             return self.output;
         }
         let prompt = i128::from(self.prompt.max(0)) * i128::from(self.rates.input);
-        let left = i128::from(left.0) * 1000 - prompt;
+        let left = i128::from(left.minus(self.fee).0) * 1000 - prompt;
         let tokens = left.div_euclid(i128::from(self.rates.output));
         self.output.min(i64::try_from(tokens).unwrap_or(i64::MAX))
     }
@@ -123,7 +126,8 @@ mod tests {
         };
         for (input, output) in [(1, 1), (1_000_000, 1_000_000), (333, 7), (3, 999_999_999)] {
             let rates = Rates { input, output, ..Rates::default() };
-            let ask = Ask { holder, rates, prompt: 777, output: i64::MAX };
+            let fee = Micros(77_777);
+            let ask = Ask { holder, rates, fee, prompt: 777, output: i64::MAX };
             for left in [ask.cost(0).0, ask.cost(0).0 + 1, 1_000_000, 999_999_937] {
                 let left = Micros(left.max(ask.cost(0).0));
                 let tokens = ask.affordable(left);

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use proptest::sample::Index;
 
 use super::*;
-use crate::credits::hold::charged;
+use crate::credits::hold::Charge;
 use crate::rates::Rates;
 use crate::rules::{CreditLimits, KeyPurse};
 use crate::usage::Usage;
@@ -28,7 +28,7 @@ fn holder(limits: CreditLimits) -> Holder {
 /// A call with a short prompt, whose answer may have so many tokens. A credit
 /// is a thousand of them.
 fn ask(holder: Holder, output: i64) -> Ask {
-    Ask { holder, rates: Rates::default(), prompt: 0, output }
+    Ask { holder, rates: Rates::default(), fee: Micros(0), prompt: 0, output }
 }
 
 fn books(holder: &Holder) -> Books {
@@ -96,7 +96,8 @@ fn the_budget_that_cut_an_answer_off_is_told_as_it_is_after_the_call() {
 
     let ended = now() + Duration::from_mins(2);
     let tokens = Usage { output: 2_600, ..Usage::default() };
-    let refusal = grant.short.unwrap().after(&Rates::default(), &tokens, ended);
+    let refusal =
+        grant.short.unwrap().after(Charge::of(&Rates::default(), &tokens, Micros(0)), ended);
 
     assert_eq!(
         (refusal.period, refusal.gauge),
@@ -316,8 +317,8 @@ fn tokens_that_cost_nothing_are_never_in_the_way() {
 /// What somebody does next.
 #[derive(Debug, Clone)]
 enum Step {
-    /// Asks, with such a prompt, for such an answer.
-    Ask { prompt: i64, output: i64 },
+    /// Asks, with such a fee and prompt, for such an answer.
+    Ask { fee: i64, prompt: i64, output: i64 },
     /// One of the open calls ends, with so much more or less than was thought.
     End { which: Index, input: i64, output: i64, reasoning: i64 },
     /// Time goes on.
@@ -326,7 +327,8 @@ enum Step {
 
 fn step() -> impl Strategy<Value = Step> {
     prop_oneof![
-        3 => (0_i64..6_000, 1_i64..9_000).prop_map(|(prompt, output)| Step::Ask { prompt, output }),
+        3 => (0_i64..4_000_000, 0_i64..6_000, 1_i64..9_000)
+            .prop_map(|(fee, prompt, output)| Step::Ask { fee, prompt, output }),
         3 => (any::<Index>(), 0_i64..20_000, 0_i64..20_000, 0_i64..3_000)
             .prop_map(|(which, input, output, reasoning)| Step::End {
                 which, input, output, reasoning
@@ -349,17 +351,19 @@ proptest! {
         let mut books = books(&holder);
         window(&mut books, Kind::Pool).fill(Micros::credits(5));
         window(&mut books, Kind::TopUp).total = Micros::credits(20);
-        let (mut open, mut hidden) = (Vec::<Grant>::new(), Micros(0));
+        let (mut open, mut hidden) = (Vec::<(Grant, Micros)>::new(), Micros(0));
         for step in steps {
             match step {
-                Step::Ask { prompt, output } => {
-                    open.extend(books.admit(&Ask { holder, rates, prompt, output }));
+                Step::Ask { fee, prompt, output } => {
+                    let fee = Micros(fee);
+                    let ask = Ask { holder, rates, fee, prompt, output };
+                    open.extend(books.admit(&ask).map(|it| (it, fee)));
                 }
                 Step::End { which, input, output, reasoning } if !open.is_empty() => {
-                    let grant = open.swap_remove(which.index(open.len()));
+                    let (grant, fee) = open.swap_remove(which.index(open.len()));
                     let tokens = Usage { input, output, reasoning, ..Usage::default() };
-                    let spent = charged(&grant.parts, &rates, &tokens);
-                    prop_assert!(spent <= rates.price(&tokens));
+                    let spent = Charge::of(&rates, &tokens, fee).spent(&grant.parts);
+                    prop_assert!(spent <= rates.price(&tokens).plus(fee));
                     hidden = hidden.plus(rates.price_of_hidden(&tokens));
                     books.settle(&grant.parts, spent, &grant.parts);
                 }

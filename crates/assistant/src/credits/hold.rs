@@ -54,13 +54,29 @@ fn reserved(parts: &[Part]) -> Micros {
     plain.first().map_or(drawn, |it| it.amount)
 }
 
-/// What a call of these tokens spends of what was reserved for it. However much
-/// its upstream made of the prompt, or wrote beyond its cap, that is at most all
-/// of it, so that no budget is passed; only what was hidden until the end comes
-/// on top.
-pub(crate) fn charged(parts: &[Part], rates: &Rates, tokens: &Usage) -> Micros {
-    let hidden = rates.price_of_hidden(tokens);
-    rates.price(tokens).minus(hidden).min(reserved(parts)).plus(hidden)
+/// What a call costs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Charge {
+    /// What nobody knew of before its end.
+    hidden: Micros,
+    /// Everything else.
+    expected: Micros,
+}
+
+impl Charge {
+    /// Of these tokens, and of tools at this fee.
+    pub(crate) fn of(rates: &Rates, tokens: &Usage, fee: Micros) -> Self {
+        let hidden = rates.price_of_hidden(tokens);
+        Self { hidden, expected: rates.price(tokens).minus(hidden).plus(fee) }
+    }
+
+    /// What of it is spent of what was reserved. However much its upstream made
+    /// of the prompt, or wrote beyond its cap, that is at most all of it, so
+    /// that no budget is passed; only what was hidden until the end comes on
+    /// top.
+    pub(super) fn spent(self, parts: &[Part]) -> Micros {
+        self.expected.min(reserved(parts)).plus(self.hidden)
+    }
 }
 
 /// Where calls are settled.
@@ -96,8 +112,8 @@ impl Hold {
     }
 
     /// Ends it with what a call used.
-    pub(crate) fn settle_call(mut self, usage: UsageRecord) {
-        self.end(charged(&self.parts, &usage.rates, &usage.tokens), Some(usage));
+    pub(crate) fn settle_call(mut self, usage: UsageRecord, charge: Charge) {
+        self.end(charge.spent(&self.parts), Some(usage));
     }
 
     fn end(&mut self, spent: Micros, usage: Option<UsageRecord>) {

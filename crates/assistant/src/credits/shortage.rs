@@ -4,10 +4,8 @@ use pia_kernel::Timestamp;
 
 use super::ask::Ask;
 use super::books::Books;
-use super::hold::{Part, charged};
+use super::hold::{Charge, Part};
 use super::refusal::BudgetRefusal;
-use crate::rates::Rates;
-use crate::usage::Usage;
 
 /// What is to be known to tell, when the call has ended, whose budget had cut
 /// off its answer: what the call cost counts then.
@@ -23,8 +21,8 @@ pub struct Shortage {
 }
 
 impl Shortage {
-    /// Whose budget was in the way, as of now, after a call of these tokens.
-    pub(crate) fn after(mut self, rates: &Rates, tokens: &Usage, now: Timestamp) -> BudgetRefusal {
+    /// Whose budget was in the way, as of now, after a call that cost this.
+    pub(crate) fn after(mut self, charge: Charge, now: Timestamp) -> BudgetRefusal {
         let books = &mut self.books;
         books.now = books.now.max(now);
         let (weeks, now) = (books.weeks, books.now);
@@ -32,7 +30,7 @@ impl Shortage {
         for window in books.windows.values_mut().filter(|it| !it.is_over(weeks, now)) {
             window.turn(weeks, now);
         }
-        books.settle(&self.parts, charged(&self.parts, rates, tokens), &self.parts);
+        books.settle(&self.parts, charge.spent(&self.parts), &self.parts);
         let (least, wanted) = (self.ask.cost(self.output + 1), self.ask.cost(self.ask.output));
         books.refusal(&self.ask.holder, least, wanted)
     }

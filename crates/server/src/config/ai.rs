@@ -7,6 +7,7 @@ mod listed;
 mod model;
 mod price;
 mod providers;
+mod upstream_tool;
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -279,6 +279,8 @@ async fn an_address_that_readers_differ_about_is_not_passed_on() {
         (json!({ "Image_Url": { "URL": "http://010.0.0.1/" } }), "Image_Url.URL"),
         (json!({ "source": { "type": "url", "url": "http://10.0.0.1/" } }), "source.url"),
         (json!({ "document": { "x": ["http://0x0a.1/"] } }), "document.x[0]"),
+        (json!({ "image_url": { "url": "http://127.0.0.1.nip.io/" } }), "image_url.url"),
+        (json!({ "image_url": { "url": "https://example.com/redirects" } }), "image_url.url"),
     ] {
         let answer = ada.post(CHAT, &asked(part)).await;
 
@@ -287,7 +289,7 @@ async fn an_address_that_readers_differ_about_is_not_passed_on() {
         assert_eq!(error["code"], "address_not_allowed", "{place}");
         assert_eq!(error["field"], format!("messages[0].content[1].{place}"));
     }
-    let fine = json!({ "image_url": { "url": "https://example.com/x.png" } });
+    let fine = json!({ "image_url": { "url": "data:image/png;base64,iVBORw0KGgo=" } });
     assert_eq!(ada.post(CHAT, &asked(fine)).await.status, 200);
     assert_eq!(upstream.calls().len(), 1);
 }

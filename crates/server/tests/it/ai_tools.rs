@@ -178,3 +178,85 @@ async fn a_model_of_anthropic_is_asked_in_its_words_and_answers_in_ours() {
     assert_eq!(body["messages"][0]["role"], "user");
     assert!(body["max_tokens"].as_i64().is_some_and(|it| it > 0));
 }
+
+/// A request that brings a tool which its caller does not run.
+fn with_hosted_tool(tool: Value) -> Value {
+    let mut request = said("What is new?");
+    request["tools"] = json!([tool]);
+    request
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nobody_switches_on_what_an_upstream_runs() {
+    let upstream = Fixed::giving(WHOLE).await;
+    let app = Setting::on(Fresh::sqlite()).with_upstream(&upstream.endpoint).start().await;
+    let ada = app.signed_in().await;
+
+    for (tool, field, code) in [
+        (json!({ "type": "web_search" }), "tools[0].type", "tool_not_allowed"),
+        (json!({ "type": "code_interpreter" }), "tools[0].type", "tool_not_allowed"),
+        (
+            json!({ "type": "mcp", "server_url": "https://mcp.example/" }),
+            "tools[0].type",
+            "tool_not_allowed",
+        ),
+        (
+            json!({ "type": "function", "function": { "name": "f" }, "google_search": {} }),
+            "tools[0].google_search",
+            "tool_not_allowed",
+        ),
+        (json!({ "google_search": {} }), "tools[0].type", "required"),
+    ] {
+        let answer = ada.post(CHAT, &with_hosted_tool(tool)).await;
+
+        assert_eq!(answer.refusal(), (400, "validation_failed"), "{field}");
+        let error = &answer.body["errors"][0];
+        assert_eq!((&error["field"], &error["code"]), (&json!(field), &json!(code)));
+    }
+    let function = json!({ "type": "function", "function": { "name": "f" } });
+    let mut chosen = with_hosted_tool(function.clone());
+    chosen["tool_choice"] = json!({ "type": "web_search" });
+    let answer = ada.post(CHAT, &chosen).await;
+    assert_eq!(answer.body["errors"][0]["field"], "tool_choice.type", "{}", answer.text());
+    assert_eq!(upstream.calls().len(), 0);
+
+    let mut other_doors = with_hosted_tool(function);
+    for (key, value) in [
+        ("web_search_options", json!({})),
+        ("plugins", json!([{ "id": "web" }])),
+        ("functions", json!([{ "name": "f" }])),
+        ("mcp_servers", json!([{ "url": "https://mcp.example/" }])),
+        ("model", json!("test-model:online")),
+    ] {
+        other_doors[key] = value;
+    }
+    assert_eq!(ada.post(CHAT, &other_doors).await.status, 200);
+    let asked: Value = serde_json::from_str(&upstream.call().text()).expect("JSON");
+    let mut keys: Vec<_> =
+        asked.as_object().expect("an object").keys().map(String::as_str).collect();
+    keys.sort();
+    assert_eq!((keys, &asked["model"]), (vec!["messages", "model", "tools"], &json!("test-model")));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_an_upstream_may_run_costs_what_the_operator_says() {
+    let upstream = Fixed::giving(WHOLE).await;
+    let setting = Setting::on(Fresh::sqlite()).with_upstream(&upstream.endpoint);
+    let app = setting.with("Ai__UpstreamTools", "web_search=40").start().await;
+    let ada = app.signed_in().await;
+    app.admin("group set default credits.hourly=50").await.expect("settings");
+    let searching = with_hosted_tool(json!({ "type": "web_search", "filters": {} }));
+
+    let (first, second) = (ada.post(CHAT, &searching).await, ada.post(CHAT, &searching).await);
+
+    assert_eq!(first.status, 200, "{}", first.text());
+    assert_eq!((second.status, second.error()), (429, "Token Limit Exceeded"));
+    let [asked] = upstream.calls().try_into().expect("one call");
+    let asked: Value = serde_json::from_str(&asked.text()).expect("JSON");
+    assert_eq!(asked["tools"], searching["tools"]);
+    let told = async || {
+        let credits = ada.get("/api/ai/credits").await.body;
+        Some(credits["hourly"]["used"].clone()).filter(|it| *it == 41)
+    };
+    crate::patience::until(told).await;
+}

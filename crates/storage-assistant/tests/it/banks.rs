@@ -69,7 +69,7 @@ pub(crate) async fn member(db: &Database, limits: CreditLimits) -> Holder {
 
 /// A call whose answer may have so many thousand tokens, a credit each.
 pub(crate) fn ask(holder: Holder, credits: i64) -> Ask {
-    Ask { holder, rates: Rates::default(), prompt: 0, output: credits * 1000 }
+    Ask { holder, rates: Rates::default(), fee: Micros(0), prompt: 0, output: credits * 1000 }
 }
 
 pub(crate) async fn admitted(bank: &SqlBank, ask: Ask) -> Hold {

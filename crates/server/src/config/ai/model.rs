@@ -1,11 +1,14 @@
 //! What one section says of a model.
 
-use pia_assistant::{Addresses, Protection, ProviderType, Rates, ReasoningEffort, Target};
+use pia_assistant::{
+    Addresses, Protection, ProviderType, Rates, ReasoningEffort, Target, UpstreamTool,
+};
 use pia_kernel::Secret;
 
 use super::identifier::{ApiKey, ApiVersion, EntryId};
 use super::kind;
 use super::price::Prices;
+use super::upstream_tool::upstream_tools;
 use crate::config::base_url::BaseUrl;
 use crate::config::fault::{Code, Reason};
 use crate::config::section::Section;
@@ -31,6 +34,7 @@ pub(super) struct Model {
     web_search: Option<bool>,
     vision: Option<bool>,
     addresses: Option<bool>,
+    upstream_tools: Vec<UpstreamTool>,
     pub(super) web_search_tool: Option<String>,
     pub(super) vision_tool: Option<String>,
     pub(super) fallbacks: Vec<String>,
@@ -68,6 +72,7 @@ impl Model {
             web_search: from.field("EnableWebSearch", effect).optional(),
             vision: from.field("EnableVision", effect).optional(),
             addresses: from.field("EnableAddresses", effect).optional(),
+            upstream_tools: upstream_tools(from, effect),
             web_search_tool: id(from, "WebSearchToolProviderId"),
             vision_tool: id(from, "VisionToolProviderId"),
             fallbacks: fallbacks(from, effect),
@@ -86,6 +91,7 @@ impl Model {
             || self.effort.is_some()
             || texts.into_iter().chain(tools).any(Option::is_some)
             || switches.iter().any(Option::is_some)
+            || !self.upstream_tools.is_empty()
             || !self.fallbacks.is_empty()
             || self.prices.is_given()
             || self.protection != Protection::default()
@@ -112,6 +118,11 @@ impl Model {
             web_search: self.web_search.or(default.web_search),
             vision: self.vision.or(default.vision),
             addresses: self.addresses.or(default.addresses),
+            upstream_tools: if self.upstream_tools.is_empty() {
+                default.upstream_tools
+            } else {
+                self.upstream_tools
+            },
             web_search_tool: self.web_search_tool.or(default.web_search_tool),
             vision_tool: self.vision_tool.or(default.vision_tool),
             fallbacks: if self.fallbacks.is_empty() { default.fallbacks } else { self.fallbacks },
@@ -201,6 +212,11 @@ impl Model {
             web_search: provider.searches_the_web() && self.web_search.unwrap_or(false),
             vision: self.vision.unwrap_or(true),
             addresses: if fetches { Addresses::PassedOn } else { Addresses::Refused },
+            upstream_tools: if is(ProviderType::Anthropic) {
+                Vec::new()
+            } else {
+                self.upstream_tools.clone()
+            },
             web_search_tool: self.web_search_tool.clone(),
             vision_tool: self.vision_tool.clone(),
             fallbacks: self.fallbacks.clone(),
@@ -224,6 +240,9 @@ impl Model {
         idle("MistralAgentId", self.agent.is_some(), ProviderType::Mistral);
         let supports = self.takes_effort == Some(true);
         idle("SupportsReasoningEffort", supports, ProviderType::OpenAiCompatible);
+        if !self.upstream_tools.is_empty() && provider == ProviderType::Anthropic {
+            from.note("UpstreamTools", "has no effect with the type Anthropic");
+        }
         if self.web_search == Some(true) && !provider.searches_the_web() {
             let text = format!("is read as off: {} does not search the web", provider.name());
             from.note("EnableWebSearch", text);
@@ -241,6 +260,7 @@ impl Model {
             ("EnableWebSearch", self.web_search.is_some()),
             ("EnableVision", self.vision.is_some()),
             ("EnableAddresses", self.addresses.is_some()),
+            ("UpstreamTools", !self.upstream_tools.is_empty()),
             ("WebSearchToolProviderId", self.web_search_tool.is_some()),
             ("VisionToolProviderId", self.vision_tool.is_some()),
             ("Fallbacks", !self.fallbacks.is_empty()),

@@ -1,6 +1,6 @@
 //! `CreditRates`: what tokens cost.
 
-use pia_assistant::Rates;
+use pia_assistant::{Micros, Rates};
 
 use crate::config::fault::Reason;
 use crate::config::section::Section;
@@ -81,12 +81,17 @@ impl Prices {
     }
 }
 
-/// Credits for a million tokens, in thousandths of a credit.
+/// Credits, for a million tokens or a call, in thousandths of a credit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Price(u64);
+pub(super) struct Price(u64);
 
 impl Price {
     const MOST: u64 = 10_000_000_000;
+
+    /// The same as credits, of what is not paid for by the million.
+    pub(super) fn credits(self) -> Micros {
+        Micros(i64::try_from(self.0.saturating_mul(1000)).unwrap_or(i64::MAX))
+    }
 }
 
 /// As many characters as a price may have.

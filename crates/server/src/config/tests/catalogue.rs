@@ -70,6 +70,33 @@ fn addresses_go_to_models_at_the_public_address_of_their_type_or_where_it_is_all
 }
 
 #[test]
+fn what_upstreams_run_has_a_type_and_a_price() {
+    let with = |tools: &str| {
+        let tools = format!("Ai:Providers:0:UpstreamTools={tools}");
+        Operator::development().arguments(&FIRST).argument(&tools)
+    };
+    let told = |operator: &Operator| -> Vec<(String, i64)> {
+        let tools = &entry(operator, "main").upstream_tools;
+        tools.iter().map(|it| (it.kind.clone(), it.price.0)).collect()
+    };
+
+    let priced = with("web_search=10, openrouter:web_search=0.5,mcp=0");
+    assert_eq!(
+        told(&priced),
+        [("web_search", 10_000_000), ("openrouter:web_search", 500_000), ("mcp", 0)]
+            .map(|(kind, price)| (kind.to_owned(), price))
+    );
+    assert!(told(&with("")).is_empty() && priced.notices().is_empty());
+    for wrong in ["web_search", "web_search=", "=5", "a b=5", "function=1", "custom=1", "a=1,a=2"] {
+        assert_eq!(refused(&with(wrong)), ["Ai:Providers:0:UpstreamTools"], "{wrong}");
+    }
+    let translated = with("web_search=10").argument("Ai:Providers:0:ProviderType=Anthropic");
+    assert!(told(&translated).is_empty());
+    let [notice] = translated.notices().try_into().unwrap();
+    assert!(notice.contains("UpstreamTools") && notice.ends_with("with the type Anthropic"));
+}
+
+#[test]
 fn an_entry_may_say_everything_in_a_file() {
     let text = r#"{ "Ai": { "Providers": [
         { "Id": "a", "Name": "Large", "ProviderType": "OpenAICompatible",
@@ -262,6 +289,7 @@ fn what_has_no_effect_on_a_search_is_mentioned() {
         "EnableWebSearch=true",
         "EnableVision=false",
         "EnableAddresses=true",
+        "UpstreamTools=web_search=1",
         "WebSearchToolProviderId=web",
         "VisionToolProviderId=main",
         "Fallbacks=main",

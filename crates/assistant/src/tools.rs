@@ -1,0 +1,213 @@
+//! The tools that a request brings, and who runs them.
+
+use std::collections::BTreeSet;
+
+use serde_json::value::RawValue;
+
+use crate::error::Violation;
+use crate::fetched::address;
+use crate::json::{Elements, Members};
+use crate::messages::MAX_VIOLATIONS;
+use crate::rates::Micros;
+use crate::refusal::Tools;
+
+/// Types of tools that callers run themselves. Every other type is run by the
+/// upstream, at the operator's expense.
+const CLIENT_TYPES: [&str; 2] = ["function", "custom"];
+/// What a caller's own tool may say besides its type and the member of that
+/// name. Some upstreams switch on tools of theirs by members beside these.
+const DESCRIPTION: [&str; 6] =
+    ["name", "description", "parameters", "strict", "format", "cache_control"];
+/// Choices that name no tool.
+const PLAIN_CHOICES: [&str; 4] = ["auto", "none", "required", "any"];
+/// The choice of some of the tools.
+const ALLOWED_TOOLS: &str = "allowed_tools";
+/// Longer types are nobody's.
+const MAX_TYPE_BYTES: usize = 64;
+/// Longer keys are not repeated to who sent them.
+const MAX_KEY_BYTES: usize = 40;
+
+/// A type of tools that an upstream runs by itself, and what it costs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UpstreamTool {
+    /// The type, as requests write it: `web_search`.
+    pub kind: String,
+    /// What a call of the model costs for each such tool that it carries, used
+    /// or not, besides its tokens.
+    pub price: Micros,
+}
+
+/// A tool of a request that its upstream is to run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct HostedTool {
+    /// Its place among the tools.
+    pub(crate) at: usize,
+    /// Its type.
+    pub(crate) kind: String,
+}
+
+impl HostedTool {
+    /// Its violation where no model that answers may run it.
+    pub(crate) fn not_allowed(&self) -> Violation {
+        not_allowed(format!("tools[{}].type", self.at))
+    }
+}
+
+/// The tools of a request, checked.
+#[derive(Debug, Default)]
+pub(crate) struct RequestTools {
+    /// Those that the upstream is to run.
+    pub(crate) hosted: Vec<HostedTool>,
+    /// The first address in them that the upstream would call.
+    pub(crate) address: Option<String>,
+    count: usize,
+}
+
+impl RequestTools {
+    /// Checks the tools of a request, and its choice among them.
+    pub(crate) fn check(
+        tools: Option<&RawValue>,
+        choice: Option<&RawValue>,
+        wrong: &mut Vec<Violation>,
+    ) -> Self {
+        let Some(tools) = tools else { return Self::default() };
+        let Ok(Elements { first, count }) = serde_json::from_str(tools.get()) else {
+            wrong.push(Violation::new("tools", "invalid_type", "The tools must be an array."));
+            return Self::default();
+        };
+        if count > Elements::MOST {
+            let message = format!("There must not be more than {} tools.", Elements::MOST);
+            wrong.push(Violation::new("tools", "too_many", message));
+        }
+        let mut checked = Self { count, ..Self::default() };
+        for (at, tool) in first.into_iter().enumerate() {
+            if let Err(violation) = checked.add(at, tool) {
+                wrong.push(violation);
+            }
+            if wrong.len() >= MAX_VIOLATIONS {
+                return checked;
+            }
+        }
+        if let Some(choice) = choice.filter(|_| count > 0)
+            && let Err(violation) = checked.check_choice(choice)
+        {
+            wrong.push(violation);
+        }
+        checked
+    }
+
+    /// Tells whether there are any; an array without any counts as none.
+    pub(crate) fn sent(&self) -> Tools {
+        if self.count == 0 { Tools::None } else { Tools::Sent }
+    }
+
+    fn add(&mut self, at: usize, tool: &RawValue) -> Result<(), Violation> {
+        let field = format!("tools[{at}]");
+        let members = members(tool.get(), &field, "A tool")?;
+        let kind = kind(&members, &field)?;
+        if CLIENT_TYPES.contains(&kind.as_str()) {
+            return no_more_than_described(&members, &kind, &field);
+        }
+        if self.address.is_none() {
+            let json = |it| serde_json::from_str::<&RawValue>(it).ok();
+            let mut places = members.iter().filter_map(|(key, it)| address(key, json(it)?));
+            self.address = places.next().map(|it| format!("{field}.{it}"));
+        }
+        self.hosted.push(HostedTool { at, kind });
+        Ok(())
+    }
+
+    /// Checks that the choice names none but the tools of the request: by
+    /// naming one of their own, some upstreams switch it on.
+    fn check_choice(&self, choice: &RawValue) -> Result<(), Violation> {
+        let field = "tool_choice";
+        if choice.get().starts_with('"') {
+            let name: Option<String> = serde_json::from_str(choice.get()).ok();
+            if name.is_some_and(|it| PLAIN_CHOICES.contains(&it.as_str())) {
+                return Ok(());
+            }
+            let message = format!("The choice must be one of {}.", PLAIN_CHOICES.join(", "));
+            return Err(Violation::new(field, "unknown_value", message));
+        }
+        let choice = members(choice.get(), field, "The choice of a tool")?;
+        let chosen = kind(&choice, field)?;
+        if chosen != ALLOWED_TOOLS {
+            return self.check_kind(&chosen, field);
+        }
+        let field = format!("{field}.{ALLOWED_TOOLS}");
+        let within = choice.get(ALLOWED_TOOLS).unwrap_or("{}");
+        let within = members(within, &field, "The choice of some tools")?;
+        for tools in [&choice, &within].into_iter().filter_map(|it| it.get("tools")) {
+            let field = format!("{field}.tools");
+            let Ok(Elements { first, .. }) = serde_json::from_str(tools) else {
+                return Err(Violation::new(field, "invalid_type", "The tools must be an array."));
+            };
+            for tool in first {
+                let tool = members(tool.get(), &field, "A tool")?;
+                self.check_kind(&kind(&tool, &field)?, &field)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn check_kind(&self, kind: &str, field: &str) -> Result<(), Violation> {
+        let is_one = CLIENT_TYPES.contains(&kind);
+        if is_one || self.hosted.iter().any(|it| it.kind == kind) {
+            return Ok(());
+        }
+        Err(not_allowed(format!("{field}.type")))
+    }
+}
+
+fn not_allowed(field: String) -> Violation {
+    let message = format!(
+        "Only tools of the types {} may be sent: this server has no other run by the AI model's \
+         provider.",
+        CLIENT_TYPES.join(" and ")
+    );
+    Violation::new(field, "tool_not_allowed", message)
+}
+
+/// The members of an object. Readers differ in which of two equal keys they
+/// take, and some take keys in any case, so each may be there but once.
+fn members<'a>(json: &'a str, field: &str, what: &str) -> Result<Members<'a>, Violation> {
+    let wrong = || {
+        let message = format!("{what} must be an object with each key once.");
+        Violation::new(field, "invalid_type", message)
+    };
+    let members: Members<'_> = serde_json::from_str(json).map_err(|_invalid| wrong())?;
+    let mut keys = BTreeSet::new();
+    if members.iter().all(|(key, _)| keys.insert(key.to_lowercase())) {
+        Ok(members)
+    } else {
+        Err(wrong())
+    }
+}
+
+fn kind(members: &Members<'_>, field: &str) -> Result<String, Violation> {
+    let field = || format!("{field}.type");
+    let Some(kind) = members.get("type") else {
+        return Err(Violation::new(field(), "required", "The type of a tool is missing."));
+    };
+    let kind = serde_json::from_str::<String>(kind).map_err(|_invalid| {
+        Violation::new(field(), "invalid_type", "The type of a tool must be a string.")
+    })?;
+    if kind.len() > MAX_TYPE_BYTES { Err(not_allowed(field())) } else { Ok(kind) }
+}
+
+/// Checks that a caller's own tool says nothing that switches on another.
+fn no_more_than_described(members: &Members<'_>, kind: &str, field: &str) -> Result<(), Violation> {
+    let is_known = |key: &str| key == "type" || key == kind || DESCRIPTION.contains(&key);
+    match members.iter().find(|(key, value)| *value != "null" && !is_known(key)) {
+        None => Ok(()),
+        Some((key, _)) => {
+            let plain = |it: u8| it.is_ascii_alphanumeric() || matches!(it, b'_' | b'-');
+            let is_plain = key.len() <= MAX_KEY_BYTES && key.bytes().all(plain);
+            Err(not_allowed(format!("{field}.{}", if is_plain { key } else { "?" })))
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "tools_tests.rs"]
+mod tests;

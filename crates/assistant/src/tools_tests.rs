@@ -1,0 +1,103 @@
+//! Which tools a request may bring.
+
+use super::*;
+
+fn check(tools: &str, choice: &str) -> (RequestTools, Vec<(String, &'static str)>) {
+    let raw = |json| serde_json::from_str::<&RawValue>(json).unwrap();
+    let choice = Some(choice).filter(|it| !it.is_empty()).map(raw);
+    let mut wrong = Vec::new();
+    let checked = RequestTools::check(Some(raw(tools)), choice, &mut wrong);
+    (checked, wrong.into_iter().map(|it| (it.field, it.code)).collect())
+}
+
+fn wrong(tools: &str, choice: &str) -> Vec<(String, &'static str)> {
+    check(tools, choice).1
+}
+
+#[test]
+fn what_callers_run_themselves_is_taken() {
+    for tool in [
+        r#"{"type":"function","function":{"name":"x","parameters":{"type":"web_search"}}}"#,
+        r#"{"type":"function","function":{},"strict":true,"cache_control":{"type":"ephemeral"}}"#,
+        r#"{"type":"function","name":"x","description":"y","parameters":{}}"#,
+        r#"{"t\u0079pe":"custom","custom":{"name":"x"},"web_search":null}"#,
+    ] {
+        let (checked, wrong) = check(&format!("[{tool}]"), "");
+
+        assert_eq!((wrong, checked.hosted, checked.count), (vec![], vec![], 1), "{tool}");
+    }
+}
+
+#[test]
+fn what_an_upstream_runs_is_told_by_its_type() {
+    let tools = r#"[{"type":"web_search"},{"type":"function"},{"type":"Function"},
+        {"type":"mcp","server_url":"https://mcp.internal/","server_label":"x"}]"#;
+
+    let (checked, wrong) = check(tools, "");
+
+    let hosted: Vec<_> = checked.hosted.iter().map(|it| (it.at, it.kind.as_str())).collect();
+    assert_eq!((wrong, hosted), (vec![], vec![(0, "web_search"), (2, "Function"), (3, "mcp")]));
+    assert_eq!(checked.address.as_deref(), Some("tools[3].server_url"));
+}
+
+#[test]
+fn no_other_tool_hides_behind_one_of_the_callers() {
+    for (tool, field, code) in [
+        (r#"{"google_search":{}}"#, "tools[0].type", "required"),
+        (r#"{"type":null,"function":{}}"#, "tools[0].type", "required"),
+        (r#"{"type":7}"#, "tools[0].type", "invalid_type"),
+        (r#"{"type":"function","type":"mcp"}"#, "tools[0]", "invalid_type"),
+        (r#"{"type":"function","Type":"mcp"}"#, "tools[0]", "invalid_type"),
+        (r#"{"type":"function","web_search":{}}"#, "tools[0].web_search", "tool_not_allowed"),
+        (r#"{"type":"function","custom":{}}"#, "tools[0].custom", "tool_not_allowed"),
+        (r#"{"type":"function","server url":7}"#, "tools[0].?", "tool_not_allowed"),
+        (r#"["function"]"#, "tools[0]", "invalid_type"),
+    ] {
+        assert_eq!(wrong(&format!("[{tool}]"), ""), [(field.to_owned(), code)], "{tool}");
+    }
+    let long = format!(r#"[{{"type":"{}"}}]"#, "x".repeat(65));
+    assert_eq!(wrong(&long, ""), [("tools[0].type".to_owned(), "tool_not_allowed")]);
+    let many = format!("[{}]", vec!["1"; 1000].join(","));
+    assert_eq!(wrong(&many, "").len(), 20);
+}
+
+#[test]
+fn a_choice_names_none_but_the_tools_that_were_sent() {
+    let tools = r#"[{"type":"function"},{"type":"mcp"}]"#;
+    let some = |tools: &str| format!(r#"{{"type":"allowed_tools","allowed_tools":{tools}}}"#);
+    for fine in [
+        r#""auto""#,
+        r#""none""#,
+        r#""required""#,
+        r#""any""#,
+        r#"{"type":"function","function":{"name":"x"}}"#,
+        r#"{"type":"custom","custom":{"name":"x"}}"#,
+        r#"{"type":"mcp","server_label":"x"}"#,
+        &some(r#"{"mode":"auto","tools":[{"type":"function","function":{"name":"x"}}]}"#),
+    ] {
+        assert_eq!(wrong(tools, fine), [], "{fine}");
+        assert_eq!(wrong("[]", fine), [], "{fine}");
+    }
+    let of_type = "tool_choice.type";
+    for (choice, field, code) in [
+        (r#""web_search""#, "tool_choice", "unknown_value"),
+        ("7", "tool_choice", "invalid_type"),
+        (r#"{"function":{"name":"x"}}"#, of_type, "required"),
+        (r#"{"type":"web_search"}"#, of_type, "tool_not_allowed"),
+        (r#"{"type":"function","type":"web_search"}"#, "tool_choice", "invalid_type"),
+        (
+            &some(r#"{"tools":[{"type":"function"},{"type":"web_search"}]}"#),
+            "tool_choice.allowed_tools.tools.type",
+            "tool_not_allowed",
+        ),
+        (
+            r#"{"type":"allowed_tools","tools":[{"type":"web_search"}]}"#,
+            "tool_choice.allowed_tools.tools.type",
+            "tool_not_allowed",
+        ),
+        (&some("7"), "tool_choice.allowed_tools", "invalid_type"),
+        (&some(r#"{"tools":7}"#), "tool_choice.allowed_tools.tools", "invalid_type"),
+    ] {
+        assert_eq!(wrong(tools, choice), [(field.to_owned(), code)], "{choice}");
+    }
+}

@@ -1,0 +1,52 @@
+//! `UpstreamTools`: what upstreams may run for callers, and what that costs.
+
+use pia_assistant::UpstreamTool;
+
+use super::price::Price;
+use crate::config::fault::Reason;
+use crate::config::section::Section;
+use crate::config::setting::Setting;
+use crate::config::snapshot::Effect;
+
+const UPSTREAM_TOOLS: &str = "UpstreamTools";
+const MAX_TYPE_BYTES: usize = 64;
+
+/// The tools of a section, no type twice.
+pub(super) fn upstream_tools(from: &mut Section<'_>, effect: Effect) -> Vec<UpstreamTool> {
+    let listed: Vec<PricedType> = from.field(UPSTREAM_TOOLS, effect).list();
+    let mut tools: Vec<UpstreamTool> = Vec::new();
+    for PricedType { kind, price } in listed {
+        if tools.iter().any(|it| it.kind == kind) {
+            from.refuse(UPSTREAM_TOOLS, Reason::combination("expected no type twice"));
+        }
+        tools.push(UpstreamTool { kind, price: price.credits() });
+    }
+    tools
+}
+
+/// A type of tools with its price: `web_search=10`.
+struct PricedType {
+    kind: String,
+    price: Price,
+}
+
+impl Setting for PricedType {
+    fn parse(text: &str) -> Result<Self, Reason> {
+        let form = || Reason::form("expected types with prices in credits, such as web_search=10");
+        let (kind, price) = text.split_once('=').ok_or_else(form)?;
+        let kind = kind.trim();
+        let plain = |it: u8| it.is_ascii_alphanumeric() || matches!(it, b'_' | b'-' | b'.' | b':');
+        if kind.is_empty() || kind.len() > MAX_TYPE_BYTES || !kind.bytes().all(plain) {
+            return Err(form());
+        }
+        if matches!(kind, "function" | "custom") {
+            let reason = "function and custom are run by callers, at no price";
+            return Err(Reason::combination(reason));
+        }
+        Ok(Self { kind: kind.to_owned(), price: Price::parse(price)? })
+    }
+
+    fn tell(&self) -> String {
+        format!("{}={}", self.kind, self.price.tell())
+    }
+}
