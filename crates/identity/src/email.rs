@@ -1,6 +1,8 @@
 //! E-mail addresses, as people type them.
 
-use pia_kernel::characters;
+use idna::AsciiDenyList;
+use idna::uts46::{Hyphens, Uts46};
+use pia_kernel::{ascii_domain, characters};
 use unicode_normalization::is_nfkc;
 
 use crate::violation::Violation;
@@ -10,13 +12,40 @@ pub(crate) const MOST_CHARS: usize = 254;
 /// The most that may stand before the `@`.
 const MOST_LOCAL_BYTES: usize = 64;
 
-/// The form in which addresses are compared: two that differ in case alone
-/// are the same person's.
+/// Returns the form in which addresses are compared: two that differ in case
+/// alone, or in how programs write their domain, are the same person's.
 pub fn fold_email(email: &str) -> String {
-    email.trim().to_lowercase()
+    let email = email.trim();
+    let Some((local, domain)) = email.rsplit_once('@') else { return email.to_lowercase() };
+    format!("{}@{}", local.to_lowercase(), fold_domain(domain))
 }
 
-/// An address for a new account, trimmed and otherwise as spelled.
+/// Returns the forms under which an address may be stored: as [`fold_email`]
+/// makes it, and as versions did that left domains as they were typed. The
+/// same twice, for most.
+pub fn stored_forms(email: &str) -> [String; 2] {
+    [fold_email(email), email.trim().to_lowercase()]
+}
+
+/// Returns an address as people are to read it: as spelled, but with a domain
+/// in its own script, however a program wrote that.
+pub fn readable_email(email: &str) -> String {
+    let email = email.trim();
+    let readable = email.rsplit_once('@').and_then(|(local, domain)| {
+        let ascii = ascii_domain(domain).filter(|it| it.contains("xn--"))?;
+        let deny = AsciiDenyList::STD3;
+        let (domain, valid) = Uts46::new().to_unicode(ascii.as_bytes(), deny, Hyphens::Allow);
+        valid.is_ok().then(|| format!("{local}@{domain}"))
+    });
+    readable.unwrap_or_else(|| email.to_owned())
+}
+
+/// Returns the form in which domains are compared.
+pub(crate) fn fold_domain(domain: &str) -> String {
+    ascii_domain(domain).unwrap_or_else(|| domain.to_lowercase())
+}
+
+/// Reads an address for a new account, as people are to read it.
 ///
 /// Only a mail that arrives proves an address; what is refused here is what
 /// cannot be one, or what would look like another.
@@ -29,10 +58,15 @@ pub(crate) fn read(email: &str) -> Result<String, Violation> {
     if characters(email) > MOST_CHARS {
         return fault("too_long", "The e-mail address is too long.");
     }
-    if !is_plausible(email) || !is_in_order(email) {
+    let readable = readable_email(email);
+    if !is_plausible(email) || !is_in_order(email) || !is_in_order(&readable) {
         return fault("invalid", "This is not an e-mail address.");
     }
-    Ok(email.to_owned())
+    // Mail servers carry the ASCII form, which may be longer.
+    if characters(&fold_email(email)) > MOST_CHARS {
+        return fault("too_long", "The e-mail address is too long.");
+    }
+    Ok(readable)
 }
 
 /// An address, trimmed, by which an account may be looked for. Less is asked
@@ -44,7 +78,7 @@ pub(crate) fn sought(email: &str) -> Option<&str> {
 
 /// What comes after the `@`, in the form in which domains are compared.
 pub(crate) fn domain(email: &str) -> String {
-    email.rsplit_once('@').map(|(_, domain)| domain.to_lowercase()).unwrap_or_default()
+    email.rsplit_once('@').map(|(_, domain)| fold_domain(domain)).unwrap_or_default()
 }
 
 fn is_plausible(email: &str) -> bool {
@@ -71,6 +105,7 @@ fn is_in_order(email: &str) -> bool {
     local.len() <= MOST_LOCAL_BYTES
         && local.split('.').all(|it| !it.is_empty())
         && domain.split('.').all(is_label)
+        && ascii_domain(domain).is_some()
         && is_nfkc(email)
         && !email.chars().any(is_invisible)
 }
@@ -119,11 +154,46 @@ mod tests {
             "jürgen@bücher.example",
             "用户@例子.公司",
             "jürgen@müller.de",
-            "first_last.a.b+c-d=e!f@example.xn--p1ai",
+            "first_last.a.b+c-d=e!f@example.рф",
             "a@b-c.d1.org",
             "ada@192.0.2.1",
         ] {
             assert_eq!(read(&format!(" {email}\n")).as_deref(), Ok(email));
+        }
+    }
+
+    #[test]
+    fn a_domain_is_read_in_its_own_script_however_a_program_wrote_it() {
+        for email in ["Karl@bücher.example", "Karl@xn--bcher-kva.example", "Karl@BÜCHER.Example"]
+        {
+            assert_eq!(read(email).as_deref(), Ok("Karl@bücher.example"));
+        }
+        assert_eq!(read("Karl@Example.ORG").as_deref(), Ok("Karl@Example.ORG"));
+    }
+
+    #[test]
+    fn addresses_whose_domain_programs_write_differently_fold_to_one() {
+        for email in ["karl@bücher.example", "KARL@XN--Bcher-KVA.example", " Karl@BÜCHER.example"]
+        {
+            assert_eq!(fold_email(email), "karl@xn--bcher-kva.example");
+            assert_eq!(domain(email), "xn--bcher-kva.example");
+        }
+        assert_eq!(
+            stored_forms("Karl@Bücher.example"),
+            ["karl@xn--bcher-kva.example", "karl@bücher.example"]
+        );
+    }
+
+    #[test]
+    fn what_has_no_ascii_form_is_folded_by_case_alone() {
+        for (email, folded) in [
+            ("Ada@Ex_ample.org", "ada@ex_ample.org"),
+            ("Ada@xn--a.ORG", "ada@xn--a.org"),
+            ("Ada", "ada"),
+            ("Ada@", "ada@"),
+        ] {
+            assert_eq!(fold_email(email), folded);
+            assert_eq!(readable_email(email), email);
         }
     }
 
@@ -139,6 +209,7 @@ mod tests {
             ("ada@example..org", "invalid"),
             ("ada@.org", "invalid"),
             ("ada@example.", "invalid"),
+            ("ada@xn--a.org", "invalid"),
             ("ada@one.org@two.org", "invalid"),
             ("ada lovelace@example.org", "invalid"),
             ("ada@example.org\r\nBcc: all@example.org", "invalid"),
@@ -201,10 +272,15 @@ mod tests {
 
     #[test]
     fn an_address_may_have_as_many_characters_as_mail_servers_carry() {
-        let of = |length: usize| format!("ada@{}.org", "ä".repeat(length - 8));
+        let label = |length| "x".repeat(length);
+        let of = |last| format!("ada@{0}.{0}.{0}.{1}.org", label(63), label(last));
+        let foreign = format!("ada@{}", vec!["ü".repeat(40); 5].join("."));
 
-        assert!(read(&of(254)).is_ok());
-        assert_eq!(read(&of(255)).unwrap_err().code, "too_long");
+        assert_eq!(of(54).len(), 254);
+        assert!(read(&of(54)).is_ok());
+        assert_eq!(read(&of(55)).unwrap_err().code, "too_long");
+        assert!(characters(&foreign) < 254 && fold_email(&foreign).len() < 254);
+        assert!(read(&foreign).is_ok());
     }
 
     #[test]

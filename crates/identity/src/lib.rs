@@ -69,7 +69,7 @@ pub use code_challenge::CodeChallenge;
 pub use deletion::{AccountDeletion, DeleteError, Farewell};
 pub use destination::{Destination, DestinationError, WayBack};
 pub use device::{Device, Network};
-pub use email::fold_email;
+pub use email::{fold_email, readable_email, stored_forms};
 pub use export::{AccountExport, BegunExport};
 pub use factor_challenges::FactorChallenges;
 pub use factor_proofs::{FactorAnswer, FactorPorts, FactorSettings, FreshProof};

@@ -86,7 +86,7 @@ impl MailedLinks {
         if !self.counted(link.purpose.name(), email, LETTERS).await? {
             return Ok(());
         }
-        let found = self.0.accounts.by_email(&fold_email(email)).await?;
+        let found = self.0.accounts.by_email(email).await?;
         match found.filter(link.is_for) {
             Some(Credentials { account, .. }) => self.send(link, &account).await?,
             None => self.0.tokens.pretend(self.0.clock.now()).await?,

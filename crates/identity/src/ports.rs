@@ -151,8 +151,9 @@ pub trait AccountStore: Send + Sync {
         effects: Effects,
     ) -> Result<Registered, Unavailable>;
 
-    /// The account with this address, in any case; nothing if there is none or
-    /// it is deactivated.
+    /// The account with this address, however it is spelled; nothing if there
+    /// is none or it is deactivated. Of two that a version before stored under
+    /// two spellings of one domain, it is the one that was spelled like this.
     async fn by_email(&self, email: &str) -> Result<Option<Credentials>, Unavailable>;
 
     /// The same with what sign-in asks besides: whether it was signed in to

@@ -56,7 +56,7 @@ impl RegistrationRules {
     /// no invitation.
     pub(crate) fn admit(&self, email: &str) -> bool {
         let domain = email::domain(email);
-        let allowed = |it: &String| it.trim().trim_start_matches('@').to_lowercase() == domain;
+        let allowed = |it: &String| email::fold_domain(it.trim().trim_start_matches('@')) == domain;
         self.policy == RegistrationPolicy::Open
             && (self.allowed_domains.is_empty() || self.allowed_domains.iter().any(allowed))
     }

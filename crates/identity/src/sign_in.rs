@@ -8,7 +8,7 @@ use pia_kernel::{AppPasswordId, Clock, Effects, Secret, Unavailable, UserId};
 use crate::account::Account;
 use crate::app_password_codes;
 use crate::device::Device;
-use crate::email::{self, fold_email};
+use crate::email;
 use crate::factor_challenges::{ChallengeError, FactorChallenges};
 use crate::factor_proofs::FactorAnswer;
 use crate::guesses::{GuessError, Guesses};
@@ -154,7 +154,7 @@ impl SignIn {
         }
         let device = device.tidy();
         let (from, since) = (device.network(), self.clock.now() - KEPT);
-        let found = self.ports.accounts.candidate(&fold_email(email), from, since).await?;
+        let found = self.ports.accounts.candidate(email, from, since).await?;
         let user = found.as_ref().map(|it| it.credentials.account.user);
         let known = from.filter(|_| found.as_ref().is_some_and(|it| it.was_there_before));
         let guess = self.guesses.count(email, known).await?;

@@ -5,7 +5,6 @@ use std::time::Duration;
 use pia_kernel::{Effects, Letter, Live, Mail, Secret, Unavailable, UserId};
 
 use crate::account::{Account, AccountRules};
-use crate::email::fold_email;
 use crate::mailed_links::{self, Link, MailedError, MailedLinks, MailedPorts};
 use crate::password_resets::LINK as RESET;
 use crate::ports::{MailedPurpose, NewMailedToken, Quota};
@@ -129,7 +128,7 @@ impl Verification {
     ) -> Result<(), Unavailable> {
         let MailedPorts { accounts, tokens, clock, .. } = &self.links.0;
         let may = self.links.counted("address-taken", email, TOLD).await?;
-        let owner = accounts.by_email(&fold_email(email)).await?;
+        let owner = accounts.by_email(email).await?;
         let owner = owner.filter(|it| may && it.account.user != newcomer);
         let at = clock.now();
         match owner {

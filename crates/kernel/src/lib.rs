@@ -4,6 +4,7 @@
 
 mod audit_log;
 mod clock;
+mod domain;
 mod effects;
 mod error;
 mod id;
@@ -19,6 +20,7 @@ mod timestamp;
 
 pub use audit_log::{AuditLog, AuditPerson, AuditRecord, AuditSide};
 pub use clock::{Clock, SystemClock};
+pub use domain::ascii_domain;
 pub use effects::{AuditEntry, Effects, Letter, Mail, Recipient};
 pub use error::Unavailable;
 pub use id::{

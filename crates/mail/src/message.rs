@@ -2,12 +2,12 @@
 
 use std::time::{Duration, SystemTime};
 
+use lettre::Message;
 use lettre::message::header::{Header, HeaderName, HeaderValue};
 use lettre::message::{Mailbox, MultiPart};
-use lettre::{Address, Message};
 use pia_outbox::RenderedMail;
 
-use crate::settings::MailSettings;
+use crate::settings::{self, MailSettings};
 
 /// Why a mail cannot be put into a form that goes over the wire.
 #[derive(Debug, thiserror::Error)]
@@ -44,7 +44,7 @@ pub(crate) fn message(
     mail: &RenderedMail,
     settings: &MailSettings,
 ) -> Result<Message, MessageError> {
-    let to: Address = mail.to.parse().map_err(|_quotes_it| MessageError::Address)?;
+    let to = settings::address(&mail.to).map_err(|_quotes_it| MessageError::Address)?;
     let from = settings.from.address();
     let rendition = mail.rendition.clone();
     Message::builder()

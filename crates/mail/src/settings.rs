@@ -6,7 +6,8 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use lettre::Address;
-use pia_kernel::Secret;
+use lettre::address::AddressError;
+use pia_kernel::{Secret, ascii_domain};
 
 /// Which relay mail is handed to, and in whose name.
 #[derive(Debug, Clone)]
@@ -108,8 +109,17 @@ impl FromStr for SenderAddress {
     type Err = NoAddress;
 
     fn from_str(text: &str) -> Result<Self, NoAddress> {
-        let address = text.parse().map(Self);
-        address.map_err(|_says_no_more: lettre::address::AddressError| NoAddress)
+        address(text).map(Self).map_err(|_says_no_more| NoAddress)
+    }
+}
+
+/// Reads an address, with its domain in the ASCII form: relays that know no
+/// other scripts (SMTPUTF8) take that too.
+pub(crate) fn address(text: &str) -> Result<Address, AddressError> {
+    let address: Address = text.parse()?;
+    match ascii_domain(address.domain()) {
+        Some(domain) => Address::new(address.user(), domain),
+        None => Ok(address),
     }
 }
 
@@ -147,6 +157,10 @@ mod tests {
         assert_eq!(
             "pia@example.com".parse::<SenderAddress>().unwrap().to_string(),
             "pia@example.com"
+        );
+        assert_eq!(
+            "pia@bücher.example".parse::<SenderAddress>().unwrap().to_string(),
+            "pia@xn--bcher-kva.example"
         );
         for text in ["", "pia", "Pia <pia@example.com>", "a@b, c@d", "a@b\r\nBcc: c@d"] {
             assert!(text.parse::<SenderAddress>().is_err(), "{text}");

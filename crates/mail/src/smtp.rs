@@ -3,10 +3,12 @@
 mod connections;
 mod outcome;
 
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use async_trait::async_trait;
 use lettre::Message;
+use lettre::transport::smtp::extension::ClientId;
 use pia_kernel::Live;
 use pia_outbox::{Relay, RenderedMail, Sent};
 use tokio::sync::Mutex;
@@ -25,6 +27,7 @@ use outcome::{Failure, Step};
 #[derive(Debug)]
 pub struct SmtpRelay {
     settings: Live<Option<MailSettings>>,
+    own_name: ClientId,
     /// Of the settings as they were when somebody last sent.
     current: Mutex<Option<Current>>,
 }
@@ -36,9 +39,15 @@ struct Current {
 }
 
 impl SmtpRelay {
-    /// The relay that `settings` name, as they change.
-    pub fn new(settings: Live<Option<MailSettings>>) -> Self {
-        Self { settings, current: Mutex::new(None) }
+    /// The relay that `settings` name, as they change. It is greeted (EHLO) with
+    /// `own_host`, the name or the address under which others know this server.
+    pub fn new(settings: Live<Option<MailSettings>>, own_host: &str) -> Self {
+        let own_name = match own_host.trim_matches(['[', ']']).parse() {
+            Ok(IpAddr::V4(address)) => ClientId::Ipv4(address),
+            Ok(IpAddr::V6(address)) => ClientId::Ipv6(address),
+            Err(_) => ClientId::Domain(own_host.to_owned()),
+        };
+        Self { settings, own_name, current: Mutex::new(None) }
     }
 
     /// Connections by the settings of now. Those by others are closed once the
@@ -52,7 +61,7 @@ impl SmtpRelay {
             return Ok(Arc::clone(&current.connections));
         }
         let named = Option::clone(&settings).ok_or_else(Failure::unset)?;
-        let connections = Arc::new(Connections::new(named).await?);
+        let connections = Arc::new(Connections::new(named, self.own_name.clone()).await?);
         *current = Some(Current { settings, connections: Arc::clone(&connections) });
         Ok(connections)
     }

@@ -18,7 +18,7 @@ use pia_sealing::{AcceptNew, KeyError, ServerSeal};
 use pia_storage::StartError;
 use pia_storage_identity::{SqlAccounts, SqlApiKeys, SqlInvitations, SqlRoles};
 
-use crate::compose::master_keys;
+use crate::compose::{fold_addresses, master_keys};
 use crate::config::{AdminCommand, AdminConfig};
 use crate::licence::{LicenceFile, LicenceSeats};
 use credits::CreditDesk;
@@ -109,6 +109,7 @@ impl Desk {
         let db = pia_storage::start(config.database.startup.clone()).await?;
         // Never a new one: what the old one sealed is the server's to give up.
         let keys = master_keys(&config.encryption, AcceptNew::No, &db).await?;
+        fold_addresses(&db).await?;
         let db = db.with_effects(ServerSeal::new(keys), Live::new(config.smtp.relay.is_some()));
         let path = config.license.path.clone();
         let licence = LicenceFile::open(path, VerifyingKey::built_in(), Arc::clone(&clock));

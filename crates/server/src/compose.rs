@@ -43,7 +43,7 @@ use ground::Ground;
 use use_cases::UseCases;
 
 pub use ai::AiFactory;
-pub(crate) use ground::master_keys;
+pub(crate) use ground::{fold_addresses, master_keys};
 pub(crate) use groups::GroupPolicy;
 
 /// How long each of the things that are still under way at the end may take.
@@ -93,6 +93,9 @@ pub enum ComposeError {
     /// What the database knows of stamps cannot be read or put down.
     #[error("SVC-RUN-006: the stamps that devices were given cannot be looked at: {0}")]
     Stamps(Unavailable),
+    /// Addresses of accounts cannot be given their form.
+    #[error("SVC-RUN-007: the addresses of accounts cannot be given one form: {0}")]
+    Addresses(Unavailable),
 }
 
 /// What goes on beside requests.

@@ -13,6 +13,7 @@ use pia_kernel::{Effects, GroupId, Secret, SessionId, Timestamp, Unavailable, Us
 use pia_storage::schema::{accounts, api_keys, sessions, sign_ins, totp_factors};
 use pia_storage::{Database, DbError, DbInstant, DbUid, WriteEffects, in_tx, on_conn};
 
+use crate::addresses::with_address;
 use crate::api_keys::scopes_of;
 use crate::registering::register;
 
@@ -29,8 +30,7 @@ impl SqlAccounts {
     }
 
     async fn with_address(&self, email: &str) -> Result<Option<Credentials>, DbError> {
-        let same = accounts::email_folded.eq(fold_email(email));
-        let account = accounts::table.filter(same.and(accounts::deactivated_at.is_null()));
+        let account = with_address(email).filter(accounts::deactivated_at.is_null());
         let row: Option<AccountRow> = on_conn!(self.db.reader(), |conn| {
             account.select(AccountRow::as_select()).first(conn).await.optional()?
         });
@@ -43,8 +43,7 @@ impl SqlAccounts {
         from: Option<Network>,
         since: Timestamp,
     ) -> Result<Option<Candidate>, DbError> {
-        let same = accounts::email_folded.eq(fold_email(email));
-        let account = accounts::table.filter(same.and(accounts::deactivated_at.is_null()));
+        let account = with_address(email).filter(accounts::deactivated_at.is_null());
         let was_there = sign_ins::table
             .filter(sign_ins::user_id.eq(accounts::id))
             .filter(sign_ins::network.eq(from.map(|it| it.to_string())))

@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use diesel::dsl::exists;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
-use pia_identity::{InvitationEntry, InvitationStore, NewInvitation, fold_email};
+use pia_identity::{InvitationEntry, InvitationStore, NewInvitation, fold_email, readable_email};
 use pia_kernel::{Effects, GroupId, InvitationId, Page, Place, Timestamp, Unavailable, UserId};
 use pia_storage::schema::{invitations, user_groups};
 use pia_storage::{Database, DbError, DbInstant, DbUid, WriteEffects, in_tx, on_conn};
@@ -135,7 +135,7 @@ impl TryFrom<ToldRow> for InvitationEntry {
     fn try_from(row: ToldRow) -> Result<Self, DbError> {
         Ok(Self {
             id: InvitationId(row.id.0),
-            email: row.email_folded,
+            email: row.email_folded.as_deref().map(readable_email),
             role: role(&row.role)?,
             group: row.group_id.map(|it| GroupId(it.0)),
             by: row.invited_by.map(|it| UserId(it.0)),

@@ -1,6 +1,7 @@
 //! Identity's storage ports, over SQLite or PostgreSQL.
 
 mod accounts;
+mod addresses;
 mod admins;
 mod api_keys;
 mod app_passwords;
@@ -28,6 +29,7 @@ mod sign_in_codes;
 mod sign_ins;
 
 pub use accounts::SqlAccounts;
+pub use addresses::{AddressesFolded, SqlAddresses};
 pub use api_keys::SqlApiKeys;
 pub use app_passwords::SqlAppPasswords;
 pub use attempts::SqlAttempts;

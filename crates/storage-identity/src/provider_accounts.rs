@@ -4,14 +4,13 @@ use async_trait::async_trait;
 use diesel::dsl::exists;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
-use pia_identity::{
-    Credentials, KnownAccount, Provider, ProviderAccounts, ProviderIdentity, fold_email,
-};
+use pia_identity::{Credentials, KnownAccount, Provider, ProviderAccounts, ProviderIdentity};
 use pia_kernel::Unavailable;
 use pia_storage::schema::{accounts, provider_identities as identities};
 use pia_storage::{Database, DbError, on_conn};
 
 use crate::accounts::AccountRow;
+use crate::addresses::with_address;
 
 /// Accounts of providers in SQL.
 #[derive(Debug, Clone)]
@@ -46,7 +45,7 @@ impl SqlProviderAccounts {
     }
 
     async fn taken(&self, email: &str) -> Result<bool, DbError> {
-        let same = accounts::table.filter(accounts::email_folded.eq(fold_email(email)));
+        let same = with_address(email);
         let taken = diesel::select(exists(same));
         on_conn!(self.db.reader(), |conn| Ok(taken.get_result(conn).await?))
     }

@@ -1,5 +1,6 @@
 //! Making an account, with all that is stored beside it.
 
+use diesel::dsl::exists;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use pia_identity::{NewAccount, NewMailedToken, Registered, Role};
@@ -8,6 +9,7 @@ use pia_storage::schema::{accounts, invitations, mailed_tokens, provider_identit
 use pia_storage::{Database, DbError, DbInstant, DbUid, WriteEffects, in_tx};
 
 use crate::accounts::AccountRow;
+use crate::addresses::older_form;
 use crate::admins::Admins;
 
 /// Stores a new account: see [`AccountStore::register`](pia_identity::AccountStore::register).
@@ -20,6 +22,7 @@ pub(crate) async fn register(
     let token = new.verification.as_ref().map(|it| TokenRow::of(new.account.user, it));
     let identity = IdentityRow::of(&new);
     let shown = new.invitation.map(|it| (it.hash.0.to_vec(), it.max_admins));
+    let older = older_form(&new.account.email);
     let row = AccountRow::from(new);
     in_tx!(db, async |conn| -> Result<Registered, DbError> {
         conn.take_turn().await?;
@@ -46,6 +49,12 @@ pub(crate) async fn register(
             return Ok(Registered::SeatsTaken);
         }
 
+        if let Some(older) = &older {
+            let same = accounts::table.filter(accounts::email_folded.eq(older));
+            if diesel::select(exists(same)).get_result::<bool>(conn).await? {
+                return Ok(Registered::EmailTaken);
+            }
+        }
         let insert = diesel::insert_into(accounts::table).values(&row);
         let insert = insert.on_conflict(accounts::email_folded).do_nothing();
         if insert.execute(conn).await? == 0 {

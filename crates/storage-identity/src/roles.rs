@@ -3,9 +3,7 @@
 use async_trait::async_trait;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
-use pia_identity::{
-    Deactivation, Member, Reactivation, Role, RoleChange, RoleStore, SeatLimits, fold_email,
-};
+use pia_identity::{Deactivation, Member, Reactivation, Role, RoleChange, RoleStore, SeatLimits};
 use pia_kernel::{Effects, Timestamp, Unavailable, UserId};
 use pia_storage::schema::{
     accounts, factor_challenges, mailed_tokens, passkey_challenges, sessions, sign_in_codes,
@@ -13,6 +11,7 @@ use pia_storage::schema::{
 use pia_storage::{Database, DbError, DbInstant, DbUid, WriteEffects, in_tx, on_conn};
 
 use crate::accounts::role;
+use crate::addresses::with_address;
 use crate::admins::Admins;
 
 /// Roles in SQL.
@@ -44,7 +43,7 @@ impl SqlRoles {
     }
 
     async fn with_address(&self, email: &str) -> Result<Option<Member>, DbError> {
-        let account = accounts::table.filter(accounts::email_folded.eq(fold_email(email)));
+        let account = with_address(email);
         let row: Option<Row> = on_conn!(self.db.reader(), |conn| {
             account.select(COLUMNS).first(conn).await.optional()?
         });

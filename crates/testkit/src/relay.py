@@ -67,6 +67,7 @@ class Handler:
                 "encrypted": bool(session.ssl or server.transport.get_extra_info("ssl_object")),
                 "user": session.auth_data if isinstance(session.auth_data, str) else None,
                 "connection": session.pia_connection,
+                "greeting": session.host_name,
             }
         )
         return "250 OK"

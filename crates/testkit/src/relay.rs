@@ -73,6 +73,8 @@ pub struct DeliveredMail {
     pub user: Option<String>,
     /// Over which of the relay's connections it came, counted from one.
     pub connection: u32,
+    /// With which name the relay was greeted there (EHLO).
+    pub greeting: String,
 }
 
 impl DeliveredMail {

@@ -25,7 +25,7 @@ const ADA: UserId = UserId(uuid::Uuid::from_u128(1));
 const ADDRESS: &str = "Ada@example.org";
 const APP_PASSWORD: &str = "pia-k3v90-0qxz7-1bcde-fghjk-mnpqr";
 const RECOVERY: &str = "K3V90-0QXZ7-1BCDE-FGHJK-MNPQR";
-const LOOK: &str = "look for ada@example.org from 192.0.2.1";
+const LOOK: &str = "look for Ada@example.org from 192.0.2.1";
 
 /// What was asked of the outside world, in order.
 type Steps = Arc<Mutex<Vec<String>>>;

@@ -37,12 +37,12 @@ impl std::fmt::Debug for Connections {
 }
 
 impl Connections {
-    pub(super) async fn new(settings: MailSettings) -> Result<Self, Failure> {
+    pub(super) async fn new(settings: MailSettings, me: ClientId) -> Result<Self, Failure> {
         let tls = match settings.security {
             Security::None => None,
             Security::StartTls | Security::Tls => Some(tls(&settings).await?),
         };
-        Ok(Self { settings, tls, me: ClientId::default(), idle: Mutex::default() })
+        Ok(Self { settings, tls, me, idle: Mutex::default() })
     }
 
     pub(super) fn settings(&self) -> &MailSettings {

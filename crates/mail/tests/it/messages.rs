@@ -83,3 +83,21 @@ async fn a_relay_of_plain_letters_gets_no_other_addresses() {
     assert_eq!(send(settings(&relay)).await, Sent::Taken);
     assert_eq!(relay.stop().await.len(), 1);
 }
+
+#[tokio::test]
+async fn a_domain_in_another_script_is_one_that_any_relay_takes() {
+    let relay = Relay::start().await;
+    let from = "pia@bücher.example".parse().unwrap();
+
+    let smtp = smtp(MailSettings { from, ..settings(&relay) });
+    let sent = smtp.send(&mail("karl@müller.example")).await;
+
+    assert_eq!(sent, Sent::Taken);
+    let got = relay.next_mail().await;
+    assert_eq!(
+        (&*got.from, &*got.to[0]),
+        ("pia@xn--bcher-kva.example", "karl@xn--mller-kva.example")
+    );
+    assert_eq!(got.header("to"), Some("karl@xn--mller-kva.example"));
+    assert!(got.raw.is_ascii());
+}

@@ -114,7 +114,7 @@ async fn a_relay_that_is_not_there_is_away() {
 
 #[tokio::test]
 async fn without_a_relay_nothing_is_sent() {
-    let smtp = SmtpRelay::new(Live::new(None));
+    let smtp = SmtpRelay::new(Live::new(None), "pia.example");
 
     let why = away(smtp.send(&mail("ada@example.org")).await);
 
@@ -125,7 +125,7 @@ async fn without_a_relay_nothing_is_sent() {
 async fn another_relay_serves_as_soon_as_it_is_set() {
     let [first, second] = [Relay::start().await, Relay::start().await];
     let live = Live::new(Some(settings(&first)));
-    let smtp = SmtpRelay::new(live.clone());
+    let smtp = SmtpRelay::new(live.clone(), "pia.example");
 
     smtp.send(&mail("ada@example.org")).await;
     live.set(Some(settings(&second)));
@@ -150,4 +150,20 @@ async fn a_relay_that_asks_for_it_is_told_who_we_are() {
     assert!(wrong.contains("(535)") && !wrong.contains("wr0ng"), "{wrong}");
     assert_eq!(right, Sent::Taken);
     assert_eq!(relay.next_mail().await.user.as_deref(), Some("pia"));
+}
+
+#[tokio::test]
+async fn a_relay_is_greeted_with_the_name_under_which_the_server_is_known() {
+    for (host, greeted) in [
+        ("pia.example", "pia.example"),
+        ("xn--bcher-kva.example", "xn--bcher-kva.example"),
+        ("192.0.2.1", "[192.0.2.1]"),
+        ("[2001:db8::1]", "[IPv6:2001:db8::1]"),
+    ] {
+        let relay = Relay::start().await;
+        let smtp = SmtpRelay::new(Live::new(Some(settings(&relay))), host);
+
+        assert_eq!(smtp.send(&mail("ada@example.org")).await, Sent::Taken);
+        assert_eq!(relay.next_mail().await.greeting, greeted);
+    }
 }

@@ -25,7 +25,7 @@ pub(crate) fn credentials(password: &str) -> (String, Secret<String>) {
 }
 
 pub(crate) fn smtp(settings: MailSettings) -> SmtpRelay {
-    SmtpRelay::new(Live::new(Some(settings)))
+    SmtpRelay::new(Live::new(Some(settings)), "pia.example")
 }
 
 pub(crate) fn mail(to: &str) -> RenderedMail {

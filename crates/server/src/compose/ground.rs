@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use pia_kernel::{Clock, Live};
+use pia_kernel::{Clock, Live, Unavailable};
 use pia_policy::VerifyingKey;
 use pia_sealing::{AcceptNew, KeyError, KeyGuard, MasterKeys, Sealer, ServerSeal};
 use pia_storage::Database;
-use pia_storage_identity::SqlFirstAdmin;
+use pia_storage_identity::{SqlAddresses, SqlFirstAdmin};
 use pia_storage_sealing::{SqlKeyRegister, SqlSalts};
 use pia_storage_sync::SqlSilences;
 use pia_sync::Silences;
@@ -44,6 +44,7 @@ impl Ground {
         let silences = SqlSilences::new(db.clone()).end(clock.now()).await;
         let silences = silences.map_err(ComposeError::Stamps)?;
         let mail = config.follow(|it| it.smtp.relay.is_some());
+        fold_addresses(&db).await.map_err(ComposeError::Addresses)?;
         let db = db.with_effects(ServerSeal::new(keys.clone()), mail.clone());
         let path = start.license.path.clone();
         let licence = LicenceFile::open(path, VerifyingKey::built_in(), Arc::clone(clock));
@@ -76,4 +77,19 @@ pub(crate) async fn master_keys(
         }
     }
     Ok(keys)
+}
+
+/// Gives the addresses that versions before stored the form of today.
+pub(crate) async fn fold_addresses(db: &Database) -> Result<(), Unavailable> {
+    let done = SqlAddresses::new(db.clone()).fold().await?;
+    if done.folded > 0 {
+        tracing::info!(count = done.folded, "stored addresses were given one form of their domain");
+    }
+    for account in done.shared {
+        tracing::warn!(
+            %account,
+            "another account has the same address with its domain in another form; both stay"
+        );
+    }
+    Ok(())
 }

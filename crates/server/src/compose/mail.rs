@@ -20,11 +20,13 @@ pub(super) fn rounds(
     (metrics, tasks): (&Metrics, &TaskTracker),
     clock: &Arc<dyn Clock>,
 ) -> Rounds {
-    let public_url = config.latest().server.public_url.as_str().to_owned();
+    let public_url = config.latest().server.public_url.clone();
+    let relay = SmtpRelay::new(config.follow(|it| it.smtp.relay.clone()), &public_url.host());
+    let language = config.follow(|it| it.smtp.language);
     let ports = PostmanPorts {
         outbox: Arc::new(SqlOutbox::new(ground.db.clone())),
-        letters: Arc::new(PlainLetters::new(public_url, config.follow(|it| it.smtp.language))),
-        relay: Arc::new(SmtpRelay::new(config.follow(|it| it.smtp.relay.clone()))),
+        letters: Arc::new(PlainLetters::new(public_url.to_string(), language)),
+        relay: Arc::new(relay),
     };
     let postman = Postman::new(ports, PostmanSettings::default(), Arc::clone(clock));
     count(metrics, &postman);

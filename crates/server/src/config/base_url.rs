@@ -21,6 +21,12 @@ impl BaseUrl {
         &self.0
     }
 
+    /// The host, a domain in its ASCII form, an IPv6 address in brackets.
+    pub fn host(&self) -> String {
+        let url = Url::parse(&self.0).ok();
+        url.and_then(|it| it.host_str().map(str::to_owned)).unwrap_or_default()
+    }
+
     /// Whether what is sent there can be read on the way.
     pub(super) fn is_readable(&self) -> bool {
         let Ok(url) = Url::parse(&self.0) else { return true };

@@ -1,6 +1,7 @@
 //! Accounts, signing in, and staying so.
 
 mod account;
+mod addresses;
 pub(crate) mod api_keys;
 pub(crate) mod app_passwords;
 mod audit;

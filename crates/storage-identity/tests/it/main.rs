@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
 
 mod accounts;
+mod addresses;
 mod api_keys;
 mod app_passwords;
 mod attempts;

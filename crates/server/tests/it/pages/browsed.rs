@@ -96,6 +96,22 @@ async fn an_account_is_made_in_german_with_the_keyboard_alone() {
     assert_eq!(signed_in.status, 200, "{}", signed_in.text());
 }
 
+/// Browsers send the domain of such a field in its ASCII form.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_address_with_a_foreign_domain_signs_in_as_it_was_typed() {
+    let app = TestApp::spawn().await;
+    let browser = Browser::start("en").await;
+
+    browser.goto(&address(&app, "/auth/register.html")).await;
+    browser.press([TAB, TAB].into_iter().chain("karl@bücher.example".chars()).chain([TAB])).await;
+    browser.press(PASSWORD.chars().chain([ENTER])).await;
+    browser.find("main:not(:has(form)) h1").await;
+
+    let envelope = json!({ "email": "karl@bücher.example", "password": PASSWORD });
+    let signed_in = app.stranger().post("/auth/login/local", &envelope).await;
+    assert_eq!(signed_in.status, 200, "{}", signed_in.text());
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_failed_sign_in_is_explained_in_the_language_that_is_switched_to() {
     let app = TestApp::spawn().await;

@@ -1,0 +1,171 @@
+//! Addresses as they are looked for, and those that versions before stored
+//! otherwise.
+
+use std::collections::HashSet;
+
+use diesel::dsl::exists;
+use diesel::prelude::*;
+use diesel::sql_types::Text;
+use diesel_async::RunQueryDsl;
+use pia_identity::{fold_email, readable_email, stored_forms};
+use pia_kernel::{Unavailable, UserId};
+use pia_storage::schema::{accounts, invitations};
+use pia_storage::{Database, DbError, DbUid, in_tx, on_conn};
+
+use crate::admins::Admins;
+
+diesel::define_sql_function! {
+    /// How many characters a text has.
+    fn length(text: Text) -> Integer;
+}
+
+diesel::define_sql_function! {
+    /// How many bytes it has.
+    fn octet_length(text: Text) -> Integer;
+}
+
+/// Matches a domain with a label in its ASCII form.
+const WITH_ASCII_LABEL: &str = "%@%xn--%";
+
+/// The accounts with an address, the one first that is stored as spelled.
+#[diesel::dsl::auto_type(no_type_alias)]
+pub(crate) fn with_address(email: &str) -> _ {
+    let forms: [String; 2] = stored_forms(email);
+    let as_spelled: String = email.trim().to_lowercase();
+    let same = accounts::email_folded.eq_any(forms);
+    accounts::table.filter(same).order(accounts::email_folded.eq(as_spelled).desc())
+}
+
+/// The form under which a version before may have stored an address; none if
+/// that is the form of today.
+pub(crate) fn older_form(email: &str) -> Option<String> {
+    let [folded, older] = stored_forms(email);
+    (folded != older).then_some(older)
+}
+
+/// What became of addresses that versions before stored otherwise.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct AddressesFolded {
+    /// So many accounts and invitations have the form of today now.
+    pub folded: u64,
+    /// Accounts that keep the old form: another one has the address in the form
+    /// of today. Each is found by its own spelling.
+    pub shared: Vec<UserId>,
+}
+
+/// Accounts and invitations whose domains are to be looked at again.
+pub struct SqlAddresses {
+    db: Database,
+}
+
+impl SqlAddresses {
+    /// Those kept in `db`.
+    pub fn new(db: Database) -> Self {
+        Self { db }
+    }
+
+    /// Gives each stored address the form of today, of which SQL knows nothing.
+    ///
+    /// Changes nothing where that is done, and may be done by several instances
+    /// at once: each row changes by a guarded statement, in the turn of
+    /// registrations.
+    pub async fn fold(&self) -> Result<AddressesFolded, Unavailable> {
+        let mut done = AddressesFolded::default();
+        let rows = self.accounts().await?;
+        let held: HashSet<&str> = rows.iter().map(|it| it.email_folded.as_str()).collect();
+        for row in &rows {
+            let email = readable_email(&row.email);
+            let [folded, older] = stored_forms(&email);
+            let other = |it: &str| it != row.email_folded && held.contains(it);
+            let shared = other(&folded) || other(&older);
+            let outcome = match (shared, row.is_found_by_its_email()) {
+                (false, _) => self.set(row, &email, &folded).await?,
+                (true, true) => Outcome::Unchanged,
+                // Or it would be looked for and the other one found.
+                (true, false) => self.set(row, &row.email_folded, &row.email_folded).await?,
+            };
+            done.folded += u64::from(matches!(outcome, Outcome::Changed));
+            if matches!(outcome, Outcome::Taken) || (shared && folded != row.email_folded) {
+                done.shared.push(UserId(row.id.0));
+            }
+        }
+        done.folded += self.fold_invitations().await?;
+        Ok(done)
+    }
+
+    /// The oldest first: of two with one address the older has it.
+    async fn accounts(&self) -> Result<Vec<Row>, DbError> {
+        let foreign = octet_length(accounts::email_folded).ne(length(accounts::email_folded));
+        let rows = accounts::table
+            .filter(foreign.or(accounts::email_folded.like(WITH_ASCII_LABEL)))
+            .order((accounts::created_at, accounts::id));
+        on_conn!(self.db.reader(), |conn| Ok(rows.select(Row::as_select()).load(conn).await?))
+    }
+
+    async fn set(&self, row: &Row, email: &str, folded: &str) -> Result<Outcome, DbError> {
+        if (email, folded) == (&row.email, &row.email_folded) {
+            return Ok(Outcome::Unchanged);
+        }
+        let others = accounts::table.filter(accounts::email_folded.eq(folded));
+        let others = others.filter(accounts::id.ne(row.id));
+        let account = accounts::table
+            .find(row.id)
+            .filter(accounts::email.eq(&row.email))
+            .filter(accounts::email_folded.eq(&row.email_folded));
+        let set = (accounts::email.eq(email), accounts::email_folded.eq(folded));
+        in_tx!(self.db, async |conn| -> Result<Outcome, DbError> {
+            conn.take_turn().await?;
+            if diesel::select(exists(others)).get_result::<bool>(conn).await? {
+                return Ok(Outcome::Taken);
+            }
+            match diesel::update(account).set(set).execute(conn).await? {
+                0 => Ok(Outcome::Unchanged),
+                _ => Ok(Outcome::Changed),
+            }
+        })
+    }
+
+    async fn fold_invitations(&self) -> Result<u64, DbError> {
+        let email = invitations::email_folded.assume_not_null();
+        let foreign = octet_length(email).ne(length(email));
+        let rows = invitations::table
+            .filter(invitations::email_folded.is_not_null())
+            .filter(foreign.or(email.like(WITH_ASCII_LABEL)))
+            .select((invitations::id, email));
+        let rows: Vec<(DbUid, String)> = on_conn!(self.db.reader(), |conn| rows.load(conn).await?);
+        let mut changed = 0;
+        for (id, before) in rows {
+            let folded = fold_email(&before);
+            if folded == before {
+                continue;
+            }
+            let update = diesel::update(invitations::table.find(id));
+            let update = update.set(invitations::email_folded.eq(folded));
+            changed += on_conn!(self.db.writer(), |conn| update.execute(conn).await?) as u64;
+        }
+        Ok(changed)
+    }
+}
+
+enum Outcome {
+    Changed,
+    /// Another account has got the form meanwhile.
+    Taken,
+    Unchanged,
+}
+
+#[derive(Queryable, Selectable)]
+#[diesel(table_name = accounts)]
+struct Row {
+    id: DbUid,
+    email: String,
+    email_folded: String,
+}
+
+impl Row {
+    /// Whether it comes first where its own spelling is looked for.
+    fn is_found_by_its_email(&self) -> bool {
+        let [_, older] = stored_forms(&self.email);
+        older == self.email_folded
+    }
+}

@@ -1,0 +1,198 @@
+//! Addresses whose domains programs write in two ways.
+
+use diesel::prelude::*;
+use diesel_async::RunQueryDsl;
+use futures_util::future::join_all;
+use pia_identity::{
+    AccountStore, InvitationStore, NewAccount, NewInvitation, ProviderAccounts, Registered, Role,
+    RoleStore, ShownInvitation, TokenHash, readable_email,
+};
+use pia_kernel::{Effects, InvitationId, UserId};
+use pia_storage::schema::{accounts, invitations};
+use pia_storage::{Database, DbError, DbUid, on_conn};
+use pia_storage_identity::{
+    AddressesFolded, SqlAccounts, SqlAddresses, SqlInvitations, SqlProviderAccounts, SqlRoles,
+};
+
+use crate::people::{HOUR, START, newcomer, person, remove};
+
+const TYPED: &str = "karl@bücher.example";
+const SENT: &str = "karl@xn--bcher-kva.example";
+const FOLDED: &str = SENT;
+
+pia_testkit::contract! {
+    a_domain_is_one_however_programs_write_it,
+    of_concurrent_registrations_under_both_forms_one_is_stored,
+    an_address_that_a_version_before_stored_is_taken,
+    what_versions_before_stored_is_folded_once_by_instances_that_start_together,
+    an_account_is_found_before_its_address_is_folded,
+    of_two_accounts_that_would_collide_each_stays_its_owners,
+    two_accounts_are_told_apart_by_what_they_are_told_to_have,
+    a_folded_address_goes_to_the_other_once_an_account_is_gone,
+    an_invitation_that_a_version_before_stored_is_good_for_its_address,
+}
+
+/// Whom each way of looking finds: sign-in, the gates' letters, an operator.
+async fn found(db: &Database, email: &str) -> [Option<UserId>; 3] {
+    let accounts = SqlAccounts::new(db.clone());
+    let candidate = accounts.candidate(email, None, START).await.unwrap();
+    let by_email = accounts.by_email(email).await.unwrap();
+    let member = SqlRoles::new(db.clone()).member(email).await.unwrap();
+    [
+        candidate.map(|it| it.credentials.account.user),
+        by_email.map(|it| it.account.user),
+        member.map(|it| it.user),
+    ]
+}
+
+/// An account as versions before stored it.
+async fn older(db: &Database, email: &str) -> UserId {
+    let user = person(db, &format!("{}@example.org", UserId::generate())).await;
+    let before = (accounts::email.eq(email), accounts::email_folded.eq(email.to_lowercase()));
+    let update = diesel::update(accounts::table.find(DbUid(user.0))).set(before);
+    let done: Result<usize, DbError> =
+        async { on_conn!(db.writer(), |conn| Ok(update.execute(conn).await?)) }.await;
+    assert_eq!(done.unwrap(), 1);
+    user
+}
+
+async fn stored(db: &Database, user: UserId) -> (String, String) {
+    let row = accounts::table.find(DbUid(user.0)).select((accounts::email, accounts::email_folded));
+    let found: Result<(String, String), DbError> =
+        async { on_conn!(db.reader(), |conn| Ok(row.first(conn).await?)) }.await;
+    found.unwrap()
+}
+
+async fn a_domain_is_one_however_programs_write_it(db: Database) {
+    let user = person(&db, SENT).await;
+    let providers = SqlProviderAccounts::new(db.clone());
+
+    for email in [TYPED, SENT, "Karl@BÜCHER.example", " karl@XN--Bcher-KVA.EXAMPLE "] {
+        assert_eq!(found(&db, email).await, [Some(user); 3], "{email}");
+        assert!(providers.has_address(email).await.unwrap(), "{email}");
+    }
+    assert_eq!(found(&db, "karl@bucher.example").await, [None; 3]);
+}
+
+async fn of_concurrent_registrations_under_both_forms_one_is_stored(db: Database) {
+    let accounts = SqlAccounts::new(db);
+
+    let all = [TYPED, SENT].into_iter().cycle().take(32);
+    let all = all.map(|it| accounts.register(newcomer(it), None, Effects::default()));
+    let outcomes: Vec<_> = join_all(all).await.into_iter().map(Result::unwrap).collect();
+
+    let stored = outcomes.iter().filter(|it| **it == Registered::Stored).count();
+    let taken = outcomes.iter().filter(|it| **it == Registered::EmailTaken).count();
+    assert_eq!((stored, taken), (1, 31));
+}
+
+async fn an_address_that_a_version_before_stored_is_taken(db: Database) {
+    older(&db, TYPED).await;
+    let accounts = SqlAccounts::new(db);
+
+    for email in [TYPED, SENT] {
+        let new = newcomer(&readable_email(email));
+        let registered = accounts.register(new, None, Effects::default()).await.unwrap();
+        assert_eq!(registered, Registered::EmailTaken);
+    }
+}
+
+async fn what_versions_before_stored_is_folded_once_by_instances_that_start_together(db: Database) {
+    let karl = older(&db, "Karl@Bücher.example").await;
+    let page = older(&db, "ida@xn--mller-kva.example").await;
+    let plain = older(&db, "Ada@Example.org").await;
+    let letters = older(&db, "jürgen@example.org").await;
+    let addresses = SqlAddresses::new(db.clone());
+
+    let done = join_all((0..8).map(|_| addresses.fold())).await;
+
+    let done: Vec<_> = done.into_iter().map(Result::unwrap).collect();
+    assert_eq!(done.iter().map(|it| it.folded).sum::<u64>(), 2);
+    assert!(done.iter().all(|it| it.shared.is_empty()));
+    let pair = |email: &str, folded: &str| (email.to_owned(), folded.to_owned());
+    assert_eq!(stored(&db, karl).await, pair("Karl@bücher.example", FOLDED));
+    assert_eq!(stored(&db, page).await, pair("ida@müller.example", "ida@xn--mller-kva.example"));
+    assert_eq!(stored(&db, plain).await, pair("Ada@Example.org", "ada@example.org"));
+    assert_eq!(stored(&db, letters).await, pair("jürgen@example.org", "jürgen@example.org"));
+    assert_eq!(addresses.fold().await.unwrap(), AddressesFolded::default());
+}
+
+async fn an_account_is_found_before_its_address_is_folded(db: Database) {
+    let user = older(&db, TYPED).await;
+
+    assert_eq!(found(&db, "Karl@bücher.example").await, [Some(user); 3]);
+}
+
+async fn of_two_accounts_that_would_collide_each_stays_its_owners(db: Database) {
+    let (typed, sent) = (older(&db, TYPED).await, older(&db, SENT).await);
+    let addresses = SqlAddresses::new(db.clone());
+
+    let done = join_all((0..8).map(|_| addresses.fold())).await;
+
+    for done in done.into_iter().map(Result::unwrap) {
+        assert_eq!(done.shared, [typed]);
+    }
+    assert_eq!(found(&db, TYPED).await, [Some(typed); 3]);
+    assert_eq!(found(&db, SENT).await, [Some(sent); 3]);
+    // Nor is either found by the address that the other one is told to have.
+    for user in [typed, sent] {
+        let (email, _) = stored(&db, user).await;
+        assert_eq!(found(&db, &email).await, [Some(user); 3]);
+    }
+    let again = SqlAccounts::new(db).register(newcomer(TYPED), None, Effects::default()).await;
+    assert_eq!(again.unwrap(), Registered::EmailTaken);
+}
+
+/// As a version before leaves them that runs beside this one.
+async fn two_accounts_are_told_apart_by_what_they_are_told_to_have(db: Database) {
+    let sent = person(&db, &readable_email(SENT)).await;
+    let typed = older(&db, TYPED).await;
+
+    SqlAddresses::new(db.clone()).fold().await.unwrap();
+
+    for (user, email) in [(typed, TYPED), (sent, SENT)] {
+        assert_eq!(stored(&db, user).await.0, email);
+        assert_eq!(found(&db, email).await, [Some(user); 3]);
+    }
+}
+
+async fn a_folded_address_goes_to_the_other_once_an_account_is_gone(db: Database) {
+    let (typed, sent) = (older(&db, TYPED).await, older(&db, SENT).await);
+    let addresses = SqlAddresses::new(db.clone());
+    addresses.fold().await.unwrap();
+
+    remove(&db, sent).await;
+    let done = addresses.fold().await.unwrap();
+
+    assert_eq!(done, AddressesFolded { folded: 1, shared: Vec::new() });
+    assert_eq!(found(&db, SENT).await, [Some(typed); 3]);
+}
+
+async fn an_invitation_that_a_version_before_stored_is_good_for_its_address(db: Database) {
+    let (accounts, hash) = (SqlAccounts::new(db.clone()), TokenHash([7; 32]));
+    let id = InvitationId::generate();
+    let new = NewInvitation {
+        id,
+        hash,
+        email: Some(TYPED.to_owned()),
+        role: Role::User,
+        group: None,
+        by: None,
+        at: START,
+        expires_at: START + HOUR,
+    };
+    assert!(SqlInvitations::new(db.clone()).add(new, Effects::default()).await.unwrap());
+    let update = diesel::update(invitations::table.find(DbUid(id.0)));
+    let update = update.set(invitations::email_folded.eq(TYPED));
+    let done: Result<usize, DbError> =
+        async { on_conn!(db.writer(), |conn| Ok(update.execute(conn).await?)) }.await;
+    assert_eq!(done.unwrap(), 1);
+
+    let done = SqlAddresses::new(db.clone()).fold().await.unwrap();
+
+    assert_eq!(done, AddressesFolded { folded: 1, shared: Vec::new() });
+    let invitation = Some(ShownInvitation { hash, max_admins: None });
+    let new = NewAccount { invitation, ..newcomer(SENT) };
+    let registered = accounts.register(new, None, Effects::default()).await.unwrap();
+    assert_eq!(registered, Registered::Stored);
+}
