@@ -180,7 +180,7 @@ async fn a_model_of_anthropic_is_asked_in_its_words_and_answers_in_ours() {
 }
 
 /// A request that brings a tool which its caller does not run.
-fn with_hosted_tool(tool: Value) -> Value {
+fn with_hosted_tool(tool: &Value) -> Value {
     let mut request = said("What is new?");
     request["tools"] = json!([tool]);
     request
@@ -207,20 +207,20 @@ async fn nobody_switches_on_what_an_upstream_runs() {
         ),
         (json!({ "google_search": {} }), "tools[0].type", "required"),
     ] {
-        let answer = ada.post(CHAT, &with_hosted_tool(tool)).await;
+        let answer = ada.post(CHAT, &with_hosted_tool(&tool)).await;
 
         assert_eq!(answer.refusal(), (400, "validation_failed"), "{field}");
         let error = &answer.body["errors"][0];
         assert_eq!((&error["field"], &error["code"]), (&json!(field), &json!(code)));
     }
     let function = json!({ "type": "function", "function": { "name": "f" } });
-    let mut chosen = with_hosted_tool(function.clone());
+    let mut chosen = with_hosted_tool(&function);
     chosen["tool_choice"] = json!({ "type": "web_search" });
     let answer = ada.post(CHAT, &chosen).await;
     assert_eq!(answer.body["errors"][0]["field"], "tool_choice.type", "{}", answer.text());
     assert_eq!(upstream.calls().len(), 0);
 
-    let mut other_doors = with_hosted_tool(function);
+    let mut other_doors = with_hosted_tool(&function);
     for (key, value) in [
         ("web_search_options", json!({})),
         ("plugins", json!([{ "id": "web" }])),
@@ -234,7 +234,7 @@ async fn nobody_switches_on_what_an_upstream_runs() {
     let asked: Value = serde_json::from_str(&upstream.call().text()).expect("JSON");
     let mut keys: Vec<_> =
         asked.as_object().expect("an object").keys().map(String::as_str).collect();
-    keys.sort();
+    keys.sort_unstable();
     assert_eq!((keys, &asked["model"]), (vec!["messages", "model", "tools"], &json!("test-model")));
 }
 
@@ -245,7 +245,7 @@ async fn what_an_upstream_may_run_costs_what_the_operator_says() {
     let app = setting.with("Ai__UpstreamTools", "web_search=40").start().await;
     let ada = app.signed_in().await;
     app.admin("group set default credits.hourly=50").await.expect("settings");
-    let searching = with_hosted_tool(json!({ "type": "web_search", "filters": {} }));
+    let searching = with_hosted_tool(&json!({ "type": "web_search", "filters": {} }));
 
     let (first, second) = (ada.post(CHAT, &searching).await, ada.post(CHAT, &searching).await);
 
