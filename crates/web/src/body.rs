@@ -16,13 +16,17 @@ use futures_util::stream::{self, LocalBoxStream};
 use futures_util::{FutureExt, StreamExt};
 use pia_kernel::shortened;
 use serde::de::{DeserializeOwned, IgnoredAny};
+use tokio::time::Instant;
 
-use crate::body_memory::{Held, Sender};
+use crate::body_memory::Held;
+use crate::budgets::Payer;
 use crate::extract::BodyLimit;
-use crate::{ApiError, BodyMemory, Caller, FieldError};
+use crate::{ApiError, BodyMemory, Caller, ClientAddress, FieldError};
 
-/// How long a sender may be silent in the middle of a body.
-const SILENCE: Duration = Duration::from_secs(30);
+/// The time in which a sender of a body must have sent at least
+/// `MIN_BYTES_IN_WINDOW` more of it: 4 KiB a second.
+const RATE_WINDOW: Duration = Duration::from_secs(30);
+const MIN_BYTES_IN_WINDOW: usize = 30 * 4 * 1024;
 /// How long the whole of a body may take.
 const LONGEST: Duration = Duration::from_mins(10);
 const LONGEST_OF_SMALL: Duration = Duration::from_secs(30);
@@ -138,11 +142,7 @@ pub(crate) fn read_body(
     pieces: Pieces,
 ) -> LocalBoxFuture<'static, Result<RawBody, ApiError>> {
     let limit = request.extensions().get::<BodyLimit>().map_or(0, |it| it.0);
-    let sender = match request.extensions().get::<Caller>() {
-        Some(_) => Sender::SignedIn,
-        None => Sender::Stranger,
-    };
-    let room = request.app_data::<Data<BodyMemory>>().map(|it| it.hold(sender));
+    let room = request.app_data::<Data<BodyMemory>>().map(|it| it.hold(sender(request)));
     let announced = announced(request).min(limit);
     let longest = if limit > SMALL { LONGEST } else { LONGEST_OF_SMALL };
     let (coding, is_json) = (known_coding(request), RawBody::expect_json(request).is_ok());
@@ -155,6 +155,12 @@ pub(crate) fn read_body(
         Ok(RawBody(if marked { bytes.slice(MARK.len()..) } else { bytes }))
     }
     .boxed_local()
+}
+
+fn sender(request: &HttpRequest) -> Option<Payer> {
+    let extensions = request.extensions();
+    let address = || extensions.get::<ClientAddress>()?.ip.map(Payer::address);
+    extensions.get::<Caller>().map(|it| Payer::User(it.0.user)).or_else(address)
 }
 
 /// How long a body is, by what its sender says, and may be.
@@ -192,11 +198,13 @@ async fn read(mut body: Pieces, size: Size, mut room: Option<Held>) -> Result<Ra
     let limit = size.limit;
     let mut whole = BytesMut::new();
     let mut only = None;
+    let mut rate = Rate::new();
     loop {
-        let next = tokio::time::timeout(SILENCE, body.next()).await;
+        let next = tokio::time::timeout_at(rate.window_end, body.next()).await;
         let Some(piece) = next.map_err(|_elapsed| too_slow())? else { break };
         let piece = piece.map_err(|err| broken(&err))?;
         let length = whole.len() + only.as_ref().map_or(0, Bytes::len) + piece.len();
+        rate.advance_to(length);
         if length > limit {
             return Err(ApiError::too_large(limit));
         }
@@ -222,6 +230,30 @@ async fn read(mut body: Pieces, size: Size, mut room: Option<Held>) -> Result<Ra
         Some(room) => Bytes::from_owner(Counted { bytes, _room: room }),
         None => bytes,
     }))
+}
+
+/// The rate at which a body arrives.
+///
+/// A sender who sends the first part fast must go on at the least rate: an
+/// average over the whole would let it hold the memory for as long as it
+/// likes.
+struct Rate {
+    window_end: Instant,
+    needed: usize,
+}
+
+impl Rate {
+    fn new() -> Self {
+        Self { window_end: Instant::now() + RATE_WINDOW, needed: MIN_BYTES_IN_WINDOW }
+    }
+
+    /// Begins the next window if enough came for this one.
+    fn advance_to(&mut self, length: usize) {
+        if length >= self.needed {
+            self.window_end = Instant::now() + RATE_WINDOW;
+            self.needed = length + MIN_BYTES_IN_WINDOW;
+        }
+    }
 }
 
 /// Bytes whose room is given back with the last slice of them.

@@ -1,10 +1,10 @@
 //! How much memory the bodies of all requests together may take.
 
-use std::sync::Arc;
-
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::ApiError;
+use crate::budgets::Payer;
 
 const UNIT: usize = 1024;
 /// What each request may hold without being counted: more than an ordinary
@@ -14,52 +14,105 @@ const FREE: usize = 16 * UNIT;
 /// What callers who are not signed in may have of the room together: who has
 /// no account must not be able to take it from those who have.
 const OF_STRANGERS: usize = 8;
+/// The part of a room that one caller may have.
+const SHARES: usize = 4;
+/// The longest body that a person sends, and the longest that an anonymous
+/// caller does: each fits however little room there is.
+const MIN_SHARE: usize = 32 * 1024 * 1024;
+const MIN_SHARE_OF_STRANGER: usize = 1024 * 1024;
 
 /// Room for the bodies of all requests.
+///
+/// One caller has a quarter of it at most: slow or many uploads of one account
+/// leave room for those of others.
 #[derive(Clone)]
-pub struct BodyMemory {
-    room: Arc<Semaphore>,
-    of_strangers: Arc<Semaphore>,
+pub struct BodyMemory(Arc<Rooms>);
+
+struct Rooms {
+    signed_in: Room,
+    strangers: Room,
 }
 
-/// Whose body it is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Sender {
-    SignedIn,
-    Stranger,
+struct Room {
+    bytes: usize,
+    share: usize,
+    held: Mutex<Holdings>,
+}
+
+/// The bytes held, together and by each caller.
+#[derive(Default)]
+struct Holdings {
+    total: usize,
+    by_caller: HashMap<Option<Payer>, usize>,
 }
 
 /// The room that one body takes; given back when dropped.
 pub(crate) struct Held {
-    room: Arc<Semaphore>,
-    permit: Option<OwnedSemaphorePermit>,
+    rooms: Arc<Rooms>,
+    caller: Option<Payer>,
     bytes: usize,
 }
 
 impl BodyMemory {
     /// Room for so many bytes.
     pub fn new(bytes: usize) -> Self {
-        let units = (bytes / UNIT).min(Semaphore::MAX_PERMITS);
-        let of_strangers = units / OF_STRANGERS;
-        Self {
-            room: Arc::new(Semaphore::new(units - of_strangers)),
-            of_strangers: Arc::new(Semaphore::new(of_strangers)),
-        }
+        let of_strangers = bytes / OF_STRANGERS;
+        Self(Arc::new(Rooms {
+            signed_in: Room::new(bytes - of_strangers, (bytes / SHARES).max(MIN_SHARE)),
+            strangers: Room::new(of_strangers, (of_strangers / SHARES).max(MIN_SHARE_OF_STRANGER)),
+        }))
     }
 
-    pub(crate) fn hold(&self, sender: Sender) -> Held {
-        let room = match sender {
-            Sender::SignedIn => &self.room,
-            Sender::Stranger => &self.of_strangers,
-        };
-        Held { room: Arc::clone(room), permit: None, bytes: FREE }
+    /// Room for a body of this caller, which holds nothing yet.
+    pub(crate) fn hold(&self, caller: Option<Payer>) -> Held {
+        Held { rooms: Arc::clone(&self.0), caller, bytes: 0 }
+    }
+}
+
+impl Rooms {
+    fn of(&self, caller: Option<Payer>) -> &Room {
+        match caller {
+            Some(Payer::User(_)) => &self.signed_in,
+            Some(Payer::Session(_) | Payer::Address(_)) | None => &self.strangers,
+        }
+    }
+}
+
+impl Room {
+    fn new(bytes: usize, share: usize) -> Self {
+        Self { bytes, share: share.min(bytes), held: Mutex::default() }
+    }
+
+    fn take(&self, caller: Option<Payer>, bytes: usize) -> Result<(), ApiError> {
+        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        let of_caller = held.by_caller.get(&caller).copied().unwrap_or(0) + bytes;
+        if of_caller > self.share {
+            return Err(ApiError::too_many_bodies());
+        }
+        if held.total + bytes > self.bytes {
+            return Err(ApiError::overloaded("no memory is left for bodies"));
+        }
+        held.total += bytes;
+        held.by_caller.insert(caller, of_caller);
+        Ok(())
+    }
+
+    fn give_back(&self, caller: Option<Payer>, bytes: usize) {
+        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        held.total -= bytes;
+        if let Some(of_caller) = held.by_caller.get_mut(&caller) {
+            *of_caller -= bytes;
+            if *of_caller == 0 {
+                held.by_caller.remove(&caller);
+            }
+        }
     }
 }
 
 impl Held {
     /// Whether any room was taken.
     pub(crate) fn is_counted(&self) -> bool {
-        self.permit.is_some()
+        self.bytes > 0
     }
 
     /// Takes room until `bytes` fit.
@@ -68,53 +121,98 @@ impl Held {
     /// few who announce much and send nothing would keep all others out. Who
     /// finds none is refused at once, since waiting would hold what is there.
     pub(crate) fn grow_to(&mut self, bytes: usize) -> Result<(), ApiError> {
-        if bytes <= self.bytes {
+        let counted = bytes.saturating_sub(FREE).next_multiple_of(UNIT);
+        if counted <= self.bytes {
             return Ok(());
         }
-        let more = (bytes - self.bytes).div_ceil(UNIT);
-        let wanted = u32::try_from(more).map_err(|err| ApiError::internal(err.to_string()))?;
-        let permit = Arc::clone(&self.room).try_acquire_many_owned(wanted);
-        let permit =
-            permit.map_err(|_none_left| ApiError::overloaded("no memory is left for bodies"))?;
-        match &mut self.permit {
-            Some(held) => held.merge(permit),
-            None => self.permit = Some(permit),
-        }
-        self.bytes += more * UNIT;
+        self.rooms.of(self.caller).take(self.caller, counted - self.bytes)?;
+        self.bytes = counted;
         Ok(())
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        if self.bytes > 0 {
+            self.rooms.of(self.caller).give_back(self.caller, self.bytes);
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::Sender::{SignedIn, Stranger};
+    use std::net::Ipv4Addr;
+
+    use pia_kernel::UserId;
+
     use super::*;
+
+    const MIB: usize = 1024 * 1024;
+
+    fn person() -> Option<Payer> {
+        Some(Payer::User(UserId::generate()))
+    }
+
+    fn address(last: u8) -> Option<Payer> {
+        Some(Payer::address(Ipv4Addr::new(192, 0, 2, last).into()))
+    }
+
+    fn code(refused: Result<(), ApiError>) -> &'static str {
+        refused.unwrap_err().told().0
+    }
 
     #[test]
     fn bodies_share_one_room_and_give_it_back() {
-        let memory = BodyMemory::new(160 * UNIT);
-        let (mut first, mut second) = (memory.hold(SignedIn), memory.hold(SignedIn));
-        first.grow_to(FREE + 120 * UNIT).unwrap();
+        let memory = BodyMemory::new(40 * MIB);
+        let (mut first, mut second) = (memory.hold(person()), memory.hold(person()));
+        first.grow_to(FREE + 30 * MIB).unwrap();
 
-        assert!(second.grow_to(FREE + 30 * UNIT).is_err());
+        assert_eq!(code(second.grow_to(FREE + 6 * MIB)), "overloaded");
         drop(first);
-        assert!(second.grow_to(FREE + 30 * UNIT).is_ok());
+        assert!(second.grow_to(FREE + 6 * MIB).is_ok());
+    }
+
+    #[test]
+    fn a_person_has_a_quarter() {
+        let memory = BodyMemory::new(256 * MIB);
+        let slow = person();
+        let mut uploads: Vec<_> = (0..8).map(|_| memory.hold(slow)).collect();
+        let taken = uploads.iter_mut().map(|it| it.grow_to(FREE + 32 * MIB));
+        let taken: Vec<_> = taken.map(|it| it.map_err(|err| err.told().0)).collect();
+
+        assert_eq!(taken[..2], [Ok(()), Ok(())]);
+        assert!(taken[2..].iter().all(|it| *it == Err("rate_limited")), "{taken:?}");
+        assert!(memory.hold(person()).grow_to(FREE + 32 * MIB).is_ok());
+        drop(uploads);
+        assert!(memory.hold(slow).grow_to(FREE + 64 * MIB).is_ok());
+    }
+
+    #[test]
+    fn an_address_has_a_quarter_of_what_strangers_have() {
+        let memory = BodyMemory::new(256 * MIB);
+        let mut stranger = memory.hold(address(1));
+        stranger.grow_to(FREE + 8 * MIB).unwrap();
+
+        assert_eq!(code(memory.hold(address(1)).grow_to(FREE + UNIT)), "rate_limited");
+        assert!(memory.hold(address(2)).grow_to(FREE + 8 * MIB).is_ok());
     }
 
     #[test]
     fn strangers_cannot_take_the_room_of_those_who_are_signed_in() {
-        let memory = BodyMemory::new(160 * UNIT);
-        let mut stranger = memory.hold(Stranger);
-        stranger.grow_to(FREE + 20 * UNIT).unwrap();
+        let memory = BodyMemory::new(40 * MIB);
+        let mut strangers: Vec<_> = (0..5).map(|it| memory.hold(address(it))).collect();
+        for stranger in &mut strangers[..4] {
+            stranger.grow_to(FREE + 5 * MIB / 4).unwrap();
+        }
 
-        assert!(stranger.grow_to(FREE + 21 * UNIT).is_err());
-        assert!(memory.hold(SignedIn).grow_to(FREE + 140 * UNIT).is_ok());
+        assert_eq!(code(strangers[4].grow_to(FREE + UNIT)), "overloaded");
+        assert!(memory.hold(person()).grow_to(FREE + 32 * MIB).is_ok());
     }
 
     #[test]
     fn small_bodies_take_no_room() {
         let memory = BodyMemory::new(0);
 
-        assert!(memory.hold(Stranger).grow_to(FREE).is_ok());
+        assert!(memory.hold(None).grow_to(FREE).is_ok());
     }
 }

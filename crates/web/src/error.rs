@@ -139,6 +139,11 @@ impl ApiError {
         Self::refused(StatusCode::TOO_MANY_REQUESTS, "rate_limited", message).retry_after(wait)
     }
 
+    pub(crate) fn too_many_bodies() -> Self {
+        let message = "Too much of yours is being uploaded at once: wait until one upload ends.";
+        Self::refused(StatusCode::TOO_MANY_REQUESTS, "rate_limited", message).retry_after(SOON)
+    }
+
     pub(crate) fn too_large(limit: usize) -> Self {
         let message = format!("The body may have {limit} bytes.");
         Self::refused(StatusCode::PAYLOAD_TOO_LARGE, "body_too_large", message).with("limit", limit)

@@ -56,7 +56,7 @@ async fn bodies_share_their_room_until_their_upstreams_have_them() {
         .with("Ai__HeartbeatInterval", "100ms")
         .start()
         .await;
-    let ada = app.signed_in().await;
+    let (ada, ben) = (app.signed_in().await, app.signed_in().await);
     let (whole, stream) = (image(30 * MIB, said("")), image(30 * MIB, streamed("")));
 
     for body in [&whole, &stream] {
@@ -66,7 +66,8 @@ async fn bodies_share_their_room_until_their_upstreams_have_them() {
         if body == &stream {
             first.until(": keep-alive").await;
         }
-        let second = ada.send("POST", CHAT, &[JSON], &whole).await;
+        let second = ben.send("POST", CHAT, &[JSON], &whole).await;
+        let more = ada.send("POST", CHAT, &[JSON], &whole).await;
         let small = app.stranger().get("/health").await;
         let mut call = unread.read().await;
         let third = ask(&ada, &whole).await;
@@ -77,6 +78,7 @@ async fn bodies_share_their_room_until_their_upstreams_have_them() {
 
         assert_eq!(second.refusal(), (503, "overloaded"));
         assert!(second.header("retry-after").is_some());
+        assert_eq!(more.refusal(), (429, "rate_limited"));
         assert_eq!(small.status, 200);
         assert_eq!(first.rest().await.status, 200);
         assert_eq!(third.rest().await.status, 200);
@@ -87,11 +89,16 @@ async fn bodies_share_their_room_until_their_upstreams_have_them() {
 async fn program(endpoint: &str) -> (Program, Client) {
     let call = Call::new().licensed().with("Ai__Endpoint", endpoint).with("Ai__Model", "m");
     let program = call.start().await;
-    let person = json!({ "email": "ada@example.org", "password": PASSWORD });
+    let ada = signed_in(&program, "ada@example.org").await;
+    (program, ada)
+}
+
+async fn signed_in(program: &Program, email: &str) -> Client {
+    let person = json!({ "email": email, "password": PASSWORD });
     let caller = program.stranger();
     assert_eq!(caller.post("/auth/register", &person).await.status, 200);
     let envelope = caller.post("/auth/login/local", &person).await;
-    (program, caller.with_tokens(&envelope.body))
+    caller.with_tokens(&envelope.body)
 }
 
 /// The most memory that a process ever had, in bytes.
@@ -106,12 +113,13 @@ pub(crate) fn peak(program: &Program) -> usize {
 async fn four_large_requests_at_once_are_each_held_once() {
     let upstream = Peer::start().await;
     let (program, ada) = program(&upstream.endpoint).await;
+    let ben = signed_in(&program, "ben@example.org").await;
     let body = image(30 * MIB, said(""));
     let before = peak(&program);
 
     // No upstream reads before all of them have come in.
     let asked =
-        tokio::join!(ask(&ada, &body), ask(&ada, &body), ask(&ada, &body), ask(&ada, &body));
+        tokio::join!(ask(&ada, &body), ask(&ada, &body), ask(&ben, &body), ask(&ben, &body));
     let mut waiting = Vec::new();
     for _ in 0..4 {
         waiting.push(upstream.accept().await);

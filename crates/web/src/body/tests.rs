@@ -72,18 +72,42 @@ fn a_compressed_body_is_taken_in_small_steps() {
 
 #[tokio::test]
 async fn the_room_of_a_body_is_given_back_with_its_last_slice() {
-    let memory = BodyMemory::new(1024 * 1024);
+    let memory = BodyMemory::new(8 * 1024 * 1024);
     let piece = Bytes::from(vec![7; 512 * 1024]);
     let body = stream::iter([Ok(piece)]).boxed_local();
     let size = Size { announced: 0, limit: usize::MAX };
-    let body = read(body, size, Some(memory.hold(Sender::SignedIn))).await.unwrap().into_bytes();
+    let body = read(body, size, Some(memory.hold(None))).await.unwrap().into_bytes();
 
     let slice = body.slice(5..9);
     drop(body);
 
-    assert!(memory.hold(Sender::SignedIn).grow_to(512 * 1024).is_err());
+    assert!(memory.hold(None).grow_to(768 * 1024).is_err());
     drop(slice);
-    assert!(memory.hold(Sender::SignedIn).grow_to(512 * 1024).is_ok());
+    assert!(memory.hold(None).grow_to(768 * 1024).is_ok());
+}
+
+/// A body of which so many bytes come every ten seconds.
+fn trickle(first: usize, then: usize) -> Pieces {
+    let whole = stream::iter([Ok(Bytes::from(vec![7; first]))]);
+    let rest = stream::unfold(0, move |count| async move {
+        tokio::time::sleep(Duration::from_secs(10)).await;
+        (count < 100).then(|| (Ok(Bytes::from(vec![7; then])), count + 1))
+    });
+    whole.chain(rest).boxed_local()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_body_that_arrives_too_slowly_is_refused() {
+    let size = || Size { announced: 0, limit: usize::MAX };
+    let begun = Instant::now();
+
+    for (first, then) in [(0, 1), (8 * 1024 * 1024, 40 * 1024 - 1), (8 * 1024 * 1024, 0)] {
+        let refused = read(trickle(first, then), size(), None).await.unwrap_err();
+
+        assert!(refused.to_string().starts_with("body_timeout"), "{refused}");
+    }
+    assert_eq!(begun.elapsed(), 3 * RATE_WINDOW);
+    assert!(read(trickle(1, 40 * 1024), size(), None).await.is_ok());
 }
 
 #[test]
