@@ -15,6 +15,7 @@ mod origin;
 mod page;
 mod reauthentication;
 mod secret;
+mod storage_use;
 mod text;
 mod timestamp;
 
@@ -35,5 +36,6 @@ pub use origin::{Origin, Scoped};
 pub use page::{Page, Part, Place};
 pub use reauthentication::Reauthentication;
 pub use secret::Secret;
+pub use storage_use::StorageUse;
 pub use text::{characters, shortened};
 pub use timestamp::Timestamp;

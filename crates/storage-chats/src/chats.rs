@@ -8,7 +8,7 @@ use pia_sealing::Sealer;
 use pia_storage::schema::chats;
 use pia_storage::{Database, DbError, DbUid, on_conn};
 use pia_sync::{
-    ChatId, ChatStore, ChatWritten, ChatsPart, ListedChats, NewChat, StoredChat, Unless,
+    ChatId, ChatLimits, ChatStore, ChatWritten, ChatsPart, ListedChats, NewChat, StoredChat, Unless,
 };
 
 use crate::rows::ToldRow;
@@ -42,10 +42,10 @@ impl ChatStore for SqlChats {
         &self,
         user: UserId,
         chat: &NewChat,
-        most: u32,
+        limits: ChatLimits,
         now: Timestamp,
     ) -> Result<ChatWritten, Unavailable> {
-        self.write(user, chat, most, now).await
+        self.write(user, chat, limits, now).await
     }
 
     async fn delete(&self, user: UserId, id: ChatId, now: Timestamp) -> Result<bool, Unavailable> {

@@ -2,10 +2,10 @@
 
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
-use pia_kernel::{Timestamp, Unavailable, UserId};
+use pia_kernel::{StorageUse, Timestamp, Unavailable, UserId};
 use pia_storage::schema::chats;
 use pia_storage::{DbError, DbInstant, DbUid, TakeLedger, in_tx};
-use pia_sync::{ChatId, ChatWritten, KeptChat, NewChat, Verdict};
+use pia_sync::{ChatId, ChatLimits, ChatWritten, KeptChat, NewChat, Verdict};
 
 use crate::SqlChats;
 use crate::rows::{ToldRow, WrittenRow, key};
@@ -18,6 +18,7 @@ enum Written {
     Deleted,
     Plain,
     Full(u64),
+    OutOfStorage(StorageUse),
     Gone,
 }
 
@@ -29,6 +30,7 @@ struct KeptRow {
     updated_at: DbInstant,
     deleted_at: Option<DbInstant>,
     encrypted: bool,
+    size: i32,
 }
 
 impl SqlChats {
@@ -36,13 +38,13 @@ impl SqlChats {
         &self,
         user: UserId,
         chat: &NewChat,
-        most: u32,
+        limits: ChatLimits,
         now: Timestamp,
     ) -> Result<ChatWritten, Unavailable> {
         // Sealed before anything is locked: it may be long.
         let Some(seal) = self.sealer.of(user).await? else { return Ok(ChatWritten::Gone) };
         let mut row = WrittenRow::of(chat, &seal)?;
-        let written = self.keep(user, (chat, &mut row), most, now).await?;
+        let written = self.keep(user, (chat, &mut row), limits, now).await?;
         drop(row);
         Ok(match written {
             Written::Created(created_at) => ChatWritten::Created { created_at },
@@ -51,6 +53,7 @@ impl SqlChats {
             Written::Deleted => ChatWritten::Deleted,
             Written::Plain => ChatWritten::Plain,
             Written::Full(current) => ChatWritten::Full { current },
+            Written::OutOfStorage(storage) => ChatWritten::OutOfStorage(storage),
             Written::Gone => ChatWritten::Gone,
         })
     }
@@ -59,7 +62,7 @@ impl SqlChats {
         &self,
         user: UserId,
         (chat, row): (&NewChat, &mut WrittenRow),
-        most: u32,
+        limits: ChatLimits,
         now: Timestamp,
     ) -> Result<Written, DbError> {
         let this = chats::table.find(key(user, chat.id));
@@ -81,20 +84,24 @@ impl SqlChats {
                     let stamp = ledger.stamps(now).next().unwrap_or(now);
                     let told = diesel::update(this).set(chats::stamp.eq(DbInstant(stamp)));
                     told.execute(conn).await?;
-                    conn.put_stamp(user, stamp).await?;
+                    conn.put_stamp(user, stamp, 0).await?;
                     return Ok(Written::Deleted);
                 }
                 Some(Verdict::Replaces) => {}
                 None | Some(Verdict::Revives) => {
                     let count: i64 = chats::table.filter(live).count().get_result(conn).await?;
-                    if count >= i64::from(most) {
+                    if count >= i64::from(limits.chats) {
                         return Ok(Written::Full(count.unsigned_abs()));
                     }
                 }
             }
+            let growth = i64::from(row.size) - i64::from(kept.as_ref().map_or(0, |it| it.size));
+            if let Err(storage) = ledger.check_storage(growth, limits.storage) {
+                return Ok(Written::OutOfStorage(storage));
+            }
             let stamp = ledger.stamps(now).next().unwrap_or(now);
             row.stamp = DbInstant(stamp);
-            conn.put_stamp(user, stamp).await?;
+            conn.put_stamp(user, stamp, growth).await?;
             let Some(kept) = kept else {
                 let (user_id, id) = key(user, chat.id);
                 let made_at = chats::created_at.eq(DbInstant(chat.created_at));
@@ -122,7 +129,7 @@ impl SqlChats {
             let kept = live.select(KeptRow::as_select()).first(conn).await.optional()?;
             let Some(kept) = kept else { return Ok(true) };
             let stamp = ledger.stamps(now).next().unwrap_or(now);
-            conn.put_stamp(user, stamp).await?;
+            conn.put_stamp(user, stamp, -i64::from(kept.size)).await?;
             let left = WrittenRow::deleted(now.max(kept.updated_at.0), kept.encrypted, stamp);
             diesel::update(this).set(&left).execute(conn).await?;
             Ok(true)

@@ -48,7 +48,7 @@ impl SqlKeys {
             // With a stamp: by versions alone a server that was restored would
             // take what is new for what it lost.
             let stamp = ledger.stamps(at.0).next().unwrap_or(ledger.last_stamp);
-            conn.count_change(user, stamp).await?;
+            conn.count_change(user, stamp, 0).await?;
             for device in change.devices {
                 let row = DeviceRow::of(user, device);
                 let insert = diesel::insert_into(devices::table).values(&row);

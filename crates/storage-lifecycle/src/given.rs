@@ -39,6 +39,7 @@ pub(crate) const GROUP_SETTINGS: Table = given(
         ("mode_entries", OURS),
         ("persona_entries", OURS),
         ("models", OURS),
+        ("user_storage_bytes", OURS),
     ],
 );
 

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use crate::sections::told;
 
 pub(crate) const LEDGER: &[&str] =
-    &["version", "last_stamp", "encrypted_at", "umk_version", "reset_at"];
+    &["version", "last_stamp", "encrypted_at", "umk_version", "reset_at", "stored_bytes"];
 
 pub(crate) const SYNC_ITEMS: &[&str] = &[
     "channel",
@@ -39,6 +39,7 @@ struct LedgerRow {
     encrypted_at: Option<DbInstant>,
     umk_version: i32,
     reset_at: Option<DbInstant>,
+    stored_bytes: i64,
 }
 
 #[derive(Queryable, Selectable)]

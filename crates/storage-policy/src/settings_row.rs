@@ -26,6 +26,7 @@ pub(crate) struct SettingsRow {
     mode_entries: String,
     persona_entries: String,
     models: String,
+    user_storage_bytes: Option<i64>,
 }
 
 impl SettingsRow {
@@ -49,6 +50,7 @@ impl SettingsRow {
             mode_entries: serde_json::to_string(&settings.modes).map_err(unwritable)?,
             persona_entries: serde_json::to_string(&settings.persona_types).map_err(unwritable)?,
             models: serde_json::to_string(&settings.models).map_err(unwritable)?,
+            user_storage_bytes: quota(Quota::UserStorageBytes),
         })
     }
 }
@@ -63,6 +65,7 @@ impl TryFrom<SettingsRow> for GroupSettings {
             (Quota::KnowledgeStorageBytes, row.knowledge_storage_bytes),
             (Quota::MonthlyEmbeddingTokens, row.monthly_embedding_tokens),
             (Quota::ManagedPersonas, row.managed_personas),
+            (Quota::UserStorageBytes, row.user_storage_bytes),
         ];
         let quotas = quotas.into_iter().filter_map(|(quota, limit)| Some((quota, limit?)));
         Ok(Self {

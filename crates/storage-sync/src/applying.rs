@@ -61,6 +61,10 @@ impl SqlSyncStore {
             if let Some(over) = push.over_quota(&growth, &living) {
                 return Ok(over);
             }
+            let mut bytes = plan.byte_growth(&kept);
+            if let Err(storage) = ledger.check_storage(bytes, push.settings.max_storage) {
+                return Ok(Applied::OutOfStorage(storage));
+            }
             if !plan.conflicts.is_empty() {
                 let told: Vec<Key> = plan.conflicts.iter().map(|it| it.key).collect();
                 let bodies = conn.bodies(user, &told).await?;
@@ -76,10 +80,10 @@ impl SqlSyncStore {
                 conn.restamp(user, moved).await?;
             }
             if let Some(surplus) = push.surplus(&growth, &living) {
-                conn.drop_oldest_sessions(user, surplus).await?;
+                bytes -= conn.drop_oldest_sessions(user, surplus).await?;
             }
             if changed {
-                conn.count_change(user, at).await?;
+                conn.count_change(user, at, bytes).await?;
             }
             if event.tells_something() {
                 diesel::insert_into(sync_events::table).values(event).execute(conn).await?;

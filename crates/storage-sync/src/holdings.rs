@@ -4,10 +4,13 @@ use async_trait::async_trait;
 use diesel::dsl::count_star;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
-use pia_kernel::{Effects, Page, Place, Timestamp, Unavailable, UserId};
-use pia_storage::schema::{chats, devices, ledgers, recovery_keys, sync_events, sync_items};
+use pia_kernel::{Effects, Page, Place, StorageUse, Timestamp, Unavailable, UserId};
+use pia_storage::schema::{
+    accounts, chats, devices, group_settings, ledgers, recovery_keys, sync_events, sync_items,
+};
 use pia_storage::{
     Database, DbError, DbInstant, DbUid, TakeLedger, WriteEffects, fresh_epoch, in_tx, on_conn,
+    storage_use,
 };
 use pia_sync::{Channel, ChatHolding, Holding, Key, SyncEvent, SyncHoldings};
 use uuid::Uuid;
@@ -51,6 +54,19 @@ impl SqlSyncHoldings {
             Ok((kind, number(all - deleted), number(deleted)))
         };
         rows.into_iter().map(told).collect()
+    }
+
+    async fn stored(&self, user: UserId) -> Result<(i64, Option<i64>), DbError> {
+        let limit = group_settings::table.on(group_settings::group_id.eq(accounts::group_id));
+        let theirs = accounts::table.find(DbUid(user.0));
+        let stored = theirs.left_join(ledgers::table.on(ledgers::user_id.eq(accounts::id)));
+        let columns =
+            (ledgers::stored_bytes.nullable(), group_settings::user_storage_bytes.nullable());
+        let row = stored.left_join(limit).select(columns);
+        let row: Option<(Option<i64>, Option<i64>)> =
+            on_conn!(self.db.reader(), |conn| row.first(conn).await.optional()?);
+        let (bytes, limit) = row.unwrap_or_default();
+        Ok((bytes.unwrap_or_default(), limit))
     }
 
     async fn part(
@@ -128,6 +144,7 @@ impl SqlSyncHoldings {
                 ledgers::encrypted_at.eq(None::<DbInstant>),
                 ledgers::umk_version.eq(0),
                 ledgers::reset_at.eq(DbInstant(at)),
+                ledgers::stored_bytes.eq(0),
             );
             diesel::update(ledgers::table.find(owner)).set(begun_anew).execute(conn).await?;
             let event = EventRow::reset(user, at);
@@ -142,6 +159,11 @@ impl SqlSyncHoldings {
 impl SyncHoldings for SqlSyncHoldings {
     async fn counts(&self, user: UserId) -> Result<Vec<(Channel, u32, u32)>, Unavailable> {
         Ok(self.count(user).await?)
+    }
+
+    async fn storage(&self, user: UserId, usual_limit: u64) -> Result<StorageUse, Unavailable> {
+        let (bytes, group_limit) = self.stored(user).await?;
+        Ok(storage_use(bytes, group_limit, usual_limit))
     }
 
     async fn all(

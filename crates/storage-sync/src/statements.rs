@@ -64,12 +64,13 @@ pub(crate) trait Statements {
         moved: Moved,
     ) -> impl Future<Output = Result<(), DbError>> + Send;
 
-    /// Takes so many of the oldest sessions away, without a trace.
+    /// Takes so many of the oldest sessions away, without a trace. Answers how
+    /// many bytes they had.
     fn drop_oldest_sessions(
         &mut self,
         user: UserId,
         how_many: i64,
-    ) -> impl Future<Output = Result<(), DbError>> + Send;
+    ) -> impl Future<Output = Result<i64, DbError>> + Send;
 }
 
 /// An item that stays, in another place.
@@ -93,6 +94,7 @@ struct KeptRow {
     digest: Vec<u8>,
     device_id: Option<String>,
     beaten: Option<Vec<u8>>,
+    size: i32,
 }
 
 macro_rules! statements {
@@ -193,7 +195,7 @@ macro_rules! statements {
                 &mut self,
                 user: UserId,
                 how_many: i64,
-            ) -> Result<(), DbError> {
+            ) -> Result<i64, DbError> {
                 let sessions = sync_items::table
                     .filter(sync_items::user_id.eq(DbUid(user.0)))
                     .filter(sync_items::channel.eq(Channel::Sessions.code()));
@@ -201,12 +203,14 @@ macro_rules! statements {
                     .filter(sync_items::deleted_at.is_null())
                     .order((sync_items::changed_at.asc(), sync_items::id.asc()))
                     .limit(how_many)
-                    .select(sync_items::id)
-                    .load::<DbUid>(self)
+                    .select((sync_items::id, sync_items::size))
+                    .load::<(DbUid, i32)>(self)
                     .await?;
+                let bytes = oldest.iter().map(|it| i64::from(it.1)).sum();
+                let oldest: Vec<DbUid> = oldest.into_iter().map(|it| it.0).collect();
                 let gone = sessions.filter(sync_items::id.eq_any(oldest));
                 diesel::delete(gone).execute(self).await?;
-                Ok(())
+                Ok(bytes)
             }
         }
     )*};
@@ -223,6 +227,7 @@ fn known(row: KeptRow) -> Result<(Key, Kept), DbError> {
         digest: row.digest,
         device: row.device_id,
         beaten: row.beaten,
+        size: row.size.unsigned_abs(),
     };
     Ok((key(row.channel, row.id)?, kept))
 }

@@ -5,11 +5,11 @@ use std::time::Duration;
 use diesel::dsl::exists;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
-use pia_kernel::{Timestamp, Unavailable, UserId};
+use pia_kernel::{StorageUse, Timestamp, Unavailable, UserId};
 use ring::rand::{SecureRandom, SystemRandom};
 
 use crate::db::{AsyncPostgres, AsyncSqlite, DbError};
-use crate::schema::{accounts, ledgers};
+use crate::schema::{accounts, group_settings, ledgers};
 use crate::sql_types::{DbInstant, DbUid};
 
 /// A person's ledger as it stands in a transaction that holds it.
@@ -25,6 +25,10 @@ pub struct Ledger {
     pub umk_version: i32,
     /// Whether everything of theirs was reset at some time.
     pub was_reset: bool,
+    /// The bytes of all that is stored for them.
+    pub stored_bytes: i64,
+    /// The bytes that members of their group may store, where it says so.
+    pub group_limit: Option<i64>,
 }
 
 impl Ledger {
@@ -34,6 +38,21 @@ impl Ledger {
         let first = now.max(self.last_stamp + Duration::from_micros(1));
         (0..).map(move |it| first + Duration::from_micros(it))
     }
+
+    /// Refuses to store `growth` bytes more than now if that is above the
+    /// group's limit, or the usual one. What makes it less is never refused.
+    pub fn check_storage(&self, growth: i64, usual_limit: u64) -> Result<(), StorageUse> {
+        let storage = storage_use(self.stored_bytes, self.group_limit, usual_limit);
+        let after = self.stored_bytes.saturating_add(growth);
+        let fits = growth <= 0 || u64::try_from(after).is_ok_and(|it| it <= storage.limit);
+        if fits { Ok(()) } else { Err(storage) }
+    }
+}
+
+/// The bytes that a person stores, and may store.
+pub fn storage_use(stored: i64, group_limit: Option<i64>, usual_limit: u64) -> StorageUse {
+    let limit = group_limit.and_then(|it| u64::try_from(it).ok()).unwrap_or(usual_limit);
+    StorageUse { current: u64::try_from(stored).unwrap_or_default(), limit }
 }
 
 /// A connection that can take people's ledgers.
@@ -53,18 +72,22 @@ pub trait TakeLedger {
         user: UserId,
     ) -> impl Future<Output = Result<Option<Ledger>, DbError>> + Send;
 
-    /// Counts a change, and puts down the highest stamp that was given for it.
+    /// Counts a change and the bytes by which it made more, and puts down the
+    /// highest stamp that was given for it.
     fn count_change(
         &mut self,
         user: UserId,
         last: Timestamp,
+        growth: i64,
     ) -> impl Future<Output = Result<(), DbError>> + Send;
 
-    /// Puts down the highest stamp that was given.
+    /// Puts down the highest stamp that was given, and counts the bytes by
+    /// which what it is for made more.
     fn put_stamp(
         &mut self,
         user: UserId,
         last: Timestamp,
+        growth: i64,
     ) -> impl Future<Output = Result<(), DbError>> + Send;
 }
 
@@ -77,21 +100,29 @@ pub fn fresh_epoch() -> Result<Vec<u8>, DbError> {
     Ok(epoch)
 }
 
-type Row = (i64, DbInstant, Option<DbInstant>, i32, Option<DbInstant>);
-type Columns = (
-    ledgers::version,
-    ledgers::last_stamp,
-    ledgers::encrypted_at,
-    ledgers::umk_version,
-    ledgers::reset_at,
-);
-const ROW: Columns = (
-    ledgers::version,
-    ledgers::last_stamp,
-    ledgers::encrypted_at,
-    ledgers::umk_version,
-    ledgers::reset_at,
-);
+type Row = (i64, DbInstant, Option<DbInstant>, i32, Option<DbInstant>, i64, Option<i64>);
+
+/// The columns of a [`Row`].
+macro_rules! row {
+    ($user:expr) => {
+        (
+            ledgers::version,
+            ledgers::last_stamp,
+            ledgers::encrypted_at,
+            ledgers::umk_version,
+            ledgers::reset_at,
+            ledgers::stored_bytes,
+            // No join: SQLite is told the names of columns alone here.
+            group_settings::table
+                .filter(
+                    group_settings::group_id
+                        .eq_any(accounts::table.find(DbUid($user.0)).select(accounts::group_id)),
+                )
+                .select(group_settings::user_storage_bytes)
+                .single_value(),
+        )
+    };
+}
 
 macro_rules! take_ledger {
     ($($conn:ty),*) => {$(
@@ -100,7 +131,7 @@ macro_rules! take_ledger {
                 // Set to what it is, which locks it.
                 let held = diesel::update(ledgers::table.find(DbUid(user.0)))
                     .set(ledgers::umk_version.eq(ledgers::umk_version))
-                    .returning(ROW)
+                    .returning(row!(user))
                     .get_result::<Row>(self)
                     .await
                     .optional()?;
@@ -119,11 +150,12 @@ macro_rules! take_ledger {
                         ledgers::version.eq(0_i64),
                         ledgers::last_stamp.eq(DbInstant(Timestamp::UNIX_EPOCH)),
                         ledgers::umk_version.eq(0),
+                        ledgers::stored_bytes.eq(0),
                     ))
                     .on_conflict(ledgers::user_id)
                     .do_update()
                     .set(ledgers::umk_version.eq(ledgers::umk_version))
-                    .returning(ROW)
+                    .returning(row!(user))
                     .get_result::<Row>(self)
                     .await?;
                 Ok(Some(row.into()))
@@ -132,25 +164,39 @@ macro_rules! take_ledger {
             async fn take_ledger(&mut self, user: UserId) -> Result<Option<Ledger>, DbError> {
                 let ledger = self.hold_ledger(user).await?;
                 if let Some(ledger) = &ledger {
-                    self.count_change(user, ledger.last_stamp).await?;
+                    self.count_change(user, ledger.last_stamp, 0).await?;
                 }
                 Ok(ledger)
             }
 
-            async fn count_change(&mut self, user: UserId, last: Timestamp) -> Result<(), DbError> {
+            async fn count_change(
+                &mut self,
+                user: UserId,
+                last: Timestamp,
+                growth: i64,
+            ) -> Result<(), DbError> {
                 diesel::update(ledgers::table.find(DbUid(user.0)))
                     .set((
                         ledgers::version.eq(ledgers::version + 1),
                         ledgers::last_stamp.eq(DbInstant(last)),
+                        ledgers::stored_bytes.eq(ledgers::stored_bytes + growth),
                     ))
                     .execute(self)
                     .await?;
                 Ok(())
             }
 
-            async fn put_stamp(&mut self, user: UserId, last: Timestamp) -> Result<(), DbError> {
+            async fn put_stamp(
+                &mut self,
+                user: UserId,
+                last: Timestamp,
+                growth: i64,
+            ) -> Result<(), DbError> {
                 diesel::update(ledgers::table.find(DbUid(user.0)))
-                    .set(ledgers::last_stamp.eq(DbInstant(last)))
+                    .set((
+                        ledgers::last_stamp.eq(DbInstant(last)),
+                        ledgers::stored_bytes.eq(ledgers::stored_bytes + growth),
+                    ))
                     .execute(self)
                     .await?;
                 Ok(())
@@ -162,9 +208,12 @@ macro_rules! take_ledger {
 take_ledger!(AsyncSqlite, AsyncPostgres);
 
 impl From<Row> for Ledger {
-    fn from((version, last_stamp, encrypted_at, umk_version, reset_at): Row) -> Self {
+    fn from(row: Row) -> Self {
+        let (version, last_stamp, encrypted_at, umk_version, reset_at, ..) = row;
         let (encrypted, was_reset) = (encrypted_at.is_some(), reset_at.is_some());
-        Self { version, last_stamp: last_stamp.0, encrypted, umk_version, was_reset }
+        let (.., stored_bytes, group_limit) = row;
+        let last_stamp = last_stamp.0;
+        Self { version, last_stamp, encrypted, umk_version, was_reset, stored_bytes, group_limit }
     }
 }
 
@@ -174,7 +223,15 @@ mod tests {
 
     fn ledger(last_stamp: i64) -> Ledger {
         let last_stamp = Timestamp::from_micros(last_stamp);
-        Ledger { version: 1, last_stamp, encrypted: false, umk_version: 0, was_reset: false }
+        Ledger {
+            version: 1,
+            last_stamp,
+            encrypted: false,
+            umk_version: 0,
+            was_reset: false,
+            stored_bytes: 90,
+            group_limit: None,
+        }
     }
 
     #[test]
@@ -187,5 +244,17 @@ mod tests {
         assert_eq!(micros(5, 100), [100, 101, 102]);
         assert_eq!(micros(100, 100), [101, 102, 103]);
         assert_eq!(micros(900, 100), [901, 902, 903]);
+    }
+
+    #[test]
+    fn storage_grows_to_the_limit_and_shrinks_above_it() {
+        let usual = ledger(0);
+        let strict = Ledger { group_limit: Some(50), ..ledger(0) };
+        let full = Err(StorageUse { current: 90, limit: 100 });
+
+        assert_eq!((usual.check_storage(10, 100), usual.check_storage(11, 100)), (Ok(()), full));
+        assert_eq!(usual.check_storage(i64::MAX, 100), full);
+        assert_eq!(strict.check_storage(1, 100), Err(StorageUse { current: 90, limit: 50 }));
+        assert_eq!((strict.check_storage(0, 100), strict.check_storage(-1, 100)), (Ok(()), Ok(())));
     }
 }

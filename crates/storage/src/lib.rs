@@ -38,7 +38,7 @@ pub use bulk::InsertAll;
 pub use connect::{OpenError, Options, Synchronous};
 pub use db::{AsyncPostgres, AsyncSqlite, Conn, Database, DbError, NotReady};
 pub use effects::{AuditIdentity, AuditPart, EffectRows, StoredLetter, WriteEffects};
-pub use ledger::{Ledger, TakeLedger, fresh_epoch};
+pub use ledger::{Ledger, TakeLedger, fresh_epoch, storage_use};
 pub use migrations::migrate;
 pub use pauses::Pauses;
 pub use pipelined::Pipelined;

@@ -289,6 +289,7 @@ diesel::table! {
         mode_entries -> Text,
         persona_entries -> Text,
         models -> Text,
+        user_storage_bytes -> Nullable<BigInt>,
     }
 }
 
@@ -440,6 +441,7 @@ diesel::table! {
         encrypted_at -> Nullable<Instant>,
         umk_version -> Integer,
         reset_at -> Nullable<Instant>,
+        stored_bytes -> BigInt,
     }
 }
 

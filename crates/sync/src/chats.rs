@@ -13,7 +13,7 @@ mod verdict;
 
 use std::sync::Arc;
 
-use pia_kernel::{Clock, Live, Unavailable, UserId};
+use pia_kernel::{Clock, Live, StorageUse, Unavailable, UserId};
 
 pub use document::{ChatFault, NewChat, UnreadableChat};
 pub use listing::{ChatPage, ChatsPart, ChatsVersion, ListedChats, Unless};
@@ -33,6 +33,15 @@ impl std::fmt::Display for ChatId {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         std::fmt::Display::fmt(&self.0.as_hyphenated(), f)
     }
+}
+
+/// How much a person may store.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ChatLimits {
+    /// How many chats.
+    pub chats: u32,
+    /// How many bytes, with all else, where their group says nothing of it.
+    pub storage: u64,
 }
 
 /// What came of storing a chat; each with the document that is stored now.
@@ -66,6 +75,9 @@ pub enum PutChatError {
         /// How many there are.
         current: u64,
     },
+    /// There would be more bytes than may be stored.
+    #[error("{} of {} bytes are stored", .0.current, .0.limit)]
+    OutOfStorage(StorageUse),
     /// The account was deleted since the gates let its owner pass.
     #[error("there is no such account")]
     Gone,
@@ -100,14 +112,14 @@ pub enum GetChatError {
 #[derive(Clone)]
 pub struct Chats {
     store: Arc<dyn ChatStore>,
-    most: Live<u32>,
+    limits: Live<ChatLimits>,
     clock: Arc<dyn Clock>,
 }
 
 impl Chats {
-    /// Chats in the given store, of which nobody may have more than `most`.
-    pub fn new(store: Arc<dyn ChatStore>, most: Live<u32>, clock: Arc<dyn Clock>) -> Self {
-        Self { store, most, clock }
+    /// Chats in the given store, within these limits.
+    pub fn new(store: Arc<dyn ChatStore>, limits: Live<ChatLimits>, clock: Arc<dyn Clock>) -> Self {
+        Self { store, limits, clock }
     }
 
     /// Stores a chat under the id that is its own, unless what is there is
@@ -125,14 +137,17 @@ impl Chats {
     }
 
     async fn keep(&self, user: UserId, chat: NewChat) -> Result<PutChat, PutChatError> {
-        let limit = *self.most.get();
-        match self.store.put(user, &chat, limit, self.clock.now()).await? {
+        let limits = *self.limits.get();
+        match self.store.put(user, &chat, limits, self.clock.now()).await? {
             ChatWritten::Created { created_at } => Ok(PutChat::Created(chat.dated(created_at))),
             ChatWritten::Replaced { created_at } => Ok(PutChat::Replaced(chat.dated(created_at))),
             ChatWritten::Newer(stored) => Ok(PutChat::Newer(stored)),
             ChatWritten::Deleted => Err(PutChatError::Deleted),
             ChatWritten::Plain => Err(PutChatError::E2eeRequired),
-            ChatWritten::Full { current } => Err(PutChatError::Full { limit, current }),
+            ChatWritten::Full { current } => {
+                Err(PutChatError::Full { limit: limits.chats, current })
+            }
+            ChatWritten::OutOfStorage(storage) => Err(PutChatError::OutOfStorage(storage)),
             ChatWritten::Gone => Err(PutChatError::Gone),
         }
     }

@@ -45,6 +45,13 @@ pub struct Item {
     pub body: String,
 }
 
+impl Item {
+    /// How long its body is, in bytes.
+    pub fn size(&self) -> u32 {
+        u32::try_from(self.body.len()).unwrap_or(u32::MAX)
+    }
+}
+
 /// Why an item is not kept while others of its push are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Refusal {

@@ -21,9 +21,10 @@ mod chats;
 
 pub use channel::{Channel, Merge, Rules};
 pub use chats::{
-    ChatFault, ChatId, ChatPage, ChatStore, ChatWritten, Chats, ChatsPart, ChatsVersion,
-    DeleteChatError, GetChatError, KeptChat, ListedChats, NewChat, PutChat, PutChatError,
-    StoredChat, Unless, UnreadableChat, Upload, UploadError, UploadStatus, Uploaded, Verdict,
+    ChatFault, ChatId, ChatLimits, ChatPage, ChatStore, ChatWritten, Chats, ChatsPart,
+    ChatsVersion, DeleteChatError, GetChatError, KeptChat, ListedChats, NewChat, PutChat,
+    PutChatError, StoredChat, Unless, UnreadableChat, Upload, UploadError, UploadStatus, Uploaded,
+    Verdict,
 };
 pub use conflict::{Conflict, Resolution};
 pub use item::{Item, Key, MOST_BYTES, Refusal, Sent};

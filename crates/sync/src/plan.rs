@@ -26,6 +26,8 @@ pub struct Kept {
     pub device: Option<String>,
     /// By which what lost against it last is known again.
     pub beaten: Option<Vec<u8>>,
+    /// How long its body is, in bytes; 0 once it is deleted.
+    pub size: u32,
 }
 
 /// Who wins where a device changed what it had not seen.
@@ -204,6 +206,17 @@ impl Plan {
             })
             .sum()
     }
+
+    /// By how many bytes all that is stored becomes more.
+    pub fn byte_growth(&self, kept: &HashMap<Key, Kept>) -> i64 {
+        let size = |key: &Key| kept.get(key).map_or(0, |it| i64::from(it.size));
+        let growth = self.writes.iter().map(|write| match write {
+            Write::Put { item, .. } => i64::from(item.size()) - size(&item.key),
+            Write::Bury { key, .. } => -size(key),
+            Write::Restamp { .. } => 0,
+        });
+        growth.sum()
+    }
 }
 
 fn after(item: &Item, digest: &[u8]) -> Kept {
@@ -215,6 +228,7 @@ fn after(item: &Item, digest: &[u8]) -> Kept {
         digest: digest.to_vec(),
         device: None,
         beaten: None,
+        size: item.size(),
     }
 }
 

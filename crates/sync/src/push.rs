@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use pia_kernel::{Clock, Live, Timestamp, Unavailable, UserId};
+use pia_kernel::{Clock, Live, StorageUse, Timestamp, Unavailable, UserId};
 use uuid::Uuid;
 
 use crate::channel::Channel;
@@ -73,6 +73,9 @@ pub enum PushError {
         /// How many there are.
         current: u32,
     },
+    /// There would be more bytes than may be stored.
+    #[error("{} of {} bytes are stored", .0.current, .0.limit)]
+    OutOfStorage(StorageUse),
     /// It holds more than one push may.
     #[error("a push holds at most {MOST_IN_A_PUSH} changes")]
     TooMany,
@@ -93,12 +96,20 @@ pub struct Pushing {
 }
 
 /// What the operator decides.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct PushSettings {
     /// How many of each kind a person may have.
     pub limits: Limits,
+    /// How many bytes a person may store whose group says nothing of it.
+    pub max_storage: u64,
     /// Who wins where two devices changed one thing.
     pub strategy: Strategy,
+}
+
+impl Default for PushSettings {
+    fn default() -> Self {
+        Self { limits: Limits::default(), max_storage: 1 << 30, strategy: Strategy::default() }
+    }
 }
 
 impl Pushing {
@@ -142,6 +153,7 @@ impl Pushing {
             Applied::OverQuota { channel, limit, current } => {
                 Err(PushError::OverQuota { channel, limit, current })
             }
+            Applied::OutOfStorage(storage) => Err(PushError::OutOfStorage(storage)),
             Applied::Gone => Err(PushError::Gone),
         }
     }

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use pia_kernel::{Clock, Effects, Letter, Live, Page, Part, Place, Timestamp, Unavailable, UserId};
+use pia_kernel::{
+    Clock, Effects, Letter, Live, Page, Part, Place, StorageUse, Timestamp, Unavailable, UserId,
+};
 
 use crate::channel::Channel;
 use crate::item::Key;
@@ -91,6 +93,12 @@ impl Support {
             Count { channel, live, deleted, limit: settings.limits.of(channel) }
         };
         Ok(Channel::ALL.into_iter().map(count).collect())
+    }
+
+    /// How many bytes a person stores, and may store.
+    pub async fn storage(&self, user: UserId) -> Result<StorageUse, Unavailable> {
+        let usual_limit = self.settings.get().max_storage;
+        self.holdings.storage(user, usual_limit).await
     }
 
     /// Everything that is kept of a person, without what it says.

@@ -1,4 +1,4 @@
-//! `/auth/account`: taking one's data along, and leaving.
+//! `/auth/account`: looking at one's account, taking its data along, leaving.
 
 mod archive;
 mod delete;
@@ -6,7 +6,9 @@ mod document;
 mod encoder;
 mod export;
 mod manifest;
+mod show;
 mod telling;
 
 pub(crate) use delete::{DeleteRequest, DeleteResponse, delete};
 pub(crate) use export::export;
+pub(crate) use show::{AccountResponse, show};

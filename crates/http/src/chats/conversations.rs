@@ -191,6 +191,10 @@ impl From<Uploaded> for SyncResult {
                 let message = format!("An account may have {limit} chats.");
                 refused("quota_exceeded", None, message)
             }
+            UploadStatus::OutOfStorage(storage) => {
+                let message = format!("An account may store {} bytes.", storage.limit);
+                refused("quota_exceeded", None, message)
+            }
             UploadStatus::Unreadable(fault) => {
                 refused("validation_failed", Some(fault.field), fault.message)
             }

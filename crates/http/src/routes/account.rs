@@ -7,7 +7,22 @@ use super::KIB;
 use crate::auth::account;
 
 pub(super) fn routes() -> Vec<Route> {
-    vec![export(), delete()]
+    vec![show(), export(), delete()]
+}
+
+fn show() -> Route {
+    Route {
+        path: "/auth/account",
+        access: Access::Bearer,
+        handler: |route| route.to(account::show),
+        docs: Docs {
+            summary: "Tells how much the caller stores, and may store.",
+            answer: Answer::Json(wire::<account::AccountResponse>),
+            refusals: &[],
+            ..export().docs
+        },
+        ..export()
+    }
 }
 
 fn export() -> Route {

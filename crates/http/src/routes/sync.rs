@@ -87,7 +87,7 @@ fn quota() -> Route {
         path: "/api/sync/quota",
         handler: |route| route.to(sync::quota),
         docs: Docs {
-            summary: "Tells how much the caller has of each kind, and may have.",
+            summary: "Tells how much the caller has of each kind and how many bytes, and may have.",
             request: None,
             answer: Answer::Json(wire::<sync::SyncQuotaResponse>),
             refusals: &[],

@@ -2,7 +2,7 @@
 //! whoever wants to know why two devices differ.
 
 use actix_web::web::{Data, Json};
-use pia_kernel::Timestamp;
+use pia_kernel::{StorageUse, Timestamp, Unavailable};
 use pia_sync::{ChatHolding, Count, Holding, SyncEvent, SyncStatus};
 use pia_web::{ApiError, Caller, OptionalBody, Paging};
 use serde::Serialize;
@@ -39,19 +39,20 @@ struct ChannelCount {
 
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct SyncQuotaResponse {
-    /// Channel by channel.
-    quotas: Vec<ChannelQuota>,
+    /// Channel by channel, and then `storage`.
+    quotas: Vec<SyncQuota>,
 }
 
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-struct ChannelQuota {
-    /// The channel: `templates`.
+struct SyncQuota {
+    /// The channel: `templates`; or `storage`, whose unit is bytes, of stored
+    /// chats too.
     entity: &'static str,
     /// How many there are.
-    current: u32,
+    current: u64,
     /// How many there may be. Of sessions the oldest leave beyond it.
-    limit: u32,
+    limit: u64,
 }
 
 #[derive(Debug, Serialize, ToSchema)]
@@ -159,8 +160,14 @@ pub(crate) async fn quota(
     api: Data<Api>,
 ) -> Result<Json<SyncQuotaResponse>, ApiError> {
     let (support, user) = (api.sync.support.clone(), caller.0.user);
-    let counts = api.runner.run(async move { support.counts(user).await }).await?;
-    Ok(Json(SyncQuotaResponse { quotas: counts.into_iter().map(Into::into).collect() }))
+    let used = async move {
+        Ok::<_, Unavailable>((support.counts(user).await?, support.storage(user).await?))
+    };
+    let (counts, storage) = api.runner.run(used).await?;
+    let StorageUse { current, limit } = storage;
+    let storage = SyncQuota { entity: "storage", current, limit };
+    let quotas = counts.into_iter().map(Into::into).chain([storage]).collect();
+    Ok(Json(SyncQuotaResponse { quotas }))
 }
 
 pub(crate) async fn events(
@@ -229,9 +236,10 @@ impl From<Count> for ChannelCount {
     }
 }
 
-impl From<Count> for ChannelQuota {
+impl From<Count> for SyncQuota {
     fn from(count: Count) -> Self {
-        Self { entity: count.channel.name(), current: count.live, limit: count.limit }
+        let (current, limit) = (count.live.into(), count.limit.into());
+        Self { entity: count.channel.name(), current, limit }
     }
 }
 

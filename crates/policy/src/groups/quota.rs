@@ -13,16 +13,19 @@ pub enum Quota {
     MonthlyEmbeddingTokens,
     /// Managed personas that are given to it.
     ManagedPersonas,
+    /// Bytes that each of its members stores.
+    UserStorageBytes,
 }
 
 impl Quota {
     /// Every quota.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 6] = [
         Self::KnowledgeBases,
         Self::KnowledgeDocuments,
         Self::KnowledgeStorageBytes,
         Self::MonthlyEmbeddingTokens,
         Self::ManagedPersonas,
+        Self::UserStorageBytes,
     ];
 
     /// Its name on the wire and on the command line.
@@ -33,6 +36,7 @@ impl Quota {
             Self::KnowledgeStorageBytes => "KnowledgeStorageBytes",
             Self::MonthlyEmbeddingTokens => "MonthlyEmbeddingTokens",
             Self::ManagedPersonas => "ManagedPersonas",
+            Self::UserStorageBytes => "UserStorageBytes",
         }
     }
 
@@ -41,14 +45,16 @@ impl Quota {
         Self::ALL.into_iter().find(|it| it.name().eq_ignore_ascii_case(name))
     }
 
-    /// How much a group may have that says nothing of it.
-    pub fn default_limit(self) -> i64 {
+    /// How much a group may have that says nothing of it; nothing where the
+    /// server's settings say that.
+    pub fn default_limit(self) -> Option<i64> {
         match self {
-            Self::KnowledgeBases => 5,
-            Self::KnowledgeDocuments => 100,
-            Self::KnowledgeStorageBytes => 50 * 1024 * 1024,
-            Self::MonthlyEmbeddingTokens => 5_000_000,
-            Self::ManagedPersonas => 50,
+            Self::KnowledgeBases => Some(5),
+            Self::KnowledgeDocuments => Some(100),
+            Self::KnowledgeStorageBytes => Some(50 * 1024 * 1024),
+            Self::MonthlyEmbeddingTokens => Some(5_000_000),
+            Self::ManagedPersonas => Some(50),
+            Self::UserStorageBytes => None,
         }
     }
 }

@@ -77,9 +77,10 @@ pub enum SettingsFault {
 }
 
 impl GroupSettings {
-    /// How much of something its members may have together.
-    pub fn quota(&self, quota: Quota) -> i64 {
-        self.quotas.get(&quota).copied().unwrap_or(quota.default_limit())
+    /// How much of something its members may have; nothing where the server's
+    /// settings say that.
+    pub fn quota(&self, quota: Quota) -> Option<i64> {
+        self.quotas.get(&quota).copied().or(quota.default_limit())
     }
 
     /// The same with what is to be otherwise, the later change above the

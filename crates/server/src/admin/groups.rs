@@ -147,7 +147,8 @@ fn entries(change: &SettingChange) -> &[String] {
 fn shown(settings: &GroupSettings) -> String {
     let mut told = String::new();
     for quota in Quota::ALL {
-        let (name, limit) = (quota.name(), settings.quota(quota));
+        let name = quota.name();
+        let limit = settings.quota(quota).map(|it| it.to_string()).unwrap_or_default();
         let default = if settings.quotas.contains_key(&quota) { "" } else { " (default)" };
         line(&mut told, format_args!("quota.{name}={limit}{default}"));
     }

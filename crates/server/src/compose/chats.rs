@@ -16,5 +16,5 @@ pub(super) fn compose(
     clock: &Arc<dyn Clock>,
 ) -> Chats {
     let store = Arc::new(SqlChats::new(db.clone(), sealer.clone()));
-    Chats::new(store, config.follow(|it| it.sync.max_chats), Arc::clone(clock))
+    Chats::new(store, config.follow(|it| it.sync.chats), Arc::clone(clock))
 }

@@ -15,6 +15,10 @@ impl ByteSize {
         Self(count << 10)
     }
 
+    pub(super) const fn gib(count: usize) -> Self {
+        Self(count << 30)
+    }
+
     pub(super) const fn mib(count: usize) -> Self {
         Self(count << 20)
     }

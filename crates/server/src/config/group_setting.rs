@@ -7,7 +7,8 @@ use super::fault::Reason;
 const PAIR: &str = "expected settings of the group as `key=value`; the keys are quota.NAME, \
                     credits.NAME, credits.pool, mode.NAME, persona.TYPE and models";
 const QUOTAS: &str = "expected behind `quota.` one of KnowledgeBases, KnowledgeDocuments, \
-                      KnowledgeStorageBytes, MonthlyEmbeddingTokens, ManagedPersonas";
+                      KnowledgeStorageBytes, MonthlyEmbeddingTokens, ManagedPersonas, \
+                      UserStorageBytes";
 const LIMITS: &str =
     "expected behind `credits.` one of hourly, daily, weekly, group-daily, group-weekly, pool";
 

@@ -2,12 +2,16 @@
 
 use std::time::Duration;
 
-use pia_sync::{Channel, Limits, PushSettings, Strategy};
+use pia_sync::{Channel, ChatLimits, Limits, PushSettings, Strategy};
 
+use super::byte_size::ByteSize;
 use super::fault::Reason;
 use super::section::Section;
 use super::setting::{Setting, choice};
 
+/// Less would not hold one long chat.
+const MIN_STORAGE: ByteSize = ByteSize::mib(32);
+const MAX_STORAGE: ByteSize = ByteSize::gib(1 << 20);
 const DAY: Duration = Duration::from_hours(24);
 
 /// The settings of how many there may be of each kind.
@@ -32,8 +36,8 @@ pub struct SyncConfig {
     pub fast_path: bool,
     /// How long it is remembered what was done.
     pub events_kept: Duration,
-    /// How many chats a person may have.
-    pub max_chats: u32,
+    /// How many chats a person may have, and how many bytes with all else.
+    pub chats: ChatLimits,
 }
 
 impl SyncConfig {
@@ -45,13 +49,16 @@ impl SyncConfig {
             limits = limits.with(channel, from.reload(name).within(usual, 1..=1_000_000));
         }
         let max_chats = from.reload("MaxChats").within(20_000, 1..=10_000_000);
+        let max_storage =
+            from.reload("MaxStorage").within(ByteSize::gib(1), MIN_STORAGE..=MAX_STORAGE);
+        let max_storage = max_storage.0 as u64;
         let slow = from.reload("DisableFastPath304").or(false);
         let days = from.reload("EventRetentionDays").within(90_u32, 1..=3650);
         Self {
-            pushing: PushSettings { limits, strategy },
+            pushing: PushSettings { limits, max_storage, strategy },
             fast_path: !slow,
             events_kept: DAY * days,
-            max_chats,
+            chats: ChatLimits { chats: max_chats, storage: max_storage },
         }
     }
 }

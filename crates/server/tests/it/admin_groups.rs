@@ -94,6 +94,7 @@ async fn what_members_may_is_shown_and_changed_all_or_nothing(database: Fresh) {
             "quota.KnowledgeBases=5 (default)\nquota.KnowledgeDocuments=100 (default)\n\
              quota.KnowledgeStorageBytes=52428800 (default)\n\
              quota.MonthlyEmbeddingTokens=5000000 (default)\nquota.ManagedPersonas=50 (default)\n\
+             quota.UserStorageBytes= (default)\n\
              credits.hourly=0 (no limit)\ncredits.daily=0 (no limit)\n\
              credits.weekly=0 (no limit)\ncredits.group-daily=0 (no limit)\n\
              credits.group-weekly=0 (no limit)\ncredits.pool=false\nmodels=\n"

@@ -26,7 +26,7 @@ fn new_id() -> String {
 }
 
 /// A chat with one message, changed then.
-fn chat(id: &str, updated_at: &str) -> Value {
+pub(crate) fn chat(id: &str, updated_at: &str) -> Value {
     json!({
         "id": id,
         "schemaVersion": 1,
@@ -55,7 +55,7 @@ async fn put_text(client: &Client, id: &str, document: &str) -> Answer {
     client.send("PUT", &format!("{CHATS}/{id}"), &[JSON], document.as_bytes()).await
 }
 
-async fn put(client: &Client, chat: &Value) -> Answer {
+pub(crate) async fn put(client: &Client, chat: &Value) -> Answer {
     put_text(client, chat["id"].as_str().expect("an id"), &chat.to_string()).await
 }
 
@@ -63,7 +63,7 @@ async fn get(client: &Client, id: &str) -> Answer {
     client.get(&format!("{CHATS}/{id}")).await
 }
 
-async fn delete(client: &Client, id: &str) -> Answer {
+pub(crate) async fn delete(client: &Client, id: &str) -> Answer {
     client.send("DELETE", &format!("{CHATS}/{id}"), &[], b"").await
 }
 

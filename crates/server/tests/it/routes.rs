@@ -63,6 +63,7 @@ const MEANT: &str = "
     POST /auth/api-keys            owner     ended      global
     DELETE /auth/api-keys/{apiKeyId}  owner  ended      global
     GET  /auth/login-history       signed-in ended      global
+    GET  /auth/account             signed-in  ended      global
     GET  /auth/account/export      owner     ended      global
     POST /auth/account/delete      leaver    ended      global
     GET  /api/ai/status            signed-in ended      global   AiProxy
@@ -164,7 +165,7 @@ async fn a_stranger_is_turned_away_before_a_byte_of_their_body_is_read() {
         assert_eq!(answer.refusal(), (401, "unauthorized"), "{}", told(route));
         assert_eq!(answer.header("www-authenticate"), Some("Bearer"), "{}", told(route));
     }
-    assert_eq!(closed.len(), 58);
+    assert_eq!(closed.len(), 59);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -10,11 +10,11 @@ use pia_storage::schema::{accounts, ledgers, person_salts};
 use pia_storage::{Database, DbError, DbInstant, DbUid, TakeLedger, in_tx, on_conn};
 use pia_storage_chats::SqlChats;
 use pia_storage_sealing::SqlSalts;
-use pia_sync::{ChatId, ChatStore, ChatWritten, NewChat};
+use pia_sync::{ChatId, ChatLimits, ChatStore, ChatWritten, NewChat};
 use uuid::Uuid;
 
 /// More than any test has.
-pub(crate) const MANY: u32 = 10_000;
+pub(crate) const MANY: ChatLimits = ChatLimits { chats: 10_000, storage: 1 << 30 };
 
 pub(crate) fn at(micros: i64) -> Timestamp {
     Timestamp::from_micros(micros)

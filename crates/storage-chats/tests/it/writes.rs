@@ -3,10 +3,10 @@
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use futures_util::future::{join, join_all};
-use pia_kernel::{Timestamp, UserId};
+use pia_kernel::{StorageUse, Timestamp, UserId};
 use pia_storage::schema::{chats as table, ledgers};
 use pia_storage::{Database, DbError, DbInstant, DbUid, on_conn};
-use pia_sync::{ChatStore, ChatWritten, NewChat};
+use pia_sync::{ChatLimits, ChatStore, ChatWritten, NewChat};
 
 use crate::people::{
     MANY, at, chat, chats, delete, encrypt, id, person, put, remove, sealed_chat, shred,
@@ -24,6 +24,8 @@ pia_testkit::contract! {
     an_encrypted_account_takes_nothing_plain,
     what_races_the_turn_to_encryption_is_never_plain_behind_it,
     nobody_has_more_chats_than_may_be,
+    nobody_stores_more_bytes_than_may_be,
+    what_a_group_says_of_storage_goes_before_the_usual,
     an_account_that_is_no_more_gets_no_chats,
     without_their_salt_nobody_reads_a_chat,
 }
@@ -225,20 +227,85 @@ async fn what_races_the_turn_to_encryption_is_never_plain_behind_it(db: Database
 async fn nobody_has_more_chats_than_may_be(db: Database) {
     let ada = person(&db).await;
     let store = chats(&db);
+    let three = ChatLimits { chats: 3, ..MANY };
     let all: Vec<NewChat> = (1..=8).map(|it| chat(it, 10)).collect();
 
-    let written = join_all(all.iter().map(|it| store.put(ada, it, 3, at(100)))).await;
+    let written = join_all(all.iter().map(|it| store.put(ada, it, three, at(100)))).await;
 
     let count =
         |what: &ChatWritten| written.iter().filter(|it| it.as_ref().unwrap() == what).count();
     assert_eq!((count(&created(10)), count(&ChatWritten::Full { current: 3 })), (3, 5));
     let there = (1..=8).zip(&written).find(|(_, it)| *it.as_ref().unwrap() == created(10));
     let there = there.unwrap().0;
-    assert_eq!(store.put(ada, &chat(there, 11), 3, at(100)).await.unwrap(), replaced(10));
+    assert_eq!(store.put(ada, &chat(there, 11), three, at(100)).await.unwrap(), replaced(10));
     delete(&db, ada, there, 100).await;
-    assert_eq!(store.put(ada, &chat(99, 11), 3, at(100)).await.unwrap(), created(11));
-    let back = store.put(ada, &chat(there, 101), 3, at(200)).await.unwrap();
+    assert_eq!(store.put(ada, &chat(99, 11), three, at(100)).await.unwrap(), created(11));
+    let back = store.put(ada, &chat(there, 101), three, at(200)).await.unwrap();
     assert_eq!(back, ChatWritten::Full { current: 3 }, "one that comes back counts too");
+}
+
+/// The bytes that are counted, after a look that they are those stored.
+async fn stored(db: &Database, user: UserId) -> i64 {
+    let counted = ledgers::table.find(DbUid(user.0)).select(ledgers::stored_bytes);
+    let sizes = table::table.filter(table::user_id.eq(DbUid(user.0))).select(table::size);
+    let found: Result<(i64, Vec<i32>), DbError> = async {
+        on_conn!(db.reader(), |conn| Ok((counted.first(conn).await?, sizes.load(conn).await?)))
+    }
+    .await;
+    let (counted, sizes) = found.unwrap();
+    assert_eq!(counted, sizes.into_iter().map(i64::from).sum::<i64>());
+    counted
+}
+
+async fn nobody_stores_more_bytes_than_may_be(db: Database) {
+    let ada = person(&db).await;
+    let store = chats(&db);
+    let all: Vec<NewChat> = (11..=18).map(|it| chat(it, 10)).collect();
+    let size = all[0].text.len() as u64;
+    let three = ChatLimits { storage: 3 * size + 1, ..MANY };
+    let full = StorageUse { current: 3 * size, limit: 3 * size + 1 };
+
+    let written = join_all(all.iter().map(|it| store.put(ada, it, three, at(100)))).await;
+
+    let count =
+        |what: &ChatWritten| written.iter().filter(|it| it.as_ref().unwrap() == what).count();
+    assert_eq!((count(&created(10)), count(&ChatWritten::OutOfStorage(full))), (3, 5));
+    assert_eq!(stored(&db, ada).await.unsigned_abs(), 3 * size);
+    let there = all.iter().zip(&written).find(|(_, it)| *it.as_ref().unwrap() == created(10));
+    let there = there.unwrap().0.id;
+    let text = |length: u64| vec![b'x'; usize::try_from(length).unwrap()];
+    let version = |at, length| NewChat { id: there, text: text(length), ..chat(1, at) };
+    for (length, expected) in [
+        (size + 2, ChatWritten::OutOfStorage(full)),
+        (size + 1, replaced(10)),
+        (size - 5, replaced(10)),
+    ] {
+        let again = version(20 - i64::try_from(length).unwrap() + 100, length);
+        assert_eq!(store.put(ada, &again, three, at(100)).await.unwrap(), expected);
+    }
+    assert!(store.delete(ada, there, at(100)).await.unwrap());
+    assert_eq!(stored(&db, ada).await.unsigned_abs(), 2 * size);
+    assert_eq!(store.put(ada, &chat(19, 11), three, at(100)).await.unwrap(), created(11));
+}
+
+async fn what_a_group_says_of_storage_goes_before_the_usual(db: Database) {
+    let ada = person(&db).await;
+    let limit = diesel::sql_query(
+        "INSERT INTO group_settings
+             (group_id, credits_hourly, credits_daily, credits_weekly, credits_group_daily,
+              credits_group_weekly, credits_pool, mode_entries, persona_entries, models,
+              user_storage_bytes)
+         SELECT id, 0, 0, 0, 0, 0, FALSE, '{}', '{}', '[]', 40 FROM user_groups",
+    );
+    let set: Result<usize, DbError> =
+        async { on_conn!(db.writer(), |conn| Ok(limit.execute(conn).await?)) }.await;
+    assert_eq!(set.unwrap(), 1);
+
+    let first = put(&db, ada, &chat(1, 10), 100).await;
+    let second = put(&db, ada, &chat(2, 10), 100).await;
+
+    let full = StorageUse { current: 27, limit: 40 };
+    assert_eq!((first, second), (created(10), ChatWritten::OutOfStorage(full)));
 }
 
 async fn an_account_that_is_no_more_gets_no_chats(db: Database) {

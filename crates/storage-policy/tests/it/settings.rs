@@ -50,7 +50,7 @@ async fn all_that_is_set_is_read_again(db: Database) {
 
     let read = groups.settings(DEFAULT).await.unwrap().unwrap();
     assert_eq!(changed, SettingsChanged::Done(read.clone()));
-    assert_eq!(Quota::ALL.map(|it| read.quota(it)), [10, 11, 12, 13, 14]);
+    assert_eq!(Quota::ALL.map(|it| read.quota(it)), [10, 11, 12, 13, 14, 15].map(Some));
     let credits = Credits {
         hourly: 20,
         daily: 21,

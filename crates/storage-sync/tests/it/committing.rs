@@ -34,7 +34,7 @@ async fn who_commits_late_holds_up_whoever_comes_after(db: Database) {
                     .filter(sync_items::user_id.eq(DbUid(person.user.0)))
                     .set(sync_items::stamp.eq(DbInstant(stamp)));
                 moved.execute(conn).await?;
-                conn.count_change(person.user, stamp).await
+                conn.count_change(person.user, stamp, 0).await
             })
         }
         .await;

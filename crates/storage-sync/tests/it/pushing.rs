@@ -3,10 +3,15 @@
 use std::collections::HashSet;
 
 use futures_util::future::join_all;
+use pia_kernel::StorageUse;
 use pia_storage::Database;
-use pia_sync::{Applied, Changes, Channel, Limits, MOST_IN_A_PUSH, PushSettings};
+use pia_storage_sync::SqlSyncHoldings;
+use pia_sync::{
+    Applied, Changes, Channel, Item, Limits, MOST_IN_A_PUSH, PushSettings, SyncHoldings,
+};
 
 use crate::person::{Person, START, at, changes, done, item, key, todo};
+use crate::resetting::reset;
 
 pia_testkit::contract! {
     what_is_pushed_is_read_as_it_was_sent,
@@ -18,6 +23,8 @@ pia_testkit::contract! {
     beyond_a_limit_nothing_of_a_push_is_kept,
     who_has_too_many_may_still_change_and_delete_them,
     concurrent_pushes_do_not_pass_a_limit,
+    concurrent_pushes_do_not_pass_the_limit_of_bytes,
+    what_makes_less_is_taken_above_the_limit_of_bytes,
     beyond_their_limit_the_oldest_sessions_leave_without_a_trace,
     two_people_may_use_one_id,
     whoever_is_gone_is_told_so,
@@ -153,6 +160,56 @@ async fn concurrent_pushes_do_not_pass_a_limit(db: Database) {
 
     let taken = pushed.iter().filter(|it| matches!(it, Applied::Done { .. })).count();
     assert_eq!((taken, person.since(START).await.len()), (10, 10));
+}
+
+/// The bytes that are counted, after a look that they are those stored.
+async fn stored(person: &Person) -> u64 {
+    let holdings = SqlSyncHoldings::new(person.db.clone());
+    let all = holdings.all(person.user, None, 1_000).await.unwrap();
+    let counted = holdings.storage(person.user, 1).await.unwrap().current;
+    assert_eq!(counted, all.iter().map(|it| u64::from(it.size)).sum::<u64>());
+    counted
+}
+
+fn with_bytes(max_storage: u64) -> PushSettings {
+    PushSettings { max_storage, ..at_most(3) }
+}
+
+async fn concurrent_pushes_do_not_pass_the_limit_of_bytes(db: Database) {
+    let size = u64::from(todo(1, 5).size());
+    let settings = PushSettings { max_storage: 10 * size + 3, ..PushSettings::default() };
+    let person = Person { settings, ..Person::of(db).await };
+
+    let pushed = join_all((0..30).map(|it| person.apply(changes(10, vec![todo(it, 5)])))).await;
+
+    let taken = pushed.iter().filter(|it| matches!(it, Applied::Done { .. })).count();
+    let full = StorageUse { current: 10 * size, limit: 10 * size + 3 };
+    let refused = pushed.iter().filter(|it| **it == Applied::OutOfStorage(full)).count();
+    assert_eq!((taken, refused, stored(&person).await), (10, 20, 10 * size));
+}
+
+async fn what_makes_less_is_taken_above_the_limit_of_bytes(db: Database) {
+    let session = |id: u128| item(Channel::Sessions, id, u64::try_from(id).unwrap());
+    let person = Person { settings: with_bytes(1 << 20), ..Person::of(db).await };
+    person.push(10, (1..=5).map(session).collect()).await;
+    let size = u64::from(session(1).size());
+    assert_eq!(stored(&person).await, 3 * size, "two have left");
+    person.push(20, vec![todo(1, 5), todo(2, 5)]).await;
+    let person = Person { settings: with_bytes(1), ..person };
+
+    let more = person.apply(changes(30, vec![todo(3, 5)])).await;
+    let same = Item { body: todo(1, 7).body, ..todo(1, 8) };
+    person.push(40, vec![same]).await;
+    let swap = Changes { deletes: vec![todo(2, 5).key], ..changes(50, vec![todo(3, 5)]) };
+    done(person.apply(swap).await);
+    person.delete(60, vec![todo(3, 5).key]).await;
+    let back = person.apply(changes(70, vec![todo(3, 65)])).await;
+
+    assert!(matches!(more, Applied::OutOfStorage(_)), "{more:?}");
+    assert!(matches!(back, Applied::OutOfStorage(_)), "{back:?}");
+    assert_eq!(stored(&person).await, 3 * size + u64::from(todo(1, 7).size()));
+    reset(&person, 80).await;
+    assert_eq!(stored(&person).await, 0);
 }
 
 async fn beyond_their_limit_the_oldest_sessions_leave_without_a_trace(db: Database) {

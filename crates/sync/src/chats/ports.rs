@@ -1,10 +1,10 @@
 //! Where chats are kept.
 
 use async_trait::async_trait;
-use pia_kernel::{Timestamp, Unavailable, UserId};
+use pia_kernel::{StorageUse, Timestamp, Unavailable, UserId};
 
 use super::document::dated;
-use super::{ChatId, ChatsPart, ListedChats, NewChat, Unless};
+use super::{ChatId, ChatLimits, ChatsPart, ListedChats, NewChat, Unless};
 
 /// A chat that is kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -54,6 +54,8 @@ pub enum ChatWritten {
         /// How many there are.
         current: u64,
     },
+    /// There would be more bytes than may be stored.
+    OutOfStorage(StorageUse),
     /// There is no such account.
     Gone,
 }
@@ -66,13 +68,13 @@ pub trait ChatStore: Send + Sync {
     /// account is at that moment allows it.
     ///
     /// However many are put at once, the latest of them stays, and nobody has
-    /// more than `most`. Each counts as a change of the person's data and gets
+    /// more than the limits say. Each counts as a change of the person's data and gets
     /// a stamp behind all before.
     async fn put(
         &self,
         user: UserId,
         chat: &NewChat,
-        most: u32,
+        limits: ChatLimits,
         now: Timestamp,
     ) -> Result<ChatWritten, Unavailable>;
 

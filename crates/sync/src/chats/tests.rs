@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use pia_kernel::{Live, Timestamp, UserId};
+use pia_kernel::{Live, StorageUse, Timestamp, UserId};
 use pia_testkit::FixedClock;
 use uuid::Uuid;
 
@@ -28,15 +28,17 @@ fn stored() -> StoredChat {
     StoredChat { id, created_at, updated_at, accessed_at, encrypted, text }
 }
 
+const LIMITS: ChatLimits = ChatLimits { chats: 3, storage: 90 };
+
 fn chats(store: MockChatStore) -> Chats {
-    Chats::new(Arc::new(store), Live::new(3), Arc::new(FixedClock(NOW)))
+    Chats::new(Arc::new(store), Live::new(LIMITS), Arc::new(FixedClock(NOW)))
 }
 
 fn answering(written: ChatWritten) -> Chats {
     let mut store = MockChatStore::new();
     store
         .expect_put()
-        .withf(|_, _, most, now| (*most, *now) == (3, NOW))
+        .withf(|_, _, limits, now| (*limits, *now) == (LIMITS, NOW))
         .returning(move |_, _, _, _| Ok(written.clone()));
     chats(store)
 }
@@ -73,6 +75,8 @@ async fn each_reason_for_not_storing_is_told_apart() {
     assert_eq!(refused(ChatWritten::Deleted).await, "the chat was deleted");
     assert_eq!(refused(ChatWritten::Plain).await, "the account is end-to-end encrypted");
     assert_eq!(refused(ChatWritten::Full { current: 4 }).await, "there are 4 chats of 3");
+    let full = ChatWritten::OutOfStorage(StorageUse { current: 80, limit: 90 });
+    assert_eq!(refused(full).await, "80 of 90 bytes are stored");
     assert_eq!(refused(ChatWritten::Gone).await, "there is no such account");
 }
 

@@ -1,6 +1,6 @@
 //! Many chats in one go.
 
-use pia_kernel::{Timestamp, Unavailable, UserId};
+use pia_kernel::{StorageUse, Timestamp, Unavailable, UserId};
 
 use super::{
     ChatFault, ChatId, Chats, DeleteChatError, NewChat, PutChat, PutChatError, UnreadableChat,
@@ -40,6 +40,8 @@ pub enum UploadStatus {
         /// How many that is.
         limit: u32,
     },
+    /// There would be more bytes than may be stored.
+    OutOfStorage(StorageUse),
     /// It is no chat.
     Unreadable(ChatFault),
 }
@@ -102,6 +104,7 @@ impl Chats {
             Err(PutChatError::Deleted) => UploadStatus::Deleted,
             Err(PutChatError::E2eeRequired) => UploadStatus::E2eeRequired,
             Err(PutChatError::Full { limit, .. }) => UploadStatus::Full { limit },
+            Err(PutChatError::OutOfStorage(storage)) => UploadStatus::OutOfStorage(storage),
             Err(PutChatError::Gone) => return Err(UploadError::Gone),
             Err(PutChatError::Unavailable(err)) => return Err(err.into()),
         })

@@ -31,6 +31,7 @@ fn kept() -> Kept {
         digest: ONE.to_vec(),
         device: Some("lap".to_owned()),
         beaten: None,
+        size: 2,
     }
 }
 

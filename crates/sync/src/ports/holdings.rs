@@ -1,7 +1,7 @@
 //! What a person has, for whoever wants to know why their devices differ.
 
 use async_trait::async_trait;
-use pia_kernel::{Effects, Page, Timestamp, Unavailable, UserId};
+use pia_kernel::{Effects, Page, StorageUse, Timestamp, Unavailable, UserId};
 use uuid::Uuid;
 
 use crate::channel::Channel;
@@ -68,6 +68,10 @@ pub trait SyncHoldings: Send + Sync {
     /// How many living things of each kind a person has, and how many were
     /// deleted. Kinds without any are left out.
     async fn counts(&self, user: UserId) -> Result<Vec<(Channel, u32, u32)>, Unavailable>;
+
+    /// How many bytes a person stores, and may store: what their group says,
+    /// or else `usual_limit`.
+    async fn storage(&self, user: UserId, usual_limit: u64) -> Result<StorageUse, Unavailable>;
 
     /// So many things at most that a person has, in the order of their keys,
     /// beginning behind one.

@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use pia_kernel::{Timestamp, Unavailable, UserId};
+use pia_kernel::{StorageUse, Timestamp, Unavailable, UserId};
 use uuid::Uuid;
 
 use crate::channel::Channel;
@@ -53,6 +53,8 @@ pub enum Applied {
         /// How many there are.
         current: u32,
     },
+    /// There would be more bytes than may be stored.
+    OutOfStorage(StorageUse),
     /// There is no such account.
     Gone,
 }

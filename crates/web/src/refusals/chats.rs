@@ -43,6 +43,7 @@ impl From<PutChatError> for ApiError {
                     .with("limit", limit)
                     .with("current", current)
             }
+            PutChatError::OutOfStorage(storage) => Self::out_of_storage(storage),
             PutChatError::Gone => Self::unauthenticated(),
             PutChatError::Unavailable(err) => err.into(),
         }

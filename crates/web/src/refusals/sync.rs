@@ -1,6 +1,7 @@
 //! Keeping devices in step.
 
 use actix_web::http::StatusCode;
+use pia_kernel::StorageUse;
 use pia_sync::{MOST_IN_A_PUSH, PullError, PushError, SupportError};
 
 use crate::{ApiError, FieldError};
@@ -12,6 +13,7 @@ impl From<PushError> for ApiError {
             PushError::OverQuota { channel, limit, current } => {
                 Self::over_quota(channel.name(), limit, current)
             }
+            PushError::OutOfStorage(storage) => Self::out_of_storage(storage),
             PushError::TooMany => {
                 let message =
                     format!("A push holds at most {MOST_IN_A_PUSH} changes: send several.");
@@ -51,6 +53,15 @@ impl ApiError {
     pub(crate) fn e2ee_required() -> Self {
         let message = "The account is end-to-end encrypted: send what is encrypted.";
         Self::refused(StatusCode::FORBIDDEN, "e2ee_required", message)
+    }
+
+    /// The account stores as many bytes as it may.
+    pub(crate) fn out_of_storage(storage: StorageUse) -> Self {
+        let message = "There is no storage left for it: delete chats or items first.";
+        Self::refused(StatusCode::CONFLICT, "quota_exceeded", message)
+            .with("resource", "storage")
+            .with("limit", storage.limit)
+            .with("current", storage.current)
     }
 
     /// There are as many of something as there may be.

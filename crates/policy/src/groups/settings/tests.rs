@@ -18,7 +18,10 @@ fn persona(of: &str, entry: Option<&str>) -> SettingChange {
 fn a_group_that_says_nothing_has_the_default_quotas_and_no_limits() {
     let settings = GroupSettings::default();
 
-    assert_eq!(Quota::ALL.map(|it| settings.quota(it)), [5, 100, 50 * 1024 * 1024, 5_000_000, 50]);
+    assert_eq!(
+        Quota::ALL.map(|it| settings.quota(it)),
+        [Some(5), Some(100), Some(50 * 1024 * 1024), Some(5_000_000), Some(50), None]
+    );
     assert_eq!(settings.credits, Credits::default());
 }
 
@@ -27,7 +30,7 @@ fn a_quota_of_nothing_is_none_at_all_and_an_empty_one_the_default() {
     let none = changed(&[SettingChange::Quota(Quota::KnowledgeBases, Some(0))]).unwrap();
     let again = none.with(&[SettingChange::Quota(Quota::KnowledgeBases, None)]).unwrap();
 
-    assert_eq!(none.quota(Quota::KnowledgeBases), 0);
+    assert_eq!(none.quota(Quota::KnowledgeBases), Some(0));
     assert_eq!(again, GroupSettings::default());
 }
 

@@ -5,10 +5,12 @@ use serde_json::{Value, json};
 
 use super::{NOTHING, cursor, id, moved, pull, push, todo, todos};
 use crate::both::on_both_databases;
+use crate::chats;
 use crate::harness::Setting;
 
 on_both_databases!(
     how_the_data_stands_is_told,
+    nobody_stores_more_bytes_than_the_quota,
     what_was_done_is_paged,
     a_reset_takes_everything_away_and_keeps_the_highest_stamp,
 );
@@ -29,7 +31,7 @@ async fn how_the_data_stands_is_told(database: Fresh) {
     push(&eve, &todos(&[todo(9, 1, "secret")])).await;
     let preference = json!({ "pluginId": MEMORY_PLUGIN, "isEnabled": true });
     push(&ada, &json!({ "pluginPreferences": [preference], "deviceId": "laptop" })).await;
-    let chat = crate::chats::stored(&ada).await;
+    let chat = chats::stored(&ada).await;
 
     let status = ada.get("/api/sync/status").await.body;
     let quota = ada.get("/api/sync/quota").await.body;
@@ -51,6 +53,41 @@ async fn how_the_data_stands_is_told(database: Fresh) {
         (&json!(false), &json!("2026-08-01T09:14:02Z"))
     );
     assert!(!debug.text().contains("secret"), "{}", debug.text());
+}
+
+async fn nobody_stores_more_bytes_than_the_quota(database: Fresh) {
+    const LIMIT: u64 = 32 << 20;
+    let app = Setting::on(database).with("Sync__MaxStorage", "32MiB").start().await;
+    let ada = app.signed_in().await;
+    let long = |number| {
+        let mut chat = chats::chat(&id(number), "2026-08-01T09:14:02Z");
+        chat["messages"][0]["content"] = json!("x".repeat(15 << 20));
+        chat
+    };
+    let stored = async || ada.get("/auth/account").await.body["storage"].clone();
+    assert_eq!(stored().await, json!({ "current": 0, "limit": LIMIT }));
+
+    for number in 1..=2 {
+        assert_eq!(chats::put(&ada, &long(number)).await.status, 201);
+    }
+    let third = chats::put(&ada, &long(3)).await;
+    let big = [1, 2].map(|it| json!({ "id": id(it), "label": "x".repeat(5 << 18) }));
+    let pushed = ada.post("/api/sync/push", &json!({ "memories": big })).await;
+
+    for refused in [&third, &pushed] {
+        assert_eq!(refused.refusal(), (409, "quota_exceeded"));
+        let (resource, limit) = (&refused.body["resource"], &refused.body["limit"]);
+        assert_eq!((resource, limit), (&json!("storage"), &json!(LIMIT)));
+    }
+    let current = stored().await["current"].clone();
+    assert_eq!(third.body["current"], current);
+    assert!(current.as_u64().is_some_and(|it| it > 30 << 20 && it < LIMIT), "{current}");
+    let quota = ada.get("/api/sync/quota").await.body;
+    let last = quota["quotas"].as_array().expect("quotas").last().cloned();
+    let expected = json!({ "entity": "storage", "current": current, "limit": LIMIT });
+    assert_eq!(last, Some(expected));
+    assert_eq!(chats::delete(&ada, &id(2)).await.status, 204);
+    assert_eq!(chats::put(&ada, &long(3)).await.status, 201);
 }
 
 async fn what_was_done_is_paged(database: Fresh) {
