@@ -149,12 +149,12 @@ mod tests {
 
     const MIB: usize = 1024 * 1024;
 
-    fn person() -> Option<Payer> {
-        Some(Payer::User(UserId::generate()))
+    fn person() -> Payer {
+        Payer::User(UserId::generate())
     }
 
-    fn address(last: u8) -> Option<Payer> {
-        Some(Payer::address(Ipv4Addr::new(192, 0, 2, last).into()))
+    fn address(last: u8) -> Payer {
+        Payer::address(Ipv4Addr::new(192, 0, 2, last).into())
     }
 
     fn code(refused: Result<(), ApiError>) -> &'static str {
@@ -164,7 +164,7 @@ mod tests {
     #[test]
     fn bodies_share_one_room_and_give_it_back() {
         let memory = BodyMemory::new(40 * MIB);
-        let (mut first, mut second) = (memory.hold(person()), memory.hold(person()));
+        let (mut first, mut second) = (memory.hold(Some(person())), memory.hold(Some(person())));
         first.grow_to(FREE + 30 * MIB).unwrap();
 
         assert_eq!(code(second.grow_to(FREE + 6 * MIB)), "overloaded");
@@ -176,37 +176,37 @@ mod tests {
     fn a_person_has_a_quarter() {
         let memory = BodyMemory::new(256 * MIB);
         let slow = person();
-        let mut uploads: Vec<_> = (0..8).map(|_| memory.hold(slow)).collect();
+        let mut uploads: Vec<_> = (0..8).map(|_| memory.hold(Some(slow))).collect();
         let taken = uploads.iter_mut().map(|it| it.grow_to(FREE + 32 * MIB));
         let taken: Vec<_> = taken.map(|it| it.map_err(|err| err.told().0)).collect();
 
         assert_eq!(taken[..2], [Ok(()), Ok(())]);
         assert!(taken[2..].iter().all(|it| *it == Err("rate_limited")), "{taken:?}");
-        assert!(memory.hold(person()).grow_to(FREE + 32 * MIB).is_ok());
+        assert!(memory.hold(Some(person())).grow_to(FREE + 32 * MIB).is_ok());
         drop(uploads);
-        assert!(memory.hold(slow).grow_to(FREE + 64 * MIB).is_ok());
+        assert!(memory.hold(Some(slow)).grow_to(FREE + 64 * MIB).is_ok());
     }
 
     #[test]
     fn an_address_has_a_quarter_of_what_strangers_have() {
         let memory = BodyMemory::new(256 * MIB);
-        let mut stranger = memory.hold(address(1));
+        let mut stranger = memory.hold(Some(address(1)));
         stranger.grow_to(FREE + 8 * MIB).unwrap();
 
-        assert_eq!(code(memory.hold(address(1)).grow_to(FREE + UNIT)), "rate_limited");
-        assert!(memory.hold(address(2)).grow_to(FREE + 8 * MIB).is_ok());
+        assert_eq!(code(memory.hold(Some(address(1))).grow_to(FREE + UNIT)), "rate_limited");
+        assert!(memory.hold(Some(address(2))).grow_to(FREE + 8 * MIB).is_ok());
     }
 
     #[test]
     fn strangers_cannot_take_the_room_of_those_who_are_signed_in() {
         let memory = BodyMemory::new(40 * MIB);
-        let mut strangers: Vec<_> = (0..5).map(|it| memory.hold(address(it))).collect();
+        let mut strangers: Vec<_> = (0..5).map(|it| memory.hold(Some(address(it)))).collect();
         for stranger in &mut strangers[..4] {
             stranger.grow_to(FREE + 5 * MIB / 4).unwrap();
         }
 
         assert_eq!(code(strangers[4].grow_to(FREE + UNIT)), "overloaded");
-        assert!(memory.hold(person()).grow_to(FREE + 32 * MIB).is_ok());
+        assert!(memory.hold(Some(person())).grow_to(FREE + 32 * MIB).is_ok());
     }
 
     #[test]
