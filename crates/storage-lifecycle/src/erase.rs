@@ -18,6 +18,9 @@ use crate::forgetting::Forgets;
 /// administrators there are.
 const ACCOUNTS: &str = "accounts";
 
+/// How often a deletion that gave way to others is tried again.
+const MAX_TRIES: u32 = 10;
+
 /// How many unclaimed accounts are looked up at once.
 const AT_ONCE: i64 = 100;
 
@@ -57,18 +60,24 @@ impl SqlEraser {
         Self { db, owed: Arc::new(AtomicBool::new(true)) }
     }
 
-    async fn remove(&self, leaving: &Departure) -> Result<Erasure, DbError> {
+    /// Removes the account. Nothing if it is an administrator's, which only
+    /// goes in turn.
+    async fn remove(&self, leaving: &Departure, in_turn: bool) -> Result<Option<Erasure>, DbError> {
         let user = DbUid(leaving.user.0);
         let letters = Effects { audit: Vec::new(), mail: leaving.effects.mail.clone() };
         let entries = Effects { audit: leaving.effects.audit.clone(), mail: Vec::new() };
         let nameless = Origin { request: Origin::current().request, ..Origin::default() };
-        in_tx!(self.db, async |conn| -> Result<Erasure, DbError> {
-            // Held by whoever takes an administrator away, so that of two who
-            // leave at once the second sees that the first is gone.
-            let turn = diesel::update(locks::table.find(ACCOUNTS));
-            if turn.set(locks::turn.eq(locks::turn + 1)).execute(conn).await? != 1 {
-                return Err(DbError::Unreadable("locks"));
+        in_tx!(self.db, async |conn| -> Result<Option<Erasure>, DbError> {
+            conn.give_way().await?;
+            if in_turn {
+                // So that of two administrators who leave at once the second
+                // sees that the first is gone.
+                let turn = diesel::update(locks::table.find(ACCOUNTS));
+                if turn.set(locks::turn.eq(locks::turn + 1)).execute(conn).await? != 1 {
+                    return Err(DbError::Unreadable("locks"));
+                }
             }
+            conn.hold_writers(leaving.user).await?;
             // Locked, so that no session begins meanwhile.
             let account = diesel::update(accounts::table.find(user))
                 .set(accounts::provider.eq(accounts::provider))
@@ -77,7 +86,7 @@ impl SqlEraser {
                 .await
                 .optional()?;
             let Some((role, email, deactivated)) = account else {
-                return Ok(Erasure::Gone);
+                return Ok(Some(Erasure::Gone));
             };
             let live = sessions::expires_at.gt(DbInstant(leaving.at));
             let live = sessions::table
@@ -85,20 +94,23 @@ impl SqlEraser {
                 .filter(sessions::user_id.eq(user).and(live));
             let live = diesel::select(exists(live)).get_result::<bool>(conn).await?;
             if deactivated.is_some() || !live {
-                return Ok(Erasure::SessionOver);
+                return Ok(Some(Erasure::SessionOver));
             }
             if role == Role::Admin.name() {
+                if !in_turn {
+                    return Ok(None);
+                }
                 let other = accounts::role.eq(&role).and(accounts::id.ne(user));
                 let others = accounts::table.filter(other.and(accounts::deactivated_at.is_null()));
                 if !diesel::select(exists(others)).get_result::<bool>(conn).await? {
-                    return Ok(Erasure::LastAdmin);
+                    return Ok(Some(Erasure::LastAdmin));
                 }
             }
 
             conn.forget(leaving.user, &email).await?;
             conn.write_effects(&self.db, &letters).await?;
             nameless.clone().scope(conn.write_effects(&self.db, &entries)).await?;
-            Ok(Erasure::Erased)
+            Ok(Some(Erasure::Erased))
         })
     }
 
@@ -113,6 +125,8 @@ impl SqlEraser {
     async fn remove_unclaimed(&self, user: UserId, which: &Unclaimed) -> Result<bool, DbError> {
         let entries = (which.effects)(which.at);
         in_tx!(self.db, async |conn| -> Result<bool, DbError> {
+            conn.give_way().await?;
+            conn.hold_writers(user).await?;
             // Locked, so that nobody verifies it or signs in to it meanwhile.
             let account = diesel::update(accounts::table.find(DbUid(user.0)))
                 .set(accounts::provider.eq(accounts::provider));
@@ -148,7 +162,16 @@ impl SqlEraser {
 #[async_trait]
 impl Eraser for SqlEraser {
     async fn erase(&self, departure: Departure) -> Result<Erasure, Unavailable> {
-        let erasure = self.remove(&departure).await?;
+        let mut tries = 0;
+        let mut in_turn = false;
+        let erasure = loop {
+            match self.remove(&departure, in_turn).await {
+                Ok(Some(erasure)) => break erasure,
+                Ok(None) => in_turn = true,
+                Err(err) if err.is_conflict() && tries < MAX_TRIES => tries += 1,
+                Err(err) => return Err(err.into()),
+            }
+        };
         if erasure == Erasure::Erased {
             self.forgotten().await;
         }

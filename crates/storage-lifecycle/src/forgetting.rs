@@ -4,16 +4,27 @@ use diesel::prelude::*;
 use diesel_async::{RunQueryDsl, SimpleAsyncConnection};
 use pia_kernel::UserId;
 use pia_storage::schema::{
-    accounts, ai_usage, attempts, audit_identities, credit_reservations, credit_windows, guesses,
-    invitations,
+    accounts, ai_usage, attempts, audit_identities, chats, credit_reservations, credit_windows,
+    guesses, invitations, ledgers, sync_items,
 };
 use pia_storage::{AsyncPostgres, AsyncSqlite, DbError, DbUid};
 
 use crate::pseudonym::pseudonym;
 
-/// A connection that can forget people. Call it inside a transaction, under
-/// the account's lock.
+/// A connection that can forget people.
+///
+/// Inside one transaction: first [`give_way`](Forgets::give_way), then
+/// [`hold_writers`](Forgets::hold_writers), then the account's lock, and then
+/// [`forget`](Forgets::forget).
 pub(crate) trait Forgets {
+    /// Gives up before anybody else does where this transaction and another
+    /// wait for one another: a deletion can be tried again unnoticed.
+    fn give_way(&mut self) -> impl Future<Output = QueryResult<()>> + Send;
+
+    /// Waits for whoever stores something for the person, and keeps others
+    /// from it until the commit.
+    fn hold_writers(&mut self, user: UserId) -> impl Future<Output = QueryResult<()>> + Send;
+
     /// Forgets a person and all that is theirs. What refers to their account
     /// goes with it; what does not is named here.
     fn forget(
@@ -28,9 +39,24 @@ pub(crate) trait Forgets {
 macro_rules! forgets {
     ($($conn:ty),*) => {$(
         impl Forgets for $conn {
+            async fn give_way(&mut self) -> QueryResult<()> {
+                self.bound_waits().await
+            }
+
+            async fn hold_writers(&mut self, user: UserId) -> QueryResult<()> {
+                let ledger = diesel::update(ledgers::table.find(DbUid(user.0)));
+                ledger.set(ledgers::version.eq(ledgers::version)).execute(self).await?;
+                Ok(())
+            }
+
             async fn forget(&mut self, user: UserId, email_folded: &str) -> Result<(), DbError> {
                 let (named, theirs) = (format!("%{user}%"), format!("{user}:%"));
                 let (nobody, user) = (pseudonym()?, DbUid(user.0));
+                // Before all that is shared with others: it may take long.
+                let stored = chats::table.filter(chats::user_id.eq(user));
+                diesel::delete(stored).execute(self).await?;
+                let synced = sync_items::table.filter(sync_items::user_id.eq(user));
+                diesel::delete(synced).execute(self).await?;
                 // Before usage, as whoever books a call locks them first.
                 let counted = credit_windows::table.filter(credit_windows::user_id.eq(user));
                 let counted = diesel::delete(counted).returning(credit_windows::key);
@@ -60,23 +86,37 @@ macro_rules! forgets {
 
 forgets!(AsyncSqlite, AsyncPostgres);
 
-/// Keeps usage from being written until the commit.
-///
-/// Whoever writes usage looks for its account in the same transaction: what is
-/// written before is then seen and renamed, and what comes after finds that the
-/// account is gone.
-trait HoldUsage {
+/// What the two databases do differently.
+trait Locks {
+    /// Ends the transaction with an error once a lock is waited for longer
+    /// than a short while. That while is shorter than PostgreSQL's
+    /// `deadlock_timeout`, after which it would end either of the two.
+    async fn bound_waits(&mut self) -> QueryResult<()>;
+
+    /// Keeps usage from being written until the commit.
+    ///
+    /// Whoever writes usage looks for its account in the same transaction: what
+    /// is written before is then seen and renamed, and what comes after finds
+    /// that the account is gone.
     async fn hold_usage(&mut self) -> QueryResult<()>;
 }
 
 /// There is one writer anyway.
-impl HoldUsage for AsyncSqlite {
+impl Locks for AsyncSqlite {
+    async fn bound_waits(&mut self) -> QueryResult<()> {
+        Ok(())
+    }
+
     async fn hold_usage(&mut self) -> QueryResult<()> {
         Ok(())
     }
 }
 
-impl HoldUsage for AsyncPostgres {
+impl Locks for AsyncPostgres {
+    async fn bound_waits(&mut self) -> QueryResult<()> {
+        self.batch_execute("SET LOCAL lock_timeout = '500ms'").await
+    }
+
     async fn hold_usage(&mut self) -> QueryResult<()> {
         self.batch_execute("LOCK TABLE ai_usage IN SHARE ROW EXCLUSIVE MODE").await
     }

@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use diesel::dsl::exists;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use pia_kernel::{StorageUse, Timestamp, Unavailable, UserId};
@@ -138,8 +137,11 @@ macro_rules! take_ledger {
                 if let Some(row) = held {
                     return Ok(Some(row.into()));
                 }
-                let account = exists(accounts::table.find(DbUid(user.0)));
-                if !diesel::select(account).get_result::<bool>(self).await? {
+                // Held, so that whoever deletes the account comes before the
+                // ledger or after it.
+                let account = diesel::update(accounts::table.find(DbUid(user.0)))
+                    .set(accounts::provider.eq(accounts::provider));
+                if account.execute(self).await? == 0 {
                     return Ok(None);
                 }
                 // Of two who begin it at once, the second finds the first's.

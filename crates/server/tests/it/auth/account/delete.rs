@@ -22,6 +22,7 @@ on_both_databases!(
     who_signs_in_beside_their_deletion_comes_in_or_is_refused_like_anybody,
     whom_a_provider_vouches_for_needs_no_password,
     another_instance_knows_too,
+    who_writes_meanwhile_is_answered_or_signed_out,
 );
 
 async fn who_leaves_is_gone_at_once(database: Fresh) {
@@ -213,4 +214,32 @@ async fn what_is_not_confirmed_correctly_deletes_nothing() {
         assert_eq!(leave(&ada, password).await.refusal(), (400, "invalid_password"), "{password}");
     }
     assert_eq!(ada.get("/auth/me").await.status, 200);
+}
+
+async fn who_writes_meanwhile_is_answered_or_signed_out(database: Fresh) {
+    let app = Setting::on(database).start().await;
+    let ada = app.signed_in().await;
+    let write = async || {
+        let mut statuses = Vec::new();
+        loop {
+            let id = uuid::Uuid::now_v7().to_string();
+            let answer =
+                crate::chats::put(&ada, &crate::chats::chat(&id, "2026-08-01T09:14:02Z")).await;
+            statuses.push(answer.status);
+            if answer.status != 201 {
+                return statuses;
+            }
+        }
+    };
+    let left = async {
+        while ada.get("/auth/account").await.body["storage"]["current"] == 0 {}
+        leave(&ada, PASSWORD).await
+    };
+
+    let (left, written) = tokio::join!(left, join_all((0..8).map(|_| write())));
+
+    assert_eq!(left.status, 200, "{}", left.text());
+    for statuses in written {
+        assert_eq!(statuses.last(), Some(&401), "{statuses:?}");
+    }
 }
