@@ -30,8 +30,9 @@ use pia_storage::StartError;
 use pia_storage_assistant::SqlBank;
 use pia_storage_policy::SqlGroups;
 use pia_upstream::{SetupError, TlsError};
-use pia_web::{Gates, Metrics, Runner};
+use pia_web::{Gates, Metrics, Pulse, Runner};
 use tokio::runtime::Handle;
+use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -39,6 +40,7 @@ use crate::checkpoints;
 use crate::config::LiveConfig;
 use crate::free_group::FreeGroup;
 use crate::housekeeping::Housekeeping;
+use crate::pulse;
 use ground::Ground;
 use use_cases::UseCases;
 
@@ -131,8 +133,12 @@ pub async fn compose(config: &LiveConfig, clock: Arc<dyn Clock>) -> Result<App, 
     let standings = &use_cases.identity.standings;
     let free = config.follow(|it| it.free_tier.group.unwrap_or(DEFAULT_GROUP));
     let GroupPolicy { groups, rules } = GroupPolicy::compose(&ground.db, standings, free, &clock);
-    let (runner, metrics) = (Runner::here(), Metrics::default());
     let (stop, tasks) = (CancellationToken::new(), TaskTracker::new());
+    let (answers, answering) = watch::channel(true);
+    tasks.spawn(pulse::watch(ground.db.clone(), answers, stop.clone()));
+    let limit = config.latest().database.startup.options.statement_timeout;
+    let runner = Runner::here().with_pulse(Pulse::new(answering, limit));
+    let metrics = Metrics::default();
     let weeks = config.follow(|it| it.token_usage.weeks);
     let (db, main) = (ground.db.clone(), Handle::current());
     let bank = SqlBank::start(db, weeks, Arc::clone(&clock), &tasks, &main);

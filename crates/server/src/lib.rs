@@ -10,6 +10,7 @@ mod housekeeping;
 mod licence;
 mod logging;
 mod process;
+mod pulse;
 mod readiness;
 mod rounds;
 mod serve;

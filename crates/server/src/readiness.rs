@@ -11,7 +11,7 @@ use pia_storage::{Database, NotReady};
 use tokio::sync::Mutex;
 
 /// A probe that waits longer than this has its answer.
-const PATIENCE: Duration = Duration::from_secs(2);
+const PATIENCE: Duration = Duration::from_secs(1);
 /// How long one look serves all who ask: probes are not counted, and must not
 /// be a way to use up the database's connections.
 const SERVES: Duration = Duration::from_secs(1);

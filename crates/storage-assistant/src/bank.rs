@@ -29,8 +29,6 @@ use crate::window_row::WindowRow;
 /// How many records of usage are kept while the database is away: some minutes
 /// at full load, in about 30 MB.
 const MOST_WAITING: usize = 100_000;
-/// How long somebody waits who asks.
-const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Counts credits and writes usage down, in SQL.
 ///
@@ -256,7 +254,7 @@ impl Bank for SqlBank {
         let (reply, answer) = oneshot::channel();
         self.queue.ask(Asking { ask, reply });
         sequencer::lead(self);
-        match tokio::time::timeout(PATIENCE, answer).await {
+        match tokio::time::timeout(self.db.statement_timeout(), answer).await {
             Ok(Ok(answer)) => answer,
             Ok(Err(_)) => Err(Unavailable::new("credits", "the server is stopping")),
             Err(_) => Err(Unavailable::new("credits", "no answer in time")),

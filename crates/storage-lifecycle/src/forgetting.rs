@@ -114,7 +114,9 @@ impl Locks for AsyncSqlite {
 
 impl Locks for AsyncPostgres {
     async fn bound_waits(&mut self) -> QueryResult<()> {
-        self.batch_execute("SET LOCAL lock_timeout = '500ms'").await
+        // What was stored may be much, and takes its time.
+        let limits = "SET LOCAL lock_timeout = '500ms'; SET LOCAL statement_timeout = '60s'";
+        self.batch_execute(limits).await
     }
 
     async fn hold_usage(&mut self) -> QueryResult<()> {

@@ -34,22 +34,12 @@ const SQLITE_LOG: &str = "
     PRAGMA journal_size_limit = 16777216;";
 /// How long a statement waits for others to be done with the file.
 pub(crate) const SQLITE_BUSY: &str = "PRAGMA busy_timeout = 5000;";
-const SQLITE_READS: &str = "PRAGMA busy_timeout = 5000; PRAGMA query_only = ON;";
+const SQLITE_READS: &str = "PRAGMA query_only = ON;";
 
-/// Nobody waits longer for an answer than this, so that nothing may take
-/// longer: a statement that goes on for ever would keep its connection. What
-/// the operator has set, in the connection string or the role, stays.
-const POSTGRES_LIMITS: &str = "
-    SELECT set_config(name, wanted, false)
-    FROM (VALUES
-        ('statement_timeout', '60s'),
-        ('lock_timeout', '30s'),
-        ('idle_in_transaction_session_timeout', '60s')
-    ) AS limits (name, wanted)
-    WHERE current_setting(name) = '0'";
+/// How long a transaction may be left alone.
+const POSTGRES_IDLE: &str = "60s";
 
 const SQLITE_READERS: usize = 4;
-const LONGEST_WAIT: Duration = Duration::from_secs(5);
 
 /// Whether a commit to SQLite waits for the disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -70,11 +60,18 @@ pub struct Options {
     /// The most connections to PostgreSQL; fewer if the connection string
     /// says so, never less than one.
     pub max_connections: usize,
+    /// How long a statement may take, and a connection be waited for. On
+    /// SQLite, how long a statement waits for others to be done with the file.
+    pub statement_timeout: Duration,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { synchronous: Synchronous::Full, max_connections: 16 }
+        Self {
+            synchronous: Synchronous::Full,
+            max_connections: 16,
+            statement_timeout: Duration::from_secs(5),
+        }
     }
 }
 
@@ -114,17 +111,22 @@ pub(crate) fn sqlite(target: &SqliteTarget, options: Options) -> Result<Pools, O
         Synchronous::Full => "PRAGMA synchronous = FULL;",
         Synchronous::Normal => "PRAGMA synchronous = NORMAL;",
     };
-    let writer = pool(1, sqlite_setup(&path, format!("{SQLITE_WRITES}{SQLITE_LOG}{synchronous}")))?;
-    let readers = pool(SQLITE_READERS, sqlite_setup(&path, SQLITE_READS.to_owned()))?;
+    let wait = options.statement_timeout;
+    let busy = format!("PRAGMA busy_timeout = {};", wait.as_millis());
+    let writes = format!("{SQLITE_WRITES}{SQLITE_LOG}{synchronous}{busy}");
+    let writer = pool((1, wait), sqlite_setup(&path, writes))?;
+    let readers =
+        pool((SQLITE_READERS, wait), sqlite_setup(&path, format!("{busy}{SQLITE_READS}")))?;
     let durability = Durability::new(options.synchronous == Synchronous::Full);
-    let log = Log::new(pool(1, sqlite_setup(&path, SQLITE_BUSY.to_owned()))?);
+    let log = Log::new(pool((1, wait), sqlite_setup(&path, SQLITE_BUSY.to_owned()))?);
     Ok(Pools::Sqlite { writer, readers, durability, log })
 }
 
 /// Opens no connection yet.
 pub(crate) fn postgres(target: &PostgresTarget, options: Options) -> Result<Pools, OpenError> {
     let most = target.most.map_or(usize::MAX, usize::from).min(options.max_connections).max(1);
-    Ok(Pools::Postgres(pool(most, postgres_setup(Connector::new(target)?))?))
+    let limit = options.statement_timeout;
+    Ok(Pools::Postgres(pool((most, limit), postgres_setup(Connector::new(target)?, limit))?))
 }
 
 /// A connection runs on the threads of the runtime that opened it, so that one
@@ -143,13 +145,13 @@ fn sqlite_setup(path: &str, pragmas: String) -> SetupCallback<AsyncSqlite> {
 /// actix-web workers each run a current-thread runtime. The task which drives
 /// a connection must not wait for the worker that asked for it, so it is
 /// spawned on the runtime that built the pool.
-fn postgres_setup(connector: Connector) -> SetupCallback<AsyncPgConnection> {
-    let main = Handle::current();
+fn postgres_setup(connector: Connector, limit: Duration) -> SetupCallback<AsyncPgConnection> {
+    let (main, limits) = (Handle::current(), postgres_limits(limit));
     Box::new(move |_| {
-        let (main, connector) = (main.clone(), connector.clone());
+        let (main, connector, limits) = (main.clone(), connector.clone(), limits.clone());
         let open = async move {
             let mut conn = connector.connect().await?;
-            let limits = conn.batch_execute(POSTGRES_LIMITS).await;
+            let limits = conn.batch_execute(&limits).await;
             limits.map_err(ConnectionError::CouldntSetupConfiguration)?;
             Ok(conn)
         };
@@ -157,7 +159,23 @@ fn postgres_setup(connector: Connector) -> SetupCallback<AsyncPgConnection> {
     })
 }
 
-fn pool<C>(size: usize, setup: SetupCallback<C>) -> Result<Pool<C>, OpenError>
+/// A statement that goes on for ever would keep its connection, and whoever
+/// waits for it. What the operator has set, in the connection string or the
+/// role, stays.
+fn postgres_limits(limit: Duration) -> String {
+    let millis = limit.as_millis();
+    format!(
+        "SELECT set_config(name, wanted, false)
+         FROM (VALUES
+             ('statement_timeout', '{millis}ms'),
+             ('lock_timeout', '{millis}ms'),
+             ('idle_in_transaction_session_timeout', '{POSTGRES_IDLE}')
+         ) AS limits (name, wanted)
+         WHERE current_setting(name) = '0'"
+    )
+}
+
+fn pool<C>((size, wait): (usize, Duration), setup: SetupCallback<C>) -> Result<Pool<C>, OpenError>
 where
     C: PoolableConnection + 'static,
     AsyncDieselConnectionManager<C>: deadpool::managed::Manager,
@@ -171,7 +189,7 @@ where
         .max_size(size)
         // The one used last is the one whose caches are warm.
         .queue_mode(deadpool::managed::QueueMode::Lifo)
-        .wait_timeout(Some(LONGEST_WAIT))
+        .wait_timeout(Some(wait))
         .runtime(deadpool::Runtime::Tokio1)
         .build()
         .map_err(OpenError::connection)

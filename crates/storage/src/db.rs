@@ -35,6 +35,7 @@ pub struct Database {
     pub(crate) counts: Counts,
     pub(crate) main: Handle,
     migrated: Arc<AtomicBool>,
+    statement_timeout: Duration,
     seal: Option<ServerSeal>,
     mail: Live<bool>,
 }
@@ -135,7 +136,14 @@ impl Database {
         };
         let (main, migrated) = (Handle::current(), Arc::default());
         let (counts, mail) = (Counts::default(), Live::new(false));
-        Ok(Self { pools, counts, main, migrated, seal: None, mail })
+        let statement_timeout = options.statement_timeout;
+        Ok(Self { pools, counts, main, migrated, statement_timeout, seal: None, mail })
+    }
+
+    /// How long a statement may take. Whoever waits for several of them on
+    /// another task waits no longer either: a database that hangs ends none.
+    pub fn statement_timeout(&self) -> Duration {
+        self.statement_timeout
     }
 
     /// The same, able to write what goes with changes: sealed with `seal`, and

@@ -23,6 +23,7 @@ mod openapi;
 mod paging;
 mod path_device;
 mod path_id;
+mod pulse;
 mod refusals;
 mod request_id;
 mod routes;
@@ -51,6 +52,7 @@ pub use openapi::openapi;
 pub use paging::Paging;
 pub use path_device::PathDevice;
 pub use path_id::{MintedId, PathId};
+pub use pulse::Pulse;
 pub use request_id::RequestId;
 pub use routes::{
     Access, Answer, Charge, Docs, Licensing, Parameter, Route, RouteTable, WireType, wire,

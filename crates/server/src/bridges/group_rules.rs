@@ -23,6 +23,8 @@ pub(crate) struct RulesOfGroups {
     free: Live<GroupId>,
     clock: Arc<dyn Clock>,
     runtime: Handle,
+    /// How long the store is waited for.
+    limit: Duration,
     copies: Mutex<Copies>,
 }
 
@@ -46,8 +48,9 @@ impl RulesOfGroups {
         store: Arc<dyn GroupStore>,
         free: Live<GroupId>,
         clock: Arc<dyn Clock>,
+        limit: Duration,
     ) -> Self {
-        Self { store, free, clock, runtime: Handle::current(), copies: Mutex::default() }
+        Self { store, free, clock, runtime: Handle::current(), limit, copies: Mutex::default() }
     }
 
     /// The group's settings have changed.
@@ -87,7 +90,10 @@ impl Rules for RulesOfGroups {
         // On the runtime of the database, and to its end: an AI call is dropped
         // with its client, and a query must not be.
         let reading = self.runtime.spawn(async move { store.settings(group).await });
-        let settings = reading.await.map_err(|err| Unavailable::new("groups", err))??;
+        let reading = tokio::time::timeout(self.limit, reading).await;
+        let settings = reading
+            .map_err(|err| Unavailable::new("groups", err))?
+            .map_err(|err| Unavailable::new("groups", err))??;
         let is_there = settings.is_some();
         let rules = Arc::new(rules(settings.unwrap_or_default(), free));
         let mut copies = self.copies();
@@ -146,8 +152,12 @@ mod tests {
 
     fn over(store: MockGroupStore, free: GroupId) -> (RulesOfGroups, Arc<ManualClock>) {
         let clock = Arc::new(ManualClock::new(Timestamp::UNIX_EPOCH));
-        let rules =
-            RulesOfGroups::new(Arc::new(store), Live::new(free), Arc::<ManualClock>::clone(&clock));
+        let rules = RulesOfGroups::new(
+            Arc::new(store),
+            Live::new(free),
+            Arc::<ManualClock>::clone(&clock),
+            FRESH,
+        );
         (rules, clock)
     }
 

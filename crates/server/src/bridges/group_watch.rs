@@ -26,8 +26,10 @@ impl GroupWatch for Copies {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use pia_identity::{Claim, MockAccountStore, Standing};
-    use pia_kernel::{Live, SessionId, SystemClock};
+    use pia_kernel::{Clock, Live, SessionId, SystemClock};
     use pia_policy::{GroupSettings, MemberPut, MockGroupStore, SettingChange, SettingsChanged};
 
     use super::*;
@@ -45,8 +47,9 @@ mod tests {
         store.expect_change().returning(|_, _, _| Ok(SettingsChanged::Unknown));
         store.expect_put().returning(|_, _, _| Ok(MemberPut::Done));
         let free = Live::new(GroupId::generate());
+        let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let policy =
-            GroupPolicy::over(Arc::new(store), &standings, free, &(Arc::new(SystemClock) as _));
+            GroupPolicy::over(Arc::new(store), &standings, free, (&clock, Duration::from_secs(5)));
         let (user, group) = (UserId::generate(), GroupId::generate());
         let claim = Claim { user, session: SessionId::generate() };
         standings.fresh(claim).await.unwrap();

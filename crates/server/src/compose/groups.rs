@@ -1,6 +1,7 @@
 //! Groups, and what AI calls are told of them.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use pia_assistant::Rules;
 use pia_identity::Standings;
@@ -26,7 +27,8 @@ impl GroupPolicy {
         free: Live<GroupId>,
         clock: &Arc<dyn Clock>,
     ) -> Self {
-        Self::over(Arc::new(SqlGroups::new(db.clone())), standings, free, clock)
+        let store = Arc::new(SqlGroups::new(db.clone()));
+        Self::over(store, standings, free, (clock, db.statement_timeout()))
     }
 
     /// The same over any store.
@@ -34,9 +36,10 @@ impl GroupPolicy {
         store: Arc<dyn GroupStore>,
         standings: &Standings,
         free: Live<GroupId>,
-        clock: &Arc<dyn Clock>,
+        (clock, limit): (&Arc<dyn Clock>, Duration),
     ) -> Self {
-        let rules = Arc::new(RulesOfGroups::new(Arc::clone(&store), free, Arc::clone(clock)));
+        let rules = RulesOfGroups::new(Arc::clone(&store), free, Arc::clone(clock), limit);
+        let rules = Arc::new(rules);
         let copies = Copies { standings: standings.clone(), rules: Arc::clone(&rules) };
         Self { groups: Groups::new(store, Arc::new(copies), Arc::clone(clock)), rules }
     }

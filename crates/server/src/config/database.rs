@@ -1,6 +1,7 @@
 //! `Database`: where things are kept.
 
 use std::path::Path;
+use std::time::Duration;
 
 use pia_kernel::Secret;
 use pia_storage::{Options, Provider, Startup, Synchronous, Target};
@@ -82,6 +83,9 @@ impl Targets {
         let options = Options {
             max_connections: from.restart("MaxConnections").within(16, 1..=1000),
             synchronous: from.restart("Synchronous").or(Synchronous::Full),
+            statement_timeout: from
+                .restart("StatementTimeout")
+                .within(Duration::from_secs(5), Duration::from_secs(1)..=Duration::from_mins(1)),
         };
         let normal = target(from, "ConnectionString", provider, normal);
         Self { normal, migration, maintenance, options }

@@ -67,6 +67,11 @@ impl Client {
         }
     }
 
+    /// The same at another instance.
+    pub(crate) fn at(self, addr: SocketAddr) -> Self {
+        Self { addr, ..self }
+    }
+
     pub(crate) async fn get(&self, path: &str) -> Answer {
         self.send("GET", path, &[], b"").await
     }

@@ -8,6 +8,7 @@ mod authenticator;
 mod both;
 mod browser;
 mod client;
+mod hanging;
 mod harness;
 mod letters;
 mod patience;

@@ -1,0 +1,34 @@
+//! Asking the database all the time whether it answers.
+
+use std::time::Duration;
+
+use pia_storage::{Database, Provider};
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+
+/// How often it is asked.
+const INTERVAL: Duration = Duration::from_secs(1);
+/// How long an answer may take. A database that only has much to do is slower
+/// than that now and then; nobody is refused for it who has not waited for
+/// long already.
+const LIMIT: Duration = Duration::from_secs(1);
+
+/// Tells through `answers` whether the database answers, until `stop`.
+///
+/// A server that hangs closes no connection: only that it stays silent tells.
+/// A file cannot do so.
+pub(crate) async fn watch(db: Database, answers: watch::Sender<bool>, stop: CancellationToken) {
+    if db.provider() == Provider::Sqlite {
+        return stop.cancelled().await;
+    }
+    let mut tick = tokio::time::interval(INTERVAL);
+    while stop.run_until_cancelled(tick.tick()).await.is_some() {
+        let now = db.ping(LIMIT).await.is_ok();
+        let changed = answers.send_if_modified(|before| std::mem::replace(before, now) != now);
+        match (changed, now) {
+            (true, true) => tracing::info!("the database answers again"),
+            (true, false) => tracing::error!("the database does not answer"),
+            (false, _) => {}
+        }
+    }
+}

@@ -1,0 +1,29 @@
+//! Whether the database answers, as far as is known.
+
+use std::time::Duration;
+
+use tokio::sync::watch;
+
+/// Whether the database answers, as somebody who asks it all the time finds.
+#[derive(Clone)]
+pub struct Pulse {
+    answers: watch::Receiver<bool>,
+    limit: Duration,
+}
+
+impl Pulse {
+    /// A pulse that is told through `answers`. Nobody waits for a database
+    /// without one for longer than `limit`.
+    pub fn new(answers: watch::Receiver<bool>, limit: Duration) -> Self {
+        Self { answers, limit }
+    }
+
+    /// Waits for the limit, and then for as long as the database answers.
+    pub(crate) async fn lost(mut self) {
+        tokio::time::sleep(self.limit).await;
+        if self.answers.wait_for(|answers| !answers).await.is_err() {
+            // Nobody looks any more.
+            std::future::pending::<()>().await;
+        }
+    }
+}
