@@ -3,13 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use pia_kernel::{
-    AuditEntry, Clock, Departure, Effects, Eraser, Erasure, Letter, Live, Secret, Unavailable,
-};
+use pia_kernel::{AuditEntry, Departure, Effects, Eraser, Erasure, Letter, Secret, Unavailable};
 
-use crate::access_tokens::Claim;
-use crate::account::{Account, LOCAL};
-use crate::factor_proofs::{FactorPorts, FactorProofs, FactorSettings, ProofError};
+use crate::account::{Account, LOCAL, Standing};
+use crate::factor_proofs::{FactorAnswer, FreshProof, ProofError};
+use crate::owner_proofs::OwnerError;
+use crate::reauthenticator::Reauthenticator;
 use crate::standings::Standings;
 use crate::violation::Violation;
 
@@ -23,6 +22,9 @@ pub struct Farewell {
     pub confirm: Option<String>,
     /// The password, if the account has one of its own.
     pub password: Option<Secret<String>>,
+    /// A code of the second factor, if the account has no password. Without
+    /// one, its owner must have signed in within the last ten minutes.
+    pub factor: Option<FactorAnswer>,
 }
 
 /// Why an account stays.
@@ -40,6 +42,9 @@ pub enum DeleteError {
         /// When the next may be tried.
         wait: Duration,
     },
+    /// An account without a password is not shown to be the caller's.
+    #[error(transparent)]
+    Owner(OwnerError),
     /// Without its owner nobody could look after the server.
     #[error("the last administrator cannot leave")]
     LastAdmin,
@@ -60,30 +65,31 @@ pub enum DeleteError {
 /// who has stolen a session cannot guess it here.
 #[derive(Clone)]
 pub struct AccountDeletion {
-    proofs: FactorProofs,
+    owners: Reauthenticator,
     eraser: Arc<dyn Eraser>,
     standings: Standings,
 }
 
 impl AccountDeletion {
     /// Deletes with `eraser`; `standings` is told of those who are gone.
-    pub fn new(
-        (ports, settings): (FactorPorts, Live<FactorSettings>),
-        eraser: Arc<dyn Eraser>,
-        standings: Standings,
-        clock: Arc<dyn Clock>,
-    ) -> Self {
-        Self { proofs: FactorProofs { ports, settings, clock }, eraser, standings }
+    pub fn new(owners: Reauthenticator, eraser: Arc<dyn Eraser>, standings: Standings) -> Self {
+        Self { owners, eraser, standings }
     }
 
     /// Forgets the caller and all that is theirs. From then on none of their
     /// sessions is good.
-    pub async fn delete(&self, caller: Claim, farewell: Farewell) -> Result<(), DeleteError> {
+    pub async fn delete(&self, caller: Standing, farewell: Farewell) -> Result<(), DeleteError> {
         confirmed(&farewell)?;
-        let account = self.proofs.ports.accounts.find(caller.user).await?;
+        let proofs = &self.owners.proofs;
+        let account = proofs.ports.accounts.find(caller.user).await?;
         let account = account.ok_or(DeleteError::Gone)?;
-        self.prove(&account, farewell.password).await?;
-        let at = self.proofs.clock.now();
+        if account.provider == LOCAL {
+            self.prove(&account, farewell.password).await?;
+        } else {
+            let factor = farewell.factor.map(FreshProof::Factor);
+            self.owners.require(caller, factor).await.map_err(DeleteError::Owner)?;
+        }
+        let at = proofs.clock.now();
         let entry =
             AuditEntry { at, actor: None, subject: None, object: None, action: "account.deleted" };
         let effects = Effects { audit: vec![entry], mail: Vec::new() }
@@ -99,22 +105,19 @@ impl AccountDeletion {
         }
     }
 
-    /// Who is vouched for elsewhere has no password to show.
     async fn prove(
         &self,
         account: &Account,
         password: Option<Secret<String>>,
     ) -> Result<(), DeleteError> {
-        if account.provider != LOCAL {
-            return Ok(());
-        }
         // Clients show one message for what is missing and what is wrong.
         let Some(password) = password else { return Err(DeleteError::WrongPassword) };
-        let judge = self.proofs.password(account, password);
-        match self.proofs.counted(account.user, judge).await {
+        let proofs = &self.owners.proofs;
+        let judge = proofs.password(account, password);
+        match proofs.counted(account.user, judge).await {
             Ok(_) => Ok(()),
             // Whose account goes meanwhile has no password any more.
-            Err(ProofError::Wrong) => match self.proofs.ports.accounts.find(account.user).await? {
+            Err(ProofError::Wrong) => match proofs.ports.accounts.find(account.user).await? {
                 Some(_) => Err(DeleteError::WrongPassword),
                 None => Err(DeleteError::Gone),
             },

@@ -16,7 +16,7 @@ use crate::ports::{Evidence, FactorState};
 /// of other domains.
 #[derive(Clone)]
 pub struct Reauthenticator {
-    proofs: FactorProofs,
+    pub(crate) proofs: FactorProofs,
 }
 
 impl Reauthenticator {

@@ -67,7 +67,12 @@ fn delete() -> Route {
                     "`confirm` or `password` is missing, or the password is wrong: \
                        `invalid_password`.",
                 ),
-                (403, "The session began with an app password: `app_password_refused`."),
+                (
+                    403,
+                    "The session began with an app password: `app_password_refused`; or the \
+                       account has no password and the sign-in is older than ten minutes: \
+                       `fresh_sign_in_required`.",
+                ),
                 (404, "The account was deleted before: `user_not_found`."),
                 (409, "The caller is the only administrator: `last_admin`."),
             ],

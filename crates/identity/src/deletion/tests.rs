@@ -3,11 +3,12 @@
 use std::sync::Mutex;
 
 use async_trait::async_trait;
-use pia_kernel::{Recipient, SessionId, Timestamp, Unclaimed, UserId};
+use pia_kernel::{Clock, Live, Recipient, SessionId, Timestamp, Unclaimed, UserId};
 use pia_testkit::FixedClock;
 
 use super::*;
-use crate::account::Standing;
+use crate::access_tokens::Claim;
+use crate::factor_proofs::FactorSettings;
 use crate::fakes::{Factors, PASSWORD};
 use crate::ports::{AccountStore, MockAccountStore};
 
@@ -35,12 +36,14 @@ struct Leaving {
     eraser: Arc<Answering>,
     standings: Standings,
     caller: Claim,
+    kept: Arc<Factors>,
 }
 
 fn leaving(erasure: Erasure, provider: Option<&'static str>) -> Leaving {
     let clock: Arc<dyn Clock> = Arc::new(FixedClock(Timestamp::UNIX_EPOCH));
     let caller = Claim { user: UserId::generate(), session: SessionId::generate() };
-    let mut ports = Arc::<Factors>::default().ports();
+    let kept = Arc::<Factors>::default();
+    let mut ports = kept.ports();
     if let Some(provider) = provider {
         let mut accounts = MockAccountStore::new();
         accounts.expect_find().returning(move |user| {
@@ -53,20 +56,26 @@ fn leaving(erasure: Erasure, provider: Option<&'static str>) -> Leaving {
     gates.expect_standing().returning(|user, session, _| Ok(Some(Standing::of(user, session))));
     let standings = Standings::new(Arc::new(gates), Arc::clone(&clock));
     let eraser = Arc::new(Answering(erasure, Mutex::default()));
-    let deletion = AccountDeletion::new(
-        (ports, Live::new(FactorSettings::default())),
-        Arc::clone(&eraser) as _,
-        standings.clone(),
-        clock,
-    );
-    Leaving { deletion, eraser, standings, caller }
+    let owners = Reauthenticator::new(ports, Live::new(FactorSettings::default()), clock);
+    let deletion = AccountDeletion::new(owners, Arc::clone(&eraser) as _, standings.clone());
+    Leaving { deletion, eraser, standings, caller, kept }
 }
 
 impl Leaving {
     async fn say(&self, confirm: &str, password: Option<&str>) -> Result<(), DeleteError> {
         let password = password.map(|it| Secret::new(it.to_owned()));
-        let farewell = Farewell { confirm: Some(confirm.to_owned()), password };
-        self.deletion.delete(self.caller, farewell).await
+        let farewell = Farewell { confirm: Some(confirm.to_owned()), password, factor: None };
+        self.deletion.delete(self.standing(), farewell).await
+    }
+
+    fn standing(&self) -> Standing {
+        Standing::of(self.caller.user, self.caller.session)
+    }
+
+    fn signed_in(self, ago: Duration) -> Self {
+        let now = Timestamp::UNIX_EPOCH;
+        self.kept.state.lock().unwrap().began_at = Some(now - ago);
+        self
     }
 
     fn asked(&self) -> Vec<Departure> {
@@ -99,7 +108,7 @@ async fn nobody_leaves_by_accident_or_on_a_guess() {
         let told = ada.say(confirm, Some(PASSWORD)).await;
         assert!(matches!(told, Err(DeleteError::Invalid(it)) if it[0].field == "confirm"));
     }
-    let silent = ada.deletion.delete(ada.caller, Farewell::default()).await;
+    let silent = ada.deletion.delete(ada.standing(), Farewell::default()).await;
     let without = ada.say("DELETE", None).await;
     let wrong = ada.say("DELETE", Some("a guess")).await;
 
@@ -129,17 +138,23 @@ async fn wrong_passwords_are_counted_and_right_ones_are_not() {
 }
 
 #[tokio::test]
-async fn whom_a_provider_vouches_for_needs_no_password() {
-    let ada = leaving(Erasure::Erased, Some("google"));
+async fn whom_a_provider_vouches_for_signs_in_again() {
+    let fresh = leaving(Erasure::Erased, Some("google")).signed_in(Duration::from_mins(10));
+    let stale = leaving(Erasure::Erased, Some("google")).signed_in(Duration::from_secs(601));
 
-    assert!(ada.say("DELETE", None).await.is_ok());
+    assert!(fresh.say("DELETE", None).await.is_ok());
+    for password in [None, Some(PASSWORD)] {
+        let told = stale.say("DELETE", password).await;
+        assert!(matches!(told, Err(DeleteError::Owner(OwnerError::SignInAgain))), "{told:?}");
+    }
+    assert!(stale.asked().is_empty());
 }
 
 #[tokio::test]
 async fn what_stands_in_the_way_is_told() {
     let nobody = leaving(Erasure::Erased, Some("nobody"));
-    let over = leaving(Erasure::SessionOver, Some("google"));
-    let gone = leaving(Erasure::Gone, Some("google"));
+    let over = leaving(Erasure::SessionOver, Some("google")).signed_in(Duration::ZERO);
+    let gone = leaving(Erasure::Gone, Some("google")).signed_in(Duration::ZERO);
 
     assert!(matches!(nobody.say("DELETE", None).await, Err(DeleteError::Gone)));
     assert!(matches!(over.say("DELETE", None).await, Err(DeleteError::SessionOver)));

@@ -32,7 +32,7 @@ impl Lifecycle {
         let clock = || Arc::clone(clock);
         let eraser: Arc<dyn Eraser> = Arc::new(SqlEraser::new(db.clone()));
         let data = SqlPersonalData::new(db.clone(), sealer.clone());
-        let (proofs, standings) = (identity.factors.clone(), identity.standings.clone());
+        let (owners, standings) = (identity.reauthenticator.clone(), identity.standings.clone());
         let unclaimed = UnclaimedAccounts::new(
             Arc::clone(&eraser),
             config.follow(|it| it.local_auth.accounts),
@@ -41,7 +41,7 @@ impl Lifecycle {
         );
         Self {
             export: AccountExport::new(Arc::new(data), clock()),
-            deletion: AccountDeletion::new(proofs, Arc::clone(&eraser), standings, clock()),
+            deletion: AccountDeletion::new(owners, Arc::clone(&eraser), standings),
             unclaimed,
             audit: Arc::new(SqlAuditLog::new(db.clone())),
             audit_kept: config.follow(|it| it.audit.kept),

@@ -15,6 +15,7 @@ impl From<DeleteError> for ApiError {
                 let message = "The password is wrong.";
                 Self::refused(StatusCode::BAD_REQUEST, "invalid_password", message)
             }
+            DeleteError::Owner(err) => err.into(),
             DeleteError::TooMany { wait } => Self::over_budget(wait),
             DeleteError::LastAdmin => {
                 let message = "You are the only administrator: make somebody else one first.";

@@ -8,14 +8,23 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::Api;
+use crate::auth::mfa::factor_answer;
 
 #[derive(Debug, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
 pub(crate) struct DeleteRequest {
     /// The word `DELETE`.
     confirm: Option<String>,
     /// Of an account with a password of its own.
     #[schema(value_type = Option<String>)]
     password: Option<Secret<String>>,
+    /// The six digits that the authenticator app shows, of an account without
+    /// a password.
+    #[schema(value_type = Option<String>)]
+    code: Option<Secret<String>>,
+    /// In the place of `code`.
+    #[schema(value_type = Option<String>)]
+    recovery_code: Option<Secret<String>>,
 }
 
 #[derive(Serialize, ToSchema)]
@@ -29,9 +38,14 @@ pub(crate) async fn delete(
     api: Data<Api>,
     Body(request): Body<DeleteRequest>,
 ) -> Result<Json<DeleteResponse>, ApiError> {
-    let (deletion, claim) = (api.deletion.clone(), caller.claim());
-    let DeleteRequest { confirm, password } = request;
-    let delete = async move { deletion.delete(claim, Farewell { confirm, password }).await };
+    let (deletion, standing) = (api.deletion.clone(), caller.0);
+    let DeleteRequest { confirm, password, code, recovery_code } = request;
+    let factor = match (code, recovery_code) {
+        (None, None) => None,
+        (code, recovery_code) => Some(factor_answer(code, recovery_code)?),
+    };
+    let farewell = Farewell { confirm, password, factor };
+    let delete = async move { deletion.delete(standing, farewell).await };
     api.runner.run(delete).await?;
     Ok(Json(DeleteResponse { deleted: true }))
 }

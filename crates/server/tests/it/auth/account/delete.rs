@@ -20,7 +20,7 @@ on_both_databases!(
     the_last_administrator_stays,
     of_many_who_ask_at_once_all_are_told_that_it_is_done,
     who_signs_in_beside_their_deletion_comes_in_or_is_refused_like_anybody,
-    whom_a_provider_vouches_for_needs_no_password,
+    whom_a_provider_vouches_for_signs_in_again,
     another_instance_knows_too,
     who_writes_meanwhile_is_answered_or_signed_out,
 );
@@ -155,12 +155,19 @@ async fn who_signs_in_beside_their_deletion_comes_in_or_is_refused_like_anybody(
     }
 }
 
-async fn whom_a_provider_vouches_for_needs_no_password(database: Fresh) {
-    let app = Setting::on(database).start().await;
-    let ada = app.sign_up("ada@example.org").await;
+async fn whom_a_provider_vouches_for_signs_in_again(database: Fresh) {
+    let clock = Arc::new(ManualClock::new(SystemClock.now()));
+    let app = Setting::on(database).at(Arc::<ManualClock>::clone(&clock)).start().await;
+    let stolen = app.sign_up("ada@example.org").await;
+    clock.advance(Duration::from_secs(601));
+    let ada = another_session(&app.stranger(), "ada@example.org").await;
     execute(&app, "UPDATE accounts SET provider = 'google', password_hash = NULL").await;
+    let farewell = json!({ "confirm": "DELETE", "password": null });
 
-    let answer = ada.post(DELETE, &json!({ "confirm": "DELETE", "password": null })).await;
+    let refused = stolen.post(DELETE, &farewell).await;
+    let answer = ada.post(DELETE, &farewell).await;
+
+    assert_eq!(refused.refusal(), (403, "fresh_sign_in_required"));
 
     assert_eq!((answer.status, &answer.body), (200, &json!({ "deleted": true })));
 }
