@@ -25,6 +25,7 @@ use crate::odd::{self, Odd};
 use crate::ports::{Frame, Frames, UpstreamError, Wait, Waits};
 use crate::refusal::{Tools, explained, reported};
 use crate::said::Said;
+use crate::surface::Surface;
 use crate::ticket::{Cost, End, Ticket};
 use crate::turn::Turn;
 use crate::usage::Usage;
@@ -68,6 +69,7 @@ pub struct Answer {
     phase: Phase,
     first: Option<Bytes>,
     protected: bool,
+    surface: Surface,
     tools: Tools,
     usage: UsageChunks,
     nulls: Nulls,
@@ -96,6 +98,7 @@ impl Answer {
         let waits = Arc::clone(&gateway.waits);
         Self {
             committed: turn.committed(),
+            surface: turn.surface(),
             phase: Phase::Opening(Box::pin(begun(Box::new(turn)))),
             first: None,
             protected,
@@ -377,7 +380,7 @@ impl Stream for Answer {
         let chunk = match this.poll_chunk(cx) {
             Poll::Ready(None) => return Poll::Ready(None),
             Poll::Ready(Some(Ok(chunk))) => chunk,
-            Poll::Ready(Some(Err(err))) => failure(&err),
+            Poll::Ready(Some(Err(err))) => failure(&err, this.surface),
             Poll::Pending => {
                 ready!(this.heartbeat.poll(cx));
                 KEEP_ALIVE

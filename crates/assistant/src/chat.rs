@@ -10,6 +10,7 @@ use crate::gateway::{Asker, Gateway, Whole};
 use crate::guardrail::{marked, unmarked};
 use crate::nulls::Nulls;
 use crate::odd::mended_answer;
+use crate::surface::Surface;
 use crate::target::Mode;
 use crate::ticket::{Cost, End};
 use crate::turn::Served;
@@ -45,6 +46,8 @@ impl Chat {
         let asked = read(&body)?;
         // Its slices go as the upstream takes them; this would hold them all.
         drop(body);
+        let (Asked::Whole(prompt) | Asked::Stream(prompt, _)) = &asked;
+        self.check_model(asker, prompt.wish.model.as_deref()).await?;
         match asked {
             Asked::Whole(prompt) => {
                 let asked = self.gateway.whole(asker, Mode::Assistant, prompt, Served::WithTools);
@@ -57,6 +60,17 @@ impl Chat {
                 let answer = self.gateway.stream(asker, Mode::Assistant, prompt, how).await?;
                 Ok(ChatAnswer::Stream(Box::new(answer)))
             }
+        }
+    }
+}
+
+impl Chat {
+    /// Refuses a model that the caller may not name, where that is an error.
+    async fn check_model(&self, asker: Asker, name: Option<&str>) -> Result<(), AssistantError> {
+        let (Surface::OpenAi, Some(name)) = (asker.surface, name) else { return Ok(()) };
+        match self.gateway.model(asker, name).await? {
+            Some(_) => Ok(()),
+            None => Err(AssistantError::UnknownModel),
         }
     }
 }

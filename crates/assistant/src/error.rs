@@ -28,6 +28,22 @@ impl Violation {
     }
 }
 
+const INVALID_REQUEST: &str = "invalid_request_error";
+const SERVER_ERROR: &str = "server_error";
+
+/// An error in the words of OpenAI's API.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OpenAiError {
+    /// The status of an answer that did not begin.
+    pub status: u16,
+    /// The kind of error (`type`): `invalid_request_error`.
+    pub kind: &'static str,
+    /// What is wrong, for programs: `context_length_exceeded`.
+    pub code: &'static str,
+    /// The same for people.
+    pub message: Cow<'static, str>,
+}
+
 /// Why there is no answer, or no more of it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AssistantError {
@@ -43,6 +59,9 @@ pub enum AssistantError {
         /// How long it may be, in UTF-16 code units.
         limit: usize,
     },
+    /// There is no such model, or the caller may not name it.
+    #[error("the model is not known")]
+    UnknownModel,
     /// No model is configured for this.
     #[error("no upstream model is configured")]
     NotConfigured,
@@ -68,6 +87,9 @@ pub enum AssistantError {
         /// When to come again.
         retry_after: Duration,
     },
+    /// The upstream refused what the caller asked for, for a reason of its own.
+    #[error("the upstream refused the request")]
+    UpstreamRefused,
     /// The upstream failed, refused us, or said nothing that makes sense.
     #[error("the upstream failed")]
     UpstreamFailed,
@@ -106,6 +128,7 @@ impl AssistantError {
             Self::TextTooLong { limit } => {
                 return Cow::Owned(format!("The text is longer than {limit} characters."));
             }
+            Self::UnknownModel => "There is no such model, or you may not name it.",
             Self::NotConfigured => "The AI proxy is not configured on this server.",
             Self::ToolsRefused => {
                 "The upstream AI model does not accept the tools of this request."
@@ -123,12 +146,62 @@ impl AssistantError {
             Self::Crowded { .. } => {
                 "Too many requests are waiting for the AI model. Try again later."
             }
-            Self::UpstreamFailed => "The upstream AI provider could not answer the request.",
+            Self::UpstreamRefused | Self::UpstreamFailed => {
+                "The upstream AI provider could not answer the request."
+            }
             // This sentence is fixed: clients compare it.
             Self::UpstreamTimeout => "Request to upstream AI provider timed out.",
             Self::Unavailable => "The server cannot answer just now. Try again in a moment.",
             Self::Stopping => "The server is stopping. Send the request again.",
         })
+    }
+
+    /// What OpenAI's clients are told.
+    pub fn openai(&self) -> OpenAiError {
+        let (status, kind, code) = match self {
+            Self::Malformed(_) => (400, INVALID_REQUEST, "malformed_json"),
+            Self::Invalid(_) | Self::TextTooLong { .. } => (400, INVALID_REQUEST, "invalid_value"),
+            Self::UnknownModel => (404, INVALID_REQUEST, "model_not_found"),
+            Self::ToolsRefused => (400, INVALID_REQUEST, "tools_not_supported"),
+            Self::ContextTooLong => (400, INVALID_REQUEST, "context_length_exceeded"),
+            Self::UpstreamRefused => (400, INVALID_REQUEST, "upstream_refused"),
+            Self::OverBudget(_) => (429, "insufficient_quota", "insufficient_quota"),
+            Self::NotConfigured => (503, SERVER_ERROR, "ai_not_configured"),
+            Self::UpstreamBusy { .. } => (503, SERVER_ERROR, "upstream_busy"),
+            Self::Crowded { .. } => (503, SERVER_ERROR, "ai_crowded"),
+            Self::UpstreamFailed => (502, SERVER_ERROR, "upstream_failed"),
+            Self::UpstreamTimeout => (504, SERVER_ERROR, "upstream_timeout"),
+            Self::Unavailable => (503, SERVER_ERROR, "unavailable"),
+            Self::Stopping => (503, SERVER_ERROR, "stopping"),
+        };
+        let message = match self {
+            Self::UpstreamRefused => {
+                "The AI model refused the request: one of its parameters or its content.".into()
+            }
+            _ => self.message(),
+        };
+        OpenAiError { status, kind, code, message }
+    }
+
+    /// Whether the same request would fail again in the same way.
+    pub fn is_final(&self) -> bool {
+        match self {
+            Self::Malformed(_)
+            | Self::Invalid(_)
+            | Self::TextTooLong { .. }
+            | Self::UnknownModel
+            | Self::NotConfigured
+            | Self::ToolsRefused
+            | Self::ContextTooLong
+            | Self::OverBudget(_)
+            | Self::UpstreamRefused => true,
+            Self::UpstreamBusy { .. }
+            | Self::Crowded { .. }
+            | Self::UpstreamFailed
+            | Self::UpstreamTimeout
+            | Self::Unavailable
+            | Self::Stopping => false,
+        }
     }
 
     /// The `error` of the chunk that ends a stream: the reason phrase of the
@@ -140,12 +213,14 @@ impl AssistantError {
             | Self::Invalid(_)
             | Self::TextTooLong { .. }
             | Self::ToolsRefused => "Bad Request",
+            Self::UnknownModel => "Not Found",
             Self::NotConfigured | Self::Crowded { .. } | Self::Unavailable | Self::Stopping => {
                 "Service Unavailable"
             }
             Self::OverBudget(_) => "Token Limit Exceeded",
             Self::ContextTooLong
             | Self::UpstreamBusy { .. }
+            | Self::UpstreamRefused
             | Self::UpstreamFailed
             | Self::UpstreamTimeout => "Bad Gateway",
         }

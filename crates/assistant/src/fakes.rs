@@ -49,6 +49,7 @@ pub(crate) fn asker() -> Asker {
         key: None,
         mode: None,
         persona: None,
+        surface: crate::Surface::Desktop,
     }
 }
 

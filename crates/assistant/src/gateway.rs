@@ -23,6 +23,7 @@ use crate::prompt_body::Prompt;
 use crate::route::{choices, modes};
 use crate::rules::{KeyPurse, Rules};
 use crate::settings::Settings;
+use crate::surface::Surface;
 use crate::target::Mode;
 use crate::ticket::{Cost, Ticket};
 use crate::turn::{Served, Turn};
@@ -43,6 +44,8 @@ pub struct Asker {
     pub mode: Option<Mode>,
     /// The persona that was named, granted or not.
     pub persona: Option<Uuid>,
+    /// Through which surface.
+    pub surface: Surface,
 }
 
 /// What the AI proxy can do for somebody.

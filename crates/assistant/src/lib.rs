@@ -45,6 +45,7 @@ mod sanitise;
 mod searching;
 mod server_tools;
 mod settings;
+mod surface;
 mod target;
 mod templates;
 mod ticket;
@@ -69,7 +70,7 @@ pub use credits::{
     Shortage, Stock, WeekGauge, Weeks, Window, WindowKey,
 };
 pub use drafting::Drafting;
-pub use error::{AssistantError, Violation};
+pub use error::{AssistantError, OpenAiError, Violation};
 pub use gateway::{Asker, Gateway, Status};
 pub use guardrail::{Guardrail, Unguarded};
 pub use keys::KeyHealth;
@@ -87,6 +88,7 @@ pub use route::DEFAULT_MODEL;
 pub use rules::MockRules;
 pub use rules::{CreditLimits, GroupRules, KeyPurse, NoRules, Rules};
 pub use settings::Settings;
+pub use surface::Surface;
 pub use target::{Addresses, Mode, Protection, ProviderType, ReasoningEffort, Target};
 pub use templates::{Template, templates};
 pub use tools::UpstreamTool;

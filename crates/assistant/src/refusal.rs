@@ -80,11 +80,12 @@ fn refused(
     tools: Tools,
 ) -> AssistantError {
     let complaint = match status {
-        429 => {
+        // The second is Anthropic's word for an overloaded server.
+        429 | 529 => {
             let retry_after = retry_after.unwrap_or(PATIENCE).min(LONGEST);
             Some(AssistantError::UpstreamBusy { retry_after })
         }
-        400 | 422 => complaint(body, tools),
+        400 | 422 => complaint(body, tools).or(Some(AssistantError::UpstreamRefused)),
         413 => complaint(body, Tools::None),
         _ => None,
     };
@@ -153,9 +154,9 @@ mod tests {
 
         assert_eq!(explain(400, body, Tools::Sent), AssistantError::ToolsRefused);
         assert_eq!(explain(422, body, Tools::Sent), AssistantError::ToolsRefused);
-        assert_eq!(explain(400, body, Tools::None), AssistantError::UpstreamFailed);
+        assert_eq!(explain(400, body, Tools::None), AssistantError::UpstreamRefused);
         assert_eq!(explain(404, body, Tools::Sent), AssistantError::UpstreamFailed);
-        assert_eq!(explain(400, "no", Tools::Sent), AssistantError::UpstreamFailed);
+        assert_eq!(explain(400, "no", Tools::Sent), AssistantError::UpstreamRefused);
     }
 
     #[test]
@@ -178,7 +179,7 @@ mod tests {
         (
             400,
             r#"{"error":{"message":"The response was filtered","type":null,"param":"prompt","code":"content_filter","status":400}}"#,
-            AssistantError::UpstreamFailed,
+            AssistantError::UpstreamRefused,
         ),
         (
             401,
@@ -227,7 +228,7 @@ mod tests {
         (
             422,
             r#"{"detail":[{"type":"extra_forbidden","loc":["body","logprobs"],"msg":"Extra inputs are not permitted"}]}"#,
-            AssistantError::UpstreamFailed,
+            AssistantError::UpstreamRefused,
         ),
         // Anthropic
         (
@@ -248,7 +249,7 @@ mod tests {
         (
             529,
             r#"{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}"#,
-            AssistantError::UpstreamFailed,
+            AssistantError::UpstreamBusy { retry_after: PATIENCE },
         ),
     ];
 

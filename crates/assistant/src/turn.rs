@@ -26,6 +26,7 @@ use crate::route::{Route, route};
 use crate::rules::GroupRules;
 use crate::sample::Text;
 use crate::server_tools::{ServerTools, Task, told};
+use crate::surface::Surface;
 use crate::target::{Mode, Target};
 use crate::ticket::{Cost, End, Ticket};
 use crate::tools::HostedTool;
@@ -69,6 +70,11 @@ pub(crate) struct Turn {
 type Asking<T> = Pin<Box<dyn Future<Output = Result<T, UpstreamError>> + Send>>;
 
 impl Turn {
+    /// Returns the surface that the call came through.
+    pub(crate) fn surface(&self) -> Surface {
+        self.asker.surface
+    }
+
     pub(crate) async fn begin(
         gateway: Gateway,
         asker: Asker,

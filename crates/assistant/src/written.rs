@@ -5,6 +5,7 @@ use bytes::{BufMut, Bytes, BytesMut};
 use crate::credits::BudgetRefusal;
 use crate::error::AssistantError;
 use crate::json::quoted;
+use crate::surface::Surface;
 
 /// What ends every stream.
 pub(crate) const DONE: &str = "data: [DONE]\n\n";
@@ -22,7 +23,10 @@ pub(crate) fn framed(events: &[impl AsRef<[u8]>]) -> Bytes {
 }
 
 /// The end of an answer that failed.
-pub(crate) fn failure(err: &AssistantError) -> Bytes {
+pub(crate) fn failure(err: &AssistantError, surface: Surface) -> Bytes {
+    if surface == Surface::OpenAi {
+        return openai_failure(err);
+    }
     let (title, message) = (quoted(err.title()), quoted(&err.message()));
     let more = match err {
         AssistantError::OverBudget(BudgetRefusal { period, resets_at, .. }) => {
@@ -32,4 +36,12 @@ pub(crate) fn failure(err: &AssistantError) -> Bytes {
         _ => String::new(),
     };
     Bytes::from(format!("data: {{\"error\":{title},\"message\":{message}{more}}}\n\n{DONE}"))
+}
+
+/// The same as OpenAI's clients expect it.
+fn openai_failure(err: &AssistantError) -> Bytes {
+    let told = err.openai();
+    let (message, kind, code) = (quoted(&told.message), quoted(told.kind), quoted(told.code));
+    let error = format!("{{\"message\":{message},\"type\":{kind},\"code\":{code},\"param\":null}}");
+    Bytes::from(format!("data: {{\"error\":{error}}}\n\n{DONE}"))
 }

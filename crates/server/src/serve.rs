@@ -10,7 +10,7 @@ use actix_web::web::Data;
 use actix_web::{App as ActixApp, HttpServer};
 use pia_web::{
     BasePath, BodyMemory, Draining, Metrics, TrustedProxies, acceptable_encoding, admit,
-    keep_uncompressed, strip_base_path, surface,
+    keep_uncompressed, strip_base_path, surface, translate_errors,
 };
 
 use crate::App;
@@ -86,6 +86,7 @@ impl Server {
                 .app_data(Data::clone(&proxies))
                 .app_data(Data::clone(&memory))
                 .wrap(from_fn(admit))
+                .wrap(from_fn(translate_errors))
                 .wrap(from_fn(pia_console::readable))
                 .wrap(from_fn(keep_uncompressed))
                 .wrap(Compress::default())

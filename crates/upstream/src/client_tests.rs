@@ -253,6 +253,7 @@ async fn what_optimising_sends_is_a_request_as_openai_defines_it() {
         key: None,
         mode: None,
         persona: None,
+        surface: pia_assistant::Surface::Desktop,
     };
     let request = OptimizeRequest { text: "bad".to_owned(), ..OptimizeRequest::default() };
 

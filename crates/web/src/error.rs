@@ -5,8 +5,9 @@ use std::fmt;
 use std::time::Duration;
 
 use actix_web::http::StatusCode;
-use actix_web::http::header::{ALLOW, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
-use actix_web::{HttpResponse, ResponseError};
+use actix_web::http::header::{ALLOW, HeaderName, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
+use actix_web::{HttpResponse, HttpResponseBuilder, ResponseError};
+use pia_assistant::OpenAiError;
 use pia_kernel::Unavailable;
 use pia_policy::Feature;
 use serde::Serialize;
@@ -16,6 +17,10 @@ type Cause = Box<dyn Error + Send + Sync>;
 
 /// How soon a caller may try again whom an outage or overload refused.
 pub(crate) const SOON: Duration = Duration::from_secs(1);
+
+/// What keeps OpenAI's clients from repeating a request.
+const NO_RETRY: (HeaderName, HeaderValue) =
+    (HeaderName::from_static("x-should-retry"), HeaderValue::from_static("false"));
 
 /// One thing that is wrong with a request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -39,6 +44,10 @@ struct Told {
     fields: Map<String, Value>,
     retry_after: Option<Duration>,
     allow: Option<HeaderValue>,
+    /// Whether the same request would be refused again.
+    is_final: bool,
+    /// What OpenAI's clients are told, where that is not made of the rest.
+    openai: Option<OpenAiError>,
     cause: Option<Cause>,
 }
 
@@ -52,6 +61,8 @@ impl ApiError {
             fields: Map::new(),
             retry_after: None,
             allow: None,
+            is_final: false,
+            openai: None,
             cause: None,
         }))
     }
@@ -92,6 +103,46 @@ impl ApiError {
     pub fn because(mut self, cause: impl Into<Cause>) -> Self {
         self.0.cause = Some(cause.into());
         self
+    }
+
+    /// Says that the same request would be refused again, which clients that
+    /// repeat what failed with this status are told (`x-should-retry`).
+    #[must_use]
+    pub(crate) fn without_retry(mut self) -> Self {
+        self.0.is_final = true;
+        self
+    }
+
+    /// Says what OpenAI's clients are told.
+    #[must_use]
+    pub(crate) fn in_openai(mut self, error: OpenAiError) -> Self {
+        self.0.openai = Some(error);
+        self
+    }
+
+    /// The same answer for OpenAI's clients.
+    pub(crate) fn openai_response(&self) -> HttpResponse {
+        let Told { status, code, message, fields, openai, .. } = &*self.0;
+        let fault = fields.get("errors").and_then(|it| it.get(0));
+        let (status, message, kind, code) =
+            if let Some(OpenAiError { status: wanted, kind, code, message }) = openai {
+                (StatusCode::from_u16(*wanted).unwrap_or(*status), &**message, *kind, *code)
+            } else {
+                let (kind, code) = openai_kind(*status, code);
+                (*status, message.as_str(), kind, code)
+            };
+        // The rest is such as when a budget is whole again.
+        let mut error: Map<_, _> = fields
+            .iter()
+            .filter(|it| it.0 != "errors")
+            .map(|it| (it.0.clone(), it.1.clone()))
+            .collect();
+        let param = fault.and_then(|it| it.get("field")).filter(|it| *it != "");
+        error.insert("message".to_owned(), message.into());
+        error.insert("type".to_owned(), kind.into());
+        error.insert("code".to_owned(), code.into());
+        error.insert("param".to_owned(), param.cloned().unwrap_or(Value::Null));
+        self.head(status).json(json!({ "error": error }))
     }
 
     /// Code and message, for an answer in another form than this one's. What
@@ -218,7 +269,17 @@ impl ResponseError for ApiError {
 
     fn error_response(&self) -> HttpResponse {
         self.log();
-        let mut response = HttpResponse::build(self.0.status);
+        self.head(self.0.status).json(self.body())
+    }
+}
+
+impl ApiError {
+    /// An answer with its headers.
+    fn head(&self, status: StatusCode) -> HttpResponseBuilder {
+        let mut response = HttpResponse::build(status);
+        if self.0.is_final {
+            response.insert_header(NO_RETRY);
+        }
         if let Some(wait) = self.0.retry_after {
             // Rounded up: a client that came back sooner would be refused again.
             let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
@@ -230,7 +291,18 @@ impl ResponseError for ApiError {
         if self.0.status == StatusCode::UNAUTHORIZED {
             response.insert_header((WWW_AUTHENTICATE, HeaderValue::from_static("Bearer")));
         }
-        response.json(self.body())
+        response
+    }
+}
+
+/// The `type` and the `code` of an error for OpenAI's clients.
+fn openai_kind(status: StatusCode, code: &'static str) -> (&'static str, &'static str) {
+    match status {
+        StatusCode::UNAUTHORIZED => ("authentication_error", "invalid_api_key"),
+        StatusCode::FORBIDDEN => ("permission_error", code),
+        StatusCode::TOO_MANY_REQUESTS => ("rate_limit_error", "rate_limit_exceeded"),
+        status if status.is_client_error() => ("invalid_request_error", code),
+        _ => ("server_error", code),
     }
 }
 

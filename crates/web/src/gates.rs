@@ -66,7 +66,7 @@ pub async fn admit<B: MessageBody + 'static>(
     }
     match gates.decide(&request).await {
         Ok(()) => Ok(next.call(request).await?.map_into_left_body()),
-        Err(refusal) => Ok(request.into_response(refusal.error_response()).map_into_right_body()),
+        Err(refusal) => Ok(request.error_response(refusal).map_into_right_body()),
     }
 }
 

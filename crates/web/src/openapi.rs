@@ -6,6 +6,7 @@ mod credits;
 use actix_web::http::Method;
 use serde_json::{Map, Value, json};
 
+use crate::dialect::speaks_openai;
 use crate::examples::{Example, Examples};
 use crate::routes::{Access, Answer, Charge, Licensing, Route, RouteTable, WireType};
 
@@ -25,6 +26,7 @@ pub fn openapi(table: &RouteTable, version: &str, examples: &Examples) -> Value 
     let mut schemas: Map<String, Value> =
         schemas.into_iter().map(|(name, it)| (name, json!(it))).collect();
     schemas.insert("Error".to_owned(), error_schema());
+    schemas.insert("OpenAiError".to_owned(), openai_error_schema());
     schemas.extend(credits::schemas());
     schemas.sort_keys();
     let shown = credits::examples().map(|(name, it)| (name.to_owned(), json!({ "value": it })));
@@ -204,8 +206,13 @@ fn responses(route: &Route, example: Option<&Value>, schemas: &mut Schemas) -> M
         }
         // What has not changed is no error, and is not told.
         if status != 304 {
-            let of_credits = status == 429 && route.costs_credits();
-            let body = if of_credits { credits::media() } else { media("Error", None) };
+            let body = if speaks_openai(route.path) {
+                media("OpenAiError", None)
+            } else if status == 429 && route.costs_credits() {
+                credits::media()
+            } else {
+                media("Error", None)
+            };
             told.insert("content".to_owned(), json!({ "application/json": body }));
         }
         responses.entry(status.to_string()).or_insert(told.into());
@@ -252,6 +259,29 @@ fn media(name: &str, example: Option<&Value>) -> Value {
         Some(example) => json!({ "schema": schema, "example": example }),
         None => json!({ "schema": schema }),
     }
+}
+
+fn openai_error_schema() -> Value {
+    json!({
+        "type": "object",
+        "description": "An error as OpenAI's clients expect it.",
+        "required": ["error"],
+        "properties": {
+            "error": {
+                "type": "object",
+                "required": ["message", "type", "code", "param"],
+                "properties": {
+                    "message": { "type": "string", "description": "What it is, for people." },
+                    "type": { "type": "string", "description": "Of which kind it is." },
+                    "code": { "type": "string", "description": "What it is, for programs." },
+                    "param": {
+                        "type": ["string", "null"],
+                        "description": "Which part of the request is at fault.",
+                    },
+                },
+            },
+        },
+    })
 }
 
 fn error_schema() -> Value {

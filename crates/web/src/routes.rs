@@ -7,6 +7,7 @@ use utoipa::ToSchema;
 use utoipa::openapi::{RefOr, Schema};
 
 use crate::budgets::Budget;
+use crate::dialect::speaks_openai;
 
 /// One route. Nothing has a default, so nothing is left unsaid.
 pub struct Route {
@@ -151,7 +152,8 @@ impl Route {
 
     /// Whether a script may call it with an API key in the place of a token.
     pub(crate) fn takes_keys(&self) -> bool {
-        self.access == Access::Bearer && self.path.starts_with("/api/ai/")
+        let asks_models = self.path.starts_with("/api/ai/") || speaks_openai(self.path);
+        self.access == Access::Bearer && asks_models
     }
 
     /// Whether a model is asked, which costs the caller credits.

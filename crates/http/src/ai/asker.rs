@@ -1,9 +1,9 @@
 //! Who asks a model, and for what.
 
 use actix_web::HttpRequest;
-use pia_assistant::{Asker, KeyPurse, Mode};
+use pia_assistant::{Asker, KeyPurse, Mode, Surface};
 use pia_identity::{KeyUse, SessionScope};
-use pia_web::Caller;
+use pia_web::{Caller, speaks_openai};
 use uuid::Uuid;
 
 /// The contract's header first, then the one that the desktop client sends.
@@ -19,6 +19,7 @@ pub(super) fn asker(caller: &Caller, request: &HttpRequest) -> Asker {
         group: caller.0.group,
         key: purse(caller.0.scope),
         mode: named(request, MODE_HEADERS).and_then(Mode::named),
+        surface: if speaks_openai(request.path()) { Surface::OpenAi } else { Surface::Desktop },
         persona: named(request, PERSONA_HEADERS).and_then(|it| Uuid::try_parse(it.trim()).ok()),
     }
 }

@@ -3,6 +3,7 @@
 use actix_web::HttpRequest;
 use actix_web::http::StatusCode;
 use actix_web::web::{Data, Json, Path};
+use pia_assistant::Surface;
 use pia_web::{ApiError, Caller};
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -48,10 +49,15 @@ pub(crate) async fn model(
     name: Path<String>,
     api: Data<AiApi>,
 ) -> Result<Json<ModelItem>, ApiError> {
-    let model = api.gateway.model(asker(&caller, &request), &name).await?;
+    let asker = asker(&caller, &request);
+    let code = match asker.surface {
+        Surface::Desktop => "not_found",
+        Surface::OpenAi => "model_not_found",
+    };
+    let model = api.gateway.model(asker, &name).await?;
     model.map(|it| Json(item(it))).ok_or_else(|| {
         let message = "There is no such model, or you may not name it.";
-        ApiError::refused(StatusCode::NOT_FOUND, "not_found", message)
+        ApiError::refused(StatusCode::NOT_FOUND, code, message)
     })
 }
 

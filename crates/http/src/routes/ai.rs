@@ -15,6 +15,15 @@ const UPSTREAM: &[(u16, &str)] = &[
     (504, "The upstream took too long."),
 ];
 
+/// The same for OpenAI's clients, whose errors are objects.
+const OPENAI: &[(u16, &str)] = &[
+    (404, "The caller may name no such model: `model_not_found`."),
+    (429, "A budget is used up (`insufficient_quota`), or `rate_limit_exceeded`."),
+    (502, "The upstream failed."),
+    (503, "No upstream is configured, or it or the server has no room (`Retry-After`)."),
+    (504, "The upstream took too long."),
+];
+
 pub(super) fn routes() -> Vec<Route> {
     vec![
         status(),
@@ -26,6 +35,12 @@ pub(super) fn routes() -> Vec<Route> {
         generate_prompt(),
         chat("/api/ai/chat", "Answers a turn of a conversation, whole or streamed."),
         chat("/api/ai/chat/completions", "The same, under the name that OpenAI's clients call."),
+        openai_chat("/v1/chat/completions"),
+        openai_models("/v1/models"),
+        openai_model("/v1/models/{model}"),
+        openai_chat("/api/ai/v1/chat/completions"),
+        openai_models("/api/ai/v1/models"),
+        openai_model("/api/ai/v1/models/{model}"),
     ]
 }
 
@@ -160,4 +175,20 @@ fn chat(path: &'static str, summary: &'static str) -> Route {
         },
         ..optimize()
     }
+}
+
+fn openai_chat(path: &'static str) -> Route {
+    let summary = "Answers a turn of a conversation, whole or streamed, as OpenAI's API does.";
+    let plain = chat(path, summary);
+    Route { docs: Docs { refusals: OPENAI, ..plain.docs }, ..plain }
+}
+
+fn openai_models(path: &'static str) -> Route {
+    Route { path, ..models() }
+}
+
+fn openai_model(path: &'static str) -> Route {
+    let missing = &[(404, "The caller may name no such model: `model_not_found`.")];
+    let plain = model();
+    Route { path, docs: Docs { refusals: missing, ..plain.docs }, ..plain }
 }

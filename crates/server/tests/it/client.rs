@@ -39,8 +39,13 @@ impl Answer {
         self.body["error"].as_str().unwrap_or_default()
     }
 
-    /// Status and code of a refusal, which has the one form that all have.
+    /// Status and code of a refusal, which has one of the two forms that all
+    /// have. OpenAI's clients have a code of their own for a wrong token.
     pub(crate) fn refusal(&self) -> (u16, &str) {
+        if let Some(code) = self.body["error"]["code"].as_str() {
+            let code = if code == "invalid_api_key" { "unauthorized" } else { code };
+            return (self.status, code);
+        }
         assert_eq!(self.header("content-type"), Some("application/json"), "{}", self.text());
         assert!(self.body["message"].as_str().is_some_and(|it| !it.is_empty()), "{}", self.text());
         (self.status, self.error())

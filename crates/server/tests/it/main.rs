@@ -23,6 +23,7 @@ mod ai_failures;
 mod ai_faults;
 mod ai_memory;
 mod ai_models;
+mod ai_openai;
 mod ai_optimize;
 mod ai_streams;
 mod ai_tools;

@@ -18,7 +18,8 @@ impl From<Violation> for FieldError {
 impl From<AssistantError> for ApiError {
     fn from(err: AssistantError) -> Self {
         let told = |status, code| Self::refused(status, code, err.message());
-        match err {
+        let (openai, is_final) = (err.openai(), err.is_final());
+        let refused = match err {
             AssistantError::Malformed(_) => {
                 told(StatusCode::BAD_REQUEST, "malformed_json").with("errors", one("", &err))
             }
@@ -26,6 +27,7 @@ impl From<AssistantError> for ApiError {
                 Self::invalid(violations.into_iter().map(Into::into).collect())
             }
             AssistantError::TextTooLong { limit } => too_long(limit, &err.message()),
+            AssistantError::UnknownModel => told(StatusCode::NOT_FOUND, "model_not_found"),
             AssistantError::NotConfigured => {
                 told(StatusCode::SERVICE_UNAVAILABLE, "ai_not_configured")
             }
@@ -39,7 +41,9 @@ impl From<AssistantError> for ApiError {
             AssistantError::Crowded { retry_after } => {
                 told(StatusCode::SERVICE_UNAVAILABLE, "ai_crowded").retry_after(retry_after)
             }
-            AssistantError::UpstreamFailed => told(StatusCode::BAD_GATEWAY, "upstream_failed"),
+            AssistantError::UpstreamRefused | AssistantError::UpstreamFailed => {
+                told(StatusCode::BAD_GATEWAY, "upstream_failed")
+            }
             AssistantError::UpstreamTimeout => {
                 told(StatusCode::GATEWAY_TIMEOUT, "upstream_timeout")
             }
@@ -50,6 +54,8 @@ impl From<AssistantError> for ApiError {
                 told(StatusCode::SERVICE_UNAVAILABLE, "stopping").retry_after(crate::error::SOON)
             }
         }
+        .in_openai(openai);
+        if is_final { refused.without_retry() } else { refused }
     }
 }
 
@@ -117,7 +123,9 @@ mod tests {
             AssistantError::Malformed(String::new()),
             AssistantError::Invalid(Vec::new()),
             AssistantError::TextTooLong { limit: 1 },
+            AssistantError::UnknownModel,
             AssistantError::NotConfigured,
+            AssistantError::UpstreamRefused,
             AssistantError::ToolsRefused,
             AssistantError::ContextTooLong,
             AssistantError::OverBudget(over_budget),
