@@ -12,12 +12,15 @@ use crate::python::Venv;
 
 /// The official client that the composed server is tried with.
 const OPENAI: &str = "openai==3.54.0";
+/// Clients of others for the same API, each package with its version.
+const SDKS: &str = include_str!("../../crates/server/tests/openai_sdks.txt");
 /// The mail relay that mail is handed to.
 const AIOSMTPD: &str = "aiosmtpd==1.4.6";
 
 /// Every test, on SQLite and on a PostgreSQL that lives as long as they run.
 pub(crate) fn run(args: Vec<String>, interrupt: &Interrupt) -> Outcome {
     let python = Venv::with("test-peers", &[OPENAI, AIOSMTPD])?;
+    let sdks = Venv::with("openai-clients", &SDKS.lines().collect::<Vec<_>>())?;
     let chromedriver = chromium::driver()?;
     let oidc = node::modules("oidc-provider", "crates/server/tests/it/oidc")?;
     let openai = node::modules("openai", "crates/server/tests/it/openai")?;
@@ -31,6 +34,7 @@ pub(crate) fn run(args: Vec<String>, interrupt: &Interrupt) -> Outcome {
         .env("TEST_CHROMEDRIVER", chromedriver)
         .env("TEST_OIDC", oidc)
         .env("TEST_OPENAI", openai)
+        .env("TEST_SDKS", sdks.program("python"))
         .env("TEST_PYTHON", python.program("python"));
     Job::run(&mut tests, interrupt)
 }

@@ -42,6 +42,7 @@ mod master_key;
 mod migrations;
 mod openai_npm;
 mod openai_sdk;
+mod openai_surface;
 mod operator;
 mod pages;
 mod process;
