@@ -161,9 +161,16 @@ enum Mended {
     Split,
 }
 
-/// Gives each choice that ends an empty delta, whatever it had.
+/// Gives each choice that ends an empty delta, whatever it had, and each other
+/// one that has none, as where Azure tells of a filter alone.
 fn mend(choices: &mut [Members<'_>]) -> Mended {
     let mut mended = Mended::Fine;
+    let bare =
+        |it: &&mut Members<'_>| it.get("finish_reason").is_none() && it.get("delta").is_none();
+    for choice in choices.iter_mut().filter(bare) {
+        choice.set("delta", "{}".to_owned());
+        mended = Mended::Emptied;
+    }
     for choice in choices.iter_mut().filter(|it| it.get("finish_reason").is_some()) {
         let delta = choice.get("delta").unwrap_or_default().trim();
         if delta == "{}" {
@@ -252,6 +259,16 @@ mod tests {
         );
         let fine = br#"{"choices":[{"delta":{},"finish_reason":"stop"}]}"#;
         assert_eq!((read(fine).verdict, read(fine).ends), (Verdict::Untouched, true));
+    }
+
+    #[test]
+    fn a_choice_without_a_delta_gets_an_empty_one() {
+        assert_eq!(
+            rewritten(
+                r#"{"choices":[{"index":0,"finish_reason":null,"content_filter_offsets":{}}]}"#
+            ),
+            r#"{"choices":[{"index":0,"finish_reason":null,"content_filter_offsets":{},"delta":{}}]}"#
+        );
     }
 
     #[test]

@@ -89,7 +89,7 @@ pub use rules::MockRules;
 pub use rules::{CreditLimits, GroupRules, KeyPurse, NoRules, Rules};
 pub use settings::Settings;
 pub use surface::Surface;
-pub use target::{Addresses, Mode, Protection, ProviderType, ReasoningEffort, Target};
+pub use target::{Addresses, Mode, Protection, ProviderType, ReasoningEffort, SAMPLING, Target};
 pub use templates::{Template, templates};
 pub use tools::UpstreamTool;
 pub use turnstile::Turnstile;

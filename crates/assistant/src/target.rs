@@ -179,6 +179,8 @@ pub struct Target {
     pub reasoning_effort: Option<ReasoningEffort>,
     /// Whether a compatible upstream understands `reasoning_effort`.
     pub takes_reasoning_effort: bool,
+    /// Those of [`SAMPLING`] that it refuses.
+    pub unsupported: Vec<&'static str>,
     /// Whether it is to search the web by itself.
     pub web_search: bool,
     /// Whether it can look at pictures.
@@ -200,7 +202,18 @@ pub struct Target {
     pub protection: Protection,
 }
 
+/// The parameters by which a request says how to sample, which some models
+/// refuse.
+pub const SAMPLING: [&str; 3] = ["temperature", "top_p", "top_k"];
+
 impl Target {
+    /// Names the model wherever it is asked, so that what is learnt of it is
+    /// known for all its entries.
+    pub fn place(&self) -> String {
+        let model = self.deployment.as_deref().unwrap_or(&self.model);
+        format!("{} {} {model}", self.provider.name(), self.endpoint)
+    }
+
     /// A model of which nothing is known but where it is.
     pub fn new(provider: ProviderType, endpoint: &str, model: &str) -> Self {
         Self {
@@ -215,6 +228,7 @@ impl Target {
             agent: None,
             reasoning_effort: None,
             takes_reasoning_effort: false,
+            unsupported: Vec::new(),
             web_search: false,
             vision: true,
             addresses: Addresses::Refused,

@@ -46,20 +46,14 @@ impl CapNames {
             Err(_) => return false,
         };
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        known.insert(place(target), taken);
+        known.insert(target.place(), taken);
         taken == Taken::Refused
     }
 
     fn known(&self, target: &Target) -> Option<Taken> {
         let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        known.get(&place(target)).copied()
+        known.get(&target.place()).copied()
     }
-}
-
-/// A model, wherever it is named.
-fn place(target: &Target) -> String {
-    let model = target.deployment.as_deref().unwrap_or(&target.model);
-    format!("{} {} {model}", target.provider.name(), target.endpoint)
 }
 
 /// Whether a call has the name that some of its upstream's models refuse.

@@ -19,6 +19,7 @@ use crate::limits::Limits;
 use crate::pieces::Pieces;
 use crate::reading::{Patience, Reading, lost};
 use crate::refusal::{refused, unreachable};
+use crate::sampling::Sampling;
 use crate::single;
 use crate::splitter::Splitter;
 use crate::tls::Tls;
@@ -46,6 +47,7 @@ pub struct Upstream {
     http: Client,
     limits: Live<Limits>,
     pub(crate) caps: Arc<CapNames>,
+    pub(crate) sampling: Arc<Sampling>,
 }
 
 impl Upstream {
@@ -69,13 +71,19 @@ impl Upstream {
             .pool_idle_timeout(now.idle)
             .user_agent(concat!("pia-server/", env!("CARGO_PKG_VERSION")))
             .build()?;
-        Ok(Self { http, limits, caps: Arc::default() })
+        Ok(Self { http, limits, caps: Arc::default(), sampling: Arc::default() })
     }
 
     /// The same with what others have learnt of models.
     #[must_use]
     pub fn with_cap_names(self, caps: Arc<CapNames>) -> Self {
         Self { caps, ..self }
+    }
+
+    /// The same with what others have learnt of how models sample.
+    #[must_use]
+    pub fn with_sampling(self, sampling: Arc<Sampling>) -> Self {
+        Self { sampling, ..self }
     }
 
     pub(crate) fn http(&self) -> &Client {
@@ -86,9 +94,29 @@ impl Upstream {
         self.limits.get()
     }
 
-    /// Sends a call and waits for the headers of a success. A call whose name
-    /// of the longest answer is refused is sent once more, under the other.
+    /// Sends a call and waits for the headers of a success. A call of which a
+    /// sampling parameter is refused is sent once more without it, as long as
+    /// there is one.
     async fn ask(
+        &self,
+        call: ChatCall,
+        accept: &'static str,
+        limits: &Limits,
+    ) -> Result<(Response, Form), UpstreamError> {
+        let mut call = self.sampling.known(call);
+        loop {
+            let held = self.sampling.held(&call);
+            let outcome = self.ask_capped(call, accept, limits).await;
+            match held.and_then(|it| self.sampling.learn(it, &outcome)) {
+                Some(less) => call = less,
+                None => return outcome,
+            }
+        }
+    }
+
+    /// The same for a call whose name of the longest answer may be refused: it
+    /// is sent once more, under the other.
+    async fn ask_capped(
         &self,
         call: ChatCall,
         accept: &'static str,

@@ -16,6 +16,8 @@ pub(crate) struct Look {
     message: Finder<'static>,
     /// What a part of an answer has.
     choices: Finder<'static>,
+    /// What each choice has.
+    delta: Finder<'static>,
     /// What only the first part says.
     role: Finder<'static>,
     /// What tells more where it is an array.
@@ -36,6 +38,7 @@ impl Default for Look {
             ],
             message: Finder::new(br#""message""#),
             choices: Finder::new(br#""choices""#),
+            delta: Finder::new(br#""delta""#),
             role: Finder::new(br#""role""#),
             arrays: None,
             plain_parts_only: false,
@@ -73,15 +76,24 @@ impl Look {
         self.everything
             || (self.plain_parts_only && !self.is_plain_part(json))
             || self.others.iter().any(|key| tells(key, json))
+            || self.lacks_delta(json)
             || values(&self.message, json).any(|it| it.starts_with(b"{"))
             || self.arrays.iter().any(|key| values(key, json).any(|it| it.starts_with(b"[")))
     }
 
     fn is_plain_part(&self, json: &[u8]) -> bool {
+        self.chooses(json) && !tells(&self.role, json)
+    }
+
+    fn lacks_delta(&self, json: &[u8]) -> bool {
+        !values(&self.delta, json).any(|it| it.starts_with(b"{")) && self.chooses(json)
+    }
+
+    fn chooses(&self, json: &[u8]) -> bool {
         let chosen = |it: &[u8]| {
             it.strip_prefix(b"[").is_some_and(|it| it.trim_ascii_start().starts_with(b"{"))
         };
-        values(&self.choices, json).any(chosen) && !tells(&self.role, json)
+        values(&self.choices, json).any(chosen)
     }
 }
 
@@ -115,6 +127,8 @@ mod tests {
         assert!(look.tells(br#"{"error":{"message":"no"}}"#));
         assert!(look.tells(br#"{"guardrail":{"protected":true}}"#));
         assert!(look.tells(br#"{"choices":[{"message": {"content":"x"}}]}"#));
+        assert!(look.tells(br#"{"choices":[{"index":0,"content_filter_offsets":{}}]}"#));
+        assert!(!look.tells(br#"{"choices":[{"index":0,"delta":{"content":"x"}}]}"#));
         assert!(!look.tells(br#"{"usage":null,"error":null,"message":"x"}"#));
     }
 

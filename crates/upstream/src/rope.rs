@@ -45,6 +45,11 @@ impl Rope {
         Self(parts)
     }
 
+    /// Its pieces.
+    pub(crate) fn pieces(&self) -> impl Iterator<Item = Bytes> {
+        self.0.iter().cloned()
+    }
+
     /// All of it in one piece.
     pub(crate) fn flat(&self) -> Bytes {
         match self.0.as_slice() {

@@ -6,7 +6,7 @@ use pia_assistant::{CreditSettings, Gateway, NoPersonas, Rules, Tokens, Turnstil
 use pia_http::AiApi;
 use pia_kernel::{Clock, Live};
 use pia_storage_assistant::{Counts, SqlBank};
-use pia_upstream::{CapNames, Limits, O200k, SetupError, Tls, TokioWaits, Upstream};
+use pia_upstream::{CapNames, Limits, O200k, Sampling, SetupError, Tls, TokioWaits, Upstream};
 use pia_web::Metrics;
 use tokio_util::sync::CancellationToken;
 
@@ -20,13 +20,15 @@ pub struct AiFactory {
     limits: Live<Limits>,
     tls: Tls,
     caps: Arc<CapNames>,
+    sampling: Arc<Sampling>,
 }
 
 impl AiFactory {
     /// The use cases of the worker that this is called on.
     pub fn on_worker(&self) -> Result<AiApi, SetupError> {
         let upstream = Upstream::new(self.limits.clone(), &self.tls)?;
-        let upstream = Arc::new(upstream.with_cap_names(Arc::clone(&self.caps)));
+        let upstream = upstream.with_cap_names(Arc::clone(&self.caps));
+        let upstream = Arc::new(upstream.with_sampling(Arc::clone(&self.sampling)));
         let search = Arc::<Upstream>::clone(&upstream);
         Ok(AiApi::new(Gateway { upstream, search, ..self.gateway.clone() }))
     }
@@ -64,7 +66,7 @@ impl AiFactory {
             turnstile: Arc::new(Turnstile::shared_by(bank.instances())),
             attempts: Arc::default(),
         };
-        Ok(Self { gateway, limits, tls, caps: Arc::default() })
+        Ok(Self { gateway, limits, tls, caps: Arc::default(), sampling: Arc::default() })
     }
 
     /// Counts what becomes of calls, and of the usage that is written.

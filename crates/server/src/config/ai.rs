@@ -7,6 +7,7 @@ mod listed;
 mod model;
 mod price;
 mod providers;
+mod sampling;
 mod upstream_tool;
 
 use std::sync::Arc;

@@ -8,6 +8,7 @@ use pia_kernel::Secret;
 use super::identifier::{ApiKey, ApiVersion, EntryId};
 use super::kind;
 use super::price::Prices;
+use super::sampling::unsupported;
 use super::upstream_tool::upstream_tools;
 use crate::config::base_url::BaseUrl;
 use crate::config::fault::{Code, Reason};
@@ -35,6 +36,7 @@ pub(super) struct Model {
     vision: Option<bool>,
     addresses: Option<bool>,
     upstream_tools: Vec<UpstreamTool>,
+    unsupported: Vec<&'static str>,
     pub(super) web_search_tool: Option<String>,
     pub(super) vision_tool: Option<String>,
     pub(super) fallbacks: Vec<String>,
@@ -73,6 +75,7 @@ impl Model {
             vision: from.field("EnableVision", effect).optional(),
             addresses: from.field("EnableAddresses", effect).optional(),
             upstream_tools: upstream_tools(from, effect),
+            unsupported: unsupported(from, effect),
             web_search_tool: id(from, "WebSearchToolProviderId"),
             vision_tool: id(from, "VisionToolProviderId"),
             fallbacks: fallbacks(from, effect),
@@ -92,6 +95,7 @@ impl Model {
             || texts.into_iter().chain(tools).any(Option::is_some)
             || switches.iter().any(Option::is_some)
             || !self.upstream_tools.is_empty()
+            || !self.unsupported.is_empty()
             || !self.fallbacks.is_empty()
             || self.prices.is_given()
             || self.protection != Protection::default()
@@ -122,6 +126,11 @@ impl Model {
                 default.upstream_tools
             } else {
                 self.upstream_tools
+            },
+            unsupported: if self.unsupported.is_empty() {
+                default.unsupported
+            } else {
+                self.unsupported
             },
             web_search_tool: self.web_search_tool.or(default.web_search_tool),
             vision_tool: self.vision_tool.or(default.vision_tool),
@@ -217,6 +226,7 @@ impl Model {
             } else {
                 self.upstream_tools.clone()
             },
+            unsupported: self.unsupported.clone(),
             web_search_tool: self.web_search_tool.clone(),
             vision_tool: self.vision_tool.clone(),
             fallbacks: self.fallbacks.clone(),
@@ -261,6 +271,7 @@ impl Model {
             ("EnableVision", self.vision.is_some()),
             ("EnableAddresses", self.addresses.is_some()),
             ("UpstreamTools", !self.upstream_tools.is_empty()),
+            ("UnsupportedParameters", !self.unsupported.is_empty()),
             ("WebSearchToolProviderId", self.web_search_tool.is_some()),
             ("VisionToolProviderId", self.vision_tool.is_some()),
             ("Fallbacks", !self.fallbacks.is_empty()),

@@ -70,6 +70,18 @@ fn addresses_go_to_models_at_the_public_address_of_their_type_or_where_it_is_all
 }
 
 #[test]
+fn what_a_model_refuses_may_be_said() {
+    let with = |names: &str| {
+        let names = format!("Ai:Providers:0:UnsupportedParameters={names}");
+        Operator::development().arguments(&FIRST).argument(&names)
+    };
+
+    assert_eq!(entry(&with("Temperature, top_k"), "main").unsupported, ["temperature", "top_k"]);
+    assert!(entry(&with(""), "main").unsupported.is_empty());
+    assert_eq!(refused(&with("top_z")), ["Ai:Providers:0:UnsupportedParameters"]);
+}
+
+#[test]
 fn what_upstreams_run_has_a_type_and_a_price() {
     let with = |tools: &str| {
         let tools = format!("Ai:Providers:0:UpstreamTools={tools}");
@@ -290,6 +302,7 @@ fn what_has_no_effect_on_a_search_is_mentioned() {
         "EnableVision=false",
         "EnableAddresses=true",
         "UpstreamTools=web_search=1",
+        "UnsupportedParameters=top_k",
         "WebSearchToolProviderId=web",
         "VisionToolProviderId=main",
         "Fallbacks=main",

@@ -1,0 +1,28 @@
+//! `UnsupportedParameters`: what a model refuses to be told.
+
+use pia_assistant::SAMPLING;
+
+use crate::config::fault::Reason;
+use crate::config::section::Section;
+use crate::config::setting::Setting;
+use crate::config::snapshot::Effect;
+
+/// The parameters that requests are sent without.
+pub(super) fn unsupported(from: &mut Section<'_>, effect: Effect) -> Vec<&'static str> {
+    let listed: Vec<Parameter> = from.field("UnsupportedParameters", effect).list();
+    listed.into_iter().map(|it| it.0).collect()
+}
+
+/// One of [`SAMPLING`].
+struct Parameter(&'static str);
+
+impl Setting for Parameter {
+    fn parse(text: &str) -> Result<Self, Reason> {
+        let known = SAMPLING.into_iter().find(|it| it.eq_ignore_ascii_case(text.trim()));
+        known.map(Self).ok_or(Reason::form("expected temperature, top_p or top_k"))
+    }
+
+    fn tell(&self) -> String {
+        self.0.to_owned()
+    }
+}

@@ -1,0 +1,240 @@
+//! Which models refuse to be told how to sample.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Mutex, PoisonError};
+
+use bytes::Bytes;
+use memchr::memmem;
+use pia_assistant::{ChatCall, SAMPLING, Target, UpstreamError};
+
+use crate::rope::Rope;
+
+/// A member of a request is shorter than this, unless it is its messages.
+const MAX_MEMBER: usize = 64 * 1024;
+/// How upstreams say that they do not take a parameter.
+const WORDS: [&str; 8] = [
+    "unsupported",
+    "not support",
+    "deprecated",
+    "not permitted",
+    "not allowed",
+    "only the default",
+    "cannot both",
+    "extra_forbidden",
+];
+
+/// What was learnt of models that refuse `temperature`, `top_p` or `top_k`,
+/// which callers say whatever model answers them. One for all workers of a
+/// process, so that each model refuses each of them once.
+#[derive(Debug, Default)]
+pub struct Sampling(Mutex<BTreeMap<String, Learnt>>);
+
+/// What is known of a model.
+#[derive(Debug, Default)]
+struct Learnt {
+    refused: BTreeSet<&'static str>,
+    taken: BTreeSet<&'static str>,
+}
+
+impl Sampling {
+    /// The call without what its model is known to refuse.
+    pub(crate) fn known(&self, call: ChatCall) -> ChatCall {
+        let mut refused: BTreeSet<_> = call.target.unsupported.iter().copied().collect();
+        self.with(&call.target, |learnt| refused.extend(&learnt.refused));
+        without(call, &refused)
+    }
+
+    /// The call as it is to be repeated if one of its parameters is refused;
+    /// nothing where its model is known to take all that it has, since this
+    /// holds all of the call.
+    pub(crate) fn held(&self, call: &ChatCall) -> Option<ChatCall> {
+        let has = parameters(&call.body);
+        let unknown =
+            self.with(&call.target, |learnt| has.iter().any(|it| !learnt.taken.contains(it)));
+        unknown.then(|| call.clone())
+    }
+
+    /// Remembers what became of a call, and answers it without what was
+    /// refused, if that was the reason.
+    pub(crate) fn learn<T>(
+        &self,
+        call: ChatCall,
+        outcome: &Result<T, UpstreamError>,
+    ) -> Option<ChatCall> {
+        let has = parameters(&call.body);
+        let refused = match outcome {
+            Ok(_) => {
+                self.with(&call.target, |learnt| learnt.taken.extend(has));
+                return None;
+            }
+            Err(UpstreamError::Refused { status: 400 | 422, body, .. }) => refused(body, &has),
+            Err(_) => return None,
+        };
+        if refused.is_empty() {
+            return None;
+        }
+        self.with(&call.target, |learnt| learnt.refused.extend(&refused));
+        Some(without(call, &refused))
+    }
+
+    fn with<T>(&self, target: &Target, look: impl FnOnce(&mut Learnt) -> T) -> T {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        look(known.entry(target.place()).or_default())
+    }
+}
+
+/// The parameters that a request has. One of the same name elsewhere in it is
+/// counted too, and does no harm.
+fn parameters(body: &[Bytes]) -> BTreeSet<&'static str> {
+    let has = |name: &&'static str| {
+        let key = format!("\"{name}\"");
+        let short = body.iter().filter(|it| it.len() < MAX_MEMBER);
+        short.into_iter().any(|it| memmem::find(it, key.as_bytes()).is_some())
+    };
+    SAMPLING.into_iter().filter(has).collect()
+}
+
+/// Those of the parameters that a refusal is about. Of two that exclude one
+/// another, the first stays.
+fn refused(body: &[u8], has: &BTreeSet<&'static str>) -> BTreeSet<&'static str> {
+    let text = String::from_utf8_lossy(body).to_ascii_lowercase();
+    if !WORDS.iter().any(|it| text.contains(it)) {
+        return BTreeSet::new();
+    }
+    let mut named: Vec<_> =
+        SAMPLING.into_iter().filter(|it| has.contains(it) && text.contains(it)).collect();
+    if text.contains("cannot both") && named.len() > 1 {
+        named.remove(0);
+    }
+    named.into_iter().collect()
+}
+
+/// A call without these parameters.
+fn without(call: ChatCall, names: &BTreeSet<&'static str>) -> ChatCall {
+    if names.is_disjoint(&parameters(&call.body)) {
+        return call;
+    }
+    let Some(members) = Rope::from(call.body.clone()).members() else { return call };
+    let mut body = Vec::new();
+    let mut before = "{";
+    for (key, value) in members.iter().filter(|(key, _)| !names.contains(key)) {
+        let key = serde_json::Value::from(key);
+        body.push(Bytes::from(format!("{before}{key}:")));
+        body.extend(value.pieces());
+        before = ",";
+    }
+    ChatCall { body, ..call }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+    use std::sync::Arc;
+    use wiremock::matchers::method;
+    use wiremock::{Mock, MockServer, Request, ResponseTemplate};
+
+    use pia_assistant::ChatUpstream;
+
+    use super::*;
+    use crate::Limits;
+    use crate::peer::{call, upstream};
+
+    const ANSWER: &str = r#"{"choices":[{"message":{"content":"Hi"}}]}"#;
+    const ASKED: &str = r#"{"messages":[],"temperature":0.2,"top_p":0.9,"seed":1"#;
+
+    /// An upstream that refuses these parameters, one at a time.
+    async fn refusing(names: &'static [&'static str], words: &'static str) -> MockServer {
+        let server = MockServer::start().await;
+        let answer = move |request: &Request| {
+            let body: Value = serde_json::from_slice(&request.body).unwrap();
+            match names.iter().find(|it| body.get(**it).is_some()) {
+                None => ResponseTemplate::new(200).set_body_raw(ANSWER, "application/json"),
+                Some(name) => {
+                    let message = words.replace('@', name);
+                    ResponseTemplate::new(400)
+                        .set_body_json(json!({ "error": { "message": message } }))
+                }
+            }
+        };
+        Mock::given(method("POST")).respond_with(answer).mount(&server).await;
+        server
+    }
+
+    /// The sampling parameters of each request.
+    async fn sent(server: &MockServer) -> Vec<Vec<&'static str>> {
+        let requests = server.received_requests().await.unwrap();
+        let names = |it: &Request| {
+            let body: Value = serde_json::from_slice(&it.body).unwrap();
+            assert_eq!(body["seed"], 1);
+            SAMPLING.into_iter().filter(|it| body.get(it).is_some()).collect()
+        };
+        requests.iter().map(names).collect()
+    }
+
+    #[tokio::test]
+    async fn a_model_refuses_each_parameter_once() {
+        let words = "Unsupported value: '@' does not support 0.2 with this model. Only the \
+                     default (1) value is supported.";
+        let server = refusing(&["temperature", "top_p"], words).await;
+        let first = upstream(Limits::default());
+        let ask = || call(&format!("{}/v1", server.uri()), &[ASKED]);
+
+        assert_eq!(first.whole(ask()).await.unwrap(), ANSWER);
+        assert_eq!(first.whole(ask()).await.unwrap(), ANSWER);
+
+        let both = vec!["temperature", "top_p"];
+        assert_eq!(sent(&server).await, [both, vec!["top_p"], vec![], vec![]]);
+        let second = upstream(Limits::default()).with_sampling(Arc::clone(&first.sampling));
+        assert_eq!(second.whole(ask()).await.unwrap(), ANSWER);
+        assert_eq!(sent(&server).await.len(), 5);
+    }
+
+    #[tokio::test]
+    async fn of_two_that_exclude_one_another_the_first_stays() {
+        let words = "`temperature` and `top_p` cannot both be specified for this model.";
+        let server = refusing(&["top_p"], words).await;
+
+        let ask = call(&format!("{}/v1", server.uri()), &[ASKED]);
+        upstream(Limits::default()).whole(ask).await.unwrap();
+
+        assert_eq!(sent(&server).await, [vec!["temperature", "top_p"], vec!["temperature"]]);
+    }
+
+    #[tokio::test]
+    async fn what_the_catalogue_says_is_not_tried() {
+        let server = refusing(&["temperature"], "`@` is deprecated for this model.").await;
+        let call = call(&format!("{}/v1", server.uri()), &[ASKED]);
+        let target = Target { unsupported: vec!["temperature"], ..Target::clone(&call.target) };
+
+        let call = ChatCall { target: Arc::new(target), ..call };
+        upstream(Limits::default()).whole(call).await.unwrap();
+
+        assert_eq!(sent(&server).await, [["top_p"]]);
+    }
+
+    #[tokio::test]
+    async fn a_value_out_of_range_is_the_callers_fault() {
+        let server = refusing(&["temperature"], "@ must be less than 0.1").await;
+        let upstream = upstream(Limits::default());
+
+        let ask = || call(&format!("{}/v1", server.uri()), &[ASKED]);
+        assert!(upstream.whole(ask()).await.is_err());
+        assert!(upstream.whole(ask()).await.is_err());
+
+        assert_eq!(sent(&server).await, [["temperature", "top_p"]; 2]);
+    }
+
+    #[tokio::test]
+    async fn a_call_is_not_held_once_its_model_took_all_of_it() {
+        let server = refusing(&[], "").await;
+        let upstream = upstream(Limits::default());
+        let ask = || call(&format!("{}/v1", server.uri()), &[ASKED]);
+
+        assert!(upstream.sampling.held(&ask()).is_some());
+        upstream.whole(ask()).await.unwrap();
+
+        assert!(upstream.sampling.held(&ask()).is_none());
+        let bare = call(&format!("{}/v2", server.uri()), &["{\"messages\":[]"]);
+        assert!(upstream.sampling.held(&bare).is_none());
+    }
+}
