@@ -8,11 +8,12 @@ use actix_web::middleware::Next;
 use crate::ApiError;
 
 /// The paths under which OpenAI's API is spoken, unknown ones included.
-const OPENAI: [&str; 2] = ["/v1/", "/api/ai/v1/"];
+const OPENAI: [&str; 2] = ["/v1", "/api/ai/v1"];
 
 /// Whether OpenAI's API is spoken under this path.
 pub fn speaks_openai(path: &str) -> bool {
-    OPENAI.iter().any(|it| path.starts_with(it))
+    let below = |rest: &str| rest.is_empty() || rest.starts_with('/');
+    OPENAI.iter().any(|it| path.strip_prefix(it).is_some_and(below))
 }
 
 /// Middleware that tells errors as `{ "error": { message, type, code, param } }`
@@ -29,4 +30,19 @@ pub async fn translate_errors<B: MessageBody + 'static>(
         Some(translated) => response.into_response(translated).map_into_right_body(),
         None => response.map_into_left_body(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_whole_segments_are_of_the_surface() {
+        for path in ["/v1", "/v1/", "/v1/x", "/api/ai/v1", "/api/ai/v1/chat/completions"] {
+            assert!(speaks_openai(path), "{path}");
+        }
+        for path in ["/", "/v12", "/openapi/v1.json", "/api/v1/x", "/api/ai/chat"] {
+            assert!(!speaks_openai(path), "{path}");
+        }
+    }
 }

@@ -46,6 +46,8 @@ struct Told {
     allow: Option<HeaderValue>,
     /// Whether the same request would be refused again.
     is_final: bool,
+    /// Whether nothing more is read from the connection.
+    closes: bool,
     /// What OpenAI's clients are told, where that is not made of the rest.
     openai: Option<OpenAiError>,
     cause: Option<Cause>,
@@ -62,6 +64,7 @@ impl ApiError {
             retry_after: None,
             allow: None,
             is_final: false,
+            closes: false,
             openai: None,
             cause: None,
         }))
@@ -110,6 +113,13 @@ impl ApiError {
     #[must_use]
     pub(crate) fn without_retry(mut self) -> Self {
         self.0.is_final = true;
+        self
+    }
+
+    /// Closes the connection behind the answer.
+    #[must_use]
+    pub(crate) fn closing(mut self) -> Self {
+        self.0.closes = true;
         self
     }
 
@@ -277,6 +287,9 @@ impl ApiError {
     /// An answer with its headers.
     fn head(&self, status: StatusCode) -> HttpResponseBuilder {
         let mut response = HttpResponse::build(status);
+        if self.0.closes {
+            response.force_close();
+        }
         if self.0.is_final {
             response.insert_header(NO_RETRY);
         }

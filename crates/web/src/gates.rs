@@ -7,10 +7,10 @@ use std::sync::Arc;
 
 use actix_web::body::{EitherBody, MessageBody};
 use actix_web::dev::{ServiceRequest, ServiceResponse};
+use actix_web::http::StatusCode;
 use actix_web::http::header::{AUTHORIZATION, CONTENT_LENGTH, HeaderName, UPGRADE};
-use actix_web::http::{ConnectionType, StatusCode};
 use actix_web::middleware::Next;
-use actix_web::{Error, HttpMessage, HttpResponse, ResponseError, web};
+use actix_web::{Error, HttpMessage, web};
 use pia_identity::{
     AccessTokens, AccountRules, Attempt, KeyCallers, SessionScope, Standing, Standings,
 };
@@ -61,10 +61,12 @@ pub async fn admit<B: MessageBody + 'static>(
 ) -> Result<ServiceResponse<EitherBody<B>>, Error> {
     let gates = request.app_data::<web::Data<Gates>>().cloned();
     let gates = gates.ok_or_else(|| ApiError::internal("no gates are configured"))?;
-    if asks_for_websocket(&request) {
-        return Ok(request.into_response(no_websocket()).map_into_right_body());
-    }
-    match gates.decide(&request).await {
+    let admitted = if asks_for_websocket(&request) {
+        Err(no_websocket())
+    } else {
+        gates.decide(&request).await
+    };
+    match admitted {
         Ok(()) => Ok(next.call(request).await?.map_into_left_body()),
         Err(refusal) => Ok(request.error_response(refusal).map_into_right_body()),
     }
@@ -255,12 +257,9 @@ fn asks_for_websocket(request: &ServiceRequest) -> bool {
     })
 }
 
-fn no_websocket() -> HttpResponse {
+fn no_websocket() -> ApiError {
     let message = "There is no WebSocket here.";
-    let refused = ApiError::refused(StatusCode::BAD_REQUEST, "upgrade_not_supported", message);
-    let mut response = refused.error_response();
-    response.head_mut().set_connection_type(ConnectionType::Close);
-    response
+    ApiError::refused(StatusCode::BAD_REQUEST, "upgrade_not_supported", message).closing()
 }
 
 fn fits(request: &ServiceRequest, route: &Route) -> Result<(), ApiError> {

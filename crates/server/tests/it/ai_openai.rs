@@ -63,6 +63,11 @@ async fn each_refusal_is_an_object_with_a_type_and_a_code() {
         (ada.post(CHAT, &named("gpt-9", "x")).await, (404, INVALID, "model_not_found", None)),
         (ada.get("/v1/models/gpt-9").await, (404, INVALID, "model_not_found", None)),
         (ada.get("/v1/files").await, (404, INVALID, "not_found", None)),
+        (ada.get("/v1").await, (404, INVALID, "not_found", None)),
+        (
+            ada.send("GET", CHAT, &[("upgrade", "websocket")], b"").await,
+            (400, INVALID, "upgrade_not_supported", None),
+        ),
         (ada.get(CHAT).await, (405, INVALID, "method_not_allowed", None)),
         (
             ada.send("POST", CHAT, &[JSON, ("content-length", "99999999")], b"{").await,
@@ -73,6 +78,8 @@ async fn each_refusal_is_an_object_with_a_type_and_a_code() {
     for (answer, expected) in &cases {
         assert_eq!(told(answer), *expected, "{}", answer.text());
     }
+    let upgrade = ada.send("GET", CHAT, &[("upgrade", "websocket")], b"").await;
+    assert_eq!(upgrade.header("connection"), Some("close"));
     let unknown = ada.post("/api/ai/chat", &named("gpt-9", "x")).await;
     assert_eq!(unknown.status, 200, "the desktop client's models are passed over");
 }
