@@ -1,9 +1,9 @@
 """Clients for OpenAI's API, unmodified, before a running server's /v1.
 
-Usage: PIA_BASE_URL=... PIA_ACCESS_TOKEN=... python openai_sdks.py CLIENT...
-Each client answers a question whole and streamed, and must show the server's
-own message of each failure. It prints "ok CLIENT", or ends the process with
-what it found wrong.
+Usage: PIA_BASE_URL=... PIA_ACCESS_TOKEN=... PIA_SPENT_TOKEN=... python openai_sdks.py CLIENT...
+The budget of PIA_SPENT_TOKEN is used up. Each client answers a question whole
+and streamed, and must show the server's own message of each failure. It
+prints "ok CLIENT", or ends the process with what it found wrong.
 """
 
 import os
@@ -11,10 +11,12 @@ import sys
 
 BASE_URL = os.environ["PIA_BASE_URL"]
 TOKEN = os.environ["PIA_ACCESS_TOKEN"]
+SPENT_TOKEN = os.environ["PIA_SPENT_TOKEN"]
 QUESTION = "good day"
 ANSWER = "Demo answer to: good day"
 NOT_SIGNED_IN = "The access token is missing, invalid or expired: sign in."
 NO_SUCH_MODEL = "There is no such model, or you may not name it."
+SPENT = "The credits are used up until"
 UPSTREAM_FAILED = "The upstream AI provider could not answer the request."
 
 
@@ -49,6 +51,8 @@ def openai():
     same((type(error), error.code), (openai.AuthenticationError, "invalid_api_key"))
     error = shows(NO_SUCH_MODEL, lambda: ask(QUESTION, model="gpt-9"))
     same((type(error), error.code), (openai.NotFoundError, "model_not_found"))
+    error = shows(SPENT, lambda: ask(QUESTION, key=SPENT_TOKEN))
+    same((type(error), error.code), (openai.RateLimitError, "insufficient_quota"))
     shows(UPSTREAM_FAILED, lambda: list(ask("demo:error one two three", stream=True)))
 
 
@@ -62,6 +66,7 @@ def langchain():
     same("".join(it.content for it in model().stream(QUESTION)), ANSWER)
     shows(NOT_SIGNED_IN, lambda: model(key="wrong").invoke(QUESTION))
     shows(NO_SUCH_MODEL, lambda: model("gpt-9").invoke(QUESTION))
+    shows(SPENT, lambda: model(key=SPENT_TOKEN).invoke(QUESTION))
     shows(UPSTREAM_FAILED, lambda: list(model().stream("demo:error one two three")))
 
 
@@ -80,6 +85,7 @@ def litellm():
     same("".join(it.choices[0].delta.content or "" for it in chunks), ANSWER)
     shows(NOT_SIGNED_IN, lambda: ask(QUESTION, key="wrong"))
     shows(NO_SUCH_MODEL, lambda: ask(QUESTION, model="gpt-9"))
+    shows(SPENT, lambda: ask(QUESTION, key=SPENT_TOKEN))
     shows(UPSTREAM_FAILED, lambda: list(ask("demo:error one two three", stream=True)))
 
 

@@ -3,11 +3,13 @@
 
 use std::process::{Output, Stdio};
 
+use pia_demo_upstream::Demo;
+use serde_json::json;
 use tokio::process::Command;
 
-use crate::ai_client::with_demo;
-use crate::auth::api_keys::script;
-use crate::client::Client;
+use crate::ai_client::before;
+use crate::auth::api_keys::made;
+use crate::harness::TestApp;
 
 const PYTHON: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/openai_sdks.py");
 const NODE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/openai/sdk.mjs");
@@ -18,12 +20,30 @@ fn variable(name: &str) -> String {
     value.unwrap_or_else(|_| panic!("{name} is not set: run `cargo xtask test`, which sets it"))
 }
 
-async fn run(command: &mut Command, caller: &Client) -> Output {
-    let key = caller.access.as_deref().expect("a key");
+struct Scene {
+    _demo: Demo,
+    app: TestApp,
+    /// An API key, and another whose budget is too small for any answer.
+    key: String,
+    spent_key: String,
+}
+
+async fn start() -> Scene {
+    let demo = Demo::start(0).expect("a demo upstream");
+    let priced = before(&demo.endpoint()).with("Ai__CreditRates__OutputPerMillion", 1_000_000);
+    let app = priced.start().await;
+    let ada = app.signed_in().await;
+    let key = async |wish| made(&ada, wish).await["apiKey"].as_str().expect("a key").to_owned();
+    let (key, spent_key) = (key(json!({})).await, key(json!({ "weeklyCredits": 1 })).await);
+    Scene { _demo: demo, app, key, spent_key }
+}
+
+async fn run(command: &mut Command, scene: &Scene) -> Output {
     let ran = command
-        .env("PIA_BASE_URL", format!("http://{}/v1", caller.addr))
-        .env("PIA_ACCESS_TOKEN", key)
-        .env("PIA_API_KEY", key)
+        .env("PIA_BASE_URL", format!("http://{}/v1", scene.app.addr))
+        .env("PIA_ACCESS_TOKEN", &scene.key)
+        .env("PIA_API_KEY", &scene.key)
+        .env("PIA_SPENT_TOKEN", &scene.spent_key)
         .stdin(Stdio::null())
         .kill_on_drop(true)
         .output();
@@ -38,27 +58,23 @@ fn succeeded(output: &Output, cases: usize) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn clients_for_python_answer_and_show_the_servers_own_messages() {
-    let (_demo, app) = with_demo().await;
-    let ada = app.signed_in().await;
-    let key = script(&app, &ada).await;
+    let scene = start().await;
 
     let mut python = Command::new(variable("TEST_SDKS"));
     // litellm would ask the network what its models cost.
     python.env_clear().env("LITELLM_LOCAL_MODEL_COST_MAP", "True");
-    let ran = run(python.args([PYTHON, "openai", "langchain", "litellm"]), &key).await;
+    let ran = run(python.args([PYTHON, "openai", "langchain", "litellm"]), &scene).await;
 
     succeeded(&ran, 3);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn clients_for_node_answer_and_show_the_servers_own_messages() {
-    let (_demo, app) = with_demo().await;
-    let ada = app.signed_in().await;
-    let key = script(&app, &ada).await;
+    let scene = start().await;
 
     let mut node = Command::new("node");
     node.env_clear().env("PATH", variable("PATH")).env("OPENAI_MODULES", variable("TEST_OPENAI"));
-    let ran = run(node.arg(NODE), &key).await;
+    let ran = run(node.arg(NODE), &scene).await;
 
     succeeded(&ran, 1);
 }

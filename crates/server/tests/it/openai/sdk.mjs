@@ -1,8 +1,9 @@
 // Vercel's AI SDK with its provider for compatible servers, unmodified, before
 // a running server's /v1.
 //
-// Usage: node sdk.mjs with OPENAI_MODULES, PIA_BASE_URL and PIA_API_KEY. It
-// prints "ok", or ends the process with what it found wrong.
+// Usage: node sdk.mjs with OPENAI_MODULES, PIA_BASE_URL, PIA_API_KEY, and
+// PIA_SPENT_TOKEN, whose budget is used up. It prints "ok", or ends the process
+// with what it found wrong.
 import assert from 'node:assert/strict';
 import { createRequire } from 'node:module';
 import { pathToFileURL } from 'node:url';
@@ -14,10 +15,12 @@ const OpenAI = require('openai').default;
 
 const baseURL = process.env.PIA_BASE_URL;
 const key = process.env.PIA_API_KEY;
+const spentKey = process.env.PIA_SPENT_TOKEN;
 const answer = 'Demo answer to: good day';
 const failures = {
   notSignedIn: 'The access token is missing, invalid or expired: sign in.',
   noSuchModel: 'There is no such model, or you may not name it.',
+  spent: 'The credits are used up until',
   upstreamFailed: 'The upstream AI provider could not answer the request.',
 };
 const broken = 'demo:error one two three';
@@ -50,6 +53,7 @@ assert.equal((await generateText(asked())).text, answer);
 assert.equal(await streamed('good day'), answer);
 await shows(failures.notSignedIn, () => generateText(asked(undefined, 'wrong')));
 await shows(failures.noSuchModel, () => generateText(asked('gpt-9')));
+await shows(failures.spent, () => generateText(asked(undefined, spentKey)));
 await shows(failures.upstreamFailed, () => streamed(broken));
 
 const ask = (text, name = 'pia-cloud', apiKey = key, more = {}) =>
@@ -59,6 +63,7 @@ const ask = (text, name = 'pia-cloud', apiKey = key, more = {}) =>
 assert.equal((await ask('good day')).choices[0].message.content, answer);
 await shows(failures.notSignedIn, () => ask('good day', 'pia-cloud', 'wrong'));
 await shows(failures.noSuchModel, () => ask('good day', 'gpt-9'));
+await shows(failures.spent, () => ask('good day', 'pia-cloud', spentKey));
 await shows(failures.upstreamFailed, async () => {
   for await (const _ of await ask(broken, 'pia-cloud', key, { stream: true }));
 });
