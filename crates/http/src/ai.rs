@@ -19,7 +19,7 @@ pub(crate) use generate_prompt::{GeneratePromptBody, GeneratePromptResponse, gen
 pub(crate) use models::{ModelItem, ModelsResponse, model, models};
 pub(crate) use optimize::{OptimizeBody, OptimizeResponse, optimize};
 pub(crate) use status::{StatusResponse, status};
-pub(crate) use templates::{TemplateItem, templates};
+pub(crate) use templates::{TemplatesResponse, templates};
 
 /// The use cases of the AI proxy. Each worker has its own, since the gateway
 /// holds that worker's connections to the upstreams.

@@ -195,6 +195,93 @@ fn what_a_get_is_sent_in_its_query_is_described() {
     assert!(document["paths"]["/auth/login"]["get"]["x-body-limit"].is_null());
 }
 
+/// Calls this with the name of each operation, and with the operation.
+fn each_operation(document: &Value, mut look: impl FnMut(&str, &Value)) {
+    for (path, methods) in document["paths"].as_object().unwrap() {
+        for (method, operation) in methods.as_object().unwrap() {
+            look(&format!("{method} {path}"), operation);
+        }
+    }
+}
+
+#[test]
+fn every_operation_has_a_name_of_its_own_and_a_tag_that_is_described() {
+    let document = document();
+    let tags: Vec<_> = document["tags"].as_array().unwrap().iter().collect();
+    let mut ids = std::collections::BTreeSet::new();
+
+    each_operation(&document, |name, operation| {
+        let id = operation["operationId"].as_str().unwrap_or_default();
+        assert!(!id.is_empty() && id.chars().all(|it| it.is_ascii_alphanumeric()), "{name}: {id}");
+        assert!(ids.insert(id.to_owned()), "{name}: {id} is the name of another, too");
+        let tag = &operation["tags"][0];
+        assert!(tags.iter().any(|it| it["name"] == *tag), "{name}: {tag} is not described");
+    });
+
+    assert_eq!(document["servers"][0]["url"], "/");
+    assert!(ids.len() > 70, "{}", ids.len());
+}
+
+#[test]
+fn every_operation_tells_what_any_call_can_be_refused_with() {
+    let document = document();
+
+    each_operation(&document, |name, operation| {
+        let body: &[_] = if operation["requestBody"].is_null() { &[] } else { &["408", "413"] };
+        for status in ["405", "500", "503"].iter().chain(body) {
+            let told = &operation["responses"][status];
+            let told = told["$ref"]
+                .as_str()
+                .map_or(told, |it| document.pointer(it.trim_start_matches('#')).unwrap());
+            assert!(told["description"].is_string(), "{name} {status}");
+            let schema = &told["content"]["application/json"]["schema"]["$ref"];
+            let error = if name.contains("/v1/") && !name.contains("/api/v1/") {
+                "#/components/schemas/OpenAiError"
+            } else {
+                "#/components/schemas/Error"
+            };
+            assert_eq!(schema, error, "{name} {status}");
+        }
+    });
+}
+
+/// Bodies in which everything may be left out.
+const FREE: [&str; 4] =
+    ["ConversationsRequest", "FreshProofRequest", "SyncPushRequest", "TotpBeginRequest"];
+
+#[test]
+fn what_a_body_must_have_is_told() {
+    let document = document();
+    let misfits = Misfits { document: &document, found: Vec::new() };
+    let mut free = Vec::new();
+
+    each_operation(&document, |name, operation| {
+        let schema = &operation["requestBody"]["content"]["application/json"]["schema"];
+        if schema.is_null() {
+            return;
+        }
+        let (known, required) = misfits.keys(schema);
+        assert!(required.iter().all(|it| known.contains_key(it)), "{name}: {required:?}");
+        if required.is_empty() {
+            let schema = schema["$ref"].as_str().unwrap().rsplit('/').next().unwrap();
+            free.push(schema.to_owned());
+        }
+    });
+
+    free.sort();
+    free.dedup();
+    assert_eq!(free, FREE);
+}
+
+#[test]
+fn no_schema_is_named_after_a_type_of_the_language() {
+    let document = document();
+
+    for name in ["Vec", "Option", "String", "Value", "HashMap"] {
+        assert!(document["components"]["schemas"][name].is_null(), "{name}");
+    }
+}
+
 #[test]
 fn the_admin_plane_is_left_out() {
     let paths = document()["paths"].as_object().unwrap().clone();

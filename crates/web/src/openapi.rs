@@ -1,6 +1,7 @@
 //! The OpenAPI document, made of the route table.
 
 mod asker;
+mod common;
 mod credits;
 
 use actix_web::http::Method;
@@ -37,8 +38,11 @@ pub fn openapi(table: &RouteTable, version: &str, examples: &Examples) -> Value 
             "version": version,
             "description": "Absent values are omitted, never null; enums are integers.",
         },
+        "servers": common::servers(),
+        "tags": common::tags(),
         "paths": paths,
         "components": {
+            "responses": common::responses(),
             "schemas": schemas,
             "examples": Map::from_iter(shown),
             "headers": { "RetryAfter": retry_after() },
@@ -58,6 +62,7 @@ fn is_public(path: &str) -> bool {
 
 fn operation(route: &Route, example: Option<&Example>, schemas: &mut Schemas) -> Value {
     let mut operation = Map::from_iter([
+        ("operationId".to_owned(), common::operation_id(&route.method, route.path).into()),
         ("tags".to_owned(), json!([route.docs.tag])),
         ("summary".to_owned(), route.docs.summary.into()),
     ]);
@@ -217,6 +222,7 @@ fn responses(route: &Route, example: Option<&Value>, schemas: &mut Schemas) -> M
         }
         responses.entry(status.to_string()).or_insert(told.into());
     }
+    common::add_refusals(&mut responses, body_of(route).is_some());
     responses.sort_keys();
     responses
 }

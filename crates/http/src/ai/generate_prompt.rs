@@ -14,6 +14,7 @@ use crate::ai::provenance::AI_GENERATED;
 #[serde(rename_all = "camelCase")]
 pub(crate) struct GeneratePromptBody {
     /// How texts are to be written; at most 4000 UTF-16 code units.
+    #[schema(value_type = String)]
     style_description: Option<String>,
 }
 

@@ -17,6 +17,7 @@ use crate::ai::provenance::AI_GENERATED;
 #[serde(rename_all = "camelCase")]
 pub(crate) struct OptimizeBody {
     /// At most `Ai:MaxOptimizeTextLength` UTF-16 code units.
+    #[schema(value_type = String)]
     text: Option<String>,
     /// A built-in template, or one that comes along as `customPrompt`.
     template_id: Option<String>,

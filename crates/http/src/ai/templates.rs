@@ -14,12 +14,15 @@ pub(crate) struct TemplateItem {
     description: &'static str,
 }
 
+#[derive(Serialize, ToSchema)]
+pub(crate) struct TemplatesResponse(Vec<TemplateItem>);
+
 /// Without the prompts, which are the server's own.
-pub(crate) async fn templates(_: Caller) -> Json<Vec<TemplateItem>> {
+pub(crate) async fn templates(_: Caller) -> Json<TemplatesResponse> {
     let items = built_in().iter().map(|it| TemplateItem {
         id: it.id.to_string(),
         name: it.name,
         description: it.description,
     });
-    Json(items.collect())
+    Json(TemplatesResponse(items.collect()))
 }

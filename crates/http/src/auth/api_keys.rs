@@ -16,6 +16,7 @@ use crate::auth::mfa::fresh_proof;
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ApiKeyRequest {
     /// By which its owner knows the script again; up to 64 characters.
+    #[schema(value_type = String)]
     name: Option<String>,
     /// What it may be used for: `ai`, which is also meant if it is left out.
     scopes: Option<Vec<String>>,

@@ -17,6 +17,7 @@ use crate::auth::mfa::fresh_proof;
 #[serde(rename_all = "camelCase")]
 pub(crate) struct AppPasswordRequest {
     /// By which its owner knows the program again; up to 64 characters.
+    #[schema(value_type = String)]
     name: Option<String>,
     /// The account's own password.
     #[schema(value_type = Option<String>)]

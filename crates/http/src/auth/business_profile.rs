@@ -12,8 +12,10 @@ use crate::auth::Done;
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct BusinessProfileRequest {
+    #[schema(value_type = String)]
     company_name: Option<String>,
     /// Must be true.
+    #[schema(value_type = bool)]
     acting_as_business: Option<bool>,
 }
 

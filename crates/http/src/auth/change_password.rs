@@ -13,9 +13,9 @@ use crate::auth::reset_password::required;
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ChangePasswordRequest {
-    #[schema(value_type = Option<String>)]
+    #[schema(value_type = String)]
     current_password: Option<Secret<String>>,
-    #[schema(value_type = Option<String>)]
+    #[schema(value_type = String)]
     new_password: Option<Secret<String>>,
 }
 

@@ -13,8 +13,9 @@ use crate::auth::reset_password::required;
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct LoginRequest {
+    #[schema(value_type = String)]
     email: Option<String>,
-    #[schema(value_type = Option<String>)]
+    #[schema(value_type = String)]
     password: Option<Secret<String>>,
 }
 

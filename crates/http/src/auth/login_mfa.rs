@@ -15,7 +15,7 @@ use crate::auth::mfa::factor_answer;
 #[serde(rename_all = "camelCase")]
 pub(crate) struct MfaLoginRequest {
     /// From the refusal `mfa_required`.
-    #[schema(value_type = Option<String>)]
+    #[schema(value_type = String)]
     mfa_token: Option<Secret<String>>,
     /// The six digits that the authenticator app shows.
     #[schema(value_type = Option<String>)]

@@ -13,7 +13,7 @@ use crate::auth::refresh::missing_refresh_token;
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct LogoutRequest {
-    #[schema(value_type = Option<String>)]
+    #[schema(value_type = String)]
     refresh_token: Option<Secret<String>>,
 }
 

@@ -11,6 +11,7 @@ use crate::Api;
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct LetterRequest {
+    #[schema(value_type = String)]
     email: Option<String>,
 }
 

@@ -11,7 +11,7 @@ use crate::Api;
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct RefreshRequest {
-    #[schema(value_type = Option<String>)]
+    #[schema(value_type = String)]
     refresh_token: Option<Secret<String>>,
 }
 

@@ -12,8 +12,9 @@ use crate::Api;
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct RegisterRequest {
+    #[schema(value_type = String)]
     email: Option<String>,
-    #[schema(value_type = Option<String>)]
+    #[schema(value_type = String)]
     password: Option<Secret<String>>,
     display_name: Option<String>,
     /// 0 not declared, 1 business, 2 consumer.

@@ -13,11 +13,12 @@ use crate::auth::Done;
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ResetPasswordRequest {
     /// From the link in the letter.
-    #[schema(value_type = Option<String>)]
+    #[schema(value_type = String)]
     token: Option<Secret<String>>,
     /// Where the letter went to.
+    #[schema(value_type = String)]
     email: Option<String>,
-    #[schema(value_type = Option<String>)]
+    #[schema(value_type = String)]
     new_password: Option<Secret<String>>,
 }
 

@@ -16,13 +16,18 @@ use crate::auth::mfa::FreshProofRequest;
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct RecoveryActivationRequest {
+    #[schema(value_type = String)]
     device_id: Option<String>,
     /// 60 bytes in base64; kept as it is sent, as the salt is.
+    #[schema(value_type = String)]
     self_wrapped_umk: Option<String>,
     /// 32 bytes in base64.
+    #[schema(value_type = String)]
     hkdf_salt: Option<String>,
     /// HMAC-SHA-256 under the proof key over the session's text, in base64.
+    #[schema(value_type = String)]
     proof_of_possession: Option<String>,
+    #[schema(value_type = String)]
     onboarding_session_id: Option<String>,
     /// Needed where no proof key is on file, unless the user has just signed in.
     #[serde(flatten)]

@@ -13,16 +13,22 @@ use crate::auth::Done;
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct DeviceApprovalRequest {
+    #[schema(value_type = String)]
     onboarding_session_id: Option<String>,
+    #[schema(value_type = String)]
     target_device_id: Option<String>,
     /// 60 bytes in base64; kept as it is sent, as the salt is.
+    #[schema(value_type = String)]
     wrapped_umk: Option<String>,
     /// 32 bytes in base64.
+    #[schema(value_type = String)]
     hkdf_salt: Option<String>,
     /// ECDSA with P-256 and SHA-256, `r` and `s` one after the other, in base64.
+    #[schema(value_type = String)]
     approver_signature: Option<String>,
     /// What is signed: 1, which is meant where there is none, or 2.
     signature_version: Option<i64>,
+    #[schema(value_type = String)]
     approver_device_id: Option<String>,
 }
 

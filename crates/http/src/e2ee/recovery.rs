@@ -20,14 +20,19 @@ use crate::auth::mfa::FreshProofRequest;
 #[serde(rename_all = "camelCase")]
 pub(crate) struct RecoveryWrappedUmkRequest {
     /// 60 bytes in base64; kept as it is sent, as the salt is.
+    #[schema(value_type = String)]
     ciphertext: Option<String>,
     /// 32 bytes in base64.
+    #[schema(value_type = String)]
     kdf_salt: Option<String>,
     /// 8 to 4,194,304.
+    #[schema(value_type = i64)]
     kdf_memory_cost_kb: Option<i64>,
     /// 1 to 1,000.
+    #[schema(value_type = i64)]
     kdf_time_cost: Option<i64>,
     /// 1 to 255.
+    #[schema(value_type = i64)]
     kdf_parallelism: Option<i64>,
     /// 1, which is meant where there is none.
     wrap_version: Option<i64>,
@@ -57,7 +62,7 @@ pub(crate) struct RecoveryWrappedUmkResponse {
 #[serde(rename_all = "camelCase")]
 pub(crate) struct RecoveryProofKeyRequest {
     /// 32 bytes in base64. They are never told.
-    #[schema(value_type = Option<String>)]
+    #[schema(value_type = String)]
     proof_key: Option<Secret<String>>,
     /// 1, which is meant where there is none.
     version: Option<i64>,

@@ -13,10 +13,14 @@ use crate::Api;
 #[serde(rename_all = "camelCase")]
 pub(crate) struct DeviceRegistrationRequest {
     /// What the device calls itself: up to 64 letters, digits, `-`, `_`, `.`.
+    #[schema(value_type = String)]
     device_id: Option<String>,
+    #[schema(value_type = String)]
     device_name: Option<String>,
     /// An uncompressed point of P-256, 65 bytes in base64; kept as it is sent.
+    #[schema(value_type = String)]
     agreement_public_key: Option<String>,
+    #[schema(value_type = String)]
     signing_public_key: Option<String>,
     os_version: Option<String>,
     app_version: Option<String>,

@@ -22,8 +22,10 @@ pub(crate) struct WrappedUmkRequest {
     /// The device in the path, if anything.
     device_id: Option<String>,
     /// 60 bytes in base64; kept as it is sent, as the salt is.
+    #[schema(value_type = String)]
     ciphertext: Option<String>,
     /// 32 bytes in base64.
+    #[schema(value_type = String)]
     hkdf_salt: Option<String>,
     /// 1, which is meant where there is none.
     wrap_version: Option<i64>,

@@ -72,7 +72,7 @@ fn templates() -> Route {
             tag: "ai",
             summary: "Lists the built-in templates.",
             request: None,
-            answer: Answer::Json(wire::<Vec<ai::TemplateItem>>),
+            answer: Answer::Json(wire::<ai::TemplatesResponse>),
             refusals: &[],
         },
         ..status()

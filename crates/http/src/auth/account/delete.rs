@@ -14,6 +14,7 @@ use crate::auth::mfa::factor_answer;
 #[serde(rename_all = "camelCase")]
 pub(crate) struct DeleteRequest {
     /// The word `DELETE`.
+    #[schema(value_type = String)]
     confirm: Option<String>,
     /// Of an account with a password of its own.
     #[schema(value_type = Option<String>)]

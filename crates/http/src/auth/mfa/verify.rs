@@ -13,7 +13,7 @@ use crate::auth::mfa::RecoveryCodesResponse;
 #[serde(rename_all = "camelCase")]
 pub(crate) struct TotpVerifyRequest {
     /// The six digits that the app shows.
-    #[schema(value_type = Option<String>)]
+    #[schema(value_type = String)]
     code: Option<Secret<String>>,
 }
 

@@ -17,8 +17,10 @@ use crate::auth::TokenEnvelope;
 #[expect(dead_code, reason = "it describes a body")]
 pub(crate) struct TokenRequest {
     /// The one-time code from the redirect.
+    #[schema(value_type = String)]
     code: Option<String>,
     /// What the challenge was made of.
+    #[schema(value_type = String)]
     code_verifier: Option<String>,
 }
 

@@ -15,10 +15,10 @@ use crate::auth::TokenEnvelope;
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct PasskeyLoginRequest {
-    #[schema(value_type = Option<String>)]
+    #[schema(value_type = String)]
     challenge_token: Option<Secret<String>>,
     /// What `navigator.credentials.get` gave, as WebAuthn's JSON.
-    #[schema(value_type = Option<Object>)]
+    #[schema(value_type = Object)]
     credential: Option<Value>,
 }
 

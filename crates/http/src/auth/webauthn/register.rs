@@ -15,12 +15,12 @@ use crate::auth::mfa::FreshProofRequest;
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct PasskeyRegistrationRequest {
-    #[schema(value_type = Option<String>)]
+    #[schema(value_type = String)]
     challenge_token: Option<Secret<String>>,
     /// What its owner calls it: up to 64 characters.
     name: Option<String>,
     /// What `navigator.credentials.create` gave, as WebAuthn's JSON.
-    #[schema(value_type = Option<Object>)]
+    #[schema(value_type = Object)]
     credential: Option<Value>,
 }
 

@@ -1,0 +1,88 @@
+//! What operations have in common: their names, groups and refusals.
+
+use actix_web::http::Method;
+use serde_json::{Map, Value, json};
+
+/// Each group of operations, in the order in which they are shown.
+const TAGS: [(&str, &str); 6] = [
+    ("utility", "Probes, counters and what the server can do."),
+    ("auth", "Accounts, signing in, and what secures an account."),
+    ("sync", "What the devices of a user share."),
+    ("ai", "Asking models, and what that costs."),
+    ("chats", "Chats and conversations as stored documents."),
+    ("e2ee", "Devices and keys of end-to-end encryption."),
+];
+
+/// Returns the list of tags with their descriptions.
+pub(super) fn tags() -> Value {
+    TAGS.iter().map(|(name, told)| json!({ "name": name, "description": told })).collect()
+}
+
+/// Returns where the paths begin. Behind a proxy with a path of its own, clients
+/// put that before it.
+pub(super) fn servers() -> Value {
+    json!([{ "url": "/", "description": "The server that this description comes from." }])
+}
+
+/// Returns the name of a route's operation, made of its method and path:
+/// `deleteAuthSessionsBySessionId`. It stays as long as these do.
+pub(super) fn operation_id(method: &Method, path: &str) -> String {
+    let mut id = method.as_str().to_ascii_lowercase();
+    for part in path.split('/') {
+        let name = part.strip_prefix('{').and_then(|it| it.strip_suffix('}'));
+        id.push_str(if name.is_some() { "By" } else { "" });
+        for word in name.unwrap_or(part).split(|it: char| !it.is_ascii_alphanumeric()) {
+            let mut letters = word.chars();
+            id.extend(letters.next().map(|it| it.to_ascii_uppercase()));
+            id.push_str(letters.as_str());
+        }
+    }
+    id
+}
+
+/// Adds to an operation's responses what any call of it can be refused with.
+pub(super) fn add_refusals(responses: &mut Map<String, Value>, has_body: bool) {
+    for (status, name, _) in REFUSALS {
+        if has_body || status != "408" {
+            let told = json!({ "$ref": format!("#/components/responses/{name}") });
+            responses.entry(status).or_insert(told);
+        }
+    }
+}
+
+/// Returns the responses that operations refer to.
+pub(super) fn responses() -> Value {
+    let error = json!({
+        "application/json": { "schema": { "$ref": "#/components/schemas/Error" } },
+    });
+    let told = REFUSALS.map(|(status, name, told)| {
+        let headers = match status {
+            "405" => json!({ "Allow": { "schema": { "type": "string" } } }),
+            "503" => json!({ "Retry-After": { "$ref": "#/components/headers/RetryAfter" } }),
+            _ => json!({}),
+        };
+        let response = json!({ "description": told, "headers": headers, "content": error });
+        (name.to_owned(), response)
+    });
+    Map::from_iter(told).into()
+}
+
+const REFUSALS: [(&str, &str, &str); 4] = [
+    ("405", "MethodNotAllowed", "The path takes the methods in `Allow` only."),
+    ("408", "BodyTimeout", "The body came too slowly."),
+    ("500", "InternalError", "Something failed here; `X-Request-Id` finds it in the log."),
+    ("503", "Unavailable", "The server is too busy or lacks its database for the moment."),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_operation_is_named_after_its_method_and_path() {
+        assert_eq!(operation_id(&Method::POST, "/auth/login/local"), "postAuthLoginLocal");
+        assert_eq!(operation_id(&Method::GET, "/openapi/v1.json"), "getOpenapiV1Json");
+        let with_id = operation_id(&Method::GET, "/api/e2ee/devices/{deviceId}/wrapped-umk");
+        assert_eq!(with_id, "getApiE2eeDevicesByDeviceIdWrappedUmk");
+    }
+}
