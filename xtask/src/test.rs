@@ -16,14 +16,19 @@ const OPENAI: &str = "openai==3.54.0";
 const SDKS: &str = include_str!("../../crates/server/tests/openai_sdks.txt");
 /// The mail relay that mail is handed to.
 const AIOSMTPD: &str = "aiosmtpd==1.4.6";
+/// What fuzzes the server by its description.
+const SCHEMATHESIS: &str = "schemathesis==4.32.5";
+/// What makes a client of the description.
+const OPENAPI_CLIENT: &str = "openapi-python-client==0.29.1";
 
 /// Every test, on SQLite and on a PostgreSQL that lives as long as they run.
 pub(crate) fn run(args: Vec<String>, interrupt: &Interrupt) -> Outcome {
-    let python = Venv::with("test-peers", &[OPENAI, AIOSMTPD])?;
+    let python = Venv::with("test-peers", &[OPENAI, AIOSMTPD, SCHEMATHESIS, OPENAPI_CLIENT])?;
     let sdks = Venv::with("openai-clients", &SDKS.lines().collect::<Vec<_>>())?;
     let chromedriver = chromium::driver()?;
     let oidc = node::modules("oidc-provider", "crates/server/tests/it/oidc")?;
     let openai = node::modules("openai", "crates/server/tests/it/openai")?;
+    let openapi = node::modules("openapi-typescript", "crates/server/tests/it/openapi")?;
     let cluster = Cluster::for_tests(interrupt)?;
     let mut tests = cargo();
     tests
@@ -35,6 +40,7 @@ pub(crate) fn run(args: Vec<String>, interrupt: &Interrupt) -> Outcome {
         .env("TEST_OIDC", oidc)
         .env("TEST_OPENAI", openai)
         .env("TEST_SDKS", sdks.program("python"))
+        .env("TEST_OPENAPI", openapi)
         .env("TEST_PYTHON", python.program("python"));
     Job::run(&mut tests, interrupt)
 }

@@ -274,6 +274,20 @@ fn what_a_body_must_have_is_told() {
 }
 
 #[test]
+fn an_object_tells_its_keys_or_that_it_may_have_any() {
+    let document = document();
+
+    for (name, schema) in document["components"]["schemas"].as_object().unwrap() {
+        for (key, field) in schema["properties"].as_object().into_iter().flatten() {
+            let kinds = field["type"].as_array().cloned().unwrap_or_default();
+            let object = field["type"] == "object" || kinds.iter().any(|it| it == "object");
+            let told = field["properties"].is_object() || !field["additionalProperties"].is_null();
+            assert!(!object || told, "{name}.{key}");
+        }
+    }
+}
+
+#[test]
 fn no_schema_is_named_after_a_type_of_the_language() {
     let document = document();
 

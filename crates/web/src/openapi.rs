@@ -171,7 +171,7 @@ fn query_parameters(query: WireType) -> Vec<Value> {
 fn responses(route: &Route, example: Option<&Value>, schemas: &mut Schemas) -> Map<String, Value> {
     let mut responses = Map::new();
     let (status, answer) = match route.docs.answer {
-        Answer::Json(it) | Answer::Page(it) | Answer::Part(it, _) => {
+        Answer::Json(it) | Answer::JsonOrPage(it) | Answer::Page(it) | Answer::Part(it, _) => {
             ("200", json!({ "application/json": media(&it(schemas), example) }))
         }
         Answer::Stored(it) => {
@@ -222,7 +222,10 @@ fn responses(route: &Route, example: Option<&Value>, schemas: &mut Schemas) -> M
         }
         responses.entry(status.to_string()).or_insert(told.into());
     }
-    common::add_refusals(&mut responses, body_of(route).is_some());
+    if let Answer::JsonOrPage(_) = route.docs.answer {
+        common::add_pages(&mut responses);
+    }
+    common::add_refusals(&mut responses, body_of(route).is_some(), speaks_openai(route.path));
     responses.sort_keys();
     responses
 }

@@ -107,6 +107,8 @@ pub enum Answer {
     Redirect,
     /// The same, or JSON with status 200 where there is nowhere to go.
     JsonOrRedirect(WireType),
+    /// JSON with status 200 where the request asks for it, or else a page.
+    JsonOrPage(WireType),
     /// Another media type with status 200.
     Other(&'static str),
     /// Status 204 and nothing else.

@@ -84,7 +84,7 @@ fn verify() -> Route {
             summary: "Shows with the `userId` and `token` of a letter, in the query, that an \
                       address is its owner's. A browser is sent on to a page that does.",
             request: Some(wire::<auth::VerificationLink>),
-            answer: Answer::Json(wire::<auth::Done>),
+            answer: Answer::JsonOrPage(wire::<auth::Done>),
             refusals: &[(
                 400,
                 "The token is not good, or no longer: `invalid_verification_token`.",

@@ -40,7 +40,7 @@ struct SyncConflict {
     reason: Option<&'static str>,
     /// What was kept before; of something deleted its `id` and `deletedAt`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<Object>)]
+    #[schema(value_type = Option<HashMap<String, Value>>)]
     server_version: Option<Box<RawValue>>,
 }
 

@@ -43,6 +43,7 @@ mod migrations;
 mod openai_npm;
 mod openai_sdk;
 mod openai_surface;
+mod openapi;
 mod operator;
 mod pages;
 mod process;

@@ -41,11 +41,29 @@ pub(super) fn operation_id(method: &Method, path: &str) -> String {
 }
 
 /// Adds to an operation's responses what any call of it can be refused with.
-pub(super) fn add_refusals(responses: &mut Map<String, Value>, has_body: bool) {
-    for (status, name, _) in REFUSALS {
+///
+/// OpenAI's clients are told errors in a form of their own.
+pub(super) fn add_refusals(responses: &mut Map<String, Value>, has_body: bool, openai: bool) {
+    for (status, name, told) in REFUSALS {
         if has_body || status != "408" {
-            let told = json!({ "$ref": format!("#/components/responses/{name}") });
-            responses.entry(status).or_insert(told);
+            let response = if openai {
+                let schema = json!({ "$ref": "#/components/schemas/OpenAiError" });
+                json!({
+                    "description": told, "content": { "application/json": { "schema": schema } },
+                })
+            } else {
+                json!({ "$ref": format!("#/components/responses/{name}") })
+            };
+            responses.entry(status).or_insert(response);
+        }
+    }
+}
+
+/// Adds to each response that a page may stand in the place of the JSON.
+pub(super) fn add_pages(responses: &mut Map<String, Value>) {
+    for response in responses.values_mut() {
+        if let Some(content) = response.get_mut("content").and_then(Value::as_object_mut) {
+            content.insert("text/html".to_owned(), json!({ "schema": { "type": "string" } }));
         }
     }
 }

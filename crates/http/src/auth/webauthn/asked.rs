@@ -14,7 +14,7 @@ pub(crate) struct AskedResponse {
     /// Comes back with the answer, within five minutes. It is good once.
     challenge_token: String,
     /// Options of `navigator.credentials`, as WebAuthn's JSON.
-    #[schema(value_type = Object)]
+    #[schema(value_type = HashMap<String, Value>)]
     public_key: Box<RawValue>,
 }
 

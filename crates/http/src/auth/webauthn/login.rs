@@ -18,7 +18,7 @@ pub(crate) struct PasskeyLoginRequest {
     #[schema(value_type = String)]
     challenge_token: Option<Secret<String>>,
     /// What `navigator.credentials.get` gave, as WebAuthn's JSON.
-    #[schema(value_type = Object)]
+    #[schema(value_type = HashMap<String, Value>)]
     credential: Option<Value>,
 }
 

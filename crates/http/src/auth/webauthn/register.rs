@@ -20,7 +20,7 @@ pub(crate) struct PasskeyRegistrationRequest {
     /// What its owner calls it: up to 64 characters.
     name: Option<String>,
     /// What `navigator.credentials.create` gave, as WebAuthn's JSON.
-    #[schema(value_type = Object)]
+    #[schema(value_type = HashMap<String, Value>)]
     credential: Option<Value>,
 }
 
