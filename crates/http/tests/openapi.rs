@@ -246,8 +246,13 @@ fn every_operation_tells_what_any_call_can_be_refused_with() {
 }
 
 /// Bodies in which everything may be left out.
-const FREE: [&str; 4] =
-    ["ConversationsRequest", "FreshProofRequest", "SyncPushRequest", "TotpBeginRequest"];
+const FREE: [&str; 5] = [
+    "ConversationsRequest",
+    "FreshProofRequest",
+    "PasskeyChangeRequest",
+    "SyncPushRequest",
+    "TotpBeginRequest",
+];
 
 #[test]
 fn what_a_body_must_have_is_told() {

@@ -179,6 +179,10 @@ impl FactorStore for Factors {
         Ok(self.state.lock().unwrap().factor.clone())
     }
 
+    async fn codes_left(&self, _: UserId) -> Result<u32, Unavailable> {
+        Ok(u32::try_from(self.state.lock().unwrap().codes.len()).unwrap())
+    }
+
     async fn begin(
         &self,
         _: UserId,

@@ -80,7 +80,10 @@ pub use key_oversight::KeyOversight;
 pub use mailed_links::{MailedError, MailedPorts};
 pub use owner_proofs::OwnerError;
 pub use passkey_sign_in::{PasskeySignIn, PasskeySignInError, PasskeySignInPorts};
-pub use passkeys::{PasskeyAddError, PasskeyAskError, PasskeyPorts, PasskeyRemoveError, Passkeys};
+pub use passkeys::{
+    PasskeyAddError, PasskeyAskError, PasskeyChangeError, PasskeyPorts, PasskeyRemoveError,
+    Passkeys,
+};
 pub use password_changes::{ChangePasswordError, PasswordChanges};
 pub use password_resets::{PasswordPorts, PasswordResets, ResetError};
 pub use password_rules::MOST_PASSWORD_CHARS;
@@ -93,14 +96,14 @@ pub use ports::{
     Kept, KeyEndEffects, KeyScope, KnownAccount, Leave, LicenceInForce, MailedPurpose,
     MailedTokenStore, Member, NewAccount, NewApiKey, NewAppPassword, NewChallenge, NewInvitation,
     NewMailedToken, NewPasskey, NewPasskeyChallenge, NewProviderFlow, NewSession, NewSignInCode,
-    PasskeyCeremony, PasskeyChallenges, PasskeyCredential, PasskeyEntry, PasskeyStore, PasskeyUse,
-    PasswordChange, PasswordHasher, PasswordReset, PasswordStore, Presented, ProviderAccounts,
-    ProviderClaims, ProviderCode, ProviderError, ProviderFlows, ProviderIdentity, ProviderRequest,
-    Quota, Reactivation, RecoveryHash, RedeemEffects, Redeemed, Redemption, Registered,
-    RemovalEffects, ReplayEffects, Revoked, RoleChange, RoleStore, Rotation, SeatLimits, Seats,
-    SecretBox, SessionEntry, SessionStarts, SessionStore, SetupToken, ShownInvitation, SignInCodes,
-    SignInEntry, SignInLog, SignInMethod, SignInOutcome, Step, StoredPasskey, TokenHash, Used,
-    Verdict,
+    PasskeyCeremony, PasskeyChallenges, PasskeyChange, PasskeyCredential, PasskeyEntry,
+    PasskeyStore, PasskeyUse, PasswordChange, PasswordHasher, PasswordReset, PasswordStore,
+    Presented, ProviderAccounts, ProviderClaims, ProviderCode, ProviderError, ProviderFlows,
+    ProviderIdentity, ProviderRequest, Quota, Reactivation, RecoveryHash, RedeemEffects, Redeemed,
+    Redemption, Registered, RemovalEffects, ReplayEffects, Revoked, RoleChange, RoleStore,
+    Rotation, SeatLimits, Seats, SecretBox, SessionEntry, SessionStarts, SessionStore, SetupToken,
+    ShownInvitation, SignInCodes, SignInEntry, SignInLog, SignInMethod, SignInOutcome, Step,
+    StoredPasskey, TokenHash, Used, Verdict,
 };
 #[cfg(feature = "mock")]
 pub use ports::{

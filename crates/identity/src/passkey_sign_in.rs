@@ -125,7 +125,7 @@ impl PasskeySignIn {
                 tracing::warn!(user.id = %user, "a passkey's counter went back: there is a copy");
                 Err(PasskeySignInError::Refused)
             }
-            Used::Gone => Err(PasskeySignInError::Refused),
+            Used::Blocked | Used::Gone => Err(PasskeySignInError::Refused),
         }
     }
 

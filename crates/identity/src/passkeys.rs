@@ -15,7 +15,8 @@ use crate::factor_proofs::{
 };
 use crate::ports::{
     Added, CeremonyError, Factor, FactorChange, FactorState, Leave, NewPasskey,
-    NewPasskeyChallenge, PasskeyCeremony, PasskeyChallenges, PasskeyEntry, PasskeyStore,
+    NewPasskeyChallenge, PasskeyCeremony, PasskeyChallenges, PasskeyChange, PasskeyEntry,
+    PasskeyStore,
 };
 use crate::standings::Standings;
 use crate::violation::Violation;
@@ -110,6 +111,20 @@ pub enum PasskeyRemoveError {
     Unavailable(#[from] Unavailable),
 }
 
+/// Why a passkey was not changed.
+#[derive(Debug, thiserror::Error)]
+pub enum PasskeyChangeError {
+    /// It cannot be called so.
+    #[error("the name is not fit")]
+    Name(Violation),
+    /// The user has no such passkey, or has it no longer.
+    #[error("the user has no such passkey")]
+    Unknown,
+    /// Something that is needed did not answer.
+    #[error(transparent)]
+    Unavailable(#[from] Unavailable),
+}
+
 /// What passkeys are built on.
 #[derive(Clone)]
 pub struct PasskeyPorts {
@@ -191,6 +206,7 @@ impl Passkeys {
             name: name.clone(),
             created_at: at,
             used_at: None,
+            blocked_at: None,
             credential: credential.id.clone(),
         };
         let letter = Letter::new("passkey-added").with("name", name.as_str());
@@ -221,6 +237,24 @@ impl Passkeys {
         let removed = self.ports.store.remove(change, id).await?;
         self.standings.forget_user(claim.user);
         if removed { Ok(()) } else { Err(PasskeyRemoveError::Unknown) }
+    }
+
+    /// Renames a passkey, or lets it in again that was blocked because there
+    /// may be a copy of it. Whether its owner asks is for the caller to know.
+    pub async fn change(
+        &self,
+        user: UserId,
+        id: PasskeyId,
+        change: PasskeyChange,
+    ) -> Result<PasskeyEntry, PasskeyChangeError> {
+        let name = change.name.as_deref().map(checked).transpose();
+        let change = PasskeyChange { name: name.map_err(PasskeyChangeError::Name)?, ..change };
+        let effects = Effects::audit(self.proofs.clock.now(), user, "passkey.unblocked");
+        if !self.ports.store.change(user, id, change, effects).await? {
+            return Err(PasskeyChangeError::Unknown);
+        }
+        let all = self.ports.store.of_user(user).await?;
+        all.into_iter().find(|it| it.id == id).ok_or(PasskeyChangeError::Unknown)
     }
 
     /// Forgets challenges that have ended. Answers how many they were.

@@ -104,6 +104,14 @@ impl SecondFactors {
         Self { proofs: FactorProofs { ports, settings, clock }, standings }
     }
 
+    /// Returns how many recovery codes are left of an account whose sign-in
+    /// asks for a code; nothing where it does not.
+    pub async fn overview(&self, user: UserId) -> Result<Option<u32>, Unavailable> {
+        let factors = &self.proofs.ports.factors;
+        let on = factors.factor(user).await?.is_some_and(|it| it.state == FactorState::On);
+        if on { factors.codes_left(user).await.map(Some) } else { Ok(None) }
+    }
+
     /// Shows a new secret to an account's owner, which counts for nothing until
     /// a code of it is seen. One that was shown before is forgotten.
     ///

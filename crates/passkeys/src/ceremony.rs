@@ -19,8 +19,6 @@ use crate::relying_party::{NoPasskeys, RelyingParty};
 
 /// How long browsers wait for the person before them.
 const TIMEOUT: Duration = Duration::from_mins(5);
-/// What authenticators show beside the account.
-const NAME: &str = "Pia";
 /// No authenticator calls a passkey by more bytes.
 const MOST_CREDENTIAL_BYTES: usize = 1023;
 
@@ -29,11 +27,12 @@ const MOST_CREDENTIAL_BYTES: usize = 1023;
 pub struct WebauthnCeremony(Webauthn);
 
 impl WebauthnCeremony {
-    /// Those of the server that browsers know under this address.
-    pub fn at(public_url: &str) -> Result<Self, NoPasskeys> {
+    /// Those of the server that browsers know under this address;
+    /// authenticators show its name beside the account.
+    pub fn at(public_url: &str, name: &str) -> Result<Self, NoPasskeys> {
         let RelyingParty { id, origin } = RelyingParty::at(public_url)?;
         let builder = WebauthnBuilder::new(&id, &origin);
-        let built = builder.and_then(|it| it.rp_name(NAME).timeout(TIMEOUT).build());
+        let built = builder.and_then(|it| it.rp_name(name).timeout(TIMEOUT).build());
         built.map(Self).map_err(|_says_no_more| NoPasskeys::Unknown)
     }
 }

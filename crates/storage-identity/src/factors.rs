@@ -9,7 +9,7 @@ use pia_identity::{
     Claim, Enrolled, Evidence, Factor, FactorChange, FactorState, FactorStore, RecoveryHash, Step,
 };
 use pia_kernel::{Effects, Timestamp, Unavailable, UserId};
-use pia_storage::schema::{factor_challenges, totp_factors};
+use pia_storage::schema::{factor_challenges, recovery_codes, totp_factors};
 use pia_storage::{Database, DbError, DbInstant, DbUid, WriteEffects, in_tx, on_conn};
 
 use crate::factor_writes::FactorWrites;
@@ -41,6 +41,12 @@ impl SqlFactors {
             let begun = FactorState::Begun { at: begun_at.0 };
             Factor { sealed, state: enabled_at.map_or(begun, |_| FactorState::On) }
         }))
+    }
+
+    async fn count_codes(&self, user: UserId) -> Result<u32, DbError> {
+        let left = recovery_codes::table.filter(recovery_codes::user_id.eq(DbUid(user.0))).count();
+        let left: i64 = on_conn!(self.db.reader(), |conn| left.get_result(conn).await?);
+        Ok(u32::try_from(left).unwrap_or(u32::MAX))
     }
 
     async fn put_down(
@@ -150,6 +156,10 @@ impl SqlFactors {
 impl FactorStore for SqlFactors {
     async fn factor(&self, user: UserId) -> Result<Option<Factor>, Unavailable> {
         Ok(self.of_user(user).await?)
+    }
+
+    async fn codes_left(&self, user: UserId) -> Result<u32, Unavailable> {
+        Ok(self.count_codes(user).await?)
     }
 
     async fn begin(

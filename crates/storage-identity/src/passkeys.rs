@@ -5,9 +5,10 @@ use diesel::dsl::exists;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use pia_identity::{
-    Added, FactorChange, NewPasskey, PasskeyEntry, PasskeyStore, PasskeyUse, StoredPasskey, Used,
+    Added, FactorChange, NewPasskey, PasskeyChange, PasskeyEntry, PasskeyStore, PasskeyUse,
+    StoredPasskey, Used,
 };
-use pia_kernel::{PasskeyId, Unavailable, UserId};
+use pia_kernel::{Effects, PasskeyId, Unavailable, UserId};
 use pia_storage::schema::{accounts, passkeys};
 use pia_storage::{Database, DbError, DbInstant, DbUid, WriteEffects, in_tx, on_conn};
 
@@ -104,7 +105,7 @@ impl SqlPasskeys {
     }
 
     async fn note(&self, used: &PasskeyUse) -> Result<Used, DbError> {
-        use passkeys::{counter, used_at};
+        use passkeys::{blocked_at, counter, used_at};
         let new = i64::from(used.counter);
         let own = passkeys::table.find(DbUid(used.id.0));
         let own = own.filter(passkeys::user_id.eq(DbUid(used.user.0)));
@@ -114,7 +115,7 @@ impl SqlPasskeys {
             if !conn.lock_account(used.user).await? {
                 return Ok(Used::Gone);
             }
-            let note = diesel::update(own.filter(beyond))
+            let note = diesel::update(own.filter(blocked_at.is_null()).filter(beyond))
                 .set((counter.eq(new), used_at.eq(DbInstant(used.at))));
             if note.execute(conn).await? == 1 {
                 conn.write_effects(&self.db, &used.effects).await?;
@@ -123,8 +124,39 @@ impl SqlPasskeys {
             if !diesel::select(exists(own)).get_result::<bool>(conn).await? {
                 return Ok(Used::Gone);
             }
+            let block = diesel::update(own.filter(blocked_at.is_null()));
+            if block.set(blocked_at.eq(DbInstant(used.at))).execute(conn).await? == 0 {
+                return Ok(Used::Blocked);
+            }
             conn.write_effects(&self.db, &used.if_rolled_back).await?;
             Ok(Used::RolledBack)
+        })
+    }
+
+    async fn alter(
+        &self,
+        user: UserId,
+        id: PasskeyId,
+        change: &PasskeyChange,
+        if_unblocked: &Effects,
+    ) -> Result<bool, DbError> {
+        use passkeys::{blocked_at, counter, name};
+        let own = passkeys::table.find(DbUid(id.0)).filter(passkeys::user_id.eq(DbUid(user.0)));
+        in_tx!(self.db, async |conn| -> Result<bool, DbError> {
+            if !conn.lock_account(user).await? {
+                return Ok(false);
+            }
+            if let Some(new) = &change.name {
+                diesel::update(own).set(name.eq(new)).execute(conn).await?;
+            }
+            if change.unblock {
+                let unblock = diesel::update(own.filter(blocked_at.is_not_null()))
+                    .set((blocked_at.eq(None::<DbInstant>), counter.eq(0)));
+                if unblock.execute(conn).await? == 1 {
+                    conn.write_effects(&self.db, if_unblocked).await?;
+                }
+            }
+            Ok(diesel::select(exists(own)).get_result(conn).await?)
         })
     }
 }
@@ -152,6 +184,16 @@ impl PasskeyStore for SqlPasskeys {
         Ok(self.take_off(&change, id).await?)
     }
 
+    async fn change(
+        &self,
+        user: UserId,
+        id: PasskeyId,
+        change: PasskeyChange,
+        if_unblocked: Effects,
+    ) -> Result<bool, Unavailable> {
+        Ok(self.alter(user, id, &change, &if_unblocked).await?)
+    }
+
     async fn sign_in(&self, used: PasskeyUse) -> Result<Used, Unavailable> {
         Ok(self.note(&used).await?)
     }
@@ -177,6 +219,7 @@ struct EntryRow {
     name: String,
     created_at: DbInstant,
     used_at: Option<DbInstant>,
+    blocked_at: Option<DbInstant>,
 }
 
 impl From<EntryRow> for PasskeyEntry {
@@ -186,6 +229,7 @@ impl From<EntryRow> for PasskeyEntry {
             name: row.name,
             created_at: row.created_at.0,
             used_at: row.used_at.map(|it| it.0),
+            blocked_at: row.blocked_at.map(|it| it.0),
             credential: row.credential_id,
         }
     }

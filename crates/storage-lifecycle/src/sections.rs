@@ -93,7 +93,13 @@ section! {
 
 section! {
     PASSKEYS, passkeys_of: passkeys of user_id by created_at,
-    PasskeyRow { id: DbUid, name: String, created_at: DbInstant, used_at: Option<DbInstant> }
+    PasskeyRow {
+        id: DbUid,
+        name: String,
+        created_at: DbInstant,
+        used_at: Option<DbInstant>,
+        blocked_at: Option<DbInstant>,
+    }
 }
 
 section! {

@@ -350,6 +350,7 @@ diesel::table! {
         counter -> BigInt,
         created_at -> Instant,
         used_at -> Nullable<Instant>,
+        blocked_at -> Nullable<Instant>,
     }
 }
 

@@ -6,6 +6,8 @@ mod login;
 mod register;
 
 pub(crate) use asked::AskedResponse;
-pub(crate) use credentials::{PasskeyItem, PasskeysResponse, passkeys, remove_passkey};
+pub(crate) use credentials::{
+    PasskeyChangeRequest, PasskeyItem, PasskeysResponse, change_passkey, passkeys, remove_passkey,
+};
 pub(crate) use login::{PasskeyLoginRequest, begin_login, complete_login};
 pub(crate) use register::{PasskeyRegistrationRequest, begin_registration, complete_registration};

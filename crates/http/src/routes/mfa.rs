@@ -7,7 +7,7 @@ use super::KIB;
 use crate::auth::{self, mfa};
 
 pub(super) fn routes() -> Vec<Route> {
-    vec![login(), begin(), verify(), disable(), regenerate()]
+    vec![login(), show(), begin(), verify(), disable(), regenerate()]
 }
 
 fn login() -> Route {
@@ -30,6 +30,24 @@ fn login() -> Route {
                 "The sign-in is over: `invalid_mfa_token`. The code is wrong: `invalid_mfa_code`.",
             )],
         },
+    }
+}
+
+fn show() -> Route {
+    Route {
+        method: Method::GET,
+        path: "/auth/mfa",
+        access: Access::Bearer,
+        body_limit: 0,
+        handler: |route| route.to(mfa::show),
+        docs: Docs {
+            tag: "auth",
+            summary: "Tells which factors are on, and how many recovery codes are left.",
+            request: None,
+            answer: Answer::Json(wire::<mfa::FactorsResponse>),
+            refusals: &[],
+        },
+        ..begin()
     }
 }
 

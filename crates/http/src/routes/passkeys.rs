@@ -13,6 +13,7 @@ pub(super) fn routes() -> Vec<Route> {
         begin_registration(),
         complete_registration(),
         list(),
+        change(),
         remove(),
         begin_login(),
         complete_login(),
@@ -75,6 +76,25 @@ fn list() -> Route {
             request: None,
             answer: Answer::Json(wire::<webauthn::PasskeysResponse>),
             refusals: &[],
+        },
+        ..begin_registration()
+    }
+}
+
+fn change() -> Route {
+    Route {
+        method: Method::PATCH,
+        path: "/auth/webauthn/credentials/{id}",
+        handler: |route| route.to(webauthn::change_passkey),
+        docs: Docs {
+            tag: "auth",
+            summary: "Renames one of the caller's passkeys, or lets it in again that was blocked.",
+            request: Some(wire::<webauthn::PasskeyChangeRequest>),
+            answer: Answer::Json(wire::<webauthn::PasskeyItem>),
+            refusals: &[
+                (403, "The proof is wrong: `invalid_proof`; or `fresh_sign_in_required`."),
+                (404, "The caller has no such passkey: `not_found`."),
+            ],
         },
         ..begin_registration()
     }

@@ -99,6 +99,7 @@ impl World {
 
 fn entry(number: usize) -> PasskeyEntry {
     PasskeyEntry {
+        blocked_at: None,
         id: PasskeyId::generate(),
         name: format!("Key {number}"),
         created_at: NOW,

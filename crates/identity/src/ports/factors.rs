@@ -120,6 +120,9 @@ pub trait FactorStore: Send + Sync {
     /// The factor of a user, on or just begun.
     async fn factor(&self, user: UserId) -> Result<Option<Factor>, Unavailable>;
 
+    /// Returns how many recovery codes of a user are left.
+    async fn codes_left(&self, user: UserId) -> Result<u32, Unavailable>;
+
     /// Keeps the sealed secret of a factor that is begun, in the place of one
     /// begun before, but not of one that is on.
     async fn begin(

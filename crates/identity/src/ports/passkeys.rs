@@ -189,6 +189,8 @@ pub struct PasskeyEntry {
     pub created_at: Timestamp,
     /// When it signed somebody in last.
     pub used_at: Option<Timestamp>,
+    /// Since when it opens nothing, because there may be a copy of it.
+    pub blocked_at: Option<Timestamp>,
     /// What its authenticator calls it.
     pub credential: Vec<u8>,
 }
@@ -219,7 +221,8 @@ pub struct PasskeyUse {
     pub at: Timestamp,
     /// What is written with it.
     pub effects: Effects,
-    /// What is written if the counter went back.
+    /// What is written if the counter went back, and the passkey is blocked
+    /// for that.
     pub if_rolled_back: Effects,
 }
 
@@ -229,10 +232,21 @@ pub enum Used {
     /// It is written down.
     Noted,
     /// The counter is not beyond the one before, though either counts: there
-    /// is a copy of the passkey.
+    /// is a copy of the passkey, which is blocked from now on.
     RolledBack,
+    /// It was blocked before.
+    Blocked,
     /// There is no such passkey any more.
     Gone,
+}
+
+/// What is to be otherwise with a passkey.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct PasskeyChange {
+    /// What its owner calls it from now on.
+    pub name: Option<String>,
+    /// Whether it opens the account again, whatever its counter says next.
+    pub unblock: bool,
 }
 
 /// Where passkeys are kept.
@@ -262,7 +276,18 @@ pub trait PasskeyStore: Send + Sync {
     /// whether the user had it, and the session was not over.
     async fn remove(&self, change: FactorChange, id: PasskeyId) -> Result<bool, Unavailable>;
 
-    /// Writes down that a passkey was used. Of many uses with one counter at
+    /// Changes a passkey, with what is written if that lets it in again.
+    /// Answers whether the user has it.
+    async fn change(
+        &self,
+        user: UserId,
+        id: PasskeyId,
+        change: PasskeyChange,
+        if_unblocked: Effects,
+    ) -> Result<bool, Unavailable>;
+
+    /// Writes down that a passkey was used, unless it is blocked; one whose
+    /// counter went back is blocked. Of many uses with one counter at
     /// once, one is; only those who do not count at all have zero always.
     async fn sign_in(&self, used: PasskeyUse) -> Result<Used, Unavailable>;
 }

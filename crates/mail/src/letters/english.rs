@@ -123,7 +123,8 @@ fn with_something_filled_in(kind: &Kind) -> Option<String> {
         Kind::PasskeyCloned(name) => {
             format!(
                 "A sign-in with the passkey “{name}” was refused: it seems that there is a copy \
-                 of it. Remove it from your account, and add a new one."
+                 of it. It opens nothing from now on: remove it from your account and add a \
+                 new one, or let it in again if you know better."
             )
         }
         Kind::AppPasswordAdded(name) => {

@@ -126,7 +126,9 @@ fn with_something_filled_in(kind: &Kind) -> Option<String> {
         Kind::PasskeyCloned(name) => {
             format!(
                 "eine Anmeldung mit dem Passkey „{name}“ wurde abgelehnt: Es scheint eine Kopie \
-                 davon zu geben. Entfernen Sie ihn aus Ihrem Konto, und fügen Sie einen neuen hinzu."
+                 davon zu geben. Er öffnet ab jetzt nichts mehr: Entfernen Sie ihn aus Ihrem Konto \
+                 und fügen Sie einen neuen hinzu, oder lassen Sie ihn wieder zu, wenn Sie es besser \
+                 wissen."
             )
         }
         Kind::AppPasswordAdded(name) => {

@@ -34,7 +34,7 @@ struct World {
 }
 
 fn world() -> World {
-    let ceremony = WebauthnCeremony::at("http://localhost:8080").unwrap();
+    let ceremony = WebauthnCeremony::at("http://localhost:8080", "Pia").unwrap();
     let ada = "ada@example.org".to_owned();
     let account = Account::local(UserId::generate(), ada, Timestamp::UNIX_EPOCH);
     let begun = ceremony.begin_registration(&account, Vec::new()).unwrap();

@@ -66,7 +66,7 @@ impl Identity {
         let standings = Standings::new(Arc::clone(&accounts), clock());
         let (tokens, sessions) = sessions(config, db, &standings, main_clock);
         let factors = factor_ports(db, sealer, (&accounts, &attempts), Arc::clone(&hasher) as _);
-        let proofs = Live::new(FactorSettings::default());
+        let proofs = Live::new(factor_settings(config));
         let letters = Letters::compose(
             (config, db),
             mail,
@@ -163,6 +163,13 @@ fn factor_ports(
         secrets: Arc::new(SealedSecrets(sealer)),
         starts: Arc::new(SqlSessionStarts::new(db.clone())),
     }
+}
+
+/// The settings of second factors, which authenticator apps show under the
+/// server's name.
+fn factor_settings(config: &LiveConfig) -> FactorSettings {
+    let issuer = config.latest().server.name.clone();
+    FactorSettings { issuer, ..FactorSettings::default() }
 }
 
 fn challenges(

@@ -13,7 +13,7 @@ use super::identity::Identity;
 /// Adding passkeys, and signing in with them.
 pub(super) fn compose(
     db: &Database,
-    public_url: &str,
+    (public_url, name): (&str, &str),
     identity: &Identity,
     clock: &Arc<dyn Clock>,
 ) -> (Passkeys, PasskeySignIn) {
@@ -21,7 +21,7 @@ pub(super) fn compose(
     let sign_in = PasskeySignInPorts {
         accounts: Arc::clone(&factors.accounts),
         log: Arc::clone(&identity.log),
-        passkeys: ports(db, public_url),
+        passkeys: ports(db, (public_url, name)),
     };
     let (passkeys, standings) = (sign_in.passkeys.clone(), identity.standings.clone());
     let clock = || Arc::clone(clock);
@@ -31,8 +31,8 @@ pub(super) fn compose(
 
 /// Passkeys that are bound to the server's own address. At some there can be
 /// none; all else goes on there, and the operator is told.
-fn ports(db: &Database, public_url: &str) -> PasskeyPorts {
-    let ceremony = match WebauthnCeremony::at(public_url) {
+fn ports(db: &Database, (public_url, name): (&str, &str)) -> PasskeyPorts {
+    let ceremony = match WebauthnCeremony::at(public_url, name) {
         Ok(ceremony) => Some(Arc::new(ceremony) as Arc<dyn PasskeyCeremony>),
         Err(reason) => {
             tracing::warn!(%reason, "passkeys cannot be used at the address of Server:PublicUrl");

@@ -51,8 +51,9 @@ impl UseCases {
         let Ground { db, sealer, mail, licence, setup, tls, silences } = ground;
         let sealed = (&**licence, sealer.clone());
         let identity = Identity::compose(config, db, sealed, mail, clock)?;
-        let public_url = config.latest().server.public_url.as_str().to_owned();
-        let (passkeys, passkey_sign_in) = passkeys::compose(db, &public_url, &identity, clock);
+        let server = &config.latest().server;
+        let known_as = (server.public_url.as_str(), server.name.as_str());
+        let (passkeys, passkey_sign_in) = passkeys::compose(db, known_as, &identity, clock);
         let e2ee = E2ee::compose(db, sealer, clock);
         let waiting: Arc<dyn PendingDevices> = Arc::new(WaitingDevices(e2ee.devices.clone()));
         let known = (waiting, silences.clone());

@@ -15,6 +15,7 @@ use super::setting::Setting;
 
 const PORT: u16 = 8080;
 /// The longest body that a route takes; with less, it could never be called.
+const MAX_NAME_CHARS: usize = 64;
 const LONGEST_BODY: ByteSize = ByteSize::mib(32);
 
 /// Where the server is reached.
@@ -24,6 +25,8 @@ pub struct ServerConfig {
     pub address: SocketAddr,
     /// Under which address clients and browsers know it, its path included.
     pub public_url: BaseUrl,
+    /// What people know the server by: authenticators show it.
+    pub name: String,
     /// Where a browser sets the server up; without a host where the operator
     /// has not said how the server is reached.
     pub setup_url: String,
@@ -52,6 +55,24 @@ pub struct TlsFiles {
     pub key: PathBuf,
 }
 
+/// A single line of text.
+struct ServerName(String);
+
+impl Setting for ServerName {
+    fn parse(text: &str) -> Result<Self, Reason> {
+        let name = text.trim();
+        let fits = (1..=MAX_NAME_CHARS).contains(&name.chars().count());
+        if fits && !name.chars().any(char::is_control) {
+            return Ok(Self(name.to_owned()));
+        }
+        Err(Reason::form("expected a name of 1 to 64 characters in one line"))
+    }
+
+    fn tell(&self) -> String {
+        self.0.clone()
+    }
+}
+
 impl ServerConfig {
     pub(super) fn read(from: &mut Section<'_>) -> Option<Self> {
         let cores = available_parallelism().map_or(1, usize::from);
@@ -77,6 +98,7 @@ impl ServerConfig {
         let config = Self {
             address,
             public_url: public_url?,
+            name: from.restart("Name").or(ServerName("Pia".to_owned())).0,
             setup_url,
             base_path,
             trusted_proxies: from.restart("TrustedProxies").list(),

@@ -36,6 +36,7 @@ const MEANT: &str = "
     POST /auth/webauthn/register/begin     owner  ended  global
     POST /auth/webauthn/register/complete  owner  ended  global
     GET  /auth/webauthn/credentials        owner  ended  global
+    PATCH /auth/webauthn/credentials/{id} owner    ended      global
     DELETE /auth/webauthn/credentials/{id} owner  ended  global
     POST /auth/webauthn/login/begin     anyone  ended  local-auth
     POST /auth/webauthn/login/complete  anyone  ended  local-auth
@@ -63,6 +64,7 @@ const MEANT: &str = "
     POST /auth/api-keys            owner     ended      global
     DELETE /auth/api-keys/{apiKeyId}  owner  ended      global
     GET  /auth/login-history       signed-in ended      global
+    GET  /auth/mfa                 signed-in ended      global
     GET  /auth/account             signed-in  ended      global
     GET  /auth/account/export      owner     ended      global
     POST /auth/account/delete      leaver    ended      global
@@ -171,7 +173,7 @@ async fn a_stranger_is_turned_away_before_a_byte_of_their_body_is_read() {
         assert_eq!(answer.refusal(), (401, "unauthorized"), "{}", told(route));
         assert_eq!(answer.header("www-authenticate"), Some("Bearer"), "{}", told(route));
     }
-    assert_eq!(closed.len(), 65);
+    assert_eq!(closed.len(), 67);
 }
 
 #[tokio::test(flavor = "multi_thread")]

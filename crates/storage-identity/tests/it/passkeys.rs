@@ -4,8 +4,8 @@ use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use futures_util::future::join_all;
 use pia_identity::{
-    Added, Begun, FactorChange, NewPasskey, PasskeyCredential, PasskeyEntry, PasskeyStore,
-    PasskeyUse, SessionStore, TokenHash, Used,
+    Added, Begun, FactorChange, NewPasskey, PasskeyChange, PasskeyCredential, PasskeyEntry,
+    PasskeyStore, PasskeyUse, SessionStore, TokenHash, Used,
 };
 use pia_kernel::{Effects, Letter, PasskeyId, SessionId, Timestamp, UserId};
 use pia_storage::schema::{mails, sessions};
@@ -26,6 +26,7 @@ pia_testkit::contract! {
     nobody_removes_a_passkey_of_somebody_else,
     of_many_removals_at_once_one_is_made,
     a_counter_goes_up_and_never_back,
+    its_owner_lets_a_blocked_passkey_in_again,
     of_many_uses_with_one_counter_one_is_noted,
     a_passkey_that_does_not_count_is_used_again_and_again,
     a_use_of_what_is_gone_is_not_noted,
@@ -117,6 +118,7 @@ async fn passkeys_are_told_in_the_order_in_which_they_were_added(db: Database) {
     sign_in(&db, user, second.id, 6).await;
 
     let told = |it: &NewPasskey, used_at| PasskeyEntry {
+        blocked_at: None,
         id: it.id,
         name: it.name.clone(),
         created_at: START,
@@ -232,14 +234,39 @@ async fn a_counter_goes_up_and_never_back(db: Database) {
     add(&db, user, session, &new).await;
 
     let mut all = Vec::new();
-    for counter in [6, 7, 0, 8, 8, u32::MAX, 0] {
+    for counter in [8, 8, 9, 0, u32::MAX] {
         all.push(sign_in(&db, user, new.id, counter).await);
     }
 
-    let (noted, back) = (Used::Noted, Used::RolledBack);
-    assert_eq!(all, [back, back, back, noted, back, noted, back]);
-    assert_eq!(audited(&db, user, "used").await, 2);
-    assert_eq!(audited(&db, user, "rolled back").await, 5);
+    let (noted, back, blocked) = (Used::Noted, Used::RolledBack, Used::Blocked);
+    assert_eq!(all, [noted, back, blocked, blocked, blocked]);
+    assert_eq!(audited(&db, user, "used").await, 1);
+    assert_eq!(audited(&db, user, "rolled back").await, 1);
+}
+
+async fn its_owner_lets_a_blocked_passkey_in_again(db: Database) {
+    let (user, session, store) = ada(&db).await;
+    let other = person(&db, "bob@example.org").await;
+    let new = passkey(1, 7);
+    add(&db, user, session, &new).await;
+    sign_in(&db, user, new.id, 7).await;
+    let effects = || Effects::audit(START, user, "unblocked");
+    let change =
+        |name: Option<&str>, unblock| PasskeyChange { name: name.map(str::to_owned), unblock };
+
+    let foreign = store.change(other, new.id, change(Some("Mine"), true), effects()).await;
+    let renamed = store.change(user, new.id, change(Some("Work"), false), effects()).await;
+    let still = store.of_user(user).await.unwrap();
+    for _ in 0..2 {
+        assert!(store.change(user, new.id, change(None, true), effects()).await.unwrap());
+    }
+
+    assert_eq!((foreign.unwrap(), renamed.unwrap()), (false, true));
+    assert_eq!((still[0].name.as_str(), still[0].blocked_at), ("Work", Some(START)));
+    assert_eq!(store.of_user(user).await.unwrap()[0].blocked_at, None);
+    assert_eq!(audited(&db, user, "unblocked").await, 1);
+    assert_eq!(sign_in(&db, user, new.id, 3).await, Used::Noted);
+    assert_eq!(sign_in(&db, user, new.id, 3).await, Used::RolledBack);
 }
 
 async fn of_many_uses_with_one_counter_one_is_noted(db: Database) {
@@ -250,7 +277,8 @@ async fn of_many_uses_with_one_counter_one_is_noted(db: Database) {
 
     let all = join_all((0..32).map(|_| sign_in(db, user, id, 8))).await;
 
-    assert_eq!((count(&all, &Used::Noted), count(&all, &Used::RolledBack)), (1, 31));
+    assert_eq!((count(&all, &Used::Noted), count(&all, &Used::RolledBack)), (1, 1));
+    assert_eq!(count(&all, &Used::Blocked), 30);
 }
 
 async fn a_passkey_that_does_not_count_is_used_again_and_again(db: Database) {

@@ -1,9 +1,12 @@
 //! Passkeys.
 
 use actix_web::http::StatusCode;
-use pia_identity::{PasskeyAddError, PasskeyAskError, PasskeyRemoveError, PasskeySignInError};
+use pia_identity::{
+    PasskeyAddError, PasskeyAskError, PasskeyChangeError, PasskeyRemoveError, PasskeySignInError,
+};
 use serde_json::json;
 
+use super::identity::invalid;
 use crate::{ApiError, FieldError};
 
 impl From<PasskeyAskError> for ApiError {
@@ -54,6 +57,16 @@ impl From<PasskeyAddError> for ApiError {
             PasskeyAddError::Full { limit } => full(limit),
             PasskeyAddError::Gone => Self::unauthenticated(),
             PasskeyAddError::Unavailable(err) => err.into(),
+        }
+    }
+}
+
+impl From<PasskeyChangeError> for ApiError {
+    fn from(err: PasskeyChangeError) -> Self {
+        match err {
+            PasskeyChangeError::Name(violation) => invalid(vec![violation]),
+            PasskeyChangeError::Unknown => Self::nothing_of_yours(),
+            PasskeyChangeError::Unavailable(err) => err.into(),
         }
     }
 }

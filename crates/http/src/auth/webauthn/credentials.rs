@@ -1,14 +1,15 @@
 //! `/auth/webauthn/credentials`: the caller's passkeys.
 
 use actix_web::web::{Data, Json};
-use pia_identity::PasskeyEntry;
-use pia_kernel::{PasskeyId, Timestamp};
-use pia_web::{ApiError, Caller, PathId};
-use serde::Serialize;
+use pia_identity::{PasskeyChange, PasskeyEntry};
+use pia_kernel::{PasskeyId, Secret, Timestamp};
+use pia_web::{ApiError, Body, Caller, FieldError, PathId};
+use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::Api;
 use crate::auth::Done;
+use crate::auth::mfa::fresh_proof;
 
 #[derive(Serialize, ToSchema)]
 pub(crate) struct PasskeysResponse {
@@ -27,6 +28,28 @@ pub(crate) struct PasskeyItem {
     #[schema(value_type = Option<String>, format = DateTime)]
     #[serde(skip_serializing_if = "Option::is_none")]
     last_used_at: Option<Timestamp>,
+    /// Since when it opens nothing, because its counter went back: there may be
+    /// a copy of it.
+    #[schema(value_type = Option<String>, format = DateTime)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    blocked_at: Option<Timestamp>,
+}
+
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct PasskeyChangeRequest {
+    /// What it is called from now on.
+    name: Option<String>,
+    /// `false` lets it in again. For that one of the following is needed, or a
+    /// sign-in of the last ten minutes.
+    blocked: Option<bool>,
+    #[schema(value_type = Option<String>)]
+    password: Option<Secret<String>>,
+    /// The six digits that the authenticator app shows.
+    #[schema(value_type = Option<String>)]
+    code: Option<Secret<String>>,
+    #[schema(value_type = Option<String>)]
+    recovery_code: Option<Secret<String>>,
 }
 
 pub(crate) async fn passkeys(
@@ -37,6 +60,35 @@ pub(crate) async fn passkeys(
     let list = async move { passkeys.list(user).await };
     let items = api.runner.run(list).await?.into_iter().map(Into::into).collect();
     Ok(Json(PasskeysResponse { items }))
+}
+
+pub(crate) async fn change_passkey(
+    caller: Caller,
+    api: Data<Api>,
+    PathId(id): PathId,
+    Body(request): Body<PasskeyChangeRequest>,
+) -> Result<Json<PasskeyItem>, ApiError> {
+    let PasskeyChangeRequest { name, blocked, password, code, recovery_code } = request;
+    let unblock = match blocked {
+        None => false,
+        Some(false) => true,
+        Some(true) => {
+            let message = "A passkey can only be let in again: remove it to keep it out.";
+            let field = "blocked".to_owned();
+            let fault = FieldError { field, code: "invalid", message: message.to_owned() };
+            return Err(ApiError::invalid(vec![fault]));
+        }
+    };
+    let proof = fresh_proof(password, code, recovery_code)?;
+    let (passkeys, owners) = (api.passkeys.clone(), api.reauthenticator.clone());
+    let change = async move {
+        if unblock {
+            owners.require(caller.0, proof).await?;
+        }
+        let change = PasskeyChange { name, unblock };
+        Ok::<_, ApiError>(passkeys.change(caller.0.user, PasskeyId(id), change).await?)
+    };
+    Ok(Json(api.runner.run(change).await?.into()))
 }
 
 pub(crate) async fn remove_passkey(
@@ -57,6 +109,7 @@ impl From<PasskeyEntry> for PasskeyItem {
             name: entry.name,
             created_at: entry.created_at,
             last_used_at: entry.used_at,
+            blocked_at: entry.blocked_at,
         }
     }
 }

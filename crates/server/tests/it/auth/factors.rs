@@ -31,6 +31,7 @@ on_both_databases!(
     of_many_answers_to_one_challenge_one_signs_in,
     a_wrong_code_stands_in_the_history,
     nobody_sets_one_up_without_the_password,
+    which_factors_are_on_is_told,
 );
 
 /// What shows that it is Ada who asks.
@@ -367,4 +368,23 @@ async fn second_factors_go_on_when_the_licence_has_ended() {
 
     assert_eq!(refused.refusal(), (403, "license_expired"));
     assert_eq!((answered.status, disabled.status, begun.status), (200, 200, 200));
+}
+
+async fn which_factors_are_on_is_told(database: Fresh) {
+    let ada = Ada::set_up(Setting::on(database).with("Server__Name", "Acme: Pia")).await;
+    let eve = ada.app.signed_in().await;
+    let token = ada.challenge().await;
+    assert_eq!(recover(&ada.app, &token, &ada.codes[0]).await.status, 200);
+
+    let (on, off) = (ada.client.get("/auth/mfa").await, eve.get("/auth/mfa").await);
+    let begun = eve.post("/auth/mfa/totp/begin", &by_owner()).await;
+
+    assert_eq!(
+        on.body,
+        json!({ "totpEnabled": true, "recoveryCodesLeft": ada.codes.len() - 1, "passkeys": 0 })
+    );
+    let nothing = json!({ "totpEnabled": false, "recoveryCodesLeft": 0, "passkeys": 0 });
+    assert_eq!(off.body, nothing);
+    let uri = begun.body["otpauthUri"].as_str().expect("a URI");
+    assert!(uri.ends_with("&issuer=Acme%20%20Pia"), "{uri}");
 }

@@ -31,7 +31,7 @@ on_both_databases!(
     a_passkey_is_added_once,
     of_many_completions_with_one_answer_one_signs_in,
     of_many_additions_with_one_answer_one_is_taken,
-    a_counter_that_goes_back_is_refused,
+    a_counter_that_goes_back_blocks_its_passkey_until_its_owner_decides,
     failures_of_a_known_passkey_are_in_its_owners_history,
 );
 
@@ -266,7 +266,7 @@ async fn of_many_additions_with_one_answer_one_is_taken(database: Fresh) {
     assert_eq!(list(&ada).await.len(), 1);
 }
 
-async fn a_counter_that_goes_back_is_refused(database: Fresh) {
+async fn a_counter_that_goes_back_blocks_its_passkey_until_its_owner_decides(database: Fresh) {
     let app = spawn(database).await;
     let ada = app.sign_up(EMAIL).await;
     let mut key = Authenticator::counting();
@@ -274,13 +274,29 @@ async fn a_counter_that_goes_back_is_refused(database: Fresh) {
     enrol(&ada, &mut key, "Key").await;
 
     let mut tried = Vec::new();
-    for counter in [0, 39, 40, 41, 41, 42] {
+    for counter in [41, 39, 42, 43] {
         let asked = ask_to_sign_in(&app).await;
         let credential = key.get_as(&asked["publicKey"], |draft| draft.counter = counter);
         tried.push((counter, answer(&app, &asked, &credential).await.status));
     }
 
-    assert_eq!(tried, [(0, 401), (39, 401), (40, 401), (41, 200), (41, 401), (42, 200)]);
+    assert_eq!(tried, [(41, 200), (39, 401), (42, 401), (43, 401)]);
+    let passkey = list(&ada).await.remove(0);
+    assert!(passkey["blockedAt"].is_string(), "{passkey}");
+    let path = format!("/auth/webauthn/credentials/{}", passkey["id"].as_str().expect("an id"));
+    let patch = async |body: Value| {
+        ada.send("PATCH", &path, &[crate::ai_client::JSON], body.to_string().as_bytes()).await
+    };
+    assert_eq!(patch(json!({ "blocked": true })).await.refusal(), (400, "validation_failed"));
+    let wrong = json!({ "blocked": false, "password": "a guess" });
+    assert_eq!(patch(wrong).await.refusal(), (403, "invalid_proof"));
+    let renamed = patch(json!({ "name": " Work " })).await.body;
+    assert_eq!((&renamed["name"], renamed["blockedAt"].is_string()), (&json!("Work"), true));
+    let freed = patch(json!({ "blocked": false, "password": PASSWORD })).await.body;
+    assert!(freed["blockedAt"].is_null() && freed["name"] == "Work", "{freed}");
+    let asked = ask_to_sign_in(&app).await;
+    let credential = key.get_as(&asked["publicKey"], |draft| draft.counter = 43);
+    assert_eq!(answer(&app, &asked, &credential).await.status, 200);
 }
 
 async fn failures_of_a_known_passkey_are_in_its_owners_history(database: Fresh) {

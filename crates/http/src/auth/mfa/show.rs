@@ -1,0 +1,34 @@
+//! `GET /auth/mfa`: what stands beside the password.
+
+use actix_web::web::{Data, Json};
+use pia_kernel::Unavailable;
+use pia_web::{ApiError, Caller};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::Api;
+
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct FactorsResponse {
+    /// Whether signing in with a password asks for a code.
+    totp_enabled: bool,
+    /// The recovery codes that are left; 0 where no code is asked for.
+    recovery_codes_left: u32,
+    /// The passkeys of the account, blocked ones too.
+    passkeys: usize,
+}
+
+pub(crate) async fn show(
+    caller: Caller,
+    api: Data<Api>,
+) -> Result<Json<FactorsResponse>, ApiError> {
+    let (factors, passkeys) = (api.second_factors.clone(), api.passkeys.clone());
+    let user = caller.0.user;
+    let look = async move {
+        Ok::<_, Unavailable>((factors.overview(user).await?, passkeys.list(user).await?.len()))
+    };
+    let (totp, passkeys) = api.runner.run(look).await?;
+    let recovery_codes_left = totp.unwrap_or_default();
+    Ok(Json(FactorsResponse { totp_enabled: totp.is_some(), recovery_codes_left, passkeys }))
+}
