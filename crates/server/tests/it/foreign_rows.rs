@@ -68,6 +68,7 @@ fn body(route: &Route) -> Vec<u8> {
     let key = json!({ "ciphertext": text(1, 60), "hkdfSalt": text(1, 32) });
     match (route.method.as_str(), route.path) {
         ("POST", "/api/e2ee/devices/{deviceId}/wrapped-umk") => key.to_string().into_bytes(),
+        ("PATCH", _) => json!({ "name": "Mine" }).to_string().into_bytes(),
         _ => Vec::new(),
     }
 }
