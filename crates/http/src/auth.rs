@@ -30,7 +30,7 @@ pub(crate) use app_passwords::{
     create_app_password, revoke_app_password,
 };
 pub(crate) use business_profile::{BusinessProfileRequest, declare};
-pub(crate) use change_password::{ChangePasswordRequest, change_password};
+pub(crate) use change_password::{ChangePasswordRequest, ChangedPassword, change_password};
 pub(crate) use done::Done;
 pub(crate) use envelope::TokenEnvelope;
 pub(crate) use login::{LoginRequest, login};

@@ -3,14 +3,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use pia_kernel::{Clock, Live, Secret, Unavailable};
+use pia_kernel::{Clock, Effects, Letter, Live, Secret, Timestamp, Unavailable, UserId};
 
 use crate::access_tokens::Claim;
 use crate::account::Account;
 use crate::factor_proofs::{FactorPorts, FactorProofs, FactorSettings, ProofError};
-use crate::password_resets::{PasswordPorts, changed, ended};
+use crate::password_resets::{PasswordPorts, ended};
 use crate::password_rules;
-use crate::ports::{PasswordChange, Verdict};
+use crate::ports::{AppAccess, AppAccessRevoked, PasswordChange, Verdict};
 use crate::standings::Standings;
 use crate::violation::Violation;
 
@@ -43,7 +43,8 @@ pub enum ChangePasswordError {
 /// Lets people choose another password.
 ///
 /// Their other sessions end: if the old password was in wrong hands, so may
-/// they be. App passwords stay, for their owner knows of them.
+/// they be. App passwords and API keys stay unless they ask otherwise, and
+/// they are told how many there are.
 #[derive(Clone)]
 pub struct PasswordChanges {
     proofs: FactorProofs,
@@ -63,13 +64,16 @@ impl PasswordChanges {
         Self { proofs: FactorProofs { ports, settings, clock }, passwords, standings }
     }
 
-    /// Puts another password in the place of the caller's own.
+    /// Puts another password in the place of the caller's own, and revokes
+    /// their app passwords and API keys if they ask for that. Answers how many
+    /// of these still open the account.
     pub async fn change(
         &self,
         by: Claim,
         current: Secret<String>,
         new: Secret<String>,
-    ) -> Result<(), ChangePasswordError> {
+        revoke_app_access: bool,
+    ) -> Result<AppAccess, ChangePasswordError> {
         let (account, old) = self.of(by).await?;
         if let Some(fault) = self.fault(&account, &current, &new) {
             return Err(ChangePasswordError::Invalid(vec![fault]));
@@ -77,12 +81,20 @@ impl PasswordChanges {
         self.proofs.counted(by.user, self.judge(current, old.clone())).await?;
         let new = self.passwords.hasher.hash(new).await?;
         let at = self.proofs.clock.now();
-        let effects = changed(at, by.user, "password.changed");
-        let change = PasswordChange { by, old, new, at, effects, if_ended: ended };
-        let good = self.passwords.store.change(change).await?;
+        let change = PasswordChange {
+            by,
+            old,
+            new,
+            revoke_app_access,
+            at,
+            effects: told,
+            if_ended: ended,
+            if_revoked: REVOKED,
+        };
+        let left = self.passwords.store.change(change).await?;
         self.standings.forget_user(by.user);
         // What was shown was right a moment ago.
-        if good { Ok(()) } else { Err(ChangePasswordError::WrongPassword) }
+        left.ok_or(ChangePasswordError::WrongPassword)
     }
 
     /// The account of a caller, and what is kept of its password.
@@ -128,6 +140,19 @@ impl From<ProofError> for ChangePasswordError {
             ProofError::Unavailable(err) => Self::Unavailable(err),
         }
     }
+}
+
+const REVOKED: AppAccessRevoked = AppAccessRevoked {
+    app_password: |user, at| Effects::audit(at, user, "app_password.removed"),
+    api_key: |user, at| Effects::audit(at, user, "api_key.removed"),
+};
+
+/// The audit entry and the letter, which counts what still opens the account.
+fn told(user: UserId, at: Timestamp, left: AppAccess) -> Effects {
+    let letter = Letter::new("password-changed")
+        .with("appPasswords", left.app_passwords.to_string())
+        .with("apiKeys", left.api_keys.to_string());
+    Effects::audit(at, user, "password.changed").and_mail(letter.to_user(at, user))
 }
 
 #[cfg(test)]

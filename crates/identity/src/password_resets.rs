@@ -130,7 +130,8 @@ impl PasswordResets {
         }
         let password_hash = self.passwords.hasher.hash(new_password).await?;
         let at = clock.now();
-        let effects = changed(at, user, "password.reset");
+        let letter = Letter::new("password-changed").to_user(at, user);
+        let effects = Effects::audit(at, user, "password.reset").and_mail(letter);
         let reset = PasswordReset { user, token, password_hash, at, effects, if_ended: ended };
         let good = self.passwords.store.reset(reset).await?;
         self.standings.forget_user(user);
@@ -140,12 +141,6 @@ impl PasswordResets {
         self.guesses.forgive(&account.email, device).await;
         Ok(())
     }
-}
-
-/// What goes with a password that took another's place.
-pub(crate) fn changed(at: Timestamp, user: UserId, action: &'static str) -> Effects {
-    let letter = Letter::new("password-changed").to_user(at, user);
-    Effects::audit(at, user, action).and_mail(letter)
 }
 
 /// What goes with the end of a session that began with the password before.

@@ -2,10 +2,11 @@
 
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
-use pia_identity::MailedPurpose;
+use pia_identity::{AppAccess, MailedPurpose};
 use pia_kernel::{Timestamp, UserId};
 use pia_storage::schema::{
-    accounts, factor_challenges, mailed_tokens, passkey_challenges, passkeys, totp_factors,
+    accounts, api_keys, app_passwords, factor_challenges, mailed_tokens, passkey_challenges,
+    passkeys, totp_factors,
 };
 use pia_storage::{AsyncPostgres, AsyncSqlite, DbInstant, DbUid};
 
@@ -24,6 +25,15 @@ pub(crate) trait PasswordWrites {
     /// a second factor, authenticators that were shown a secret or a challenge,
     /// and resets.
     fn forget_unfinished(&mut self, user: UserId) -> impl Future<Output = QueryResult<()>> + Send;
+
+    /// Deletes all app passwords and API keys. Answers how many there were.
+    fn revoke_app_access(
+        &mut self,
+        user: UserId,
+    ) -> impl Future<Output = QueryResult<AppAccess>> + Send;
+
+    /// Counts the app passwords and API keys.
+    fn app_access(&mut self, user: UserId) -> impl Future<Output = QueryResult<AppAccess>> + Send;
 
     /// Forgets every passkey.
     fn forget_passkeys(&mut self, user: UserId) -> impl Future<Output = QueryResult<()>> + Send;
@@ -56,6 +66,26 @@ macro_rules! password_writes {
                 let begun = begun.filter(totp_factors::enabled_at.is_null());
                 diesel::delete(begun).execute(self).await?;
                 Ok(())
+            }
+
+            async fn revoke_app_access(&mut self, user: UserId) -> QueryResult<AppAccess> {
+                let of_apps = app_passwords::table.filter(app_passwords::user_id.eq(DbUid(user.0)));
+                let of_scripts = api_keys::table.filter(api_keys::user_id.eq(DbUid(user.0)));
+                Ok(AppAccess {
+                    app_passwords: diesel::delete(of_apps).execute(self).await? as u64,
+                    api_keys: diesel::delete(of_scripts).execute(self).await? as u64,
+                })
+            }
+
+            async fn app_access(&mut self, user: UserId) -> QueryResult<AppAccess> {
+                let of_apps = app_passwords::table.filter(app_passwords::user_id.eq(DbUid(user.0)));
+                let of_scripts = api_keys::table.filter(api_keys::user_id.eq(DbUid(user.0)));
+                let app_passwords: i64 = of_apps.count().get_result(self).await?;
+                let api_keys: i64 = of_scripts.count().get_result(self).await?;
+                Ok(AppAccess {
+                    app_passwords: app_passwords.unsigned_abs(),
+                    api_keys: api_keys.unsigned_abs(),
+                })
             }
 
             async fn forget_passkeys(&mut self, user: UserId) -> QueryResult<()> {

@@ -3,9 +3,11 @@
 use async_trait::async_trait;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
-use pia_identity::{MailedPurpose, PasswordChange, PasswordReset, PasswordStore};
+use pia_identity::{
+    AppAccess, AppAccessRevoked, MailedPurpose, PasswordChange, PasswordReset, PasswordStore,
+};
 use pia_kernel::Unavailable;
-use pia_storage::schema::{accounts, api_keys, app_passwords, mailed_tokens, sessions};
+use pia_storage::schema::{accounts, mailed_tokens, sessions};
 use pia_storage::{Database, DbError, DbInstant, DbUid, WriteEffects, in_tx};
 
 use crate::factor_writes::FactorWrites;
@@ -62,30 +64,41 @@ impl SqlPasswords {
             for _ in 0..diesel::delete(all).execute(conn).await? {
                 conn.write_effects(&self.db, &if_ended(*user, *at)).await?;
             }
-            let of_apps = app_passwords::table.filter(app_passwords::user_id.eq(whose));
-            diesel::delete(of_apps).execute(conn).await?;
-            let of_scripts = api_keys::table.filter(api_keys::user_id.eq(whose));
-            diesel::delete(of_scripts).execute(conn).await?;
+            conn.revoke_app_access(*user).await?;
             Ok(true)
         })
     }
 
-    async fn replace(&self, change: &PasswordChange) -> Result<bool, DbError> {
-        let PasswordChange { by, old, new, at, effects, if_ended } = change;
-        in_tx!(self.db, async |conn| -> Result<bool, DbError> {
+    async fn replace(&self, change: &PasswordChange) -> Result<Option<AppAccess>, DbError> {
+        let PasswordChange { by, old, new, at, effects, if_ended, .. } = change;
+        let revoked = change.revoke_app_access.then_some(change.if_revoked);
+        in_tx!(self.db, async |conn| -> Result<Option<AppAccess>, DbError> {
             if !conn.lock_account(by.user).await? {
-                return Ok(false);
+                return Ok(None);
             }
             let still = accounts::password_hash.eq(old.expose());
             let account = accounts::table.find(DbUid(by.user.0)).filter(still);
             let new = accounts::password_hash.eq(new.expose());
             if diesel::update(account).set(new).execute(conn).await? == 0 {
-                return Ok(false);
+                return Ok(None);
             }
             conn.forget_unfinished(by.user).await?;
-            conn.write_effects(&self.db, effects).await?;
+            let gone = match revoked {
+                Some(_) => conn.revoke_app_access(by.user).await?,
+                None => AppAccess::default(),
+            };
+            let left = conn.app_access(by.user).await?;
+            conn.write_effects(&self.db, &effects(by.user, *at, left)).await?;
+            if let Some(AppAccessRevoked { app_password, api_key }) = revoked {
+                for _ in 0..gone.app_passwords {
+                    conn.write_effects(&self.db, &app_password(by.user, *at)).await?;
+                }
+                for _ in 0..gone.api_keys {
+                    conn.write_effects(&self.db, &api_key(by.user, *at)).await?;
+                }
+            }
             conn.end_others(&self.db, *by, *at, *if_ended).await?;
-            Ok(true)
+            Ok(Some(left))
         })
     }
 }
@@ -96,7 +109,7 @@ impl PasswordStore for SqlPasswords {
         Ok(self.replace_forgotten(&reset).await?)
     }
 
-    async fn change(&self, change: PasswordChange) -> Result<bool, Unavailable> {
+    async fn change(&self, change: PasswordChange) -> Result<Option<AppAccess>, Unavailable> {
         Ok(self.replace(&change).await?)
     }
 }

@@ -1,13 +1,13 @@
-//! `POST /auth/password`: choosing another password.
+//! `POST /auth/password`: changing the password.
 
 use actix_web::web::{Data, Json};
+use pia_identity::AppAccess;
 use pia_kernel::Secret;
 use pia_web::{ApiError, Body, Caller, FieldError};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::Api;
-use crate::auth::Done;
 use crate::auth::reset_password::required;
 
 #[derive(Debug, Deserialize, ToSchema)]
@@ -17,21 +17,36 @@ pub(crate) struct ChangePasswordRequest {
     current_password: Option<Secret<String>>,
     #[schema(value_type = String)]
     new_password: Option<Secret<String>>,
+    /// Also revokes every app password and API key of the account.
+    #[serde(default)]
+    revoke_app_access: bool,
+}
+
+/// A changed password, and what else still opens the account.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ChangedPassword {
+    success: bool,
+    /// The number of app passwords that still sign in.
+    app_passwords: u64,
+    /// The number of API keys that still work.
+    api_keys: u64,
 }
 
 pub(crate) async fn change_password(
     caller: Caller,
     api: Data<Api>,
     Body(request): Body<ChangePasswordRequest>,
-) -> Result<Json<Done>, ApiError> {
+) -> Result<Json<ChangedPassword>, ApiError> {
     let absent = request.absent();
     let (Some(current), Some(new)) = (request.current_password, request.new_password) else {
         return Err(ApiError::invalid(absent));
     };
     let (passwords, claim) = (api.passwords.clone(), caller.claim());
-    let change = async move { passwords.change(claim, current, new).await };
-    api.runner.run(change).await?;
-    Ok(Json(Done::success()))
+    let revoke = request.revoke_app_access;
+    let change = async move { passwords.change(claim, current, new, revoke).await };
+    let AppAccess { app_passwords, api_keys } = api.runner.run(change).await?;
+    Ok(Json(ChangedPassword { success: true, app_passwords, api_keys }))
 }
 
 impl ChangePasswordRequest {

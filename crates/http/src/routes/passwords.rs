@@ -61,9 +61,9 @@ fn change() -> Route {
         handler: |route| route.to(auth::change_password),
         docs: Docs {
             tag: "auth",
-            summary: "Chooses another password, and ends all other sessions.",
+            summary: "Changes the password, and ends all other sessions.",
             request: Some(wire::<auth::ChangePasswordRequest>),
-            answer: Answer::Json(wire::<auth::Done>),
+            answer: Answer::Json(wire::<auth::ChangedPassword>),
             refusals: &[
                 (403, "The current password is wrong: `invalid_proof`."),
                 (409, "The account has none: `no_password`."),

@@ -14,7 +14,7 @@ use crate::account::{Account, AccountRules, Standing};
 use crate::email::fold_email;
 use crate::mailed_links::MailedPorts;
 use crate::ports::{
-    AccountStore, Attempt, AttemptStore, Credentials, MailedPurpose, MailedTokenStore,
+    AccountStore, AppAccess, Attempt, AttemptStore, Credentials, MailedPurpose, MailedTokenStore,
     MockAccountStore, MockPasswordHasher, NewMailedToken, PasswordChange, PasswordHasher,
     PasswordReset, PasswordStore, Quota, TokenHash, Verdict,
 };
@@ -251,17 +251,20 @@ impl PasswordStore for Post {
         Ok(good)
     }
 
-    async fn change(&self, change: PasswordChange) -> Result<bool, Unavailable> {
-        let PasswordChange { by, old, new, at, effects, if_ended } = change;
+    /// Everybody has two app passwords and an API key until they are revoked.
+    async fn change(&self, change: PasswordChange) -> Result<Option<AppAccess>, Unavailable> {
+        let PasswordChange { by, old, new, at, effects, if_ended, .. } = change;
         let mut state = self.state.lock().unwrap();
         let person = state.people.iter_mut().find(|it| {
             let same = it.password_hash.as_ref().is_some_and(|it| it.is(old.expose()));
             it.account.user == by.user && same
         });
-        let Some(person) = person else { return Ok(false) };
+        let Some(person) = person else { return Ok(None) };
         person.password_hash = Some(new);
-        Self::write(&mut state, effects.and(if_ended(by.user, at)));
-        Ok(true)
+        let before = AppAccess { app_passwords: 2, api_keys: 1 };
+        let left = if change.revoke_app_access { AppAccess::default() } else { before };
+        Self::write(&mut state, effects(by.user, at, left).and(if_ended(by.user, at)));
+        Ok(Some(left))
     }
 }
 

@@ -41,9 +41,9 @@ impl World {
         user: UserId,
         current: &str,
         new: &str,
-    ) -> Result<(), ChangePasswordError> {
+    ) -> Result<AppAccess, ChangePasswordError> {
         let secret = |it: &str| Secret::new(it.to_owned());
-        self.changes.change(claim(user), secret(current), secret(new)).await
+        self.changes.change(claim(user), secret(current), secret(new), false).await
     }
 
     fn kept(&self, user: UserId) -> String {
@@ -58,8 +58,9 @@ async fn whoever_knows_the_password_chooses_another() {
     let standing = claim(ada);
     world.changes.standings.fresh(standing).await.unwrap();
 
-    world.change(ada, OLD, NEW).await.unwrap();
+    let left = world.change(ada, OLD, NEW).await.unwrap();
 
+    assert_eq!(left, AppAccess { app_passwords: 2, api_keys: 1 });
     assert_eq!(world.kept(ada), format!("kept {NEW}"));
     assert_eq!(world.changes.standings.cached(standing), None);
     assert_eq!(world.post.letters(), [("password-changed", ada)]);

@@ -32,12 +32,34 @@ pub struct PasswordChange {
     pub old: Secret<String>,
     /// What is kept of it.
     pub new: Secret<String>,
+    /// Whether app passwords and API keys are revoked with it.
+    pub revoke_app_access: bool,
     /// When it is chosen.
     pub at: Timestamp,
-    /// What is written with it.
-    pub effects: Effects,
+    /// What is written with it, given the access that is left.
+    pub effects: fn(UserId, Timestamp, AppAccess) -> Effects,
     /// What is written with the end of each other session.
     pub if_ended: EndEffects,
+    /// What is written with each app password and API key that is revoked.
+    pub if_revoked: AppAccessRevoked,
+}
+
+/// App passwords and API keys that open an account beside its password.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct AppAccess {
+    /// The number of app passwords.
+    pub app_passwords: u64,
+    /// The number of API keys.
+    pub api_keys: u64,
+}
+
+/// Effects of revoking an app password and of revoking an API key.
+#[derive(Debug, Clone, Copy)]
+pub struct AppAccessRevoked {
+    /// Written with each app password.
+    pub app_password: EndEffects,
+    /// Written with each API key.
+    pub api_key: EndEffects,
 }
 
 /// Where passwords are replaced.
@@ -55,8 +77,10 @@ pub trait PasswordStore: Send + Sync {
     async fn reset(&self, reset: PasswordReset) -> Result<bool, Unavailable>;
 
     /// Puts another password in the place of `old`, if it is still that one,
-    /// and ends the other sessions. Answers whether it was.
-    async fn change(&self, change: PasswordChange) -> Result<bool, Unavailable>;
+    /// ends the other sessions, and revokes app passwords and API keys if that
+    /// is asked for. Answers what of those is left; nothing if the password
+    /// was another.
+    async fn change(&self, change: PasswordChange) -> Result<Option<AppAccess>, Unavailable>;
 }
 
 /// Whether a password is the one that was kept.

@@ -1,8 +1,11 @@
 //! Letters in English.
 
 use super::facts::Facts;
-use super::kind::{Kind, Link};
+use super::kind::{AppAccess, Kind, Link};
 use super::wording::{Action, Wording};
+
+const PASSWORD_CHANGED: &str =
+    "The password of your account was changed. All other devices were signed out.";
 
 /// The letter, its facts and its last line.
 pub(super) fn write(
@@ -28,7 +31,7 @@ fn subject(kind: &Kind) -> &'static str {
         Kind::PasswordReset(_) => "Choose a new password",
         Kind::Invitation(_) => "You are invited",
         Kind::AddressTaken => "You already have an account",
-        Kind::PasswordChanged => "Your password was changed",
+        Kind::PasswordChanged(_) => "Your password was changed",
         Kind::NewDevice => "A new device signed in",
         Kind::FactorEnabled => "Your account asks for a second factor now",
         Kind::FactorDisabled => "Your account asks for no second factor any more",
@@ -68,9 +71,7 @@ fn opening(kind: &Kind) -> String {
             "Somebody, most likely you, tried to make an account with this address. There is \
              one already, and it was not changed."
         }
-        Kind::PasswordChanged => {
-            "The password of your account was changed. All other devices were signed out."
-        }
+        Kind::PasswordChanged(None) => PASSWORD_CHANGED,
         Kind::NewDevice => "A device that was not seen before signed in to your account.",
         Kind::FactorEnabled => {
             "An authenticator app was set up for your account. Signing in asks for its codes \
@@ -84,7 +85,8 @@ fn opening(kind: &Kind) -> String {
             "New recovery codes were made for your account. The old ones are of no use any more."
         }
         Kind::RecoveryCodeUsed(None) => "A recovery code of your account was used.",
-        Kind::RecoveryCodeUsed(Some(_))
+        Kind::PasswordChanged(Some(_))
+        | Kind::RecoveryCodeUsed(Some(_))
         | Kind::PasskeyAdded(_)
         | Kind::PasskeyRemoved(_)
         | Kind::PasskeyCloned(_)
@@ -111,6 +113,7 @@ fn opening(kind: &Kind) -> String {
 /// What happened to something that has a name, or of which some are left.
 fn with_something_filled_in(kind: &Kind) -> Option<String> {
     Some(match kind {
+        Kind::PasswordChanged(Some(left)) => format!("{PASSWORD_CHANGED}{}", still_open(*left)),
         Kind::RecoveryCodeUsed(Some(left)) => {
             format!("A recovery code of your account was used. {}", codes_left(*left))
         }
@@ -163,6 +166,23 @@ fn with_something_filled_in(kind: &Kind) -> Option<String> {
         }
         _ => return None,
     })
+}
+
+/// What still opens the account, as a further sentence if there is anything.
+fn still_open(AppAccess { app_passwords, api_keys }: AppAccess) -> String {
+    let counted = |number, one: &str, many: &str| match number {
+        0 => None,
+        1 => Some(format!("one {one}")),
+        number => Some(format!("{number} {many}")),
+    };
+    let apps = counted(app_passwords, "app password", "app passwords");
+    let keys = counted(api_keys, "API key", "API keys");
+    let what = match (apps, keys) {
+        (None, None) => return String::new(),
+        (Some(what), None) | (None, Some(what)) => what,
+        (Some(apps), Some(keys)) => format!("{apps} and {keys}"),
+    };
+    format!(" Still valid: {what}. Revoke those that you do not know.")
 }
 
 fn codes_left(left: u32) -> String {

@@ -1,8 +1,11 @@
 //! Letters in German.
 
 use super::facts::Facts;
-use super::kind::{Kind, Link};
+use super::kind::{AppAccess, Kind, Link};
 use super::wording::{Action, Wording};
+
+const PASSWORD_CHANGED: &str =
+    "das Passwort Ihres Kontos wurde geändert. Alle anderen Geräte wurden abgemeldet.";
 
 /// The letter, its facts and its last line.
 pub(super) fn write(
@@ -28,7 +31,7 @@ fn subject(kind: &Kind) -> &'static str {
         Kind::PasswordReset(_) => "Wählen Sie ein neues Passwort",
         Kind::Invitation(_) => "Sie sind eingeladen",
         Kind::AddressTaken => "Sie haben schon ein Konto",
-        Kind::PasswordChanged => "Ihr Passwort wurde geändert",
+        Kind::PasswordChanged(_) => "Ihr Passwort wurde geändert",
         Kind::NewDevice => "Ein neues Gerät hat sich angemeldet",
         Kind::FactorEnabled => "Ihr Konto verlangt jetzt einen zweiten Faktor",
         Kind::FactorDisabled => "Ihr Konto verlangt keinen zweiten Faktor mehr",
@@ -68,9 +71,7 @@ fn opening(kind: &Kind) -> String {
             "jemand, vermutlich Sie, wollte mit dieser Adresse ein Konto anlegen. Es gibt schon \
              eines, und daran wurde nichts geändert."
         }
-        Kind::PasswordChanged => {
-            "das Passwort Ihres Kontos wurde geändert. Alle anderen Geräte wurden abgemeldet."
-        }
+        Kind::PasswordChanged(None) => PASSWORD_CHANGED,
         Kind::NewDevice => "ein bisher unbekanntes Gerät hat sich an Ihrem Konto angemeldet.",
         Kind::FactorEnabled => {
             "für Ihr Konto wurde eine Authenticator-App eingerichtet. Wer sich anmeldet, braucht \
@@ -85,7 +86,8 @@ fn opening(kind: &Kind) -> String {
              mehr."
         }
         Kind::RecoveryCodeUsed(None) => "ein Wiederherstellungscode Ihres Kontos wurde benutzt.",
-        Kind::RecoveryCodeUsed(Some(_))
+        Kind::PasswordChanged(Some(_))
+        | Kind::RecoveryCodeUsed(Some(_))
         | Kind::PasskeyAdded(_)
         | Kind::PasskeyRemoved(_)
         | Kind::PasskeyCloned(_)
@@ -114,6 +116,7 @@ fn opening(kind: &Kind) -> String {
 /// What happened to something that has a name, or of which some are left.
 fn with_something_filled_in(kind: &Kind) -> Option<String> {
     Some(match kind {
+        Kind::PasswordChanged(Some(left)) => format!("{PASSWORD_CHANGED}{}", still_open(*left)),
         Kind::RecoveryCodeUsed(Some(left)) => {
             format!("ein Wiederherstellungscode Ihres Kontos wurde benutzt. {}", codes_left(*left))
         }
@@ -168,6 +171,23 @@ fn with_something_filled_in(kind: &Kind) -> Option<String> {
         }
         _ => return None,
     })
+}
+
+/// What still opens the account, as a further sentence if there is anything.
+fn still_open(AppAccess { app_passwords, api_keys }: AppAccess) -> String {
+    let counted = |number, one: &str, many: &str| match number {
+        0 => None,
+        1 => Some(format!("ein {one}")),
+        number => Some(format!("{number} {many}")),
+    };
+    let apps = counted(app_passwords, "App-Passwort", "App-Passwörter");
+    let keys = counted(api_keys, "API-Schlüssel", "API-Schlüssel");
+    let what = match (apps, keys) {
+        (None, None) => return String::new(),
+        (Some(what), None) | (None, Some(what)) => what,
+        (Some(apps), Some(keys)) => format!("{apps} und {keys}"),
+    };
+    format!(" Weiterhin gültig: {what}. Widerrufen Sie, was Sie nicht kennen.")
 }
 
 fn codes_left(left: u32) -> String {
@@ -259,6 +279,20 @@ mod tests {
     fn a_link_says_how_long_it_works() {
         for (hours, told) in [(1, "eine Stunde"), (24, "24 Stunden"), (168, "7 Tage")] {
             assert_eq!(span(hours), told);
+        }
+    }
+
+    #[test]
+    fn a_changed_password_tells_what_still_opens_the_account() {
+        for (app_passwords, api_keys, told) in [
+            (0, 0, ""),
+            (1, 0, " Weiterhin gültig: ein App-Passwort."),
+            (0, 1, " Weiterhin gültig: ein API-Schlüssel."),
+            (2, 3, " Weiterhin gültig: 2 App-Passwörter und 3 API-Schlüssel."),
+        ] {
+            let left = AppAccess { app_passwords, api_keys };
+            let text = opening(&Kind::PasswordChanged(Some(left)));
+            assert!(text.starts_with(&format!("{PASSWORD_CHANGED}{told}")), "{text}");
         }
     }
 

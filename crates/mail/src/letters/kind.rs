@@ -12,7 +12,8 @@ pub(super) enum Kind {
     PasswordReset(Link),
     Invitation(Link),
     AddressTaken,
-    PasswordChanged,
+    /// What still opens the account, where that is known.
+    PasswordChanged(Option<AppAccess>),
     NewDevice,
     FactorEnabled,
     FactorDisabled,
@@ -43,6 +44,13 @@ pub(super) struct Link {
     pub(super) hours: Option<u32>,
 }
 
+/// App passwords and API keys that still open an account.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct AppAccess {
+    pub(super) app_passwords: u32,
+    pub(super) api_keys: u32,
+}
+
 impl Kind {
     pub(super) fn read(letter: &OutgoingLetter) -> Result<Self, RenderError> {
         Ok(match &*letter.name {
@@ -50,7 +58,7 @@ impl Kind {
             "password-reset" => Self::PasswordReset(link(letter)?),
             "invitation" => Self::Invitation(link(letter)?),
             "address-taken" => Self::AddressTaken,
-            "password-changed" => Self::PasswordChanged,
+            "password-changed" => Self::PasswordChanged(app_access(letter)?),
             "new-device" => Self::NewDevice,
             "factor-enabled" => Self::FactorEnabled,
             "factor-disabled" => Self::FactorDisabled,
@@ -91,8 +99,18 @@ fn link(letter: &OutgoingLetter) -> Result<Link, RenderError> {
 }
 
 fn left(letter: &OutgoingLetter) -> Result<Option<u32>, RenderError> {
-    let number = |it: &String| it.parse::<u32>().map_err(|_no_number| RenderError::Field("left"));
-    letter.fields.get("left").map(number).transpose()
+    number(letter, "left")
+}
+
+fn app_access(letter: &OutgoingLetter) -> Result<Option<AppAccess>, RenderError> {
+    let (app_passwords, api_keys) = (number(letter, "appPasswords")?, number(letter, "apiKeys")?);
+    let both = app_passwords.zip(api_keys);
+    Ok(both.map(|(app_passwords, api_keys)| AppAccess { app_passwords, api_keys }))
+}
+
+fn number(letter: &OutgoingLetter, field: &'static str) -> Result<Option<u32>, RenderError> {
+    let number = |it: &String| it.parse::<u32>().map_err(|_no_number| RenderError::Field(field));
+    letter.fields.get(field).map(number).transpose()
 }
 
 /// What somebody called something, on one line.

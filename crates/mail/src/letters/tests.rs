@@ -112,6 +112,22 @@ fn a_letter_is_laid_out_in_paragraphs() {
 }
 
 #[test]
+fn a_changed_password_tells_what_still_opens_the_account() {
+    for (app_passwords, api_keys, told) in [
+        ("0", "0", "All other devices were signed out.\n\n"),
+        ("1", "0", "signed out. Still valid: one app password. Revoke"),
+        ("0", "1", "signed out. Still valid: one API key. Revoke"),
+        ("2", "3", "signed out. Still valid: 2 app passwords and 3 API keys. Revoke"),
+    ] {
+        let mut letter = with("password-changed", "appPasswords", app_passwords);
+        letter.fields.insert("apiKeys".to_owned(), api_keys.to_owned());
+
+        let text = rendered(&letter).text;
+        assert!(text.contains(told), "{text}");
+    }
+}
+
+#[test]
 fn a_letter_is_in_the_operators_language_where_the_readers_is_not_known() {
     let unknown = OutgoingLetter { language: None, ..letter("new-device", Language::En) };
 

@@ -6,9 +6,9 @@ use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use futures_util::future::join_all;
 use pia_identity::{
-    AccountStore, Begun, ChallengeStore, Claim, CredentialsEpoch, MailedPurpose, MailedTokenStore,
-    NewChallenge, PasskeyStore, PasswordChange, PasswordReset, PasswordStore, SessionStore,
-    TokenHash,
+    AccountStore, AppAccess, AppAccessRevoked, Begun, ChallengeStore, Claim, CredentialsEpoch,
+    MailedPurpose, MailedTokenStore, NewChallenge, PasskeyStore, PasswordChange, PasswordReset,
+    PasswordStore, SessionStore, TokenHash,
 };
 use pia_kernel::{AppPasswordId, Effects, Letter, Secret, SessionId, Timestamp, UserId};
 use pia_storage::schema::{accounts, app_passwords, mailed_tokens, mails};
@@ -39,6 +39,7 @@ pia_testkit::contract! {
     of_many_changes_at_once_one_is_made,
     of_a_change_and_a_reset_at_once_one_is_made,
     a_change_leaves_app_passwords_and_keys_and_ends_what_was_begun,
+    a_change_revokes_app_passwords_and_keys_of_one_account_on_demand,
     a_change_of_somebody_deactivated_changes_nothing,
     who_has_shown_the_password_before_begins_nothing_after_it,
     beside_a_reset_nothing_stays_that_began_with_the_password_before,
@@ -68,8 +69,22 @@ fn reset(user: UserId, token: u8, password: &str) -> PasswordReset {
 }
 
 fn change(by: Claim, old: &str, new: &str) -> PasswordChange {
-    let effects = Effects::audit(START, by.user, "changed");
-    PasswordChange { by, old: secret(old), new: secret(new), at: START, effects, if_ended: ended }
+    PasswordChange {
+        by,
+        old: secret(old),
+        new: secret(new),
+        revoke_app_access: false,
+        at: START,
+        effects: |user, at, left| {
+            let letter = Letter::new("password-changed").with("apiKeys", left.api_keys.to_string());
+            Effects::audit(at, user, "changed").and_mail(letter.to_user(at, user))
+        },
+        if_ended: ended,
+        if_revoked: AppAccessRevoked {
+            app_password: |user, at| Effects::audit(at, user, "app password revoked"),
+            api_key: |user, at| Effects::audit(at, user, "key revoked"),
+        },
+    }
 }
 
 /// Somebody whose password is kept as `first`, with a token for a reset.
@@ -271,9 +286,9 @@ async fn a_change_replaces_the_password_and_ends_the_other_sessions(db: Database
     let own = begin_session(&db, user, 101).await;
     let other = begin_session(&db, user, 102).await;
 
-    let good = passwords.change(change(own, "first", "second")).await.unwrap();
+    let left = passwords.change(change(own, "first", "second")).await.unwrap();
 
-    assert!(good);
+    assert_eq!(left, Some(AppAccess::default()));
     assert_eq!(kept(&db, "ada@example.org").await.as_deref(), Some("second"));
     assert!(is_live(&db, own).await && !is_live(&db, other).await);
     assert_eq!(audited(&db, user, "changed").await, 1);
@@ -287,7 +302,7 @@ async fn of_many_changes_at_once_one_is_made(db: Database) {
 
     let all = join_all(texts.iter().map(|it| passwords.change(change(by, "first", it)))).await;
 
-    assert_eq!(all.into_iter().filter(|it| *it.as_ref().unwrap()).count(), 1);
+    assert_eq!(all.into_iter().filter(|it| it.as_ref().unwrap().is_some()).count(), 1);
     assert_eq!(audited(&db, user, "changed").await, 1);
 }
 
@@ -301,7 +316,7 @@ async fn of_a_change_and_a_reset_at_once_one_is_made(db: Database) {
     );
 
     // A change that came first puts the token out: the owner asks anew.
-    assert_ne!(changed.unwrap(), was_reset.unwrap());
+    assert_ne!(changed.unwrap().is_some(), was_reset.unwrap());
 }
 
 async fn a_change_leaves_app_passwords_and_keys_and_ends_what_was_begun(db: Database) {
@@ -311,12 +326,33 @@ async fn a_change_leaves_app_passwords_and_keys_and_ends_what_was_begun(db: Data
     add_app_password(&db, user).await;
     let of_a_script = api_keys::key(&db, user, 8).await;
 
-    assert!(passwords.change(change(by, "first", "second")).await.unwrap());
+    let left = passwords.change(change(by, "first", "second")).await.unwrap();
 
-    assert_eq!(rows(&db).await, [1, 0, 1]);
+    assert_eq!(left, Some(AppAccess { app_passwords: 1, api_keys: 1 }));
+    assert_eq!(rows(&db).await, [1, 1, 1]);
     assert!(api_keys::scope(&db, of_a_script, 1).await.is_some());
     let tokens = SqlMailedTokens::new(db.clone());
     assert_eq!(tokens.owner(TokenHash([1; 32]), RESET, START).await.unwrap(), None);
+}
+
+async fn a_change_revokes_app_passwords_and_keys_of_one_account_on_demand(db: Database) {
+    let (user, passwords) = forgetful(&db).await;
+    let by = begin_session(&db, user, 101).await;
+    add_app_password(&db, user).await;
+    let revoked = [api_keys::key(&db, user, 8).await, api_keys::key(&db, user, 9).await];
+    let other = person(&db, "bob@example.org").await;
+    let of_other = api_keys::key(&db, other, 10).await;
+
+    let change = PasswordChange { revoke_app_access: true, ..change(by, "first", "second") };
+    let left = passwords.change(change).await.unwrap();
+
+    assert_eq!(left, Some(AppAccess::default()));
+    for key in revoked {
+        assert!(api_keys::scope(&db, key, 1).await.is_none());
+    }
+    assert!(api_keys::scope(&db, of_other, 1).await.is_some());
+    assert_eq!(audited(&db, user, "app password revoked").await, 1);
+    assert_eq!(audited(&db, user, "key revoked").await, 2);
 }
 
 async fn a_change_of_somebody_deactivated_changes_nothing(db: Database) {
@@ -324,7 +360,7 @@ async fn a_change_of_somebody_deactivated_changes_nothing(db: Database) {
     let by = begin_session(&db, user, 101).await;
     deactivate(&db, user).await;
 
-    assert!(!passwords.change(change(by, "first", "second")).await.unwrap());
+    assert_eq!(passwords.change(change(by, "first", "second")).await.unwrap(), None);
 
     assert_eq!(audited(&db, user, "changed").await, 0);
 }
@@ -340,7 +376,7 @@ async fn who_has_shown_the_password_before_begins_nothing_after_it(db: Database)
     let by = begin_session(&db, user, 101).await;
     let first = epoch(&db, user).await;
 
-    assert!(passwords.change(change(by, "first", "second")).await.unwrap());
+    assert!(passwords.change(change(by, "first", "second")).await.unwrap().is_some());
     let second = epoch(&db, user).await;
     put(&db, user, token(1, RESET)).await;
     assert!(passwords.reset(reset(user, 1, "third")).await.unwrap());

@@ -1,9 +1,13 @@
 //! Choosing another password while one knows the one before.
 
 use super::*;
+use crate::auth::api_keys::script;
 use crate::client::Client;
 
-on_both_databases!(a_change_ends_the_other_sessions_and_is_told);
+on_both_databases!(
+    a_change_ends_the_other_sessions_and_is_told,
+    a_change_tells_what_else_opens_the_account_and_revokes_it_on_demand,
+);
 
 const PATH: &str = "/auth/password";
 
@@ -24,7 +28,8 @@ async fn a_change_ends_the_other_sessions_and_is_told(database: Fresh) {
 
     let done = ada.post(PATH, &change(PASSWORD, NEW)).await;
 
-    assert_eq!((done.status, &done.body), (200, &json!({ "success": true })));
+    let nothing_else = json!({ "success": true, "appPasswords": 0, "apiKeys": 0 });
+    assert_eq!((done.status, &done.body), (200, &nothing_else));
     assert_eq!(ada.get("/auth/me").await.status, 200, "the session goes on");
     assert_eq!(other.get("/auth/me").await.refusal(), (401, "unauthorized"));
     let refused = refresh(&app.stranger(), spent(&other)).await;
@@ -33,6 +38,30 @@ async fn a_change_ends_the_other_sessions_and_is_told(database: Fresh) {
     assert_eq!(old.refusal(), (401, "invalid_credentials"));
     assert_eq!(sign_in(&app.stranger(), ADA, NEW).await.status, 200);
     assert_eq!(names_to(&app, ADA).await, ["password-changed"]);
+}
+
+async fn a_change_tells_what_else_opens_the_account_and_revokes_it_on_demand(database: Fresh) {
+    let (app, ada) = signed_up(database).await;
+    let wish = json!({ "name": "calendar", "password": PASSWORD });
+    let app_password = ada.post("/auth/app-passwords", &wish).await.body["appPassword"].clone();
+    let app_password = app_password.as_str().expect("an app password");
+    let script = script(&app, &ada).await;
+
+    let told = ada.post(PATH, &change(PASSWORD, NEW)).await;
+    assert_eq!(told.body, json!({ "success": true, "appPasswords": 1, "apiKeys": 1 }));
+    assert_eq!(sign_in(&app.stranger(), ADA, app_password).await.status, 200);
+    assert_eq!(script.get("/api/ai/templates").await.status, 200);
+
+    let body = json!({ "currentPassword": NEW, "newPassword": PASSWORD, "revokeAppAccess": true });
+    let revoked = ada.post(PATH, &body).await;
+    assert_eq!(revoked.body, json!({ "success": true, "appPasswords": 0, "apiKeys": 0 }));
+    let refused = sign_in(&app.stranger(), ADA, app_password).await;
+    assert_eq!(refused.refusal(), (401, "invalid_credentials"));
+    assert_eq!(script.get("/api/ai/templates").await.status, 401);
+    let letters = letters_to(&app, ADA).await;
+    let told = letters.iter().filter(|it| it.letter == "password-changed");
+    let keys: Vec<_> = told.map(|it| it.fields["apiKeys"].clone()).collect();
+    assert_eq!(keys, ["1", "0"]);
 }
 
 #[tokio::test(flavor = "multi_thread")]
