@@ -8,8 +8,10 @@ use ring::digest;
 
 use crate::account::Account;
 use crate::factor_proofs::{FactorAnswer, FactorPorts, FactorProofs, FactorSettings, ProofError};
+use crate::guesses::{Bucket, GuessError, Guesses};
 use crate::ports::{
-    Begun, ChallengeStore, FactorState, NewChallenge, Redeemed, Redemption, TokenHash,
+    Attempt, Begun, ChallengeStore, FactorState, GuessLedger, GuessRules, NewChallenge, Quota,
+    Redeemed, Redemption, TokenHash,
 };
 use crate::recovery_codes;
 use crate::refresh_tokens;
@@ -17,6 +19,8 @@ use crate::sessions::StartError;
 
 /// Longer texts are no tokens of ours; those have 43 letters.
 pub(crate) const MOST_BYTES: usize = 128;
+/// The owner is warned of wrong codes behind their password once a day.
+const WARNINGS: Quota = Quota { burst: 1, window: Duration::from_hours(24) };
 
 /// Why a challenge was not met.
 #[derive(Debug, thiserror::Error)]
@@ -24,9 +28,15 @@ pub(crate) enum ChallengeError {
     /// It is unknown, has ended, was met or was tried too often.
     #[error("there is no such challenge")]
     Gone,
-    /// This user's answer to it is wrong.
+    /// The answer to it is wrong.
     #[error("the answer is wrong")]
-    Wrong(UserId),
+    Wrong {
+        /// Whose factor it is.
+        user: UserId,
+        /// Whether its owner is warned: there were five, and they were not
+        /// warned within a day.
+        warn: bool,
+    },
     /// There were too many wrong ones.
     #[error("too many wrong answers")]
     TooMany {
@@ -38,12 +48,11 @@ pub(crate) enum ChallengeError {
     Unavailable(#[from] Unavailable),
 }
 
-impl ChallengeError {
-    fn of(user: UserId, err: ProofError) -> Self {
+impl From<GuessError> for ChallengeError {
+    fn from(err: GuessError) -> Self {
         match err {
-            ProofError::Wrong => Self::Wrong(user),
-            ProofError::TooMany { wait } => Self::TooMany { wait },
-            ProofError::Unavailable(err) => Self::Unavailable(err),
+            GuessError::Wait(wait) => Self::TooMany { wait },
+            GuessError::Unavailable(err) => Self::Unavailable(err),
         }
     }
 }
@@ -52,18 +61,21 @@ impl ChallengeError {
 #[derive(Clone)]
 pub struct FactorChallenges {
     store: Arc<dyn ChallengeStore>,
+    guesses: Guesses,
     proofs: FactorProofs,
 }
 
 impl FactorChallenges {
-    /// Challenges in the given store.
+    /// Challenges in the given store, whose wrong answers `guesses` counts.
     pub fn new(
         store: Arc<dyn ChallengeStore>,
-        ports: FactorPorts,
-        settings: Live<FactorSettings>,
+        guesses: Arc<dyn GuessLedger>,
+        (ports, settings): (FactorPorts, Live<FactorSettings>),
         clock: Arc<dyn Clock>,
     ) -> Self {
-        Self { store, proofs: FactorProofs { ports, settings, clock } }
+        let rules = GuessRules::default();
+        let guesses = Guesses { ledger: guesses, rules, clock: Arc::clone(&clock) };
+        Self { store, guesses, proofs: FactorProofs { ports, settings, clock } }
     }
 
     /// A token for who must show a second factor. Their password was looked at
@@ -101,12 +113,45 @@ impl FactorChallenges {
         // challenge away, or finds that the account is outdated.
         let account = self.proofs.ports.accounts.find(user).await?;
         let account = account.ok_or(ChallengeError::Gone)?;
-        let met = self.proofs.counted(user, async {
-            let may = self.store.attempt(hash, most, now).await?;
-            if may { self.try_once(hash, user, answer).await } else { Ok(false) }
-        });
-        let met = met.await.map_err(|err| ChallengeError::of(user, err))?;
-        if met { Ok(account) } else { Err(ChallengeError::Gone) }
+        let guess = self.guesses.count_factor(user).await?;
+        match self.try_once((hash, most, now), user, answer).await {
+            Ok(true) => {
+                self.guesses.right(&guess).await;
+                Ok(account)
+            }
+            Ok(false) => {
+                self.guesses.unjudged(&guess).await;
+                Err(ChallengeError::Gone)
+            }
+            Err(ProofError::Wrong) => {
+                Err(ChallengeError::Wrong { user, warn: self.warns(user, &guess).await })
+            }
+            Err(ProofError::TooMany { wait }) => Err(ChallengeError::TooMany { wait }),
+            Err(ProofError::Unavailable(err)) => {
+                self.guesses.unjudged(&guess).await;
+                Err(err.into())
+            }
+        }
+    }
+
+    /// Whether a wrong answer is one too many for its owner not to know. That
+    /// it cannot be told changes no answer.
+    async fn warns(&self, user: UserId, guess: &Bucket) -> bool {
+        let (attempts, now) = (&self.proofs.ports.attempts, self.proofs.clock.now());
+        let warns = async {
+            if !self.guesses.are_used_up(guess).await? {
+                return Ok(false);
+            }
+            let who = format!("factor-warning:{user}");
+            Ok(attempts.attempt(&who, WARNINGS, now).await? == Attempt::Allowed)
+        };
+        warns.await.unwrap_or_else(|err: Unavailable| {
+            tracing::warn!(
+                error = &err as &dyn std::error::Error,
+                "nobody could be warned of wrong second factors"
+            );
+            false
+        })
     }
 
     /// Forgets challenges that have ended. Answers how many they were.
@@ -117,10 +162,13 @@ impl FactorChallenges {
     /// Answers whether the challenge was still there.
     async fn try_once(
         &self,
-        hash: TokenHash,
+        (hash, most, now): (TokenHash, u32, Timestamp),
         user: UserId,
         answer: &FactorAnswer,
     ) -> Result<bool, ProofError> {
+        if !self.store.attempt(hash, most, now).await? {
+            return Ok(false);
+        }
         let factor = self.proofs.ports.factors.factor(user).await?;
         let Some(factor) = factor.filter(|it| it.state == FactorState::On) else {
             return Ok(false);

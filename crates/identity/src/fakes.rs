@@ -17,9 +17,9 @@ use crate::factor_challenges::FactorChallenges;
 use crate::factor_proofs::{FactorPorts, FactorSettings};
 use crate::ports::{
     AccountStore, Attempt, AttemptStore, Begun, ChallengeStore, Credentials, Enrolled, Evidence,
-    Factor, FactorChange, FactorState, FactorStore, MockAccountStore, MockPasswordHasher,
-    NewChallenge, PasswordHasher, Quota, RecoveryHash, Redeemed, Redemption, SecretBox,
-    SessionStarts, Step, TokenHash, Verdict,
+    Factor, FactorChange, FactorState, FactorStore, GuessLedger, GuessRules, MockAccountStore,
+    MockPasswordHasher, NewChallenge, PasswordHasher, Quota, RecoveryHash, Redeemed, Redemption,
+    SecretBox, SessionStarts, Step, TokenHash, Verdict,
 };
 
 pub(crate) use post::{Post, claim, verification};
@@ -31,6 +31,7 @@ pub(crate) const PASSWORD: &str = "correct horse battery staple";
 pub(crate) struct Factors {
     pub(crate) state: Mutex<State>,
     attempts: AtomicU32,
+    guesses: AtomicU32,
 }
 
 #[derive(Default)]
@@ -76,7 +77,8 @@ impl Factors {
 
     pub(crate) fn challenges(self: &Arc<Self>, clock: Arc<dyn Clock>) -> FactorChallenges {
         let settings = Live::new(FactorSettings::default());
-        FactorChallenges::new(Arc::clone(self) as _, self.ports(), settings, clock)
+        let (store, guesses) = (Arc::clone(self) as _, Arc::clone(self) as _);
+        FactorChallenges::new(store, guesses, (self.ports(), settings), clock)
     }
 
     /// Ports where everyone's account is Ada's, and her password [`PASSWORD`].
@@ -89,6 +91,11 @@ impl Factors {
             secrets: Arc::clone(self) as _,
             starts: Arc::clone(self) as _,
         }
+    }
+
+    /// How many answers to challenges count as wrong.
+    pub(crate) fn wrong_answers(&self) -> u32 {
+        self.guesses.load(Ordering::SeqCst)
     }
 
     /// How many proofs count as wrong.
@@ -345,6 +352,42 @@ impl SecretBox for Factors {
 impl SessionStarts for Factors {
     async fn began_at(&self, _: Claim) -> Result<Option<Timestamp>, Unavailable> {
         Ok(self.state.lock().unwrap().began_at)
+    }
+}
+
+/// Waits a second after each guess that is not free.
+#[async_trait]
+impl GuessLedger for Factors {
+    async fn count(
+        &self,
+        _: &str,
+        rules: GuessRules,
+        _: Timestamp,
+    ) -> Result<Attempt, Unavailable> {
+        let before = self.guesses.fetch_add(1, Ordering::SeqCst);
+        if before < rules.free {
+            return Ok(Attempt::Allowed);
+        }
+        self.guesses.fetch_sub(1, Ordering::SeqCst);
+        Ok(Attempt::Wait(rules.first_wait))
+    }
+
+    async fn failures(&self, _: &str) -> Result<u32, Unavailable> {
+        Ok(self.guesses.load(Ordering::SeqCst))
+    }
+
+    async fn give_back(&self, _: &str, _: GuessRules) -> Result<(), Unavailable> {
+        self.guesses.fetch_sub(1, Ordering::SeqCst);
+        Ok(())
+    }
+
+    async fn clear(&self, _: &str) -> Result<(), Unavailable> {
+        self.guesses.store(0, Ordering::SeqCst);
+        Ok(())
+    }
+
+    async fn sweep(&self, _: Timestamp) -> Result<u64, Unavailable> {
+        Ok(0)
     }
 }
 

@@ -1,11 +1,11 @@
-//! Slowing down whoever guesses at passwords, and nobody else.
+//! Slowing down whoever guesses at passwords and second factors, and nobody else.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use pia_kernel::{Clock, Unavailable};
+use pia_kernel::{Clock, Unavailable, UserId};
 use ring::digest;
 
 use crate::device::{Device, Network};
@@ -41,14 +41,29 @@ pub(crate) struct Guesses {
 }
 
 impl Guesses {
-    /// Counts a guess as wrong, until something else is known of it. `known` is
-    /// from where it comes, if the account was signed in to from there before.
+    /// Counts a guess at a password as wrong, until something else is known of
+    /// it. `known` is from where it comes, if the account was signed in to from
+    /// there before.
     pub(crate) async fn count(
         &self,
         email: &str,
         known: Option<Network>,
     ) -> Result<Bucket, GuessError> {
-        let bucket = Bucket::of(email, known);
+        self.count_in(Bucket::of(email, known)).await
+    }
+
+    /// Counts a guess at the second factor of a user who has shown their
+    /// password, until something else is known of it.
+    pub(crate) async fn count_factor(&self, user: UserId) -> Result<Bucket, GuessError> {
+        self.count_in(Bucket(format!("second-factor:{user}"))).await
+    }
+
+    /// Whether no further guess is free of a wait.
+    pub(crate) async fn are_used_up(&self, bucket: &Bucket) -> Result<bool, Unavailable> {
+        Ok(self.ledger.failures(&bucket.0).await? >= self.rules.free)
+    }
+
+    async fn count_in(&self, bucket: Bucket) -> Result<Bucket, GuessError> {
         match self.ledger.count(&bucket.0, self.rules, self.clock.now()).await? {
             Attempt::Allowed => Ok(bucket),
             Attempt::Wait(wait) => Err(GuessError::Wait(wait.min(self.rules.longest_wait))),

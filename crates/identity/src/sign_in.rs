@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use pia_kernel::{AppPasswordId, Clock, Effects, Secret, Unavailable, UserId};
+use pia_kernel::{AppPasswordId, Clock, Effects, Letter, Secret, Timestamp, Unavailable, UserId};
 
 use crate::account::Account;
 use crate::app_password_codes;
@@ -14,8 +14,8 @@ use crate::factor_proofs::FactorAnswer;
 use crate::guesses::{GuessError, Guesses};
 use crate::password_rules;
 use crate::ports::{
-    AccountStore, AppPasswordStore, Candidate, Credentials, FailedSignIn, GuessLedger, GuessRules,
-    PasswordHasher, SignInLog, SignInMethod, SignInOutcome, Verdict,
+    AccountStore, AppPasswordStore, Candidate, Credentials, EndEffects, FailedSignIn, GuessLedger,
+    GuessRules, PasswordHasher, SignInLog, SignInMethod, SignInOutcome, Verdict,
 };
 use crate::sessions::{Grant, Sessions, StartError};
 use crate::sign_in_history::KEPT;
@@ -162,8 +162,9 @@ impl SignIn {
         match &proved {
             Ok(_) => self.guesses.right(&guess).await,
             Err(SignInError::WrongCredentials) => {
-                let method = SignInMethod::Password;
-                self.note_failure(user, SignInOutcome::WrongPassword, method, &device).await;
+                let (at, device) = (self.clock.now(), device.clone());
+                let (outcome, method) = (SignInOutcome::WrongPassword, SignInMethod::Password);
+                self.note(FailedSignIn { user, at, outcome, method, device }, failed).await;
             }
             Err(_) => self.guesses.unjudged(&guess).await,
         }
@@ -179,9 +180,11 @@ impl SignIn {
     ) -> Result<SignedIn, FactorSignInError> {
         let method = SignInMethod::PasswordWithFactor;
         let met = self.challenges.meet(challenge, answer).await;
-        if let Err(ChallengeError::Wrong(user)) = met {
-            let device = device.clone().tidy();
-            self.note_failure(Some(user), SignInOutcome::WrongFactor, method, &device).await;
+        if let Err(ChallengeError::Wrong { user, warn }) = met {
+            let (at, device) = (self.clock.now(), device.clone().tidy());
+            let outcome = SignInOutcome::WrongFactor;
+            let failure = FailedSignIn { user: Some(user), at, outcome, method, device };
+            self.note(failure, if warn { failed_too_often } else { failed }).await;
         }
         let account = met?;
         let grant = self.sessions.start(&account, method, device).await?;
@@ -252,17 +255,8 @@ impl SignIn {
 
     /// Remembers a failure for whoever's account it was. That it fails changes
     /// no answer.
-    async fn note_failure(
-        &self,
-        user: Option<UserId>,
-        outcome: SignInOutcome,
-        method: SignInMethod,
-        device: &Device,
-    ) {
-        let (at, device) = (self.clock.now(), device.clone());
-        let attempt = FailedSignIn { user, at, outcome, method, device };
-        let effects = |user, at| Effects::about(at, user, "sign_in.failed");
-        if let Err(err) = self.ports.log.failed(attempt, effects).await {
+    async fn note(&self, failure: FailedSignIn, effects: EndEffects) {
+        if let Err(err) = self.ports.log.failed(failure, effects).await {
             tracing::warn!(
                 error = &err as &dyn std::error::Error,
                 "a sign-in that failed could not be remembered"
@@ -327,11 +321,20 @@ impl From<ChallengeError> for FactorSignInError {
     fn from(err: ChallengeError) -> Self {
         match err {
             ChallengeError::Gone => Self::Over,
-            ChallengeError::Wrong(_) => Self::WrongCode,
+            ChallengeError::Wrong { .. } => Self::WrongCode,
             ChallengeError::TooMany { wait } => Self::TooMany { wait },
             ChallengeError::Unavailable(err) => Self::Unavailable(err),
         }
     }
+}
+
+fn failed(user: UserId, at: Timestamp) -> Effects {
+    Effects::about(at, user, "sign_in.failed")
+}
+
+/// A failure that its owner hears of: who fails so often knows their password.
+fn failed_too_often(user: UserId, at: Timestamp) -> Effects {
+    failed(user, at).and_mail(Letter::new("second-factor-failed").to_user(at, user))
 }
 
 /// Whether there could be such an account. What is refused here is no

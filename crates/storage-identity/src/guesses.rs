@@ -66,6 +66,13 @@ impl SqlGuesses {
         Ok(Attempt::Wait(Duration::from_micros(wait.max(1))))
     }
 
+    async fn counted(&self, who: &str) -> Result<u32, DbError> {
+        let count = guesses::table.find(who).select(failures);
+        let count: Option<i32> =
+            on_conn!(self.db.reader(), |conn| count.first(conn).await.optional()?);
+        Ok(count.unwrap_or_default().unsigned_abs())
+    }
+
     async fn take_back(&self, who: &str, rules: GuessRules) -> Result<(), DbError> {
         let counted =
             methods::FilterDsl::filter(guesses::table.find(who.to_owned()), failures.gt(0));
@@ -103,6 +110,10 @@ impl GuessLedger for SqlGuesses {
         now: Timestamp,
     ) -> Result<Attempt, Unavailable> {
         Ok(self.add(who, rules, now).await?)
+    }
+
+    async fn failures(&self, who: &str) -> Result<u32, Unavailable> {
+        Ok(self.counted(who).await?)
     }
 
     async fn give_back(&self, who: &str, rules: GuessRules) -> Result<(), Unavailable> {

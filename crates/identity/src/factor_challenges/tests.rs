@@ -68,7 +68,7 @@ fn is_gone(outcome: &Result<Account, ChallengeError>) -> bool {
 }
 
 fn is_wrong(outcome: &Result<Account, ChallengeError>) -> bool {
-    matches!(outcome, Err(ChallengeError::Wrong(_)))
+    matches!(outcome, Err(ChallengeError::Wrong { .. }))
 }
 
 #[tokio::test]
@@ -91,7 +91,7 @@ async fn a_code_meets_a_challenge_once() {
 
     assert_eq!(met.unwrap().user, world.user);
     assert!(is_gone(&again));
-    assert_eq!(world.kept.wrong(), 0);
+    assert_eq!(world.kept.wrong_answers(), 0);
 }
 
 #[tokio::test]
@@ -159,17 +159,30 @@ async fn a_challenge_is_tried_five_times() {
     }
 
     assert!(is_gone(&world.meet(&token, world.code(0)).await));
-    assert_eq!(world.kept.wrong(), 5);
+    assert_eq!(world.kept.wrong_answers(), 5);
 }
 
 #[tokio::test]
-async fn wrong_codes_are_limited_for_the_account_and_cost_no_tries_then() {
+async fn the_fifth_wrong_code_warns_the_owner_once_a_day() {
     let world = world().await;
-    for _ in 0..2 {
-        let token = world.token().await;
-        for _ in 0..5 {
-            world.meet(&token, FactorAnswer::Code(secret("nonsense"))).await.unwrap_err();
+    let mut warned = Vec::new();
+    for _ in 0..7 {
+        let (token, nonsense) = (world.token().await, FactorAnswer::Code(secret("nonsense")));
+        match world.meet(&token, nonsense).await.unwrap_err() {
+            ChallengeError::Wrong { warn, .. } => warned.push(warn),
+            // As if the wait were over.
+            _ => world.kept.give_back("", GuessRules::default()).await.unwrap(),
         }
+    }
+    assert_eq!(warned, [false, false, false, false, true, false]);
+}
+
+#[tokio::test]
+async fn wrong_codes_make_the_next_wait_and_cost_no_tries_then() {
+    let world = world().await;
+    let token = world.token().await;
+    for _ in 0..5 {
+        world.meet(&token, FactorAnswer::Code(secret("nonsense"))).await.unwrap_err();
     }
     let token = world.token().await;
 
@@ -190,7 +203,7 @@ async fn a_token_that_never_was_is_gone_and_costs_nobody_anything() {
         assert!(is_gone(&world.meet(&secret(text), world.code(0)).await), "{text}");
     }
 
-    assert_eq!(world.kept.wrong(), 0);
+    assert_eq!(world.kept.wrong_answers(), 0);
 }
 
 #[tokio::test]

@@ -48,6 +48,9 @@ pub trait GuessLedger: Send + Sync {
         now: Timestamp,
     ) -> Result<Attempt, Unavailable>;
 
+    /// How many guesses of `who` count as wrong.
+    async fn failures(&self, who: &str) -> Result<u32, Unavailable>;
+
     /// Takes one count back, of a guess that nobody judged.
     async fn give_back(&self, who: &str, rules: GuessRules) -> Result<(), Unavailable>;
 

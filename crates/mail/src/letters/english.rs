@@ -35,6 +35,7 @@ fn subject(kind: &Kind) -> &'static str {
         Kind::NewDevice => "A new device signed in",
         Kind::FactorEnabled => "Your account asks for a second factor now",
         Kind::FactorDisabled => "Your account asks for no second factor any more",
+        Kind::SecondFactorFailed => "Someone may know your password",
         Kind::RecoveryCodesRegenerated => "You have new recovery codes",
         Kind::RecoveryCodeUsed(_) => "A recovery code was used",
         Kind::PasskeyAdded(_) => "A passkey was added",
@@ -80,6 +81,10 @@ fn opening(kind: &Kind) -> String {
         Kind::FactorDisabled => {
             "The authenticator app was removed from your account. Signing in takes no more than \
              the password from now on."
+        }
+        Kind::SecondFactorFailed => {
+            "Someone entered the right password for your account, and then five wrong codes. They \
+             were not signed in."
         }
         Kind::RecoveryCodesRegenerated => {
             "New recovery codes were made for your account. The old ones are of no use any more."

@@ -35,6 +35,7 @@ fn subject(kind: &Kind) -> &'static str {
         Kind::NewDevice => "Ein neues Gerät hat sich angemeldet",
         Kind::FactorEnabled => "Ihr Konto verlangt jetzt einen zweiten Faktor",
         Kind::FactorDisabled => "Ihr Konto verlangt keinen zweiten Faktor mehr",
+        Kind::SecondFactorFailed => "Möglicherweise kennt jemand Ihr Passwort",
         Kind::RecoveryCodesRegenerated => "Sie haben neue Wiederherstellungscodes",
         Kind::RecoveryCodeUsed(_) => "Ein Wiederherstellungscode wurde benutzt",
         Kind::PasskeyAdded(_) => "Ein Passkey wurde hinzugefügt",
@@ -80,6 +81,10 @@ fn opening(kind: &Kind) -> String {
         Kind::FactorDisabled => {
             "die Authenticator-App wurde von Ihrem Konto entfernt. Zum Anmelden genügt von nun an \
              das Passwort."
+        }
+        Kind::SecondFactorFailed => {
+            "jemand hat das richtige Passwort Ihres Kontos eingegeben und danach fünf falsche \
+             Codes. Die Anmeldung ist nicht gelungen."
         }
         Kind::RecoveryCodesRegenerated => {
             "für Ihr Konto wurden neue Wiederherstellungscodes erzeugt. Die alten gelten nicht \

@@ -17,6 +17,7 @@ pub(super) enum Kind {
     NewDevice,
     FactorEnabled,
     FactorDisabled,
+    SecondFactorFailed,
     RecoveryCodesRegenerated,
     /// So many are left, where that is known.
     RecoveryCodeUsed(Option<u32>),
@@ -62,6 +63,7 @@ impl Kind {
             "new-device" => Self::NewDevice,
             "factor-enabled" => Self::FactorEnabled,
             "factor-disabled" => Self::FactorDisabled,
+            "second-factor-failed" => Self::SecondFactorFailed,
             "recovery-codes-regenerated" => Self::RecoveryCodesRegenerated,
             "recovery-code-used" => Self::RecoveryCodeUsed(left(letter)?),
             "passkey-added" => Self::PasskeyAdded(name(letter)?),

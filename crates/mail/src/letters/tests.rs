@@ -4,7 +4,7 @@ use pia_kernel::Timestamp;
 
 use super::*;
 
-const NAMES: [&str; 24] = [
+const NAMES: [&str; 25] = [
     "verify-address",
     "password-reset",
     "invitation",
@@ -13,6 +13,7 @@ const NAMES: [&str; 24] = [
     "new-device",
     "factor-enabled",
     "factor-disabled",
+    "second-factor-failed",
     "recovery-codes-regenerated",
     "recovery-code-used",
     "passkey-added",

@@ -90,7 +90,7 @@ impl Identity {
             verification: letters.verification.clone(),
         };
         let rules = config.follow(|it| it.local_auth.registration.clone());
-        let challenges = challenges(db, &factors, &proofs, clock());
+        let challenges = challenges((db, &guesses), &factors, &proofs, clock());
         let (gates, live) = (standings.clone(), proofs.clone());
         let app_passwords = AppPasswords::new(app_passwords, factors.clone(), gates, live, clock());
         Ok(Self {
@@ -173,11 +173,12 @@ fn factor_settings(config: &LiveConfig) -> FactorSettings {
 }
 
 fn challenges(
-    db: &Database,
+    (db, guesses): (&Database, &Arc<dyn GuessLedger>),
     factors: &FactorPorts,
     settings: &Live<FactorSettings>,
     clock: Arc<dyn Clock>,
 ) -> FactorChallenges {
     let store = Arc::new(SqlChallenges::new(db.clone()));
-    FactorChallenges::new(store, factors.clone(), settings.clone(), clock)
+    let proofs = (factors.clone(), settings.clone());
+    FactorChallenges::new(store, Arc::clone(guesses), proofs, clock)
 }

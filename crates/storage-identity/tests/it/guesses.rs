@@ -15,6 +15,7 @@ pia_testkit::contract! {
     of_guesses_at_once_after_a_wait_one_is_let_through,
     each_wrong_guess_doubles_the_wait_up_to_a_quarter_of_an_hour,
     a_guess_that_nobody_judged_leaves_all_as_it_was,
+    wrong_guesses_are_counted,
     a_right_guess_is_forgiven_those_before,
     guesses_are_forgotten_a_day_after_the_last,
     each_is_counted_apart,
@@ -94,6 +95,17 @@ async fn a_guess_that_nobody_judged_leaves_all_as_it_was(db: Database) {
     assert_eq!((at_first, once_more), (5, 1));
     assert_eq!(waits.map(|it| it.as_secs()), [1, 2]);
     assert_eq!((same_again.as_secs(), next.as_secs()), (0, 4));
+}
+
+async fn wrong_guesses_are_counted(db: Database) {
+    let guesses = SqlGuesses::new(db);
+    let at_first = guesses.failures("ada").await.unwrap();
+    let_through(&guesses, START).await;
+    guesses.give_back("ada", RULES).await.unwrap();
+
+    assert_eq!((at_first, guesses.failures("ada").await.unwrap()), (0, 4));
+    guesses.clear("ada").await.unwrap();
+    assert_eq!(guesses.failures("ada").await.unwrap(), 0);
 }
 
 async fn a_right_guess_is_forgiven_those_before(db: Database) {

@@ -1,16 +1,14 @@
 //! How often, and how long, a second factor may be tried.
 
 use super::*;
+use crate::letters::names_to;
 
 /// Uses up what the account may be wrong about.
 async fn exhaust(ada: &Ada) {
-    let wrong = ada.wrong_code();
-    for _ in 0..2 {
-        let token = ada.challenge().await;
-        for _ in 0..5 {
-            let refused = answer(&ada.app, &token, &wrong).await;
-            assert_eq!(refused.refusal(), (401, "invalid_mfa_code"));
-        }
+    let (token, wrong) = (ada.challenge().await, ada.wrong_code());
+    for _ in 0..5 {
+        let refused = answer(&ada.app, &token, &wrong).await;
+        assert_eq!(refused.refusal(), (401, "invalid_mfa_code"));
     }
 }
 
@@ -26,8 +24,33 @@ async fn a_sign_in_is_tried_five_times() {
 
     let spent = answer(&ada.app, &token, &ada.code()).await;
     assert_eq!(spent.refusal(), (401, "invalid_mfa_token"));
-    let anew = answer(&ada.app, &ada.challenge().await, &ada.code()).await;
-    assert_eq!(anew.status, 200);
+    let token = ada.challenge().await;
+    let early = answer(&ada.app, &token, &ada.code()).await;
+    ada.clock.advance(Duration::from_secs(1));
+    let anew = answer(&ada.app, &token, &ada.code()).await;
+    assert_eq!((early.refusal(), anew.status), ((429, "rate_limited"), 200));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_owner_hears_of_five_wrong_codes_behind_the_right_password_once_a_day() {
+    let ada = Ada::set_up(Setting::on(Fresh::sqlite()).with_mail()).await;
+    let warnings = async || {
+        let names = names_to(&ada.app, EMAIL).await;
+        names.iter().filter(|it| *it == "second-factor-failed").count()
+    };
+
+    let mut told = Vec::new();
+    for day in 0..2 {
+        for _ in 0..6 {
+            let refused = answer(&ada.app, &ada.challenge().await, &ada.wrong_code()).await;
+            assert_eq!(refused.refusal(), (401, "invalid_mfa_code"), "{day}");
+            told.push(warnings().await);
+            ada.clock.advance(Duration::from_secs(2));
+        }
+        ada.clock.advance(Duration::from_hours(25));
+    }
+
+    assert_eq!(told, [0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 2, 2]);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -40,11 +63,11 @@ async fn wrong_codes_are_counted_for_the_account_on_all_instances() {
     let token = challenge(&other).await;
     let refused = answer(&other, &token, &ada.code()).await;
     let by_paper = recover(&other, &token, &ada.codes[0]).await;
-    ada.clock.advance(Duration::from_secs(90));
+    ada.clock.advance(Duration::from_secs(1));
     let later = answer(&other, &token, &ada.code()).await;
 
     assert_eq!(refused.refusal(), (429, "rate_limited"));
-    assert_eq!(refused.header("retry-after"), Some("90"));
+    assert_eq!(refused.header("retry-after"), Some("1"));
     assert_eq!(by_paper.refusal(), (429, "rate_limited"));
     assert_eq!(later.status, 200, "{}", later.text());
 }
