@@ -238,10 +238,23 @@ pub(crate) fn ended(
     name: &str,
     sides: fn(UserId) -> (Option<UserId>, Option<UserId>),
 ) -> Effects {
-    let ((actor, subject), object) = (sides(user), Some(format!("api-key:{key}")));
-    let audit = AuditEntry { at, actor, subject, object, action: "ApiKey.Revoked" };
     let letter = Letter::new("api-key-removed").with("name", name).to_user(at, user);
-    Effects { audit: vec![audit], mail: Vec::new() }.and_mail(letter)
+    audited(KeyClaim { user, key }, at, sides(user)).and_mail(letter)
+}
+
+/// The audit entry of a key that its owner revoked with a new password.
+pub(crate) fn revoked_with_password(claim: KeyClaim, at: Timestamp) -> Effects {
+    audited(claim, at, (Some(claim.user), None))
+}
+
+fn audited(
+    KeyClaim { key, .. }: KeyClaim,
+    at: Timestamp,
+    (actor, subject): (Option<UserId>, Option<UserId>),
+) -> Effects {
+    let object = Some(format!("api-key:{key}"));
+    let audit = AuditEntry { at, actor, subject, object, action: "ApiKey.Revoked" };
+    Effects { audit: vec![audit], mail: Vec::new() }
 }
 
 #[cfg(test)]

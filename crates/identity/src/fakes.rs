@@ -1,5 +1,6 @@
 //! Second factors and letters in memory, for tests that need them to remember.
 
+mod counts;
 mod post;
 
 use std::collections::HashMap;
@@ -16,10 +17,9 @@ use crate::account::Account;
 use crate::factor_challenges::FactorChallenges;
 use crate::factor_proofs::{FactorPorts, FactorSettings};
 use crate::ports::{
-    AccountStore, Attempt, AttemptStore, Begun, ChallengeStore, Credentials, Enrolled, Evidence,
-    Factor, FactorChange, FactorState, FactorStore, GuessLedger, GuessRules, MockAccountStore,
-    MockPasswordHasher, NewChallenge, PasswordHasher, Quota, RecoveryHash, Redeemed, Redemption,
-    SecretBox, SessionStarts, Step, TokenHash, Verdict,
+    AccountStore, Begun, ChallengeStore, Credentials, Enrolled, Evidence, Factor, FactorChange,
+    FactorState, FactorStore, MockAccountStore, MockPasswordHasher, NewChallenge, PasswordHasher,
+    RecoveryHash, Redeemed, Redemption, SecretBox, SessionStarts, Step, TokenHash, Verdict,
 };
 
 pub(crate) use post::{Post, claim, verification};
@@ -352,62 +352,5 @@ impl SecretBox for Factors {
 impl SessionStarts for Factors {
     async fn began_at(&self, _: Claim) -> Result<Option<Timestamp>, Unavailable> {
         Ok(self.state.lock().unwrap().began_at)
-    }
-}
-
-/// Waits a second after each guess that is not free.
-#[async_trait]
-impl GuessLedger for Factors {
-    async fn count(
-        &self,
-        _: &str,
-        rules: GuessRules,
-        _: Timestamp,
-    ) -> Result<Attempt, Unavailable> {
-        let before = self.guesses.fetch_add(1, Ordering::SeqCst);
-        if before < rules.free {
-            return Ok(Attempt::Allowed);
-        }
-        self.guesses.fetch_sub(1, Ordering::SeqCst);
-        Ok(Attempt::Wait(rules.first_wait))
-    }
-
-    async fn failures(&self, _: &str) -> Result<u32, Unavailable> {
-        Ok(self.guesses.load(Ordering::SeqCst))
-    }
-
-    async fn give_back(&self, _: &str, _: GuessRules) -> Result<(), Unavailable> {
-        self.guesses.fetch_sub(1, Ordering::SeqCst);
-        Ok(())
-    }
-
-    async fn clear(&self, _: &str) -> Result<(), Unavailable> {
-        self.guesses.store(0, Ordering::SeqCst);
-        Ok(())
-    }
-
-    async fn sweep(&self, _: Timestamp) -> Result<u64, Unavailable> {
-        Ok(0)
-    }
-}
-
-#[async_trait]
-impl AttemptStore for Factors {
-    async fn attempt(&self, _: &str, quota: Quota, _: Timestamp) -> Result<Attempt, Unavailable> {
-        let before = self.attempts.fetch_add(1, Ordering::SeqCst);
-        if before < quota.burst {
-            return Ok(Attempt::Allowed);
-        }
-        self.attempts.fetch_sub(1, Ordering::SeqCst);
-        Ok(Attempt::Wait(quota.interval()))
-    }
-
-    async fn give_back(&self, _: &str, _: Quota, _: Timestamp) -> Result<(), Unavailable> {
-        self.attempts.fetch_sub(1, Ordering::SeqCst);
-        Ok(())
-    }
-
-    async fn sweep(&self, _: Timestamp) -> Result<u64, Unavailable> {
-        Ok(0)
     }
 }

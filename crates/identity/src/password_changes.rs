@@ -7,6 +7,7 @@ use pia_kernel::{Clock, Effects, Letter, Live, Secret, Timestamp, Unavailable, U
 
 use crate::access_tokens::Claim;
 use crate::account::Account;
+use crate::api_keys::revoked_with_password;
 use crate::factor_proofs::{FactorPorts, FactorProofs, FactorSettings, ProofError};
 use crate::password_resets::{PasswordPorts, ended};
 use crate::password_rules;
@@ -144,7 +145,7 @@ impl From<ProofError> for ChangePasswordError {
 
 const REVOKED: AppAccessRevoked = AppAccessRevoked {
     app_password: |user, at| Effects::audit(at, user, "app_password.removed"),
-    api_key: |user, at| Effects::audit(at, user, "api_key.removed"),
+    api_key: revoked_with_password,
 };
 
 /// The audit entry and the letter, which counts what still opens the account.

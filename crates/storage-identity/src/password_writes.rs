@@ -3,7 +3,7 @@
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use pia_identity::{AppAccess, MailedPurpose};
-use pia_kernel::{Timestamp, UserId};
+use pia_kernel::{ApiKeyId, Timestamp, UserId};
 use pia_storage::schema::{
     accounts, api_keys, app_passwords, factor_challenges, mailed_tokens, passkey_challenges,
     passkeys, totp_factors,
@@ -26,11 +26,12 @@ pub(crate) trait PasswordWrites {
     /// and resets.
     fn forget_unfinished(&mut self, user: UserId) -> impl Future<Output = QueryResult<()>> + Send;
 
-    /// Deletes all app passwords and API keys. Answers how many there were.
+    /// Deletes all app passwords and API keys. Answers how many app passwords
+    /// there were, and which keys.
     fn revoke_app_access(
         &mut self,
         user: UserId,
-    ) -> impl Future<Output = QueryResult<AppAccess>> + Send;
+    ) -> impl Future<Output = QueryResult<(usize, Vec<ApiKeyId>)>> + Send;
 
     /// Counts the app passwords and API keys.
     fn app_access(&mut self, user: UserId) -> impl Future<Output = QueryResult<AppAccess>> + Send;
@@ -68,13 +69,16 @@ macro_rules! password_writes {
                 Ok(())
             }
 
-            async fn revoke_app_access(&mut self, user: UserId) -> QueryResult<AppAccess> {
+            async fn revoke_app_access(
+                &mut self,
+                user: UserId,
+            ) -> QueryResult<(usize, Vec<ApiKeyId>)> {
                 let of_apps = app_passwords::table.filter(app_passwords::user_id.eq(DbUid(user.0)));
                 let of_scripts = api_keys::table.filter(api_keys::user_id.eq(DbUid(user.0)));
-                Ok(AppAccess {
-                    app_passwords: diesel::delete(of_apps).execute(self).await? as u64,
-                    api_keys: diesel::delete(of_scripts).execute(self).await? as u64,
-                })
+                let of_apps = diesel::delete(of_apps).execute(self).await?;
+                let keys = diesel::delete(of_scripts).returning(api_keys::id);
+                let keys: Vec<DbUid> = keys.get_results(self).await?;
+                Ok((of_apps, keys.into_iter().map(|it| ApiKeyId(it.0)).collect()))
             }
 
             async fn app_access(&mut self, user: UserId) -> QueryResult<AppAccess> {

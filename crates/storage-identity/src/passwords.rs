@@ -4,7 +4,8 @@ use async_trait::async_trait;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use pia_identity::{
-    AppAccess, AppAccessRevoked, MailedPurpose, PasswordChange, PasswordReset, PasswordStore,
+    AppAccess, AppAccessRevoked, KeyClaim, MailedPurpose, PasswordChange, PasswordReset,
+    PasswordStore,
 };
 use pia_kernel::Unavailable;
 use pia_storage::schema::{accounts, mailed_tokens, sessions};
@@ -83,20 +84,18 @@ impl SqlPasswords {
                 return Ok(None);
             }
             conn.forget_unfinished(by.user).await?;
-            let gone = match revoked {
-                Some(_) => conn.revoke_app_access(by.user).await?,
-                None => AppAccess::default(),
-            };
-            let left = conn.app_access(by.user).await?;
-            conn.write_effects(&self.db, &effects(by.user, *at, left)).await?;
             if let Some(AppAccessRevoked { app_password, api_key }) = revoked {
-                for _ in 0..gone.app_passwords {
+                let (of_apps, keys) = conn.revoke_app_access(by.user).await?;
+                for _ in 0..of_apps {
                     conn.write_effects(&self.db, &app_password(by.user, *at)).await?;
                 }
-                for _ in 0..gone.api_keys {
-                    conn.write_effects(&self.db, &api_key(by.user, *at)).await?;
+                for key in keys {
+                    let claim = KeyClaim { user: by.user, key };
+                    conn.write_effects(&self.db, &api_key(claim, *at)).await?;
                 }
             }
+            let left = conn.app_access(by.user).await?;
+            conn.write_effects(&self.db, &effects(by.user, *at, left)).await?;
             conn.end_others(&self.db, *by, *at, *if_ended).await?;
             Ok(Some(left))
         })

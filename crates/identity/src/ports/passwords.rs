@@ -5,6 +5,7 @@ use pia_kernel::{Effects, Secret, Timestamp, Unavailable, UserId};
 
 use super::{EndEffects, TokenHash};
 use crate::access_tokens::Claim;
+use crate::account::KeyClaim;
 
 /// A password in the place of one that was forgotten.
 #[derive(Debug, Clone)]
@@ -59,7 +60,7 @@ pub struct AppAccessRevoked {
     /// Written with each app password.
     pub app_password: EndEffects,
     /// Written with each API key.
-    pub api_key: EndEffects,
+    pub api_key: fn(KeyClaim, Timestamp) -> Effects,
 }
 
 /// Where passwords are replaced.

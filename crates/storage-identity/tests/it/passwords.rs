@@ -82,7 +82,7 @@ fn change(by: Claim, old: &str, new: &str) -> PasswordChange {
         if_ended: ended,
         if_revoked: AppAccessRevoked {
             app_password: |user, at| Effects::audit(at, user, "app password revoked"),
-            api_key: |user, at| Effects::audit(at, user, "key revoked"),
+            api_key: |claim, at| Effects::audit(at, claim.user, "key revoked"),
         },
     }
 }

@@ -1,0 +1,66 @@
+//! Counts of wrong proofs and answers in memory.
+
+use std::sync::atomic::Ordering;
+
+use async_trait::async_trait;
+use pia_kernel::{Timestamp, Unavailable};
+
+use super::Factors;
+use crate::ports::{Attempt, AttemptStore, GuessLedger, GuessRules, Quota};
+
+/// Waits a second after each guess that is not free.
+#[async_trait]
+impl GuessLedger for Factors {
+    async fn count(
+        &self,
+        _: &str,
+        rules: GuessRules,
+        _: Timestamp,
+    ) -> Result<Attempt, Unavailable> {
+        let before = self.guesses.fetch_add(1, Ordering::SeqCst);
+        if before < rules.free {
+            return Ok(Attempt::Allowed);
+        }
+        self.guesses.fetch_sub(1, Ordering::SeqCst);
+        Ok(Attempt::Wait(rules.first_wait))
+    }
+
+    async fn failures(&self, _: &str) -> Result<u32, Unavailable> {
+        Ok(self.guesses.load(Ordering::SeqCst))
+    }
+
+    async fn give_back(&self, _: &str, _: GuessRules) -> Result<(), Unavailable> {
+        self.guesses.fetch_sub(1, Ordering::SeqCst);
+        Ok(())
+    }
+
+    async fn clear(&self, _: &str) -> Result<(), Unavailable> {
+        self.guesses.store(0, Ordering::SeqCst);
+        Ok(())
+    }
+
+    async fn sweep(&self, _: Timestamp) -> Result<u64, Unavailable> {
+        Ok(0)
+    }
+}
+
+#[async_trait]
+impl AttemptStore for Factors {
+    async fn attempt(&self, _: &str, quota: Quota, _: Timestamp) -> Result<Attempt, Unavailable> {
+        let before = self.attempts.fetch_add(1, Ordering::SeqCst);
+        if before < quota.burst {
+            return Ok(Attempt::Allowed);
+        }
+        self.attempts.fetch_sub(1, Ordering::SeqCst);
+        Ok(Attempt::Wait(quota.interval()))
+    }
+
+    async fn give_back(&self, _: &str, _: Quota, _: Timestamp) -> Result<(), Unavailable> {
+        self.attempts.fetch_sub(1, Ordering::SeqCst);
+        Ok(())
+    }
+
+    async fn sweep(&self, _: Timestamp) -> Result<u64, Unavailable> {
+        Ok(0)
+    }
+}
