@@ -49,7 +49,16 @@ pub enum Verified {
     Invalid,
 }
 
-/// What came of asking for a link to choose another password by.
+/// A letter with a link that somebody asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RequestedLetter {
+    /// To choose another password.
+    PasswordReset,
+    /// To confirm the address.
+    Verification,
+}
+
+/// What came of asking for a letter with a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LinkAsked {
     /// It is sent, if there is anyone to send it to.
@@ -94,9 +103,9 @@ pub trait AccountDesk: Send + Sync {
     /// Spends the link that shows whose an address is.
     async fn verify(&self, user: UserId, token: Secret<String>) -> Result<Verified, Unavailable>;
 
-    /// Mails a link to choose another password by. Tells nobody, by what it
-    /// answers or by how long it takes, whether there is such an account.
-    async fn mail_reset(&self, email: String) -> Result<LinkAsked, Unavailable>;
+    /// Mails a link. Tells nobody, by what it answers or by how long it takes,
+    /// whether there is such an account.
+    async fn mail(&self, letter: RequestedLetter, email: String) -> Result<LinkAsked, Unavailable>;
 
     /// Spends that link.
     async fn reset(&self, new: NewPassword) -> Result<PasswordReset, Unavailable>;

@@ -1,7 +1,5 @@
 //! The first administrator, by the setup token.
 
-use std::error::Error as _;
-
 use actix_web::http::StatusCode;
 use actix_web::web::{Data, Json};
 use actix_web::{HttpRequest, ResponseError as _};
@@ -11,7 +9,6 @@ use pia_web::{ApiError, Body};
 use serde::{Deserialize, Serialize};
 
 use crate::console::Console;
-use crate::refusal::sentence;
 
 /// What a program sends, with the token in a header.
 #[derive(Deserialize)]
@@ -42,21 +39,9 @@ pub(crate) async fn appoint(
     Ok(Json(AdminResponse { success: true, user_id: account.user, email: account.email }))
 }
 
-/// What people are told on the page. What failed in the server goes to the log.
-pub(crate) fn told(err: FirstAdminError) -> (StatusCode, String) {
-    let alert = match &err {
-        FirstAdminError::Invalid(faults) => {
-            let messages: Vec<&str> = faults.iter().map(|it| it.message.as_str()).collect();
-            messages.join(" ")
-        }
-        FirstAdminError::Unavailable(err) => {
-            let cause = err.source().map(ToString::to_string);
-            tracing::error!(error = %err, cause, "no administrator could be made");
-            "A part of the server does not answer: its log says why.".to_owned()
-        }
-        told => sentence(told),
-    };
-    (ApiError::from(err).status_code(), alert)
+/// The status of an answer to somebody who did not become administrator.
+pub(crate) fn status(err: FirstAdminError) -> StatusCode {
+    ApiError::from(err).status_code()
 }
 
 impl From<AdminRequest> for NewAdmin {

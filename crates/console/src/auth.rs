@@ -3,17 +3,17 @@
 //! They need no script. What is said on them is in `texts`.
 
 pub(crate) mod error;
-pub(crate) mod forgot_password;
-mod form;
-mod frame;
-mod notice;
+pub(crate) mod form;
+pub(crate) mod frame;
+pub(crate) mod letter_page;
+pub(crate) mod notice;
 mod readable;
 pub(crate) mod register;
 pub(crate) mod reset_password;
 mod same_site;
 mod sent;
 pub(crate) mod verify_email;
-mod visit;
+pub(crate) mod visit;
 
 pub use readable::readable;
 

@@ -5,6 +5,7 @@ mod accounts;
 mod administrator;
 mod auth;
 mod console;
+mod front;
 mod page;
 mod reception;
 mod refusal;
@@ -13,9 +14,11 @@ mod setup;
 #[cfg(test)]
 mod testing;
 mod texts;
+mod well_known;
 
 pub use accounts::{
-    AccountDesk, Applicant, Joined, LinkAsked, NewPassword, PasswordReset, Verified,
+    AccountDesk, Applicant, Joined, LinkAsked, NewPassword, PasswordReset, RequestedLetter,
+    Verified,
 };
 pub use auth::readable;
 pub use console::Console;

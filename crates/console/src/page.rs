@@ -1,5 +1,5 @@
 //! How a page leaves the server: not stored, not framed, and able to load
-//! nothing but its own style.
+//! nothing but its own style and icon.
 
 use actix_web::http::StatusCode;
 use actix_web::http::header::{
@@ -9,8 +9,8 @@ use actix_web::{HttpResponse, ResponseError as _};
 use askama::Template;
 use pia_web::ApiError;
 
-const POLICY: &str = "default-src 'none'; style-src 'self'; form-action 'self'; base-uri 'none'; \
-                      frame-ancestors 'none'";
+const POLICY: &str = "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; \
+                      base-uri 'none'; frame-ancestors 'none'";
 
 /// A template as an answer.
 pub(crate) fn page(status: StatusCode, template: &impl Template) -> HttpResponse {
@@ -29,9 +29,18 @@ pub(crate) fn page(status: StatusCode, template: &impl Template) -> HttpResponse
 
 /// The style of every page, a part of the binary.
 pub(crate) async fn style() -> HttpResponse {
+    asset("text/css; charset=utf-8", include_str!("../assets/style.css"))
+}
+
+/// The icon of every page.
+pub(crate) async fn icon() -> HttpResponse {
+    asset("image/svg+xml", include_str!("../assets/icon.svg"))
+}
+
+fn asset(kind: &'static str, text: &'static str) -> HttpResponse {
     HttpResponse::Ok()
-        .content_type("text/css; charset=utf-8")
+        .content_type(kind)
         .insert_header((CACHE_CONTROL, "max-age=300"))
         .insert_header((X_CONTENT_TYPE_OPTIONS, "nosniff"))
-        .body(include_str!("../assets/style.css"))
+        .body(text)
 }

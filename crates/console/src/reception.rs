@@ -12,6 +12,8 @@ use crate::accounts::AccountDesk;
 pub struct Reception {
     /// Where accounts are made, and come back into.
     pub desk: Arc<dyn AccountDesk>,
+    /// What the server is called.
+    pub name: String,
     /// Under which address browsers know the server.
     pub public_url: String,
     /// Where use cases run.

@@ -5,14 +5,14 @@ mod auth;
 use actix_web::http::Method;
 use pia_web::{Access, Answer, Budget, Charge, Docs, Licensing, Route};
 
-use crate::{administrator, page, setup};
+use crate::{administrator, front, page, setup};
 
 const KIB: usize = 1024;
 
 /// The console's routes. Whoever can reach the server may open them: the
 /// operator has no account before it is set up, but knows the setup token.
 pub fn routes() -> Vec<Route> {
-    let setup = [show(), style(), submit(), upload(), appoint()];
+    let setup = [front(), show(), style(), icon(), submit(), upload(), appoint()];
     setup.into_iter().chain(auth::routes()).collect()
 }
 
@@ -24,6 +24,23 @@ fn show() -> Route {
 fn style() -> Route {
     let docs = docs("The style of that page.", "text/css");
     open(Method::GET, "/admin/setup/style.css", |route| route.to(page::style), docs)
+}
+
+fn icon() -> Route {
+    let docs = docs("The icon of that page.", "image/svg+xml");
+    open(Method::GET, "/admin/setup/icon.svg", |route| route.to(page::icon), docs)
+}
+
+fn front() -> Route {
+    let docs = Docs {
+        tag: "pages",
+        refusals: &[(404, "No page was asked for: `not_found`.")],
+        ..docs("The front page, for browsers.", "text/html")
+    };
+    Route {
+        licensing: Licensing::MayHaveEnded,
+        ..open(Method::GET, "/", |route| route.to(front::show), docs)
+    }
 }
 
 fn submit() -> Route {

@@ -4,20 +4,21 @@
 mod view;
 
 use actix_web::http::StatusCode;
-use actix_web::http::header::CONTENT_TYPE;
+use actix_web::http::header::{CACHE_CONTROL, CONTENT_TYPE, LOCATION};
 use actix_web::web::{Data, Json};
 use actix_web::{HttpRequest, HttpResponse};
 use pia_identity::NewAdmin;
 use pia_kernel::{Secret, Timestamp};
-use pia_policy::{InstallError, Licence, SetupStanding};
+use pia_policy::{Licence, SetupStanding};
 use pia_web::{ApiError, RawBody};
 use serde::{Deserialize, Serialize};
 
 use crate::administrator;
+use crate::auth::frame::Frame;
+use crate::auth::visit::Visit;
 use crate::console::Console;
-use crate::page::page;
 use crate::refusal::{Refusal, refused};
-use view::{Form, SetupView};
+use view::SetupPage;
 
 /// What one of the page's forms sends.
 #[derive(Deserialize)]
@@ -32,6 +33,9 @@ struct SetupForm {
     email: String,
     #[serde(default = "administrator::nothing")]
     password: Secret<String>,
+    /// Says something where the form is to be shown in the other language.
+    #[serde(default)]
+    switch: String,
 }
 
 /// Which of them.
@@ -55,8 +59,11 @@ pub(crate) struct UploadResponse {
 }
 
 /// Shows what the server lacks, and the form that mends it.
-pub(crate) async fn show(console: Data<Console>) -> Result<HttpResponse, ApiError> {
-    Ok(page(StatusCode::OK, &standing(&console).await?))
+pub(crate) async fn show(
+    console: Data<Console>,
+    request: HttpRequest,
+) -> Result<HttpResponse, ApiError> {
+    Ok(standing(&console, frame(&request)).await?.answer(StatusCode::OK))
 }
 
 /// Takes the form.
@@ -70,7 +77,7 @@ pub(crate) async fn submit(
         let message = "Send the page's form, or a licence file to /admin/setup/license.";
         return Err(ApiError::refused(status, code, message));
     }
-    answer_form(&console, &body).await
+    answer_form(&console, frame(&request), &body).await
 }
 
 /// Takes a licence file as it is: `curl --data-binary @license.lic`. Whatever
@@ -84,66 +91,90 @@ pub(crate) async fn upload(
     answer_upload(&console, token.unwrap_or_default(), &body).await
 }
 
-async fn answer_form(console: &Console, body: &[u8]) -> Result<HttpResponse, ApiError> {
+fn frame(request: &HttpRequest) -> Frame {
+    Visit::of(request).frame.below("setup/")
+}
+
+async fn answer_form(
+    console: &Console,
+    frame: Frame,
+    body: &[u8],
+) -> Result<HttpResponse, ApiError> {
     let Ok(form) = serde_urlencoded::from_bytes::<SetupForm>(body) else {
         let message = "The form was not understood.";
         return Err(ApiError::refused(StatusCode::BAD_REQUEST, "validation_failed", message));
     };
+    if !form.switch.is_empty() {
+        let page = standing(console, frame).await?;
+        return Ok(page.filled_in(&form.license, &form.email).answer(StatusCode::OK));
+    }
     match form.step {
-        Step::License => answer_license(console, form).await,
-        Step::Administrator => answer_administrator(console, form).await,
+        Step::License => answer_license(console, frame, form).await,
+        Step::Administrator => answer_administrator(console, frame, form).await,
     }
 }
 
-async fn answer_license(console: &Console, form: SetupForm) -> Result<HttpResponse, ApiError> {
-    let err = match console.install(&form.token, form.license.as_str()).await? {
-        Ok(licence) => {
-            let view = SetupView::installed(&licence, next(console).await?);
-            return Ok(page(StatusCode::OK, &view));
+async fn answer_license(
+    console: &Console,
+    frame: Frame,
+    form: SetupForm,
+) -> Result<HttpResponse, ApiError> {
+    match console.install(&form.token, form.license.as_str()).await? {
+        Ok(_) => Ok(done(&frame)),
+        Err(err) => {
+            let page = standing(console, frame).await?.filled_in(&form.license, "");
+            Ok(page.refusing(&err).answer(Refusal::of(&err).status))
         }
-        Err(err) => err,
-    };
-    if let InstallError::Unavailable(err) = &err {
-        let cause = std::error::Error::source(err).map(ToString::to_string);
-        tracing::error!(error = %err, cause, "a licence could not be taken");
     }
-    let told = Refusal::of(&err);
-    let view = standing(console).await?.refused(told.message, form.license);
-    Ok(page(told.status, &view))
 }
 
 async fn answer_administrator(
     console: &Console,
+    frame: Frame,
     form: SetupForm,
 ) -> Result<HttpResponse, ApiError> {
     // The gates let this page's forms through without a licence.
     if console.desk.standing() != SetupStanding::Done {
-        return Ok(page(StatusCode::CONFLICT, &standing(console).await?));
+        return Ok(standing(console, frame).await?.answer(StatusCode::CONFLICT));
     }
     let SetupForm { token, email, password, .. } = form;
     let admin = NewAdmin { email: email.clone(), password, display_name: None };
     match console.appoint(&token, admin).await? {
-        Ok(account) => Ok(page(StatusCode::OK, &SetupView::administered(&account))),
+        Ok(_) => Ok(done(&frame)),
         Err(err) => {
-            let (status, alert) = administrator::told(err);
-            let view = standing(console).await?.not_appointed(alert, email);
-            Ok(page(status, &view))
+            let fewest = console.first_admin.fewest_password_chars();
+            let page = standing(console, frame).await?.filled_in("", &email);
+            Ok(page.not_appointing(&err, fewest).answer(administrator::status(err)))
         }
     }
 }
 
-/// The page as things stand.
-async fn standing(console: &Console) -> Result<SetupView, ApiError> {
-    match console.desk.standing() {
-        SetupStanding::Done => Ok(SetupView::licensed(next(console).await?)),
-        lacking => Ok(SetupView::unlicensed(&lacking)),
-    }
+/// A redirect to what is left to do: whoever reloads that sends nothing again.
+fn done(frame: &Frame) -> HttpResponse {
+    HttpResponse::SeeOther()
+        .insert_header((LOCATION, format!("setup{}", frame.suffix)))
+        .insert_header((CACHE_CONTROL, "no-store"))
+        .finish()
 }
 
-/// What is left to do once a licence is in force.
-async fn next(console: &Console) -> Result<Form, ApiError> {
-    let lacks_admin = console.lacks_admin().await?;
-    Ok(if lacks_admin { Form::Administrator } else { Form::NotNeeded })
+/// The page as things stand.
+async fn standing(console: &Console, frame: Frame) -> Result<SetupPage, ApiError> {
+    Ok(match console.desk.standing() {
+        SetupStanding::Done if console.lacks_admin().await? => SetupPage::administrator(frame),
+        SetupStanding::Done => SetupPage::done(frame),
+        SetupStanding::NoLicence => {
+            let status = frame.texts.setup.no_license.to_owned();
+            SetupPage::license(frame, status)
+        }
+        SetupStanding::Refused(fault) => {
+            let status = (frame.texts.setup.refused)(&fault);
+            SetupPage::license(frame, status)
+        }
+        SetupStanding::Ended(at) => {
+            let status = (frame.texts.setup.ended)(at);
+            SetupPage::license(frame, status)
+        }
+    })
 }
 
 async fn answer_upload(
@@ -172,5 +203,7 @@ impl From<Licence> for UploadResponse {
     }
 }
 
+#[cfg(test)]
+pub(crate) mod testing;
 #[cfg(test)]
 mod tests;

@@ -13,7 +13,8 @@ use pia_web::Runner;
 
 use crate::Reception;
 use crate::accounts::{
-    AccountDesk, Applicant, Joined, LinkAsked, NewPassword, PasswordReset, Verified,
+    AccountDesk, Applicant, Joined, LinkAsked, NewPassword, PasswordReset, RequestedLetter,
+    Verified,
 };
 
 /// A desk that answers as it is told.
@@ -79,8 +80,8 @@ impl AccountDesk for Accounts {
         Ok(self.verified)
     }
 
-    async fn mail_reset(&self, email: String) -> Result<LinkAsked, Unavailable> {
-        self.note(format!("mail {email}"))?;
+    async fn mail(&self, letter: RequestedLetter, email: String) -> Result<LinkAsked, Unavailable> {
+        self.note(format!("mail {letter:?} to {email}"))?;
         Ok(self.asked_for)
     }
 
@@ -93,6 +94,7 @@ impl AccountDesk for Accounts {
 pub(crate) fn reception(accounts: Arc<Accounts>) -> Reception {
     Reception {
         desk: accounts,
+        name: "Pia at Example".to_owned(),
         public_url: "https://pia.example.com/pia".to_owned(),
         runner: Runner::here(),
     }
@@ -128,6 +130,11 @@ impl Shown {
 
     pub(crate) fn header(&self, name: &str) -> &str {
         self.headers.iter().find(|it| it.0 == name).map_or("", |it| it.1.as_str())
+    }
+
+    /// Where a redirect leads to.
+    pub(crate) fn location(&self) -> &str {
+        self.header("location")
     }
 
     pub(crate) fn has(&self, text: &str) -> bool {

@@ -4,8 +4,9 @@
 mod de;
 mod en;
 
-use pia_identity::Violation;
-use pia_kernel::Language;
+use pia_identity::{FirstAdminError, Violation};
+use pia_kernel::{Language, Timestamp};
+use pia_policy::{InstallError, LicenceFault};
 
 /// All that the pages say in one language.
 pub(crate) struct Texts {
@@ -18,12 +19,15 @@ pub(crate) struct Texts {
     /// Stands behind the label of what may be left out.
     pub(crate) optional: &'static str,
     pub(crate) register: RegisterTexts,
-    pub(crate) forgot: ForgotTexts,
+    pub(crate) forgot: LetterTexts,
+    pub(crate) resend: LetterTexts,
     pub(crate) reset: ResetTexts,
     pub(crate) verify: VerifyTexts,
     pub(crate) faults: FaultTexts,
     pub(crate) reasons: ReasonTexts,
     pub(crate) refusals: RefusalTexts,
+    pub(crate) front: FrontTexts,
+    pub(crate) setup: SetupTexts,
 }
 
 /// A page that only says something.
@@ -60,7 +64,8 @@ pub(crate) struct RegisterTexts {
     pub(crate) email_taken: &'static str,
 }
 
-pub(crate) struct ForgotTexts {
+/// A page that asks for a letter with a link.
+pub(crate) struct LetterTexts {
     pub(crate) title: &'static str,
     pub(crate) intro: &'static str,
     pub(crate) send: &'static str,
@@ -85,6 +90,7 @@ pub(crate) struct VerifyTexts {
     pub(crate) send: &'static str,
     pub(crate) done: Said,
     pub(crate) spent: Said,
+    pub(crate) again: &'static str,
 }
 
 /// What is wrong with a field.
@@ -143,6 +149,35 @@ pub(crate) struct RefusalTexts {
     pub(crate) too_many: Said,
     pub(crate) unavailable: Said,
     pub(crate) failed: Said,
+}
+
+/// The page at `/`.
+pub(crate) struct FrontTexts {
+    pub(crate) intro: &'static str,
+    pub(crate) unlicensed: &'static str,
+    pub(crate) set_up: &'static str,
+    pub(crate) register: &'static str,
+    pub(crate) forgot: &'static str,
+    pub(crate) api: &'static str,
+}
+
+/// The page that sets the server up.
+pub(crate) struct SetupTexts {
+    pub(crate) title: &'static str,
+    pub(crate) no_license: &'static str,
+    pub(crate) refused: fn(&LicenceFault) -> String,
+    pub(crate) ended: fn(Timestamp) -> String,
+    pub(crate) no_admin: &'static str,
+    pub(crate) done: Said,
+    pub(crate) token: &'static str,
+    pub(crate) token_hint: &'static str,
+    pub(crate) license: &'static str,
+    pub(crate) license_hint: &'static str,
+    pub(crate) install: &'static str,
+    pub(crate) password_hint: &'static str,
+    pub(crate) create: &'static str,
+    pub(crate) install_error: fn(&InstallError) -> String,
+    pub(crate) admin_error: fn(&FirstAdminError) -> String,
 }
 
 impl Texts {

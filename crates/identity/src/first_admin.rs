@@ -87,6 +87,11 @@ impl FirstAdmin {
         Self { ports, rules, clock }
     }
 
+    /// How many characters their password must have.
+    pub fn fewest_password_chars(&self) -> usize {
+        self.rules.get().fewest_password_chars
+    }
+
     /// Whether the server has no administrator yet.
     pub async fn is_missing(&self) -> Result<bool, Unavailable> {
         Ok(!self.ports.store.exists().await?)

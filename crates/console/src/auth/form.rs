@@ -9,64 +9,74 @@ use super::frame::{Frame, shown};
 /// A form as it is shown.
 #[derive(Template)]
 #[template(path = "form.html")]
-pub(super) struct FormView {
-    pub(super) frame: Frame,
-    pub(super) title: &'static str,
-    pub(super) intro: &'static str,
+pub(crate) struct FormView {
+    pub(crate) frame: Frame,
+    pub(crate) title: &'static str,
+    pub(crate) intro: String,
     /// Where it is sent: the page's own name, so that it works below any path.
-    pub(super) page: &'static str,
-    pub(super) hidden: Vec<(&'static str, String)>,
-    pub(super) controls: Vec<Control>,
-    pub(super) send: &'static str,
+    pub(crate) page: &'static str,
+    pub(crate) hidden: Vec<(&'static str, String)>,
+    pub(crate) controls: Vec<Control>,
+    pub(crate) send: &'static str,
     /// Another page, and what to call it.
-    pub(super) link: Option<(&'static str, &'static str)>,
+    pub(crate) link: Option<(&'static str, &'static str)>,
     /// What is wrong, if it is with no single control.
-    pub(super) alert: Option<&'static str>,
+    pub(crate) alert: Option<String>,
 }
 
 /// One thing to fill in.
-pub(super) struct Control {
-    pub(super) name: &'static str,
-    pub(super) label: &'static str,
-    pub(super) hint: String,
-    pub(super) need: Need,
-    pub(super) fixed: bool,
-    pub(super) fault: Option<String>,
-    pub(super) kind: Kind,
+pub(crate) struct Control {
+    pub(crate) name: &'static str,
+    pub(crate) label: &'static str,
+    pub(crate) hint: String,
+    pub(crate) need: Need,
+    pub(crate) fixed: bool,
+    pub(crate) fault: Option<String>,
+    pub(crate) kind: Kind,
 }
 
 /// Whether it must be filled in.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Need {
+pub(crate) enum Need {
     Always,
     /// That depends on the rest; the hint says on what.
     Sometimes,
     Never,
 }
 
-pub(super) enum Kind {
-    Text { input: &'static str, autocomplete: &'static str, value: String },
-    Choice { options: Vec<Choice> },
+pub(crate) enum Kind {
+    Text {
+        input: &'static str,
+        autocomplete: &'static str,
+        value: String,
+    },
+    /// Several lines of text.
+    Lines {
+        value: String,
+    },
+    Choice {
+        options: Vec<Choice>,
+    },
 }
 
-pub(super) struct Choice {
-    pub(super) value: &'static str,
-    pub(super) label: &'static str,
-    pub(super) chosen: bool,
+pub(crate) struct Choice {
+    pub(crate) value: &'static str,
+    pub(crate) label: &'static str,
+    pub(crate) chosen: bool,
 }
 
 impl FormView {
-    pub(super) fn answer(&self, status: StatusCode) -> HttpResponse {
+    pub(crate) fn answer(&self, status: StatusCode) -> HttpResponse {
         shown(status, self)
     }
 
     /// The same, with this to say of the control that has this name, or of
     /// the whole where none has.
-    pub(super) fn find_fault(&mut self, name: &str, fault: String) {
+    pub(crate) fn find_fault(&mut self, name: &str, fault: String) {
         if let Some(control) = self.controls.iter_mut().find(|it| it.name == name) {
             control.fault.get_or_insert(fault);
         } else {
-            self.alert.get_or_insert(self.frame.texts.faults.other);
+            self.alert.get_or_insert_with(|| self.frame.texts.faults.other.to_owned());
         }
     }
 
@@ -81,27 +91,26 @@ impl FormView {
 
 impl Control {
     /// A line of text. An `input` of `password` never shows what was sent.
-    pub(super) fn text(
+    pub(crate) fn text(
         name: &'static str,
         label: &'static str,
         (input, autocomplete): (&'static str, &'static str),
         value: &str,
     ) -> Self {
-        let kind = Kind::Text { input, autocomplete, value: value.to_owned() };
-        Self {
-            name,
-            label,
-            hint: String::new(),
-            need: Need::Always,
-            fixed: false,
-            fault: None,
-            kind,
-        }
+        Self::new(name, label, Kind::Text { input, autocomplete, value: value.to_owned() })
+    }
+
+    /// Several lines of text.
+    pub(crate) fn lines(name: &'static str, label: &'static str, value: &str) -> Self {
+        Self::new(name, label, Kind::Lines { value: value.to_owned() })
     }
 
     /// One of several.
-    pub(super) fn choice(name: &'static str, label: &'static str, options: Vec<Choice>) -> Self {
-        let kind = Kind::Choice { options };
+    pub(crate) fn choice(name: &'static str, label: &'static str, options: Vec<Choice>) -> Self {
+        Self::new(name, label, Kind::Choice { options })
+    }
+
+    fn new(name: &'static str, label: &'static str, kind: Kind) -> Self {
         Self {
             name,
             label,
@@ -113,16 +122,16 @@ impl Control {
         }
     }
 
-    pub(super) fn hinting(self, hint: impl Into<String>) -> Self {
+    pub(crate) fn hinting(self, hint: impl Into<String>) -> Self {
         Self { hint: hint.into(), ..self }
     }
 
-    pub(super) fn needed(self, need: Need) -> Self {
+    pub(crate) fn needed(self, need: Need) -> Self {
         Self { need, ..self }
     }
 
     /// One that is there to be seen and sent, and not to be changed.
-    pub(super) fn fixed(self) -> Self {
+    pub(crate) fn fixed(self) -> Self {
         Self { fixed: true, ..self }
     }
 
@@ -133,7 +142,7 @@ impl Control {
                 let first = options.first().map_or("", |it| it.value);
                 format!("{}-{first}", self.name)
             }
-            Kind::Text { .. } => self.name.to_owned(),
+            Kind::Text { .. } | Kind::Lines { .. } => self.name.to_owned(),
         }
     }
 

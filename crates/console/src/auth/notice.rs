@@ -11,7 +11,7 @@ use crate::texts::Said;
 /// A heading and what there is to say below it.
 #[derive(Template)]
 #[template(path = "notice.html")]
-pub(super) struct Notice {
+pub(crate) struct Notice {
     frame: Frame,
     title: &'static str,
     says: Vec<&'static str>,
@@ -20,25 +20,25 @@ pub(super) struct Notice {
 }
 
 impl Notice {
-    pub(super) fn of(frame: Frame, said: Said) -> Self {
+    pub(crate) fn of(frame: Frame, said: Said) -> Self {
         Self::saying(frame, said.title, said.says.to_vec())
     }
 
-    pub(super) fn saying(frame: Frame, title: &'static str, says: Vec<&'static str>) -> Self {
+    pub(crate) fn saying(frame: Frame, title: &'static str, says: Vec<&'static str>) -> Self {
         Self { frame, title, says, link: None }
     }
 
-    pub(super) fn linking(self, page: &'static str, label: &'static str) -> Self {
+    pub(crate) fn linking(self, page: &'static str, label: &'static str) -> Self {
         Self { link: Some((page, label)), ..self }
     }
 
-    pub(super) fn answer(&self, status: StatusCode) -> HttpResponse {
+    pub(crate) fn answer(&self, status: StatusCode) -> HttpResponse {
         shown(status, self)
     }
 }
 
 /// The page for what programs are told in JSON.
-pub(super) fn refusal<B>(frame: Frame, told: &HttpResponse<B>) -> HttpResponse {
+pub(crate) fn refusal<B>(frame: Frame, told: &HttpResponse<B>) -> HttpResponse {
     let refusals = &frame.texts.refusals;
     let said = match told.status() {
         // Whoever may open these pages at all is refused by the licence alone.

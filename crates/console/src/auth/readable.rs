@@ -2,10 +2,10 @@
 
 use actix_web::body::{EitherBody, MessageBody};
 use actix_web::dev::{ServiceRequest, ServiceResponse};
-use actix_web::http::header::CONTENT_TYPE;
+use actix_web::http::header::{CONTENT_TYPE, LOCATION};
 use actix_web::http::{Method, StatusCode};
 use actix_web::middleware::Next;
-use actix_web::{Error, HttpRequest};
+use actix_web::{Error, HttpRequest, HttpResponse};
 use pia_web::reads_pages;
 
 use super::notice::refusal;
@@ -14,17 +14,32 @@ use super::visit::Visit;
 /// Middleware round the gates: what they refuse on one of these pages, or on a
 /// browser's way to a provider and back, it is told by a page, and so is that
 /// there is nothing where somebody looked; what does not ask for one gets JSON.
+/// Whoever opens a server without a licence is led to where it is set up.
 pub async fn readable<B: MessageBody + 'static>(
     request: ServiceRequest,
     next: Next<B>,
 ) -> Result<ServiceResponse<EitherBody<B>>, Error> {
     let answer = next.call(request).await?;
+    if is_unlicensed_front(&answer) {
+        let page = format!("admin/setup{}", Visit::of(answer.request()).frame.suffix);
+        let to_set_up = HttpResponse::Found().insert_header((LOCATION, page)).finish();
+        return Ok(answer.into_response(to_set_up).map_into_right_body());
+    }
     if !is_json(&answer) || !is_for_a_browser(answer.request(), answer.status()) {
         return Ok(answer.map_into_left_body());
     }
     let frame = Visit::of(answer.request()).frame.at(answer.request().path());
     let page = refusal(frame, answer.response());
     Ok(answer.into_response(page).map_into_right_body())
+}
+
+/// Whether somebody opened a server that has yet to be set up.
+fn is_unlicensed_front<B>(answer: &ServiceResponse<B>) -> bool {
+    let request = answer.request();
+    answer.status() == StatusCode::FORBIDDEN
+        && request.method() == Method::GET
+        && request.path() == "/"
+        && reads_pages(request.headers())
 }
 
 fn is_json<B>(answer: &ServiceResponse<B>) -> bool {
@@ -34,10 +49,11 @@ fn is_json<B>(answer: &ServiceResponse<B>) -> bool {
 
 fn is_for_a_browser(request: &HttpRequest, status: StatusCode) -> bool {
     let path = request.path();
-    let ours = match path.strip_prefix("/auth/").unwrap_or_default() {
-        "login" | "callback" | "error" => true,
-        page => page.rsplit_once('.').is_some_and(|(_, kind)| kind == "html"),
-    };
+    let ours = path == "/admin/setup"
+        || match path.strip_prefix("/auth/").unwrap_or_default() {
+            "login" | "callback" | "error" => true,
+            page => page.rsplit_once('.').is_some_and(|(_, kind)| kind == "html"),
+        };
     (ours || is_astray(request.method(), path, status)) && reads_pages(request.headers())
 }
 

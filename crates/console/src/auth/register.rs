@@ -11,14 +11,17 @@ use pia_web::{ApiError, RawBody};
 use serde::Deserialize;
 
 use super::form::{Choice, Control, FormView, Need};
-use super::frame::Frame;
+use super::frame::{Frame, done};
+use super::letter_page::FORGOT_PASSWORD;
 use super::notice::{Notice, refusal};
-use super::sent::sent;
+use super::sent::{Sent, sent};
 use super::visit::Visit;
 use crate::Reception;
 use crate::accounts::{Applicant, Joined};
 
 const PAGE: &str = "register.html";
+const CREATED: &str = "created";
+const MAILED: &str = "mailed";
 
 /// What the form sends.
 #[derive(Clone, Deserialize)]
@@ -38,6 +41,12 @@ pub(crate) async fn show(reception: Data<Reception>, request: HttpRequest) -> Ht
         Ok(visit) => visit,
         Err(page) => return *page,
     };
+    let texts = &frame.texts.register;
+    match query.done.as_str() {
+        CREATED => return Notice::of(frame, texts.done).answer(StatusCode::OK),
+        MAILED => return Notice::of(frame, texts.mailed).answer(StatusCode::OK),
+        _ => {}
+    }
     let form = RegisterForm { invitation: query.invitation, ..RegisterForm::default() };
     let rules = reception.desk.rules();
     if rules.policy == RegistrationPolicy::Closed {
@@ -63,7 +72,10 @@ async fn answer(
 ) -> HttpResponse {
     let frame = Visit::of(request).frame;
     let form: RegisterForm = match sent(reception, request, body, &frame) {
-        Ok(form) => form,
+        Ok(Sent::Form(form)) => form,
+        Ok(Sent::Again(form)) => {
+            return view(frame, &reception.desk.rules(), &form).answer(StatusCode::OK);
+        }
         Err(page) => return *page,
     };
     let desk = Arc::clone(&reception.desk);
@@ -81,17 +93,16 @@ fn told(
     joined: Joined,
 ) -> HttpResponse {
     let texts = frame.texts;
-    let notice = |frame, said, status| Notice::of(frame, said).answer(status);
     let not_you = match rules.policy {
         RegistrationPolicy::Closed => {
-            return notice(frame, texts.register.closed, StatusCode::FORBIDDEN);
+            return Notice::of(frame, texts.register.closed).answer(StatusCode::FORBIDDEN);
         }
         RegistrationPolicy::Invitation => texts.register.not_invited,
         RegistrationPolicy::Open => texts.register.not_you,
     };
     let mut view = match joined {
-        Joined::Made => return notice(frame, texts.register.done, StatusCode::OK),
-        Joined::Mailed => return notice(frame, texts.register.mailed, StatusCode::OK),
+        Joined::Made => return done(&frame, PAGE, CREATED),
+        Joined::Mailed => return done(&frame, PAGE, MAILED),
         _ => view(frame, rules, form),
     };
     let status = match joined {
@@ -103,11 +114,11 @@ fn told(
             StatusCode::BAD_REQUEST
         }
         Joined::Closed => {
-            view.alert = Some(not_you);
+            view.alert = Some(not_you.to_owned());
             StatusCode::FORBIDDEN
         }
         Joined::SeatsTaken => {
-            view.alert = Some(texts.register.seats_taken);
+            view.alert = Some(texts.register.seats_taken.to_owned());
             StatusCode::FORBIDDEN
         }
         Joined::EmailTaken => {
@@ -146,16 +157,15 @@ fn view(frame: Frame, rules: &RegistrationRules, form: &RegisterForm) -> FormVie
         );
     }
     let (title, intro, send, forgotten) = (texts.title, texts.intro, texts.send, texts.forgotten);
-    let kept = [("invitation", form.invitation.as_str())];
     FormView {
-        frame: frame.keeping(if form.invitation.is_empty() { &[] } else { &kept }),
+        frame,
         title,
-        intro,
+        intro: intro.to_owned(),
         page: PAGE,
         hidden: Vec::new(),
         controls,
         send,
-        link: Some(("forgot-password.html", forgotten)),
+        link: Some((FORGOT_PASSWORD.page, forgotten)),
         alert: None,
     }
 }

@@ -11,12 +11,16 @@ use pia_web::{ApiError, FromDevice, RawBody};
 use serde::Deserialize;
 
 use super::form::{Control, FormView};
-use super::frame::Frame;
+use super::frame::{Frame, done};
+use super::letter_page::FORGOT_PASSWORD;
 use super::notice::{Notice, refusal};
-use super::sent::sent;
+use super::sent::{Sent, sent};
 use super::visit::{Visit, broken_link};
 use crate::Reception;
 use crate::accounts::{NewPassword, PasswordReset};
+
+const PAGE: &str = "reset-password.html";
+const CHANGED: &str = "changed";
 
 /// What the form sends.
 #[derive(Deserialize)]
@@ -32,6 +36,10 @@ pub(crate) async fn show(reception: Data<Reception>, request: HttpRequest) -> Ht
         Ok(visit) => visit,
         Err(page) => return *page,
     };
+    if query.done == CHANGED {
+        let done = frame.texts.reset.done;
+        return Notice::of(frame, done).answer(StatusCode::OK);
+    }
     if query.email.is_empty() || query.token.is_empty() {
         return broken_link(frame);
     }
@@ -55,7 +63,11 @@ async fn answer(
 ) -> HttpResponse {
     let frame = Visit::of(request).frame;
     let form: ResetForm = match sent(reception, request, body, &frame) {
-        Ok(form) => form,
+        Ok(Sent::Form(form)) => form,
+        Ok(Sent::Again(form)) => {
+            let view = view(frame, reception, &form.email, form.token.expose());
+            return view.answer(StatusCode::OK);
+        }
         Err(page) => return *page,
     };
     let desk = Arc::clone(&reception.desk);
@@ -79,9 +91,9 @@ fn told(
 ) -> HttpResponse {
     let texts = frame.texts;
     match reset {
-        PasswordReset::Done => Notice::of(frame, texts.reset.done).answer(StatusCode::OK),
+        PasswordReset::Done => done(&frame, PAGE, CHANGED),
         PasswordReset::Invalid => Notice::of(frame, texts.reset.spent)
-            .linking("forgot-password.html", texts.reset.again)
+            .linking(FORGOT_PASSWORD.page, texts.reset.again)
             .answer(StatusCode::BAD_REQUEST),
         PasswordReset::Refused(violations) => {
             let fewest = reception.desk.rules().fewest_password_chars;
@@ -100,8 +112,8 @@ fn view(frame: Frame, reception: &Reception, email: &str, token: &str) -> FormVi
     let hint = hint(reception.desk.rules().fewest_password_chars);
     FormView {
         title: texts.title,
-        intro: texts.intro,
-        page: "reset-password.html",
+        intro: texts.intro.to_owned(),
+        page: PAGE,
         hidden: vec![("token", token.to_owned())],
         controls: vec![
             // Shown, so that a password manager knows which account it is for.
@@ -112,7 +124,7 @@ fn view(frame: Frame, reception: &Reception, email: &str, token: &str) -> FormVi
         send: texts.send,
         link: None,
         alert: None,
-        frame: frame.keeping(&[("email", email), ("token", token)]),
+        frame,
     }
 }
 

@@ -4,6 +4,7 @@ use actix_web::http::StatusCode;
 use actix_web::web::Bytes;
 use actix_web::{HttpRequest, HttpResponse, ResponseError as _};
 use pia_web::ApiError;
+use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use super::frame::Frame;
@@ -12,13 +13,28 @@ use super::same_site::is_foreign;
 use crate::Reception;
 use crate::setup::is_form;
 
+/// What was filled in, and what for.
+pub(super) enum Sent<T> {
+    /// To be taken.
+    Form(T),
+    /// To be shown again, in the other language.
+    Again(T),
+}
+
+/// The button that sends the form says so.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Button {
+    switch: String,
+}
+
 /// A form of ours that was filled in, or else a page that says what it is not.
 pub(super) fn sent<T: DeserializeOwned>(
     reception: &Reception,
     request: &HttpRequest,
     body: Result<Bytes, ApiError>,
     frame: &Frame,
-) -> Result<T, Box<HttpResponse>> {
+) -> Result<Sent<T>, Box<HttpResponse>> {
     let refused = |status, said| Box::new(Notice::of(frame.clone(), said).answer(status));
     let refusals = &frame.texts.refusals;
     if is_foreign(request, &reception.public_url) {
@@ -28,6 +44,8 @@ pub(super) fn sent<T: DeserializeOwned>(
         return Err(refused(StatusCode::UNSUPPORTED_MEDIA_TYPE, refusals.broken_form));
     }
     let body = body.map_err(|err| Box::new(refusal(frame.clone(), &err.error_response())))?;
-    serde_urlencoded::from_bytes(&body)
-        .map_err(|_says_no_more| refused(StatusCode::BAD_REQUEST, refusals.broken_form))
+    let form = serde_urlencoded::from_bytes(&body)
+        .map_err(|_says_no_more| refused(StatusCode::BAD_REQUEST, refusals.broken_form))?;
+    let button: Button = serde_urlencoded::from_bytes(&body).unwrap_or_default();
+    Ok(if button.switch.is_empty() { Sent::Form(form) } else { Sent::Again(form) })
 }

@@ -11,9 +11,10 @@ use pia_web::RouteTable;
 
 use crate::testing::{Accounts, Shown, reception};
 
-const PAGES: [&str; 5] = [
+const PAGES: [&str; 6] = [
     "/auth/register.html?invitation=code",
     "/auth/forgot-password.html",
+    "/auth/resend-verification.html",
     "/auth/reset-password.html?email=ada%40example.org&token=the-token",
     "/auth/verify-email.html?userId=01935a3c-0000-7000-8000-000000000001&token=the-token",
     "/auth/error?reason=access_denied",
@@ -53,7 +54,8 @@ async fn each_page_is_in_the_language_that_is_wanted() {
 
             assert_eq!(shown.status, 200, "{uri}");
             assert!(shown.has(&format!("<html lang=\"{tag}\">")), "{uri} {accepted}");
-            assert!(shown.has(&format!(">{other}</a>")), "{uri} {accepted}");
+            let is_switch = |end| shown.has(&format!(">{other}</{end}>"));
+            assert!(is_switch("a") || is_switch("button"), "{uri} {accepted}");
         }
     }
 }
@@ -63,21 +65,38 @@ async fn a_language_that_was_chosen_goes_along() {
     for page in PAGES {
         let shown = opened(&with_lang(page, "de"), "en").await;
 
-        for target in shown.targets().into_iter().filter(|it| it.contains(".html")) {
+        let pages = shown.targets().into_iter().filter(|it| it.contains(".html"));
+        for target in pages.filter(|it| !it.ends_with("?lang=en")) {
             assert!(target.ends_with("?lang=de"), "{page}: {target}");
         }
     }
 }
 
 #[actix_web::test]
-async fn switching_the_language_keeps_what_the_address_holds() {
+async fn switching_the_language_keeps_what_the_address_or_the_form_holds() {
     for page in PAGES {
-        let kept = page.split_once('?').map_or("", |it| it.1).replace('&', "&#38;");
         let shown = opened(page, "en").await;
 
-        let switch = shown.targets().into_iter().find(|it| it.starts_with('?')).unwrap();
+        let switch = shown.targets().into_iter().find(|it| it.contains("lang=de")).unwrap();
+        if shown.has("<form") {
+            let (path, _) = page.split_once('?').unwrap_or((page, ""));
+            assert_eq!(format!("/auth/{switch}"), format!("{path}?lang=de"));
+            assert!(shown.has("form=\"form\"") && shown.has("name=\"switch\""), "{page}");
+        } else {
+            let kept = page.split_once('?').map_or("", |it| it.1).replace('&', "&#38;");
+            assert_eq!(switch.trim_start_matches("?lang=de").trim_start_matches("&#38;"), kept);
+        }
+    }
+}
 
-        assert_eq!(switch.trim_start_matches("?lang=de").trim_start_matches("&#38;"), kept);
+#[actix_web::test]
+async fn the_first_button_of_a_page_sends_its_form() {
+    for page in PAGES {
+        let shown = opened(page, "en").await;
+
+        // Browsers press it where somebody types Enter.
+        let first = shown.text.split("<button").nth(1).unwrap_or(" type=\"submit\"");
+        assert!(first.starts_with(" type=\"submit\""), "{page}");
     }
 }
 
@@ -87,13 +106,15 @@ async fn each_page_loads_nothing_but_its_style_and_tells_no_other_site_its_addre
         let shown = opened(page, "en").await;
 
         let policy = shown.header("content-security-policy");
-        assert!(policy.starts_with("default-src 'none'; style-src 'self'; form-action 'self'"));
+        let loads = "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'";
+        assert!(policy.starts_with(loads), "{policy}");
         assert_eq!(shown.header("referrer-policy"), "same-origin");
         assert_eq!(shown.header("cache-control"), "no-store");
         assert!(!shown.has("<script") && !shown.has("style=") && !shown.has("://"), "{page}");
         for target in shown.targets() {
-            let ours = ["style.css", "?", "register.html", "forgot-password.html"];
-            let ours = ours.iter().chain(&["reset-password.html", "verify-email.html"]);
+            let ours = ["style.css", "icon.svg", "?", "register.html", "forgot-password.html"];
+            let pages = ["reset-password.html", "verify-email.html", "resend-verification.html"];
+            let ours = ours.iter().chain(&pages);
             assert!(ours.into_iter().any(|it| target.starts_with(it)), "{page}: {target}");
         }
     }
@@ -106,6 +127,7 @@ async fn an_address_that_makes_no_sense_is_told_as_such_by_a_page() {
     for page in [
         "register.html",
         "forgot-password.html",
+        "resend-verification.html",
         "reset-password.html",
         "verify-email.html",
         "error",
@@ -125,8 +147,13 @@ fn posted(page: &str) -> TestRequest {
     TestRequest::post().uri(&format!("/auth/{page}")).insert_header(kind)
 }
 
-const FORMS: [&str; 4] =
-    ["register.html", "forgot-password.html", "reset-password.html", "verify-email.html"];
+const FORMS: [&str; 5] = [
+    "register.html",
+    "forgot-password.html",
+    "resend-verification.html",
+    "reset-password.html",
+    "verify-email.html",
+];
 
 #[actix_web::test]
 async fn a_form_of_another_site_does_nothing() {
@@ -184,6 +211,6 @@ async fn letters_go_out_in_the_language_of_the_page() {
 
     let shown = shown(&accounts, request).await;
 
-    assert_eq!(shown.status, StatusCode::OK);
+    assert_eq!(shown.status, StatusCode::SEE_OTHER);
     assert_eq!(*accounts.language.lock().unwrap(), Some(Language::De));
 }

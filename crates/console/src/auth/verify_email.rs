@@ -13,12 +13,16 @@ use pia_web::{ApiError, RawBody};
 use serde::Deserialize;
 
 use super::form::FormView;
-use super::frame::Frame;
+use super::frame::{Frame, done};
+use super::letter_page::RESEND_VERIFICATION;
 use super::notice::{Notice, refusal};
-use super::sent::sent;
+use super::sent::{Sent, sent};
 use super::visit::{Visit, broken_link};
 use crate::Reception;
 use crate::accounts::Verified;
+
+const PAGE: &str = "verify-email.html";
+const CONFIRMED: &str = "confirmed";
 
 /// What the form sends.
 #[derive(Deserialize)]
@@ -34,6 +38,10 @@ pub(crate) async fn show(request: HttpRequest) -> HttpResponse {
         Ok(visit) => visit,
         Err(page) => return *page,
     };
+    if query.done == CONFIRMED {
+        let done = frame.texts.verify.done;
+        return Notice::of(frame, done).answer(StatusCode::OK);
+    }
     if user(&query.user_id).is_none() || query.token.is_empty() {
         return broken_link(frame);
     }
@@ -56,7 +64,10 @@ async fn answer(
 ) -> HttpResponse {
     let frame = Visit::of(request).frame;
     let form: VerifyForm = match sent(reception, request, body, &frame) {
-        Ok(form) => form,
+        Ok(Sent::Form(form)) => form,
+        Ok(Sent::Again(form)) => {
+            return view(frame, &form.user_id, form.token.expose()).answer(StatusCode::OK);
+        }
         Err(page) => return *page,
     };
     let Some(user) = user(&form.user_id) else { return broken_link(frame) };
@@ -64,8 +75,10 @@ async fn answer(
     let verified = async move { desk.verify(user, form.token).await };
     let texts = &frame.texts.verify;
     match reception.ask(frame.language, verified).await {
-        Ok(Verified::Now) => Notice::of(frame, texts.done).answer(StatusCode::OK),
-        Ok(Verified::Invalid) => Notice::of(frame, texts.spent).answer(StatusCode::BAD_REQUEST),
+        Ok(Verified::Now) => done(&frame, PAGE, CONFIRMED),
+        Ok(Verified::Invalid) => Notice::of(frame, texts.spent)
+            .linking(RESEND_VERIFICATION.page, texts.again)
+            .answer(StatusCode::BAD_REQUEST),
         Err(err) => refusal(frame, &err.error_response()),
     }
 }
@@ -78,14 +91,14 @@ fn view(frame: Frame, user: &str, token: &str) -> FormView {
     let texts = &frame.texts.verify;
     FormView {
         title: texts.title,
-        intro: texts.intro,
-        page: "verify-email.html",
+        intro: texts.intro.to_owned(),
+        page: PAGE,
         hidden: vec![("userId", user.to_owned()), ("token", token.to_owned())],
         controls: Vec::new(),
         send: texts.send,
         link: None,
         alert: None,
-        frame: frame.keeping(&[("userId", user), ("token", token)]),
+        frame,
     }
 }
 

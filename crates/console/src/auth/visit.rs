@@ -15,24 +15,26 @@ const LONGEST_QUERY: usize = 4096;
 /// What the address of a page may hold.
 #[derive(Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
-pub(super) struct Query {
-    pub(super) lang: String,
-    pub(super) email: String,
-    pub(super) token: String,
-    pub(super) user_id: String,
-    pub(super) reason: String,
-    pub(super) invitation: String,
+pub(crate) struct Query {
+    pub(crate) lang: String,
+    pub(crate) email: String,
+    pub(crate) token: String,
+    pub(crate) user_id: String,
+    pub(crate) reason: String,
+    pub(crate) invitation: String,
+    /// What a form that led here has done.
+    pub(crate) done: String,
 }
 
 /// A page that is opened.
-pub(super) struct Visit {
-    pub(super) frame: Frame,
+pub(crate) struct Visit {
+    pub(crate) frame: Frame,
     /// None where it makes no sense.
     query: Option<Query>,
 }
 
 impl Visit {
-    pub(super) fn of(request: &HttpRequest) -> Self {
+    pub(crate) fn of(request: &HttpRequest) -> Self {
         let query = query(request.query_string());
         let chosen = query.as_ref().and_then(|it| Language::of_tag(&it.lang));
         let accepted = request.headers().get(ACCEPT_LANGUAGE).and_then(|it| it.to_str().ok());
@@ -41,7 +43,7 @@ impl Visit {
     }
 
     /// What the address holds, or a page that says it is broken.
-    pub(super) fn query(self) -> Result<(Frame, Query), Box<HttpResponse>> {
+    pub(crate) fn query(self) -> Result<(Frame, Query), Box<HttpResponse>> {
         match self.query {
             Some(query) => Ok((self.frame, query)),
             None => Err(Box::new(broken_link(self.frame))),
@@ -50,7 +52,7 @@ impl Visit {
 }
 
 /// The page for an address that lacks something.
-pub(super) fn broken_link(frame: Frame) -> HttpResponse {
+pub(crate) fn broken_link(frame: Frame) -> HttpResponse {
     let said = frame.texts.refusals.broken_link;
     Notice::of(frame, said).answer(StatusCode::BAD_REQUEST)
 }
@@ -58,8 +60,8 @@ pub(super) fn broken_link(frame: Frame) -> HttpResponse {
 fn query(text: &str) -> Option<Query> {
     let query: Query =
         (text.len() <= LONGEST_QUERY).then(|| serde_urlencoded::from_str(text).ok())??;
-    let Query { lang, email, token, user_id, reason, invitation } = &query;
-    let whole = [lang, email, token, user_id, reason, invitation]
+    let Query { lang, email, token, user_id, reason, invitation, done } = &query;
+    let whole = [lang, email, token, user_id, reason, invitation, done]
         .iter()
         .all(|it| !it.chars().any(|it| it.is_control() || it == char::REPLACEMENT_CHARACTER));
     whole.then_some(query)

@@ -1,26 +1,38 @@
 //! The pages by which people come to an account and back into it.
 
+use actix_web::HttpRequest;
 use actix_web::http::Method;
 use pia_web::{Access, Answer, Budget, Charge, Docs, Licensing, Route, wire};
 
 use super::KIB;
-use crate::auth::{error, forgot_password, register, reset_password, verify_email};
-use crate::page;
+use crate::auth::letter_page::{FORGOT_PASSWORD, RESEND_VERIFICATION};
+use crate::auth::{error, register, reset_password, verify_email};
+use crate::{page, well_known};
 
 type Handler = fn(actix_web::Route) -> actix_web::Route;
 
 pub(super) fn routes() -> Vec<Route> {
     vec![
         style(),
+        icon("/auth/icon.svg"),
+        icon("/favicon.ico"),
         show("/auth/register.html", "The page to make an account.", |it| it.to(register::show)),
         Route {
             licensing: Licensing::InForce,
             ..submit("/auth/register.html", CONFLICT, |it| it.to(register::submit))
         },
         show("/auth/forgot-password.html", "The page to ask for a link to a new password.", |it| {
-            it.to(forgot_password::show)
+            it.to(async |request: HttpRequest| FORGOT_PASSWORD.show(&request))
         }),
-        submit("/auth/forgot-password.html", &[], |it| it.to(forgot_password::submit)),
+        submit("/auth/forgot-password.html", &[], |it| {
+            it.to(|data, request, body| FORGOT_PASSWORD.submit(data, request, body))
+        }),
+        show("/auth/resend-verification.html", "The page to ask for another link.", |it| {
+            it.to(async |request: HttpRequest| RESEND_VERIFICATION.show(&request))
+        }),
+        submit("/auth/resend-verification.html", &[], |it| {
+            it.to(|data, request, body| RESEND_VERIFICATION.submit(data, request, body))
+        }),
         show("/auth/reset-password.html", "The page that this link leads to.", |it| {
             it.to(reset_password::show)
         }),
@@ -30,7 +42,25 @@ pub(super) fn routes() -> Vec<Route> {
         }),
         submit("/auth/verify-email.html", &[], |it| it.to(verify_email::submit)),
         failed(),
+        change_password(),
+        passkey_endpoints(),
     ]
+}
+
+fn change_password() -> Route {
+    let summary = "Leads password managers to where a password is changed.";
+    Route {
+        docs: Docs { answer: Answer::Redirect, ..docs(summary, &[]) },
+        ..show("/.well-known/change-password", "", |it| it.to(well_known::change_password))
+    }
+}
+
+fn passkey_endpoints() -> Route {
+    let summary = "Tells password managers that accounts may have passkeys.";
+    Route {
+        docs: Docs { answer: Answer::Other("application/json"), ..docs(summary, &[]) },
+        ..show("/.well-known/passkey-endpoints", "", |it| it.to(well_known::passkey_endpoints))
+    }
 }
 
 fn failed() -> Route {
@@ -49,6 +79,16 @@ fn style() -> Route {
         licensing: Licensing::NotNeeded,
         docs: Docs { answer: Answer::Other("text/css"), ..docs("The style of these pages.", &[]) },
         ..show("/auth/style.css", "", |it| it.to(page::style))
+    }
+}
+
+/// The icon, also where browsers look for one on their own.
+fn icon(path: &'static str) -> Route {
+    let summary = "The icon of these pages.";
+    Route {
+        licensing: Licensing::NotNeeded,
+        docs: Docs { answer: Answer::Other("image/svg+xml"), ..docs(summary, &[]) },
+        ..show(path, "", |it| it.to(page::icon))
     }
 }
 

@@ -1,97 +1,28 @@
 //! What the set-up page shows and what it makes of what it is sent.
 
-use std::sync::{Arc, Mutex};
-
 use actix_web::ResponseError as _;
-use actix_web::body::to_bytes;
 use actix_web::test::TestRequest;
-use async_trait::async_trait;
-use pia_identity::{
-    Appointed, FirstAdmin, FirstAdminPorts, MockFirstAdminStore, MockPasswordHasher, MockSeats,
-    MockSetupToken, RegistrationRules,
-};
-use pia_kernel::{Live, Secret, Timestamp, Unavailable};
-use pia_policy::{Edition, LicenceDesk, LicenceFault, SetupStanding, SigningKey, Terms};
-use pia_testkit::FixedClock;
-use pia_web::Runner;
+use pia_identity::Appointed;
+use pia_kernel::{Language, Timestamp, Unavailable};
+use pia_policy::{Edition, InstallError, LicenceFault, SetupStanding, SigningKey, Terms};
 use serde_json::{Value, json};
 
+use super::testing::{Admins, Taken, desk};
 use super::*;
+use crate::testing::Shown;
 
 const END: Timestamp = Timestamp::UNIX_EPOCH;
 
-type Taken = Result<Licence, InstallError>;
-
-/// A desk that stands as it is told and answers once.
-struct Desk {
-    standing: SetupStanding,
-    answer: Mutex<Option<Taken>>,
-    asked: Mutex<Vec<(String, String)>>,
-}
-
-#[async_trait]
-impl LicenceDesk for Desk {
-    fn standing(&self) -> SetupStanding {
-        self.standing.clone()
-    }
-
-    async fn install(&self, token: &Secret<String>, text: &[u8]) -> Taken {
-        let text = String::from_utf8(text.to_vec()).unwrap();
-        self.asked.lock().unwrap().push((token.expose().clone(), text));
-        self.answer.lock().unwrap().take().unwrap()
-    }
-}
-
-fn desk(standing: SetupStanding, answer: Option<Taken>) -> (Arc<Desk>, Console) {
-    let desk = Arc::new(Desk { standing, answer: Mutex::new(answer), asked: Mutex::default() });
-    let first_admin = first_admin(Admins::There);
-    let console =
-        Console { desk: Arc::clone(&desk) as Arc<_>, first_admin, runner: Runner::here() };
-    (desk, console)
-}
-
-/// How a server stands with its administrators.
-#[derive(Clone, Copy)]
-enum Admins {
-    There,
-    Missing,
-    /// What comes of making the first one with the token `right`.
-    Made(Appointed),
-}
-
-fn first_admin(admins: Admins) -> FirstAdmin {
-    let (mut store, mut seats) = (MockFirstAdminStore::new(), MockSeats::new());
-    let (mut token, mut hasher) = (MockSetupToken::new(), MockPasswordHasher::new());
-    store.expect_exists().returning(move || Ok(matches!(admins, Admins::There)));
-    if let Admins::Made(outcome) = admins {
-        store.expect_appoint().returning(move |_, _, _| Ok(outcome));
-    }
-    seats.expect_limit().return_const(None);
-    seats.expect_admins().return_const(None);
-    token.expect_is_right().returning(|it| Ok(it.expose() == "right"));
-    token.expect_administered().returning(|| ());
-    hasher.expect_hash().returning(|_| Ok(Secret::new("$kept$".to_owned())));
-    let ports = FirstAdminPorts {
-        store: Arc::new(store),
-        hasher: Arc::new(hasher),
-        seats: Arc::new(seats),
-        token: Arc::new(token),
-    };
-    let rules = Live::new(RegistrationRules::default());
-    FirstAdmin::new(ports, rules, Arc::new(FixedClock(Timestamp::UNIX_EPOCH)))
-}
-
 /// A licensed server's console.
 fn licensed(admins: Admins) -> Console {
-    let (_, console) = desk(SetupStanding::Done, None);
-    Console { first_admin: first_admin(admins), ..console }
+    desk(SetupStanding::Done, admins, None).1
 }
 
 /// Sends the form of the second step.
 async fn appointed(console: Console, token: &str, password: &str) -> Shown {
     let form =
         format!("step=administrator&token={token}&email=root%40example.org&password={password}");
-    Shown::of(answer_form(&console, form.as_bytes()).await).await
+    sent(&console, form.as_bytes()).await
 }
 
 fn licence() -> Licence {
@@ -107,49 +38,38 @@ fn unavailable() -> InstallError {
     Unavailable::new("the licence file", std::io::Error::other("disk /secret/path is full")).into()
 }
 
-struct Shown {
-    status: u16,
-    headers: Vec<(String, String)>,
-    text: String,
+fn english() -> Frame {
+    Frame::new(None, Some(Language::En)).below("setup/")
 }
 
-impl Shown {
-    async fn of(answer: Result<HttpResponse, ApiError>) -> Self {
-        let answer = answer.unwrap_or_else(|err| err.error_response());
-        let headers = answer.headers().iter();
-        let headers = headers
-            .map(|(name, value)| (name.as_str().to_owned(), value.to_str().unwrap().to_owned()));
-        let (status, headers) = (answer.status().as_u16(), headers.collect());
-        let body = to_bytes(answer.into_body()).await.unwrap();
-        Self { status, headers, text: String::from_utf8(body.to_vec()).unwrap() }
-    }
+/// Sends a form of the page.
+async fn sent(console: &Console, form: &[u8]) -> Shown {
+    let answer = answer_form(console, english(), form).await;
+    Shown::of(answer.unwrap_or_else(|err| err.error_response())).await
+}
 
-    fn header(&self, name: &str) -> &str {
-        self.headers.iter().find(|it| it.0 == name).map_or("", |it| it.1.as_str())
-    }
-
-    fn has(&self, text: &str) -> bool {
-        self.text.contains(text)
-    }
+/// Opens the page.
+async fn opened(console: Console, uri: &str) -> Shown {
+    let request = TestRequest::get().uri(uri).to_http_request();
+    Shown::of(show(Data::new(console), request).await.unwrap()).await
 }
 
 async fn shown(standing: SetupStanding) -> Shown {
-    let (_, console) = desk(standing, None);
-    Shown::of(show(Data::new(console)).await).await
+    opened(desk(standing, Admins::There, None).1, "/admin/setup").await
 }
 
 async fn submitted(answer: Taken) -> Shown {
-    let (_, console) = desk(SetupStanding::NoLicence, Some(answer));
+    let (_, console) = desk(SetupStanding::NoLicence, Admins::There, Some(answer));
     let form = "token=the-token&license=%3Cscript%3E%0D%0Atext";
-    Shown::of(answer_form(&console, form.as_bytes()).await).await
+    sent(&console, form.as_bytes()).await
 }
 
 async fn uploaded(answer: Taken) -> (u16, Value) {
-    let (_, console) = desk(SetupStanding::NoLicence, Some(answer));
+    let (_, console) = desk(SetupStanding::NoLicence, Admins::There, Some(answer));
     match answer_upload(&console, "the-token", b"text").await {
         Ok(told) => (200, serde_json::to_value(&told.0).unwrap()),
         Err(err) => {
-            let shown = Shown::of(Err(err)).await;
+            let shown = Shown::of(err.error_response()).await;
             (shown.status, serde_json::from_str(&shown.text).unwrap())
         }
     }
@@ -161,7 +81,7 @@ async fn a_server_without_a_licence_shows_the_form() {
 
     assert_eq!(page.status, 200);
     assert!(page.has("no licence yet"));
-    assert!(page.has("<form method=\"post\" action=\"setup\">"));
+    assert!(page.has("method=\"post\" action=\"setup\" novalidate>"));
     assert!(page.has("<label for=\"token\">") && page.has("<label for=\"license\">"));
     assert!(page.has("<html lang=\"en\">"));
 }
@@ -200,7 +120,7 @@ async fn a_page_loads_nothing_from_elsewhere_and_is_neither_stored_nor_framed() 
     }
     assert_eq!(page.header("cache-control"), "no-store");
     assert_eq!(page.header("x-content-type-options"), "nosniff");
-    assert_eq!(page.header("referrer-policy"), "no-referrer");
+    assert_eq!(page.header("referrer-policy"), "same-origin");
     assert_eq!(page.header("content-type"), "text/html; charset=utf-8");
     assert!(!page.has("<script") && !page.has("style=") && !page.has("://"));
 }
@@ -218,7 +138,7 @@ async fn every_link_of_the_page_is_relative_and_so_follows_the_base_path() {
 
 #[actix_web::test]
 async fn the_style_is_served_as_one() {
-    let style = Shown::of(Ok(crate::page::style().await)).await;
+    let style = Shown::of(crate::page::style().await).await;
 
     assert_eq!(style.header("content-type"), "text/css; charset=utf-8");
     assert!(style.has(".alert"));
@@ -226,23 +146,20 @@ async fn the_style_is_served_as_one() {
 
 #[actix_web::test]
 async fn what_the_form_holds_reaches_the_desk() {
-    let (desk, console) = desk(SetupStanding::NoLicence, Some(Ok(licence())));
+    let (desk, console) = desk(SetupStanding::NoLicence, Admins::There, Some(Ok(licence())));
 
-    answer_form(&console, b"token=a%2Bb&license=one%0D%0Atwo").await.unwrap();
+    sent(&console, b"token=a%2Bb&license=one%0D%0Atwo").await;
 
     let asked = desk.asked.lock().unwrap();
     assert_eq!(*asked, [("a+b".to_owned(), "one\r\ntwo".to_owned())]);
 }
 
 #[actix_web::test]
-async fn a_licence_that_was_taken_is_described() {
+async fn a_licence_that_was_taken_leads_to_what_is_left_to_do() {
     let page = submitted(Ok(licence())).await;
 
-    assert_eq!(page.status, 200);
-    assert!(page.has("The licence is in force"));
-    assert!(page.has("Tom &#38; &#60;b&#62;Jerry"), "{}", page.text);
-    assert!(page.has("Sync, AiProxy, E2EE") && page.has("<dd>25</dd>") && page.has("never"));
-    assert!(!page.has("<form"));
+    assert_eq!((page.status, page.location()), (303, "setup?lang=en"));
+    assert_eq!(page.header("cache-control"), "no-store");
 }
 
 #[actix_web::test]
@@ -265,9 +182,10 @@ async fn a_refusal_is_shown_with_what_was_sent_but_for_the_token() {
 
 #[actix_web::test]
 async fn a_form_without_its_fields_is_asked_of_the_desk_all_the_same() {
-    let (desk, console) = desk(SetupStanding::NoLicence, Some(Err(InstallError::WrongToken)));
+    let refused = Some(Err(InstallError::WrongToken));
+    let (desk, console) = desk(SetupStanding::NoLicence, Admins::There, refused);
 
-    let page = Shown::of(answer_form(&console, b"").await).await;
+    let page = sent(&console, b"").await;
 
     assert_eq!(page.status, 403);
     assert_eq!(*desk.asked.lock().unwrap(), [(String::new(), String::new())]);
@@ -275,10 +193,10 @@ async fn a_form_without_its_fields_is_asked_of_the_desk_all_the_same() {
 
 #[actix_web::test]
 async fn a_form_that_makes_no_sense_is_refused() {
-    let (_, console) = desk(SetupStanding::NoLicence, None);
+    let (_, console) = desk(SetupStanding::NoLicence, Admins::There, None);
 
     for form in [&b"token=a&token=b"[..], b"license=1&license=2"] {
-        assert_eq!(Shown::of(answer_form(&console, form).await).await.status, 400);
+        assert_eq!(sent(&console, form).await.status, 400);
     }
 }
 
@@ -344,34 +262,64 @@ async fn each_refusal_of_an_upload_has_its_code() {
 
 #[actix_web::test]
 async fn a_licensed_server_without_an_administrator_asks_for_one() {
-    let page = Shown::of(show(Data::new(licensed(Admins::Missing))).await).await;
+    let page = opened(licensed(Admins::Missing), "/admin/setup").await;
 
     assert_eq!(page.status, 200);
-    assert!(page.has("no administrator yet") && page.has("<label for=\"email\">"));
+    assert!(page.has("Now create the administrator account") && page.has("<label for=\"email\">"));
     assert!(page.has("value=\"administrator\"") && !page.has("<label for=\"license\">"));
     assert!(page.has("autocomplete=\"new-password\""));
 }
 
 #[actix_web::test]
-async fn a_licence_that_was_taken_is_followed_by_the_administrator() {
-    let (_, console) = desk(SetupStanding::NoLicence, Some(Ok(licence())));
-    let console = Console { first_admin: first_admin(Admins::Missing), ..console };
-
-    let page = Shown::of(answer_form(&console, b"step=license&token=a&license=b").await).await;
-
-    assert!(page.has("Now make the first administrator") && page.has("<dd>25</dd>"));
-    assert!(page.has("<label for=\"email\">"));
-}
-
-#[actix_web::test]
-async fn an_administrator_that_was_made_is_named() {
+async fn an_administrator_that_was_created_leads_to_the_end() {
     let console = licensed(Admins::Made(Appointed::Stored));
 
     let page = appointed(console, "right", "a+perfectly+fine+passphrase").await;
 
-    assert_eq!(page.status, 200, "{}", page.text);
-    assert!(page.has("sign in with it") && page.has("<dd>root@example.org</dd>"));
-    assert!(!page.has("<form") && !page.has("passphrase"));
+    assert_eq!((page.status, page.location()), (303, "setup?lang=en"), "{}", page.text);
+}
+
+#[actix_web::test]
+async fn each_step_and_its_refusals_are_told_in_german() {
+    let uri = "/admin/setup?lang=de";
+    let german = || Frame::new(None, Some(Language::De)).below("setup/");
+    let refused = Some(Err(InstallError::Refused(LicenceFault::Forged)));
+    let (_, console) = desk(SetupStanding::NoLicence, Admins::There, refused);
+
+    let first = opened(console.clone(), uri).await;
+    let forged = answer_form(&console, german(), b"license=x").await.unwrap();
+    let forged = Shown::of(forged).await;
+    let second = opened(licensed(Admins::Missing), uri).await;
+    let form = b"step=administrator&token=right&email=root%40example.org&password=short";
+    let short = answer_form(&licensed(Admins::Missing), german(), form).await.unwrap();
+    let short = Shown::of(short).await;
+    let last = opened(licensed(Admins::There), uri).await;
+
+    assert!(first.has("<html lang=\"de\">") && first.has("noch keine Lizenz"));
+    assert!(forged.has("Signatur der Lizenz ist falsch") && !forged.has("signature"));
+    assert!(second.has("Administratorkonto erstellen"));
+    assert!(short.has("mindestens 8 Zeichen"), "{}", short.text);
+    assert!(last.has("ist eingerichtet"));
+}
+
+#[actix_web::test]
+async fn a_refusal_has_the_focus_and_leads_to_its_field() {
+    let page = submitted(Err(InstallError::WrongToken)).await;
+
+    assert!(page.has("role=\"alert\" tabindex=\"-1\" autofocus"), "{}", page.text);
+    assert!(
+        page.has("<a href=\"#token\">") && page.has("aria-describedby=\"token-hint token-fault\"")
+    );
+}
+
+#[actix_web::test]
+async fn what_was_typed_survives_another_language_but_for_the_token() {
+    let (desk, console) = desk(SetupStanding::NoLicence, Admins::There, None);
+
+    let page = sent(&console, b"token=the-token&license=typed&switch=language").await;
+
+    assert_eq!((page.status, desk.asked.lock().unwrap().len()), (200, 0));
+    assert!(page.has("typed</textarea>") && !page.has("the-token"), "{}", page.text);
 }
 
 #[actix_web::test]
@@ -384,14 +332,14 @@ async fn a_refusal_of_an_administrator_is_shown_with_the_address_alone() {
         (made(Appointed::EmailTaken), "right", fine, 409, "pia-server admin grant"),
         (made(Appointed::AlreadySetUp), "right", fine, 409, "has an administrator"),
         (made(Appointed::SeatsTaken), "right", fine, 403, "no seat left"),
-        (licensed(Admins::There), "right", fine, 409, "has an administrator"),
+        (licensed(Admins::There), "right", fine, 409, "there is an administrator"),
     ] {
         let page = appointed(console, token, password).await;
 
         assert_eq!(page.status, status, "{}", page.text);
-        assert!(page.has("role=\"alert\"") && page.has(why), "{}", page.text);
-        assert!(!page.has("passphrase") && !page.has("value=\"right\""), "{}", page.text);
         let form = page.has("<form");
+        assert!(page.has("role=\"alert\"") == form && page.has(why), "{}", page.text);
+        assert!(!page.has("passphrase") && !page.has("value=\"right\""), "{}", page.text);
         assert_eq!(page.has("value=\"root@example.org\""), form, "{}", page.text);
     }
 }
@@ -399,9 +347,7 @@ async fn a_refusal_of_an_administrator_is_shown_with_the_address_alone() {
 #[actix_web::test]
 async fn without_a_licence_in_force_no_administrator_is_made() {
     for standing in [SetupStanding::NoLicence, SetupStanding::Ended(END)] {
-        let (_, console) = desk(standing, None);
-        let console =
-            Console { first_admin: first_admin(Admins::Made(Appointed::Stored)), ..console };
+        let (_, console) = desk(standing, Admins::Made(Appointed::Stored), None);
 
         let page = appointed(console, "right", "a+perfectly+fine+passphrase").await;
 

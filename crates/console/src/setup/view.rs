@@ -1,119 +1,125 @@
 //! What the page says.
 
-use askama::Template;
-use pia_identity::Account;
-use pia_policy::{Licence, SetupStanding};
+use actix_web::HttpResponse;
+use actix_web::http::StatusCode;
+use pia_identity::FirstAdminError;
+use pia_policy::InstallError;
 
-use crate::refusal::sentence;
+use crate::auth::form::{Control, FormView, Kind};
+use crate::auth::frame::Frame;
+use crate::auth::notice::Notice;
 
-/// The page. What is empty is not shown.
-#[derive(Template)]
-#[template(path = "setup.html")]
-pub(super) struct SetupView {
-    /// How things stand.
-    status: String,
-    /// Why what was sent is not taken.
-    alert: String,
-    /// What was put in, as names and values.
-    facts: Vec<(&'static str, String)>,
-    /// What is left to do.
-    form: Form,
-    /// What was sent as a licence, to be mended and sent again. The token
-    /// never comes back.
-    license: String,
-    /// What was sent as the administrator's address, likewise. Their password
-    /// never comes back either.
-    email: String,
+/// The page: the form for what is left to do, or that nothing is.
+pub(super) enum SetupPage {
+    Form(Box<FormView>),
+    Done(Notice),
 }
 
-/// Which form is shown.
-#[derive(Default, PartialEq, Eq)]
-pub(super) enum Form {
-    License,
-    Administrator,
-    #[default]
-    NotNeeded,
-}
+impl SetupPage {
+    /// A licence is in force, and there is an administrator.
+    pub(super) fn done(frame: Frame) -> Self {
+        let done = frame.texts.setup.done;
+        Self::Done(Notice::of(frame, done))
+    }
 
-impl SetupView {
-    fn new(status: impl Into<String>, form: Form) -> Self {
-        Self {
-            status: status.into(),
-            alert: String::new(),
-            facts: Vec::new(),
-            form,
-            license: String::new(),
-            email: String::new(),
+    /// No licence is in force; `status` says why.
+    pub(super) fn license(frame: Frame, status: String) -> Self {
+        let texts = &frame.texts.setup;
+        let license = Control::lines("license", texts.license, "").hinting(texts.license_hint);
+        let send = texts.install;
+        Self::form(frame, status, ("license", vec![license], send))
+    }
+
+    /// There is no administrator.
+    pub(super) fn administrator(frame: Frame) -> Self {
+        let texts = &frame.texts.setup;
+        let email = Control::text("email", frame.texts.register.email, ("email", "username"), "");
+        let label = frame.texts.register.password;
+        let password = Control::text("password", label, ("password", "new-password"), "")
+            .hinting(texts.password_hint);
+        let (status, send) = (texts.no_admin.to_owned(), texts.create);
+        Self::form(frame, status, ("administrator", vec![email, password], send))
+    }
+
+    fn form(
+        frame: Frame,
+        intro: String,
+        (step, controls, send): (&str, Vec<Control>, &'static str),
+    ) -> Self {
+        let texts = &frame.texts.setup;
+        let token = Control::text("token", texts.token, ("password", "off"), "");
+        let token = token.hinting(texts.token_hint);
+        Self::Form(Box::new(FormView {
+            title: texts.title,
+            intro,
+            page: "setup",
+            hidden: vec![("step", step.to_owned())],
+            controls: std::iter::once(token).chain(controls).collect(),
+            send,
+            link: None,
+            alert: None,
+            frame,
+        }))
+    }
+
+    /// The same with what was sent, to be mended and sent again. Token and
+    /// password never come back.
+    pub(super) fn filled_in(mut self, license: &str, email: &str) -> Self {
+        if let Self::Form(form) = &mut self {
+            for control in &mut form.controls {
+                match (control.name, &mut control.kind) {
+                    ("license", Kind::Lines { value }) => license.clone_into(value),
+                    ("email", Kind::Text { value, .. }) => email.clone_into(value),
+                    _ => {}
+                }
+            }
         }
+        self
     }
 
-    /// No licence is in force.
-    pub(super) fn unlicensed(standing: &SetupStanding) -> Self {
-        let status = match standing {
-            SetupStanding::Done => return Self::licensed(Form::NotNeeded),
-            SetupStanding::NoLicence => {
-                "This server has no licence yet. It needs one to work.".to_owned()
+    /// The same after a licence was not taken.
+    pub(super) fn refusing(mut self, err: &InstallError) -> Self {
+        if let InstallError::Unavailable(err) = err {
+            let cause = std::error::Error::source(err).map(ToString::to_string);
+            tracing::error!(error = %err, cause, "a licence could not be taken");
+        }
+        let Self::Form(form) = &mut self else { return self };
+        let told = (form.frame.texts.setup.install_error)(err);
+        match err {
+            InstallError::WrongToken => form.find_fault("token", told),
+            InstallError::Refused(_) | InstallError::Ended(_) => form.find_fault("license", told),
+            InstallError::AlreadyLicensed | InstallError::Unavailable(_) => form.alert = Some(told),
+        }
+        self
+    }
+
+    /// The same after nobody was made administrator. `fewest` is how many
+    /// characters a password must have.
+    pub(super) fn not_appointing(mut self, err: &FirstAdminError, fewest: usize) -> Self {
+        if let FirstAdminError::Unavailable(err) = err {
+            let cause = std::error::Error::source(err).map(ToString::to_string);
+            tracing::error!(error = %err, cause, "no administrator could be made");
+        }
+        let Self::Form(form) = &mut self else { return self };
+        let texts = form.frame.texts;
+        let told = (texts.setup.admin_error)(err);
+        match err {
+            FirstAdminError::Invalid(faults) => {
+                for fault in faults {
+                    form.find_fault(fault.field, texts.fault(fault, fewest));
+                }
             }
-            SetupStanding::Refused(fault) => {
-                format!("The licence file of this server is not accepted. {}", sentence(fault))
-            }
-            SetupStanding::Ended(at) => format!(
-                "The licence of this server ended at {at}. Until there is a new one, people \
-                 can sign in and read, but not write."
-            ),
-        };
-        Self::new(status, Form::License)
+            FirstAdminError::WrongToken => form.find_fault("token", told),
+            FirstAdminError::EmailTaken => form.find_fault("email", told),
+            _ => form.alert = Some(told),
+        }
+        self
     }
 
-    /// A licence is in force.
-    pub(super) fn licensed(next: Form) -> Self {
-        let status = match next {
-            Form::Administrator => {
-                "This server has a licence, and no administrator yet. Make the first one."
-            }
-            Form::License | Form::NotNeeded => {
-                "This server is set up: a licence is in force, it has an administrator, and \
-                 nothing is left to do here."
-            }
-        };
-        Self::new(status, next)
-    }
-
-    /// There is an administrator now.
-    pub(super) fn administered(account: &Account) -> Self {
-        let status = "The administrator's account is made: sign in with it. This server is set up.";
-        let facts = vec![("Administrator", account.email.clone())];
-        Self { facts, ..Self::new(status, Form::NotNeeded) }
-    }
-
-    /// The same page after what was sent in its form was not taken.
-    pub(super) fn refused(self, alert: String, license: String) -> Self {
-        Self { alert, license, ..self }
-    }
-
-    /// The same page after nobody was made administrator.
-    pub(super) fn not_appointed(self, alert: String, email: String) -> Self {
-        Self { alert, email, ..self }
-    }
-
-    pub(super) fn installed(licence: &Licence, next: Form) -> Self {
-        let names: Vec<_> = licence.features.iter().map(|it| it.name()).collect();
-        let count = |it: Option<u32>| it.map_or_else(|| "no limit".to_owned(), |it| it.to_string());
-        let end = licence.expires_at.map_or_else(|| "never".to_owned(), |it| it.to_string());
-        let status = match next {
-            Form::Administrator => "The licence is in force. Now make the first administrator.",
-            Form::License | Form::NotNeeded => "The licence is in force. This server is set up.",
-        };
-        Self {
-            facts: vec![
-                ("Licensee", licence.licensee.clone()),
-                ("Edition", licence.edition.clone()),
-                ("Features", names.join(", ")),
-                ("Accounts", count(licence.max_users)),
-                ("Administrators", count(licence.max_admins)),
-                ("Ends", end),
-            ],
-            ..Self::new(status, next)
+    pub(super) fn answer(&self, status: StatusCode) -> HttpResponse {
+        match self {
+            Self::Form(form) => form.answer(status),
+            Self::Done(notice) => notice.answer(status),
         }
     }
 }

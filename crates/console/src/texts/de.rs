@@ -1,8 +1,11 @@
 //! German.
 
+use pia_identity::FirstAdminError;
+use pia_policy::{InstallError, LicenceFault};
+
 use super::{
-    FaultTexts, ForgotTexts, ReasonTexts, RefusalTexts, RegisterTexts, ResetTexts, Said, Texts,
-    VerifyTexts,
+    FaultTexts, FrontTexts, LetterTexts, ReasonTexts, RefusalTexts, RegisterTexts, ResetTexts,
+    Said, SetupTexts, Texts, VerifyTexts,
 };
 
 pub(super) static TEXTS: Texts = Texts {
@@ -11,7 +14,7 @@ pub(super) static TEXTS: Texts = Texts {
     problem: "Etwas stimmt noch nicht",
     optional: "(freiwillig)",
     register: RegisterTexts {
-        title: "Konto anlegen",
+        title: "Konto erstellen",
         intro: "Mit einem Konto nutzen Sie diesen Pia-Server aus der Pia-App.",
         email: "E-Mail-Adresse",
         password: "Passwort",
@@ -29,17 +32,17 @@ pub(super) static TEXTS: Texts = Texts {
         company_hint: "Nötig, wenn Sie Pia als Unternehmen nutzen.",
         invitation: "Einladungscode",
         invitation_hint: "Er steht in der Einladung, die Sie erhalten haben.",
-        send: "Konto anlegen",
-        forgotten: "Ich habe ein Konto, aber das Passwort vergessen",
+        send: "Konto erstellen",
+        forgotten: "Passwort vergessen?",
         done: Said {
-            title: "Ihr Konto ist angelegt",
+            title: "Konto erstellt",
             says: &[
                 "Gehen Sie zurück zur Pia-App und melden Sie sich mit E-Mail-Adresse und Passwort \
                  an.",
             ],
         },
         mailed: Said {
-            title: "Sehen Sie in Ihre E-Mails",
+            title: "Prüfen Sie Ihren Posteingang",
             says: &[
                 "Wir haben Ihnen eine E-Mail geschickt. Öffnen Sie den Link darin, um zu \
                  bestätigen, dass die Adresse Ihnen gehört; gehen Sie dann zurück zur Pia-App und \
@@ -64,13 +67,13 @@ pub(super) static TEXTS: Texts = Texts {
         email_taken: "Zu dieser Adresse gibt es schon ein Konto. Melden Sie sich damit in der \
                       Pia-App an.",
     },
-    forgot: ForgotTexts {
+    forgot: LetterTexts {
         title: "Passwort vergessen?",
         intro: "Geben Sie die E-Mail-Adresse Ihres Kontos ein. Wir schicken Ihnen einen Link, mit \
                 dem Sie ein neues Passwort wählen können.",
         send: "Link schicken",
         mailed: Said {
-            title: "Sehen Sie in Ihre E-Mails",
+            title: "Prüfen Sie Ihren Posteingang",
             says: &[
                 "Wenn es zu dieser Adresse ein Konto gibt, haben wir einen Link dorthin geschickt. \
                  Er gilt einmal und für begrenzte Zeit.",
@@ -82,6 +85,24 @@ pub(super) static TEXTS: Texts = Texts {
             says: &["Bitten Sie die Betreiber, Ihnen mit dem Passwort zu helfen."],
         },
     },
+    resend: LetterTexts {
+        title: "E-Mail-Adresse bestätigen",
+        intro: "Geben Sie die E-Mail-Adresse Ihres Kontos ein. Wir schicken Ihnen einen neuen \
+                Link, mit dem Sie sie bestätigen können.",
+        send: "Link schicken",
+        mailed: Said {
+            title: "Prüfen Sie Ihren Posteingang",
+            says: &[
+                "Wenn es zu dieser Adresse ein Konto gibt, das noch nicht bestätigt ist, haben wir \
+                 einen Link dorthin geschickt. Er gilt einmal und für begrenzte Zeit.",
+                "Keine E-Mail? Das kann einige Minuten dauern. Sehen Sie auch im Spam-Ordner nach.",
+            ],
+        },
+        no_mail: Said {
+            title: "Dieser Server verschickt keine E-Mails",
+            says: &["Bitten Sie die Betreiber, Ihre Adresse zu bestätigen."],
+        },
+    },
     reset: ResetTexts {
         title: "Neues Passwort wählen",
         intro: "Mit dem neuen Passwort werden Sie überall abgemeldet und müssen sich neu anmelden.",
@@ -89,7 +110,7 @@ pub(super) static TEXTS: Texts = Texts {
         password: "Neues Passwort",
         send: "Passwort ändern",
         done: Said {
-            title: "Ihr Passwort ist geändert",
+            title: "Passwort geändert",
             says: &["Gehen Sie zurück zur Pia-App und melden Sie sich mit dem neuen Passwort an."],
         },
         spent: Said {
@@ -117,6 +138,7 @@ pub(super) static TEXTS: Texts = Texts {
                  an.",
             ],
         },
+        again: "Neuen Link schicken",
     },
     faults: FaultTexts {
         email_missing: "Geben Sie Ihre E-Mail-Adresse ein.",
@@ -219,4 +241,110 @@ pub(super) static TEXTS: Texts = Texts {
                  einigen Minuten wieder."],
         },
     },
+    front: FrontTexts {
+        intro: "Dies ist ein Pia-Server. Öffnen Sie zum Anmelden die Pia-App und geben Sie dort \
+                die Adresse dieser Seite als Server ein.",
+        unlicensed: "Die Lizenz dieses Servers ist abgelaufen. Bis es eine neue gibt, kann man sich \
+                     anmelden und lesen, aber nichts schreiben.",
+        set_up: "Diesen Server einrichten",
+        register: "Konto erstellen",
+        forgot: "Passwort vergessen?",
+        api: "Beschreibung der API (OpenAPI)",
+    },
+    setup: SetupTexts {
+        title: "Diesen Server einrichten",
+        no_license: "Dieser Server hat noch keine Lizenz. Ohne sie arbeitet er nicht.",
+        refused: |fault| {
+            format!(
+                "Die Lizenzdatei dieses Servers wird nicht angenommen. {}",
+                license_fault(fault)
+            )
+        },
+        ended: |at| {
+            format!(
+                "Die Lizenz dieses Servers ist am {at} abgelaufen. Bis es eine neue gibt, kann man \
+                 sich anmelden und lesen, aber nichts schreiben."
+            )
+        },
+        no_admin: "Die Lizenz gilt. Erstellen Sie nun das Administratorkonto.",
+        done: Said {
+            title: "Dieser Server ist eingerichtet",
+            says: &[
+                "Eine Lizenz gilt, und es gibt ein Administratorkonto. Melden Sie sich damit in \
+                 der Pia-App an.",
+            ],
+        },
+        token: "Einrichtungscode",
+        token_hint: "Er steht in der Datei, die die Einstellung Setup:TokenPath nennt: \
+                     .setup-token im Ordner des Servers, wenn sie nicht geändert wurde. Das \
+                     Protokoll des Servers sagt, wo.",
+        license: "Lizenz",
+        license_hint: "Der ganze Text der Lizenzdatei, der mit pia-license-v1. beginnt. \
+                       Zeilenumbrüche sind egal.",
+        install: "Lizenz installieren",
+        password_hint: "Ein langes, das Sie sonst nirgends benutzen. Einige zufällige Wörter \
+                        genügen.",
+        create: "Administratorkonto erstellen",
+        install_error,
+        admin_error,
+    },
 };
+
+fn install_error(err: &InstallError) -> String {
+    match err {
+        InstallError::AlreadyLicensed => "Der Server hat eine gültige Lizenz. Ersetzen Sie seine \
+                                          Lizenzdatei, um sie zu ändern."
+            .to_owned(),
+        InstallError::WrongToken => WRONG_TOKEN.to_owned(),
+        InstallError::Refused(fault) => license_fault(fault),
+        InstallError::Ended(at) => format!("Die Lizenz ist am {at} abgelaufen."),
+        InstallError::Unavailable(_) => "Der Server konnte die Lizenz nicht speichern oder seinen \
+                                         Einrichtungscode nicht lesen. Sein Protokoll sagt, warum."
+            .to_owned(),
+    }
+}
+
+fn license_fault(fault: &LicenceFault) -> String {
+    let text = match fault {
+        LicenceFault::Truncated(_) => "Das ist keine Lizenz, oder ein Teil davon fehlt.",
+        LicenceFault::Foreign(key) => {
+            return format!(
+                "Die Lizenz wurde mit einem anderen Schlüssel ({key}) ausgestellt, als dieser \
+                 Server annimmt."
+            );
+        }
+        LicenceFault::Forged => {
+            "Die Signatur der Lizenz ist falsch: Sie wurde verändert oder gefälscht."
+        }
+        LicenceFault::Unreadable(_) => "Die Lizenz kann nicht gelesen werden.",
+    };
+    text.to_owned()
+}
+
+fn admin_error(err: &FirstAdminError) -> String {
+    let text = match err {
+        FirstAdminError::AlreadySetUp => {
+            "Der Server hat schon ein Administratorkonto. Weitere erstellen Sie damit oder mit \
+             „pia-server admin“."
+        }
+        FirstAdminError::WrongToken => WRONG_TOKEN,
+        FirstAdminError::Invalid(_) => "Das Konto ist nicht richtig ausgefüllt.",
+        FirstAdminError::EmailTaken => {
+            "Zu dieser Adresse gibt es schon ein Konto. Wenn es Ihres ist, macht „pia-server admin \
+             grant“ auf dem Rechner des Servers es zum Administratorkonto. Wählen Sie im Zweifel \
+             eine andere Adresse: Wer die erste zuerst registriert hat, wäre sonst auch \
+             Administrator."
+        }
+        FirstAdminError::Suspended => {
+            "Solange FreeTier:Suspended gesetzt ist, werden keine Konten erstellt."
+        }
+        FirstAdminError::SeatsTaken => "Die Lizenz hat keinen Platz mehr für dieses Konto.",
+        FirstAdminError::Unavailable(_) => {
+            "Ein Teil des Servers antwortet nicht. Sein Protokoll sagt, warum."
+        }
+    };
+    text.to_owned()
+}
+
+const WRONG_TOKEN: &str =
+    "Der Einrichtungscode ist falsch. Er steht in der Datei, die Setup:TokenPath nennt.";

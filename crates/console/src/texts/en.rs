@@ -1,9 +1,13 @@
 //! English.
 
+use pia_identity::FirstAdminError;
+use pia_policy::InstallError;
+
 use super::{
-    FaultTexts, ForgotTexts, ReasonTexts, RefusalTexts, RegisterTexts, ResetTexts, Said, Texts,
-    VerifyTexts,
+    FaultTexts, FrontTexts, LetterTexts, ReasonTexts, RefusalTexts, RegisterTexts, ResetTexts,
+    Said, SetupTexts, Texts, VerifyTexts,
 };
+use crate::refusal::sentence;
 
 pub(super) static TEXTS: Texts = Texts {
     other_language: "Deutsch",
@@ -11,7 +15,7 @@ pub(super) static TEXTS: Texts = Texts {
     problem: "There is a problem",
     optional: "(optional)",
     register: RegisterTexts {
-        title: "Make an account",
+        title: "Create account",
         intro: "With an account you can use this Pia server from the Pia app.",
         email: "E-mail address",
         password: "Password",
@@ -29,45 +33,42 @@ pub(super) static TEXTS: Texts = Texts {
         company_hint: "Needed if you use Pia as a business.",
         invitation: "Invitation code",
         invitation_hint: "It is in the invitation that you received.",
-        send: "Make the account",
-        forgotten: "I have an account, but forgot my password",
+        send: "Create account",
+        forgotten: "Forgot your password?",
         done: Said {
             title: "Your account is ready",
             says: &["Go back to the Pia app and sign in with your e-mail address and password."],
         },
         mailed: Said {
-            title: "Look into your mail",
+            title: "Check your inbox",
             says: &[
-                "We have sent a mail to your address. Open the link in it to confirm that the \
-                 address is yours; then go back to the Pia app and sign in.",
-                "No mail? It can take a few minutes. Look into the spam folder too.",
+                "We have sent an e-mail to your address. Open the link in it to confirm the address, \
+                 then go back to the Pia app and sign in.",
+                "No e-mail? It can take a few minutes. Check the spam folder too.",
             ],
         },
         closed: Said {
             title: "No new accounts here",
-            says: &[
-                "This server does not let people make accounts themselves. Ask the people who \
-                 run it for one.",
-            ],
+            says: &["Registration is closed on this server. Ask its administrator for an account."],
         },
-        not_you: "This server does not let you make an account with this address. Ask the people \
-                  who run it.",
+        not_you: "You cannot create an account with this address on this server. Ask its \
+                  administrator.",
         not_invited: "Accounts are made by invitation here, and this invitation is not good: it \
                       was used, has ended or is for another address. Ask for a new one.",
         seats_taken: "All accounts that this server may have are taken. Ask the people who run it.",
         email_taken: "There is an account with this address. Sign in with it in the Pia app.",
     },
-    forgot: ForgotTexts {
+    forgot: LetterTexts {
         title: "Forgot your password?",
-        intro: "Enter the e-mail address of your account. We send you a link by which you can \
-                choose a new password.",
+        intro: "Enter the e-mail address of your account. We send you a link to choose a new \
+                password.",
         send: "Send the link",
         mailed: Said {
-            title: "Look into your mail",
+            title: "Check your inbox",
             says: &[
-                "If there is an account with this address, we have sent a link to it. It can be \
-                 used once, and for a limited time.",
-                "No mail? It can take a few minutes. Look into the spam folder too.",
+                "If there is an account with this address, we have sent a link to it. It works \
+                 once, and for a limited time.",
+                "No e-mail? It can take a few minutes. Check the spam folder too.",
             ],
         },
         no_mail: Said {
@@ -75,38 +76,56 @@ pub(super) static TEXTS: Texts = Texts {
             says: &["Ask the people who run it to help you with your password."],
         },
     },
+    resend: LetterTexts {
+        title: "Confirm your e-mail address",
+        intro: "Enter the e-mail address of your account. We send you a new link to confirm it.",
+        send: "Send the link",
+        mailed: Said {
+            title: "Check your inbox",
+            says: &[
+                "If there is an account with this address that has yet to be confirmed, we have \
+                 sent a link to it. It works once, and for a limited time.",
+                "No e-mail? It can take a few minutes. Check the spam folder too.",
+            ],
+        },
+        no_mail: Said {
+            title: "This server sends no mail",
+            says: &["Ask the people who run it to confirm your address."],
+        },
+    },
     reset: ResetTexts {
         title: "Choose a new password",
-        intro: "With the new password you are signed out everywhere, and have to sign in again.",
+        intro: "Changing the password signs you out everywhere. Sign in again with the new one.",
         account: "E-mail address of the account",
         password: "New password",
         send: "Change the password",
         done: Said {
-            title: "Your password is changed",
+            title: "Password changed",
             says: &["Go back to the Pia app and sign in with the new password."],
         },
         spent: Said {
-            title: "This link is no longer good",
+            title: "This link has expired",
             says: &["It was used already, its time has passed, or you have asked for a newer one \
                  since."],
         },
-        again: "Ask for a new link",
+        again: "Send a new link",
     },
     verify: VerifyTexts {
         title: "Confirm your e-mail address",
-        intro: "Confirm that this address is yours, to use your account.",
-        send: "Confirm the address",
+        intro: "Confirm that this address is yours to start using your account.",
+        send: "Confirm",
         done: Said {
-            title: "Your address is confirmed",
+            title: "E-mail address confirmed",
             says: &["Go back to the Pia app and sign in."],
         },
         spent: Said {
-            title: "This link is no longer good",
+            title: "This link has expired",
             says: &[
                 "It was used already, or its time has passed. If you have confirmed your address \
                  before, just go back to the Pia app and sign in.",
             ],
         },
+        again: "Send a new link",
     },
     faults: FaultTexts {
         email_missing: "Enter your e-mail address.",
@@ -190,6 +209,58 @@ pub(super) static TEXTS: Texts = Texts {
         failed: Said {
             title: "That did not work",
             says: &["The server failed; its log says why. Try again in a few minutes."],
+        },
+    },
+    front: FrontTexts {
+        intro: "This is a Pia server. To sign in, open the Pia app and enter the address of this \
+                page as your server.",
+        unlicensed: "The licence of this server has ended. Until there is a new one, people can sign \
+                     in and read, but not write.",
+        set_up: "Set up this server",
+        register: "Create account",
+        forgot: "Forgot your password?",
+        api: "API description (OpenAPI)",
+    },
+    setup: SetupTexts {
+        title: "Set up this server",
+        no_license: "This server has no licence yet. It needs one to work.",
+        refused: |fault| {
+            format!("The licence file of this server is not accepted. {}", sentence(fault))
+        },
+        ended: |at| {
+            format!(
+                "The licence of this server ended at {at}. Until there is a new one, people can \
+                 sign in and read, but not write."
+            )
+        },
+        no_admin: "The licence is in force. Now create the administrator account.",
+        done: Said {
+            title: "This server is set up",
+            says: &[
+                "A licence is in force, and there is an administrator account. Sign in with it in \
+                 the Pia app.",
+            ],
+        },
+        token: "Setup token",
+        token_hint: "It is in the file that the setting Setup:TokenPath names, .setup-token in the \
+                     server's folder unless it was changed. The server's log says where.",
+        license: "Licence",
+        license_hint: "The whole text of the licence file, which begins with pia-license-v1. Line \
+                       breaks do not matter.",
+        install: "Install licence",
+        password_hint: "A long one that you use nowhere else. A few random words will do.",
+        create: "Create administrator account",
+        install_error: |err| match err {
+            InstallError::Unavailable(_) => "The server could not store the licence or read its \
+                                             setup token. Its log says why."
+                .to_owned(),
+            told => sentence(told),
+        },
+        admin_error: |err| match err {
+            FirstAdminError::Unavailable(_) => {
+                "A part of the server does not answer. Its log says why.".to_owned()
+            }
+            told => sentence(told),
         },
     },
 };

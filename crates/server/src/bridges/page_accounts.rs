@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use pia_console::{
-    AccountDesk, Applicant, Joined, LinkAsked, NewPassword, PasswordReset, Verified,
+    AccountDesk, Applicant, Joined, LinkAsked, NewPassword, PasswordReset, RequestedLetter,
+    Verified,
 };
 use pia_identity::{
     Joined as Registered, MailedError, NewPerson, PasswordResets, RegisterError, Registration,
@@ -46,8 +47,12 @@ impl AccountDesk for PageAccounts {
         }
     }
 
-    async fn mail_reset(&self, email: String) -> Result<LinkAsked, Unavailable> {
-        match self.resets.request(&email).await {
+    async fn mail(&self, letter: RequestedLetter, email: String) -> Result<LinkAsked, Unavailable> {
+        let mailed = match letter {
+            RequestedLetter::PasswordReset => self.resets.request(&email).await,
+            RequestedLetter::Verification => self.verification.resend(&email).await,
+        };
+        match mailed {
             Ok(()) => Ok(LinkAsked::Mailed),
             Err(MailedError::NotConfigured) => Ok(LinkAsked::NoMail),
             Err(MailedError::Unavailable(err)) => Err(err),

@@ -94,6 +94,7 @@ pub(super) fn reception(config: &LiveConfig, use_cases: &UseCases, runner: &Runn
     };
     Reception {
         desk: Arc::new(accounts),
+        name: config.latest().server.name.clone(),
         public_url: config.latest().server.public_url.to_string(),
         runner: runner.clone(),
     }

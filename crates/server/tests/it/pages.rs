@@ -42,7 +42,9 @@ async fn who_registers_on_the_page_can_sign_in(database: Fresh) {
     let again = submit(&app, REGISTER, &ada).await;
     let weak = submit(&app, REGISTER, &[("email", "b@example.org"), ("password", "ada")]).await;
 
-    assert_eq!((made.status, again.status, weak.status), (200, 409, 400));
+    assert_eq!((made.status, again.status, weak.status), (303, 409, 400));
+    let place = format!("/auth/{}", made.header("location").expect("a place"));
+    let made = open(&app, &place).await;
     for page in [&made, &again, &weak] {
         assert!(is_page(page), "{}", page.text());
         assert!(!page.text().contains(PASSWORD), "{}", page.text());
@@ -111,11 +113,40 @@ async fn what_the_gates_refuse_is_a_page_for_browsers_and_json_for_programs() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn the_front_page_tells_browsers_what_this_is() {
+    let setting = Setting::on(Fresh::sqlite()).with("Server__BasePath", "/pia");
+    let app = setting.with("Server__Name", "Pia of <Ada>").start().await;
+
+    for path in ["/", "/pia/"] {
+        let page = open(&app, path).await;
+        let program = app.stranger().get(path).await;
+
+        assert!(page.status == 200 && is_page(&page), "{}", page.text());
+        assert!(page.text().contains("<h1>Pia of &#60;Ada&#62;</h1>"), "{}", page.text());
+        assert_eq!(program.refusal(), (404, "not_found"), "{path}");
+    }
+    let icon = open(&app, "/favicon.ico").await;
+    assert_eq!(icon.header("content-type"), Some("image/svg+xml"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn password_managers_find_what_there_is() {
+    let app = Setting::on(Fresh::sqlite()).start().await;
+
+    let change = open(&app, "/.well-known/change-password").await;
+    let passkeys = app.stranger().get("/.well-known/passkey-endpoints").await;
+    let nothing = open(&app, "/.well-known/resource-that-should-not-exist").await;
+
+    assert_eq!((change.status, nothing.status), (302, 404));
+    assert_eq!(change.header("location"), Some("../auth/forgot-password.html"));
+    assert_eq!((passkeys.status, &passkeys.body), (200, &serde_json::json!({})));
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn where_nothing_is_a_browser_is_told_so_by_a_page() {
     let app = Setting::on(Fresh::sqlite()).with("Server__BasePath", "/pia").start().await;
 
     for (path, style) in [
-        ("/", "auth/style.css"),
         ("/nope", "auth/style.css"),
         ("/pia/auth/nope", "../auth/style.css"),
         ("/auth/nope.html?lang=en", "../auth/style.css"),

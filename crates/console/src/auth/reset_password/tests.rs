@@ -57,7 +57,9 @@ async fn the_new_password_reaches_the_desk() {
     let shown = filled_in(&accounts, FORM).await;
 
     assert_eq!(accounts.asked(), ["reset ada+1@example.org the&token the new words"]);
-    assert!(shown.status == 200 && shown.has("Your password is changed"));
+    assert_eq!((shown.status, shown.location()), (303, "reset-password.html?done=changed"));
+    let done = page(&format!("/auth/{}", shown.location())).await;
+    assert!(done.status == 200 && done.has("Password changed"));
 }
 
 #[actix_web::test]
@@ -65,7 +67,7 @@ async fn a_link_that_is_spent_leads_to_a_new_one() {
     let shown = told(PasswordReset::Invalid).await;
 
     assert_eq!(shown.status, 400);
-    assert!(shown.has("no longer good") && shown.targets().contains(&"forgot-password.html"));
+    assert!(shown.has("has expired") && shown.targets().contains(&"forgot-password.html"));
     assert!(!shown.has("the&#38;token") && !shown.has("<form"));
 }
 

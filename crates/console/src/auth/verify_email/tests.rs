@@ -23,7 +23,7 @@ async fn opening_the_link_shows_a_button_and_spends_nothing() {
     assert_eq!(shown.status, 200);
     assert!(shown.has(&format!("name=\"userId\" value=\"{USER}\"")));
     assert!(shown.has("name=\"token\" value=\"the-token\""));
-    assert!(shown.has("<button type=\"submit\">Confirm the address</button>"));
+    assert!(shown.has("<button type=\"submit\">Confirm</button>"));
 }
 
 #[actix_web::test]
@@ -44,16 +44,19 @@ async fn the_button_confirms_the_address() {
     let shown = pressed(&accounts, format!("userId={USER}&token=the-token")).await;
 
     assert_eq!(accounts.asked(), [format!("verify {USER} the-token")]);
-    assert!(shown.status == 200 && shown.has("Your address is confirmed"));
+    assert_eq!((shown.status, shown.location()), (303, "verify-email.html?done=confirmed"));
+    let done = page("?done=confirmed").await;
+    assert!(done.status == 200 && done.has("E-mail address confirmed"));
 }
 
 #[actix_web::test]
-async fn a_spent_link_is_told_as_such() {
+async fn a_spent_link_offers_another() {
     let accounts = Arc::new(Accounts { verified: Verified::Invalid, ..Accounts::default() });
 
     let shown = pressed(&accounts, format!("userId={USER}&token=the-token")).await;
 
-    assert!(shown.status == 400 && shown.has("no longer good") && !shown.has("the-token"));
+    assert!(shown.status == 400 && shown.has("has expired") && !shown.has("the-token"));
+    assert!(shown.targets().contains(&"resend-verification.html"));
 }
 
 #[actix_web::test]

@@ -47,11 +47,12 @@ async fn an_address_is_confirmed_by_the_button_and_not_by_opening_the_link(datab
     let twice = submit(&app, "/auth/verify-email.html", &fields).await;
     let after = sign_in(&app, PASSWORD).await;
 
-    assert!(made.status == 200 && made.text().contains("in Ihre E-Mails"));
+    let place = "register.html?lang=de&done=mailed";
+    assert_eq!((made.status, made.header("location")), (303, Some(place)));
     assert_eq!((opened.status, again.status, before.status), (200, 200, 403));
-    assert!(is_page(&opened) && opened.text().contains("Confirm the address"));
-    assert_eq!((pressed.status, twice.status, after.status), (200, 400, 200));
-    assert!(pressed.text().contains("Your address is confirmed"), "{}", pressed.text());
+    assert!(is_page(&opened) && opened.text().contains(">Confirm</button>"));
+    assert_eq!((pressed.status, twice.status, after.status), (303, 400, 200));
+    assert!(twice.text().contains("resend-verification.html"), "{}", twice.text());
     let first = letters_to(&app, ADA).await.remove(0);
     assert_eq!(first.language, Some(Language::De), "the page's goes before the browser's");
 }
@@ -77,10 +78,24 @@ async fn a_forgotten_password_is_replaced_on_the_pages(database: Fresh) {
     assert_eq!((asked.status, asked.text()), (unknown.status, unknown.text()));
     assert!(is_page(&opened) && opened.text().contains(&format!("value=\"{ADA}\"")));
     assert!(weak.status == 400 && weak.text().contains("among the first"), "{}", weak.text());
-    assert!(done.status == 200 && done.text().contains("Your password is changed"));
-    assert!(spent.status == 400 && spent.text().contains("no longer good"));
+    assert_eq!(
+        (done.status, done.header("location")),
+        (303, Some("reset-password.html?done=changed"))
+    );
+    assert!(spent.status == 400 && spent.text().contains("has expired"));
     assert_eq!((sign_in(&app, PASSWORD).await.status, sign_in(&app, NEW).await.status), (401, 200));
     assert_eq!(ada.get("/auth/me").await.status, 401);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn another_link_to_confirm_an_address_is_asked_for_on_the_page() {
+    let setting = Setting::on(Fresh::sqlite()).with_mail();
+    let app = setting.with("LocalAuth__RequireEmailVerification", true).start().await;
+    submit(&app, "/auth/register.html", &[("email", ADA), ("password", PASSWORD)]).await;
+
+    let asked = submit(&app, "/auth/resend-verification.html", &[("email", ADA)]).await;
+
+    assert_eq!((asked.status, letters_to(&app, ADA).await.len()), (303, 2));
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,0 +1,137 @@
+//! Pages that ask for a letter with a link: `/auth/forgot-password.html` to
+//! choose a new password by it, `/auth/resend-verification.html` to confirm an
+//! address.
+
+use std::sync::Arc;
+
+use actix_web::http::StatusCode;
+use actix_web::web::{Bytes, Data};
+use actix_web::{HttpRequest, HttpResponse, ResponseError as _};
+use pia_web::{ApiError, RawBody};
+use serde::Deserialize;
+
+use super::form::{Control, FormView};
+use super::frame::{Frame, done};
+use super::notice::{Notice, refusal};
+use super::sent::{Sent, sent};
+use super::visit::Visit;
+use crate::Reception;
+use crate::accounts::{LinkAsked, RequestedLetter};
+use crate::texts::{LetterTexts, Texts};
+
+/// A page that asks for a letter.
+pub(crate) struct LetterPage {
+    /// The page's own name.
+    pub(super) page: &'static str,
+    letter: RequestedLetter,
+    texts: fn(&'static Texts) -> &'static LetterTexts,
+}
+
+pub(crate) static FORGOT_PASSWORD: LetterPage = LetterPage {
+    page: "forgot-password.html",
+    letter: RequestedLetter::PasswordReset,
+    texts: |it| &it.forgot,
+};
+
+pub(crate) static RESEND_VERIFICATION: LetterPage = LetterPage {
+    page: "resend-verification.html",
+    letter: RequestedLetter::Verification,
+    texts: |it| &it.resend,
+};
+
+const MAILED: &str = "mailed";
+
+/// What the form sends.
+#[derive(Deserialize)]
+#[serde(default)]
+#[derive(Default)]
+struct LetterForm {
+    email: String,
+}
+
+impl LetterPage {
+    /// Shows the form.
+    pub(crate) fn show(&self, request: &HttpRequest) -> HttpResponse {
+        match Visit::of(request).query() {
+            Ok((frame, query)) if query.done == MAILED => {
+                let mailed = self.texts(&frame).mailed;
+                Notice::of(frame, mailed).answer(StatusCode::OK)
+            }
+            Ok((frame, _)) => self.view(frame, "").answer(StatusCode::OK),
+            Err(page) => *page,
+        }
+    }
+
+    /// Takes the form.
+    pub(crate) async fn submit(
+        &'static self,
+        reception: Data<Reception>,
+        request: HttpRequest,
+        body: Result<RawBody, ApiError>,
+    ) -> HttpResponse {
+        self.answer(&reception, &request, body.map(RawBody::into_bytes)).await
+    }
+
+    async fn answer(
+        &self,
+        reception: &Reception,
+        request: &HttpRequest,
+        body: Result<Bytes, ApiError>,
+    ) -> HttpResponse {
+        let frame = Visit::of(request).frame;
+        let form: LetterForm = match sent(reception, request, body, &frame) {
+            Ok(Sent::Form(form)) => form,
+            Ok(Sent::Again(form)) => return self.view(frame, &form.email).answer(StatusCode::OK),
+            Err(page) => return *page,
+        };
+        if let Some(fault) = fault(&frame, &form.email) {
+            let mut view = self.view(frame, &form.email);
+            view.find_fault("email", fault);
+            return view.answer(StatusCode::BAD_REQUEST);
+        }
+        let (desk, letter) = (Arc::clone(&reception.desk), self.letter);
+        let mailed = async move { desk.mail(letter, form.email).await };
+        match reception.ask(frame.language, mailed).await {
+            Ok(LinkAsked::Mailed) => done(&frame, self.page, MAILED),
+            Ok(LinkAsked::NoMail) => {
+                let no_mail = self.texts(&frame).no_mail;
+                Notice::of(frame, no_mail).answer(StatusCode::BAD_REQUEST)
+            }
+            Err(err) => refusal(frame, &err.error_response()),
+        }
+    }
+
+    fn texts(&self, frame: &Frame) -> &'static LetterTexts {
+        (self.texts)(frame.texts)
+    }
+
+    fn view(&self, frame: Frame, email: &str) -> FormView {
+        let texts = self.texts(&frame);
+        let label = frame.texts.register.email;
+        FormView {
+            title: texts.title,
+            intro: texts.intro.to_owned(),
+            page: self.page,
+            hidden: Vec::new(),
+            controls: vec![Control::text("email", label, ("email", "email"), email)],
+            send: texts.send,
+            link: None,
+            alert: None,
+            frame,
+        }
+    }
+}
+
+/// What cannot be an address, whoever has an account.
+fn fault(frame: &Frame, email: &str) -> Option<String> {
+    let faults = &frame.texts.faults;
+    let email = email.trim();
+    if email.is_empty() {
+        return Some(faults.email_missing.to_owned());
+    }
+    let plausible = email.contains('@') && !email.chars().any(char::is_control);
+    (!plausible).then(|| faults.email_invalid.to_owned())
+}
+
+#[cfg(test)]
+mod tests;

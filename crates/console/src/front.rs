@@ -1,0 +1,70 @@
+//! `/`: what this server is, and where to go from here.
+
+use actix_web::http::StatusCode;
+use actix_web::web::Data;
+use actix_web::{HttpRequest, HttpResponse};
+use askama::Template;
+use pia_identity::RegistrationPolicy;
+use pia_policy::SetupStanding;
+use pia_web::{ApiError, reads_pages};
+
+use crate::Reception;
+use crate::auth::frame::{Frame, shown};
+use crate::auth::visit::Visit;
+use crate::console::Console;
+
+/// The front page.
+#[derive(Template)]
+#[template(path = "front.html")]
+struct FrontPage {
+    frame: Frame,
+    /// The server's name.
+    name: String,
+    says: &'static str,
+    /// Where to go, and what to call it.
+    links: Vec<(&'static str, &'static str)>,
+}
+
+/// Shows the page to browsers. For programs there is nothing here.
+pub(crate) async fn show(
+    console: Data<Console>,
+    reception: Data<Reception>,
+    request: HttpRequest,
+) -> Result<HttpResponse, ApiError> {
+    if !reads_pages(request.headers()) {
+        let message = "There is nothing at this address.";
+        return Err(ApiError::refused(StatusCode::NOT_FOUND, "not_found", message));
+    }
+    let frame = Visit::of(&request).frame.below("auth/");
+    let standing = console.desk.standing();
+    let is_closed = reception.desk.rules().policy == RegistrationPolicy::Closed;
+    let (name, says, links) =
+        (reception.name.clone(), says(&frame, &standing), links(&frame, &standing, is_closed));
+    Ok(shown(StatusCode::OK, &FrontPage { frame, name, says, links }))
+}
+
+fn says(frame: &Frame, standing: &SetupStanding) -> &'static str {
+    let texts = &frame.texts.front;
+    if *standing == SetupStanding::Done { texts.intro } else { texts.unlicensed }
+}
+
+fn links(
+    frame: &Frame,
+    standing: &SetupStanding,
+    is_closed: bool,
+) -> Vec<(&'static str, &'static str)> {
+    let texts = &frame.texts.front;
+    let set_up = ("admin/setup", texts.set_up);
+    let register = ("auth/register.html", texts.register);
+    let forgot = ("auth/forgot-password.html", texts.forgot);
+    match standing {
+        SetupStanding::Done if is_closed => vec![forgot],
+        SetupStanding::Done => vec![register, forgot],
+        SetupStanding::Ended(_) | SetupStanding::NoLicence | SetupStanding::Refused(_) => {
+            vec![set_up, forgot]
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

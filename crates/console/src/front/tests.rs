@@ -1,0 +1,62 @@
+//! The front page.
+
+use std::sync::Arc;
+
+use actix_web::test::TestRequest;
+use pia_identity::RegistrationRules;
+use pia_kernel::Timestamp;
+
+use super::*;
+use crate::setup::testing::{Admins, desk};
+use crate::testing::{Accounts, Shown, reception};
+
+async fn opened(standing: SetupStanding, rules: RegistrationRules, uri: &str) -> Shown {
+    let (_, console) = desk(standing, Admins::There, None);
+    let reception = reception(Arc::new(Accounts { rules, ..Accounts::default() }));
+    let request = TestRequest::get().uri(uri).insert_header(("accept", "text/html"));
+    let page = show(Data::new(console), Data::new(reception), request.to_http_request());
+    Shown::of(page.await.unwrap()).await
+}
+
+#[actix_web::test]
+async fn people_are_told_where_they_are_and_where_to_go() {
+    let page = opened(SetupStanding::Done, RegistrationRules::default(), "/?lang=de").await;
+
+    assert!(page.has("<h1>Pia at Example</h1>") && page.has("Konto erstellen"), "{}", page.text);
+    let targets = page.targets();
+    for target in
+        ["auth/register.html?lang=de", "auth/forgot-password.html?lang=de", "openapi/v1.json"]
+    {
+        assert!(targets.contains(&target), "{targets:?}");
+    }
+}
+
+#[actix_web::test]
+async fn only_what_works_is_offered() {
+    let closed =
+        RegistrationRules { policy: RegistrationPolicy::Closed, ..RegistrationRules::default() };
+    for (standing, rules, offered) in [
+        (SetupStanding::Done, closed, [false, true, false]),
+        (
+            SetupStanding::Ended(Timestamp::UNIX_EPOCH),
+            RegistrationRules::default(),
+            [false, true, true],
+        ),
+    ] {
+        let page = opened(standing, rules, "/").await;
+
+        let pages = ["auth/register.html", "auth/forgot-password.html", "admin/setup"];
+        assert_eq!(pages.map(|it| page.targets().contains(&it)), offered);
+    }
+}
+
+#[actix_web::test]
+async fn programs_are_told_that_there_is_nothing() {
+    let (_, console) = desk(SetupStanding::Done, Admins::There, None);
+    let reception = Data::new(reception(Arc::default()));
+
+    let request = TestRequest::get().uri("/").to_http_request();
+    let refused = show(Data::new(console), reception, request).await.unwrap_err();
+
+    assert_eq!(actix_web::ResponseError::status_code(&refused), 404);
+}

@@ -1,0 +1,80 @@
+//! Consoles of servers that are set up in part.
+
+use std::sync::{Arc, Mutex};
+
+use async_trait::async_trait;
+use pia_identity::{
+    Appointed, FirstAdmin, FirstAdminPorts, MockFirstAdminStore, MockPasswordHasher, MockSeats,
+    MockSetupToken, RegistrationRules,
+};
+use pia_kernel::{Live, Secret, Timestamp};
+use pia_policy::{InstallError, Licence, LicenceDesk, SetupStanding};
+use pia_testkit::FixedClock;
+use pia_web::Runner;
+
+use crate::console::Console;
+
+pub(crate) type Taken = Result<Licence, InstallError>;
+
+/// A desk that stands as it is told and answers once.
+pub(crate) struct Desk {
+    standing: SetupStanding,
+    answer: Mutex<Option<Taken>>,
+    pub(crate) asked: Mutex<Vec<(String, String)>>,
+}
+
+#[async_trait]
+impl LicenceDesk for Desk {
+    fn standing(&self) -> SetupStanding {
+        self.standing.clone()
+    }
+
+    async fn install(&self, token: &Secret<String>, text: &[u8]) -> Taken {
+        let text = String::from_utf8(text.to_vec()).unwrap();
+        self.asked.lock().unwrap().push((token.expose().clone(), text));
+        self.answer.lock().unwrap().take().unwrap()
+    }
+}
+
+pub(crate) fn desk(
+    standing: SetupStanding,
+    admins: Admins,
+    answer: Option<Taken>,
+) -> (Arc<Desk>, Console) {
+    let desk = Arc::new(Desk { standing, answer: Mutex::new(answer), asked: Mutex::default() });
+    let first_admin = first_admin(admins);
+    let console =
+        Console { desk: Arc::clone(&desk) as Arc<_>, first_admin, runner: Runner::here() };
+    (desk, console)
+}
+
+/// How a server stands with its administrators.
+#[derive(Clone, Copy)]
+pub(crate) enum Admins {
+    There,
+    Missing,
+    /// What comes of making the first one with the token `right`.
+    Made(Appointed),
+}
+
+fn first_admin(admins: Admins) -> FirstAdmin {
+    let (mut store, mut seats) = (MockFirstAdminStore::new(), MockSeats::new());
+    let (mut token, mut hasher) = (MockSetupToken::new(), MockPasswordHasher::new());
+    store.expect_exists().returning(move || Ok(matches!(admins, Admins::There)));
+    if let Admins::Made(outcome) = admins {
+        store.expect_appoint().returning(move |_, _, _| Ok(outcome));
+    }
+    seats.expect_limit().return_const(None);
+    seats.expect_admins().return_const(None);
+    token.expect_is_right().returning(|it| Ok(it.expose() == "right"));
+    token.expect_administered().returning(|| ());
+    hasher.expect_hash().returning(|_| Ok(Secret::new("$kept$".to_owned())));
+    let ports = FirstAdminPorts {
+        store: Arc::new(store),
+        hasher: Arc::new(hasher),
+        seats: Arc::new(seats),
+        token: Arc::new(token),
+    };
+    let rules = Live::new(RegistrationRules::default());
+    FirstAdmin::new(ports, rules, Arc::new(FixedClock(Timestamp::UNIX_EPOCH)))
+}
