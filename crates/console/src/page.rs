@@ -3,7 +3,8 @@
 
 use actix_web::http::StatusCode;
 use actix_web::http::header::{
-    CACHE_CONTROL, CONTENT_SECURITY_POLICY, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS,
+    CACHE_CONTROL, CONTENT_SECURITY_POLICY, CROSS_ORIGIN_OPENER_POLICY, REFERRER_POLICY,
+    X_CONTENT_TYPE_OPTIONS,
 };
 use actix_web::{HttpResponse, ResponseError as _};
 use askama::Template;
@@ -23,6 +24,7 @@ pub(crate) fn page(status: StatusCode, template: &impl Template) -> HttpResponse
         .insert_header((CACHE_CONTROL, "no-store"))
         .insert_header((CONTENT_SECURITY_POLICY, POLICY))
         .insert_header((REFERRER_POLICY, "no-referrer"))
+        .insert_header((CROSS_ORIGIN_OPENER_POLICY, "same-origin"))
         .insert_header((X_CONTENT_TYPE_OPTIONS, "nosniff"))
         .body(html)
 }

@@ -9,8 +9,8 @@ use actix_web::middleware::{Compress, from_fn};
 use actix_web::web::Data;
 use actix_web::{App as ActixApp, HttpServer};
 use pia_web::{
-    BasePath, BodyMemory, Draining, Metrics, TrustedProxies, acceptable_encoding, admit,
-    keep_uncompressed, strip_base_path, surface, translate_errors,
+    BasePath, BodyMemory, Draining, Metrics, StrictTransport, TrustedProxies, acceptable_encoding,
+    admit, keep_uncompressed, strip_base_path, surface, translate_errors,
 };
 
 use crate::App;
@@ -24,6 +24,8 @@ pub struct Listen {
     pub base_path: String,
     /// Proxies that are believed.
     pub proxies: TrustedProxies,
+    /// Whether browsers come back by TLS alone.
+    pub strict_transport: StrictTransport,
     /// How many workers there are.
     pub workers: usize,
     /// How many connections each may have.
@@ -64,6 +66,7 @@ impl Server {
         let addr = listener.local_addr()?;
         let base_path = Data::new(BasePath(listen.base_path));
         let proxies = Data::new(listen.proxies);
+        let strict_transport = Data::new(listen.strict_transport);
         let memory = Data::new(BodyMemory::new(listen.body_memory));
         let (api, console, gates) = (Data::new(api), Data::new(console), Data::new(gates));
         let (reception, metrics) = (Data::new(reception), Data::new(metrics));
@@ -84,6 +87,7 @@ impl Server {
                 .app_data(Data::clone(&ending))
                 .app_data(Data::clone(&base_path))
                 .app_data(Data::clone(&proxies))
+                .app_data(Data::clone(&strict_transport))
                 .app_data(Data::clone(&memory))
                 .wrap(from_fn(admit))
                 .wrap(from_fn(translate_errors))

@@ -29,6 +29,7 @@ mod refusals;
 mod request_id;
 mod routes;
 mod runner;
+mod strict_transport;
 mod surface;
 mod toll;
 
@@ -60,5 +61,6 @@ pub use routes::{
     Access, Answer, Charge, Docs, Licensing, Parameter, Route, RouteTable, WireType, wire,
 };
 pub use runner::Runner;
+pub use strict_transport::StrictTransport;
 pub use surface::surface;
 pub use toll::Toll;

@@ -10,7 +10,8 @@ use actix_web::dev::{ServiceRequest, ServiceResponse};
 use actix_web::error::InternalError;
 use actix_web::http::ConnectionType;
 use actix_web::http::header::{
-    ACCEPT_LANGUAGE, CACHE_CONTROL, HeaderValue, USER_AGENT, X_CONTENT_TYPE_OPTIONS,
+    ACCEPT_LANGUAGE, CACHE_CONTROL, CONTENT_SECURITY_POLICY, HeaderName, HeaderValue,
+    REFERRER_POLICY, STRICT_TRANSPORT_SECURITY, USER_AGENT, X_CONTENT_TYPE_OPTIONS,
 };
 use actix_web::middleware::Next;
 use actix_web::web::Data;
@@ -21,10 +22,20 @@ use pia_kernel::{Language, Origin};
 use tracing::Instrument;
 
 use crate::access_log::{Entry, Logged};
-use crate::{ApiError, Claimed, ClientAddress, Draining, Metrics, RequestId, TrustedProxies};
+use crate::{
+    ApiError, Claimed, ClientAddress, Draining, Metrics, RequestId, StrictTransport, TrustedProxies,
+};
 
 /// Longer ones are cut.
 const MOST_AGENT_CHARS: usize = 256;
+
+/// What goes for answers that say nothing else: they are data, which loads and
+/// frames nothing wherever a browser shows it.
+const UNLESS_SAID: [(HeaderName, &str); 3] = [
+    (CACHE_CONTROL, "no-store"),
+    (CONTENT_SECURITY_POLICY, "default-src 'none'; base-uri 'none'; frame-ancestors 'none'"),
+    (REFERRER_POLICY, "no-referrer"),
+];
 
 /// Middleware; wrap it last, so that it runs first.
 pub async fn surface<B: MessageBody + 'static>(
@@ -74,6 +85,10 @@ pub async fn surface<B: MessageBody + 'static>(
     };
     let mut answer = answer?;
     dress(&mut answer, &id);
+    let strict = answer.request().app_data::<Data<StrictTransport>>().cloned();
+    if let Some(policy) = strict.as_ref().and_then(|it| it.header()) {
+        answer.headers_mut().insert(STRICT_TRANSPORT_SECURITY, policy.clone());
+    }
     if draining.is_some_and(|it| it.has_begun()) {
         answer.response_mut().head_mut().set_connection_type(ConnectionType::Close);
     }
@@ -101,8 +116,10 @@ fn dress<B>(answer: &mut ServiceResponse<B>, id: &RequestId) {
     let headers = answer.headers_mut();
     headers.insert(RequestId::HEADER, id.header_value());
     headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
-    if !headers.contains_key(CACHE_CONTROL) {
-        headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    for (name, value) in UNLESS_SAID {
+        if !headers.contains_key(&name) {
+            headers.insert(name, HeaderValue::from_static(value));
+        }
     }
 }
 

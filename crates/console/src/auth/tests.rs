@@ -109,6 +109,7 @@ async fn each_page_loads_nothing_but_its_style_and_tells_no_other_site_its_addre
         let loads = "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'";
         assert!(policy.starts_with(loads), "{policy}");
         assert_eq!(shown.header("referrer-policy"), "same-origin");
+        assert_eq!(shown.header("cross-origin-opener-policy"), "same-origin");
         assert_eq!(shown.header("cache-control"), "no-store");
         assert!(!shown.has("<script") && !shown.has("style=") && !shown.has("://"), "{page}");
         for target in shown.targets() {

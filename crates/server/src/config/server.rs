@@ -6,6 +6,7 @@ use std::thread::available_parallelism;
 use std::time::Duration;
 
 use ipnet::IpNet;
+use pia_web::StrictTransport;
 
 use super::base_url::BaseUrl;
 use super::byte_size::ByteSize;
@@ -34,6 +35,8 @@ pub struct ServerConfig {
     pub base_path: String,
     /// Proxies whose word on the client's address is taken.
     pub trusted_proxies: Vec<IpNet>,
+    /// Whether browsers come back by TLS alone: never where they come without.
+    pub strict_transport: StrictTransport,
     /// How many workers answer requests.
     pub workers: usize,
     /// How long running requests may take once the server is told to end.
@@ -73,6 +76,31 @@ impl Setting for ServerName {
     }
 }
 
+/// The value of `Strict-Transport-Security`, or `off`.
+struct Hsts(String);
+
+impl Hsts {
+    const DEFAULT: &str = "max-age=31536000; includeSubDomains";
+
+    fn policy(&self) -> Option<StrictTransport> {
+        StrictTransport::parse(&self.0)
+    }
+}
+
+impl Setting for Hsts {
+    fn parse(text: &str) -> Result<Self, Reason> {
+        let hsts = Self(text.trim().to_owned());
+        if hsts.0 == "off" || hsts.policy().is_some() {
+            return Ok(hsts);
+        }
+        Err(Reason::form("expected `off` or `max-age=<seconds>`, also with `; includeSubDomains`"))
+    }
+
+    fn tell(&self) -> String {
+        self.0.clone()
+    }
+}
+
 impl ServerConfig {
     pub(super) fn read(from: &mut Section<'_>) -> Option<Self> {
         let cores = available_parallelism().map_or(1, usize::from);
@@ -93,6 +121,8 @@ impl ServerConfig {
         } else {
             named
         };
+        let strict_transport = from.restart("StrictTransport").or(Hsts(Hsts::DEFAULT.to_owned()));
+        let by_tls = public_url.as_ref().is_some_and(|it| it.as_str().starts_with("https://"));
         let workers = from.restart("Workers").within(cores, 1..=1024);
         let shutdown = Duration::ZERO..=Duration::from_mins(10);
         let config = Self {
@@ -102,6 +132,7 @@ impl ServerConfig {
             setup_url,
             base_path,
             trusted_proxies: from.restart("TrustedProxies").list(),
+            strict_transport: strict_transport.policy().filter(|_| by_tls).unwrap_or_default(),
             workers,
             shutdown_timeout: from
                 .restart("ShutdownTimeout")

@@ -181,6 +181,68 @@ async fn no_cache_keeps_an_answer_and_no_browser_guesses_what_it_is() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn an_answer_loads_nothing_and_browsers_come_back_by_tls() {
+    let https = ("Server__PublicUrl", "https://pia.example.com");
+    let strict = Setting::on(Fresh::sqlite()).with(https.0, https.1).start().await;
+    let own = Setting::on(Fresh::sqlite()).with(https.0, https.1);
+    let own = own.with("Server__StrictTransport", "max-age=60").start().await;
+    let off = Setting::on(Fresh::sqlite()).with(https.0, https.1);
+    let off = off.with("Server__StrictTransport", "off").start().await;
+    let plain = TestApp::spawn().await;
+
+    for (app, policy) in [
+        (&strict, Some("max-age=31536000; includeSubDomains")),
+        (&own, Some("max-age=60")),
+        (&off, None),
+        (&plain, None),
+    ] {
+        for path in ["/health", "/auth/me", "/no/such/path", "/auth/register.html"] {
+            let answer = app.stranger().get(path).await;
+
+            assert_eq!(answer.header("strict-transport-security"), policy, "{path}");
+            let loads = answer.header("content-security-policy").unwrap_or_default();
+            for part in ["default-src 'none'", "base-uri 'none'", "frame-ancestors 'none'"] {
+                assert!(loads.contains(part), "{path}: {loads}");
+            }
+            assert!(answer.header("referrer-policy").is_some(), "{path}");
+        }
+    }
+}
+
+/// Where a request ends must not be a matter of taste: a proxy in front that
+/// sees another end would let somebody's bytes begin another's request.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_request_whose_end_is_in_doubt_is_refused() {
+    let app = TestApp::spawn().await;
+    let smuggled = "GET /health HTTP/1.1\r\nhost: test\r\n\r\n";
+
+    for framing in [
+        "content-length: 5\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n",
+        "transfer-encoding: chunked\r\ncontent-length: 5\r\n\r\n0\r\n\r\n",
+        "content-length: 5\r\ncontent-length: 6\r\n\r\nhello",
+        "content-length: +5\r\n\r\nhello",
+        "content-length: 5, 5\r\n\r\nhello",
+        "transfer-encoding: chunked, identity\r\n\r\n0\r\n\r\n",
+        "transfer-encoding: xchunked\r\n\r\n0\r\n\r\n",
+        "transfer-encoding : chunked\r\n\r\n0\r\n\r\n",
+        "transfer-encoding: chunked\r\ntransfer-encoding: identity\r\n\r\n0\r\n\r\n",
+    ] {
+        let head = "POST /auth/login/local HTTP/1.1\r\nhost: test\r\n";
+        let mut socket = tokio::net::TcpStream::connect(app.addr).await.expect("a connection");
+        let raw = format!("{head}{framing}{smuggled}");
+        tokio::io::AsyncWriteExt::write_all(&mut socket, raw.as_bytes()).await.expect("sent");
+        let mut answers = Vec::new();
+        let all = tokio::io::AsyncReadExt::read_to_end(&mut socket, &mut answers);
+        let ended = tokio::time::timeout(std::time::Duration::from_secs(5), all).await;
+        let answers = String::from_utf8_lossy(&answers);
+
+        assert!(answers.starts_with("HTTP/1.1 400 Bad Request"), "{framing:?}: {answers}");
+        assert_eq!(answers.matches("HTTP/1.1").count(), 1, "{framing:?}: {answers}");
+        assert!(ended.is_ok(), "{framing:?}: the connection goes on");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_coding_that_there_is_not_is_answered_in_plain() {
     let app = TestApp::spawn().await;
     let coding = [("accept-encoding", "br, identity;q=0")];

@@ -297,6 +297,7 @@ fn listen(config: &Config) -> Listen {
         address: server.address,
         base_path: server.base_path.clone(),
         proxies: TrustedProxies::new(server.trusted_proxies.clone()),
+        strict_transport: server.strict_transport.clone(),
         workers: server.workers,
         connections: server.max_connections_per_worker,
         body_memory: server.max_body_memory,
