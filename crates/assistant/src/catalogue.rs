@@ -70,6 +70,8 @@ pub struct Catalogue {
     pub entries: Vec<Arc<Target>>,
     /// What searches the web.
     pub searches: Vec<Arc<SearchProvider>>,
+    /// What turns texts into vectors, and talks to nobody.
+    pub embedders: Vec<Arc<Target>>,
 }
 
 impl Catalogue {
@@ -88,20 +90,28 @@ impl Catalogue {
     pub fn with_entries_of(mut self, other: &Self) -> Self {
         self.entries.clone_from(&other.entries);
         self.searches.clone_from(&other.searches);
+        self.embedders.clone_from(&other.embedders);
         self
     }
 
     /// The entry with this id, in any case.
     pub fn entry(&self, id: &str) -> Option<&Arc<Target>> {
-        self.entries
-            .iter()
-            .find(|it| it.id.as_deref().is_some_and(|own| own.eq_ignore_ascii_case(id)))
+        named(&self.entries, id)
+    }
+
+    /// The embedding model with this id, in any case.
+    pub fn embedder(&self, id: &str) -> Option<&Arc<Target>> {
+        named(&self.embedders, id)
     }
 
     /// The search service with this id, in any case.
     pub fn search(&self, id: &str) -> Option<&Arc<SearchProvider>> {
         self.searches.iter().find(|it| it.id.eq_ignore_ascii_case(id))
     }
+}
+
+fn named<'a>(targets: &'a [Arc<Target>], id: &str) -> Option<&'a Arc<Target>> {
+    targets.iter().find(|it| it.id.as_deref().is_some_and(|own| own.eq_ignore_ascii_case(id)))
 }
 
 #[cfg(test)]

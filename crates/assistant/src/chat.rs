@@ -68,10 +68,8 @@ impl Chat {
     /// Refuses a model that the caller may not name, where that is an error.
     async fn check_model(&self, asker: Asker, name: Option<&str>) -> Result<(), AssistantError> {
         let (Surface::OpenAi, Some(name)) = (asker.surface, name) else { return Ok(()) };
-        match self.gateway.model(asker, name).await? {
-            Some(_) => Ok(()),
-            None => Err(AssistantError::UnknownModel),
-        }
+        let may = self.gateway.may_chat(asker, name).await?;
+        if may { Ok(()) } else { Err(AssistantError::UnknownModel) }
     }
 }
 

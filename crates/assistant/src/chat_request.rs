@@ -125,7 +125,7 @@ fn rest(body: &Bytes, request: &Surface<'_>, tools: Tools) -> Vec<Bytes> {
 }
 
 /// Tells broken JSON from JSON that is no object, and repeats none of it.
-fn malformed(err: &serde_json::Error) -> AssistantError {
+pub(crate) fn malformed(err: &serde_json::Error) -> AssistantError {
     match err.classify() {
         Category::Data => AssistantError::Invalid(vec![Violation::new(
             "",

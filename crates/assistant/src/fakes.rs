@@ -392,4 +392,8 @@ impl ChatUpstream for Surroundings {
             _ => panic!("a whole answer was asked for"),
         }
     }
+
+    async fn embed(&self, call: ChatCall) -> Result<Bytes, UpstreamError> {
+        self.whole(call).await
+    }
 }

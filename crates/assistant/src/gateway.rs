@@ -4,6 +4,7 @@ use std::future::{Future, poll_fn};
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::Poll;
+use std::time::Duration;
 
 use bytes::Bytes;
 use pia_kernel::{Clock, GroupId, Live, UserId};
@@ -20,14 +21,14 @@ use crate::keys::KeyHealth;
 use crate::personas::Personas;
 use crate::ports::{ChatUpstream, Tokens, UpstreamError, UsageLog, Waits};
 use crate::prompt_body::Prompt;
-use crate::route::{choices, modes};
+use crate::route::{choices, embedders, modes};
 use crate::rules::{KeyPurse, Rules};
 use crate::settings::Settings;
 use crate::surface::Surface;
-use crate::target::Mode;
+use crate::target::{Mode, Target};
 use crate::ticket::{Cost, Ticket};
 use crate::turn::{Served, Turn};
-use crate::turnstile::Turnstile;
+use crate::turnstile::{Crowded, Slot, Turnstile};
 use crate::usage::Usage;
 use crate::web_search::WebSearch;
 
@@ -121,10 +122,38 @@ impl Gateway {
         Ok(models.into_iter().find(|it| it.eq_ignore_ascii_case(name)))
     }
 
-    /// The names that a caller may give as the `model` of a request.
+    /// The names that a caller may give as the `model` of a request: for
+    /// OpenAI's clients also those of embedding models.
     pub async fn models(&self, asker: Asker) -> Result<Vec<String>, AssistantError> {
+        let (rules, catalogue) = (self.rules.of(asker.group).await?, self.catalogue.get());
+        let mut models = choices(&catalogue, &rules);
+        if asker.surface == Surface::OpenAi {
+            models.extend(embedders(&catalogue, &rules));
+        }
+        Ok(models)
+    }
+
+    /// Whether a caller may name this model for a conversation.
+    pub(crate) async fn may_chat(&self, asker: Asker, name: &str) -> Result<bool, AssistantError> {
         let rules = self.rules.of(asker.group).await?;
-        Ok(choices(&self.catalogue.get(), &rules))
+        let models = choices(&self.catalogue.get(), &rules);
+        Ok(models.iter().any(|it| it.eq_ignore_ascii_case(name)))
+    }
+
+    /// Waits for room at an upstream, so long at most, for a call of a group
+    /// with so many tokens.
+    pub(crate) async fn slot(
+        &self,
+        target: &Target,
+        asked: (GroupId, i64),
+        patience: Duration,
+    ) -> Result<Slot, AssistantError> {
+        let entering = self.turnstile.enter(target, asked, patience, &self.waits);
+        match self.unless_stopped(entering).await {
+            None => Err(AssistantError::Stopping),
+            Some(Ok(slot)) => Ok(slot),
+            Some(Err(Crowded { retry_after })) => Err(AssistantError::Crowded { retry_after }),
+        }
     }
 
     /// Waits for a whole answer, and does meanwhile what the model calls for.

@@ -14,6 +14,7 @@ mod chunk;
 mod completion;
 mod credits;
 mod drafting;
+mod embeddings;
 mod error;
 mod fetched;
 mod gateway;
@@ -70,6 +71,7 @@ pub use credits::{
     Shortage, Stock, WeekGauge, Weeks, Window, WindowKey,
 };
 pub use drafting::Drafting;
+pub use embeddings::Embeddings;
 pub use error::{AssistantError, OpenAiError, Violation};
 pub use gateway::{Asker, Gateway, Status};
 pub use guardrail::{Guardrail, Unguarded};

@@ -124,6 +124,10 @@ pub trait ChatUpstream: Send + Sync {
 
     /// Waits for a whole answer and gives its body as it came.
     async fn whole(&self, call: ChatCall) -> Result<Bytes, UpstreamError>;
+
+    /// Waits for the vectors of texts and gives the answer's body as it came.
+    /// The call's body is `{"input":…` in the shape of OpenAI's embeddings.
+    async fn embed(&self, call: ChatCall) -> Result<Bytes, UpstreamError>;
 }
 
 /// Where usage is written down.

@@ -67,7 +67,13 @@ pub(crate) fn choices(catalogue: &Catalogue, rules: &GroupRules) -> Vec<String> 
     default.into_iter().chain(named).collect()
 }
 
-fn may_choose(rules: &GroupRules, model: &str) -> bool {
+/// The embedding models that a caller may name.
+pub(crate) fn embedders(catalogue: &Catalogue, rules: &GroupRules) -> Vec<String> {
+    rules.models.iter().filter_map(|id| catalogue.embedder(id)?.id.clone()).collect()
+}
+
+/// Whether a group's members may name this model.
+pub(crate) fn may_choose(rules: &GroupRules, model: &str) -> bool {
     rules.models.iter().any(|it| it.eq_ignore_ascii_case(model))
 }
 

@@ -30,7 +30,7 @@ use crate::surface::Surface;
 use crate::target::{Mode, Target};
 use crate::ticket::{Cost, End, Ticket};
 use crate::tools::HostedTool;
-use crate::turnstile::{Crowded, Slot};
+use crate::turnstile::Slot;
 use crate::usage::Usage;
 
 /// Of more calls at once, the rest is not done.
@@ -337,13 +337,7 @@ impl Turn {
         let is_last = self.route.last().is_some_and(|it| Arc::ptr_eq(it, target));
         let patience = gateway.settings.get().max_wait;
         let patience = if is_last { patience } else { Duration::ZERO };
-        let asked = (self.asker.group, tokens);
-        let entering = gateway.turnstile.enter(target.as_ref(), asked, patience, &gateway.waits);
-        match gateway.unless_stopped(entering).await {
-            None => Err(AssistantError::Stopping),
-            Some(Ok(slot)) => Ok(slot),
-            Some(Err(Crowded { retry_after })) => Err(AssistantError::Crowded { retry_after }),
-        }
+        gateway.slot(target, (self.asker.group, tokens), patience).await
     }
 
     fn call(

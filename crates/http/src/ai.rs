@@ -3,6 +3,7 @@
 mod asker;
 mod chat;
 mod credits;
+mod embeddings;
 mod events;
 mod generate_prompt;
 mod models;
@@ -11,10 +12,11 @@ mod provenance;
 mod status;
 mod templates;
 
-use pia_assistant::{Chat, Drafting, Gateway, Optimize};
+use pia_assistant::{Chat, Drafting, Embeddings, Gateway, Optimize};
 
 pub(crate) use chat::{ChatRequest, ChatResponse, chat};
 pub(crate) use credits::{CreditsResponse, credits};
+pub(crate) use embeddings::{EmbeddingsRequest, EmbeddingsResponse, embeddings};
 pub(crate) use generate_prompt::{GeneratePromptBody, GeneratePromptResponse, generate_prompt};
 pub(crate) use models::{ModelItem, ModelsResponse, model, models};
 pub(crate) use optimize::{OptimizeBody, OptimizeResponse, optimize};
@@ -25,6 +27,7 @@ pub(crate) use templates::{TemplatesResponse, templates};
 /// holds that worker's connections to the upstreams.
 pub struct AiApi {
     chat: Chat,
+    embeddings: Embeddings,
     optimize: Optimize,
     drafting: Drafting,
     gateway: Gateway,
@@ -35,6 +38,7 @@ impl AiApi {
     pub fn new(gateway: Gateway) -> Self {
         Self {
             chat: Chat::new(gateway.clone()),
+            embeddings: Embeddings::new(gateway.clone()),
             optimize: Optimize::new(gateway.clone()),
             drafting: Drafting::new(gateway.clone()),
             gateway,

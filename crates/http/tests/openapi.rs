@@ -342,7 +342,12 @@ fn examples_fit_their_schemas() {
 const ASKING: [&str; 4] =
     ["/api/ai/chat", "/api/ai/chat/completions", "/api/ai/generate-prompt", "/api/ai/optimize"];
 /// The same for OpenAI's clients.
-const OPENAI_ASKING: [&str; 2] = ["/api/ai/v1/chat/completions", "/v1/chat/completions"];
+const OPENAI_ASKING: [&str; 4] = [
+    "/api/ai/v1/chat/completions",
+    "/api/ai/v1/embeddings",
+    "/v1/chat/completions",
+    "/v1/embeddings",
+];
 
 #[test]
 fn who_asks_a_model_may_say_so_in_headers_and_nobody_else() {

@@ -14,7 +14,7 @@ use reqwest::{Client, Response};
 use tokio::time::timeout;
 
 use crate::caps::{CapNames, has_old_name};
-use crate::dialect::{self, Form};
+use crate::dialect::{self, Form, Prepared};
 use crate::limits::Limits;
 use crate::pieces::Pieces;
 use crate::reading::{Patience, Reading, lost};
@@ -141,7 +141,15 @@ impl Upstream {
         accept: &'static str,
         limits: &Limits,
     ) -> Result<(Response, Form), UpstreamError> {
-        let prepared = dialect::prepare(call, accept == EVENTS)?;
+        self.post(dialect::prepare(call, accept == EVENTS)?, accept, limits).await
+    }
+
+    async fn post(
+        &self,
+        prepared: Prepared,
+        accept: &'static str,
+        limits: &Limits,
+    ) -> Result<(Response, Form), UpstreamError> {
         let response = self
             .http
             .post(prepared.url)
@@ -189,6 +197,16 @@ impl ChatUpstream for Upstream {
         let answer = async {
             let (response, form) = self.ask(call, JSON, &limits).await?;
             form.whole(whole(response, limits.max_answer).await?)
+        };
+        timeout(limits.answer, answer).await.map_err(|_elapsed| UpstreamError::Silent)?
+    }
+
+    async fn embed(&self, call: ChatCall) -> Result<Bytes, UpstreamError> {
+        let limits = self.limits.get();
+        let answer = async {
+            let prepared = dialect::prepare_embeddings(call)?;
+            let (response, _) = self.post(prepared, JSON, &limits).await?;
+            whole(response, limits.max_answer).await
         };
         timeout(limits.answer, answer).await.map_err(|_elapsed| UpstreamError::Silent)?
     }

@@ -72,6 +72,29 @@ pub(crate) fn prepare(call: ChatCall, streamed: bool) -> Result<Prepared, Upstre
     }
 }
 
+/// Puts a request for embeddings into the words of its target.
+pub(crate) fn prepare_embeddings(call: ChatCall) -> Result<Prepared, UpstreamError> {
+    const PATH: &str = "/embeddings";
+    let url = match call.target.provider {
+        ProviderType::AzureOpenAi => return azure::embeddings(call),
+        ProviderType::Anthropic => {
+            return Err(UpstreamError::Unreachable("it has no embeddings".to_owned()));
+        }
+        ProviderType::OpenAi | ProviderType::OpenAiCompatible | ProviderType::OpenRouter => {
+            address::below(&call, PATH)
+        }
+        ProviderType::Ollama | ProviderType::Mistral | ProviderType::VLlm => {
+            address::below_version(&call, PATH)
+        }
+    };
+    Ok(Prepared {
+        url,
+        headers: bearer(&call.key)?,
+        body: ending::Ending::model(&call.target.model).close(call.body),
+        form: Form::Common,
+    })
+}
+
 impl Form {
     /// A refusal with the status that all know it by.
     pub(crate) fn refusal(self, err: UpstreamError) -> UpstreamError {

@@ -38,6 +38,8 @@ pub(super) fn routes() -> Vec<Route> {
         openai_chat("/v1/chat/completions"),
         openai_models("/v1/models"),
         openai_model("/v1/models/{model}"),
+        openai_embeddings("/v1/embeddings"),
+        openai_embeddings("/api/ai/v1/embeddings"),
         openai_chat("/api/ai/v1/chat/completions"),
         openai_models("/api/ai/v1/models"),
         openai_model("/api/ai/v1/models/{model}"),
@@ -181,6 +183,22 @@ fn openai_chat(path: &'static str) -> Route {
     let summary = "Answers a turn of a conversation, whole or streamed, as OpenAI's API does.";
     let plain = chat(path, summary);
     Route { docs: Docs { refusals: OPENAI, ..plain.docs }, ..plain }
+}
+
+fn openai_embeddings(path: &'static str) -> Route {
+    Route {
+        path,
+        body_limit: 8 * MIB,
+        handler: |route| route.to(ai::embeddings),
+        docs: Docs {
+            tag: "ai",
+            summary: "Turns texts into vectors, as OpenAI's API does.",
+            request: Some(wire::<ai::EmbeddingsRequest>),
+            answer: Answer::Json(wire::<ai::EmbeddingsResponse>),
+            refusals: OPENAI,
+        },
+        ..optimize()
+    }
 }
 
 fn openai_models(path: &'static str) -> Route {

@@ -92,8 +92,8 @@ fn catalogue(from: &mut Section<'_>) -> Catalogue {
     };
     let (assistant, research) = (of(Mode::Assistant), of(Mode::Research));
     let default = served(default, from);
-    let Providers { entries, searches, .. } = providers;
-    Catalogue { default, assistant, research, entries, searches }
+    let Providers { entries, searches, embedders, .. } = providers;
+    Catalogue { default, assistant, research, entries, searches, embedders }
 }
 
 /// The model of `Ai` or of a mode, which need not be there.

@@ -40,6 +40,7 @@ mod limits;
 mod mail;
 mod master_key;
 mod migrations;
+mod openai_embeddings;
 mod openai_npm;
 mod openai_sdk;
 mod openai_surface;

@@ -16,14 +16,24 @@ pub(super) fn prepare(call: ChatCall, streamed: bool) -> Result<Prepared, Upstre
         .effort(call.effort)
         .streamed(streamed);
     Ok(Prepared {
-        url: url(&call)?,
+        url: url(&call, &["chat", "completions"])?,
         headers: address::with_key(&call.key, API_KEY, "")?,
         body: ending.close(call.body),
         form: Form::Common,
     })
 }
 
-fn url(call: &ChatCall) -> Result<String, UpstreamError> {
+/// Embeddings of a deployment.
+pub(super) fn embeddings(call: ChatCall) -> Result<Prepared, UpstreamError> {
+    Ok(Prepared {
+        url: url(&call, &["embeddings"])?,
+        headers: address::with_key(&call.key, API_KEY, "")?,
+        body: Ending::default().close(call.body),
+        form: Form::Common,
+    })
+}
+
+fn url(call: &ChatCall, operation: &[&str]) -> Result<String, UpstreamError> {
     let wrong = || UpstreamError::Unreachable("its endpoint is no URL".to_owned());
     let target = &call.target;
     let mut url = Url::parse(&target.endpoint).map_err(|_says_no_more| wrong())?;
@@ -35,7 +45,7 @@ fn url(call: &ChatCall) -> Result<String, UpstreamError> {
         if !has_root {
             path.push("openai");
         }
-        path.extend(["deployments", deployment, "chat", "completions"]);
+        path.extend(["deployments", deployment]).extend(operation);
     }
     if let Some(version) = &target.api_version {
         url.query_pairs_mut().append_pair("api-version", version);

@@ -161,3 +161,30 @@ async fn whole(provider: ProviderType, search: bool, body: &str) -> Result<Heard
 fn refused(status: u16) -> impl Fn(&UpstreamError) -> bool {
     move |err| matches!(err, UpstreamError::Refused { status: it, .. } if *it == status)
 }
+
+#[test]
+fn embeddings_are_asked_for_beside_the_chat_completions() {
+    for (provider, url) in [
+        (ProviderType::OpenAi, "https://models.example/v1/embeddings"),
+        (ProviderType::OpenAiCompatible, "https://models.example/v1/embeddings"),
+        (ProviderType::OpenRouter, "https://models.example/v1/embeddings"),
+        (ProviderType::Ollama, "https://models.example/v1/embeddings"),
+        (ProviderType::Mistral, "https://models.example/v1/embeddings"),
+        (ProviderType::VLlm, "https://models.example/v1/embeddings"),
+        (
+            ProviderType::AzureOpenAi,
+            "https://models.example/v1/openai/deployments/m/embeddings?api-version=2024-10-21",
+        ),
+    ] {
+        let target = Target { api_version: Some("2024-10-21".to_owned()), ..target(provider) };
+
+        let prepared = prepare_embeddings(call(target, &json!({ "input": "Hi" }))).unwrap();
+
+        let body: Value = serde_json::from_slice(&prepared.body.concat()).unwrap();
+        let model = (provider != ProviderType::AzureOpenAi).then_some("m");
+        assert_eq!((prepared.url.as_str(), body["model"].as_str()), (url, model));
+        assert_eq!(body["input"], "Hi");
+        assert_eq!(prepared.headers.len(), 1);
+    }
+    assert!(prepare_embeddings(call(target(ProviderType::Anthropic), &json!({}))).is_err());
+}

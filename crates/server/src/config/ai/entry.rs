@@ -19,6 +19,8 @@ pub(super) struct Entry {
     /// None where it is missing.
     pub(super) id: Option<String>,
     pub(super) kind: Kind,
+    /// Whether it turns texts into vectors, and talks to nobody.
+    pub(super) embeds: bool,
     name: Option<String>,
     pub(super) model: Model,
 }
@@ -29,6 +31,11 @@ impl Entry {
         let name = from.restart("Name").optional();
         let given = from.restart("ProviderType").optional::<Kind>();
         let kind = given.unwrap_or(Kind::Chat(ProviderType::OpenAi));
+        let embeds = from.restart("Embeddings").or(false);
+        if embeds && [Kind::Search, Kind::Chat(ProviderType::Anthropic)].contains(&kind) {
+            let none = Reason::combination("this type of provider has no embeddings");
+            from.refuse("Embeddings", none);
+        }
         let mut model = Model::read(from, Effect::Restart);
         match kind {
             Kind::Chat(provider) => {
@@ -37,7 +44,7 @@ impl Entry {
             }
             Kind::Search => model.mention_idle_of_search(from),
         }
-        Self { id: id.map(|it| it.0), kind, name, model }
+        Self { id: id.map(|it| it.0), kind, embeds, name, model }
     }
 
     /// What answers; nothing where something is missing or wrong.

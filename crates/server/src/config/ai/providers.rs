@@ -17,6 +17,7 @@ use crate::config::setting::Setting;
 pub(super) struct Providers {
     pub(super) entries: Vec<Arc<Target>>,
     pub(super) searches: Vec<Arc<SearchProvider>>,
+    pub(super) embedders: Vec<Arc<Target>>,
     /// What others may name, those included with which something is wrong: a
     /// fault is told once, not wherever its entry is named.
     named: Vec<Named>,
@@ -25,13 +26,19 @@ pub(super) struct Providers {
 struct Named {
     id: String,
     kind: Kind,
+    embeds: bool,
     is_blind: bool,
 }
 
 impl Providers {
     pub(super) fn read(from: &mut Section<'_>) -> Self {
         let count = in_order(from);
-        let mut providers = Self { entries: Vec::new(), searches: Vec::new(), named: Vec::new() };
+        let mut providers = Self {
+            entries: Vec::new(),
+            searches: Vec::new(),
+            embedders: Vec::new(),
+            named: Vec::new(),
+        };
         let mut entries = Vec::new();
         for number in 0..count {
             let mut section = from.section(&number.to_string());
@@ -44,6 +51,9 @@ impl Providers {
             providers.check(&entry.model, &mut section);
             check_itself(&entry, &mut section);
             match entry.kind {
+                Kind::Chat(_) if entry.embeds => {
+                    providers.embedders.extend(entry.target(&mut section).map(Arc::new));
+                }
                 Kind::Chat(_) => providers.entries.extend(entry.target(&mut section).map(Arc::new)),
                 Kind::Search => providers.searches.extend(entry.search(&mut section).map(Arc::new)),
             }
@@ -65,6 +75,7 @@ impl Providers {
             let wrong = match self.find(id) {
                 None => Some("names no entry of Ai:Providers"),
                 Some(it) if it.kind == Kind::Search => Some("expected a chat model, not Linkup"),
+                Some(it) if it.embeds => Some("expected a chat model, not one of embeddings"),
                 Some(it) if it.is_blind => Some("names an entry whose EnableVision is off"),
                 Some(_) => None,
             };
@@ -73,6 +84,7 @@ impl Providers {
         let wrong = model.fallbacks.iter().find_map(|id| match self.find(id) {
             None => Some("names what is no entry of Ai:Providers"),
             Some(it) if it.kind == Kind::Search => Some("expected chat models, not Linkup"),
+            Some(it) if it.embeds => Some("expected chat models, not one of embeddings"),
             Some(_) => None,
         });
         refuse(from, "Fallbacks", wrong);
@@ -89,7 +101,7 @@ impl Providers {
         refuse(from, "Id", again.then_some("is that of another entry, whatever its case"));
         if !again {
             let (id, is_blind) = (id.clone(), entry.model.is_blind());
-            self.named.push(Named { id, kind: entry.kind, is_blind });
+            self.named.push(Named { id, kind: entry.kind, embeds: entry.embeds, is_blind });
         }
     }
 }

@@ -325,6 +325,29 @@ fn what_has_no_effect_on_a_search_is_mentioned() {
 }
 
 #[test]
+fn an_embedding_model_talks_to_nobody() {
+    let vectors = [
+        "Ai:Providers:2:Id=vectors",
+        "Ai:Providers:2:Model=m",
+        "Ai:Providers:2:ApiKey=k",
+        "Ai:Providers:2:Embeddings=true",
+    ];
+
+    let catalogue = both().arguments(&vectors).read().ai.catalogue;
+
+    assert!(catalogue.entry("vectors").is_none() && catalogue.embedder("Vectors").is_some());
+    for (setting, why) in [
+        ("Ai:Fallbacks=vectors", "expected chat models, not one of embeddings"),
+        ("Ai:VisionToolProviderId=vectors", "expected a chat model, not one of embeddings"),
+        ("Ai:Providers:2:ProviderType=Anthropic", "this type of provider has no embeddings"),
+    ] {
+        let faults = both().arguments(&vectors).argument(setting).faults();
+
+        assert!(faults.iter().any(|it| it.contains(why)), "{faults:?}");
+    }
+}
+
+#[test]
 fn a_tool_is_an_entry_of_its_kind() {
     let blind = [
         "Ai:Providers:2:Id=blind",

@@ -1,0 +1,256 @@
+//! Texts as vectors.
+
+use std::borrow::Cow;
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use crate::admission::{Admitted, Wanted};
+use crate::attempts::AttemptOutcome;
+use crate::chat_request::malformed;
+use crate::completion;
+use crate::error::{AssistantError, Violation};
+use crate::gateway::{Asker, Gateway, cost};
+use crate::keys::rest;
+use crate::ports::ChatCall;
+use crate::rates::{Micros, Rates};
+use crate::refusal::{Tools, explained};
+use crate::route::may_choose;
+use crate::sample::Text;
+use crate::target::{Mode, Target};
+use crate::ticket::{Cost, End, Ticket};
+
+/// As many as OpenAI takes.
+const MAX_INPUTS: usize = 2048;
+
+/// Has embedding models turn texts into vectors.
+///
+/// No fallback answers in a model's place: vectors of different models cannot
+/// be compared.
+#[derive(Clone)]
+pub struct Embeddings {
+    gateway: Gateway,
+}
+
+/// A request in the shape of OpenAI's embeddings, as far as it goes on.
+#[derive(Deserialize)]
+struct Request<'a> {
+    #[serde(borrow)]
+    model: Option<&'a RawValue>,
+    #[serde(borrow)]
+    input: Option<&'a RawValue>,
+    #[serde(borrow)]
+    encoding_format: Option<&'a RawValue>,
+    #[serde(borrow)]
+    dimensions: Option<&'a RawValue>,
+}
+
+/// What there is to be turned into vectors.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Input<'a> {
+    Text(Cow<'a, str>),
+    Texts(Vec<Cow<'a, str>>),
+    /// A text as its model's tokens.
+    Tokens(Vec<u32>),
+    ManyTokens(Vec<Vec<u32>>),
+}
+
+/// A request that may go on.
+struct Checked {
+    model: String,
+    text: Text,
+    /// The JSON object, still open, without the model.
+    body: Bytes,
+}
+
+/// The answer, as far as it is looked at.
+#[derive(Deserialize)]
+struct Vectors<'a> {
+    #[serde(borrow)]
+    data: Vec<&'a RawValue>,
+}
+
+impl Embeddings {
+    /// Embeddings through this gateway.
+    pub fn new(gateway: Gateway) -> Self {
+        Self { gateway }
+    }
+
+    /// Answers a request in the shape of OpenAI's embeddings, as the upstream
+    /// does, out of the caller's budget.
+    pub async fn answer(&self, asker: Asker, body: &[u8]) -> Result<Bytes, AssistantError> {
+        let request = read(body)?;
+        let rules = self.gateway.rules.of(asker.group).await?;
+        let catalogue = self.gateway.catalogue.get();
+        let target = catalogue.embedder(&request.model);
+        let target = target.filter(|_| may_choose(&rules, &request.model));
+        let target = Arc::clone(target.ok_or(AssistantError::UnknownModel)?);
+        let wanted = Wanted {
+            asker,
+            mode: asker.mode.unwrap_or(Mode::Assistant),
+            rules: &rules,
+            target: Arc::clone(&target),
+            rates: reserved(target.rates),
+            fee: Micros(0),
+            prompt: request.text,
+            max_output: None,
+        };
+        let Admitted { mut ticket, prompt: tokens, .. } = self.gateway.admit(wanted).await?;
+        let patience = self.gateway.settings.get().max_wait;
+        match self.gateway.slot(&target, (asker.group, tokens), patience).await {
+            Ok(slot) => ticket.slot = Some(slot),
+            Err(crowded) => {
+                ticket.fail(Cost::Nothing);
+                return Err(crowded);
+            }
+        }
+        let answer = self.ask(&target, &mut ticket, &request.body).await?;
+        complete(answer, ticket)
+    }
+
+    /// Asks the model, with one key after the other.
+    async fn ask(
+        &self,
+        target: &Arc<Target>,
+        ticket: &mut Ticket,
+        body: &Bytes,
+    ) -> Result<Bytes, AssistantError> {
+        let gateway = &self.gateway;
+        let mut refused = AssistantError::NotConfigured;
+        for key in gateway.keys.order(&target.keys, gateway.waits.elapsed()) {
+            let call = ChatCall {
+                target: Arc::clone(target),
+                key: key.clone(),
+                body: vec![body.clone()],
+                max_output: None,
+                effort: None,
+            };
+            let err = match gateway.unless_stopped(gateway.upstream.embed(call)).await {
+                None => {
+                    ticket.fail(Cost::Something);
+                    return Err(AssistantError::Stopping);
+                }
+                Some(Ok(answer)) => {
+                    gateway.attempts.count(target, AttemptOutcome::Answered);
+                    return Ok(answer);
+                }
+                Some(Err(err)) => err,
+            };
+            let outcome = AttemptOutcome::of(&err);
+            gateway.attempts.count(target, outcome);
+            refused = explained(&err, Tools::None, target);
+            ticket.fail(cost(&err));
+            if !outcome.blames_the_key() {
+                break;
+            }
+            gateway.keys.rests(&key, gateway.waits.elapsed(), rest(&err));
+        }
+        Err(refused)
+    }
+}
+
+/// What is reserved for a token that we count: its model may count two.
+/// Vectors cost nothing, however many numbers they are.
+fn reserved(rates: Rates) -> Rates {
+    Rates { input: rates.input.saturating_mul(2), output: 0, ..rates }
+}
+
+/// The answer, if it is one. What the upstream told of its tokens is believed.
+fn complete(body: Bytes, mut ticket: Ticket) -> Result<Bytes, AssistantError> {
+    ticket.meter.told = completion::usage(&body);
+    let vectors = serde_json::from_slice::<Vectors<'_>>(&body).ok();
+    if vectors.is_none_or(|it| it.data.is_empty()) {
+        tracing::warn!(
+            upstream.model = ticket.target.model,
+            "an upstream model sent an answer without vectors"
+        );
+        let told = ticket.meter.told.is_some();
+        ticket.fail(if told { Cost::Something } else { Cost::Nothing });
+        return Err(AssistantError::UpstreamFailed);
+    }
+    ticket.end = End::Completed;
+    Ok(body)
+}
+
+fn read(body: &[u8]) -> Result<Checked, AssistantError> {
+    let request: Request<'_> = serde_json::from_slice(body).map_err(|err| malformed(&err))?;
+    let mut wrong = Vec::new();
+    let model: Option<String> = parsed(request.model).filter(|it: &String| !it.is_empty());
+    if model.is_none() {
+        wrong.push(Violation::new("model", "required", "Name the model as a text."));
+    }
+    let text = parsed::<Input<'_>>(request.input).and_then(|it| it.text());
+    if text.is_none() {
+        let message = "Give a text, or 1 to 2048 of them, none empty; tokens will do, too.";
+        wrong.push(Violation::new("input", "invalid", message));
+    }
+    let mut open = format!("{{\"input\":{}", request.input.map_or("null", RawValue::get));
+    if let Some(format) = request.encoding_format.filter(|it| it.get() != "null") {
+        if !["\"float\"", "\"base64\""].contains(&format.get()) {
+            let message = "The formats are `float` and `base64`.";
+            wrong.push(Violation::new("encoding_format", "invalid", message));
+        }
+        // Writing to a text cannot fail.
+        let _infallible = write!(open, ",\"encoding_format\":{}", format.get());
+    }
+    if let Some(given) = request.dimensions.filter(|it| it.get() != "null") {
+        match parsed::<u16>(Some(given)).filter(|it| *it > 0) {
+            Some(dimensions) => {
+                let _infallible = write!(open, ",\"dimensions\":{dimensions}");
+            }
+            None => wrong.push(Violation::new(
+                "dimensions",
+                "invalid",
+                "Give a number of dimensions, 1 to 65535.",
+            )),
+        }
+    }
+    match (model, text) {
+        (Some(model), Some(text)) if wrong.is_empty() => {
+            Ok(Checked { model, text, body: Bytes::from(open) })
+        }
+        _ => Err(AssistantError::Invalid(wrong)),
+    }
+}
+
+fn parsed<'a, T: Deserialize<'a>>(json: Option<&'a RawValue>) -> Option<T> {
+    serde_json::from_str(json?.get()).ok()
+}
+
+impl Input<'_> {
+    /// What it says; nothing where a part is empty or there are too many.
+    fn text(&self) -> Option<Text> {
+        let mut text = Text::default();
+        let mut count = |tokens: &[u32]| {
+            let number = i64::try_from(tokens.len()).unwrap_or(i64::MAX);
+            text.besides = text.besides.saturating_add(number);
+            number > 0
+        };
+        let whole = match self {
+            Self::Text(one) => {
+                text.words.add(one.as_bytes());
+                !one.is_empty()
+            }
+            Self::Texts(all) => {
+                for one in all {
+                    text.words.add(one.as_bytes());
+                }
+                (1..=MAX_INPUTS).contains(&all.len()) && all.iter().all(|it| !it.is_empty())
+            }
+            Self::Tokens(tokens) => count(tokens),
+            Self::ManyTokens(all) => {
+                let full = all.iter().all(|it| count(it));
+                full && (1..=MAX_INPUTS).contains(&all.len())
+            }
+        };
+        whole.then_some(text)
+    }
+}
+
+#[cfg(test)]
+#[path = "embeddings_tests.rs"]
+mod tests;

@@ -1,0 +1,52 @@
+//! `POST /v1/embeddings`: texts as vectors.
+
+use actix_web::http::header::ContentType;
+use actix_web::web::Data;
+use actix_web::{HttpRequest, HttpResponse};
+use pia_web::{ApiError, Caller, RawBody};
+use utoipa::ToSchema;
+
+use crate::AiApi;
+use crate::ai::asker::asker;
+
+/// A request in the shape of OpenAI's embeddings. Other members stay here.
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "documentation")]
+pub(crate) struct EmbeddingsRequest {
+    /// An embedding model of `GET /v1/models`.
+    #[schema(min_length = 1)]
+    model: String,
+    /// A text, a list of 1 to 2048 texts, or the tokens of one or of several,
+    /// none empty.
+    input: serde_json::Value,
+    /// `float` or `base64`.
+    #[schema(pattern = "^(float|base64)$")]
+    encoding_format: Option<String>,
+    /// How many numbers a vector is to have, where the model can do that.
+    #[schema(minimum = 1, maximum = 65535)]
+    dimensions: Option<u16>,
+}
+
+/// An answer in the shape of OpenAI's embeddings, as the upstream gave it.
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "documentation")]
+pub(crate) struct EmbeddingsResponse {
+    /// `list`.
+    object: Option<String>,
+    /// A vector for each text, in their order.
+    data: Vec<serde_json::Value>,
+    model: Option<String>,
+    usage: Option<serde_json::Value>,
+}
+
+/// Runs on the worker, where the upstream connection lives.
+pub(crate) async fn embeddings(
+    caller: Caller,
+    request: HttpRequest,
+    api: Data<AiApi>,
+    body: RawBody,
+) -> Result<HttpResponse, ApiError> {
+    RawBody::expect_json(&request)?;
+    let answer = api.embeddings.answer(asker(&caller, &request), &body.into_bytes()).await?;
+    Ok(HttpResponse::Ok().insert_header(ContentType::json()).body(answer))
+}
