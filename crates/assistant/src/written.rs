@@ -27,21 +27,27 @@ pub(crate) fn failure(err: &AssistantError, surface: Surface) -> Bytes {
     if surface == Surface::OpenAi {
         return openai_failure(err);
     }
-    let (title, message) = (quoted(err.title()), quoted(&err.message()));
-    let more = match err {
+    let (title, message, budget) = (quoted(err.title()), quoted(&err.message()), budget(err));
+    Bytes::from(format!("data: {{\"error\":{title},\"message\":{message}{budget}}}\n\n{DONE}"))
+}
+
+/// Whose budget is used up and until when, as further members.
+fn budget(err: &AssistantError) -> String {
+    match err {
         AssistantError::OverBudget(BudgetRefusal { period, resets_at, .. }) => {
             let (period, at) = (quoted(period.name()), quoted(&resets_at.to_string()));
             format!(",\"period\":{period},\"resetsAt\":{at}")
         }
         _ => String::new(),
-    };
-    Bytes::from(format!("data: {{\"error\":{title},\"message\":{message}{more}}}\n\n{DONE}"))
+    }
 }
 
 /// The same as OpenAI's clients expect it.
 fn openai_failure(err: &AssistantError) -> Bytes {
     let told = err.openai();
     let (message, kind, code) = (quoted(&told.message), quoted(told.kind), quoted(told.code));
-    let error = format!("{{\"message\":{message},\"type\":{kind},\"code\":{code},\"param\":null}}");
-    Bytes::from(format!("data: {{\"error\":{error}}}\n\n{DONE}"))
+    let budget = budget(err);
+    let error =
+        format!("\"message\":{message},\"type\":{kind},\"code\":{code},\"param\":null{budget}");
+    Bytes::from(format!("data: {{\"error\":{{{error}}}}}\n\n{DONE}"))
 }

@@ -14,7 +14,7 @@ pub struct BasePath(pub String);
 
 impl BasePath {
     /// What is left of `path` behind the base, if it begins with that.
-    fn strip<'a>(&self, path: &'a str) -> Option<&'a str> {
+    pub(crate) fn strip<'a>(&self, path: &'a str) -> Option<&'a str> {
         let rest = path.strip_prefix(self.0.as_str())?;
         match rest.as_bytes().first() {
             None => Some("/"),

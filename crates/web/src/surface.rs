@@ -22,8 +22,10 @@ use pia_kernel::{Language, Origin};
 use tracing::Instrument;
 
 use crate::access_log::{Entry, Logged};
+use crate::dialect::speaks_openai;
 use crate::{
-    ApiError, Claimed, ClientAddress, Draining, Metrics, RequestId, StrictTransport, TrustedProxies,
+    ApiError, BasePath, Claimed, ClientAddress, Draining, Metrics, RequestId, StrictTransport,
+    TrustedProxies,
 };
 
 /// Longer ones are cut.
@@ -54,6 +56,7 @@ pub async fn surface<B: MessageBody + 'static>(
     let in_flight = metrics.as_ref().map(|it| it.begin());
     let draining = request.app_data::<Data<Draining>>().cloned();
     let method = request.method().clone();
+    let speaks_openai = speaks_openai(path(&request));
     {
         let mut extensions = request.extensions_mut();
         extensions.insert(id.clone());
@@ -81,7 +84,7 @@ pub async fn surface<B: MessageBody + 'static>(
     };
     // Nothing outlives a request here that could be seen half changed.
     let Ok(answer) = answered else {
-        return Err(after_panic(&id, &entry));
+        return Err(after_panic(&id, &entry, speaks_openai));
     };
     let mut answer = answer?;
     dress(&mut answer, &id);
@@ -96,6 +99,12 @@ pub async fn surface<B: MessageBody + 'static>(
     entry.route = answer.request().match_pattern().unwrap_or(entry.route);
     entry.user = claim(&answer).map(|it| it.user);
     Ok(answer.map_body(|_, body| Logged::new(body, entry)))
+}
+
+/// The path of a request, without the base path that is taken off later.
+fn path(request: &ServiceRequest) -> &str {
+    let base = request.app_data::<Data<BasePath>>();
+    base.and_then(|it| it.strip(request.path())).unwrap_or_else(|| request.path())
 }
 
 /// What audit entries and letters tell of the request that caused them.
@@ -129,9 +138,9 @@ fn claim<B>(answer: &ServiceResponse<B>) -> Option<Claim> {
 
 /// Left alone, a panic would close the connection, and with it what else the
 /// client had under way there.
-fn after_panic(id: &RequestId, entry: &Entry) -> Error {
+fn after_panic(id: &RequestId, entry: &Entry, speaks_openai: bool) -> Error {
     let told = ApiError::internal("a handler panicked");
-    let mut response = told.error_response();
+    let mut response = if speaks_openai { told.openai_response() } else { told.error_response() };
     response.headers_mut().insert(RequestId::HEADER, id.header_value());
     entry.write(0);
     InternalError::from_response(told, response).into()

@@ -6,7 +6,7 @@ use actix_web::http::header::{CONTENT_TYPE, LOCATION};
 use actix_web::http::{Method, StatusCode};
 use actix_web::middleware::Next;
 use actix_web::{Error, HttpRequest, HttpResponse};
-use pia_web::reads_pages;
+use pia_web::{reads_pages, speaks_openai};
 
 use super::notice::refusal;
 use super::visit::Visit;
@@ -57,8 +57,10 @@ fn is_for_a_browser(request: &HttpRequest, status: StatusCode) -> bool {
     (ours || is_astray(request.method(), path, status)) && reads_pages(request.headers())
 }
 
-/// Whether somebody opened what is not there. Below `/api` programs alone go.
+/// Whether somebody opened what is not there. Below `/api` and `/v1` programs
+/// alone go.
 fn is_astray(method: &Method, path: &str, status: StatusCode) -> bool {
     let opens = matches!(*method, Method::GET | Method::HEAD);
-    opens && status == StatusCode::NOT_FOUND && !path.starts_with("/api/")
+    let is_for_programs = path.starts_with("/api/") || speaks_openai(path);
+    opens && status == StatusCode::NOT_FOUND && !is_for_programs
 }

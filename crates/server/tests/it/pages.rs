@@ -166,6 +166,8 @@ async fn where_nothing_is_a_browser_is_told_so_by_a_page() {
     }
     let german = open(&app, "/auth/nope?lang=de").await.text();
     assert!(german.contains("Diese Seite gibt es nicht"), "{german}");
+    let openai = app.stranger().send("GET", "/v1/nope", &[HTML], b"").await;
+    assert_eq!((openai.status, &openai.body["error"]["code"]), (404, &"not_found".into()));
     for (method, path) in [("GET", "/api/nope"), ("DELETE", "/auth/nope")] {
         let answer = app.stranger().send(method, path, &[HTML], b"").await;
         assert_eq!(answer.refusal(), (404, "not_found"), "{path}");

@@ -14,7 +14,7 @@ use pia_identity::{
 use pia_kernel::Timestamp;
 use pia_policy::{Feature, Licence};
 use pia_testkit::FixedClock;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::*;
 use crate::{Answer, Docs, Quotas, surface, wire};
@@ -144,6 +144,20 @@ async fn a_panic_answers_500_with_the_requests_id() {
 
     assert_eq!(error(&told), (500, "internal_error"));
     assert!(told.request_id.is_some());
+}
+
+#[actix_web::test]
+async fn a_panic_is_told_to_openais_clients_as_they_read_it() {
+    let rows = || {
+        vec![Route {
+            handler: |route| route.to(|| async { panic!("on purpose") as HttpResponse }),
+            ..route("/v1/panics")
+        }]
+    };
+
+    let told = get(rows, licence(None), "/v1/panics").await;
+
+    assert_eq!((told.status, &told.body["error"]["code"]), (500, &json!("internal_error")));
 }
 
 #[actix_web::test]
