@@ -9,6 +9,7 @@ mod generate_prompt;
 mod models;
 mod optimize;
 mod provenance;
+mod responses;
 mod status;
 mod templates;
 
@@ -20,6 +21,7 @@ pub(crate) use embeddings::{EmbeddingsRequest, EmbeddingsResponse, embeddings};
 pub(crate) use generate_prompt::{GeneratePromptBody, GeneratePromptResponse, generate_prompt};
 pub(crate) use models::{ModelItem, ModelsResponse, model, models};
 pub(crate) use optimize::{OptimizeBody, OptimizeResponse, optimize};
+pub(crate) use responses::{ResponsesRequest, ResponsesResponse, responses};
 pub(crate) use status::{StatusResponse, status};
 pub(crate) use templates::{TemplatesResponse, templates};
 

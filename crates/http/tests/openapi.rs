@@ -342,11 +342,13 @@ fn examples_fit_their_schemas() {
 const ASKING: [&str; 4] =
     ["/api/ai/chat", "/api/ai/chat/completions", "/api/ai/generate-prompt", "/api/ai/optimize"];
 /// The same for OpenAI's clients.
-const OPENAI_ASKING: [&str; 4] = [
+const OPENAI_ASKING: [&str; 6] = [
     "/api/ai/v1/chat/completions",
     "/api/ai/v1/embeddings",
+    "/api/ai/v1/responses",
     "/v1/chat/completions",
     "/v1/embeddings",
+    "/v1/responses",
 ];
 
 #[test]

@@ -56,6 +56,31 @@ def openai():
     shows(UPSTREAM_FAILED, lambda: list(ask("demo:error one two three", stream=True)))
 
 
+def responses():
+    import openai
+
+    def ask(text, model="pia-cloud", key=TOKEN, **others):
+        client = openai.OpenAI(base_url=BASE_URL, api_key=key, max_retries=0, timeout=20)
+        return client.responses.create(model=model, input=text, **others)
+
+    whole = ask(QUESTION, instructions="Answer.")
+    same((whole.output_text, whole.status, whole.model), (ANSWER, "completed", "pia-cloud"))
+    assert whole.usage.total_tokens == whole.usage.input_tokens + whole.usage.output_tokens > 0
+    events = list(ask(QUESTION, stream=True))
+    deltas = [it.delta for it in events if it.type == "response.output_text.delta"]
+    same(("".join(deltas), len(deltas) > 1), (ANSWER, True))
+    same(events[-1].type, "response.completed")
+    same(events[-1].response.output_text, ANSWER)
+    items = [{"role": "user", "content": [{"type": "input_text", "text": QUESTION}]}]
+    same(ask(items).output_text, ANSWER)
+    error = shows(NO_SUCH_MODEL, lambda: ask(QUESTION, model="gpt-9"))
+    same((type(error), error.code), (openai.NotFoundError, "model_not_found"))
+    shows(SPENT, lambda: ask(QUESTION, key=SPENT_TOKEN))
+    shows("keeps no responses", lambda: ask(QUESTION, previous_response_id="resp_1"))
+    failed = list(ask("demo:error one two three", stream=True))[-1]
+    same((failed.type, failed.response.error.message), ("response.failed", UPSTREAM_FAILED))
+
+
 def langchain():
     from langchain_openai import ChatOpenAI
 

@@ -10,7 +10,8 @@ use pia_assistant::Answer;
 use crate::ai::provenance::AI_GENERATED;
 
 /// nginx would hold events back to fill a buffer.
-const UNBUFFERED: (HeaderName, &str) = (HeaderName::from_static("x-accel-buffering"), "no");
+pub(super) const UNBUFFERED: (HeaderName, &str) =
+    (HeaderName::from_static("x-accel-buffering"), "no");
 
 pub(super) fn events(answer: Answer) -> HttpResponse {
     let kind = "text/event-stream".parse().map_or_else(|_| ContentType::plaintext(), ContentType);

@@ -38,6 +38,8 @@ pub(super) fn routes() -> Vec<Route> {
         openai_chat("/v1/chat/completions"),
         openai_models("/v1/models"),
         openai_model("/v1/models/{model}"),
+        openai_responses("/v1/responses"),
+        openai_responses("/api/ai/v1/responses"),
         openai_embeddings("/v1/embeddings"),
         openai_embeddings("/api/ai/v1/embeddings"),
         openai_chat("/api/ai/v1/chat/completions"),
@@ -183,6 +185,22 @@ fn openai_chat(path: &'static str) -> Route {
     let summary = "Answers a turn of a conversation, whole or streamed, as OpenAI's API does.";
     let plain = chat(path, summary);
     Route { docs: Docs { refusals: OPENAI, ..plain.docs }, ..plain }
+}
+
+fn openai_responses(path: &'static str) -> Route {
+    Route {
+        path,
+        body_limit: 16 * MIB,
+        handler: |route| route.to(ai::responses),
+        docs: Docs {
+            tag: "ai",
+            summary: "Answers a turn of a conversation in the shape of OpenAI's responses.",
+            request: Some(wire::<ai::ResponsesRequest>),
+            answer: Answer::JsonOrEvents(wire::<ai::ResponsesResponse>),
+            refusals: OPENAI,
+        },
+        ..optimize()
+    }
 }
 
 fn openai_embeddings(path: &'static str) -> Route {

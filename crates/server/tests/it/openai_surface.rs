@@ -63,9 +63,10 @@ async fn clients_for_python_answer_and_show_the_servers_own_messages() {
     let mut python = Command::new(variable("TEST_SDKS"));
     // litellm would ask the network what its models cost.
     python.env_clear().env("LITELLM_LOCAL_MODEL_COST_MAP", "True");
-    let ran = run(python.args([PYTHON, "openai", "langchain", "litellm"]), &scene).await;
+    let ran =
+        run(python.args([PYTHON, "openai", "responses", "langchain", "litellm"]), &scene).await;
 
-    succeeded(&ran, 3);
+    succeeded(&ran, 4);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -82,6 +82,8 @@ const MEANT: &str = "
     POST /v1/chat/completions      signed-in licensed   ai       AiProxy
     GET  /api/ai/v1/models         signed-in ended      global   AiProxy
     GET  /api/ai/v1/models/{model} signed-in ended      global   AiProxy
+    POST /v1/responses             signed-in licensed   ai       AiProxy
+    POST /api/ai/v1/responses      signed-in licensed   ai       AiProxy
     POST /v1/embeddings            signed-in licensed   ai       AiProxy
     POST /api/ai/v1/embeddings     signed-in licensed   ai       AiProxy
     POST /api/ai/v1/chat/completions signed-in licensed ai       AiProxy
@@ -183,7 +185,7 @@ async fn a_stranger_is_turned_away_before_a_byte_of_their_body_is_read() {
         assert_eq!(answer.refusal(), (401, "unauthorized"), "{}", told(route));
         assert_eq!(answer.header("www-authenticate"), Some("Bearer"), "{}", told(route));
     }
-    assert_eq!(closed.len(), 69);
+    assert_eq!(closed.len(), 71);
 }
 
 #[tokio::test(flavor = "multi_thread")]

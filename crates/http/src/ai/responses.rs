@@ -1,0 +1,102 @@
+//! `POST /v1/responses`: OpenAI's other shape of a conversation, put into that
+//! of chat completions and back.
+
+mod answer;
+mod members;
+mod request;
+mod stream;
+
+use std::convert::Infallible;
+
+use actix_web::http::header::{CACHE_CONTROL, ContentType};
+use actix_web::web::Data;
+use actix_web::{HttpRequest, HttpResponse};
+use futures_util::StreamExt;
+use pia_assistant::ChatAnswer;
+use pia_web::{ApiError, Caller, RawBody};
+use utoipa::ToSchema;
+
+use crate::AiApi;
+use crate::ai::asker::asker;
+use crate::ai::events::UNBUFFERED;
+use crate::ai::provenance::AI_GENERATED;
+use answer::Response;
+
+/// A request in the shape of OpenAI's responses, as far as it maps onto a chat
+/// completion. Other members are ignored.
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "documentation")]
+pub(crate) struct ResponsesRequest {
+    /// A text, or the items of the conversation: messages, function calls and
+    /// their outputs. Reasoning items are left out.
+    input: serde_json::Value,
+    /// One of `GET /v1/models`.
+    model: Option<String>,
+    /// What stands before the conversation as a system message.
+    instructions: Option<String>,
+    /// Whether the answer is an event stream.
+    stream: Option<bool>,
+    #[schema(minimum = 1)]
+    max_output_tokens: Option<i64>,
+    #[schema(minimum = 0, maximum = 2)]
+    temperature: Option<f64>,
+    #[schema(minimum = 0, maximum = 1)]
+    top_p: Option<f64>,
+    /// Functions.
+    #[schema(max_items = 2000)]
+    tools: Option<Vec<serde_json::Value>>,
+    tool_choice: Option<serde_json::Value>,
+    parallel_tool_calls: Option<bool>,
+    /// `effort` counts.
+    reasoning: Option<serde_json::Value>,
+    /// `format` counts.
+    text: Option<serde_json::Value>,
+    /// Returned with the answer.
+    metadata: Option<serde_json::Value>,
+}
+
+/// An answer in the shape of OpenAI's responses.
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "documentation")]
+pub(crate) struct ResponsesResponse {
+    id: String,
+    /// `response`.
+    object: String,
+    /// Seconds since 1970.
+    created_at: i64,
+    /// `completed` or `incomplete`.
+    status: String,
+    model: String,
+    /// A message, function calls, or both.
+    output: Vec<serde_json::Value>,
+    usage: Option<serde_json::Value>,
+}
+
+/// Runs on the worker, where the upstream connection lives.
+pub(crate) async fn responses(
+    caller: Caller,
+    request: HttpRequest,
+    api: Data<AiApi>,
+    body: RawBody,
+) -> Result<HttpResponse, ApiError> {
+    RawBody::expect_json(&request)?;
+    let asked = request::read(&body.into_bytes())?;
+    let response = Response::begun(asked.echo);
+    match api.chat.answer(asker(&caller, &request), asked.chat).await? {
+        ChatAnswer::Whole(answer) => {
+            let answer = response.whole(&answer).map_err(ApiError::internal)?;
+            Ok(HttpResponse::Ok().insert_header(AI_GENERATED).json(answer))
+        }
+        ChatAnswer::Stream(answer) => {
+            let mut events = stream::Events::of(response);
+            let kind = "text/event-stream".parse();
+            let kind = kind.map_or_else(|_| ContentType::plaintext(), ContentType);
+            Ok(HttpResponse::Ok()
+                .insert_header(kind)
+                .insert_header((CACHE_CONTROL, "no-cache"))
+                .insert_header(UNBUFFERED)
+                .insert_header(AI_GENERATED)
+                .streaming(answer.map(move |it| Ok::<_, Infallible>(events.translated(&it)))))
+        }
+    }
+}

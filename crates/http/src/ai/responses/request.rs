@@ -1,0 +1,305 @@
+//! What is asked, as a chat completion is asked for.
+
+use bytes::Bytes;
+use pia_web::{ApiError, FieldError};
+use serde_json::{Map, Value, json};
+
+use super::answer::Echo;
+use super::members::{at, with};
+
+/// What there is nothing for here: nothing is stored, and nothing goes on when
+/// nobody listens.
+const UNSUPPORTED: [&str; 4] = ["previous_response_id", "conversation", "prompt", "background"];
+
+/// What means the same in both shapes.
+const SAME: [&str; 5] = ["model", "temperature", "top_p", "parallel_tool_calls", "top_logprobs"];
+
+/// A request that was read.
+pub(super) struct Asked {
+    /// The body of a chat completion's request.
+    pub(super) chat: Bytes,
+    /// What the answer repeats of the request.
+    pub(super) echo: Echo,
+}
+
+/// Reads a request.
+pub(super) fn read(body: &[u8]) -> Result<Asked, ApiError> {
+    let request: Value = serde_json::from_slice(body)
+        .map_err(|err| wrong("", "malformed_json", &format!("The body is no JSON: {err}.")))?;
+    let Value::Object(request) = request else {
+        return Err(wrong("", "invalid_type", "The request body must be a JSON object."));
+    };
+    for name in UNSUPPORTED {
+        if request.get(name).is_some_and(|it| !it.is_null() && *it != Value::Bool(false)) {
+            let message = "This server keeps no responses: send the whole conversation as `input`.";
+            return Err(wrong(name, "unsupported", message));
+        }
+    }
+    let mut chat: Map<String, Value> = SAME
+        .iter()
+        .filter_map(|&name| Some((name.to_owned(), given(&request, name)?.clone())))
+        .collect();
+    chat.insert("messages".to_owned(), Value::Array(messages(&request)?));
+    let mut put = |name: &str, value: Option<Value>| {
+        if let Some(value) = value {
+            chat.insert(name.to_owned(), value);
+        }
+    };
+    put("max_completion_tokens", given(&request, "max_output_tokens").cloned());
+    put("reasoning_effort", effort(&request));
+    put("response_format", format(&request));
+    put("tools", given(&request, "tools").map(tools));
+    put("tool_choice", given(&request, "tool_choice").map(choice));
+    if request.get("stream") == Some(&Value::Bool(true)) {
+        put("stream", Some(Value::Bool(true)));
+        put("stream_options", Some(json!({ "include_usage": true })));
+    }
+    let chat = Bytes::from(Value::Object(chat).to_string());
+    Ok(Asked { chat, echo: Echo::of(request) })
+}
+
+fn given<'a>(request: &'a Map<String, Value>, name: &str) -> Option<&'a Value> {
+    request.get(name).filter(|it| !it.is_null())
+}
+
+fn messages(request: &Map<String, Value>) -> Result<Vec<Value>, ApiError> {
+    let mut messages = Vec::new();
+    if let Some(instructions) = given(request, "instructions") {
+        messages.push(json!({ "role": "system", "content": instructions }));
+    }
+    match given(request, "input") {
+        Some(Value::String(text)) => messages.push(json!({ "role": "user", "content": text })),
+        Some(Value::Array(items)) => {
+            for (at, item) in items.iter().enumerate() {
+                add(&mut messages, item)
+                    .map_err(|message| wrong(&format!("input[{at}]"), "invalid", message))?;
+            }
+        }
+        _ => return Err(wrong("input", "required", "Give a text, or a list of items.")),
+    }
+    Ok(messages)
+}
+
+/// Adds an item to the conversation.
+fn add(messages: &mut Vec<Value>, item: &Value) -> Result<(), &'static str> {
+    match item.get("type").and_then(Value::as_str).unwrap_or("message") {
+        "message" => {
+            let content = content(at(item, "/content"))?;
+            messages.push(json!({ "role": at(item, "/role"), "content": content }));
+        }
+        "function_call" => {
+            let call = json!({
+                "id": at(item, "/call_id"),
+                "type": "function",
+                "function": { "name": at(item, "/name"), "arguments": at(item, "/arguments") },
+            });
+            add_call(messages, call);
+        }
+        "function_call_output" => {
+            let content = content(at(item, "/output"))?;
+            let id = at(item, "/call_id");
+            messages.push(json!({ "role": "tool", "tool_call_id": id, "content": content }));
+        }
+        "reasoning" => {}
+        _ => return Err("Items are messages, function calls and their outputs."),
+    }
+    Ok(())
+}
+
+/// Adds a call: calls of one answer stand in one message, behind its text.
+fn add_call(messages: &mut Vec<Value>, call: Value) {
+    let last = messages.last_mut().filter(|it| at(it, "/role") == "assistant");
+    let Some(Value::Object(message)) = last else {
+        messages.push(json!({ "role": "assistant", "content": null, "tool_calls": [call] }));
+        return;
+    };
+    let calls = message.entry("tool_calls").or_insert_with(|| json!([]));
+    if let Some(calls) = calls.as_array_mut() {
+        calls.push(call);
+    }
+}
+
+fn content(content: &Value) -> Result<Value, &'static str> {
+    match content {
+        Value::Array(parts) => parts.iter().map(part).collect::<Result<_, _>>().map(Value::Array),
+        Value::String(_) => Ok(content.clone()),
+        _ => Err("An item has a text, or a list of parts."),
+    }
+}
+
+fn part(part: &Value) -> Result<Value, &'static str> {
+    let of = |name: &str| part.get(name).filter(|it| !it.is_null()).cloned();
+    match part.get("type").and_then(Value::as_str) {
+        Some("input_text" | "output_text" | "text") => {
+            Ok(json!({ "type": "text", "text": at(part, "/text") }))
+        }
+        Some("refusal") => Ok(json!({ "type": "text", "text": at(part, "/refusal") })),
+        Some("input_image") => {
+            let url = of("image_url").ok_or("Give a picture as `image_url`.")?;
+            let image = json!({ "url": url });
+            let image = match of("detail") {
+                Some(detail) => with(image, "detail", detail),
+                None => image,
+            };
+            Ok(json!({ "type": "image_url", "image_url": image }))
+        }
+        Some("input_file") => {
+            let data = of("file_data").ok_or("Give a file as `file_data`.")?;
+            let file = json!({ "file_data": data });
+            let file = match of("filename") {
+                Some(name) => with(file, "filename", name),
+                None => file,
+            };
+            Ok(json!({ "type": "file", "file": file }))
+        }
+        _ => Err("Parts are texts, pictures and files."),
+    }
+}
+
+/// Functions, one level deeper; what else there is, the chat refuses.
+fn tools(tools: &Value) -> Value {
+    let Value::Array(tools) = tools else { return tools.clone() };
+    let nested = |tool: &Value| match tool {
+        Value::Object(members) if at(tool, "/type") == "function" => {
+            let mut function = members.clone();
+            function.remove("type");
+            json!({ "type": "function", "function": function })
+        }
+        other => other.clone(),
+    };
+    tools.iter().map(nested).collect()
+}
+
+fn choice(choice: &Value) -> Value {
+    if at(choice, "/type") == "function" {
+        let name = at(choice, "/name");
+        return json!({ "type": "function", "function": { "name": name } });
+    }
+    choice.clone()
+}
+
+fn effort(request: &Map<String, Value>) -> Option<Value> {
+    request.get("reasoning")?.get("effort").filter(|it| !it.is_null()).cloned()
+}
+
+fn format(request: &Map<String, Value>) -> Option<Value> {
+    let format = request.get("text")?.get("format")?;
+    match format.get("type")?.as_str()? {
+        "json_schema" => {
+            let mut schema = format.as_object()?.clone();
+            schema.remove("type");
+            Some(json!({ "type": "json_schema", "json_schema": schema }))
+        }
+        "text" => None,
+        _ => Some(format.clone()),
+    }
+}
+
+fn wrong(field: &str, code: &'static str, message: &str) -> ApiError {
+    ApiError::invalid(vec![FieldError {
+        field: field.to_owned(),
+        code,
+        message: message.to_owned(),
+    }])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn chat(request: &Value) -> Value {
+        serde_json::from_slice(&read(request.to_string().as_bytes()).unwrap().chat).unwrap()
+    }
+
+    #[test]
+    fn a_text_is_a_message_behind_the_instructions() {
+        let chat = chat(&json!({
+            "model": "m", "input": "Hi", "instructions": "Be brief.", "max_output_tokens": 9,
+            "reasoning": { "effort": "low" }, "temperature": null, "store": true, "stream": true,
+        }));
+
+        assert_eq!(
+            chat,
+            json!({
+                "model": "m",
+                "messages": [
+                    { "role": "system", "content": "Be brief." },
+                    { "role": "user", "content": "Hi" },
+                ],
+                "max_completion_tokens": 9,
+                "reasoning_effort": "low",
+                "stream": true,
+                "stream_options": { "include_usage": true },
+            })
+        );
+    }
+
+    #[test]
+    fn items_become_messages() {
+        let chat = chat(&json!({ "input": [
+            { "role": "user", "content": [
+                { "type": "input_text", "text": "What is this?" },
+                { "type": "input_image", "image_url": "data:x", "detail": "low" },
+                { "type": "input_file", "file_data": "data:y", "filename": "y.pdf" },
+            ] },
+            { "type": "reasoning", "summary": [] },
+            { "type": "message", "role": "assistant", "content": [
+                { "type": "output_text", "text": "I look it up." },
+            ] },
+            { "type": "function_call", "call_id": "a", "name": "look", "arguments": "{}" },
+            { "type": "function_call", "call_id": "b", "name": "look", "arguments": "{}" },
+            { "type": "function_call_output", "call_id": "a", "output": "A cat." },
+            { "type": "function_call", "call_id": "c", "name": "look", "arguments": "{}" },
+        ] }));
+
+        let messages = chat["messages"].as_array().unwrap();
+        let roles: Vec<_> = messages.iter().map(|it| it["role"].as_str().unwrap()).collect();
+        assert_eq!(roles, ["user", "assistant", "tool", "assistant"]);
+        assert_eq!(
+            messages[0]["content"],
+            json!([
+                { "type": "text", "text": "What is this?" },
+                { "type": "image_url", "image_url": { "url": "data:x", "detail": "low" } },
+                { "type": "file", "file": { "file_data": "data:y", "filename": "y.pdf" } },
+            ])
+        );
+        let calls: Vec<_> = messages[1]["tool_calls"].as_array().unwrap().iter().collect();
+        assert_eq!((calls.len(), &calls[1]["id"]), (2, &json!("b")));
+        assert_eq!(messages[2]["tool_call_id"], "a");
+    }
+
+    #[test]
+    fn functions_and_formats_stand_one_level_deeper() {
+        let chat = chat(&json!({
+            "input": "Hi",
+            "tools": [{ "type": "function", "name": "look", "parameters": {}, "strict": true }],
+            "tool_choice": { "type": "function", "name": "look" },
+            "text": { "format": { "type": "json_schema", "name": "n", "schema": {} } },
+        }));
+
+        let function = json!({ "name": "look", "parameters": {}, "strict": true });
+        assert_eq!(chat["tools"], json!([{ "type": "function", "function": function }]));
+        assert_eq!(chat["tool_choice"]["function"], json!({ "name": "look" }));
+        let format = json!({ "type": "json_schema", "json_schema": { "name": "n", "schema": {} } });
+        assert_eq!(chat["response_format"], format);
+    }
+
+    #[test]
+    fn what_does_not_map_onto_a_chat_is_refused() {
+        for request in [
+            json!({}),
+            json!([]),
+            json!({ "input": 5 }),
+            json!({ "input": "x", "previous_response_id": "resp_1" }),
+            json!({ "input": "x", "conversation": {} }),
+            json!({ "input": "x", "background": true }),
+            json!({ "input": [{ "type": "item_reference", "id": "x" }] }),
+            json!({ "input": [{ "role": "user", "content": 5 }] }),
+            json!({ "input": [{ "role": "user", "content": [{ "type": "input_audio" }] }] }),
+            json!({ "input": [{ "role": "user", "content": [{ "type": "input_image", "file_id": "f" }] }] }),
+        ] {
+            assert!(read(request.to_string().as_bytes()).is_err(), "{request}");
+        }
+        assert!(read(b"no JSON").is_err());
+    }
+}

@@ -1,0 +1,328 @@
+//! A streamed answer, event by event.
+
+use bytes::{Bytes, BytesMut};
+use serde_json::{Value, json};
+
+use super::answer::{Response, called, new_id, spoken};
+use super::members::{at, text, with};
+
+/// Puts the chunks of a chat completion into the events of a response.
+pub(super) struct Events {
+    response: Response,
+    /// What came of an event that is not whole yet.
+    rest: BytesMut,
+    written: BytesMut,
+    /// The number of the next event.
+    next: u64,
+    items: Vec<Item>,
+    usage: Option<Value>,
+    reason: String,
+    phase: Phase,
+}
+
+#[derive(PartialEq, Eq)]
+enum Phase {
+    Unbegun,
+    Answering,
+    Over,
+}
+
+/// An item of the output.
+struct Item {
+    id: String,
+    kind: Kind,
+    /// What was written so far: the text, or the arguments.
+    text: String,
+}
+
+enum Kind {
+    Message,
+    Call { index: u64, call_id: String, name: String },
+}
+
+impl Events {
+    pub(super) fn of(response: Response) -> Self {
+        Self {
+            response,
+            rest: BytesMut::new(),
+            written: BytesMut::new(),
+            next: 0,
+            items: Vec::new(),
+            usage: None,
+            reason: String::new(),
+            phase: Phase::Unbegun,
+        }
+    }
+
+    /// The events for what came of the chunks.
+    pub(super) fn translated(&mut self, bytes: &[u8]) -> Bytes {
+        self.rest.extend_from_slice(bytes);
+        while let Some(end) = self.rest.windows(2).position(|it| it == b"\n\n") {
+            let event = self.rest.split_to(end + 2);
+            match event.strip_prefix(b"data: ").map(<[u8]>::trim_ascii) {
+                Some(b"[DONE]") => self.end(),
+                Some(data) => self.chunk(&serde_json::from_slice(data).unwrap_or_default()),
+                None => self.written.extend_from_slice(&event),
+            }
+        }
+        self.written.split().freeze()
+    }
+
+    fn chunk(&mut self, chunk: &Value) {
+        self.begin();
+        let error = at(chunk, "/error");
+        if !error.is_null() {
+            return self.fail(error);
+        }
+        if let Some(usage) = chunk.get("usage").filter(|it| it.is_object()) {
+            self.usage = Some(usage.clone());
+        }
+        let choice = at(chunk, "/choices/0");
+        let said = text(choice, "/delta/content");
+        if !said.is_empty() {
+            self.say(said);
+        }
+        for call in at(choice, "/delta/tool_calls").as_array().into_iter().flatten() {
+            self.call(call);
+        }
+        if let Some(reason) = at(choice, "/finish_reason").as_str() {
+            reason.clone_into(&mut self.reason);
+        }
+    }
+
+    fn begin(&mut self) {
+        if self.phase != Phase::Unbegun {
+            return;
+        }
+        self.phase = Phase::Answering;
+        for event in ["response.created", "response.in_progress"] {
+            let response = self.response.object("in_progress", &[], None);
+            self.write(event, json!({ "response": response }));
+        }
+    }
+
+    fn say(&mut self, text: &str) {
+        let message = |it: &Item| matches!(it.kind, Kind::Message);
+        let at = if let Some(at) = self.items.iter().position(message) {
+            at
+        } else {
+            let at = self.add("msg", Kind::Message);
+            let part = json!({ "type": "output_text", "text": "", "annotations": [] });
+            self.write_of(
+                at,
+                "response.content_part.added",
+                json!({ "content_index": 0, "part": part }),
+            );
+            at
+        };
+        if let Some(item) = self.items.get_mut(at) {
+            item.text.push_str(text);
+        }
+        let more = json!({ "content_index": 0, "delta": text, "logprobs": [] });
+        self.write_of(at, "response.output_text.delta", more);
+    }
+
+    fn call(&mut self, delta: &Value) {
+        let index = at(delta, "/index").as_u64().unwrap_or(0);
+        let same = |it: &Item| matches!(it.kind, Kind::Call { index: own, .. } if own == index);
+        let at = self.items.iter().position(same).unwrap_or_else(|| {
+            let call_id = text(delta, "/id").to_owned();
+            let name = text(delta, "/function/name").to_owned();
+            self.add("fc", Kind::Call { index, call_id, name })
+        });
+        let arguments = text(delta, "/function/arguments");
+        if arguments.is_empty() {
+            return;
+        }
+        if let Some(item) = self.items.get_mut(at) {
+            item.text.push_str(arguments);
+        }
+        self.write_of(at, "response.function_call_arguments.delta", json!({ "delta": arguments }));
+    }
+
+    /// Adds an item to the output. Answers where it is.
+    fn add(&mut self, id: &str, kind: Kind) -> usize {
+        let at = self.items.len();
+        let item = Item { id: new_id(id), kind, text: String::new() };
+        let mut begun = with(item.whole(), "status", json!("in_progress"));
+        if matches!(item.kind, Kind::Message) {
+            begun = with(begun, "content", json!([]));
+        }
+        self.items.push(item);
+        self.write("response.output_item.added", json!({ "output_index": at, "item": begun }));
+        at
+    }
+
+    fn end(&mut self) {
+        if self.phase == Phase::Over {
+            return;
+        }
+        self.begin();
+        self.phase = Phase::Over;
+        for at in 0..self.items.len() {
+            self.end_item(at);
+        }
+        let output: Vec<_> = self.items.iter().map(Item::whole).collect();
+        let response = self.response.ended(&self.reason, &output, self.usage.as_ref());
+        let event = if at(&response, "/status") == "incomplete" {
+            "response.incomplete"
+        } else {
+            "response.completed"
+        };
+        self.write(event, json!({ "response": response }));
+    }
+
+    fn end_item(&mut self, number: usize) {
+        let Some(item) = self.items.get(number) else { return };
+        let (whole, text) = (item.whole(), item.text.clone());
+        if matches!(item.kind, Kind::Message) {
+            let part = at(&whole, "/content/0").clone();
+            let done = json!({ "content_index": 0, "text": text, "logprobs": [] });
+            self.write_of(number, "response.output_text.done", done);
+            let done = json!({ "content_index": 0, "part": part });
+            self.write_of(number, "response.content_part.done", done);
+        } else {
+            let done = json!({ "name": at(&whole, "/name"), "arguments": text });
+            self.write_of(number, "response.function_call_arguments.done", done);
+        }
+        self.write("response.output_item.done", json!({ "output_index": number, "item": whole }));
+    }
+
+    fn fail(&mut self, error: &Value) {
+        self.phase = Phase::Over;
+        let output: Vec<_> = self.items.iter().map(Item::whole).collect();
+        let response = self.response.object("failed", &output, self.usage.as_ref());
+        let error = json!({ "code": at(error, "/code"), "message": at(error, "/message") });
+        self.write("response.failed", json!({ "response": with(response, "error", error) }));
+    }
+
+    /// Writes an event of an item.
+    fn write_of(&mut self, at: usize, event: &str, mut data: Value) {
+        if let Some(item) = self.items.get(at) {
+            data = with(data, "item_id", json!(item.id));
+            data = with(data, "output_index", json!(at));
+        }
+        self.write(event, data);
+    }
+
+    fn write(&mut self, event: &str, mut data: Value) {
+        data = with(data, "type", json!(event));
+        data = with(data, "sequence_number", json!(self.next));
+        self.next += 1;
+        let written = format!("event: {event}\ndata: {data}\n\n");
+        self.written.extend_from_slice(written.as_bytes());
+    }
+}
+
+impl Item {
+    fn whole(&self) -> Value {
+        match &self.kind {
+            Kind::Message => spoken(&self.id, &self.text),
+            Kind::Call { call_id, name, .. } => called(&self.id, call_id, name, &self.text),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Map;
+
+    use super::super::answer::Echo;
+    use super::*;
+
+    /// The types of the events that come of these chunks, and the data of the
+    /// last.
+    fn events(chunks: &[Value]) -> (Vec<String>, Value) {
+        let mut events = Events::of(Response::begun(Echo::of(Map::new())));
+        let frames: Vec<_> = chunks.iter().map(|it| format!("data: {it}\n\n")).collect();
+        let mut written = Vec::new();
+        // However the frames are cut.
+        for piece in format!("{}data: [DONE]\n\n", frames.concat()).as_bytes().chunks(7) {
+            written.extend_from_slice(&events.translated(piece));
+        }
+        let written = String::from_utf8(written).unwrap();
+        let data: Vec<Value> = written
+            .lines()
+            .filter_map(|it| it.strip_prefix("data: "))
+            .map(|it| serde_json::from_str(it).unwrap())
+            .collect();
+        for (number, event) in data.iter().enumerate() {
+            assert_eq!(event["sequence_number"], number);
+        }
+        let types = data.iter().map(|it| it["type"].as_str().unwrap().to_owned()).collect();
+        (types, data.last().unwrap().clone())
+    }
+
+    fn delta(delta: &Value) -> Value {
+        json!({ "choices": [{ "delta": delta }] })
+    }
+
+    #[test]
+    fn a_text_comes_in_deltas_and_whole_at_the_end() {
+        let (types, last) = events(&[
+            delta(&json!({ "role": "assistant", "content": "" })),
+            delta(&json!({ "content": "Good " })),
+            delta(&json!({ "content": "day" })),
+            json!({ "choices": [{ "delta": {}, "finish_reason": "stop" }] }),
+            json!({ "choices": [], "usage": { "prompt_tokens": 1, "completion_tokens": 2 } }),
+        ]);
+
+        assert_eq!(
+            types,
+            [
+                "response.created",
+                "response.in_progress",
+                "response.output_item.added",
+                "response.content_part.added",
+                "response.output_text.delta",
+                "response.output_text.delta",
+                "response.output_text.done",
+                "response.content_part.done",
+                "response.output_item.done",
+                "response.completed",
+            ]
+        );
+        assert_eq!(last["response"]["output"][0]["content"][0]["text"], "Good day");
+        assert_eq!(last["response"]["usage"]["output_tokens"], 2);
+    }
+
+    #[test]
+    fn calls_are_told_apart_by_their_index() {
+        let (types, last) = events(&[
+            delta(&json!({ "tool_calls": [
+                { "index": 0, "id": "a", "function": { "name": "look", "arguments": "" } },
+                { "index": 1, "id": "b", "function": { "name": "see", "arguments": "{" } },
+            ] })),
+            delta(&json!({ "tool_calls": [{ "index": 0, "function": { "arguments": "{}" } }] })),
+            delta(&json!({ "tool_calls": [{ "index": 1, "function": { "arguments": "}" } }] })),
+        ]);
+
+        let deltas = types.iter().filter(|it| it.ends_with("arguments.delta")).count();
+        assert_eq!(deltas, 3);
+        let calls = last["response"]["output"].as_array().unwrap();
+        let told: Vec<_> = calls.iter().map(|it| (&it["call_id"], &it["arguments"])).collect();
+        assert_eq!(told, [(&json!("a"), &json!("{}")), (&json!("b"), &json!("{}"))]);
+    }
+
+    #[test]
+    fn a_failure_ends_the_response_with_the_servers_own_words() {
+        let error = json!({ "message": "used up", "code": "insufficient_quota" });
+        let (types, last) =
+            events(&[delta(&json!({ "content": "Hi" })), json!({ "error": error })]);
+
+        assert_eq!(types.last().unwrap(), "response.failed");
+        assert_eq!(last["response"]["status"], "failed");
+        assert_eq!(last["response"]["error"]["message"], "used up");
+    }
+
+    #[test]
+    fn an_answer_that_was_cut_off_ends_as_incomplete() {
+        let cut =
+            json!({ "choices": [{ "delta": { "content": "Hi" }, "finish_reason": "length" }] });
+
+        let (types, last) = events(&[cut]);
+
+        assert_eq!(types.last().unwrap(), "response.incomplete");
+        assert_eq!(last["response"]["incomplete_details"]["reason"], "max_output_tokens");
+    }
+}
