@@ -108,7 +108,13 @@ impl FirstAdmin {
             return Err(FirstAdminError::AlreadySetUp);
         }
         if !self.ports.token.is_right(token).await? {
-            return Err(FirstAdminError::WrongToken);
+            // It ends with the first administrator, who may just have come.
+            let is_late = self.ports.store.exists().await?;
+            return Err(if is_late {
+                FirstAdminError::AlreadySetUp
+            } else {
+                FirstAdminError::WrongToken
+            });
         }
         if self.rules.get().suspended {
             return Err(FirstAdminError::Suspended);

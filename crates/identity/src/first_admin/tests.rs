@@ -101,6 +101,19 @@ async fn once_there_is_an_administrator_the_token_is_not_even_looked_at() {
 }
 
 #[tokio::test]
+async fn whose_token_ended_while_it_was_looked_at_is_told_why() {
+    let (mut store, mut order) = (MockFirstAdminStore::new(), mockall::Sequence::new());
+    for exists in [false, true] {
+        store.expect_exists().once().in_sequence(&mut order).return_once(move || Ok(exists));
+    }
+    let ports = Ports { store, ..Ports::idle() };
+
+    let outcome = ports.build().appoint(&secret("right no more"), admin()).await;
+
+    assert!(matches!(outcome, Err(FirstAdminError::AlreadySetUp)), "{outcome:?}");
+}
+
+#[tokio::test]
 async fn all_that_is_wrong_is_told_at_once() {
     let wrong = NewAdmin {
         email: "nobody".to_owned(),
