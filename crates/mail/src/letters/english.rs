@@ -13,7 +13,7 @@ pub(super) fn write(
     facts: Option<&Facts>,
     public_url: &str,
 ) -> (Wording, Vec<(&'static str, String)>, String) {
-    let named = |it: &Facts| it.named(["When", "From the address", "With the program"]);
+    let named = |it: &Facts| it.named(["When", "IP address", "App"]);
     let wording = Wording {
         subject: subject(kind),
         greeting: "Hello,",
@@ -21,7 +21,7 @@ pub(super) fn write(
         action: action(kind),
         advice: advice(kind, public_url),
     };
-    let sender = format!("This letter was written by the Pia server {public_url}");
+    let sender = format!("This e-mail was sent by the Pia server {public_url}");
     (wording, facts.map(named).unwrap_or_default(), sender)
 }
 
@@ -33,21 +33,21 @@ fn subject(kind: &Kind) -> &'static str {
         Kind::AddressTaken => "You already have an account",
         Kind::PasswordChanged(_) => "Your password was changed",
         Kind::NewDevice => "A new device signed in",
-        Kind::FactorEnabled => "Your account asks for a second factor now",
-        Kind::FactorDisabled => "Your account asks for no second factor any more",
+        Kind::FactorEnabled => "Two-step sign-in is on",
+        Kind::FactorDisabled => "Two-step sign-in is off",
         Kind::SecondFactorFailed => "Someone may know your password",
         Kind::RecoveryCodesRegenerated => "You have new recovery codes",
         Kind::RecoveryCodeUsed(_) => "A recovery code was used",
         Kind::PasskeyAdded(_) => "A passkey was added",
         Kind::PasskeyRemoved(_) => "A passkey was removed",
-        Kind::PasskeyCloned(_) => "A sign-in with a copied passkey was refused",
-        Kind::AppPasswordAdded(_) => "An app password was made",
+        Kind::PasskeyCloned(_) => "A passkey was blocked",
+        Kind::AppPasswordAdded(_) => "An app password was created",
         Kind::AppPasswordRemoved(_) => "An app password was removed",
-        Kind::ApiKeyAdded(_) => "An API key was made",
+        Kind::ApiKeyAdded(_) => "An API key was created",
         Kind::ApiKeyRemoved(_) => "An API key was removed",
-        Kind::DeviceRegistered(_) => "A device asks for your encrypted data",
-        Kind::DeviceApproved(_) => "A device has the key to your encrypted data",
-        Kind::DeviceRevoked(_) => "A device was turned away",
+        Kind::DeviceRegistered(_) => "A device requests access to your encrypted data",
+        Kind::DeviceApproved(_) => "A device can read your encrypted data",
+        Kind::DeviceRevoked(_) => "A device was removed",
         Kind::RecoveryKeyChanged => "The recovery of your encrypted data was changed",
         Kind::SyncReset => "Your synchronised data was deleted",
         Kind::AccountDeactivated => "Your account was deactivated",
@@ -61,33 +61,33 @@ fn opening(kind: &Kind) -> String {
     }
     let text = match kind {
         Kind::VerifyAddress(_) => {
-            "Somebody, most likely you, gave this address for an account. Confirm that it is \
+            "Someone, most likely you, created an account with this address. Confirm that it is \
              yours."
         }
         Kind::PasswordReset(_) => {
-            "Somebody, most likely you, asked for a new password for your account."
+            "Someone, most likely you, asked to reset the password of your account."
         }
-        Kind::Invitation(_) => "You are invited to make an account on this server.",
+        Kind::Invitation(_) => "You are invited to create an account on this server.",
         Kind::AddressTaken => {
-            "Somebody, most likely you, tried to make an account with this address. There is \
+            "Someone, most likely you, tried to create an account with this address. There is \
              one already, and it was not changed."
         }
         Kind::PasswordChanged(None) => PASSWORD_CHANGED,
-        Kind::NewDevice => "A device that was not seen before signed in to your account.",
+        Kind::NewDevice => "A new device signed in to your account.",
         Kind::FactorEnabled => {
-            "An authenticator app was set up for your account. Signing in asks for its codes \
-             from now on."
+            "An authenticator app was set up for your account. From now on, signing in takes one \
+             of its codes."
         }
         Kind::FactorDisabled => {
-            "The authenticator app was removed from your account. Signing in takes no more than \
-             the password from now on."
+            "The authenticator app was removed from your account. From now on, the password alone \
+             signs in."
         }
         Kind::SecondFactorFailed => {
             "Someone entered the right password for your account, and then five wrong codes. They \
              were not signed in."
         }
         Kind::RecoveryCodesRegenerated => {
-            "New recovery codes were made for your account. The old ones are of no use any more."
+            "New recovery codes were created for your account. The old ones no longer work."
         }
         Kind::RecoveryCodeUsed(None) => "A recovery code of your account was used.",
         Kind::PasswordChanged(Some(_))
@@ -106,11 +106,11 @@ fn opening(kind: &Kind) -> String {
             "The recovery of your end-to-end encrypted data was set up or changed."
         }
         Kind::SyncReset => {
-            "All that your devices kept in step through the server was deleted there, with all \
-             chats and the keys of end-to-end encryption. What is on your devices is still there."
+            "All synchronised data was deleted from the server, with all chats and the keys of \
+             end-to-end encryption. The data on your devices is still there."
         }
         Kind::AccountDeactivated => "Your account was deactivated. All devices were signed out.",
-        Kind::AccountDeleted => "Your account was deleted, with all that was kept for it.",
+        Kind::AccountDeleted => "Your account was deleted, with all its data.",
     };
     text.to_owned()
 }
@@ -123,28 +123,28 @@ fn with_something_filled_in(kind: &Kind) -> Option<String> {
             format!("A recovery code of your account was used. {}", codes_left(*left))
         }
         Kind::PasskeyAdded(name) => {
-            format!("The passkey “{name}” was added to your account. It opens the account.")
+            format!("The passkey “{name}” was added to your account. It can sign in.")
         }
         Kind::PasskeyRemoved(name) => {
             format!("The passkey “{name}” was removed from your account.")
         }
         Kind::PasskeyCloned(name) => {
             format!(
-                "A sign-in with the passkey “{name}” was refused: it seems that there is a copy \
-                 of it. It opens nothing from now on: remove it from your account and add a \
-                 new one, or let it in again if you know better."
+                "A sign-in with the passkey “{name}” was refused, and the passkey was blocked: it \
+                 seems that there is a copy of it. Remove it from your account and add a new \
+                 one, or unblock it if you are sure that there is none."
             )
         }
         Kind::AppPasswordAdded(name) => {
-            format!("The app password “{name}” was made for your account. It opens the account.")
+            format!("The app password “{name}” was created for your account. It can sign in.")
         }
         Kind::AppPasswordRemoved(name) => {
             format!("The app password “{name}” was removed from your account.")
         }
         Kind::ApiKeyAdded(name) => {
             format!(
-                "The API key “{name}” was made for your account. Whoever has it asks models in \
-                 your name."
+                "The API key “{name}” was created for your account. Whoever has it can use AI \
+                 models in your name."
             )
         }
         Kind::ApiKeyRemoved(name) => {
@@ -152,21 +152,21 @@ fn with_something_filled_in(kind: &Kind) -> Option<String> {
         }
         Kind::DeviceRegistered(name) => {
             format!(
-                "The device “{name}” asks for the key to your end-to-end encrypted data. It gets \
-                 it only if you allow that on another of your devices, or enter your recovery \
+                "The device “{name}” requests access to your end-to-end encrypted data. It gets \
+                 it only if you approve it on another of your devices, or enter your recovery \
                  code on it."
             )
         }
         Kind::DeviceApproved(name) => {
             format!(
-                "The key to your end-to-end encrypted data was stored for the device “{name}”, \
-                 which can read that data from now on."
+                "The device “{name}” was approved. It can read your end-to-end encrypted data \
+                 from now on."
             )
         }
         Kind::DeviceRevoked(name) => {
             format!(
-                "The device “{name}” was turned away: the server gives it the key to your \
-                 end-to-end encrypted data no longer. What it has read it may still have."
+                "The device “{name}” was removed from your end-to-end encrypted data: it gets no \
+                 new data. It may still have what it has read."
             )
         }
         _ => return None,
@@ -192,17 +192,17 @@ fn still_open(AppAccess { app_passwords, api_keys }: AppAccess) -> String {
 
 fn codes_left(left: u32) -> String {
     match left {
-        0 => "None is left: make new ones now.".to_owned(),
-        1 => "One is left: make new ones soon.".to_owned(),
+        0 => "None is left: create new ones now.".to_owned(),
+        1 => "One is left: create new ones soon.".to_owned(),
         left => format!("{left} are left."),
     }
 }
 
 fn action(kind: &Kind) -> Option<Action> {
     let (label, link) = match kind {
-        Kind::VerifyAddress(link) => ("Confirm the address", link),
+        Kind::VerifyAddress(link) => ("Confirm e-mail address", link),
         Kind::PasswordReset(link) => ("Choose a new password", link),
-        Kind::Invitation(link) => ("Make an account", link),
+        Kind::Invitation(link) => ("Create account", link),
         _ => return None,
     };
     let Link { url, hours } = link;
@@ -221,44 +221,45 @@ fn span(hours: u32) -> String {
 fn advice(kind: &Kind, public_url: &str) -> Vec<String> {
     let text = match kind {
         Kind::VerifyAddress(_) => {
-            "If it was not you, do not follow the link: you would confirm an account whose \
-             password somebody else knows. Without your confirmation the address is not used."
+            "If this was not you, do not follow the link: you would confirm an account whose \
+             password someone else knows. Without your confirmation the address is not used."
         }
         Kind::PasswordReset(_) => {
-            "If it was not you, do nothing: your password stays as it is. Give the link to nobody."
+            "If this was not you, ignore this e-mail: your password stays as it is. Do not share \
+             the link."
         }
-        Kind::Invitation(_) => "If you do not know what this is about, do nothing.",
+        Kind::Invitation(_) => "If you do not know what this is about, ignore this e-mail.",
         Kind::AddressTaken => {
             return vec![format!(
-                "If it was you, sign in with the account that you have. If you forgot its \
-                 password, ask for a new one: {public_url}/auth/forgot-password.html"
+                "If this was you, sign in with your account. Forgot your password? Reset it: \
+                 {public_url}/auth/forgot-password.html"
             )];
         }
         Kind::DeviceRegistered(_) => {
             return vec![
-                "If it was you, compare the fingerprints that the two devices show before you \
-                 allow it."
+                "If this was you, compare the fingerprints that the two devices show before you \
+                 approve it."
                     .to_owned(),
                 format!(
-                    "If it was not you, reject it and choose a new password at once, which signs \
-                     out all devices: {public_url}/auth/forgot-password.html – and tell whoever \
-                     runs the server."
+                    "If this was not you, reject it and reset your password now, which signs out \
+                     all devices: {public_url}/auth/forgot-password.html – and tell the \
+                     administrator of the server."
                 ),
             ];
         }
         Kind::AccountDeactivated => {
-            "If you think that this is a mistake, ask whoever runs the server."
+            "If you think that this is a mistake, contact the administrator of the server."
         }
         Kind::AccountDeleted => {
-            "If it was not you, tell whoever runs the server at once. Deleted data cannot be \
-             brought back."
+            "If this was not you, contact the administrator of the server at once. Deleted data \
+             cannot be restored."
         }
         _ => {
             return vec![
-                "If it was you, there is nothing to do.".to_owned(),
+                "If this was you, there is nothing to do.".to_owned(),
                 format!(
-                    "If it was not you, choose a new password at once, which signs out all \
-                     devices: {public_url}/auth/forgot-password.html – and tell whoever runs the \
+                    "If this was not you, reset your password now, which signs out all devices: \
+                     {public_url}/auth/forgot-password.html – and tell the administrator of the \
                      server."
                 ),
             ];

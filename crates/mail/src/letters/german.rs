@@ -13,7 +13,7 @@ pub(super) fn write(
     facts: Option<&Facts>,
     public_url: &str,
 ) -> (Wording, Vec<(&'static str, String)>, String) {
-    let named = |it: &Facts| it.named(["Wann", "Von der Adresse", "Mit dem Programm"]);
+    let named = |it: &Facts| it.named(["Wann", "IP-Adresse", "App"]);
     let wording = Wording {
         subject: subject(kind),
         greeting: "Guten Tag,",
@@ -33,17 +33,17 @@ fn subject(kind: &Kind) -> &'static str {
         Kind::AddressTaken => "Sie haben schon ein Konto",
         Kind::PasswordChanged(_) => "Ihr Passwort wurde geändert",
         Kind::NewDevice => "Ein neues Gerät hat sich angemeldet",
-        Kind::FactorEnabled => "Ihr Konto verlangt jetzt einen zweiten Faktor",
-        Kind::FactorDisabled => "Ihr Konto verlangt keinen zweiten Faktor mehr",
+        Kind::FactorEnabled => "Die Anmeldung in zwei Schritten ist eingeschaltet",
+        Kind::FactorDisabled => "Die Anmeldung in zwei Schritten ist ausgeschaltet",
         Kind::SecondFactorFailed => "Möglicherweise kennt jemand Ihr Passwort",
         Kind::RecoveryCodesRegenerated => "Sie haben neue Wiederherstellungscodes",
         Kind::RecoveryCodeUsed(_) => "Ein Wiederherstellungscode wurde benutzt",
         Kind::PasskeyAdded(_) => "Ein Passkey wurde hinzugefügt",
         Kind::PasskeyRemoved(_) => "Ein Passkey wurde entfernt",
-        Kind::PasskeyCloned(_) => "Eine Anmeldung mit kopiertem Passkey wurde abgelehnt",
-        Kind::AppPasswordAdded(_) => "Ein App-Passwort wurde erzeugt",
+        Kind::PasskeyCloned(_) => "Ein Passkey wurde gesperrt",
+        Kind::AppPasswordAdded(_) => "Ein App-Passwort wurde erstellt",
         Kind::AppPasswordRemoved(_) => "Ein App-Passwort wurde entfernt",
-        Kind::ApiKeyAdded(_) => "Ein API-Schlüssel wurde erzeugt",
+        Kind::ApiKeyAdded(_) => "Ein API-Schlüssel wurde erstellt",
         Kind::ApiKeyRemoved(_) => "Ein API-Schlüssel wurde entfernt",
         Kind::DeviceRegistered(_) => "Ein Gerät möchte an Ihre verschlüsselten Daten",
         Kind::DeviceApproved(_) => "Ein Gerät hat den Schlüssel zu Ihren Daten",
@@ -67,9 +67,9 @@ fn opening(kind: &Kind) -> String {
         Kind::PasswordReset(_) => {
             "jemand, vermutlich Sie, möchte ein neues Passwort für Ihr Konto."
         }
-        Kind::Invitation(_) => "Sie sind eingeladen, auf diesem Server ein Konto anzulegen.",
+        Kind::Invitation(_) => "Sie sind eingeladen, auf diesem Server ein Konto zu erstellen.",
         Kind::AddressTaken => {
-            "jemand, vermutlich Sie, wollte mit dieser Adresse ein Konto anlegen. Es gibt schon \
+            "jemand, vermutlich Sie, wollte mit dieser Adresse ein Konto erstellen. Es gibt schon \
              eines, und daran wurde nichts geändert."
         }
         Kind::PasswordChanged(None) => PASSWORD_CHANGED,
@@ -87,7 +87,7 @@ fn opening(kind: &Kind) -> String {
              Codes. Die Anmeldung ist nicht gelungen."
         }
         Kind::RecoveryCodesRegenerated => {
-            "für Ihr Konto wurden neue Wiederherstellungscodes erzeugt. Die alten gelten nicht \
+            "für Ihr Konto wurden neue Wiederherstellungscodes erstellt. Die alten gelten nicht \
              mehr."
         }
         Kind::RecoveryCodeUsed(None) => "ein Wiederherstellungscode Ihres Kontos wurde benutzt.",
@@ -133,21 +133,23 @@ fn with_something_filled_in(kind: &Kind) -> Option<String> {
         }
         Kind::PasskeyCloned(name) => {
             format!(
-                "eine Anmeldung mit dem Passkey „{name}“ wurde abgelehnt: Es scheint eine Kopie \
-                 davon zu geben. Er öffnet ab jetzt nichts mehr: Entfernen Sie ihn aus Ihrem Konto \
-                 und fügen Sie einen neuen hinzu, oder lassen Sie ihn wieder zu, wenn Sie es besser \
-                 wissen."
+                "eine Anmeldung mit dem Passkey „{name}“ wurde abgelehnt und der Passkey gesperrt: \
+                 Es scheint eine Kopie davon zu geben. Entfernen Sie ihn aus Ihrem Konto und fügen \
+                 Sie einen neuen hinzu, oder entsperren Sie ihn, wenn Sie sicher sind, dass es \
+                 keine gibt."
             )
         }
         Kind::AppPasswordAdded(name) => {
-            format!("das App-Passwort „{name}“ wurde für Ihr Konto erzeugt. Es öffnet das Konto.")
+            format!(
+                "das App-Passwort „{name}“ wurde für Ihr Konto erstellt. Damit kann man sich anmelden."
+            )
         }
         Kind::AppPasswordRemoved(name) => {
             format!("das App-Passwort „{name}“ wurde von Ihrem Konto entfernt.")
         }
         Kind::ApiKeyAdded(name) => {
             format!(
-                "der API-Schlüssel „{name}“ wurde für Ihr Konto erzeugt. Wer ihn hat, fragt in \
+                "der API-Schlüssel „{name}“ wurde für Ihr Konto erstellt. Wer ihn hat, fragt in \
                  Ihrem Namen Modelle."
             )
         }
@@ -197,8 +199,8 @@ fn still_open(AppAccess { app_passwords, api_keys }: AppAccess) -> String {
 
 fn codes_left(left: u32) -> String {
     match left {
-        0 => "Es ist keiner mehr übrig: Erzeugen Sie jetzt neue.".to_owned(),
-        1 => "Einer ist noch übrig: Erzeugen Sie bald neue.".to_owned(),
+        0 => "Es ist keiner mehr übrig: Erstellen Sie jetzt neue.".to_owned(),
+        1 => "Einer ist noch übrig: Erstellen Sie bald neue.".to_owned(),
         left => format!("{left} sind noch übrig."),
     }
 }
@@ -207,7 +209,7 @@ fn action(kind: &Kind) -> Option<Action> {
     let (label, link) = match kind {
         Kind::VerifyAddress(link) => ("Adresse bestätigen", link),
         Kind::PasswordReset(link) => ("Neues Passwort wählen", link),
-        Kind::Invitation(link) => ("Konto anlegen", link),
+        Kind::Invitation(link) => ("Konto erstellen", link),
         _ => return None,
     };
     let Link { url, hours } = link;

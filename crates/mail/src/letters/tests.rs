@@ -85,30 +85,31 @@ fn a_letter_is_laid_out_in_paragraphs() {
 
     assert_eq!(
         asks,
-        "Hello,\n\nSomebody, most likely you, gave this address for an account. Confirm that it \
-         is yours.\n\nConfirm the address:\n\
+        "Hello,\n\nSomeone, most likely you, created an account with this address. Confirm that it \
+         is yours.\n\nConfirm e-mail address:\n\
          https://pia.example/auth/verify-email?userId=1&token=abc\n\n\
          The link works once, for 24 hours.\n\nWhen: 2026-11-21 15:04 UTC\n\
-         From the address: 192.0.2.7\nWith the program: PiaDesktop, Windows\n\n\
-         If it was not you, do not follow the link: you would confirm an account whose password \
-         somebody else knows. Without your confirmation the address is not used.\n\n\
-         -- \nThis letter was written by the Pia server https://pia.example"
+         IP address: 192.0.2.7\nApp: PiaDesktop, Windows\n\n\
+         If this was not you, do not follow the link: you would confirm an account whose password \
+         someone else knows. Without your confirmation the address is not used.\n\n\
+         -- \nThis e-mail was sent by the Pia server https://pia.example"
     );
     assert_eq!(
         tells,
-        "Hello,\n\nThe passkey “My key” was added to your account. It opens the account.\n\n\
-         When: 2026-11-21 15:04 UTC\nFrom the address: 192.0.2.7\n\
-         With the program: PiaDesktop, Windows\n\nIf it was you, there is nothing to do.\n\n\
-         If it was not you, choose a new password at once, which signs out all devices: \
-         https://pia.example/auth/forgot-password.html – and tell whoever runs the server.\n\n\
-         -- \nThis letter was written by the Pia server https://pia.example"
+        "Hello,\n\nThe passkey “My key” was added to your account. It can sign in.\n\n\
+         When: 2026-11-21 15:04 UTC\nIP address: 192.0.2.7\n\
+         App: PiaDesktop, Windows\n\nIf this was you, there is nothing to do.\n\n\
+         If this was not you, reset your password now, which signs out all devices: \
+         https://pia.example/auth/forgot-password.html – and tell the administrator of the \
+         server.\n\n\
+         -- \nThis e-mail was sent by the Pia server https://pia.example"
     );
     assert_eq!(
         invites,
-        "Hello,\n\nYou are invited to make an account on this server.\n\nMake an account:\n\
+        "Hello,\n\nYou are invited to create an account on this server.\n\nCreate account:\n\
          https://pia.example/auth/verify-email?userId=1&token=abc\n\n\
-         If you do not know what this is about, do nothing.\n\n\
-         -- \nThis letter was written by the Pia server https://pia.example"
+         If you do not know what this is about, ignore this e-mail.\n\n\
+         -- \nThis e-mail was sent by the Pia server https://pia.example"
     );
 }
 
@@ -151,7 +152,7 @@ fn a_letter_says_how_long_its_link_works() {
 fn a_device_that_asks_is_not_simply_to_be_allowed() {
     let text = rendered(&with("device-registered", "name", "DESKTOP-7")).text;
 
-    assert!(text.contains("The device “DESKTOP-7” asks for the key"), "{text}");
+    assert!(text.contains("The device “DESKTOP-7” requests access"), "{text}");
     assert!(text.contains("compare the fingerprints") && text.contains("reject it"), "{text}");
     assert!(!text.contains("nothing to do"), "{text}");
 }
