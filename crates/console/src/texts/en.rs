@@ -53,9 +53,9 @@ pub(super) static TEXTS: Texts = Texts {
         },
         not_you: "You cannot create an account with this address on this server. Ask its \
                   administrator.",
-        not_invited: "Accounts are made by invitation here, and this invitation is not good: it \
-                      was used, has ended or is for another address. Ask for a new one.",
-        seats_taken: "All accounts that this server may have are taken. Ask the people who run it.",
+        not_invited: "Registration is by invitation, and this invitation is not valid: it was \
+                      used, has expired or is for another address. Ask for a new one.",
+        seats_taken: "All accounts of this server are taken. Contact its administrator.",
         email_taken: "There is an account with this address. Sign in with it in the Pia app.",
     },
     forgot: LetterTexts {
@@ -73,7 +73,7 @@ pub(super) static TEXTS: Texts = Texts {
         },
         no_mail: Said {
             title: "This server sends no mail",
-            says: &["Ask the people who run it to help you with your password."],
+            says: &["Contact its administrator to reset your password."],
         },
     },
     resend: LetterTexts {
@@ -90,7 +90,7 @@ pub(super) static TEXTS: Texts = Texts {
         },
         no_mail: Said {
             title: "This server sends no mail",
-            says: &["Ask the people who run it to confirm your address."],
+            says: &["Contact its administrator to confirm your address."],
         },
     },
     reset: ResetTexts {
@@ -132,15 +132,15 @@ pub(super) static TEXTS: Texts = Texts {
         email_invalid: "Enter an e-mail address such as name@example.com.",
         password_missing: "Choose a password.",
         password_short: |fewest| format!("The password must have at least {fewest} characters."),
-        password_long: "The password may have 128 characters.",
-        password_common: "This password is among the first that are guessed. Take a longer or \
-                          less usual one, several words for example.",
+        password_long: "The password may have at most 128 characters.",
+        password_common: "This password is among the first that are guessed. Choose a longer or \
+                          less common one, such as several words.",
         password_personal: "The password must not be your name, your address or ours.",
         name_invalid: "The name must be a single line of at most 200 characters.",
-        customer_missing: "Say whether you use Pia as a business or privately.",
+        customer_missing: "Select whether you use Pia as a business or privately.",
         company_missing: "Enter the name of your company.",
         company_invalid: "The company must be a single line of at most 200 characters.",
-        other: "Something here is not right.",
+        other: "Check your entries.",
     },
     reasons: ReasonTexts {
         title: "You are not signed in",
@@ -152,25 +152,24 @@ pub(super) static TEXTS: Texts = Texts {
                         no account here.",
         email_not_verified: "Your provider has not confirmed that your e-mail address is yours. \
                              Confirm it there first.",
-        user_limit_reached: "All accounts that this server may have are taken. Ask the people \
-                             who run it.",
+        user_limit_reached: "All accounts that this server may have are taken. Contact its administrator.",
         license_expired: "This server's licence has ended, and until it is renewed nobody can make \
-                          an account. Ask the people who run it.",
+                          an account. Contact its administrator.",
         registration_closed: "You have no account here, and this server does not let you make \
-                              one. Ask the people who run it.",
+                              one. Contact its administrator.",
         free_tier_suspended: "There are no free accounts here at the moment.",
         provider_error: "The provider that you sign in with reported an error.",
         provider_unreachable: "The provider that you sign in with does not answer at the moment.",
         provider_not_configured: "The provider that you want to sign in with is not set up on this \
-                                  server. Ask the people who run it.",
+                                  server. Contact its administrator.",
         unknown_provider: "The app asked for a provider that this server does not know.",
         code_challenge_required: "Your Pia app is too old for this server. Update it first.",
         badly_asked: "The app that you came from did not ask for the sign-in as it must.",
         invalid_state: "This sign-in was not begun in this browser, or is over already.",
         expired: "The sign-in took too long.",
         feature_not_licensed: "This server is not licensed for signing in with other providers. \
-                               Ask the people who run it.",
-        account_deactivated: "Your account is switched off. Ask the people who run this server.",
+                               Contact its administrator.",
+        account_deactivated: "Your account is switched off. Contact the administrator of this server.",
         unavailable: "A part of the server is away or busy. Try again in a moment.",
         server_error: "The server failed. Try again in a few minutes.",
         other: "The sign-in did not work.",
@@ -199,7 +198,7 @@ pub(super) static TEXTS: Texts = Texts {
         },
         unlicensed: Said {
             title: "Not possible at the moment",
-            says: &["The licence of this server does not allow it. Ask the people who run it."],
+            says: &["The licence of this server does not allow it. Contact its administrator."],
         },
         too_many: Said { title: "Too many tries", says: &["Wait a while, and then try again."] },
         unavailable: Said {

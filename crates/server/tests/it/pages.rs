@@ -73,7 +73,7 @@ async fn the_page_asks_for_what_the_operator_wants_at_the_moment() {
     assert!(before.contains("At least 8 characters") && !before.contains("customerType"));
     assert!(after.contains("At least 12 characters") && after.contains("customerType"));
     assert_eq!(refused.status, 400);
-    assert!(refused.text().contains("Say whether you use Pia"), "{}", refused.text());
+    assert!(refused.text().contains("Select whether you use Pia"), "{}", refused.text());
     app.reload(&serde_json::json!({ "LocalAuth": { "Registration": "closed" } }));
     assert!(open(&app, REGISTER).await.text().contains("No new accounts here"));
 }

@@ -119,7 +119,7 @@ async fn each_outcome_is_told_in_both_languages() {
     use RegistrationPolicy::{Closed, Invitation, Open};
     for (joined, policy, status, english, german) in [
         (Joined::Closed, Open, 403, "cannot create an account", "kein Konto anlegen"),
-        (Joined::Closed, Invitation, 403, "this invitation is not good", "diese gilt nicht"),
+        (Joined::Closed, Invitation, 403, "this invitation is not valid", "diese gilt nicht"),
         (Joined::Closed, Closed, 403, "No new accounts here", "Hier gibt es keine neuen Konten"),
         (Joined::SeatsTaken, Open, 403, "are taken", "sind vergeben"),
         (Joined::EmailTaken, Open, 409, "There is an account", "gibt es schon"),
@@ -162,7 +162,7 @@ async fn a_fault_of_the_choice_leads_to_its_first_option() {
 async fn a_fault_of_what_is_not_asked_for_is_told_all_the_same() {
     let shown = told(Joined::Invalid(vec![violation("other", "odd")]), declaring(), URI).await;
 
-    assert!(shown.has("Something here is not right."), "{}", shown.text);
+    assert!(shown.has("Check your entries."), "{}", shown.text);
 }
 
 #[actix_web::test]
