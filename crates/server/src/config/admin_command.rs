@@ -8,8 +8,8 @@ use super::credits_command::CreditsCommand;
 use super::fault::Reason;
 use super::group_command::GroupCommand;
 
-const VERBS: &str = "expected after `admin` one of grant, list, deactivate, reactivate, invite, \
-                     invitations, revoke, group, credits, api-key; `--help` shows what follows them";
+const VERBS: &str = "unknown `admin` command: use grant, list, deactivate, reactivate, invite, \
+                     invitations, revoke, group, credits or api-key; see `--help`";
 const ROLES: &str = "expected one of user, kb_manager, org_manager, admin";
 /// How long an invitation is good that nobody says more of.
 const DAYS: u16 = 7;

@@ -4,7 +4,7 @@ use pia_kernel::ApiKeyId;
 
 use super::fault::Reason;
 
-const VERBS: &str = "expected after `admin api-key` one of list EMAIL, revoke ID";
+const VERBS: &str = "unknown `admin api-key` command: use list EMAIL or revoke ID";
 
 /// What is done to people's API keys from the command line.
 #[derive(Debug, Clone, PartialEq, Eq)]

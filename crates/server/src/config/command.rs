@@ -9,40 +9,39 @@ use super::fault::{Fault, Faults, Reason};
 
 /// What `--help` says.
 pub const USAGE: &str = "\
-Usage: pia-server [SWITCH] [SETTING]...
-       pia-server admin VERB [SETTING]...
+Usage: pia-server [OPTION] [SETTING]...
+       pia-server admin COMMAND [SETTING]...
 
-Without a switch the server starts. The switches do one thing and end:
+Starts the server. These options do something else and exit:
   --migrate-only       apply pending migrations to the database
-  --help, -h           show this text
+  --help, -h           show this help
   --version, -V        show the version
 
-What `admin` does to accounts, on the database of the settings:
-  grant EMAIL [--role ROLE]      gives a role: user, kb_manager, org_manager or
+Commands of `admin`, which work on the configured database:
+  grant EMAIL [--role ROLE]      assign a role: user, kb_manager, org_manager or
                                  admin (the default)
-  list                           names the administrators
-  deactivate EMAIL               shuts somebody out, at once
-  reactivate EMAIL               lets them in again
+  list                           list the administrators
+  deactivate EMAIL               deactivate an account, at once
+  reactivate EMAIL               reactivate it
   invite [EMAIL] [--role ROLE] [--days N]
-                                 makes a link with which one account is made; it
-                                 is good for 7 days, and gives the role user
-  invitations                    lists the links that are good
-  revoke ID                      takes one of them back
-  group list                     names the groups; each has a name and an id, and
-                                 either will do for GROUP
-  group show GROUP               shows what its members may
-  group create NAME              makes one
-  group rename GROUP NAME        calls it otherwise
-  group delete GROUP             takes away one that nobody is in
-  group set GROUP KEY=VALUE...   changes what its members may; nothing behind the
-                                 `=` puts the default back
-  group add EMAIL GROUP          puts somebody into it, and so out of another
-  credits top-up GROUP N         gives a group so many credits more, which do not
-                                 expire
-  credits check                  compares what is reserved with what open calls
-                                 may spend
-  api-key list EMAIL             lists the API keys that somebody has
-  api-key revoke ID              takes one of them away
+                                 create a link to register one account; it is
+                                 valid for 7 days, and assigns the role user
+  invitations                    list the links that are valid
+  revoke ID                      revoke one of them
+  group list                     list the groups; GROUP is the name or the id of
+                                 one
+  group show GROUP               show the settings of its members
+  group create NAME              create a group
+  group rename GROUP NAME        rename it
+  group delete GROUP             delete a group without members
+  group set GROUP KEY=VALUE...   change settings of its members; an empty VALUE
+                                 restores the default
+  group add EMAIL GROUP          move an account into it
+  credits top-up GROUP N         add N credits to a group, which do not expire
+  credits check                  compare reserved credits with the reservations of
+                                 open calls
+  api-key list EMAIL             list the API keys of an account
+  api-key revoke ID              revoke one of them
 
 Where settings come from:
   --environment NAME   Development, Production (the default) or another name

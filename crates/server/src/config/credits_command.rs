@@ -2,8 +2,7 @@
 
 use super::fault::Reason;
 
-const VERBS: &str = "expected after `admin credits` one of check, top-up; `--help` shows what \
-                     follows them";
+const VERBS: &str = "unknown `admin credits` command: use check or top-up; see `--help`";
 const MOST: i64 = 1_000_000_000;
 
 /// What is done to budgets from the command line.

@@ -5,8 +5,8 @@ use pia_policy::SettingChange;
 use super::fault::Reason;
 use super::group_setting;
 
-const VERBS: &str = "expected after `admin group` one of list, show, create, rename, delete, set, \
-                     add; `--help` shows what follows them";
+const VERBS: &str = "unknown `admin group` command: use list, show, create, rename, delete, set or \
+                     add; see `--help`";
 
 /// What is done to groups from the command line. A group is named by its id
 /// or its name.

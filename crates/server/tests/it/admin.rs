@@ -191,7 +191,7 @@ fn what_the_binary_cannot_do_is_told_on_the_other_channel() {
         .fails();
 
     assert_eq!(nobody, "nothing was changed: there is no such account\n");
-    assert!(unclear.contains("expected after `admin` one of grant"), "{unclear}");
+    assert!(unclear.contains("unknown `admin` command: use grant"), "{unclear}");
     assert!(keyless.contains("Encryption:MasterKey"), "{keyless}");
     assert!(foreign.contains("SVC-"), "{foreign}");
 }
