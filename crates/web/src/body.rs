@@ -75,6 +75,16 @@ impl RawBody {
         self.0
     }
 
+    /// Refuses a JSON body of more values than this: made into a tree, each takes
+    /// many times the room of its two bytes.
+    pub fn expect_values(&self, most: usize) -> Result<(), ApiError> {
+        if separators(&self.0) <= most {
+            return Ok(());
+        }
+        let message = format!("The body has more than {most} values.");
+        Err(ApiError::refused(StatusCode::BAD_REQUEST, "too_many_values", message))
+    }
+
     /// Refuses any other media type than JSON; none at all is taken as JSON.
     pub fn expect_json(request: &HttpRequest) -> Result<(), ApiError> {
         let given = text(request, CONTENT_TYPE).unwrap_or("application/json");
@@ -90,6 +100,21 @@ impl RawBody {
             message,
         ))
     }
+}
+
+/// How many values a JSON text has at most, were it one.
+fn separators(json: &[u8]) -> usize {
+    let (mut count, mut in_text, mut escaped) = (0, false, false);
+    for byte in json {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if in_text => escaped = true,
+            b'"' => in_text = !in_text,
+            b',' | b':' | b'[' | b'{' if !in_text => count += 1,
+            _ => {}
+        }
+    }
+    count
 }
 
 impl<T: DeserializeOwned + 'static> FromRequest for Body<T> {

@@ -9,6 +9,9 @@ use utoipa::ToSchema;
 use crate::AiApi;
 use crate::ai::asker::asker;
 
+/// As many tokens as OpenAI takes in one request, and some.
+const MAX_VALUES: usize = 400_000;
+
 /// A request in the shape of OpenAI's embeddings. Other members stay here.
 #[derive(ToSchema)]
 #[expect(dead_code, reason = "documentation")]
@@ -47,6 +50,7 @@ pub(crate) async fn embeddings(
     body: RawBody,
 ) -> Result<HttpResponse, ApiError> {
     RawBody::expect_json(&request)?;
+    body.expect_values(MAX_VALUES)?;
     let answer = api.embeddings.answer(asker(&caller, &request), &body.into_bytes()).await?;
     Ok(HttpResponse::Ok().insert_header(ContentType::json()).body(answer))
 }

@@ -22,6 +22,9 @@ use crate::ai::events::UNBUFFERED;
 use crate::ai::provenance::AI_GENERATED;
 use answer::Response;
 
+/// Longer conversations have more than the 2,000 messages that there may be.
+const MAX_VALUES: usize = 200_000;
+
 /// A request in the shape of OpenAI's responses, as far as it maps onto a chat
 /// completion. Other members are ignored.
 #[derive(ToSchema)]
@@ -80,6 +83,7 @@ pub(crate) async fn responses(
     body: RawBody,
 ) -> Result<HttpResponse, ApiError> {
     RawBody::expect_json(&request)?;
+    body.expect_values(MAX_VALUES)?;
     let asked = request::read(&body.into_bytes())?;
     let response = Response::begun(asked.echo);
     match api.chat.answer(asker(&caller, &request), asked.chat).await? {

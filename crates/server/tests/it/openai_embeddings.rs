@@ -64,6 +64,21 @@ async fn vectors_come_out_of_the_callers_budget(database: Fresh) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn more_values_than_a_request_has_are_refused_before_they_take_room() {
+    let upstream = Fixed::giving(ANSWER).await;
+    let app = before(&upstream, Fresh::sqlite()).await;
+    let ada = app.signed_in().await;
+
+    for path in ["/v1/embeddings", "/v1/responses"] {
+        let many = ada.post(path, &json!({ "model": "vectors", "input": vec![1; 500_000] })).await;
+
+        let error = &many.body["error"];
+        assert_eq!((many.status, &error["code"]), (400, &json!("too_many_values")), "{path}");
+    }
+    assert!(upstream.calls().is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn the_client_for_python_reads_vectors() {
     let upstream = Fixed::giving(ANSWER).await;
     let app = before(&upstream, Fresh::sqlite()).await;

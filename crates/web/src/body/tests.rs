@@ -127,3 +127,14 @@ fn json_that_is_too_deep_is_refused() {
 
     assert!(refused.to_string().starts_with("malformed_json"), "{refused}");
 }
+
+#[test]
+fn values_are_counted_outside_of_texts() {
+    for (json, count) in
+        [("5", 0), ("[1,2,[3]]", 4), (r#"{"a":"x,y[{:","b":"\",[\\"}"#, 4), (r#"["\\",1]"#, 2)]
+    {
+        assert_eq!(separators(json.as_bytes()), count, "{json}");
+    }
+    let body = RawBody(Bytes::from_static(b"[0,0,0]"));
+    assert!(body.expect_values(3).is_ok() && body.expect_values(2).is_err());
+}
