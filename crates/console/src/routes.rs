@@ -3,7 +3,9 @@
 mod auth;
 
 use actix_web::http::Method;
-use pia_web::{Access, Answer, Budget, Charge, Docs, Licensing, Route};
+use pia_web::{
+    Access, Accounts, Answer, Budget, Charge, Credentials, Docs, Document, Licensing, PaidBy, Route,
+};
 
 use crate::{administrator, front, page, setup};
 
@@ -39,6 +41,7 @@ fn front() -> Route {
     };
     Route {
         licensing: Licensing::MayHaveEnded,
+        document: Document::Public,
         ..open(Method::GET, "/", |route| route.to(front::show), docs)
     }
 }
@@ -46,6 +49,7 @@ fn front() -> Route {
 fn submit() -> Route {
     Route {
         charge: Charge::AtGate(Budget::Auth),
+        payer: PaidBy::Address,
         body_limit: 128 * KIB,
         ..open(
             Method::POST,
@@ -59,6 +63,7 @@ fn submit() -> Route {
 fn upload() -> Route {
     Route {
         charge: Charge::AtGate(Budget::Auth),
+        payer: PaidBy::Address,
         body_limit: 64 * KIB,
         ..open(
             Method::POST,
@@ -84,6 +89,7 @@ fn appoint() -> Route {
     Route {
         licensing: Licensing::InForce,
         charge: Charge::AtGate(Budget::Auth),
+        payer: PaidBy::Address,
         body_limit: 64 * KIB,
         ..open(
             Method::POST,
@@ -119,7 +125,11 @@ fn open(
         path,
         access: Access::Anonymous,
         licensing: Licensing::NotNeeded,
+        credentials: Credentials::Session,
+        accounts: Accounts::Complete,
         feature: None,
+        payer: PaidBy::Caller,
+        document: Document::Admin,
         charge: Charge::AtGate(Budget::Global),
         body_limit: 0,
         handler,

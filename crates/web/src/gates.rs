@@ -20,7 +20,7 @@ use pia_policy::{LicenceState, Licensed};
 use crate::budgets::{Budget, Budgets, Payer};
 use crate::client_address::ClientAddress;
 use crate::extract::{BodyLimit, Pays};
-use crate::routes::{Access, Charge, Found, Licensing, Route, RouteTable};
+use crate::routes::{Access, Accounts, Charge, Found, Licensing, PaidBy, Route, RouteTable};
 use crate::{ApiError, Caller, Claimed, Runner};
 use holder::Holder;
 
@@ -113,7 +113,8 @@ impl Gates {
     /// costs the guesser; and refused before anything of the body is read.
     async fn pass(&self, request: &ServiceRequest, route: &Route) -> Result<(), ApiError> {
         let holder = self.holder(request, route).await?;
-        let payer = payer(request, pays(route, holder.map(Holder::user)));
+        let user = holder.map(Holder::user).filter(|_| route.payer == PaidBy::Caller);
+        let payer = payer(request, user);
         if let (Charge::AtGate(budget), Some(payer)) = (route.charge, payer) {
             self.charge(budget, payer).await?;
         }
@@ -188,7 +189,7 @@ impl Gates {
                            password for that.";
             return Some(refused("app_password_refused", message));
         }
-        if route.open_to_newcomers() {
+        if route.accounts == Accounts::Any {
             return None;
         }
         let rules = self.rules.get();
@@ -220,15 +221,6 @@ impl Gates {
             _ => Ok(()),
         }
     }
-}
-
-/// Whose bucket a valid token opens. Not on the routes by which one comes in:
-/// whoever has accounts would have as many buckets to guess from.
-fn pays(route: &Route, user: Option<UserId>) -> Option<UserId> {
-    let (Charge::AtGate(budget) | Charge::InHandler(budget)) = route.charge else { return user };
-    let comes_in =
-        route.access == Access::Anonymous && matches!(budget, Budget::Auth | Budget::LocalAuth);
-    user.filter(|_| !comes_in)
 }
 
 fn payer(request: &ServiceRequest, user: Option<UserId>) -> Option<Payer> {

@@ -58,7 +58,8 @@ pub use path_id::{MintedId, PathId};
 pub use pulse::Pulse;
 pub use request_id::RequestId;
 pub use routes::{
-    Access, Answer, Charge, Docs, Licensing, Parameter, Route, RouteTable, WireType, wire,
+    Access, Accounts, Answer, Charge, Credentials, Docs, Document, Licensing, PaidBy, Parameter,
+    Route, RouteTable, WireType, wire,
 };
 pub use runner::Runner;
 pub use strict_transport::StrictTransport;

@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 use crate::dialect::speaks_openai;
 use crate::examples::{Example, Examples};
-use crate::routes::{Access, Answer, Charge, Licensing, Route, RouteTable, WireType};
+use crate::routes::{Access, Answer, Charge, Document, Licensing, Route, RouteTable, WireType};
 
 /// What the gates do is said from the same rows that they read, so it cannot
 /// be said wrongly; only summaries, wire structs and examples come from
@@ -17,7 +17,7 @@ use crate::routes::{Access, Answer, Charge, Licensing, Route, RouteTable, WireTy
 pub fn openapi(table: &RouteTable, version: &str, examples: &Examples) -> Value {
     let mut schemas = Vec::new();
     let mut paths = Map::new();
-    for route in table.iter().filter(|it| is_public(it.path)) {
+    for route in table.iter().filter(|it| it.document == Document::Public) {
         let path = paths.entry(route.path).or_insert_with(|| json!({}));
         if let Some(methods) = path.as_object_mut() {
             let method = route.method.as_str().to_ascii_lowercase();
@@ -55,10 +55,6 @@ pub fn openapi(table: &RouteTable, version: &str, examples: &Examples) -> Value 
 }
 
 type Schemas = Vec<(String, utoipa::openapi::RefOr<utoipa::openapi::Schema>)>;
-
-fn is_public(path: &str) -> bool {
-    !path.starts_with("/admin") && !path.starts_with("/api/admin")
-}
 
 fn operation(route: &Route, example: Option<&Example>, schemas: &mut Schemas) -> Value {
     let mut operation = Map::from_iter([

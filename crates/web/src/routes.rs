@@ -7,7 +7,6 @@ use utoipa::ToSchema;
 use utoipa::openapi::{RefOr, Schema};
 
 use crate::budgets::Budget;
-use crate::dialect::speaks_openai;
 
 /// One route. Nothing has a default, so nothing is left unsaid.
 pub struct Route {
@@ -17,14 +16,22 @@ pub struct Route {
     pub path: &'static str,
     /// Who may call it.
     pub access: Access,
+    /// What callers may show who they are with.
+    pub credentials: Credentials,
+    /// Which accounts may call it.
+    pub accounts: Accounts,
     /// Which licence it needs at all.
     pub licensing: Licensing,
     /// What the licence must include.
     pub feature: Option<Feature>,
     /// What its callers share with those of other routes.
     pub charge: Charge,
+    /// Whose share a call takes from.
+    pub payer: PaidBy,
     /// The longest body it reads, in bytes after decompression.
     pub body_limit: usize,
+    /// In which OpenAPI document it stands.
+    pub document: Document,
     /// Puts the handler in its place.
     pub handler: fn(actix_web::Route) -> actix_web::Route,
     /// What OpenAPI says of it beyond all this.
@@ -37,8 +44,8 @@ pub enum Access {
     /// Whoever can reach the server. A bearer token that comes along is read,
     /// but never refused.
     Anonymous,
-    /// Whoever has an access token and still has an account and a session; on
-    /// the routes of the AI proxy whoever has an API key too.
+    /// Whoever has one of the route's credentials and still has an account, and
+    /// the session or the key.
     Bearer,
     /// The same, but not with an app password: what secures the account.
     Owner,
@@ -48,6 +55,45 @@ pub enum Access {
     /// Whoever has the metrics token or, where none is set, calls from the
     /// machine itself.
     Operator,
+}
+
+/// The credentials that a route takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Credentials {
+    /// An access token of a session.
+    Session,
+    /// The same, or an API key.
+    SessionOrApiKey,
+}
+
+/// The accounts that a route is open to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Accounts {
+    /// Those that owe neither the declaration as a trader nor the proof that
+    /// their address is their own, where the operator asks for these.
+    Complete,
+    /// All of them: this is how one signs in, makes up for what is owed, and
+    /// leaves.
+    Any,
+}
+
+/// Whose share of a budget a call takes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PaidBy {
+    /// The caller's, or that of their address where nobody is signed in.
+    Caller,
+    /// That of the address: whoever has accounts would have as many shares to
+    /// guess from.
+    Address,
+}
+
+/// The OpenAPI document that lists a route.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Document {
+    /// The one for everybody.
+    Public,
+    /// The one for administrators.
+    Admin,
 }
 
 /// Which licence a route needs.
@@ -154,19 +200,12 @@ impl Route {
 
     /// Whether a script may call it with an API key in the place of a token.
     pub(crate) fn takes_keys(&self) -> bool {
-        let asks_models = self.path.starts_with("/api/ai/") || speaks_openai(self.path);
-        self.access == Access::Bearer && asks_models
+        self.credentials == Credentials::SessionOrApiKey
     }
 
     /// Whether a model is asked, which costs the caller credits.
     pub(crate) fn costs_credits(&self) -> bool {
         self.charge == Charge::AtGate(Budget::Ai)
-    }
-
-    /// Whether an account that owes its declaration as a trader, or has not
-    /// shown that its address is its own, may call it.
-    pub(crate) fn open_to_newcomers(&self) -> bool {
-        self.path.starts_with("/auth/")
     }
 }
 

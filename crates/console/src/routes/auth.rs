@@ -2,7 +2,10 @@
 
 use actix_web::HttpRequest;
 use actix_web::http::Method;
-use pia_web::{Access, Answer, Budget, Charge, Docs, Licensing, Route, wire};
+use pia_web::{
+    Access, Accounts, Answer, Budget, Charge, Credentials, Docs, Document, Licensing, PaidBy,
+    Route, wire,
+};
 
 use super::KIB;
 use crate::auth::letter_page::{FORGOT_PASSWORD, RESEND_VERIFICATION};
@@ -98,7 +101,11 @@ fn show(path: &'static str, summary: &'static str, handler: Handler) -> Route {
         path,
         access: Access::Anonymous,
         licensing: Licensing::MayHaveEnded,
+        credentials: Credentials::Session,
+        accounts: Accounts::Any,
         feature: None,
+        payer: PaidBy::Caller,
+        document: Document::Public,
         charge: Charge::AtGate(Budget::Global),
         body_limit: 0,
         handler,
@@ -110,6 +117,7 @@ fn submit(path: &'static str, refusals: &'static [(u16, &'static str)], handler:
     Route {
         method: Method::POST,
         charge: Charge::AtGate(Budget::Auth),
+        payer: PaidBy::Address,
         body_limit: 16 * KIB,
         docs: docs("Takes the form of that page.", refusals),
         ..show(path, "", handler)

@@ -1,7 +1,10 @@
 //! Taking one's data along, and leaving.
 
 use actix_web::http::Method;
-use pia_web::{Access, Answer, Budget, Charge, Docs, Licensing, Route, wire};
+use pia_web::{
+    Access, Accounts, Answer, Budget, Charge, Credentials, Docs, Document, Licensing, PaidBy,
+    Route, wire,
+};
 
 use super::KIB;
 use crate::auth::account;
@@ -31,7 +34,11 @@ fn export() -> Route {
         path: "/auth/account/export",
         access: Access::Owner,
         licensing: Licensing::MayHaveEnded,
+        credentials: Credentials::Session,
+        accounts: Accounts::Any,
         feature: None,
+        payer: PaidBy::Caller,
+        document: Document::Public,
         charge: Charge::AtGate(Budget::Global),
         body_limit: 0,
         handler: |route| route.to(account::export),
@@ -52,7 +59,11 @@ fn delete() -> Route {
         path: "/auth/account/delete",
         access: Access::Leaver,
         licensing: Licensing::MayHaveEnded,
+        credentials: Credentials::Session,
+        accounts: Accounts::Any,
         feature: None,
+        payer: PaidBy::Caller,
+        document: Document::Public,
         charge: Charge::AtGate(Budget::Global),
         body_limit: 16 * KIB,
         handler: |route| route.to(account::delete),

@@ -2,7 +2,10 @@
 
 use actix_web::http::Method;
 use pia_policy::Feature;
-use pia_web::{Access, Answer, Budget, Charge, Docs, Licensing, Route, wire};
+use pia_web::{
+    Access, Accounts, Answer, Budget, Charge, Credentials, Docs, Document, Licensing, PaidBy,
+    Route, wire,
+};
 
 use super::{KIB, MIB};
 use crate::ai;
@@ -54,7 +57,11 @@ fn status() -> Route {
         path: "/api/ai/status",
         access: Access::Bearer,
         licensing: Licensing::MayHaveEnded,
+        credentials: Credentials::SessionOrApiKey,
+        accounts: Accounts::Complete,
         feature: Some(Feature::AiProxy),
+        payer: PaidBy::Caller,
+        document: Document::Public,
         charge: Charge::AtGate(Budget::Global),
         body_limit: 0,
         handler: |route| route.to(ai::status),
@@ -150,7 +157,11 @@ fn optimize() -> Route {
         path: "/api/ai/optimize",
         access: Access::Bearer,
         licensing: Licensing::InForce,
+        credentials: Credentials::SessionOrApiKey,
+        accounts: Accounts::Complete,
         feature: Some(Feature::AiProxy),
+        payer: PaidBy::Caller,
+        document: Document::Public,
         charge: Charge::AtGate(Budget::Ai),
         // The text and a template's prompt, each character six bytes (`\u1234`).
         body_limit: 512 * KIB,

@@ -1,7 +1,10 @@
 //! API keys.
 
 use actix_web::http::Method;
-use pia_web::{Access, Answer, Budget, Charge, Docs, Licensing, Route, wire};
+use pia_web::{
+    Access, Accounts, Answer, Budget, Charge, Credentials, Docs, Document, Licensing, PaidBy,
+    Route, wire,
+};
 
 use super::KIB;
 use crate::auth;
@@ -16,7 +19,11 @@ fn list() -> Route {
         path: "/auth/api-keys",
         access: Access::Owner,
         licensing: Licensing::MayHaveEnded,
+        credentials: Credentials::Session,
+        accounts: Accounts::Any,
         feature: None,
+        payer: PaidBy::Caller,
+        document: Document::Public,
         charge: Charge::AtGate(Budget::Global),
         body_limit: 0,
         handler: |route| route.to(auth::api_keys),
@@ -36,7 +43,11 @@ fn create() -> Route {
         path: "/auth/api-keys",
         access: Access::Owner,
         licensing: Licensing::MayHaveEnded,
+        credentials: Credentials::Session,
+        accounts: Accounts::Any,
         feature: None,
+        payer: PaidBy::Caller,
+        document: Document::Public,
         charge: Charge::AtGate(Budget::Global),
         body_limit: 256 * KIB,
         handler: |route| route.to(auth::create_api_key),
@@ -64,7 +75,11 @@ fn revoke() -> Route {
         path: "/auth/api-keys/{apiKeyId}",
         access: Access::Owner,
         licensing: Licensing::MayHaveEnded,
+        credentials: Credentials::Session,
+        accounts: Accounts::Any,
         feature: None,
+        payer: PaidBy::Caller,
+        document: Document::Public,
         charge: Charge::AtGate(Budget::Global),
         // Not read: some clients send an empty object with everything.
         body_limit: KIB,

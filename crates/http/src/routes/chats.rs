@@ -2,7 +2,10 @@
 
 use actix_web::http::Method;
 use pia_policy::Feature;
-use pia_web::{Access, Answer, Budget, Charge, Docs, Licensing, Route, wire};
+use pia_web::{
+    Access, Accounts, Answer, Budget, Charge, Credentials, Docs, Document, Licensing, PaidBy,
+    Route, wire,
+};
 
 use super::{KIB, MIB};
 use crate::chats;
@@ -29,7 +32,11 @@ fn list() -> Route {
         path: "/api/v1/chats",
         access: Access::Bearer,
         licensing: Licensing::MayHaveEnded,
+        credentials: Credentials::Session,
+        accounts: Accounts::Complete,
         feature: Some(Feature::Sync),
+        payer: PaidBy::Caller,
+        document: Document::Public,
         charge: Charge::AtGate(Budget::Sync),
         body_limit: 0,
         handler: |route| route.to(chats::list_chats),

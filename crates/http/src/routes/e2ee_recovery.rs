@@ -2,7 +2,10 @@
 
 use actix_web::http::Method;
 use pia_policy::Feature;
-use pia_web::{Access, Answer, Budget, Charge, Docs, Licensing, Route, wire};
+use pia_web::{
+    Access, Accounts, Answer, Budget, Charge, Credentials, Docs, Document, Licensing, PaidBy,
+    Route, wire,
+};
 
 use super::KIB;
 use crate::{auth, e2ee};
@@ -17,7 +20,11 @@ fn find() -> Route {
         path: "/api/e2ee/recovery/wrapped-umk",
         access: Access::Bearer,
         licensing: Licensing::MayHaveEnded,
+        credentials: Credentials::Session,
+        accounts: Accounts::Complete,
         feature: Some(Feature::E2ee),
+        payer: PaidBy::Caller,
+        document: Document::Public,
         charge: Charge::AtGate(Budget::Global),
         body_limit: 0,
         handler: |route| route.to(e2ee::recovery),
@@ -37,7 +44,11 @@ fn keep() -> Route {
         path: "/api/e2ee/recovery/wrapped-umk",
         access: Access::Bearer,
         licensing: Licensing::InForce,
+        credentials: Credentials::Session,
+        accounts: Accounts::Complete,
         feature: Some(Feature::E2ee),
+        payer: PaidBy::Caller,
+        document: Document::Public,
         charge: Charge::AtGate(Budget::Global),
         body_limit: 16 * KIB,
         handler: |route| route.to(e2ee::keep_recovery),
@@ -64,7 +75,11 @@ fn put_proof_key() -> Route {
         path: "/api/e2ee/recovery/proof-key",
         access: Access::Bearer,
         licensing: Licensing::InForce,
+        credentials: Credentials::Session,
+        accounts: Accounts::Complete,
         feature: Some(Feature::E2ee),
+        payer: PaidBy::Caller,
+        document: Document::Public,
         charge: Charge::AtGate(Budget::Global),
         body_limit: 16 * KIB,
         handler: |route| route.to(e2ee::put_proof_key),
@@ -94,7 +109,11 @@ fn activate() -> Route {
         path: "/api/e2ee/recovery/activate",
         access: Access::Bearer,
         licensing: Licensing::InForce,
+        credentials: Credentials::Session,
+        accounts: Accounts::Complete,
         feature: Some(Feature::E2ee),
+        payer: PaidBy::Caller,
+        document: Document::Public,
         charge: Charge::AtGate(Budget::Global),
         body_limit: 16 * KIB,
         handler: |route| route.to(e2ee::activate),

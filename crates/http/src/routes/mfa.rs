@@ -1,7 +1,10 @@
 //! Second factors.
 
 use actix_web::http::Method;
-use pia_web::{Access, Answer, Budget, Charge, Docs, Licensing, Route, wire};
+use pia_web::{
+    Access, Accounts, Answer, Budget, Charge, Credentials, Docs, Document, Licensing, PaidBy,
+    Route, wire,
+};
 
 use super::KIB;
 use crate::auth::{self, mfa};
@@ -16,7 +19,11 @@ fn login() -> Route {
         path: "/auth/login/mfa",
         access: Access::Anonymous,
         licensing: Licensing::MayHaveEnded,
+        credentials: Credentials::Session,
+        accounts: Accounts::Any,
         feature: None,
+        payer: PaidBy::Address,
+        document: Document::Public,
         charge: Charge::AtGate(Budget::LocalAuth),
         body_limit: 256 * KIB,
         handler: |route| route.to(auth::login_mfa),
@@ -57,7 +64,11 @@ fn begin() -> Route {
         path: "/auth/mfa/totp/begin",
         access: Access::Owner,
         licensing: Licensing::MayHaveEnded,
+        credentials: Credentials::Session,
+        accounts: Accounts::Any,
         feature: None,
+        payer: PaidBy::Caller,
+        document: Document::Public,
         charge: Charge::AtGate(Budget::Global),
         body_limit: 256 * KIB,
         handler: |route| route.to(mfa::begin),
@@ -84,7 +95,11 @@ fn verify() -> Route {
         path: "/auth/mfa/totp/verify",
         access: Access::Owner,
         licensing: Licensing::MayHaveEnded,
+        credentials: Credentials::Session,
+        accounts: Accounts::Any,
         feature: None,
+        payer: PaidBy::Caller,
+        document: Document::Public,
         charge: Charge::AtGate(Budget::Global),
         body_limit: 256 * KIB,
         handler: |route| route.to(mfa::verify),
@@ -107,7 +122,11 @@ fn disable() -> Route {
         path: "/auth/mfa/disable",
         access: Access::Owner,
         licensing: Licensing::MayHaveEnded,
+        credentials: Credentials::Session,
+        accounts: Accounts::Any,
         feature: None,
+        payer: PaidBy::Caller,
+        document: Document::Public,
         charge: Charge::AtGate(Budget::Global),
         body_limit: 256 * KIB,
         handler: |route| route.to(mfa::disable),
@@ -130,7 +149,11 @@ fn regenerate() -> Route {
         path: "/auth/mfa/recovery-codes/regenerate",
         access: Access::Owner,
         licensing: Licensing::MayHaveEnded,
+        credentials: Credentials::Session,
+        accounts: Accounts::Any,
         feature: None,
+        payer: PaidBy::Caller,
+        document: Document::Public,
         charge: Charge::AtGate(Budget::Global),
         body_limit: 256 * KIB,
         handler: |route| route.to(mfa::regenerate),

@@ -1,7 +1,10 @@
 //! Passkeys.
 
 use actix_web::http::Method;
-use pia_web::{Access, Answer, Budget, Charge, Docs, Licensing, Route, wire};
+use pia_web::{
+    Access, Accounts, Answer, Budget, Charge, Credentials, Docs, Document, Licensing, PaidBy,
+    Route, wire,
+};
 
 use super::KIB;
 use crate::auth::{self, mfa, webauthn};
@@ -26,7 +29,11 @@ fn begin_registration() -> Route {
         path: "/auth/webauthn/register/begin",
         access: Access::Owner,
         licensing: Licensing::MayHaveEnded,
+        credentials: Credentials::Session,
+        accounts: Accounts::Any,
         feature: None,
+        payer: PaidBy::Caller,
+        document: Document::Public,
         charge: Charge::AtGate(Budget::Global),
         body_limit: 64 * KIB,
         handler: |route| route.to(webauthn::begin_registration),
@@ -120,6 +127,7 @@ fn begin_login() -> Route {
     Route {
         path: "/auth/webauthn/login/begin",
         access: Access::Anonymous,
+        payer: PaidBy::Address,
         charge: Charge::AtGate(Budget::LocalAuth),
         handler: |route| route.to(webauthn::begin_login),
         docs: Docs {

@@ -1,7 +1,10 @@
 //! Passwords and addresses: what letters with links are for.
 
 use actix_web::http::Method;
-use pia_web::{Access, Answer, Budget, Charge, Docs, Licensing, Route, wire};
+use pia_web::{
+    Access, Accounts, Answer, Budget, Charge, Credentials, Docs, Document, Licensing, PaidBy,
+    Route, wire,
+};
 
 use super::KIB;
 use crate::auth;
@@ -16,7 +19,11 @@ fn forgot() -> Route {
         path: "/auth/forgot-password",
         access: Access::Anonymous,
         licensing: Licensing::MayHaveEnded,
+        credentials: Credentials::Session,
+        accounts: Accounts::Any,
         feature: None,
+        payer: PaidBy::Address,
+        document: Document::Public,
         charge: Charge::AtGate(Budget::Auth),
         body_limit: 256 * KIB,
         handler: |route| route.to(auth::forgot_password),
@@ -58,6 +65,7 @@ fn change() -> Route {
     Route {
         path: "/auth/password",
         access: Access::Owner,
+        payer: PaidBy::Caller,
         handler: |route| route.to(auth::change_password),
         docs: Docs {
             tag: "auth",

@@ -2,7 +2,10 @@
 
 use actix_web::http::Method;
 use pia_policy::Feature;
-use pia_web::{Access, Answer, Budget, Charge, Docs, Licensing, Route, wire};
+use pia_web::{
+    Access, Accounts, Answer, Budget, Charge, Credentials, Docs, Document, Licensing, PaidBy,
+    Route, wire,
+};
 
 use super::KIB;
 use crate::auth::{TokenEnvelope, providers};
@@ -18,7 +21,11 @@ fn login() -> Route {
         access: Access::Anonymous,
         // Making an account is not, which is decided when it is made.
         licensing: Licensing::MayHaveEnded,
+        credentials: Credentials::Session,
+        accounts: Accounts::Any,
         feature: Some(Feature::OAuth),
+        payer: PaidBy::Address,
+        document: Document::Public,
         charge: Charge::AtGate(Budget::Auth),
         body_limit: 0,
         handler: |route| route.to(providers::login),

@@ -2,7 +2,10 @@
 
 use actix_web::http::Method;
 use pia_policy::Feature;
-use pia_web::{Access, Answer, Budget, Charge, Docs, Licensing, Route, wire};
+use pia_web::{
+    Access, Accounts, Answer, Budget, Charge, Credentials, Docs, Document, Licensing, PaidBy,
+    Route, wire,
+};
 
 use super::{KIB, MIB};
 use crate::{auth, sync};
@@ -35,7 +38,11 @@ fn push() -> Route {
         path: "/api/sync/push",
         access: Access::Bearer,
         licensing: Licensing::InForce,
+        credentials: Credentials::Session,
+        accounts: Accounts::Complete,
         feature: Some(Feature::Sync),
+        payer: PaidBy::Caller,
+        document: Document::Public,
         charge: Charge::AtGate(Budget::Sync),
         body_limit: 32 * MIB,
         handler: |route| route.to(sync::push),

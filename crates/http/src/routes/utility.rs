@@ -1,7 +1,10 @@
 //! Probes, and what clients ask before anything else.
 
 use actix_web::http::Method;
-use pia_web::{Access, Answer, Budget, Charge, Docs, Licensing, Route, wire};
+use pia_web::{
+    Access, Accounts, Answer, Budget, Charge, Credentials, Docs, Document, Licensing, PaidBy,
+    Route, wire,
+};
 
 use crate::{capabilities, health, metrics, openapi, ready};
 
@@ -15,7 +18,11 @@ fn health() -> Route {
         path: "/health",
         access: Access::Anonymous,
         licensing: Licensing::NotNeeded,
+        credentials: Credentials::Session,
+        accounts: Accounts::Complete,
         feature: None,
+        payer: PaidBy::Caller,
+        document: Document::Public,
         charge: Charge::AtGate(Budget::Health),
         body_limit: 0,
         handler: |route| route.to(health::health),
@@ -35,7 +42,11 @@ fn ready() -> Route {
         path: "/ready",
         access: Access::Anonymous,
         licensing: Licensing::NotNeeded,
+        credentials: Credentials::Session,
+        accounts: Accounts::Complete,
         feature: None,
+        payer: PaidBy::Caller,
+        document: Document::Public,
         charge: Charge::Free,
         body_limit: 0,
         handler: |route| route.to(ready::ready),
@@ -55,7 +66,11 @@ fn metrics() -> Route {
         path: "/metrics",
         access: Access::Operator,
         licensing: Licensing::NotNeeded,
+        credentials: Credentials::Session,
+        accounts: Accounts::Complete,
         feature: None,
+        payer: PaidBy::Caller,
+        document: Document::Public,
         charge: Charge::Free,
         body_limit: 0,
         handler: |route| route.to(metrics::metrics),
@@ -75,7 +90,11 @@ fn capabilities() -> Route {
         path: "/api/capabilities",
         access: Access::Anonymous,
         licensing: Licensing::MayHaveEnded,
+        credentials: Credentials::Session,
+        accounts: Accounts::Complete,
         feature: None,
+        payer: PaidBy::Caller,
+        document: Document::Public,
         charge: Charge::AtGate(Budget::Global),
         body_limit: 0,
         handler: |route| route.to(capabilities::capabilities),
@@ -95,7 +114,11 @@ fn description() -> Route {
         path: "/openapi/v1.json",
         access: Access::Anonymous,
         licensing: Licensing::MayHaveEnded,
+        credentials: Credentials::Session,
+        accounts: Accounts::Complete,
         feature: None,
+        payer: PaidBy::Caller,
+        document: Document::Public,
         charge: Charge::AtGate(Budget::Global),
         body_limit: 0,
         handler: |route| route.to(openapi::description),

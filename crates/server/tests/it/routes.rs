@@ -1,7 +1,7 @@
 //! The route table, against a second list of what it must say.
 
 use pia_testkit::databases::Fresh;
-use pia_web::{Access, Charge, Licensing, Route};
+use pia_web::{Access, Accounts, Budget, Charge, Credentials, Document, Licensing, PaidBy, Route};
 
 use crate::client::Client;
 use crate::harness::{Setting, TestApp};
@@ -200,6 +200,39 @@ async fn a_body_that_is_announced_too_long_is_refused_before_it_is_read() {
         let limit = answer.body["limit"].as_u64().or(answer.body["error"]["limit"].as_u64());
         assert_eq!(limit, Some(route.body_limit as u64), "{}", told(route));
     }
+}
+
+/// Clients and operators go by the paths; the gates go by the rows alone.
+#[test]
+fn rows_say_what_their_paths_promise() {
+    let mut wrong = Vec::new();
+    for route in table() {
+        let below = |prefixes: &[&str]| prefixes.iter().any(|it| route.path.starts_with(it));
+        let guards = matches!(
+            route.charge,
+            Charge::AtGate(Budget::Auth | Budget::LocalAuth)
+                | Charge::InHandler(Budget::Auth | Budget::LocalAuth)
+        );
+        let anonymous = route.access == Access::Anonymous;
+        let asks_models = route.access == Access::Bearer && below(&["/api/ai/", "/v1/"]);
+
+        let promised = (
+            asks_models,
+            !anonymous && below(&["/auth/"]),
+            anonymous && guards,
+            below(&["/admin", "/api/admin"]),
+        );
+        let said = (
+            route.credentials == Credentials::SessionOrApiKey,
+            !anonymous && route.accounts == Accounts::Any,
+            route.payer == PaidBy::Address,
+            route.document == Document::Admin,
+        );
+        if said != promised {
+            wrong.push((told(&route), said, promised));
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -17,7 +17,7 @@ use pia_testkit::FixedClock;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::{Answer, Docs, Quotas, surface, wire};
+use crate::{Accounts, Answer, Credentials, Docs, Document, PaidBy, Quotas, surface, wire};
 
 const NOW: Timestamp = Timestamp::UNIX_EPOCH;
 
@@ -77,7 +77,11 @@ fn route(path: &'static str) -> Route {
         path,
         access: Access::Anonymous,
         licensing: Licensing::MayHaveEnded,
+        credentials: Credentials::Session,
+        accounts: Accounts::Complete,
         feature: None,
+        payer: PaidBy::Caller,
+        document: Document::Public,
         charge: Charge::Free,
         body_limit: 0,
         handler: |route| route.to(HttpResponse::Ok),
