@@ -251,12 +251,22 @@ impl Settles for SqlBank {
 #[async_trait]
 impl Bank for SqlBank {
     async fn admit(&self, ask: Ask) -> Result<Admission, Unavailable> {
-        let (reply, answer) = oneshot::channel();
-        self.queue.ask(Asking { ask, reply });
-        sequencer::lead(self);
-        match tokio::time::timeout(self.db.statement_timeout(), answer).await {
-            Ok(Ok(answer)) => answer,
-            Ok(Err(_)) => Err(Unavailable::new("credits", "the server is stopping")),
+        let answered = async {
+            loop {
+                let (reply, answer) = oneshot::channel();
+                if !self.queue.ask(Asking { ask, reply }) {
+                    return Err(Unavailable::new("credits", "the server is stopping"));
+                }
+                sequencer::lead(self);
+                // The task that took the ask may end with its caller's runtime;
+                // what it reserved, if anything, ends with this instance's lease.
+                if let Ok(answer) = answer.await {
+                    return answer;
+                }
+            }
+        };
+        match tokio::time::timeout(self.db.statement_timeout(), answered).await {
+            Ok(answer) => answer,
             Err(_) => Err(Unavailable::new("credits", "no answer in time")),
         }
     }

@@ -76,13 +76,14 @@ impl Queue {
         self.news.notify_one();
     }
 
-    /// Adds an ask, of which nobody hears; drops it where nobody answers any
-    /// more.
-    pub(crate) fn ask(&self, asking: Asking) {
+    /// Adds an ask without waking anybody. Returns whether it was taken: after
+    /// [`close`](Self::close) it is dropped.
+    pub(crate) fn ask(&self, asking: Asking) -> bool {
         let mut waiting = self.lock();
         if !waiting.closed {
             waiting.asks.push_back(asking);
         }
+        !waiting.closed
     }
 
     /// Puts asks back that were taken, before all others.

@@ -250,7 +250,7 @@ async fn callers_whose_runtime_ends_keep_nobody_waiting(db: Database) {
             drop(runtime.unwrap().block_on(async { tokio::time::timeout(wait, hold).await }));
         });
         let ours = tokio::time::timeout(LIMIT, bank.admit(ask(ada, 2))).await;
-        assert!(matches!(ours, Ok(Ok(Admission::Granted { .. }))), "{at}");
+        assert!(matches!(ours, Ok(Ok(Admission::Granted { .. }))), "{at}: {ours:?}");
         tokio::task::spawn_blocking(|| ends.join().unwrap()).await.unwrap();
     }
 
