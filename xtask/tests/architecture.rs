@@ -24,6 +24,10 @@ const SHARED: &[(&str, &str)] = &[
     ("pia-uplink", "pia-web"),
 ];
 
+/// Domains that `pia-web` may use: those that its gates ask. What only one
+/// surface serves, that surface translates.
+const DOMAINS_OF_WEB: &[&str] = &["pia-identity", "pia-policy"];
+
 /// What must not be linked into a domain, however indirectly.
 const NOT_IN_DOMAINS: &[&str] = &[
     "actix-web",
@@ -61,6 +65,23 @@ fn dependencies_point_inwards() {
         }
     }
     assert!(wrong.is_empty(), "dependencies that point outwards:\n{}", wrong.join("\n"));
+}
+
+#[test]
+fn web_knows_the_domains_of_its_gates_alone() {
+    let metadata = metadata();
+    let packages = metadata.workspace_packages();
+    let domains: BTreeSet<&str> =
+        packages.iter().filter(|it| layer(it) == "domain").map(|it| it.name.as_str()).collect();
+    let web = packages.iter().find(|it| it.name == "pia-web").expect("pia-web");
+    let used: BTreeSet<&str> = web
+        .dependencies
+        .iter()
+        .map(|it| it.name.as_str())
+        .filter(|it| domains.contains(it))
+        .collect();
+
+    assert_eq!(used, DOMAINS_OF_WEB.iter().copied().collect());
 }
 
 #[test]

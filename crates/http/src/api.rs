@@ -13,7 +13,7 @@ use pia_kernel::{Live, Reauthentication, Secret, SessionId, UserId};
 use pia_sync::Chats;
 use pia_web::{ApiError, Line, Runner};
 
-use crate::{Browsers, Readiness, SyncApi};
+use crate::{Browsers, HttpError, Readiness, SyncApi};
 
 /// The use cases that handlers call.
 #[derive(Clone)]
@@ -75,6 +75,17 @@ pub struct Api {
 }
 
 impl Api {
+    /// Runs a use case on its own task, with the limits of [`Runner::run`].
+    pub(crate) async fn run<T, E, F>(&self, use_case: F) -> Result<T, HttpError>
+    where
+        F: Future<Output = Result<T, E>> + Send + 'static,
+        T: Send + 'static,
+        E: Into<HttpError> + Send + 'static,
+    {
+        let translated = async { use_case.await.map_err(|err| ApiError::from(err.into())) };
+        Ok(self.runner.run(translated).await?)
+    }
+
     /// Returns who a caller is, and whether they have shown lately that the
     /// account is theirs. A code is spent by it.
     pub(crate) async fn owner(

@@ -10,9 +10,9 @@ use actix_web::http::header::ContentType;
 use actix_web::web::Data;
 use actix_web::{HttpRequest, HttpResponse};
 use pia_sync::{ChatId, PutChat};
-use pia_web::{ApiError, Caller, Gzipped, MintedId, PathId, RawBody};
+use pia_web::{Caller, Gzipped, MintedId, PathId, RawBody};
 
-use crate::Api;
+use crate::{Api, HttpError};
 
 pub(crate) use conversations::{
     ConversationsRequest, ConversationsResponse, SyncResponse, conversations, sync_conversations,
@@ -29,11 +29,11 @@ pub(crate) async fn put_chat(
     api: Data<Api>,
     MintedId(id): MintedId,
     Gzipped(body): Gzipped<RawBody>,
-) -> Result<HttpResponse, ApiError> {
+) -> Result<HttpResponse, HttpError> {
     RawBody::expect_json(&request)?;
     let (chats, user, document) = (api.chats.clone(), caller.0.user, body.into_bytes());
     let put = async move { chats.put(user, id.map(ChatId), document).await };
-    Ok(match api.runner.run(put).await? {
+    Ok(match api.run(put).await? {
         PutChat::Created(document) => json(StatusCode::CREATED, document),
         PutChat::Replaced(document) => json(StatusCode::OK, document),
         PutChat::Newer(stored) => json(StatusCode::CONFLICT, stored.into_document()),
@@ -44,10 +44,10 @@ pub(crate) async fn get_chat(
     caller: Caller,
     api: Data<Api>,
     PathId(id): PathId,
-) -> Result<HttpResponse, ApiError> {
+) -> Result<HttpResponse, HttpError> {
     let (chats, user) = (api.chats.clone(), caller.0.user);
     let get = async move { chats.get(user, ChatId(id)).await };
-    Ok(json(StatusCode::OK, api.runner.run(get).await?.into_document()))
+    Ok(json(StatusCode::OK, api.run(get).await?.into_document()))
 }
 
 /// What is not there is as good as deleted, and so is what can have no chat.
@@ -55,11 +55,11 @@ pub(crate) async fn delete_chat(
     caller: Caller,
     api: Data<Api>,
     MintedId(id): MintedId,
-) -> Result<HttpResponse, ApiError> {
+) -> Result<HttpResponse, HttpError> {
     let (chats, user) = (api.chats.clone(), caller.0.user);
     if let Some(id) = id {
         let delete = async move { chats.delete(user, ChatId(id)).await };
-        api.runner.run(delete).await?;
+        api.run(delete).await?;
     }
     Ok(HttpResponse::NoContent().finish())
 }

@@ -3,6 +3,7 @@
 mod activate;
 mod approve;
 mod devices;
+mod path_device;
 mod recovery;
 mod register;
 mod status;
@@ -13,6 +14,7 @@ pub(crate) use approve::{DeviceApprovalRequest, approve};
 pub(crate) use devices::{
     DeviceListResponse, DeviceStatusResponse, device_status, devices, revoke,
 };
+pub(crate) use path_device::PathDevice;
 pub(crate) use recovery::{
     RecoveryProofKeyRequest, RecoveryWrappedUmkRequest, RecoveryWrappedUmkResponse, keep_recovery,
     put_proof_key, recovery,

@@ -1,9 +1,12 @@
 //! `/openapi/v1.json`: the API's own description.
 
+mod credits;
+mod model_headers;
+
 use actix_web::http::StatusCode;
 use actix_web::web::{Data, Json};
 use pia_policy::Feature;
-use pia_web::{ApiError, Gates, RouteTable};
+use pia_web::{ApiError, CreditDocs, Gates, RouteTable};
 use serde_json::Value;
 
 use crate::{Api, examples};
@@ -25,5 +28,14 @@ pub(crate) async fn description(
 /// The description of every route that answers programs. Pages are for people.
 pub fn document() -> Result<Value, serde_json::Error> {
     let (table, examples) = (RouteTable::new(crate::routes()), examples()?);
-    Ok(pia_web::openapi(&table, env!("CARGO_PKG_VERSION"), &examples))
+    Ok(pia_web::openapi(&table, env!("CARGO_PKG_VERSION"), &examples, credit_docs()))
+}
+
+fn credit_docs() -> CreditDocs {
+    CreditDocs {
+        headers: model_headers::headers().into(),
+        refusal: credits::media(),
+        schemas: credits::schemas().into(),
+        examples: credits::examples().map(|(name, it)| (name.to_owned(), it)).into(),
+    }
 }

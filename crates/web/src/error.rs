@@ -1,5 +1,6 @@
 //! How failures look on the wire: `{ "error": code, "message": text }`.
 
+use std::borrow::Cow;
 use std::error::Error;
 use std::fmt;
 use std::time::Duration;
@@ -7,7 +8,6 @@ use std::time::Duration;
 use actix_web::http::StatusCode;
 use actix_web::http::header::{ALLOW, HeaderName, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
 use actix_web::{HttpResponse, HttpResponseBuilder, ResponseError};
-use pia_assistant::OpenAiError;
 use pia_kernel::Unavailable;
 use pia_policy::Feature;
 use serde::Serialize;
@@ -15,8 +15,8 @@ use serde_json::{Map, Value, json};
 
 type Cause = Box<dyn Error + Send + Sync>;
 
-/// How soon a caller may try again whom an outage or overload refused.
-pub(crate) const SOON: Duration = Duration::from_secs(1);
+/// Time after which a caller may repeat a request that an outage or overload refused.
+pub const RETRY_SOON: Duration = Duration::from_secs(1);
 
 /// What keeps OpenAI's clients from repeating a request.
 const NO_RETRY: (HeaderName, HeaderValue) =
@@ -31,6 +31,20 @@ pub struct FieldError {
     pub code: &'static str,
     /// The same for people.
     pub message: String,
+}
+
+/// An error in the form of OpenAI's API, where it is not derived from the
+/// rest of an [`ApiError`].
+#[derive(Debug, Clone)]
+pub struct OpenAiForm {
+    /// HTTP status.
+    pub status: u16,
+    /// The member `type`: `invalid_request_error`.
+    pub kind: &'static str,
+    /// The member `code`: `context_length_exceeded`.
+    pub code: &'static str,
+    /// The member `message`, for people.
+    pub message: Cow<'static, str>,
 }
 
 /// A failed request: what the client is told, and what only the log is.
@@ -49,7 +63,7 @@ struct Told {
     /// Whether nothing more is read from the connection.
     closes: bool,
     /// What OpenAI's clients are told, where that is not made of the rest.
-    openai: Option<OpenAiError>,
+    openai: Option<OpenAiForm>,
     cause: Option<Cause>,
 }
 
@@ -111,7 +125,7 @@ impl ApiError {
     /// Says that the same request would be refused again, which clients that
     /// repeat what failed with this status are told (`x-should-retry`).
     #[must_use]
-    pub(crate) fn without_retry(mut self) -> Self {
+    pub fn without_retry(mut self) -> Self {
         self.0.is_final = true;
         self
     }
@@ -123,9 +137,9 @@ impl ApiError {
         self
     }
 
-    /// Says what OpenAI's clients are told.
+    /// Sets the form in which OpenAI's clients receive it.
     #[must_use]
-    pub(crate) fn in_openai(mut self, error: OpenAiError) -> Self {
+    pub fn in_openai(mut self, error: OpenAiForm) -> Self {
         self.0.openai = Some(error);
         self
     }
@@ -135,7 +149,7 @@ impl ApiError {
         let Told { status, code, message, fields, openai, .. } = &*self.0;
         let fault = fields.get("errors").and_then(|it| it.get(0));
         let (status, message, kind, code) =
-            if let Some(OpenAiError { status: wanted, kind, code, message }) = openai {
+            if let Some(OpenAiForm { status: wanted, kind, code, message }) = openai {
                 (StatusCode::from_u16(*wanted).unwrap_or(*status), &**message, *kind, *code)
             } else {
                 let (kind, code) = openai_kind(*status, code);
@@ -162,8 +176,8 @@ impl ApiError {
         (self.0.code, &self.0.message)
     }
 
-    /// What the client is told in the body.
-    pub(crate) fn body(&self) -> Map<String, Value> {
+    /// Returns the body of the response.
+    pub fn body(&self) -> Map<String, Value> {
         let mut body = Map::new();
         body.insert("error".to_owned(), self.0.code.into());
         body.insert("message".to_owned(), self.0.message.as_str().into());
@@ -189,20 +203,29 @@ impl ApiError {
         Self::refused(StatusCode::UNAUTHORIZED, "unauthorized", message)
     }
 
+    /// The caller must prove again that the account is theirs.
+    pub fn sign_in_again() -> Self {
+        let message = "Send your `password`, a `code` or a `recoveryCode`, or sign in again: this \
+                       needs a sign-in of the last ten minutes.";
+        Self::refused(StatusCode::FORBIDDEN, "fresh_sign_in_required", message)
+    }
+
     pub(crate) fn not_licensed(feature: Feature) -> Self {
         let message = format!("The server's licence does not include {}.", feature.name());
         Self::refused(StatusCode::FORBIDDEN, "feature_not_licensed", message)
             .with("feature", feature.name())
     }
 
-    pub(crate) fn over_budget(wait: Duration) -> Self {
+    /// Too many requests: the caller may come back after `wait`.
+    pub fn over_budget(wait: Duration) -> Self {
         let message = "Too many requests: try again after the time that Retry-After tells.";
         Self::refused(StatusCode::TOO_MANY_REQUESTS, "rate_limited", message).retry_after(wait)
     }
 
     pub(crate) fn too_many_bodies() -> Self {
         let message = "Too much of yours is being uploaded at once: wait until one upload ends.";
-        Self::refused(StatusCode::TOO_MANY_REQUESTS, "rate_limited", message).retry_after(SOON)
+        Self::refused(StatusCode::TOO_MANY_REQUESTS, "rate_limited", message)
+            .retry_after(RETRY_SOON)
     }
 
     pub(crate) fn too_large(limit: usize) -> Self {
@@ -213,7 +236,7 @@ impl ApiError {
     pub(crate) fn overloaded(cause: &'static str) -> Self {
         let message = "The server is busy: try again in a moment.";
         Self::refused(StatusCode::SERVICE_UNAVAILABLE, "overloaded", message)
-            .retry_after(SOON)
+            .retry_after(RETRY_SOON)
             .because(cause)
     }
 
@@ -226,7 +249,7 @@ impl ApiError {
 
     /// There is nothing with that id, or it is somebody else's: who asks is
     /// not told which.
-    pub(crate) fn nothing_of_yours() -> Self {
+    pub fn nothing_of_yours() -> Self {
         Self::refused(StatusCode::NOT_FOUND, "not_found", "You have nothing with this id.")
     }
 
@@ -251,7 +274,7 @@ impl From<Unavailable> for ApiError {
     fn from(err: Unavailable) -> Self {
         let message = "A part of the server does not answer: try again in a moment.";
         Self::refused(StatusCode::SERVICE_UNAVAILABLE, "unavailable", message)
-            .retry_after(SOON)
+            .retry_after(RETRY_SOON)
             .because(err)
     }
 }

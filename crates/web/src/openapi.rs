@@ -1,8 +1,6 @@
 //! The OpenAPI document, made of the route table.
 
-mod asker;
 mod common;
-mod credits;
 
 use actix_web::http::Method;
 use serde_json::{Map, Value, json};
@@ -11,26 +9,44 @@ use crate::dialect::speaks_openai;
 use crate::examples::{Example, Examples};
 use crate::routes::{Access, Answer, Charge, Document, Licensing, Route, RouteTable, WireType};
 
+/// Parts of the document that calls which cost credits have in common.
+#[derive(Debug)]
+pub struct CreditDocs {
+    /// Headers that such a call may send, as parameter objects.
+    pub headers: Vec<Value>,
+    /// Media type object of the body of a 429.
+    pub refusal: Value,
+    /// Schemas that `refusal` refers to, by name.
+    pub schemas: Vec<(String, Value)>,
+    /// Examples that `refusal` refers to, by name.
+    pub examples: Vec<(String, Value)>,
+}
+
 /// What the gates do is said from the same rows that they read, so it cannot
 /// be said wrongly; only summaries, wire structs and examples come from
 /// elsewhere. The admin plane is left out.
-pub fn openapi(table: &RouteTable, version: &str, examples: &Examples) -> Value {
+pub fn openapi(
+    table: &RouteTable,
+    version: &str,
+    examples: &Examples,
+    credits: CreditDocs,
+) -> Value {
     let mut schemas = Vec::new();
     let mut paths = Map::new();
     for route in table.iter().filter(|it| it.document == Document::Public) {
         let path = paths.entry(route.path).or_insert_with(|| json!({}));
         if let Some(methods) = path.as_object_mut() {
             let method = route.method.as_str().to_ascii_lowercase();
-            methods.insert(method, operation(route, examples.of(route), &mut schemas));
+            methods.insert(method, operation(route, examples.of(route), &credits, &mut schemas));
         }
     }
     let mut schemas: Map<String, Value> =
         schemas.into_iter().map(|(name, it)| (name, json!(it))).collect();
     schemas.insert("Error".to_owned(), error_schema());
     schemas.insert("OpenAiError".to_owned(), openai_error_schema());
-    schemas.extend(credits::schemas());
+    schemas.extend(credits.schemas);
     schemas.sort_keys();
-    let shown = credits::examples().map(|(name, it)| (name.to_owned(), json!({ "value": it })));
+    let shown = credits.examples.into_iter().map(|(name, it)| (name, json!({ "value": it })));
     json!({
         "openapi": "3.1.0",
         "info": {
@@ -44,7 +60,7 @@ pub fn openapi(table: &RouteTable, version: &str, examples: &Examples) -> Value 
         "components": {
             "responses": common::responses(),
             "schemas": schemas,
-            "examples": Map::from_iter(shown),
+            "examples": shown.collect::<Map<_, _>>(),
             "headers": { "RetryAfter": retry_after() },
             "securitySchemes": {
                 "bearer": { "type": "http", "scheme": "bearer", "bearerFormat": "JWT" },
@@ -56,13 +72,18 @@ pub fn openapi(table: &RouteTable, version: &str, examples: &Examples) -> Value 
 
 type Schemas = Vec<(String, utoipa::openapi::RefOr<utoipa::openapi::Schema>)>;
 
-fn operation(route: &Route, example: Option<&Example>, schemas: &mut Schemas) -> Value {
+fn operation(
+    route: &Route,
+    example: Option<&Example>,
+    credits: &CreditDocs,
+    schemas: &mut Schemas,
+) -> Value {
     let mut operation = Map::from_iter([
         ("operationId".to_owned(), common::operation_id(&route.method, route.path).into()),
         ("tags".to_owned(), json!([route.docs.tag])),
         ("summary".to_owned(), route.docs.summary.into()),
     ]);
-    let parameters = parameters(route);
+    let parameters = parameters(route, credits);
     if !parameters.is_empty() {
         operation.insert("parameters".to_owned(), parameters.into());
     }
@@ -85,13 +106,13 @@ fn operation(route: &Route, example: Option<&Example>, schemas: &mut Schemas) ->
         operation.insert("x-rate-budget".to_owned(), budget.name().into());
     }
     let answered = example.and_then(|it| it.response.as_ref());
-    operation.insert("responses".to_owned(), responses(route, answered, schemas).into());
+    operation.insert("responses".to_owned(), responses(route, answered, credits, schemas).into());
     operation.into()
 }
 
 /// The ids in the path, what chooses a part of a list, and for what a model is
 /// asked.
-fn parameters(route: &Route) -> Vec<Value> {
+fn parameters(route: &Route, credits: &CreditDocs) -> Vec<Value> {
     let ids = route.path.split('/').filter_map(|it| it.strip_prefix('{')?.strip_suffix('}'));
     let mut parameters: Vec<Value> = ids
         .map(|name| {
@@ -117,7 +138,7 @@ fn parameters(route: &Route) -> Vec<Value> {
         }));
     }
     if route.costs_credits() {
-        parameters.extend(asker::headers());
+        parameters.extend(credits.headers.iter().cloned());
     }
     parameters
 }
@@ -164,7 +185,12 @@ fn query_parameters(query: WireType) -> Vec<Value> {
     properties.map(|it| it.iter().map(parameter).collect()).unwrap_or_default()
 }
 
-fn responses(route: &Route, example: Option<&Value>, schemas: &mut Schemas) -> Map<String, Value> {
+fn responses(
+    route: &Route,
+    example: Option<&Value>,
+    credits: &CreditDocs,
+    schemas: &mut Schemas,
+) -> Map<String, Value> {
     let mut responses = Map::new();
     let (status, answer) = match route.docs.answer {
         Answer::Json(it) | Answer::JsonOrPage(it) | Answer::Page(it) | Answer::Part(it, _) => {
@@ -210,7 +236,7 @@ fn responses(route: &Route, example: Option<&Value>, schemas: &mut Schemas) -> M
             let body = if speaks_openai(route.path) {
                 media("OpenAiError", None)
             } else if status == 429 && route.costs_credits() {
-                credits::media()
+                credits.refusal.clone()
             } else {
                 media("Error", None)
             };

@@ -1,11 +1,7 @@
-//! Which status each use case's errors have: here and not in `http`, since
-//! only the crate of `ApiError` may implement `From` for it.
+//! Statuses of the errors that every surface meets: those of identity.
 
 mod api_keys;
 mod app_passwords;
-mod assistant;
-mod chats;
-mod e2ee;
 mod factors;
 mod first_admin;
 mod identity;
@@ -13,4 +9,3 @@ mod lifecycle;
 mod passkeys;
 mod passwords;
 mod providers;
-mod sync;

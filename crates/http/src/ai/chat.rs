@@ -4,13 +4,13 @@ use actix_web::http::header::ContentType;
 use actix_web::web::Data;
 use actix_web::{HttpRequest, HttpResponse};
 use pia_assistant::ChatAnswer;
-use pia_web::{ApiError, Caller, RawBody};
+use pia_web::{Caller, RawBody};
 use utoipa::ToSchema;
 
-use crate::AiApi;
 use crate::ai::asker::asker;
 use crate::ai::events::events;
 use crate::ai::provenance::AI_GENERATED;
+use crate::{AiApi, HttpError};
 
 /// A request in the shape of OpenAI's chat completions. It is read in place
 /// and never made into this: it may hold megabytes of pictures.
@@ -101,7 +101,7 @@ pub(crate) async fn chat(
     request: HttpRequest,
     api: Data<AiApi>,
     body: RawBody,
-) -> Result<HttpResponse, ApiError> {
+) -> Result<HttpResponse, HttpError> {
     RawBody::expect_json(&request)?;
     match api.chat.answer(asker(&caller, &request), body.into_bytes()).await? {
         ChatAnswer::Whole(answer) => {

@@ -3,12 +3,12 @@
 use actix_web::web::{Data, Json};
 use pia_assistant::{CreditView, Gauge, Stock, WeekGauge};
 use pia_kernel::Timestamp;
-use pia_web::{ApiError, Caller};
+use pia_web::Caller;
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::asker::purse;
-use crate::Api;
+use crate::{Api, HttpError};
 
 /// What is not limited, or not there, is absent and not zero. All amounts are
 /// whole credits.
@@ -91,11 +91,11 @@ struct GroupCapItem {
 pub(crate) async fn credits(
     caller: Caller,
     api: Data<Api>,
-) -> Result<Json<CreditsResponse>, ApiError> {
+) -> Result<Json<CreditsResponse>, HttpError> {
     let (credits, member, group) = (api.credits.clone(), caller.0.user, caller.0.group);
     let key = purse(caller.0.scope);
     let look = async move { credits.of(member, group, key).await };
-    Ok(Json(api.runner.run(look).await?.into()))
+    Ok(Json(api.run(look).await?.into()))
 }
 
 impl From<CreditView> for CreditsResponse {

@@ -3,11 +3,11 @@
 use actix_web::http::header::ContentType;
 use actix_web::web::Data;
 use actix_web::{HttpRequest, HttpResponse};
-use pia_web::{ApiError, Caller, RawBody};
+use pia_web::{Caller, RawBody};
 use utoipa::ToSchema;
 
-use crate::AiApi;
 use crate::ai::asker::asker;
+use crate::{AiApi, HttpError};
 
 /// As many tokens as OpenAI takes in one request, and some.
 const MAX_VALUES: usize = 400_000;
@@ -48,7 +48,7 @@ pub(crate) async fn embeddings(
     request: HttpRequest,
     api: Data<AiApi>,
     body: RawBody,
-) -> Result<HttpResponse, ApiError> {
+) -> Result<HttpResponse, HttpError> {
     RawBody::expect_json(&request)?;
     body.expect_values(MAX_VALUES)?;
     let answer = api.embeddings.answer(asker(&caller, &request), &body.into_bytes()).await?;

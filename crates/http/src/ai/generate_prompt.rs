@@ -2,13 +2,13 @@
 
 use actix_web::web::Data;
 use actix_web::{HttpRequest, HttpResponse};
-use pia_web::{ApiError, Body, Caller};
+use pia_web::{Body, Caller};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::AiApi;
 use crate::ai::asker::asker;
 use crate::ai::provenance::AI_GENERATED;
+use crate::{AiApi, HttpError};
 
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
@@ -29,7 +29,7 @@ pub(crate) async fn generate_prompt(
     request: HttpRequest,
     api: Data<AiApi>,
     Body(body): Body<GeneratePromptBody>,
-) -> Result<HttpResponse, ApiError> {
+) -> Result<HttpResponse, HttpError> {
     let description = body.style_description.unwrap_or_default();
     let prompt = api.drafting.prompt(asker(&caller, &request), &description).await?;
     Ok(HttpResponse::Ok().insert_header(AI_GENERATED).json(GeneratePromptResponse { prompt }))

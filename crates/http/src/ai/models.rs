@@ -8,8 +8,8 @@ use pia_web::{ApiError, Caller};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::AiApi;
 use crate::ai::asker::asker;
+use crate::{AiApi, HttpError};
 
 /// In the shape of OpenAI's list of models.
 #[derive(Serialize, ToSchema)]
@@ -37,7 +37,7 @@ pub(crate) async fn models(
     caller: Caller,
     request: HttpRequest,
     api: Data<AiApi>,
-) -> Result<Json<ModelsResponse>, ApiError> {
+) -> Result<Json<ModelsResponse>, HttpError> {
     let models = api.gateway.models(asker(&caller, &request)).await?;
     Ok(Json(ModelsResponse { object: "list", data: models.into_iter().map(item).collect() }))
 }
@@ -48,7 +48,7 @@ pub(crate) async fn model(
     request: HttpRequest,
     name: Path<String>,
     api: Data<AiApi>,
-) -> Result<Json<ModelItem>, ApiError> {
+) -> Result<Json<ModelItem>, HttpError> {
     let asker = asker(&caller, &request);
     let code = match asker.surface {
         Surface::Desktop => "not_found",
@@ -57,7 +57,7 @@ pub(crate) async fn model(
     let model = api.gateway.model(asker, &name).await?;
     model.map(|it| Json(item(it))).ok_or_else(|| {
         let message = "There is no such model, or you may not name it.";
-        ApiError::refused(StatusCode::NOT_FOUND, code, message)
+        ApiError::refused(StatusCode::NOT_FOUND, code, message).into()
     })
 }
 

@@ -4,14 +4,14 @@ use actix_web::http::header::ACCEPT;
 use actix_web::web::Data;
 use actix_web::{HttpRequest, HttpResponse};
 use pia_assistant::{OptimizeRequest, Optimized};
-use pia_web::{ApiError, Body, Caller};
+use pia_web::{Body, Caller};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::AiApi;
 use crate::ai::asker::asker;
 use crate::ai::events::events;
 use crate::ai::provenance::AI_GENERATED;
+use crate::{AiApi, HttpError};
 
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
@@ -49,7 +49,7 @@ pub(crate) async fn optimize(
     request: HttpRequest,
     api: Data<AiApi>,
     Body(body): Body<OptimizeBody>,
-) -> Result<HttpResponse, ApiError> {
+) -> Result<HttpResponse, HttpError> {
     let asker = asker(&caller, &request);
     if body.stream.unwrap_or_default() || accepts_only_events(&request) {
         return Ok(events(api.optimize.stream(asker, body.into()).await?));

@@ -16,10 +16,10 @@ use pia_assistant::ChatAnswer;
 use pia_web::{ApiError, Caller, RawBody};
 use utoipa::ToSchema;
 
-use crate::AiApi;
 use crate::ai::asker::asker;
 use crate::ai::events::UNBUFFERED;
 use crate::ai::provenance::AI_GENERATED;
+use crate::{AiApi, HttpError};
 use answer::Response;
 
 /// Longer conversations have more than the 2,000 messages that there may be.
@@ -81,7 +81,7 @@ pub(crate) async fn responses(
     request: HttpRequest,
     api: Data<AiApi>,
     body: RawBody,
-) -> Result<HttpResponse, ApiError> {
+) -> Result<HttpResponse, HttpError> {
     RawBody::expect_json(&request)?;
     body.expect_values(MAX_VALUES)?;
     let asked = request::read(&body.into_bytes())?;

@@ -2,11 +2,11 @@
 
 use actix_web::web::{Data, Json};
 use pia_assistant::Mode;
-use pia_web::{ApiError, Caller};
+use pia_web::Caller;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::AiApi;
+use crate::{AiApi, HttpError};
 
 #[derive(Serialize, ToSchema)]
 pub(crate) struct StatusResponse {
@@ -20,7 +20,7 @@ pub(crate) struct StatusResponse {
 pub(crate) async fn status(
     caller: Caller,
     api: Data<AiApi>,
-) -> Result<Json<StatusResponse>, ApiError> {
+) -> Result<Json<StatusResponse>, HttpError> {
     let status = api.gateway.status(caller.0.group).await?;
     let modes = status.modes.into_iter().map(Mode::name).collect();
     Ok(Json(StatusResponse { available: status.available, modes }))

@@ -16,7 +16,7 @@ use uuid::Uuid;
 use super::list::{end, length, listed};
 use super::query::Asked;
 use super::wire::ChatDocument;
-use crate::Api;
+use crate::{Api, HttpError};
 
 /// How many chats one call may store and delete: each is a transaction.
 const MOST: usize = 500;
@@ -102,7 +102,7 @@ pub(crate) async fn conversations(
     caller: Caller,
     api: Data<Api>,
     asked: Asked,
-) -> Result<HttpResponse, ApiError> {
+) -> Result<HttpResponse, HttpError> {
     listed(&caller, &api, asked, |page, deleted| {
         let mut text = Vec::with_capacity(2 * length(&page));
         text.extend_from_slice(b"{\"conversations\":[");
@@ -122,20 +122,21 @@ pub(crate) async fn sync_conversations(
     caller: Caller,
     api: Data<Api>,
     Gzipped(Body(request)): Gzipped<Body<ConversationsRequest>>,
-) -> Result<Json<SyncResponse>, ApiError> {
+) -> Result<Json<SyncResponse>, HttpError> {
     let documents = request.conversations.unwrap_or_default();
     let deleted: Vec<_> = request.deleted.unwrap_or_default().iter().map(id).collect();
     if documents.len() + deleted.len() > MOST {
         let message = format!("One call may store and delete {MOST} conversations.");
         let field = "conversations".to_owned();
-        return Err(ApiError::invalid(vec![FieldError { field, code: "too_many", message }]));
+        let error = FieldError { field, code: "too_many", message };
+        return Err(ApiError::invalid(vec![error]).into());
     }
     let (chats, user) = (api.chats.clone(), caller.0.user);
     let upload = async move {
         let documents: Vec<&str> = documents.iter().map(|it| it.get()).collect();
         chats.upload(user, &documents, &deleted).await
     };
-    Ok(Json(api.runner.run(upload).await?.into()))
+    Ok(Json(api.run(upload).await?.into()))
 }
 
 /// The document is put behind what is told of it, as it is.

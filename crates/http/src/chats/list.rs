@@ -4,12 +4,12 @@ use actix_web::HttpResponse;
 use actix_web::http::header::{ContentType, ETAG};
 use actix_web::web::Data;
 use pia_sync::{ChatPage, ListedChats};
-use pia_web::{ApiError, Caller, Paging};
+use pia_web::{Caller, Paging};
 use utoipa::ToSchema;
 
 use super::query::Asked;
 use super::wire::ChatDocument;
-use crate::Api;
+use crate::{Api, HttpError};
 
 /// A part of the chats. It is put together of documents that are told as they
 /// are, and never made into this.
@@ -35,7 +35,7 @@ pub(crate) async fn list_chats(
     caller: Caller,
     api: Data<Api>,
     asked: Asked,
-) -> Result<HttpResponse, ApiError> {
+) -> Result<HttpResponse, HttpError> {
     listed(&caller, &api, asked, |page, deleted| {
         let mut text = Vec::with_capacity(length(&page));
         text.extend_from_slice(b"{\"chats\":[");
@@ -57,10 +57,10 @@ pub(super) async fn listed(
     api: &Api,
     Asked { part, unless }: Asked,
     told: impl FnOnce(ChatPage, bool) -> Vec<u8>,
-) -> Result<HttpResponse, ApiError> {
+) -> Result<HttpResponse, HttpError> {
     let (chats, user) = (api.chats.clone(), caller.0.user);
     let list = async move { chats.list(user, part, unless).await };
-    let page = match api.runner.run(list).await? {
+    let page = match api.run(list).await? {
         ListedChats::Unchanged(version) => {
             let tag = format!("W/\"{}\"", part.tag(&version));
             return Ok(HttpResponse::NotModified().insert_header((ETAG, tag)).finish());

@@ -7,9 +7,9 @@ use pia_web::{ApiError, Body, Caller};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
-use crate::Api;
 use crate::auth::Done;
 use crate::auth::mfa::FreshProofRequest;
+use crate::{Api, HttpError};
 
 /// The account's key, wrapped by the device for itself, and the proof that it
 /// has it.
@@ -38,14 +38,14 @@ pub(crate) async fn activate(
     caller: Caller,
     api: Data<Api>,
     Body(request): Body<RecoveryActivationRequest>,
-) -> Result<Json<Done>, ApiError> {
+) -> Result<Json<Done>, HttpError> {
     let (form, proof) = request.split()?;
     let uses = api.clone();
     let activate = async move {
         let owner = uses.owner(caller.0, proof).await?;
-        uses.recovery.activate(owner, form).await.map_err(ApiError::from)
+        uses.recovery.activate(owner, form).await.map_err(HttpError::from)
     };
-    api.runner.run(activate).await?;
+    api.run(activate).await?;
     Ok(Json(Done::success()))
 }
 

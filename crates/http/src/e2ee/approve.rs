@@ -2,12 +2,12 @@
 
 use actix_web::web::{Data, Json};
 use pia_e2ee::ApprovalForm;
-use pia_web::{ApiError, Body, Caller};
+use pia_web::{Body, Caller};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
-use crate::Api;
 use crate::auth::Done;
+use crate::{Api, HttpError};
 
 /// The account's key, wrapped for the device that asks, and signed.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -36,10 +36,10 @@ pub(crate) async fn approve(
     caller: Caller,
     api: Data<Api>,
     Body(request): Body<DeviceApprovalRequest>,
-) -> Result<Json<Done>, ApiError> {
+) -> Result<Json<Done>, HttpError> {
     let (devices, user) = (api.devices.clone(), caller.0.user);
     let approve = async move { devices.approve(user, request.into()).await };
-    api.runner.run(approve).await?;
+    api.run(approve).await?;
     Ok(Json(Done::success()))
 }
 

@@ -3,12 +3,13 @@
 use actix_web::web::{Data, Json};
 use pia_e2ee::{Device, DeviceState, KeyState, Listed};
 use pia_kernel::{Timestamp, Unavailable};
-use pia_web::{ApiError, Caller, PathDevice};
+use pia_web::Caller;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::Api;
 use crate::auth::Done;
+use crate::e2ee::PathDevice;
+use crate::{Api, HttpError};
 
 const PENDING: i32 = 0;
 const ACTIVE: i32 = 1;
@@ -68,12 +69,12 @@ pub(crate) struct DeviceStatusResponse {
 pub(crate) async fn devices(
     caller: Caller,
     api: Data<Api>,
-) -> Result<Json<DeviceListResponse>, ApiError> {
+) -> Result<Json<DeviceListResponse>, HttpError> {
     let (devices, user) = (api.devices.clone(), caller.0.user);
     let list = async move {
         Ok::<_, Unavailable>((devices.list(user).await?, devices.state(user).await?))
     };
-    let (listed, state): (Vec<Listed>, KeyState) = api.runner.run(list).await?;
+    let (listed, state): (Vec<Listed>, KeyState) = api.run(list).await?;
     Ok(Json(DeviceListResponse {
         devices: listed.into_iter().map(Into::into).collect(),
         has_recovery_key: state.recovery,
@@ -85,20 +86,20 @@ pub(crate) async fn device_status(
     caller: Caller,
     api: Data<Api>,
     PathDevice(id): PathDevice,
-) -> Result<Json<DeviceStatusResponse>, ApiError> {
+) -> Result<Json<DeviceStatusResponse>, HttpError> {
     let (devices, user) = (api.devices.clone(), caller.0.user);
     let find = async move { devices.find(user, &id).await };
-    Ok(Json(api.runner.run(find).await?.into()))
+    Ok(Json(api.run(find).await?.into()))
 }
 
 pub(crate) async fn revoke(
     caller: Caller,
     api: Data<Api>,
     PathDevice(id): PathDevice,
-) -> Result<Json<Done>, ApiError> {
+) -> Result<Json<Done>, HttpError> {
     let (devices, user) = (api.devices.clone(), caller.0.user);
     let revoke = async move { devices.revoke(user, &id).await };
-    api.runner.run(revoke).await?;
+    api.run(revoke).await?;
     Ok(Json(Done::success()))
 }
 

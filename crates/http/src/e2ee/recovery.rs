@@ -11,9 +11,9 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::WRAP_VERSION;
-use crate::Api;
 use crate::auth::Done;
 use crate::auth::mfa::FreshProofRequest;
+use crate::{Api, HttpError};
 
 /// The account's key under one that Argon2id makes of the recovery code.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -74,24 +74,24 @@ pub(crate) struct RecoveryProofKeyRequest {
 pub(crate) async fn recovery(
     caller: Caller,
     api: Data<Api>,
-) -> Result<Json<RecoveryWrappedUmkResponse>, ApiError> {
+) -> Result<Json<RecoveryWrappedUmkResponse>, HttpError> {
     let (recovery, user) = (api.recovery.clone(), caller.0.user);
     let find = async move { recovery.find(user).await };
-    Ok(Json(api.runner.run(find).await?.into()))
+    Ok(Json(api.run(find).await?.into()))
 }
 
 pub(crate) async fn keep_recovery(
     caller: Caller,
     api: Data<Api>,
     Body(request): Body<RecoveryWrappedUmkRequest>,
-) -> Result<Json<Done>, ApiError> {
+) -> Result<Json<Done>, HttpError> {
     let (form, proof) = request.split()?;
     let uses = api.clone();
     let keep = async move {
         let owner = uses.owner(caller.0, proof).await?;
-        uses.recovery.keep(owner, form).await.map_err(ApiError::from)
+        uses.recovery.keep(owner, form).await.map_err(HttpError::from)
     };
-    api.runner.run(keep).await?;
+    api.run(keep).await?;
     Ok(Json(Done::success()))
 }
 
@@ -99,15 +99,15 @@ pub(crate) async fn put_proof_key(
     caller: Caller,
     api: Data<Api>,
     Body(request): Body<RecoveryProofKeyRequest>,
-) -> Result<HttpResponse, ApiError> {
+) -> Result<HttpResponse, HttpError> {
     let RecoveryProofKeyRequest { proof_key, version, proof } = request;
     let (form, proof) = (ProofKeyForm { proof_key, version }, proof.proof_if_any()?);
     let uses = api.clone();
     let guard = async move {
         let owner = uses.owner(caller.0, proof).await?;
-        uses.recovery.guard(owner, form).await.map_err(ApiError::from)
+        uses.recovery.guard(owner, form).await.map_err(HttpError::from)
     };
-    api.runner.run(guard).await?;
+    api.run(guard).await?;
     Ok(HttpResponse::NoContent().finish())
 }
 

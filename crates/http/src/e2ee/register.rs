@@ -2,11 +2,11 @@
 
 use actix_web::web::{Data, Json};
 use pia_e2ee::{DeviceForm, Registered};
-use pia_web::{ApiError, Body, Caller};
+use pia_web::{Body, Caller};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::Api;
+use crate::{Api, HttpError};
 
 /// What a device says of itself.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -41,10 +41,10 @@ pub(crate) async fn register(
     caller: Caller,
     api: Data<Api>,
     Body(request): Body<DeviceRegistrationRequest>,
-) -> Result<Json<DeviceRegistrationResponse>, ApiError> {
+) -> Result<Json<DeviceRegistrationResponse>, HttpError> {
     let (devices, user) = (api.devices.clone(), caller.0.user);
     let register = async move { devices.register(user, request.into()).await };
-    Ok(Json(api.runner.run(register).await?.into()))
+    Ok(Json(api.run(register).await?.into()))
 }
 
 impl From<DeviceRegistrationRequest> for DeviceForm {

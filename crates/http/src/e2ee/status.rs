@@ -2,11 +2,11 @@
 
 use actix_web::web::{Data, Json};
 use pia_e2ee::KeyState;
-use pia_web::{ApiError, Caller};
+use pia_web::Caller;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::Api;
+use crate::{Api, HttpError};
 
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
@@ -24,10 +24,10 @@ pub(crate) struct E2eeStatusResponse {
 pub(crate) async fn status(
     caller: Caller,
     api: Data<Api>,
-) -> Result<Json<E2eeStatusResponse>, ApiError> {
+) -> Result<Json<E2eeStatusResponse>, HttpError> {
     let (devices, user) = (api.devices.clone(), caller.0.user);
     let state = async move { devices.state(user).await };
-    Ok(Json(api.runner.run(state).await?.into()))
+    Ok(Json(api.run(state).await?.into()))
 }
 
 impl From<KeyState> for E2eeStatusResponse {

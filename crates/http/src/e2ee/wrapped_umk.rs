@@ -5,14 +5,15 @@ use actix_web::web::{Data, Json};
 use pia_e2ee::{DeviceId, KeyForm, WrappedKey};
 use pia_identity::FreshProof;
 use pia_kernel::Timestamp;
-use pia_web::{ApiError, Body, Caller, PathDevice};
+use pia_web::{ApiError, Body, Caller};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::WRAP_VERSION;
-use crate::Api;
 use crate::auth::Done;
 use crate::auth::mfa::FreshProofRequest;
+use crate::e2ee::PathDevice;
+use crate::{Api, HttpError};
 
 /// A key that a device wrapped for itself. Who made it and what vouches for it
 /// is not read: it is the device's own.
@@ -57,10 +58,10 @@ pub(crate) async fn wrapped_umk(
     caller: Caller,
     api: Data<Api>,
     PathDevice(id): PathDevice,
-) -> Result<Json<WrappedUmkResponse>, ApiError> {
+) -> Result<Json<WrappedUmkResponse>, HttpError> {
     let (devices, user, asked) = (api.devices.clone(), caller.0.user, id.clone());
     let find = async move { devices.key_of(user, &asked).await };
-    Ok(Json(told(&id, api.runner.run(find).await?)))
+    Ok(Json(told(&id, api.run(find).await?)))
 }
 
 pub(crate) async fn keep_wrapped_umk(
@@ -68,14 +69,14 @@ pub(crate) async fn keep_wrapped_umk(
     api: Data<Api>,
     PathDevice(id): PathDevice,
     Body(request): Body<WrappedUmkRequest>,
-) -> Result<Json<Done>, ApiError> {
+) -> Result<Json<Done>, HttpError> {
     let (form, proof) = request.split()?;
     let uses = api.clone();
     let keep = async move {
         let owner = uses.owner(caller.0, proof).await?;
-        uses.devices.keep_key(owner, &id, form).await.map_err(ApiError::from)
+        uses.devices.keep_key(owner, &id, form).await.map_err(HttpError::from)
     };
-    api.runner.run(keep).await?;
+    api.run(keep).await?;
     Ok(Json(Done::success()))
 }
 

@@ -5,12 +5,12 @@ use actix_web::web::Data;
 use actix_web::{HttpRequest, HttpResponse};
 use pia_kernel::UserId;
 use pia_sync::{Ask, PullError, Pulled, Standing};
-use pia_web::{ApiError, Caller};
+use pia_web::Caller;
 
 use super::pull_query::PullQuery;
 use super::pull_response::SyncPullResponse;
-use crate::Api;
 use crate::pieces::json_in_pieces;
+use crate::{Api, HttpError};
 
 enum Answer {
     /// It has all that there is.
@@ -25,12 +25,12 @@ pub(crate) async fn pull(
     api: Data<Api>,
     request: HttpRequest,
     query: PullQuery,
-) -> Result<HttpResponse, ApiError> {
+) -> Result<HttpResponse, HttpError> {
     let (pulling, user) = (api.sync.pulling.clone(), caller.0.user);
     let known = known_tags(&request).filter(|_| *api.sync.fast_path.get());
     let ask = query.0;
     let looked = async move { answer(&pulling, user, &ask, known).await };
-    let (tag, answer) = api.runner.run(looked).await?;
+    let (tag, answer) = api.run(looked).await?;
     Ok(match answer {
         Answer::Unchanged => HttpResponse::NotModified().insert_header((ETAG, tag)).finish(),
         Answer::Changed(pulled) => {

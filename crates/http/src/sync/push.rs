@@ -3,14 +3,14 @@
 use actix_web::web::{Data, Json};
 use pia_kernel::Timestamp;
 use pia_sync::{Assigned, Conflict, Pushed};
-use pia_web::{ApiError, Body, Caller, Gzipped};
+use pia_web::{Body, Caller, Gzipped};
 use serde::Serialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
 use super::push_request;
-use crate::Api;
+use crate::{Api, HttpError};
 
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
@@ -58,11 +58,11 @@ pub(crate) async fn push(
     caller: Caller,
     api: Data<Api>,
     Gzipped(Body(request)): Gzipped<Body<Map<String, Value>>>,
-) -> Result<Json<SyncPushResponse>, ApiError> {
+) -> Result<Json<SyncPushResponse>, HttpError> {
     let (pushing, user) = (api.sync.pushing.clone(), caller.0.user);
     let push = push_request::read(request)?;
     let taken = async move { pushing.push(user, push).await };
-    Ok(Json(api.runner.run(taken).await?.into()))
+    Ok(Json(api.run(taken).await?.into()))
 }
 
 impl From<Pushed> for SyncPushResponse {

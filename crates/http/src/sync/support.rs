@@ -8,8 +8,8 @@ use pia_web::{ApiError, Caller, OptionalBody, Paging};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::Api;
 use crate::auth::mfa::FreshProofRequest;
+use crate::{Api, HttpError};
 
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
@@ -149,21 +149,21 @@ pub(crate) struct SyncResetResponse {
 pub(crate) async fn status(
     caller: Caller,
     api: Data<Api>,
-) -> Result<Json<SyncStatusResponse>, ApiError> {
+) -> Result<Json<SyncStatusResponse>, HttpError> {
     let (support, user) = (api.sync.support.clone(), caller.0.user);
     let look = async move { support.status(user).await };
-    Ok(Json(api.runner.run(look).await?.into()))
+    Ok(Json(api.run(look).await?.into()))
 }
 
 pub(crate) async fn quota(
     caller: Caller,
     api: Data<Api>,
-) -> Result<Json<SyncQuotaResponse>, ApiError> {
+) -> Result<Json<SyncQuotaResponse>, HttpError> {
     let (support, user) = (api.sync.support.clone(), caller.0.user);
     let used = async move {
         Ok::<_, Unavailable>((support.counts(user).await?, support.storage(user).await?))
     };
-    let (counts, storage) = api.runner.run(used).await?;
+    let (counts, storage) = api.run(used).await?;
     let StorageUse { current, limit } = storage;
     let storage = SyncQuota { entity: "storage", current, limit };
     let quotas = counts.into_iter().map(Into::into).chain([storage]).collect();
@@ -174,9 +174,9 @@ pub(crate) async fn events(
     caller: Caller,
     api: Data<Api>,
     Paging(page): Paging,
-) -> Result<Json<SyncEventsResponse>, ApiError> {
+) -> Result<Json<SyncEventsResponse>, HttpError> {
     let (support, user) = (api.sync.support.clone(), caller.0.user);
-    let part = api.runner.run(async move { support.events(user, page).await }).await?;
+    let part = api.run(async move { support.events(user, page).await }).await?;
     Ok(Json(SyncEventsResponse {
         items: part.items.into_iter().map(Into::into).collect(),
         next_cursor: part.next.map(Paging::cursor),
@@ -186,14 +186,14 @@ pub(crate) async fn events(
 pub(crate) async fn debug_state(
     caller: Caller,
     api: Data<Api>,
-) -> Result<Json<SyncDebugStateResponse>, ApiError> {
+) -> Result<Json<SyncDebugStateResponse>, HttpError> {
     let (support, user) = (api.sync.support.clone(), caller.0.user);
     let look = async move {
         let status = support.status(user).await?;
         let (items, chats) = (support.everything(user).await?, support.chats(user).await?);
         Ok::<_, pia_sync::SupportError>((status, items, chats))
     };
-    let (status, items, chats) = api.runner.run(look).await?;
+    let (status, items, chats) = api.run(look).await?;
     let could_be = items.iter().filter(|it| it.key.channel.may_be_encrypted());
     let plain = could_be.filter(|it| !it.encrypted && it.deleted_at.is_none()).count()
         + chats.iter().filter(|it| !it.encrypted && it.deleted_at.is_none()).count();
@@ -208,14 +208,14 @@ pub(crate) async fn reset(
     caller: Caller,
     api: Data<Api>,
     OptionalBody(request): OptionalBody<FreshProofRequest>,
-) -> Result<Json<SyncResetResponse>, ApiError> {
+) -> Result<Json<SyncResetResponse>, HttpError> {
     let proof = request.proof_if_any()?;
     let (owner, support) = (api.reauthenticator.clone(), api.sync.support.clone());
     let reset = async move {
-        owner.require(caller.0, proof).await?;
-        support.reset(caller.0.user).await.map_err(ApiError::from)
+        owner.require(caller.0, proof).await.map_err(ApiError::from)?;
+        support.reset(caller.0.user).await.map_err(HttpError::from)
     };
-    api.runner.run(reset).await?;
+    api.run(reset).await?;
     Ok(Json(SyncResetResponse { success: true }))
 }
 

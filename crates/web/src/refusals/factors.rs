@@ -75,7 +75,7 @@ impl From<OwnerError> for ApiError {
             OwnerError::Missing => {
                 missing("", "One of `password`, `code` and `recoveryCode` is needed.")
             }
-            OwnerError::SignInAgain => sign_in_again(),
+            OwnerError::SignInAgain => Self::sign_in_again(),
             OwnerError::Wrong => wrong_proof(),
             OwnerError::TooMany { wait } => Self::over_budget(wait),
             OwnerError::Unavailable(err) => err.into(),
@@ -86,12 +86,6 @@ impl From<OwnerError> for ApiError {
 fn missing(field: &str, message: &str) -> ApiError {
     let (field, message) = (field.to_owned(), message.to_owned());
     ApiError::invalid(vec![FieldError { field, code: "required", message }])
-}
-
-pub(super) fn sign_in_again() -> ApiError {
-    let message = "Send your `password`, a `code` or a `recoveryCode`, or sign in again: this \
-                   needs a sign-in of the last ten minutes.";
-    ApiError::refused(StatusCode::FORBIDDEN, "fresh_sign_in_required", message)
 }
 
 fn wrong_proof() -> ApiError {

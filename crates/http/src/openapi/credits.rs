@@ -7,7 +7,9 @@ use pia_assistant::{AssistantError, BudgetRefusal, Gauge, Period};
 use pia_kernel::Timestamp;
 use serde_json::{Map, Value, json};
 
-use crate::ApiError;
+use pia_web::ApiError;
+
+use crate::HttpError;
 
 /// Any of the three.
 const REFUSAL: &str = "CreditRefusal";
@@ -72,7 +74,7 @@ pub(super) fn examples() -> [(&'static str, Value); 4] {
     };
     let group = refusal(Period::GroupDaily, gauge(400, 399), wait);
     let suspended = refusal(Period::FreeTierSuspended, None, wait);
-    let told = |it| ApiError::from(AssistantError::OverBudget(it)).body().into();
+    let told = |it| ApiError::from(HttpError::from(AssistantError::OverBudget(it))).body().into();
     [
         ("CreditsOfMember", told(week)),
         ("CreditsOfGroup", told(group)),

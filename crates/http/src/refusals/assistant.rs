@@ -1,30 +1,26 @@
 //! The AI proxy.
 
 use actix_web::http::StatusCode;
-use pia_assistant::{AssistantError, BudgetRefusal, Gauge, Violation};
+use pia_assistant::{AssistantError, BudgetRefusal, Gauge, OpenAiError, Violation};
 
-use crate::{ApiError, FieldError};
+use pia_web::{ApiError, FieldError, OpenAiForm, RETRY_SOON};
 
-impl From<Violation> for FieldError {
-    fn from(violation: Violation) -> Self {
-        let Violation { field, code, message } = violation;
-        Self { field, code, message }
-    }
-}
+use crate::HttpError;
 
 /// 400 stands only for what the caller can mend: the desktop client repeats a
 /// request that was refused so, without its tools. 429 is kept for budgets:
 /// the client shows each as one that is used up.
-impl From<AssistantError> for ApiError {
+impl From<AssistantError> for HttpError {
     fn from(err: AssistantError) -> Self {
-        let told = |status, code| Self::refused(status, code, err.message());
+        let told = |status, code| ApiError::refused(status, code, err.message());
         let (openai, is_final) = (err.openai(), err.is_final());
+        let OpenAiError { status, kind, code, message } = openai;
         let refused = match err {
             AssistantError::Malformed(_) => {
                 told(StatusCode::BAD_REQUEST, "malformed_json").with("errors", one("", &err))
             }
             AssistantError::Invalid(violations) => {
-                Self::invalid(violations.into_iter().map(Into::into).collect())
+                ApiError::invalid(violations.into_iter().map(field_error).collect())
             }
             AssistantError::TextTooLong { limit } => too_long(limit, &err.message()),
             AssistantError::UnknownModel => told(StatusCode::NOT_FOUND, "model_not_found"),
@@ -48,15 +44,19 @@ impl From<AssistantError> for ApiError {
                 told(StatusCode::GATEWAY_TIMEOUT, "upstream_timeout")
             }
             AssistantError::Unavailable => {
-                told(StatusCode::SERVICE_UNAVAILABLE, "unavailable").retry_after(crate::error::SOON)
+                told(StatusCode::SERVICE_UNAVAILABLE, "unavailable").retry_after(RETRY_SOON)
             }
             AssistantError::Stopping => {
-                told(StatusCode::SERVICE_UNAVAILABLE, "stopping").retry_after(crate::error::SOON)
+                told(StatusCode::SERVICE_UNAVAILABLE, "stopping").retry_after(RETRY_SOON)
             }
         }
-        .in_openai(openai);
-        if is_final { refused.without_retry() } else { refused }
+        .in_openai(OpenAiForm { status, kind, code, message });
+        Self::from(if is_final { refused.without_retry() } else { refused })
     }
+}
+
+fn field_error(Violation { field, code, message }: Violation) -> FieldError {
+    FieldError { field, code, message }
 }
 
 /// A budget that is used up, in one of three shapes. What a period does not
@@ -138,7 +138,7 @@ mod tests {
         ];
 
         for err in all {
-            let err = ApiError::from(err);
+            let err = ApiError::from(HttpError::from(err));
             let (status, (code, _message)) = (err.status_code().as_u16(), err.told());
             let (row, named) = (format!("| {status} | "), format!("`{code}`"));
             let told = API.lines().any(|it| it.starts_with(&row) && it.contains(&named));

@@ -7,147 +7,148 @@ use pia_e2ee::{
 };
 use serde_json::json;
 
-use super::factors::sign_in_again;
-use crate::{ApiError, FieldError};
+use pia_web::{ApiError, FieldError};
 
-impl From<RegisterError> for ApiError {
+use crate::HttpError;
+
+impl From<RegisterError> for HttpError {
     fn from(err: RegisterError) -> Self {
-        match err {
+        Self::from(match err {
             RegisterError::Invalid(violations) => invalid(violations),
             RegisterError::OtherKeys => {
                 let message = "This device is active with other keys: revoke it first, then \
                                register it again.";
-                Self::refused(StatusCode::CONFLICT, "device_keys_differ", message)
+                ApiError::refused(StatusCode::CONFLICT, "device_keys_differ", message)
             }
             RegisterError::Full { limit } => {
                 let message = format!("An account may have {limit} devices: revoke one first.");
-                Self::refused(StatusCode::CONFLICT, "device_limit_reached", message)
+                ApiError::refused(StatusCode::CONFLICT, "device_limit_reached", message)
                     .with("limit", limit)
             }
-            RegisterError::Gone => Self::unauthenticated(),
+            RegisterError::Gone => ApiError::unauthenticated(),
             RegisterError::Unavailable(err) => err.into(),
-        }
+        })
     }
 }
 
-impl From<ApproveError> for ApiError {
+impl From<ApproveError> for HttpError {
     fn from(err: ApproveError) -> Self {
-        match err {
+        Self::from(match err {
             ApproveError::Invalid(violations) => invalid(violations),
             ApproveError::NotActive => not_active("The approving device is not active."),
-            ApproveError::Unknown => Self::nothing_of_yours(),
+            ApproveError::Unknown => ApiError::nothing_of_yours(),
             ApproveError::NotPending => {
                 let message = "The device does not ask to be let in, or was let in already.";
-                Self::refused(StatusCode::CONFLICT, "device_not_pending", message)
+                ApiError::refused(StatusCode::CONFLICT, "device_not_pending", message)
             }
             ApproveError::Onboarding => onboarding(),
             ApproveError::Signature => {
                 let message = "The signature is not the approving device's, over this approval.";
-                Self::refused(StatusCode::BAD_REQUEST, "invalid_signature", message)
+                ApiError::refused(StatusCode::BAD_REQUEST, "invalid_signature", message)
             }
-            ApproveError::Gone => Self::unauthenticated(),
+            ApproveError::Gone => ApiError::unauthenticated(),
             ApproveError::Unavailable(err) => err.into(),
-        }
+        })
     }
 }
 
-impl From<RevokeError> for ApiError {
+impl From<RevokeError> for HttpError {
     fn from(err: RevokeError) -> Self {
-        match err {
-            RevokeError::Unknown => Self::nothing_of_yours(),
-            RevokeError::Gone => Self::unauthenticated(),
+        Self::from(match err {
+            RevokeError::Unknown => ApiError::nothing_of_yours(),
+            RevokeError::Gone => ApiError::unauthenticated(),
             RevokeError::Unavailable(err) => err.into(),
-        }
+        })
     }
 }
 
-impl From<FindError> for ApiError {
+impl From<FindError> for HttpError {
     fn from(err: FindError) -> Self {
-        match err {
-            FindError::Unknown => Self::nothing_of_yours(),
+        Self::from(match err {
+            FindError::Unknown => ApiError::nothing_of_yours(),
             FindError::Unavailable(err) => err.into(),
-        }
+        })
     }
 }
 
-impl From<KeepKeyError> for ApiError {
+impl From<KeepKeyError> for HttpError {
     fn from(err: KeepKeyError) -> Self {
-        match err {
+        Self::from(match err {
             KeepKeyError::Invalid(violations) => invalid(violations),
-            KeepKeyError::Unknown => Self::nothing_of_yours(),
+            KeepKeyError::Unknown => ApiError::nothing_of_yours(),
             KeepKeyError::NotActive => not_active(
                 "The device must be let in by another, or by the recovery code, before it may \
                  store a key.",
             ),
-            KeepKeyError::Unproven => sign_in_again(),
-            KeepKeyError::Gone => Self::unauthenticated(),
+            KeepKeyError::Unproven => ApiError::sign_in_again(),
+            KeepKeyError::Gone => ApiError::unauthenticated(),
             KeepKeyError::Unavailable(err) => err.into(),
-        }
+        })
     }
 }
 
-impl From<FindCopyError> for ApiError {
+impl From<FindCopyError> for HttpError {
     fn from(err: FindCopyError) -> Self {
-        match err {
+        Self::from(match err {
             FindCopyError::NotSetUp => not_set_up(StatusCode::NOT_FOUND),
             FindCopyError::Unavailable(err) => err.into(),
-        }
+        })
     }
 }
 
-impl From<KeepCopyError> for ApiError {
+impl From<KeepCopyError> for HttpError {
     fn from(err: KeepCopyError) -> Self {
-        match err {
+        Self::from(match err {
             KeepCopyError::Invalid(violations) => invalid(violations),
             KeepCopyError::Locked => {
                 let message = "The recovery key is guarded and cannot be replaced.";
-                Self::refused(StatusCode::CONFLICT, "recovery_key_locked", message)
+                ApiError::refused(StatusCode::CONFLICT, "recovery_key_locked", message)
             }
             KeepCopyError::NoActiveDevice => none_active(),
-            KeepCopyError::Unproven => sign_in_again(),
-            KeepCopyError::Gone => Self::unauthenticated(),
+            KeepCopyError::Unproven => ApiError::sign_in_again(),
+            KeepCopyError::Gone => ApiError::unauthenticated(),
             KeepCopyError::Unavailable(err) => err.into(),
-        }
+        })
     }
 }
 
-impl From<PutProofKeyError> for ApiError {
+impl From<PutProofKeyError> for HttpError {
     fn from(err: PutProofKeyError) -> Self {
-        match err {
+        Self::from(match err {
             PutProofKeyError::Invalid => {
                 let message = "A proof key of version 1 is 32 bytes in padded base64.";
                 let fault = json!([{ "field": "proofKey", "code": "invalid", "message": message }]);
-                Self::refused(StatusCode::BAD_REQUEST, "invalid_proof_key", message)
+                ApiError::refused(StatusCode::BAD_REQUEST, "invalid_proof_key", message)
                     .with("errors", fault)
             }
             PutProofKeyError::NotSetUp => not_set_up(StatusCode::CONFLICT),
             PutProofKeyError::NoActiveDevice => none_active(),
             PutProofKeyError::Conflict => {
                 let message = "Another proof key is on file, and stays.";
-                Self::refused(StatusCode::CONFLICT, "proof_key_conflict", message)
+                ApiError::refused(StatusCode::CONFLICT, "proof_key_conflict", message)
             }
-            PutProofKeyError::Unproven => sign_in_again(),
-            PutProofKeyError::Gone => Self::unauthenticated(),
+            PutProofKeyError::Unproven => ApiError::sign_in_again(),
+            PutProofKeyError::Gone => ApiError::unauthenticated(),
             PutProofKeyError::Unavailable(err) => err.into(),
-        }
+        })
     }
 }
 
-impl From<ActivateError> for ApiError {
+impl From<ActivateError> for HttpError {
     fn from(err: ActivateError) -> Self {
-        match err {
+        Self::from(match err {
             ActivateError::Invalid(violations) => invalid(violations),
-            ActivateError::Unknown => Self::nothing_of_yours(),
+            ActivateError::Unknown => ApiError::nothing_of_yours(),
             ActivateError::Onboarding => onboarding(),
             ActivateError::NotSetUp => not_set_up(StatusCode::CONFLICT),
             ActivateError::WrongProof => {
                 let message = "The proof does not show that the recovery code was used.";
-                Self::refused(StatusCode::BAD_REQUEST, "invalid_proof", message)
+                ApiError::refused(StatusCode::BAD_REQUEST, "invalid_proof", message)
             }
-            ActivateError::Unproven => sign_in_again(),
-            ActivateError::Gone => Self::unauthenticated(),
+            ActivateError::Unproven => ApiError::sign_in_again(),
+            ActivateError::Gone => ApiError::unauthenticated(),
             ActivateError::Unavailable(err) => err.into(),
-        }
+        })
     }
 }
 

@@ -6,14 +6,14 @@ use actix_web::dev::Payload;
 use actix_web::{FromRequest, HttpRequest};
 use pia_e2ee::DeviceId;
 
-use crate::ApiError;
+use pia_web::ApiError;
 
 /// The one device in a request's path: the id that it gave itself, spelled as
 /// it registered.
 ///
 /// What can be no device's id is answered as one that nobody has: 404.
 #[derive(Debug, Clone)]
-pub struct PathDevice(pub DeviceId);
+pub(crate) struct PathDevice(pub(crate) DeviceId);
 
 impl FromRequest for PathDevice {
     type Error = ApiError;

@@ -1,0 +1,6 @@
+//! Statuses of the errors of each domain that this surface serves.
+
+mod assistant;
+mod chats;
+mod e2ee;
+mod sync;

@@ -1,0 +1,74 @@
+//! Keeping devices in step.
+
+use actix_web::http::StatusCode;
+use pia_kernel::StorageUse;
+use pia_sync::{MOST_IN_A_PUSH, PullError, PushError, SupportError};
+
+use pia_web::{ApiError, FieldError};
+
+use crate::HttpError;
+
+impl From<PushError> for HttpError {
+    fn from(err: PushError) -> Self {
+        Self::from(match err {
+            PushError::E2eeRequired => e2ee_required(),
+            PushError::OverQuota { channel, limit, current } => {
+                over_quota(channel.name(), limit, current)
+            }
+            PushError::OutOfStorage(storage) => out_of_storage(storage),
+            PushError::TooMany => {
+                let message =
+                    format!("A push holds at most {MOST_IN_A_PUSH} changes: send several.");
+                ApiError::invalid(vec![FieldError {
+                    field: String::new(),
+                    code: "too_many_items",
+                    message,
+                }])
+            }
+            PushError::Gone => ApiError::unauthenticated(),
+            PushError::Unavailable(err) => err.into(),
+        })
+    }
+}
+
+impl From<PullError> for HttpError {
+    fn from(err: PullError) -> Self {
+        Self::from(match err {
+            PullError::Gone => ApiError::unauthenticated(),
+            PullError::Unavailable(err) => err.into(),
+        })
+    }
+}
+
+impl From<SupportError> for HttpError {
+    fn from(err: SupportError) -> Self {
+        Self::from(match err {
+            SupportError::Gone => ApiError::unauthenticated(),
+            SupportError::Unavailable(err) => err.into(),
+        })
+    }
+}
+
+/// Refuses plaintext for an account that is end-to-end encrypted.
+fn e2ee_required() -> ApiError {
+    let message = "The account is end-to-end encrypted: send what is encrypted.";
+    ApiError::refused(StatusCode::FORBIDDEN, "e2ee_required", message)
+}
+
+/// Refuses what would exceed the account's storage, in bytes.
+pub(super) fn out_of_storage(storage: StorageUse) -> ApiError {
+    let message = "There is no storage left for it: delete chats or items first.";
+    ApiError::refused(StatusCode::CONFLICT, "quota_exceeded", message)
+        .with("resource", "storage")
+        .with("limit", storage.limit)
+        .with("current", storage.current)
+}
+
+/// Refuses an item beyond the number that an account may have.
+fn over_quota(resource: &str, limit: u32, current: u32) -> ApiError {
+    let message = format!("There may be {limit} {resource}, and there are {current}.");
+    ApiError::refused(StatusCode::CONFLICT, "quota_exceeded", message)
+        .with("resource", resource)
+        .with("limit", limit)
+        .with("current", current)
+}
