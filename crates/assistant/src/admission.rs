@@ -2,20 +2,20 @@
 
 use std::sync::Arc;
 
-use crate::credits::{Admission, Ask, BudgetRefusal, Hold, Holder, Shortage};
+use crate::credits::{Admission, AdmissionRequest, BudgetRefusal, ReservationGuard, Holder, TruncationCause};
 use crate::error::AssistantError;
-use crate::gateway::{Asker, Gateway};
+use crate::gateway::{AiCaller, Gateway};
 use crate::meter::{Meter, Prompt};
 use crate::ports::OutputCap;
 use crate::rates::{Micros, Rates};
 use crate::rules::GroupRules;
 use crate::sample::Text;
 use crate::target::{Mode, Target};
-use crate::ticket::{End, Ticket};
+use crate::metered_call::{End, MeteredCall};
 
 /// A call that somebody would like to make.
 pub(crate) struct Wanted<'a> {
-    pub(crate) asker: Asker,
+    pub(crate) asker: AiCaller,
     /// For what it is written down.
     pub(crate) mode: Mode,
     /// What the asker's group says.
@@ -34,7 +34,7 @@ pub(crate) struct Wanted<'a> {
 
 /// A call that may be made.
 pub(crate) struct Admitted {
-    pub(crate) ticket: Ticket,
+    pub(crate) ticket: MeteredCall,
     /// Our estimate of its prompt, in tokens.
     pub(crate) prompt: i64,
     /// How long its answer may be at most, which the upstream is to be told.
@@ -44,11 +44,11 @@ pub(crate) struct Admitted {
 /// What an admission comes to.
 struct Reserved {
     /// Nothing where nothing is limited.
-    hold: Option<Hold>,
+    hold: Option<ReservationGuard>,
     /// The tokens of the prompt, where they were counted.
     prompt: Option<i64>,
     max_output: Option<OutputCap>,
-    short: Option<Box<Shortage>>,
+    short: Option<Box<TruncationCause>>,
 }
 
 impl Gateway {
@@ -59,7 +59,7 @@ impl Gateway {
         let Wanted { asker, mode, target, fee, prompt, .. } = wanted;
         let estimate = counted.unwrap_or_else(|| prompt.estimate());
         let metered = counted.map_or(Prompt::Text(prompt), Prompt::Counted);
-        let ticket = Ticket {
+        let ticket = MeteredCall {
             asker,
             mode,
             target,
@@ -93,7 +93,7 @@ impl Gateway {
         rules: &GroupRules,
     ) -> Result<Reserved, AssistantError> {
         let settings = self.credits.get();
-        let Asker { user, group, key, .. } = wanted.asker;
+        let AiCaller { user, group, key, .. } = wanted.asker;
         if settings.suspends(group, rules) {
             let now = self.clock.now();
             let refusal = BudgetRefusal::suspended(settings.weeks.end(now), now);
@@ -109,7 +109,7 @@ impl Gateway {
         }
         let output = settings.output(asked);
         let prompt = wanted.prompt.tokens(&*self.tokens);
-        let ask = Ask { holder, rates: wanted.rates, fee: wanted.fee, prompt, output };
+        let ask = AdmissionRequest { holder, rates: wanted.rates, fee: wanted.fee, prompt, output };
         match self.bank.admit(ask).await {
             Ok(Admission::Granted { hold, output: tokens, short }) => {
                 let max_output = Some(OutputCap { tokens, name });

@@ -3,17 +3,17 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use pia_kernel::{ApiKeyId, Live};
+use pia_kernel::{ApiKeyId, LiveSetting};
 
 use crate::catalogue::Catalogue;
 use crate::chat::{Chat, ChatAnswer};
 use crate::credits::{CreditSettings, FreeTier, Period};
 use crate::error::AssistantError;
 use crate::fakes::{self, Script, Surroundings, asker, look, pass};
-use crate::gateway::{Asker, Gateway};
+use crate::gateway::{AiCaller, Gateway};
 use crate::ports::{CapName, Frame, OutputCap, UpstreamError};
 use crate::rates::Micros;
-use crate::rules::{CreditLimits, GroupRules, KeyPurse};
+use crate::rules::{CreditLimits, GroupRules, ApiKeyBudget};
 use crate::target::Target;
 use crate::tools::UpstreamTool;
 use crate::usage::Outcome;
@@ -28,7 +28,7 @@ fn limited(hourly: i64) -> GroupRules {
 
 async fn ask(
     around: &Surroundings,
-    asker: Asker,
+    asker: AiCaller,
     more: &str,
 ) -> Result<ChatAnswer, AssistantError> {
     ask_with(around, CreditSettings::default(), asker, more).await
@@ -42,11 +42,11 @@ fn long() -> String {
 async fn ask_with(
     around: &Surroundings,
     settings: CreditSettings,
-    asker: Asker,
+    asker: AiCaller,
     more: &str,
 ) -> Result<ChatAnswer, AssistantError> {
     let mut gateway = around.gateway();
-    gateway.credits = Live::new(settings);
+    gateway.credits = LiveSetting::new(settings);
     let body = format!(r#"{{"messages":[{{"role":"user","content":"Good day"}}]{more}}}"#);
     Chat::new(gateway).answer(asker, Bytes::from(body)).await
 }
@@ -108,7 +108,7 @@ async fn each_tool_of_the_upstream_is_reserved_and_charged_used_or_not() {
     let mut outcomes = Vec::new();
     for hourly in [14, 20] {
         let around = Surroundings::new(Script::Whole(ANSWER)).with_rules(limited(hourly));
-        let gateway = Gateway { catalogue: Live::new(searching()), ..around.gateway() };
+        let gateway = Gateway { catalogue: LiveSetting::new(searching()), ..around.gateway() };
 
         let answer = Chat::new(gateway).answer(asker(), Bytes::from(body.clone())).await;
 
@@ -245,9 +245,9 @@ async fn those_who_do_not_pay_are_not_served_while_that_is_suspended() {
 #[tokio::test]
 async fn a_key_with_a_purse_is_limited_though_its_owner_is_not() {
     let around = Surroundings::new(Script::Whole(ANSWER));
-    let purse = KeyPurse { key: ApiKeyId::generate(), weekly: 2 };
+    let purse = ApiKeyBudget { key: ApiKeyId::generate(), weekly: 2 };
 
-    drop(ask(&around, Asker { key: Some(purse), ..asker() }, "").await.unwrap());
+    drop(ask(&around, AiCaller { key: Some(purse), ..asker() }, "").await.unwrap());
 
     let [settled] = around.settled().try_into().unwrap();
     assert_eq!(settled.parts[0].window.owner, purse.key.0);

@@ -13,23 +13,23 @@ use futures_core::Stream;
 use pia_kernel::Clock;
 use uuid::Uuid;
 
-use crate::begun::Begun;
-use crate::calls::{Calls, ForCaller};
+use crate::stream_start::Begun;
+use crate::server_tool_calls::{Calls, ForCaller};
 use crate::chunk::{self, Head, UsageChunk, Verdict};
 use crate::error::AssistantError;
 use crate::gateway::{Gateway, cost};
 use crate::guardrail;
 use crate::heartbeat::Heartbeat;
-use crate::nulls::Nulls;
-use crate::odd::{self, Odd};
-use crate::ports::{Frame, Frames, UpstreamError, Wait, Waits};
+use crate::strip_nulls::Nulls;
+use crate::normalize::{self, Odd};
+use crate::ports::{Frame, Frames, UpstreamError, Wait, Timer};
 use crate::refusal::{Tools, explained, reported};
-use crate::said::Said;
+use crate::stream_state::Said;
 use crate::surface::Surface;
-use crate::ticket::{Cost, End, Ticket};
+use crate::metered_call::{Billable, End, MeteredCall};
 use crate::turn::Turn;
 use crate::usage::Usage;
-use crate::written::{DONE, failure, framed};
+use crate::sse::{DONE, failure, framed};
 
 const KEEP_ALIVE: Bytes = Bytes::from_static(b": keep-alive\n\n");
 
@@ -44,7 +44,7 @@ struct Opened {
     unreadable: bool,
     /// Whether there was a part of an answer among them.
     answers: bool,
-    ticket: Ticket,
+    ticket: MeteredCall,
     /// Where its model may have something done.
     turn: Option<Box<Turn>>,
 }
@@ -65,7 +65,7 @@ pub(crate) enum UsageChunks {
 /// done for the model, of which the caller sees nothing else. Dropping it ends
 /// the call upstream and writes down what it used.
 #[must_use = "an answer that is not read ends its call"]
-pub struct Answer {
+pub struct ChatStream {
     phase: Phase,
     first: Option<Bytes>,
     protected: bool,
@@ -81,7 +81,7 @@ pub struct Answer {
     committed: Arc<AtomicBool>,
     stop: Wait,
     heartbeat: Heartbeat,
-    waits: Arc<dyn Waits>,
+    waits: Arc<dyn Timer>,
     clock: Arc<dyn Clock>,
 }
 
@@ -93,7 +93,7 @@ enum Phase {
     Over,
 }
 
-impl Answer {
+impl ChatStream {
     pub(crate) fn new(turn: Turn, gateway: &Gateway, heartbeat: Duration, protected: bool) -> Self {
         let waits = Arc::clone(&gateway.waits);
         Self {
@@ -156,7 +156,7 @@ impl Answer {
             return Poll::Ready(None);
         }
         if self.stop.as_mut().poll(cx).is_ready() {
-            return Poll::Ready(Some(Err(self.fail(AssistantError::Stopping, Cost::Something))));
+            return Poll::Ready(Some(Err(self.fail(AssistantError::Stopping, Billable::Something))));
         }
         loop {
             if let Phase::Opening(opening) = &mut self.phase {
@@ -187,8 +187,8 @@ impl Answer {
         let Phase::Streaming(opened) = &mut self.phase else { return Ok(None) };
         match frame {
             Ok(Some(Frame::Pass { bytes, events })) => {
-                self.said.deltas = self.said.deltas || odd::has_delta(&bytes);
-                opened.answers = opened.answers || odd::has_delta(&bytes);
+                self.said.deltas = self.said.deltas || normalize::has_delta(&bytes);
+                opened.answers = opened.answers || normalize::has_delta(&bytes);
                 opened.ticket.meter.passed(&bytes, events);
                 if opened.turn.is_some() {
                     self.calls.heard(&bytes);
@@ -214,13 +214,13 @@ impl Answer {
     /// token, which is the estimate where the upstream tells no usage.
     fn look(&mut self, json: &Bytes) -> Result<Option<Bytes>, AssistantError> {
         let Phase::Streaming(opened) = &mut self.phase else { return Ok(None) };
-        let mended = odd::mended(json, self.said.deltas);
+        let mended = normalize::mended(json, self.said.deltas);
         let json = match &mended {
             Odd::Fine => json,
             Odd::Mended(mended) => mended,
             Odd::Nothing => return Ok(None),
         };
-        self.said.deltas |= mended == Odd::Fine && odd::has_delta(json);
+        self.said.deltas |= mended == Odd::Fine && normalize::has_delta(json);
         let sifted = opened.turn.as_ref().map(|it| self.calls.sift(json, &|name| it.is_ours(name)));
         let json = match sifted {
             None | Some(ForCaller::All) => json,
@@ -313,7 +313,7 @@ impl Answer {
 
     /// The end: the reason for it where the upstream owes one, usage for those
     /// who asked, and `[DONE]`.
-    fn last_chunk(&mut self, ticket: &Ticket) -> Bytes {
+    fn last_chunk(&mut self, ticket: &MeteredCall) -> Bytes {
         let mut events = Vec::new();
         if !self.said.ended {
             let reason = if self.said.called { "tool_calls" } else { "stop" };
@@ -331,20 +331,20 @@ impl Answer {
 
     /// Ends the answer. Its upstream is let go at once, not when the caller
     /// has read the last chunk.
-    fn fail(&mut self, err: AssistantError, cost: Cost) -> AssistantError {
+    fn fail(&mut self, err: AssistantError, cost: Billable) -> AssistantError {
         if let Phase::Streaming(mut opened) = mem::replace(&mut self.phase, Phase::Over) {
             opened.ticket.fail(cost);
         }
         err
     }
 
-    fn usage_of_all(&mut self, ticket: &Ticket) -> String {
+    fn usage_of_all(&mut self, ticket: &MeteredCall) -> String {
         let usage = chunk::usage_json(&self.spent.plus(&ticket.used()));
         self.head(ticket).usage(&usage)
     }
 
     /// What chunks of ours begin with: as the upstream's do, where it has said.
-    fn head(&mut self, ticket: &Ticket) -> &Head {
+    fn head(&mut self, ticket: &MeteredCall) -> &Head {
         let clock = &self.clock;
         self.said.head.get_or_insert_with(|| {
             let id = format!("chatcmpl-{}", Uuid::now_v7().simple());
@@ -364,11 +364,11 @@ async fn begun(mut turn: Box<Turn>) -> Result<Opened, AssistantError> {
 }
 
 /// An upstream that reports an error before it has said anything bills nothing.
-fn so_far(ticket: &Ticket) -> Cost {
-    if ticket.meter.is_silent() { Cost::Nothing } else { Cost::Something }
+fn so_far(ticket: &MeteredCall) -> Billable {
+    if ticket.meter.is_silent() { Billable::Nothing } else { Billable::Something }
 }
 
-impl Stream for Answer {
+impl Stream for ChatStream {
     type Item = Bytes;
 
     fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {

@@ -15,7 +15,7 @@ const STOP: &str = r#"{"choices":[{"delta":{},"finish_reason":"stop"}]}"#;
 const TIMED_OUT: &str = "data: {\"error\":\"Bad Gateway\",\"message\":\"Request to upstream AI provider timed out.\"}\n\ndata: [DONE]\n\n";
 const FAILED: &str = "data: {\"error\":\"Bad Gateway\",\"message\":\"The upstream AI provider could not answer the request.\"}\n\ndata: [DONE]\n\n";
 
-async fn begin(around: &Surroundings, body: &'static str) -> Result<Box<Answer>, AssistantError> {
+async fn begin(around: &Surroundings, body: &'static str) -> Result<Box<ChatStream>, AssistantError> {
     let chat = Chat::new(around.gateway());
     match chat.answer(asker(), Bytes::from_static(body.as_bytes())).await? {
         ChatAnswer::Stream(answer) => Ok(answer),
@@ -362,7 +362,7 @@ async fn a_caller_who_leaves_before_the_stream_opens_is_written_down_too() {
 fn an_answer_may_move_between_threads() {
     fn is_send<T: Send>() {}
 
-    is_send::<Answer>();
+    is_send::<ChatStream>();
 }
 
 #[path = "unreadable_tests.rs"]

@@ -2,18 +2,18 @@
 
 use bytes::Bytes;
 
-use crate::answer::Answer;
-use crate::chat_request::{Asked, read};
+use crate::answer::ChatStream;
+use crate::chat_request::{RequestedChoice, read};
 use crate::completion;
 use crate::error::AssistantError;
-use crate::gateway::{Asker, Gateway, Whole};
+use crate::gateway::{AiCaller, Gateway, Whole};
 use crate::guardrail::{marked, unmarked};
-use crate::nulls::Nulls;
-use crate::odd::mended_answer;
+use crate::strip_nulls::Nulls;
+use crate::normalize::mended_answer;
 use crate::surface::Surface;
 use crate::target::Mode;
-use crate::ticket::{Cost, End};
-use crate::turn::Served;
+use crate::metered_call::{Billable, End};
+use crate::turn::ToolMode;
 use crate::usage::Usage;
 
 /// Passes conversations on to a model.
@@ -27,7 +27,7 @@ pub enum ChatAnswer {
     /// The upstream's JSON, as it came but for nulls.
     Whole(Bytes),
     /// An event stream.
-    Stream(Box<Answer>),
+    Stream(Box<ChatStream>),
 }
 
 impl Chat {
@@ -42,21 +42,21 @@ impl Chat {
     /// that, and else the one for its mode. The body is held once: what goes
     /// upstream are slices of it. A call without a mode is written down as
     /// talking.
-    pub async fn answer(&self, asker: Asker, body: Bytes) -> Result<ChatAnswer, AssistantError> {
+    pub async fn answer(&self, asker: AiCaller, body: Bytes) -> Result<ChatAnswer, AssistantError> {
         let asked = read(&body)?;
         // Its slices go as the upstream takes them; this would hold them all.
         drop(body);
-        let (Asked::Whole(prompt) | Asked::Stream(prompt, _)) = &asked;
+        let (RequestedChoice::Whole(prompt) | RequestedChoice::Stream(prompt, _)) = &asked;
         self.check_model(asker, prompt.wish.model.as_deref()).await?;
         match asked {
-            Asked::Whole(prompt) => {
-                let asked = self.gateway.whole(asker, Mode::Assistant, prompt, Served::WithTools);
+            RequestedChoice::Whole(prompt) => {
+                let asked = self.gateway.whole(asker, Mode::Assistant, prompt, ToolMode::WithTools);
                 let answer = complete(asked.await?)?;
                 let protected = self.gateway.guardrail.protects(&asker);
                 Ok(ChatAnswer::Whole(if protected { marked(&answer) } else { answer }))
             }
-            Asked::Stream(prompt, usage) => {
-                let how = (Served::WithTools, usage);
+            RequestedChoice::Stream(prompt, usage) => {
+                let how = (ToolMode::WithTools, usage);
                 let answer = self.gateway.stream(asker, Mode::Assistant, prompt, how).await?;
                 Ok(ChatAnswer::Stream(Box::new(answer)))
             }
@@ -66,7 +66,7 @@ impl Chat {
 
 impl Chat {
     /// Refuses a model that the caller may not name, where that is an error.
-    async fn check_model(&self, asker: Asker, name: Option<&str>) -> Result<(), AssistantError> {
+    async fn check_model(&self, asker: AiCaller, name: Option<&str>) -> Result<(), AssistantError> {
         let (Surface::OpenAi, Some(name)) = (asker.surface, name) else { return Ok(()) };
         let may = self.gateway.may_chat(asker, name).await?;
         if may { Ok(()) } else { Err(AssistantError::UnknownModel) }
@@ -84,7 +84,7 @@ fn complete(whole: Whole) -> Result<Bytes, AssistantError> {
         );
         // Who has told no usage, and said nothing, is owed nothing.
         let told = ticket.meter.told.is_some();
-        ticket.fail(if told { Cost::Something } else { Cost::Nothing });
+        ticket.fail(if told { Billable::Something } else { Billable::Nothing });
         return Err(AssistantError::UpstreamFailed);
     }
     ticket.end = End::Completed;

@@ -14,7 +14,7 @@ use crate::json::Key;
 use crate::messages;
 use crate::parameters;
 use crate::pieces::Pieces;
-use crate::prompt_body::{Prompt, Wish, unended};
+use crate::prompt_body::{Prompt, ModelHint, unended};
 use crate::refusal::Tools;
 use crate::tools::RequestTools;
 
@@ -58,14 +58,14 @@ pub fn keys() -> impl Iterator<Item = &'static str> {
 }
 
 /// A request, by the form of its answer.
-pub(crate) enum Asked {
+pub(crate) enum RequestedChoice {
     Whole(Prompt),
     Stream(Prompt, UsageChunks),
 }
 
 /// Reads the body of a request. Only its surface is parsed, in place: large
 /// contents are neither copied nor unescaped.
-pub(crate) fn read(body: &Bytes) -> Result<Asked, AssistantError> {
+pub(crate) fn read(body: &Bytes) -> Result<RequestedChoice, AssistantError> {
     let request: Surface<'_> = serde_json::from_slice(body).map_err(|err| malformed(&err))?;
     let mut wrong = Vec::new();
     let mut spoken = messages::check(request.get("messages"), &mut wrong);
@@ -94,14 +94,14 @@ pub(crate) fn read(body: &Bytes) -> Result<Asked, AssistantError> {
         hosted: own.hosted,
         max_output: parameters::cap(&|key| request.get(key)),
         effort: request.get("reasoning_effort").and_then(parameters::effort),
-        wish: Wish {
+        wish: ModelHint {
             model: request.get("model").and_then(parameters::name),
             persona_type: request.get("metadata").and_then(parameters::persona_type),
         },
     };
     match request.get("stream").map(RawValue::get) {
-        Some("true") => Ok(Asked::Stream(prompt, usage)),
-        _ => Ok(Asked::Whole(prompt)),
+        Some("true") => Ok(RequestedChoice::Stream(prompt, usage)),
+        _ => Ok(RequestedChoice::Whole(prompt)),
     }
 }
 

@@ -6,12 +6,12 @@ use super::*;
 use crate::ports::{CapName, OutputCap};
 use crate::prompt_body::Added;
 
-fn ask(body: &str) -> Result<Asked, AssistantError> {
+fn ask(body: &str) -> Result<RequestedChoice, AssistantError> {
     read(&Bytes::copy_from_slice(body.as_bytes()))
 }
 
 fn forwarded(body: &str) -> Value {
-    let Ok(Asked::Whole(prompt) | Asked::Stream(prompt, _)) = ask(body) else {
+    let Ok(RequestedChoice::Whole(prompt) | RequestedChoice::Stream(prompt, _)) = ask(body) else {
         panic!("refused");
     };
     let mut body = prompt.body(&Added::default());
@@ -70,7 +70,7 @@ fn a_null_is_an_absent_key_and_no_tools_are_none() {
 #[test]
 fn a_type_of_persona_that_is_blank_is_the_general_one() {
     let of = |metadata: &str| match ask(&with(&format!(r#""metadata":{metadata}"#))) {
-        Ok(Asked::Whole(prompt)) => prompt.wish.persona_type,
+        Ok(RequestedChoice::Whole(prompt)) => prompt.wish.persona_type,
         _ => panic!("{metadata}"),
     };
 
@@ -91,9 +91,9 @@ fn of_two_equal_keys_the_last_counts() {
 #[test]
 fn the_form_of_the_answer_is_the_callers() {
     let form = |member| match ask(&with(member)) {
-        Ok(Asked::Whole(_)) => "whole",
-        Ok(Asked::Stream(_, UsageChunks::Told)) => "stream with usage",
-        Ok(Asked::Stream(_, UsageChunks::Kept)) => "stream",
+        Ok(RequestedChoice::Whole(_)) => "whole",
+        Ok(RequestedChoice::Stream(_, UsageChunks::Told)) => "stream with usage",
+        Ok(RequestedChoice::Stream(_, UsageChunks::Kept)) => "stream",
         Err(err) => panic!("{err:?}"),
     };
 
@@ -142,7 +142,7 @@ fn a_whole_number_is_one_however_it_is_written() {
     for (written, tokens) in [("1", 1), ("1.0", 1), ("1.20e2", 120), ("4096.00", 4096)] {
         let body = with(&format!(r#""max_tokens":{written},"n":1.0"#));
 
-        let Ok(Asked::Whole(prompt)) = ask(&body) else { panic!("{written}") };
+        let Ok(RequestedChoice::Whole(prompt)) = ask(&body) else { panic!("{written}") };
 
         let cap = OutputCap { tokens, name: Some(CapName::MaxTokens) };
         assert_eq!(prompt.max_output, Some(cap), "{written}");
@@ -182,7 +182,7 @@ fn large_parts_are_slices_of_the_request() {
     }).to_string());
     let within = body.as_ptr_range();
 
-    let Ok(Asked::Whole(prompt)) = read(&body) else { panic!("refused") };
+    let Ok(RequestedChoice::Whole(prompt)) = read(&body) else { panic!("refused") };
     let tokens = prompt.text.tokens(&crate::fakes::Quarters);
     let pieces = prompt.body(&Added::default());
 

@@ -17,7 +17,7 @@ const REQUEST: Bytes =
     Bytes::from_static(br#"{"messages":[{"role":"user","content":"12345678"}],"model":"other"}"#);
 const ANSWER: &str = r#"{"id":"x", "choices":[{"message":{"content":"Hi"},"finish_reason":"stop"}],"usage":{"prompt_tokens":3,"completion_tokens":1}}"#;
 
-async fn whole(around: &Surroundings, asker: Asker) -> Result<Bytes, AssistantError> {
+async fn whole(around: &Surroundings, asker: AiCaller) -> Result<Bytes, AssistantError> {
     match Chat::new(around.gateway()).answer(asker, REQUEST).await? {
         ChatAnswer::Whole(body) => Ok(body),
         ChatAnswer::Stream(_) => panic!("not whole"),
@@ -37,7 +37,7 @@ async fn a_whole_answer_goes_on_byte_by_byte() {
 #[tokio::test]
 async fn its_usage_is_written_down_with_mode_and_model() {
     let around = Surroundings::new(Script::Whole(ANSWER));
-    let asker = Asker { mode: Some(Mode::Research), ..asker() };
+    let asker = AiCaller { mode: Some(Mode::Research), ..asker() };
 
     whole(&around, asker).await.unwrap();
 

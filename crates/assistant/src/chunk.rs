@@ -1,7 +1,7 @@
 //! One event of a stream that says something to us.
 
 use crate::json::{Members, quoted};
-use crate::told;
+use crate::usage_json;
 use crate::usage::Usage;
 
 /// What to do with an event.
@@ -223,9 +223,9 @@ pub(crate) fn usage_json(usage: &Usage) -> String {
 
 fn take_usage(chunk: &mut Members<'_>) -> Option<UsageChunk> {
     let told = chunk.get("usage")?.to_owned();
-    let usage = told::usage(&told)?;
+    let usage = usage_json::usage(&told)?;
     chunk.remove("usage");
-    let json = if told::is_common(&told) { told } else { usage_json(&usage) };
+    let json = if usage_json::is_common(&told) { told } else { usage_json(&usage) };
     Some(UsageChunk { usage, json: usage_chunk(chunk, json) })
 }
 

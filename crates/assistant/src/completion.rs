@@ -9,10 +9,10 @@ use serde::de::{Deserializer, SeqAccess, Visitor};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use crate::calls::{Call, name_all};
+use crate::server_tool_calls::{Call, name_all};
 use crate::chunk::usage_json;
 use crate::json::Members;
-use crate::told;
+use crate::usage_json;
 use crate::usage::Usage;
 
 /// An answer that has a message.
@@ -31,7 +31,7 @@ struct Envelope<'a> {
 }
 
 #[derive(Deserialize)]
-struct Told<'a> {
+struct UsageJson<'a> {
     #[serde(borrow)]
     usage: Option<&'a RawValue>,
     #[serde(borrow)]
@@ -63,14 +63,14 @@ struct Part<'a> {
 
 /// What an answer says of usage, though it be none otherwise.
 pub(crate) fn usage(body: &[u8]) -> Option<Usage> {
-    let told: Told<'_> = serde_json::from_slice(body).ok()?;
-    told::usage(told.usage?.get())
+    let told: UsageJson<'_> = serde_json::from_slice(body).ok()?;
+    usage_json::usage(told.usage?.get())
 }
 
 /// Checks that this is an answer with a message, its content unread; gives
 /// the message's JSON and the reason for its end.
 fn message(body: &[u8]) -> Option<(&str, Option<String>)> {
-    let told: Told<'_> = serde_json::from_slice(body).ok()?;
+    let told: UsageJson<'_> = serde_json::from_slice(body).ok()?;
     if told.error.is_some() {
         return None;
     }

@@ -1,9 +1,9 @@
 //! What may be spent: windows, reservations, and what is told of them.
 
-mod ask;
-mod bank;
-mod books;
-mod hold;
+mod admission_request;
+mod credit_store;
+mod windows;
+mod reservation;
 mod refusal;
 mod rolling;
 mod settings;
@@ -12,17 +12,17 @@ mod view;
 mod week;
 mod window;
 
-pub use ask::{Ask, Holder};
+pub use admission_request::{AdmissionRequest, Holder};
 #[cfg(feature = "mock")]
-pub use bank::MockBank;
-pub use bank::{Admission, Bank, Mismatch};
-pub use books::{Books, Grant};
-pub(crate) use hold::Charge;
-pub use hold::{Hold, Part, Settlement, Settles};
+pub use credit_store::MockCreditStore;
+pub use credit_store::{Admission, CreditStore, Mismatch};
+pub use windows::{CreditWindows, Grant};
+pub(crate) use reservation::Charge;
+pub use reservation::{ReservationGuard, ReservationLine, Settlement, SettlementSink};
 pub use refusal::{BudgetRefusal, Gauge, Period};
 pub use rolling::Buckets;
 pub use settings::{CreditSettings, FreeTier};
-pub use shortage::Shortage;
+pub use shortage::TruncationCause;
 pub use view::{CreditView, Credits, Stock, WeekGauge};
 pub use week::Weeks;
-pub use window::{Kind, Window, WindowKey};
+pub use window::{WindowKind, Window, WindowKey};

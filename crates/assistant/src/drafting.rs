@@ -5,16 +5,16 @@ use serde_json::json;
 
 use crate::completion::{self, Completion};
 use crate::error::{AssistantError, Violation};
-use crate::gateway::{Asker, Gateway, Whole};
+use crate::gateway::{AiCaller, Gateway, Whole};
 use crate::prompt_body::Prompt;
 use crate::sample::Text;
 use crate::sanitise::{STYLE, clean, unfenced};
 use crate::target::Mode;
-use crate::ticket::End;
-use crate::turn::Served;
+use crate::metered_call::End;
+use crate::turn::ToolMode;
 
 /// How long a description may be, in UTF-16 code units.
-const MOST_OF_A_DESCRIPTION: usize = 4000;
+const MAX_DESCRIPTION_CHARS: usize = 4000;
 
 /// Drafts prompts from short descriptions.
 #[derive(Clone)]
@@ -31,9 +31,9 @@ impl Drafting {
     /// Instructions that rework any text in the style that is described: what
     /// a template of the user's own holds. A call without a mode is written
     /// down as optimising.
-    pub async fn prompt(&self, asker: Asker, description: &str) -> Result<String, AssistantError> {
+    pub async fn prompt(&self, asker: AiCaller, description: &str) -> Result<String, AssistantError> {
         let prompt = ask(description)?;
-        let asked = self.gateway.whole(asker, Mode::Optimize, prompt, Served::Plainly);
+        let asked = self.gateway.whole(asker, Mode::Optimize, prompt, ToolMode::Plainly);
         let Whole { body, mut ticket, .. } = asked.await?;
         let read = completion::read(&body);
         let cut_off = read.as_ref().is_some_and(Completion::is_cut_off);
@@ -61,9 +61,9 @@ fn ask(description: &str) -> Result<Prompt, AssistantError> {
     if description.trim().is_empty() {
         return wrong("required", "The description is missing.".to_owned());
     }
-    if characters(&description) > MOST_OF_A_DESCRIPTION {
+    if characters(&description) > MAX_DESCRIPTION_CHARS {
         let message =
-            format!("The description must not be longer than {MOST_OF_A_DESCRIPTION} characters.");
+            format!("The description must not be longer than {MAX_DESCRIPTION_CHARS} characters.");
         return wrong("too_long", message);
     }
     let system = format!(

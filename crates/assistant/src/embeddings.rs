@@ -13,7 +13,7 @@ use crate::attempts::AttemptOutcome;
 use crate::chat_request::malformed;
 use crate::completion;
 use crate::error::{AssistantError, Violation};
-use crate::gateway::{Asker, Gateway, cost};
+use crate::gateway::{AiCaller, Gateway, cost};
 use crate::keys::rest;
 use crate::ports::ChatCall;
 use crate::rates::{Micros, Rates};
@@ -21,7 +21,7 @@ use crate::refusal::{Tools, explained};
 use crate::route::may_choose;
 use crate::sample::Text;
 use crate::target::{Mode, Target};
-use crate::ticket::{Cost, End, Ticket};
+use crate::metered_call::{Billable, End, MeteredCall};
 
 /// As many as OpenAI takes.
 const MAX_INPUTS: usize = 2048;
@@ -82,7 +82,7 @@ impl Embeddings {
 
     /// Answers a request in the shape of OpenAI's embeddings, as the upstream
     /// does, out of the caller's budget.
-    pub async fn answer(&self, asker: Asker, body: &[u8]) -> Result<Bytes, AssistantError> {
+    pub async fn answer(&self, asker: AiCaller, body: &[u8]) -> Result<Bytes, AssistantError> {
         let request = read(body)?;
         let rules = self.gateway.rules.of(asker.group).await?;
         let catalogue = self.gateway.catalogue.get();
@@ -104,7 +104,7 @@ impl Embeddings {
         match self.gateway.slot(&target, (asker.group, tokens), patience).await {
             Ok(slot) => ticket.slot = Some(slot),
             Err(crowded) => {
-                ticket.fail(Cost::Nothing);
+                ticket.fail(Billable::Nothing);
                 return Err(crowded);
             }
         }
@@ -116,7 +116,7 @@ impl Embeddings {
     async fn ask(
         &self,
         target: &Arc<Target>,
-        ticket: &mut Ticket,
+        ticket: &mut MeteredCall,
         body: &Bytes,
     ) -> Result<Bytes, AssistantError> {
         let gateway = &self.gateway;
@@ -131,7 +131,7 @@ impl Embeddings {
             };
             let err = match gateway.unless_stopped(gateway.upstream.embed(call)).await {
                 None => {
-                    ticket.fail(Cost::Something);
+                    ticket.fail(Billable::Something);
                     return Err(AssistantError::Stopping);
                 }
                 Some(Ok(answer)) => {
@@ -160,7 +160,7 @@ fn reserved(rates: Rates) -> Rates {
 }
 
 /// The answer, if it is one. What the upstream told of its tokens is believed.
-fn complete(body: Bytes, mut ticket: Ticket) -> Result<Bytes, AssistantError> {
+fn complete(body: Bytes, mut ticket: MeteredCall) -> Result<Bytes, AssistantError> {
     ticket.meter.told = completion::usage(&body);
     let vectors = serde_json::from_slice::<Vectors<'_>>(&body).ok();
     if vectors.is_none_or(|it| it.data.is_empty()) {
@@ -169,7 +169,7 @@ fn complete(body: Bytes, mut ticket: Ticket) -> Result<Bytes, AssistantError> {
             "an upstream model sent an answer without vectors"
         );
         let told = ticket.meter.told.is_some();
-        ticket.fail(if told { Cost::Something } else { Cost::Nothing });
+        ticket.fail(if told { Billable::Something } else { Billable::Nothing });
         return Err(AssistantError::UpstreamFailed);
     }
     ticket.end = End::Completed;

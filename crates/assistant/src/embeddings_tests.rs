@@ -1,6 +1,6 @@
 //! Requests for vectors, and what they cost.
 
-use pia_kernel::Live;
+use pia_kernel::LiveSetting;
 
 use super::*;
 use crate::catalogue::Catalogue;
@@ -27,7 +27,7 @@ fn gateway(around: &Surroundings) -> Gateway {
         ..Target::clone(&fakes::target("text-embedding")).with_key("second")
     };
     let catalogue = Catalogue { embedders: vec![Arc::new(small)], ..Catalogue::default() };
-    Gateway { catalogue: Live::new(catalogue), ..around.gateway() }
+    Gateway { catalogue: LiveSetting::new(catalogue), ..around.gateway() }
 }
 
 async fn embed(around: &Surroundings, body: &str) -> Result<Bytes, AssistantError> {
@@ -95,7 +95,7 @@ async fn only_an_embedding_model_that_the_group_may_name_is_asked() {
     assert!(matches!(refused, Err(AssistantError::UnknownModel)), "{refused:?}");
     assert!(matches!(unknown, Err(AssistantError::UnknownModel)), "{unknown:?}");
     let gateway = gateway(&around);
-    let listed = async |surface| gateway.models(Asker { surface, ..asker() }).await.unwrap();
+    let listed = async |surface| gateway.models(AiCaller { surface, ..asker() }).await.unwrap();
     assert_eq!(listed(Surface::OpenAi).await, ["small"]);
     assert!(listed(Surface::Desktop).await.is_empty(), "nobody can talk to it");
 }

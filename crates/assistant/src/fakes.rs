@@ -14,25 +14,25 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use futures_util::StreamExt;
 use futures_util::stream;
-use pia_kernel::{Effects, GroupId, Live, Secret, Timestamp, Unavailable, UserId};
+use pia_kernel::{SideEffects, GroupId, LiveSetting, Secret, Timestamp, Unavailable, UserId};
 use pia_testkit::FixedClock;
 use serde_json::Value;
 
 use crate::catalogue::{Catalogue, SearchProvider};
 use crate::credits::{
-    Admission, Ask, Bank, Books, CreditSettings, Hold, Holder, Mismatch, Part, Settlement, Settles,
+    Admission, AdmissionRequest, CreditStore, CreditWindows, CreditSettings, ReservationGuard, Holder, Mismatch, ReservationLine, Settlement, SettlementSink,
     Weeks, Window,
 };
-use crate::gateway::{Asker, Gateway};
+use crate::gateway::{AiCaller, Gateway};
 use crate::guardrail::Guardrail;
 use crate::personas::NoPersonas;
-use crate::ports::{ChatCall, ChatUpstream, Frame, Frames, UpstreamError, UsageLog, Wait, Waits};
+use crate::ports::{ChatCall, ChatUpstream, Frame, Frames, UpstreamError, UsageLog, Wait, Timer};
 use crate::rates::Micros;
 use crate::rules::{GroupRules, Rules};
 use crate::settings::Settings;
 use crate::target::{ProviderType, Target};
 use crate::usage::UsageRecord;
-use crate::web_search::{Found, WebSearch};
+use crate::web_search::{SearchResult, WebSearch};
 
 pub(crate) use self::polled::not_ready;
 pub(crate) use self::tokens::{Letters, Quarters};
@@ -42,8 +42,8 @@ pub(crate) fn target(model: &str) -> Arc<Target> {
     Arc::new(target.with_key("sk-1"))
 }
 
-pub(crate) fn asker() -> Asker {
-    Asker {
+pub(crate) fn asker() -> AiCaller {
+    AiCaller {
         user: UserId::generate(),
         group: GroupId::generate(),
         key: None,
@@ -85,14 +85,14 @@ struct Inner {
     script: Mutex<VecDeque<Script>>,
     rules: Mutex<GroupRules>,
     fresh: Mutex<Option<GroupRules>>,
-    found: Mutex<Result<Vec<Found>, UpstreamError>>,
+    found: Mutex<Result<Vec<SearchResult>, UpstreamError>>,
     unfound: Mutex<VecDeque<UpstreamError>>,
     searched: Mutex<Vec<(String, String)>>,
     protects: AtomicBool,
     calls: Mutex<Vec<ChatCall>>,
     noted: Mutex<Vec<UsageRecord>>,
-    books: Mutex<Option<Books>>,
-    asked: Mutex<Vec<Ask>>,
+    books: Mutex<Option<CreditWindows>>,
+    asked: Mutex<Vec<AdmissionRequest>>,
     settled: Mutex<Vec<Settlement>>,
     time: Mutex<Time>,
 }
@@ -134,11 +134,11 @@ impl Surroundings {
             usage: Arc::new(self.clone()),
             waits: Arc::new(self.clone()),
             clock: Arc::new(FixedClock(Timestamp::UNIX_EPOCH)),
-            catalogue: Live::new(Catalogue { default: Some(target("m")), ..Catalogue::default() }),
-            settings: Live::new(Settings::default()),
+            catalogue: LiveSetting::new(Catalogue { default: Some(target("m")), ..Catalogue::default() }),
+            settings: LiveSetting::new(Settings::default()),
             rules: Arc::new(self.clone()),
             bank: Arc::new(self.clone()),
-            credits: Live::new(CreditSettings::default()),
+            credits: LiveSetting::new(CreditSettings::default()),
             tokens: Arc::new(Quarters),
             personas: Arc::new(NoPersonas),
             guardrail: Arc::new(self.clone()),
@@ -161,7 +161,7 @@ impl Surroundings {
     }
 
     /// What each search of the web finds.
-    pub(crate) fn with_found(self, found: Result<Vec<Found>, UpstreamError>) -> Self {
+    pub(crate) fn with_found(self, found: Result<Vec<SearchResult>, UpstreamError>) -> Self {
         *self.0.found.lock().unwrap() = found;
         self
     }
@@ -210,7 +210,7 @@ impl Surroundings {
     }
 
     /// What was asked of the bank.
-    pub(crate) fn asked(&self) -> Vec<Ask> {
+    pub(crate) fn asked(&self) -> Vec<AdmissionRequest> {
         self.0.asked.lock().unwrap().clone()
     }
 
@@ -256,7 +256,7 @@ impl Surroundings {
     }
 }
 
-impl Waits for Surroundings {
+impl Timer for Surroundings {
     fn elapsed(&self) -> Duration {
         self.0.time.lock().unwrap().now
     }
@@ -293,7 +293,7 @@ impl Rules for Surroundings {
 }
 
 impl Guardrail for Surroundings {
-    fn protects(&self, _asker: &Asker) -> bool {
+    fn protects(&self, _asker: &AiCaller) -> bool {
         self.0.protects.load(Ordering::Relaxed)
     }
 }
@@ -305,7 +305,7 @@ impl WebSearch for Surroundings {
         _provider: &SearchProvider,
         key: &Secret<String>,
         query: &str,
-    ) -> Result<Vec<Found>, UpstreamError> {
+    ) -> Result<Vec<SearchResult>, UpstreamError> {
         self.0.searched.lock().unwrap().push((query.to_owned(), key.expose().clone()));
         match self.0.unfound.lock().unwrap().pop_front() {
             Some(err) => Err(err),
@@ -314,11 +314,11 @@ impl WebSearch for Surroundings {
     }
 }
 
-impl Settles for Surroundings {
+impl SettlementSink for Surroundings {
     fn settle(&self, settlement: Settlement) {
         self.0.noted.lock().unwrap().extend(settlement.usage.clone());
         let mut books = self.0.books.lock().unwrap();
-        let parts: &[Part] = &settlement.parts;
+        let parts: &[ReservationLine] = &settlement.parts;
         books.as_mut().unwrap().settle(parts, settlement.spent, parts);
         self.0.settled.lock().unwrap().push(settlement);
     }
@@ -326,12 +326,12 @@ impl Settles for Surroundings {
 
 /// Counts in memory.
 #[async_trait]
-impl Bank for Surroundings {
-    async fn admit(&self, ask: Ask) -> Result<Admission, Unavailable> {
+impl CreditStore for Surroundings {
+    async fn admit(&self, ask: AdmissionRequest) -> Result<Admission, Unavailable> {
         self.0.asked.lock().unwrap().push(ask);
         let mut books = self.0.books.lock().unwrap();
         let (weeks, now) = (Weeks::default(), Timestamp::UNIX_EPOCH);
-        let books = books.get_or_insert_with(|| Books {
+        let books = books.get_or_insert_with(|| CreditWindows {
             windows: std::collections::BTreeMap::new(),
             weeks,
             now,
@@ -341,14 +341,14 @@ impl Bank for Surroundings {
         }
         Ok(match books.admit(&ask) {
             Ok(grant) => {
-                let hold = Hold::new(uuid::Uuid::now_v7(), grant.parts, Arc::new(self.clone()));
+                let hold = ReservationGuard::new(uuid::Uuid::now_v7(), grant.parts, Arc::new(self.clone()));
                 Admission::Granted { hold, output: grant.output, short: grant.short }
             }
             Err(refusal) => Admission::Refused(refusal),
         })
     }
 
-    async fn books(&self, _: Holder) -> Result<Books, Unavailable> {
+    async fn books(&self, _: Holder) -> Result<CreditWindows, Unavailable> {
         panic!("the gateway looks at no books")
     }
 
@@ -356,7 +356,7 @@ impl Bank for Surroundings {
         &self,
         _: GroupId,
         _: Micros,
-        _: Effects,
+        _: SideEffects,
     ) -> Result<Option<Micros>, Unavailable> {
         panic!("the gateway gives no credits")
     }

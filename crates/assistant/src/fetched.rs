@@ -12,13 +12,13 @@ use crate::json::Key;
 /// What lies deeper in a part is not looked through; it counts as an address.
 const DEEPEST: u8 = 8;
 /// No address is longer, in bytes of JSON.
-const LONGEST: usize = 8 * 1024;
+const MAX_URL_BYTES: usize = 8 * 1024;
 /// So much of a longer text is looked at.
 const BEGINNING: usize = 256;
 /// What is read as a text, whatever it says.
 const TEXTS: [&str; 2] = ["text", "filename"];
 /// Longer keys are not repeated to who sent them.
-const LONGEST_KEY: usize = 40;
+const MAX_KEY_BYTES: usize = 40;
 
 /// Returns where the value of a key first names something by an address, and
 /// not by `data:`: `image_url.url`.
@@ -35,7 +35,7 @@ fn in_member(key: &str, value: &RawValue, depth: u8) -> Option<String> {
     }
     let inner = in_value(value, Named::by(key), depth)?;
     let is_plain = |it: u8| it.is_ascii_alphanumeric() || matches!(it, b'_' | b'-');
-    let plain = key.len() <= LONGEST_KEY && key.bytes().all(is_plain);
+    let plain = key.len() <= MAX_KEY_BYTES && key.bytes().all(is_plain);
     Some(format!("{}{inner}", if plain { key } else { "?" }))
 }
 
@@ -115,7 +115,7 @@ fn leads_elsewhere(json: &str, named: Named) -> bool {
         return false;
     }
     let is_named = |text: &str| named == Named::Always || is_address(text);
-    if json.len() > LONGEST {
+    if json.len() > MAX_URL_BYTES {
         let start = beginning(json);
         return is_named(&start) && !is_data(&start);
     }

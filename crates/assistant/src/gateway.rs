@@ -7,40 +7,40 @@ use std::task::Poll;
 use std::time::Duration;
 
 use bytes::Bytes;
-use pia_kernel::{Clock, GroupId, Live, UserId};
+use pia_kernel::{Clock, GroupId, LiveSetting, UserId};
 use uuid::Uuid;
 
-use crate::answer::{Answer, UsageChunks};
+use crate::answer::{ChatStream, UsageChunks};
 use crate::attempts::Attempts;
 use crate::catalogue::Catalogue;
 use crate::completion;
-use crate::credits::{Bank, CreditSettings};
+use crate::credits::{CreditStore, CreditSettings};
 use crate::error::AssistantError;
 use crate::guardrail::Guardrail;
 use crate::keys::KeyHealth;
 use crate::personas::Personas;
-use crate::ports::{ChatUpstream, Tokens, UpstreamError, UsageLog, Waits};
+use crate::ports::{ChatUpstream, Tokens, UpstreamError, UsageLog, Timer};
 use crate::prompt_body::Prompt;
 use crate::route::{choices, embedders, modes};
-use crate::rules::{KeyPurse, Rules};
+use crate::rules::{ApiKeyBudget, Rules};
 use crate::settings::Settings;
 use crate::surface::Surface;
 use crate::target::{Mode, Target};
-use crate::ticket::{Cost, Ticket};
-use crate::turn::{Served, Turn};
-use crate::turnstile::{Crowded, Slot, Turnstile};
+use crate::metered_call::{Billable, MeteredCall};
+use crate::turn::{ToolMode, Turn};
+use crate::upstream_limiter::{Crowded, Permit, UpstreamLimiter};
 use crate::usage::Usage;
 use crate::web_search::WebSearch;
 
 /// Who asks, and for what.
 #[derive(Debug, Clone, Copy)]
-pub struct Asker {
+pub struct AiCaller {
     /// Who.
     pub user: UserId,
     /// The group that they are in.
     pub group: GroupId,
     /// The key that they call with, if they use one.
-    pub key: Option<KeyPurse>,
+    pub key: Option<ApiKeyBudget>,
     /// The mode that was named, where it is one we know.
     pub mode: Option<Mode>,
     /// The persona that was named, granted or not.
@@ -67,19 +67,19 @@ pub struct Gateway {
     /// Where usage is written down.
     pub usage: Arc<dyn UsageLog>,
     /// What streams wait for.
-    pub waits: Arc<dyn Waits>,
+    pub waits: Arc<dyn Timer>,
     /// The time.
     pub clock: Arc<dyn Clock>,
     /// Which models there are.
-    pub catalogue: Live<Catalogue>,
+    pub catalogue: LiveSetting<Catalogue>,
     /// What an operator has set.
-    pub settings: Live<Settings>,
+    pub settings: LiveSetting<Settings>,
     /// What groups say of their members' calls.
     pub rules: Arc<dyn Rules>,
     /// Where credits are counted.
-    pub bank: Arc<dyn Bank>,
+    pub bank: Arc<dyn CreditStore>,
     /// What an operator has said of credits.
-    pub credits: Live<CreditSettings>,
+    pub credits: LiveSetting<CreditSettings>,
     /// What counts tokens that no upstream tells.
     pub tokens: Arc<dyn Tokens>,
     /// Which personas are granted to whom.
@@ -91,7 +91,7 @@ pub struct Gateway {
     /// Which keys rest.
     pub keys: Arc<KeyHealth>,
     /// Lets calls to upstreams as much may be asked of them.
-    pub turnstile: Arc<Turnstile>,
+    pub turnstile: Arc<UpstreamLimiter>,
     /// What became of each attempt.
     pub attempts: Arc<Attempts>,
 }
@@ -100,7 +100,7 @@ pub struct Gateway {
 pub(crate) struct Whole {
     pub(crate) body: Bytes,
     /// Of the last call that it took.
-    pub(crate) ticket: Ticket,
+    pub(crate) ticket: MeteredCall,
     /// Of the calls before.
     pub(crate) spent: Usage,
 }
@@ -117,14 +117,14 @@ impl Gateway {
 
     /// The name that a caller may give as the `model` of a request, which may
     /// be spelled in any case; nothing where they may not.
-    pub async fn model(&self, asker: Asker, name: &str) -> Result<Option<String>, AssistantError> {
+    pub async fn model(&self, asker: AiCaller, name: &str) -> Result<Option<String>, AssistantError> {
         let models = self.models(asker).await?;
         Ok(models.into_iter().find(|it| it.eq_ignore_ascii_case(name)))
     }
 
     /// The names that a caller may give as the `model` of a request: for
     /// OpenAI's clients also those of embedding models.
-    pub async fn models(&self, asker: Asker) -> Result<Vec<String>, AssistantError> {
+    pub async fn models(&self, asker: AiCaller) -> Result<Vec<String>, AssistantError> {
         let (rules, catalogue) = (self.rules.of(asker.group).await?, self.catalogue.get());
         let mut models = choices(&catalogue, &rules);
         if asker.surface == Surface::OpenAi {
@@ -134,7 +134,7 @@ impl Gateway {
     }
 
     /// Whether a caller may name this model for a conversation.
-    pub(crate) async fn may_chat(&self, asker: Asker, name: &str) -> Result<bool, AssistantError> {
+    pub(crate) async fn may_chat(&self, asker: AiCaller, name: &str) -> Result<bool, AssistantError> {
         let rules = self.rules.of(asker.group).await?;
         let models = choices(&self.catalogue.get(), &rules);
         Ok(models.iter().any(|it| it.eq_ignore_ascii_case(name)))
@@ -147,7 +147,7 @@ impl Gateway {
         target: &Target,
         asked: (GroupId, i64),
         patience: Duration,
-    ) -> Result<Slot, AssistantError> {
+    ) -> Result<Permit, AssistantError> {
         let entering = self.turnstile.enter(target, asked, patience, &self.waits);
         match self.unless_stopped(entering).await {
             None => Err(AssistantError::Stopping),
@@ -161,10 +161,10 @@ impl Gateway {
     /// to find out.
     pub(crate) async fn whole(
         &self,
-        asker: Asker,
+        asker: AiCaller,
         otherwise: Mode,
         prompt: Prompt,
-        served: Served,
+        served: ToolMode,
     ) -> Result<Whole, AssistantError> {
         let mut turn = Turn::begin(self.clone(), asker, otherwise, prompt, served).await?;
         loop {
@@ -187,16 +187,16 @@ impl Gateway {
     /// Begins a streamed answer.
     pub(crate) async fn stream(
         &self,
-        asker: Asker,
+        asker: AiCaller,
         otherwise: Mode,
         prompt: Prompt,
-        (served, usage): (Served, UsageChunks),
-    ) -> Result<Answer, AssistantError> {
+        (served, usage): (ToolMode, UsageChunks),
+    ) -> Result<ChatStream, AssistantError> {
         let tools = prompt.tools;
         let turn = Turn::begin(self.clone(), asker, otherwise, prompt, served).await?;
         let settings = self.settings.get();
         let protected = self.guardrail.protects(&asker);
-        Answer::new(turn, self, settings.heartbeat, protected)
+        ChatStream::new(turn, self, settings.heartbeat, protected)
             .with_tools(tools)
             .with_usage(usage)
             .opened(settings.open_after)
@@ -215,9 +215,9 @@ impl Gateway {
 }
 
 /// What an upstream that failed so may bill.
-pub(crate) fn cost(err: &UpstreamError) -> Cost {
+pub(crate) fn cost(err: &UpstreamError) -> Billable {
     match err {
-        UpstreamError::Refused { .. } | UpstreamError::Unreachable(_) => Cost::Nothing,
-        UpstreamError::Silent | UpstreamError::Cut | UpstreamError::TooLong => Cost::Something,
+        UpstreamError::Refused { .. } | UpstreamError::Unreachable(_) => Billable::Nothing,
+        UpstreamError::Silent | UpstreamError::Cut | UpstreamError::TooLong => Billable::Something,
     }
 }

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 
-use crate::gateway::Asker;
+use crate::gateway::AiCaller;
 use crate::json::Members;
 
 /// Says which answers are given under the protection of a guardrail. Callers
@@ -10,7 +10,7 @@ use crate::json::Members;
 #[cfg_attr(any(test, feature = "mock"), mockall::automock)]
 pub trait Guardrail: Send + Sync {
     /// Whether the answer to this asker is.
-    fn protects(&self, asker: &Asker) -> bool;
+    fn protects(&self, asker: &AiCaller) -> bool;
 }
 
 /// A server without a guardrail.
@@ -18,7 +18,7 @@ pub trait Guardrail: Send + Sync {
 pub struct Unguarded;
 
 impl Guardrail for Unguarded {
-    fn protects(&self, _asker: &Asker) -> bool {
+    fn protects(&self, _asker: &AiCaller) -> bool {
         false
     }
 }

@@ -4,21 +4,21 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use crate::ports::{Wait, Waits};
+use crate::ports::{Wait, Timer};
 
 /// Beats after an interval without a word.
 ///
 /// Its timer is set anew only when it has run out, and then for what is left
 /// of the interval: a word costs a look at the clock, not a timer.
 pub(crate) struct Heartbeat {
-    waits: Arc<dyn Waits>,
+    waits: Arc<dyn Timer>,
     interval: Duration,
     last: Duration,
     timer: Option<Wait>,
 }
 
 impl Heartbeat {
-    pub(crate) fn new(waits: Arc<dyn Waits>, interval: Duration) -> Self {
+    pub(crate) fn new(waits: Arc<dyn Timer>, interval: Duration) -> Self {
         let last = waits.elapsed();
         Self { waits, interval, last, timer: None }
     }

@@ -87,7 +87,7 @@ pub(crate) struct Elements<'a> {
 
 impl Elements<'_> {
     /// So many are kept; no request needs more messages or tools.
-    pub(crate) const MOST: usize = 2000;
+    pub(crate) const MAX_LEN: usize = 2000;
 }
 
 impl<'de: 'a, 'a> Deserialize<'de> for Elements<'a> {
@@ -103,7 +103,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for Elements<'a> {
 
             fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
                 let mut first = Vec::new();
-                while first.len() < Elements::MOST
+                while first.len() < Elements::MAX_LEN
                     && let Some(element) = seq.next_element()?
                 {
                     first.push(element);

@@ -12,7 +12,7 @@ use crate::ports::UpstreamError;
 /// For how long a key rests whose upstream says nothing of it.
 const REST: Duration = Duration::from_secs(30);
 /// For how long at most, whatever its upstream says.
-const LONGEST_REST: Duration = Duration::from_mins(10);
+const MAX_COOLDOWN: Duration = Duration::from_mins(10);
 
 /// What is known of keys: whose turn it is, and which of them rest. One for all
 /// workers of a process; another process finds out by itself.
@@ -50,7 +50,7 @@ impl KeyHealth {
 
     /// A key was refused, or has too much to do.
     pub(crate) fn rests(&self, key: &Secret<String>, now: Duration, how_long: Option<Duration>) {
-        let until = now + how_long.unwrap_or(REST).min(LONGEST_REST);
+        let until = now + how_long.unwrap_or(REST).min(MAX_COOLDOWN);
         let hash = self.hash(key);
         self.lock().resting.insert(hash, until);
     }
@@ -119,7 +119,7 @@ mod tests {
         rest("b", Duration::from_secs(5));
 
         assert_eq!(order(&health, &keys, NOW), ["b", "a"]);
-        assert_eq!(health.lock().resting.values().max(), Some(&(NOW + LONGEST_REST)));
+        assert_eq!(health.lock().resting.values().max(), Some(&(NOW + MAX_COOLDOWN)));
     }
 
     #[test]

@@ -5,8 +5,8 @@ mod address;
 mod admission;
 mod answer;
 mod attempts;
-mod begun;
-mod calls;
+mod stream_start;
+mod server_tool_calls;
 mod catalogue;
 mod chat;
 mod chat_request;
@@ -20,14 +20,14 @@ mod fetched;
 mod gateway;
 mod guardrail;
 mod heartbeat;
-mod joined;
+mod stream_merge;
 mod json;
 mod keys;
 mod languages;
 mod messages;
 mod meter;
-mod nulls;
-mod odd;
+mod strip_nulls;
+mod normalize;
 mod optimize;
 mod parameters;
 mod personas;
@@ -40,7 +40,7 @@ mod rates;
 mod refusal;
 mod route;
 mod rules;
-mod said;
+mod stream_state;
 mod sample;
 mod sanitise;
 mod searching;
@@ -49,38 +49,38 @@ mod settings;
 mod surface;
 mod target;
 mod templates;
-mod ticket;
-mod told;
+mod metered_call;
+mod usage_json;
 mod tools;
 mod turn;
-mod turnstile;
+mod upstream_limiter;
 mod usage;
 mod web_search;
-mod written;
+mod sse;
 
-pub use answer::Answer;
+pub use answer::ChatStream;
 pub use attempts::{AttemptOutcome, Attempts};
 pub use catalogue::{Catalogue, SearchDepth, SearchProvider};
 pub use chat::{Chat, ChatAnswer};
 pub use chat_request::keys as chat_request_keys;
 #[cfg(feature = "mock")]
-pub use credits::MockBank;
+pub use credits::MockCreditStore;
 pub use credits::{
-    Admission, Ask, Bank, Books, Buckets, BudgetRefusal, CreditSettings, CreditView, Credits,
-    FreeTier, Gauge, Grant, Hold, Holder, Kind, Mismatch, Part, Period, Settlement, Settles,
-    Shortage, Stock, WeekGauge, Weeks, Window, WindowKey,
+    Admission, AdmissionRequest, CreditStore, CreditWindows, Buckets, BudgetRefusal, CreditSettings, CreditView, Credits,
+    FreeTier, Gauge, Grant, ReservationGuard, Holder, WindowKind, Mismatch, ReservationLine, Period, Settlement, SettlementSink,
+    TruncationCause, Stock, WeekGauge, Weeks, Window, WindowKey,
 };
 pub use drafting::Drafting;
 pub use embeddings::Embeddings;
 pub use error::{AssistantError, OpenAiError, Violation};
-pub use gateway::{Asker, Gateway, Status};
+pub use gateway::{AiCaller, Gateway, Status};
 pub use guardrail::{Guardrail, Unguarded};
 pub use keys::KeyHealth;
 pub use optimize::{Optimize, OptimizeRequest, Optimized};
 pub use personas::{GrantedPersona, NoPersonas, Personas};
 pub use ports::{
     CapName, ChatCall, ChatUpstream, Frame, Frames, OutputCap, Tokens, UpstreamError, UsageLog,
-    Wait, Waits,
+    Wait, Timer,
 };
 #[cfg(feature = "mock")]
 pub use ports::{MockChatUpstream, MockTokens, MockUsageLog};
@@ -88,17 +88,17 @@ pub use rates::{Micros, Rates};
 pub use route::DEFAULT_MODEL;
 #[cfg(feature = "mock")]
 pub use rules::MockRules;
-pub use rules::{CreditLimits, GroupRules, KeyPurse, NoRules, Rules};
+pub use rules::{CreditLimits, GroupRules, ApiKeyBudget, NoRules, Rules};
 pub use settings::Settings;
 pub use surface::Surface;
 pub use target::{Addresses, Mode, Protection, ProviderType, ReasoningEffort, SAMPLING, Target};
 pub use templates::{Template, templates};
 pub use tools::UpstreamTool;
-pub use turnstile::Turnstile;
+pub use upstream_limiter::UpstreamLimiter;
 pub use usage::{Outcome, Usage, UsageRecord};
 #[cfg(feature = "mock")]
 pub use web_search::MockWebSearch;
-pub use web_search::{Found, NoSearch, WebSearch};
+pub use web_search::{SearchResult, NoSearch, WebSearch};
 
 #[cfg(test)]
 mod fakes;

@@ -21,7 +21,7 @@ const TOKENS_OF_AN_IMAGE: i64 = 1000;
 /// About so many bytes of a file or a recording, written in base64, make a token.
 const BYTES_OF_A_MEDIA_TOKEN: usize = 32;
 /// Beyond this a text is not unescaped only to be counted.
-const LONGEST_UNESCAPED: usize = 1024 * 1024;
+const MAX_UNESCAPED_BYTES: usize = 1024 * 1024;
 /// What surrounds each message.
 const TOKENS_OF_A_MESSAGE: i64 = 4;
 
@@ -51,8 +51,8 @@ pub(crate) fn check(messages: Option<&RawValue>, wrong: &mut Vec<Violation>) -> 
     if count == 0 {
         wrong.push(Violation::new("messages", "empty", "There must be at least one message."));
     }
-    if count > Elements::MOST {
-        let message = format!("There must not be more than {} messages.", Elements::MOST);
+    if count > Elements::MAX_LEN {
+        let message = format!("There must not be more than {} messages.", Elements::MAX_LEN);
         wrong.push(Violation::new("messages", "too_many", message));
         return spoken;
     }
@@ -204,7 +204,7 @@ impl Content<'_> {
 /// Adds a JSON string. Of a long one, escapes count as they are written.
 fn add_words(json: &str, text: &mut Text) {
     let escaped =
-        json.len() <= LONGEST_UNESCAPED && memchr::memchr(b'\\', json.as_bytes()).is_some();
+        json.len() <= MAX_UNESCAPED_BYTES && memchr::memchr(b'\\', json.as_bytes()).is_some();
     match escaped.then(|| serde_json::from_str::<String>(json)) {
         Some(Ok(unescaped)) => text.words.add(unescaped.as_bytes()),
         _ => text.words.add(json.trim_matches('"').as_bytes()),

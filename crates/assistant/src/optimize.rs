@@ -3,24 +3,24 @@
 use pia_kernel::characters;
 use uuid::Uuid;
 
-use crate::answer::{Answer, UsageChunks};
+use crate::answer::{ChatStream, UsageChunks};
 use crate::completion::{self, Completion};
 use crate::error::{AssistantError, Violation};
-use crate::gateway::{Asker, Gateway, Whole};
+use crate::gateway::{AiCaller, Gateway, Whole};
 use crate::languages;
 use crate::prompt::{Origin, Task, prompt};
-use crate::prompt_body::{Prompt, Wish};
+use crate::prompt_body::{Prompt, ModelHint};
 use crate::sanitise::{clean, unfenced};
 use crate::target::Mode;
 use crate::templates::{DEFAULT, templates};
-use crate::ticket::End;
-use crate::turn::Served;
+use crate::metered_call::End;
+use crate::turn::ToolMode;
 use crate::usage::Usage;
 
 /// How long a user's own instructions may be, in UTF-16 code units.
-const MOST_OF_A_PROMPT: usize = 20_000;
+const MAX_PROMPT_CHARS: usize = 20_000;
 /// How long their name may be.
-const MOST_OF_A_NAME: usize = 255;
+const MAX_NAME_CHARS: usize = 255;
 
 /// What is to be done to a text.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -70,11 +70,11 @@ impl Optimize {
     /// the caller's budget where that left no room for all of it.
     pub async fn run(
         &self,
-        asker: Asker,
+        asker: AiCaller,
         request: OptimizeRequest,
     ) -> Result<Optimized, AssistantError> {
         let prompt = self.prompt(&request)?;
-        let asked = self.gateway.whole(asker, Mode::Optimize, prompt, Served::Plainly);
+        let asked = self.gateway.whole(asker, Mode::Optimize, prompt, ToolMode::Plainly);
         let Whole { body, mut ticket, .. } = asked.await?;
         let read = completion::read(&body);
         let cut_off = read.as_ref().is_some_and(Completion::is_cut_off);
@@ -97,11 +97,11 @@ impl Optimize {
     /// the last one tells usage.
     pub async fn stream(
         &self,
-        asker: Asker,
+        asker: AiCaller,
         request: OptimizeRequest,
-    ) -> Result<Answer, AssistantError> {
+    ) -> Result<ChatStream, AssistantError> {
         let prompt = self.prompt(&request)?;
-        let how = (Served::Plainly, UsageChunks::Told);
+        let how = (ToolMode::Plainly, UsageChunks::Told);
         self.gateway.stream(asker, Mode::Optimize, prompt, how).await
     }
 
@@ -122,7 +122,7 @@ impl Optimize {
         let origin = if request.is_voice_input { Origin::Spoken } else { Origin::Typed };
         let language = request.language.as_deref().and_then(languages::named);
         let model = given(request.provider.as_ref()).map(str::to_owned);
-        let wish = Wish { model, ..Wish::default() };
+        let wish = ModelHint { model, ..ModelHint::default() };
         Ok(Prompt { wish, ..prompt(&text, &task, origin, language) })
     }
 }
@@ -144,8 +144,8 @@ fn task(request: &OptimizeRequest, wrong: &mut Vec<Violation>) -> Task {
         return Task::BuiltIn(DEFAULT.prompt);
     }
     let name = request.custom_template_name.as_deref().map(clean).unwrap_or_default();
-    check_length("customPrompt", &wishes, MOST_OF_A_PROMPT, wrong);
-    check_length("customTemplateName", &name, MOST_OF_A_NAME, wrong);
+    check_length("customPrompt", &wishes, MAX_PROMPT_CHARS, wrong);
+    check_length("customTemplateName", &name, MAX_NAME_CHARS, wrong);
     // A name is one line, and cannot end its quotation.
     let name = name.replace('"', " ").split_whitespace().collect::<Vec<_>>().join(" ");
     Task::Custom { name, wishes }

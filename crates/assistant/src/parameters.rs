@@ -17,9 +17,9 @@ const RANGES: [(&str, RangeInclusive<f64>); 4] = [
     ("frequency_penalty", -2.0..=2.0),
 ];
 /// Longer names of models are nobody's.
-const MOST_OF_A_NAME: usize = 256;
+const MAX_NAME_CHARS: usize = 256;
 /// Longer types of personas are ignored.
-const MOST_OF_A_PERSONA_TYPE: usize = 50;
+const MAX_PERSONA_TYPE_CHARS: usize = 50;
 /// The type of personas of which none is said.
 const GENERAL: &str = "general";
 const COUNTS: [&str; 2] = ["max_tokens", "max_completion_tokens"];
@@ -90,7 +90,7 @@ pub(crate) fn effort(value: &RawValue) -> Option<ReasoningEffort> {
 pub(crate) fn name(value: &RawValue) -> Option<String> {
     let name: String = serde_json::from_str(value.get()).ok()?;
     let name = name.trim();
-    (!name.is_empty() && name.len() <= MOST_OF_A_NAME).then(|| name.to_owned())
+    (!name.is_empty() && name.len() <= MAX_NAME_CHARS).then(|| name.to_owned())
 }
 
 /// What the persona of a request is good at, and `general` where that is blank;
@@ -107,7 +107,7 @@ pub(crate) fn persona_type(metadata: &RawValue) -> Option<String> {
         "" => GENERAL,
         name => name,
     };
-    (characters(name) <= MOST_OF_A_PERSONA_TYPE).then(|| name.to_lowercase())
+    (characters(name) <= MAX_PERSONA_TYPE_CHARS).then(|| name.to_lowercase())
 }
 
 /// Whether the options of a stream ask for usage.

@@ -150,7 +150,7 @@ pub trait Tokens: Send + Sync {
 pub type Wait = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 /// What a streamed answer waits for besides its upstream.
-pub trait Waits: Send + Sync {
+pub trait Timer: Send + Sync {
     /// How long it is since some moment before the first call; it only grows.
     fn elapsed(&self) -> Duration;
 

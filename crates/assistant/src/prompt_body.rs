@@ -35,12 +35,12 @@ pub(crate) struct Prompt {
     /// How long the caller wants it thought about.
     pub(crate) effort: Option<ReasoningEffort>,
     /// What else it says of who is to answer it.
-    pub(crate) wish: Wish,
+    pub(crate) wish: ModelHint,
 }
 
 /// What a request says of who is to answer it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Wish {
+pub(crate) struct ModelHint {
     /// The model that it names.
     pub(crate) model: Option<String>,
     /// What the persona is good at (`metadata.pia_persona_type`), in lower
@@ -72,7 +72,7 @@ impl Prompt {
             address: None,
             max_output: None,
             effort: None,
-            wish: Wish::default(),
+            wish: ModelHint::default(),
         }
     }
 

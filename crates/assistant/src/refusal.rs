@@ -11,7 +11,7 @@ use crate::target::Target;
 /// What a busy upstream that names no time is given.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// No caller is told to wait longer than this.
-const LONGEST: Duration = Duration::from_hours(1);
+const MAX_RETRY_AFTER: Duration = Duration::from_hours(1);
 
 /// How upstreams say that a conversation is too long.
 const CONTEXT: [&str; 10] = [
@@ -82,7 +82,7 @@ fn refused(
     let complaint = match status {
         // The second is Anthropic's word for an overloaded server.
         429 | 529 => {
-            let retry_after = retry_after.unwrap_or(PATIENCE).min(LONGEST);
+            let retry_after = retry_after.unwrap_or(PATIENCE).min(MAX_RETRY_AFTER);
             Some(AssistantError::UpstreamBusy { retry_after })
         }
         400 | 422 => complaint(body, tools).or(Some(AssistantError::UpstreamRefused)),

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::catalogue::Catalogue;
-use crate::prompt_body::Wish;
+use crate::prompt_body::ModelHint;
 use crate::rules::GroupRules;
 use crate::target::{Mode, Target};
 
@@ -26,7 +26,7 @@ pub(crate) fn route(
     catalogue: &Catalogue,
     rules: &GroupRules,
     mode: Option<Mode>,
-    wish: &Wish,
+    wish: &ModelHint,
 ) -> Option<Route> {
     let chosen = wish.model.as_deref().filter(|it| may_choose(rules, it));
     let for_mode = mode.and_then(|it| rules.modes.get(&it));
@@ -54,7 +54,7 @@ pub(crate) fn with_fallbacks(catalogue: &Catalogue, first: &Arc<Target>) -> Rout
 
 /// The modes that are served to who names no model.
 pub(crate) fn modes(catalogue: &Catalogue, rules: &GroupRules) -> Vec<Mode> {
-    let is_served = |mode: &Mode| route(catalogue, rules, Some(*mode), &Wish::default()).is_some();
+    let is_served = |mode: &Mode| route(catalogue, rules, Some(*mode), &ModelHint::default()).is_some();
     Mode::ALL.into_iter().filter(is_served).collect()
 }
 
@@ -115,7 +115,7 @@ mod tests {
 
     fn models(mode: Option<Mode>, model: &str, persona: &str) -> Vec<String> {
         let given = |it: &str| Some(it.to_owned()).filter(|it| !it.is_empty());
-        let wish = Wish { model: given(model), persona_type: given(persona) };
+        let wish = ModelHint { model: given(model), persona_type: given(persona) };
         let route = route(&catalogue(), &rules(), mode, &wish).unwrap();
         route.iter().map(|it| it.model.clone()).collect()
     }

@@ -36,7 +36,7 @@ impl CreditLimits {
 
 /// What a key may spend of what its owner may.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct KeyPurse {
+pub struct ApiKeyBudget {
     /// Which key.
     pub key: ApiKeyId,
     /// So many whole credits within a calendar week; 0 is no limit.

@@ -6,7 +6,7 @@ use crate::attempts::AttemptOutcome;
 use crate::catalogue::SearchProvider;
 use crate::gateway::Gateway;
 use crate::keys::rest;
-use crate::web_search::Found;
+use crate::web_search::SearchResult;
 
 impl Gateway {
     /// What there is about `query`; nothing where the search failed, or the
@@ -16,7 +16,7 @@ impl Gateway {
         provider: &SearchProvider,
         group: GroupId,
         query: &str,
-    ) -> Option<Vec<Found>> {
+    ) -> Option<Vec<SearchResult>> {
         self.unless_stopped(self.searched(provider, group, query)).await.flatten()
     }
 
@@ -27,7 +27,7 @@ impl Gateway {
         provider: &SearchProvider,
         group: GroupId,
         query: &str,
-    ) -> Option<Vec<Found>> {
+    ) -> Option<Vec<SearchResult>> {
         let patience = self.settings.get().max_wait;
         let Ok(_slot) = self.turnstile.enter(provider, (group, 0), patience, &self.waits).await
         else {

@@ -12,7 +12,7 @@ use crate::web_search::WebSearch;
 fn turns(how_many: usize) -> Surroundings {
     let scripts = (0..how_many).flat_map(|_| [SEARCHES, ANSWER]).map(Script::Whole);
     let text = "It is out.".to_owned();
-    let found = Found { title: "Rust".to_owned(), url: "https://rust-lang.org".to_owned(), text };
+    let found = SearchResult { title: "Rust".to_owned(), url: "https://rust-lang.org".to_owned(), text };
     Surroundings::of(scripts.collect()).with_found(Ok(vec![found]))
 }
 
@@ -60,7 +60,7 @@ async fn a_key_of_a_search_that_is_refused_makes_room_for_the_next_and_rests() {
         let around = turns(3).with_unfound(vec![refused(status)]);
         let gateway = around.gateway();
         let attempts = Arc::clone(&gateway.attempts);
-        let chat = Chat::new(Gateway { catalogue: Live::new(searching()), ..gateway });
+        let chat = Chat::new(Gateway { catalogue: LiveSetting::new(searching()), ..gateway });
         for _ in 0..3 {
             asked(&chat).await.unwrap();
         }
@@ -98,7 +98,7 @@ async fn what_is_no_keys_fault_or_that_of_all_is_told_as_a_failed_search() {
         let around = turns(1).with_unfound(errors);
         let gateway = around.gateway();
         let attempts = Arc::clone(&gateway.attempts);
-        let chat = Chat::new(Gateway { catalogue: Live::new(searching()), ..gateway });
+        let chat = Chat::new(Gateway { catalogue: LiveSetting::new(searching()), ..gateway });
 
         asked(&chat).await.unwrap();
 
@@ -114,7 +114,7 @@ async fn more_searches_than_a_minute_has_room_for_fail_and_the_answer_does_not()
     let with = limited(Protection { requests_per_minute, ..Protection::default() });
     let gateway = around.gateway();
     let attempts = Arc::clone(&gateway.attempts);
-    let chat = Chat::new(Gateway { catalogue: Live::new(with), ..gateway });
+    let chat = Chat::new(Gateway { catalogue: LiveSetting::new(with), ..gateway });
     asked(&chat).await.unwrap();
     let mut second = Box::pin(asked(&chat));
     not_ready(&mut second).await;
@@ -141,7 +141,7 @@ impl WebSearch for Endless {
         _provider: &SearchProvider,
         _key: &Secret<String>,
         _query: &str,
-    ) -> Result<Vec<Found>, UpstreamError> {
+    ) -> Result<Vec<SearchResult>, UpstreamError> {
         pending().await
     }
 }
@@ -153,7 +153,7 @@ async fn no_more_searches_than_may_are_open_at_once() {
     let with = limited(Protection { concurrent: Some(1), ..Protection::default() });
     let gateway = around.gateway();
     let turnstile = Arc::clone(&gateway.turnstile);
-    let catalogue = Live::new(with);
+    let catalogue = LiveSetting::new(with);
     let chat = Chat::new(Gateway { catalogue, search: Arc::new(Endless), ..gateway });
     let mut first = Box::pin(asked(&chat));
     not_ready(&mut first).await;

@@ -75,8 +75,8 @@ impl RequestTools {
             wrong.push(Violation::new("tools", "invalid_type", "The tools must be an array."));
             return Self::default();
         };
-        if count > Elements::MOST {
-            let message = format!("There must not be more than {} tools.", Elements::MOST);
+        if count > Elements::MAX_LEN {
+            let message = format!("There must not be more than {} tools.", Elements::MAX_LEN);
             wrong.push(Violation::new("tools", "too_many", message));
         }
         let mut checked = Self { count, ..Self::default() };

@@ -11,11 +11,11 @@ use serde_json::json;
 
 use crate::admission::{Admitted, Wanted};
 use crate::attempts::{AttemptOutcome, may_be_repeated};
-use crate::begun::{Begun, answered, begun};
-use crate::calls::{Call, repeated, said_by};
+use crate::stream_start::{Begun, answered, begun};
+use crate::server_tool_calls::{Call, repeated, said_by};
 use crate::completion;
 use crate::error::{AssistantError, Violation};
-use crate::gateway::{Asker, Gateway, cost};
+use crate::gateway::{AiCaller, Gateway, cost};
 use crate::keys::rest;
 use crate::messages::MAX_VIOLATIONS;
 use crate::ports::{ChatCall, ChatUpstream, OutputCap, UpstreamError};
@@ -28,20 +28,20 @@ use crate::sample::Text;
 use crate::server_tools::{ServerTools, Task, told};
 use crate::surface::Surface;
 use crate::target::{Mode, Target};
-use crate::ticket::{Cost, End, Ticket};
+use crate::metered_call::{Billable, End, MeteredCall};
 use crate::tools::HostedTool;
-use crate::turnstile::Slot;
+use crate::upstream_limiter::Permit;
 use crate::usage::Usage;
 
 /// Of more calls at once, the rest is not done.
-const MOST_CALLS: usize = 8;
+const MAX_UPSTREAM_CALLS: usize = 8;
 
 /// What a picture costs, roughly.
 const TOKENS_OF_AN_IMAGE: i64 = 1000;
 
 /// Whether a model may have things done for it here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Served {
+pub(crate) enum ToolMode {
     WithTools,
     Plainly,
 }
@@ -49,7 +49,7 @@ pub(crate) enum Served {
 /// A turn that is being answered.
 pub(crate) struct Turn {
     gateway: Gateway,
-    asker: Asker,
+    asker: AiCaller,
     /// What it is written down as where its caller names no mode.
     otherwise: Mode,
     rules: Arc<GroupRules>,
@@ -77,10 +77,10 @@ impl Turn {
 
     pub(crate) async fn begin(
         gateway: Gateway,
-        asker: Asker,
+        asker: AiCaller,
         otherwise: Mode,
         mut prompt: Prompt,
-        served: Served,
+        served: ToolMode,
     ) -> Result<Self, AssistantError> {
         let rules = gateway.rules.of(asker.group).await?;
         if let Some(persona) = asker.persona {
@@ -108,7 +108,7 @@ impl Turn {
             route.retain(|it| it.fetches());
         }
         let tools = match (served, route.first()) {
-            (Served::WithTools, Some(first)) => ServerTools::of(first, &catalogue, &mut prompt),
+            (ToolMode::WithTools, Some(first)) => ServerTools::of(first, &catalogue, &mut prompt),
             _ => ServerTools::default(),
         };
         if prompt.pictures {
@@ -153,7 +153,7 @@ impl Turn {
     }
 
     /// Begins a streamed answer.
-    pub(crate) async fn open(&mut self) -> Result<(Begun, Ticket), AssistantError> {
+    pub(crate) async fn open(&mut self) -> Result<(Begun, MeteredCall), AssistantError> {
         let tools = self.prompt.tools;
         self.ask(|upstream, call| {
             Box::pin(async move { begun(upstream.open(call).await?, tools).await })
@@ -162,7 +162,7 @@ impl Turn {
     }
 
     /// Waits for a whole answer.
-    pub(crate) async fn whole(&mut self) -> Result<(Bytes, Ticket), AssistantError> {
+    pub(crate) async fn whole(&mut self) -> Result<(Bytes, MeteredCall), AssistantError> {
         let tools = self.prompt.tools;
         let asking = self.ask(|upstream, call| {
             Box::pin(async move { answered(upstream.whole(call).await?, tools) })
@@ -176,7 +176,7 @@ impl Turn {
     }
 
     /// A call of it is over, and was answered.
-    pub(crate) fn settle(&mut self, mut ticket: Ticket) {
+    pub(crate) fn settle(&mut self, mut ticket: MeteredCall) {
         self.spent = self.spent.plus(&ticket.used());
         ticket.end = End::Completed;
     }
@@ -189,7 +189,7 @@ impl Turn {
         }
         self.added.messages.push(repeated(text, &calls));
         for (at, call) in calls.iter().enumerate() {
-            let said = if at < MOST_CALLS {
+            let said = if at < MAX_UPSTREAM_CALLS {
                 self.done(self.tools.task(call)).await
             } else {
                 "This was not done: too many calls at once.".to_owned()
@@ -239,7 +239,7 @@ impl Turn {
         let Ok((body, mut ticket)) = looking.whole().await else { return failed() };
         let seen = completion::read(&body).map(|it| it.text).filter(|it| !it.trim().is_empty());
         if seen.is_none() {
-            ticket.fail(Cost::Something);
+            ticket.fail(Billable::Something);
             return failed();
         }
         self.settle(ticket);
@@ -261,7 +261,7 @@ impl Turn {
     async fn ask<T>(
         &mut self,
         how: impl Fn(Arc<dyn ChatUpstream>, ChatCall) -> Asking<T>,
-    ) -> Result<(T, Ticket), AssistantError> {
+    ) -> Result<(T, MeteredCall), AssistantError> {
         let gateway = self.gateway.clone();
         let admitted = gateway.admit(self.wanted()?).await?;
         let Admitted { mut ticket, prompt: tokens, max_output } = admitted;
@@ -286,7 +286,7 @@ impl Turn {
                 let call = self.call(target, key.clone(), body, max_output);
                 let asked = how(Arc::clone(&gateway.upstream), call);
                 let Some(answer) = gateway.unless_stopped(asked).await else {
-                    ticket.fail(Cost::Something);
+                    ticket.fail(Billable::Something);
                     return Err(AssistantError::Stopping);
                 };
                 let err = match answer {
@@ -309,7 +309,7 @@ impl Turn {
                 gateway.keys.rests(key, gateway.waits.elapsed(), rest(&err));
             }
         }
-        ticket.fail(Cost::Nothing);
+        ticket.fail(Billable::Nothing);
         Err(refused)
     }
 
@@ -332,7 +332,7 @@ impl Turn {
     }
 
     /// Waits for room at an upstream; where another may answer, not for long.
-    async fn slot(&self, target: &Arc<Target>, tokens: i64) -> Result<Slot, AssistantError> {
+    async fn slot(&self, target: &Arc<Target>, tokens: i64) -> Result<Permit, AssistantError> {
         let gateway = &self.gateway;
         let is_last = self.route.last().is_some_and(|it| Arc::ptr_eq(it, target));
         let patience = gateway.settings.get().max_wait;

@@ -1,7 +1,7 @@
 //! Which models and keys are tried, and what is done for a model meanwhile.
 
 use futures_util::StreamExt;
-use pia_kernel::Live;
+use pia_kernel::LiveSetting;
 use serde_json::{Value, json};
 
 use super::*;
@@ -14,7 +14,7 @@ use crate::rules::GroupRules;
 use crate::target::{Addresses, Protection, ProviderType};
 use crate::tools::UpstreamTool;
 use crate::usage::Outcome;
-use crate::web_search::Found;
+use crate::web_search::SearchResult;
 
 const ANSWER: &str = r#"{"choices":[{"message":{"content":"Fine."},"finish_reason":"stop"}],"usage":{"prompt_tokens":30,"completion_tokens":3}}"#;
 const SEARCHES: &str = r#"{"choices":[{"message":{"content":"I look.","tool_calls":[{"id":"a","type":"function","function":{"name":"pia_web_search","arguments":"{\"query\":\"news\"}"}}]},"finish_reason":"tool_calls"}],"usage":{"prompt_tokens":10,"completion_tokens":2}}"#;
@@ -63,7 +63,7 @@ fn searching() -> Catalogue {
 }
 
 fn chat(around: &Surroundings, catalogue: Catalogue) -> Chat {
-    Chat::new(Gateway { catalogue: Live::new(catalogue), ..around.gateway() })
+    Chat::new(Gateway { catalogue: LiveSetting::new(catalogue), ..around.gateway() })
 }
 
 async fn whole(
@@ -236,7 +236,7 @@ async fn a_key_that_is_refused_makes_room_for_the_next_and_rests() {
 
 #[tokio::test]
 async fn a_search_is_done_here_and_the_caller_sees_the_answer_alone() {
-    let found = Found {
+    let found = SearchResult {
         title: "Rust".to_owned(),
         url: "https://rust-lang.org".to_owned(),
         text: "news".to_owned(),

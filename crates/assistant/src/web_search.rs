@@ -8,7 +8,7 @@ use crate::ports::UpstreamError;
 
 /// Something that was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Found {
+pub struct SearchResult {
     /// What it is called.
     pub title: String,
     /// Where it is: an `http` or `https` address.
@@ -29,7 +29,7 @@ pub trait WebSearch: Send + Sync {
         provider: &SearchProvider,
         key: &Secret<String>,
         query: &str,
-    ) -> Result<Vec<Found>, UpstreamError>;
+    ) -> Result<Vec<SearchResult>, UpstreamError>;
 }
 
 /// A server that finds nothing.
@@ -43,7 +43,7 @@ impl WebSearch for NoSearch {
         _provider: &SearchProvider,
         _key: &Secret<String>,
         _query: &str,
-    ) -> Result<Vec<Found>, UpstreamError> {
+    ) -> Result<Vec<SearchResult>, UpstreamError> {
         Ok(Vec::new())
     }
 }

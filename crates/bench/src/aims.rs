@@ -1,7 +1,7 @@
 //! What the server aims at, and whether it got there.
 
-use crate::contenders::{Kind, PROXY};
-use crate::figures::{Figures, Place};
+use crate::contenders::{ContenderRole, PROXY};
+use crate::figures::{Figures, ContenderIndex};
 use crate::floors::Floor;
 use crate::metric::Metric;
 use crate::stats::{median, range};
@@ -10,15 +10,15 @@ use crate::table::Table;
 /// One aim: a figure that is to stay on one side of a limit.
 struct Aim {
     metric: Metric,
-    of: Of,
+    of: FigureBase,
     limit: Limit,
     unit: &'static str,
-    whose: Whose,
+    whose: TargetGroup,
 }
 
 /// Of which number the aim speaks.
 #[derive(Debug, Clone, Copy)]
-enum Of {
+enum FigureBase {
     /// The figure itself.
     Itself,
     /// What it is more than the bare proxy's.
@@ -36,7 +36,7 @@ enum Limit {
 
 /// Whose aim it is.
 #[derive(Debug, Clone, Copy)]
-enum Whose {
+enum TargetGroup {
     Servers,
     WithoutLimits,
     WithLimits,
@@ -45,80 +45,80 @@ enum Whose {
 const AIMS: [Aim; 10] = [
     Aim {
         metric: Metric::P50Fast,
-        of: Of::WhatIsAdded,
+        of: FigureBase::WhatIsAdded,
         limit: Limit::AtMost(0.15),
         unit: "ms",
-        whose: Whose::WithoutLimits,
+        whose: TargetGroup::WithoutLimits,
     },
     Aim {
         metric: Metric::P50Fast,
-        of: Of::WhatIsAdded,
+        of: FigureBase::WhatIsAdded,
         limit: Limit::ACommitAndMore,
         unit: "ms",
-        whose: Whose::WithLimits,
+        whose: TargetGroup::WithLimits,
     },
     Aim {
         metric: Metric::P99Fast,
-        of: Of::WhatIsAdded,
+        of: FigureBase::WhatIsAdded,
         limit: Limit::AtMost(1.0),
         unit: "ms",
-        whose: Whose::WithoutLimits,
+        whose: TargetGroup::WithoutLimits,
     },
     Aim {
         metric: Metric::PerSecond,
-        of: Of::Itself,
+        of: FigureBase::Itself,
         limit: Limit::AtLeast(5000.0),
         unit: "/s",
-        whose: Whose::WithLimits,
+        whose: TargetGroup::WithLimits,
     },
     Aim {
         metric: Metric::Chunk,
-        of: Of::Itself,
+        of: FigureBase::Itself,
         limit: Limit::AtMost(20.0),
         unit: "µs",
-        whose: Whose::Servers,
+        whose: TargetGroup::Servers,
     },
     Aim {
         metric: Metric::OpenStream,
-        of: Of::Itself,
+        of: FigureBase::Itself,
         limit: Limit::AtMost(50.0),
         unit: "KB",
-        whose: Whose::Servers,
+        whose: TargetGroup::Servers,
     },
     Aim {
         metric: Metric::Grown,
-        of: Of::Itself,
+        of: FigureBase::Itself,
         limit: Limit::AtMost(0.5),
         unit: "MB",
-        whose: Whose::Servers,
+        whose: TargetGroup::Servers,
     },
     Aim {
         metric: Metric::Resident,
-        of: Of::Itself,
+        of: FigureBase::Itself,
         limit: Limit::AtMost(60.0),
         unit: "MB",
-        whose: Whose::WithoutLimits,
+        whose: TargetGroup::WithoutLimits,
     },
     Aim {
         metric: Metric::ResidentAfterSignIns,
-        of: Of::Itself,
+        of: FigureBase::Itself,
         limit: Limit::AtMost(60.0),
         unit: "MB",
-        whose: Whose::WithoutLimits,
+        whose: TargetGroup::WithoutLimits,
     },
     Aim {
         metric: Metric::Health,
-        of: Of::Itself,
+        of: FigureBase::Itself,
         limit: Limit::AtMost(20.0),
         unit: "ms",
-        whose: Whose::WithoutLimits,
+        whose: TargetGroup::WithoutLimits,
     },
 ];
 
 /// Each aim beside what was measured of each server.
 pub(crate) fn judged(
     figures: &Figures,
-    contenders: &[(&'static str, Kind)],
+    contenders: &[(&'static str, ContenderRole)],
     floors: &[Floor],
 ) -> Table {
     let mut table = Table::new(["Aim", "Server", "Median", "Lowest to highest round", "Result"]);
@@ -145,24 +145,24 @@ pub(crate) fn judged(
 }
 
 impl Aim {
-    fn rounds(&self, figures: &Figures, of: Place) -> Vec<f64> {
+    fn rounds(&self, figures: &Figures, of: ContenderIndex) -> Vec<f64> {
         match self.of {
-            Of::Itself => figures.of(of, self.metric).to_vec(),
-            Of::WhatIsAdded => figures.added(of, PROXY, self.metric),
+            FigureBase::Itself => figures.of(of, self.metric).to_vec(),
+            FigureBase::WhatIsAdded => figures.added(of, PROXY, self.metric),
         }
     }
 
-    fn text(&self, kind: Kind) -> String {
+    fn text(&self, kind: ContenderRole) -> String {
         let label = self.metric.label();
         let what = label.rsplit_once(", ").map_or(label, |(what, _)| what);
         let added = match self.of {
-            Of::Itself => "",
-            Of::WhatIsAdded => ", added to the bare proxy",
+            FigureBase::Itself => "",
+            FigureBase::WhatIsAdded => ", added to the bare proxy",
         };
         let limit = match (self.limit, kind) {
             (Limit::AtMost(limit), _) => format!("at most {limit}"),
             (Limit::AtLeast(limit), _) => format!("at least {limit}"),
-            (Limit::ACommitAndMore, Kind::Limited { more, .. }) => {
+            (Limit::ACommitAndMore, ContenderRole::Limited { more, .. }) => {
                 format!("at most a commit and {more}")
             }
             (Limit::ACommitAndMore, _) => "at most a commit".to_owned(),
@@ -189,10 +189,10 @@ impl Aim {
 
 impl Limit {
     /// The number, where there is one for a contender of this kind.
-    fn for_a(self, kind: Kind, floors: &[Floor]) -> Option<f64> {
+    fn for_a(self, kind: ContenderRole, floors: &[Floor]) -> Option<f64> {
         match (self, kind) {
             (Self::AtMost(limit) | Self::AtLeast(limit), _) => Some(limit),
-            (Self::ACommitAndMore, Kind::Limited { commit, more }) => {
+            (Self::ACommitAndMore, ContenderRole::Limited { commit, more }) => {
                 let floor = floors.iter().find(|it| it.what == commit)?;
                 Some(median(&floor.rounds)? + more)
             }
@@ -201,12 +201,12 @@ impl Limit {
     }
 }
 
-impl Whose {
-    fn is(self, kind: Kind) -> bool {
+impl TargetGroup {
+    fn is(self, kind: ContenderRole) -> bool {
         match kind {
-            Kind::Server => matches!(self, Self::Servers | Self::WithoutLimits),
-            Kind::Limited { .. } => matches!(self, Self::Servers | Self::WithLimits),
-            Kind::Reference | Kind::Peer => false,
+            ContenderRole::Server => matches!(self, Self::Servers | Self::WithoutLimits),
+            ContenderRole::Limited { .. } => matches!(self, Self::Servers | Self::WithLimits),
+            ContenderRole::Reference | ContenderRole::Peer => false,
         }
     }
 }
@@ -218,14 +218,14 @@ mod tests {
     const COMMIT: &str = "a commit";
 
     fn lines(figures: &Figures) -> Vec<String> {
-        let limited = Kind::Limited { commit: COMMIT, more: 0.1 };
+        let limited = ContenderRole::Limited { commit: COMMIT, more: 0.1 };
         let floors = [Floor { what: COMMIT, rounds: vec![0.1, 0.3, 0.2] }];
         let contenders = [
-            ("upstream", Kind::Reference),
-            ("proxy", Kind::Reference),
-            ("server", Kind::Server),
+            ("upstream", ContenderRole::Reference),
+            ("proxy", ContenderRole::Reference),
+            ("server", ContenderRole::Server),
             ("limits", limited),
-            ("peer", Kind::Peer),
+            ("peer", ContenderRole::Peer),
         ];
         judged(figures, &contenders, &floors).render().lines().map(str::to_owned).collect()
     }

@@ -5,8 +5,8 @@ use std::fmt;
 use memchr::memmem;
 
 /// Longer than anything that a contender may answer.
-const LONGEST_HEAD: usize = 64 * 1024;
-const LONGEST_BODY: usize = 64 * 1024 * 1024;
+const MAX_HEAD_BYTES: usize = 64 * 1024;
+const MAX_BODY_BYTES: usize = 64 * 1024 * 1024;
 
 /// A whole answer, its body without the framing.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -83,7 +83,7 @@ impl AnswerReader {
 
     fn head(&mut self) -> Result<Option<Next>, Malformed> {
         let Some(end) = memmem::find(&self.held, b"\r\n\r\n") else {
-            let within = self.held.len() <= LONGEST_HEAD;
+            let within = self.held.len() <= MAX_HEAD_BYTES;
             return if within { Ok(None) } else { Err(Malformed("the head is too long")) };
         };
         let bytes: Vec<u8> = self.held.drain(..end + 4).collect();
@@ -108,7 +108,7 @@ impl AnswerReader {
         match next {
             // Whatever length they tell of what they do not hold.
             _ if [204, 304].contains(&self.status) => Ok(Some(Next::Done)),
-            Some(Next::Sized(length)) if length > LONGEST_BODY => Err(TOO_LONG),
+            Some(Next::Sized(length)) if length > MAX_BODY_BYTES => Err(TOO_LONG),
             None => Err(Malformed("the body has neither a length nor chunks")),
             some => Ok(some),
         }
@@ -128,7 +128,7 @@ impl AnswerReader {
         let digits = line.split(';').next().unwrap_or_default().trim();
         let size =
             usize::from_str_radix(digits, 16).map_err(|_other| Malformed("a chunk has no size"))?;
-        if size > LONGEST_BODY {
+        if size > MAX_BODY_BYTES {
             return Err(TOO_LONG);
         }
         Ok(Some(if size == 0 { Next::Trailer } else { Next::Chunk(size) }))
@@ -146,7 +146,7 @@ impl AnswerReader {
     /// The next line without its end, if it is held whole.
     fn line(&mut self) -> Result<Option<String>, Malformed> {
         let Some(end) = memmem::find(&self.held, b"\r\n") else {
-            let within = self.held.len() <= LONGEST_HEAD;
+            let within = self.held.len() <= MAX_HEAD_BYTES;
             return if within { Ok(None) } else { Err(Malformed("a line is too long")) };
         };
         let mut line: Vec<u8> = self.held.drain(..end + 2).collect();
@@ -155,7 +155,7 @@ impl AnswerReader {
     }
 
     fn keep(&mut self, bytes: usize) -> Result<(), Malformed> {
-        if self.body.len() + bytes > LONGEST_BODY {
+        if self.body.len() + bytes > MAX_BODY_BYTES {
             return Err(TOO_LONG);
         }
         self.body.extend(self.held.drain(..bytes));

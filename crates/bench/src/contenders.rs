@@ -11,7 +11,7 @@ use crate::answer::Answer;
 use crate::call::{Call, Post, Proof};
 use crate::connection::Connection;
 use crate::failure::Outcome;
-use crate::figures::Place;
+use crate::figures::ContenderIndex;
 use crate::floors;
 use crate::installation::{Accounts, DATABASE_FILE, Database, Installation};
 use crate::limits;
@@ -22,7 +22,7 @@ use crate::process::{self, Process};
 use crate::usage_rows::UsageRows;
 
 /// Where the bare proxy stands, behind the upstream itself.
-pub(crate) const PROXY: Place = 1;
+pub(crate) const PROXY: ContenderIndex = 1;
 /// How many chunks of a stream carry text.
 pub(crate) const CHUNKS: u32 = 100;
 
@@ -81,7 +81,7 @@ impl Programs {
 
 /// What a contender is, which says what it is put to and what it aims at.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Kind {
+pub(crate) enum ContenderRole {
     /// What others are compared with.
     Reference,
     /// The server, whose callers no budget concerns.
@@ -96,7 +96,7 @@ pub(crate) enum Kind {
 /// One process under load.
 pub(crate) struct Contender {
     pub(crate) name: &'static str,
-    pub(crate) kind: Kind,
+    pub(crate) kind: ContenderRole,
     pub(crate) address: SocketAddr,
     pub(crate) process: Process,
     pub(crate) calls: Calls,
@@ -106,7 +106,7 @@ pub(crate) struct Contender {
 
 impl Contender {
     pub(crate) fn is_peer(&self) -> bool {
-        matches!(self.kind, Kind::Peer)
+        matches!(self.kind, ContenderRole::Peer)
     }
 }
 
@@ -156,19 +156,19 @@ impl Contenders {
         let upstream = start_demo(&programs.demo, demo, dir)?;
         let (content, server) = (content(demo)?, programs.server.clone());
         let mut contenders = Self { list: Vec::new(), content, server, crowd };
-        contenders.add("upstream, direct", Kind::Reference, demo, upstream);
+        contenders.add("upstream, direct", ContenderRole::Reference, demo, upstream);
         let address = free_address()?;
         let mut command = Command::new(&programs.proxy);
         command.arg(address.to_string()).arg(demo.to_string());
         let mut proxy = Process::start("bare proxy", &mut command, dir)?;
         proxy.wait_for(|| TcpStream::connect(address).is_ok())?;
-        contenders.add("bare proxy", Kind::Reference, address, proxy);
-        let sqlite = Kind::Limited { commit: floors::SQLITE_COMMIT, more: 0.1 };
-        let on_postgres = Kind::Limited { commit: floors::POSTGRES_COMMIT, more: 0.5 };
-        contenders.add_server("server, SQLite", Kind::Server, &Database::Sqlite, dir)?;
+        contenders.add("bare proxy", ContenderRole::Reference, address, proxy);
+        let sqlite = ContenderRole::Limited { commit: floors::SQLITE_COMMIT, more: 0.1 };
+        let on_postgres = ContenderRole::Limited { commit: floors::POSTGRES_COMMIT, more: 0.5 };
+        contenders.add_server("server, SQLite", ContenderRole::Server, &Database::Sqlite, dir)?;
         if let Some((url, _)) = postgres {
             let database = Database::Postgres(url.to_owned());
-            contenders.add_server("server, PostgreSQL", Kind::Server, &database, dir)?;
+            contenders.add_server("server, PostgreSQL", ContenderRole::Server, &database, dir)?;
         }
         contenders.add_server("server, SQLite, limits", sqlite, &Database::Sqlite, dir)?;
         if let Some((_, url)) = postgres {
@@ -194,17 +194,17 @@ impl Contenders {
 
     /// All of them, beginning at another one each round: whoever comes first
     /// meets other caches than whoever comes last.
-    pub(crate) fn from(&self, round: usize) -> impl Iterator<Item = (Place, &Contender)> {
+    pub(crate) fn from(&self, round: usize) -> impl Iterator<Item = (ContenderIndex, &Contender)> {
         let all = self.list.iter().enumerate();
         all.clone().cycle().skip(round % self.list.len().max(1)).take(self.list.len())
     }
 
-    pub(crate) fn servers(&self) -> impl Iterator<Item = (Place, &Contender, &Own)> {
+    pub(crate) fn servers(&self) -> impl Iterator<Item = (ContenderIndex, &Contender, &Own)> {
         let all = self.list.iter().enumerate();
         all.filter_map(|(place, it)| it.own.as_ref().map(|own| (place, it, own)))
     }
 
-    pub(crate) fn names(&self) -> impl Iterator<Item = (&'static str, Kind)> {
+    pub(crate) fn names(&self) -> impl Iterator<Item = (&'static str, ContenderRole)> {
         self.list.iter().map(|it| (it.name, it.kind))
     }
 
@@ -225,12 +225,12 @@ impl Contenders {
     fn add_server(
         &mut self,
         name: &'static str,
-        kind: Kind,
+        kind: ContenderRole,
         database: &Database,
         dir: &Path,
     ) -> Outcome<()> {
         let upstream = self.list.first().ok_or("there is no upstream")?.address;
-        let limited = matches!(kind, Kind::Limited { .. });
+        let limited = matches!(kind, ContenderRole::Limited { .. });
         let accounts = if limited { 1 } else { self.crowd };
         let Server { address, process, accounts, installation } =
             Server::start(name, &self.server, database, (dir, upstream), accounts)?;
@@ -252,7 +252,7 @@ impl Contenders {
         let upstream = self.list.first().ok_or("there is no upstream")?.address;
         let to = free_address()?;
         let LiteLlm { process, key } = LiteLlm::start(program, to, upstream, dir)?;
-        self.add("LiteLLM", Kind::Peer, to, process);
+        self.add("LiteLLM", ContenderRole::Peer, to, process);
         let model = Some(litellm::MODEL);
         let entrance = Entrance { to, path: OPENAI_PATH, token: Some(&key), model };
         if let Some(contender) = self.list.last_mut() {
@@ -261,7 +261,7 @@ impl Contenders {
         Ok(())
     }
 
-    fn add(&mut self, name: &'static str, kind: Kind, address: SocketAddr, process: Process) {
+    fn add(&mut self, name: &'static str, kind: ContenderRole, address: SocketAddr, process: Process) {
         let calls = Entrance::open(address).calls(&self.content);
         self.list.push(Contender { name, kind, address, process, calls, own: None });
     }

@@ -6,40 +6,40 @@ use crate::metric::Metric;
 use crate::stats::median;
 
 /// Which contender a figure belongs to: its place among the contenders.
-pub(crate) type Place = usize;
+pub(crate) type ContenderIndex = usize;
 
 /// Every round's figures of every contender.
 #[derive(Debug, Default)]
 pub(crate) struct Figures {
-    series: BTreeMap<(Place, Metric), Vec<f64>>,
+    series: BTreeMap<(ContenderIndex, Metric), Vec<f64>>,
 }
 
 impl Figures {
     /// Notes a round's figure. Each contender gets one a round.
-    pub(crate) fn note(&mut self, of: Place, metric: Metric, value: f64) {
+    pub(crate) fn note(&mut self, of: ContenderIndex, metric: Metric, value: f64) {
         self.series.entry((of, metric)).or_default().push(value);
     }
 
     /// A contender's figures, a round each; none where it has no such figure.
-    pub(crate) fn of(&self, place: Place, metric: Metric) -> &[f64] {
+    pub(crate) fn of(&self, place: ContenderIndex, metric: Metric) -> &[f64] {
         self.series.get(&(place, metric)).map(Vec::as_slice).unwrap_or_default()
     }
 
     /// Round by round, how much more one contender takes than another.
-    pub(crate) fn added(&self, of: Place, over: Place, metric: Metric) -> Vec<f64> {
+    pub(crate) fn added(&self, of: ContenderIndex, over: ContenderIndex, metric: Metric) -> Vec<f64> {
         self.paired(of, over, metric, |one, other| one - other)
     }
 
     /// The median over the rounds of one contender's share of another's figure.
-    pub(crate) fn ratio(&self, of: Place, to: Place, metric: Metric) -> Option<f64> {
+    pub(crate) fn ratio(&self, of: ContenderIndex, to: ContenderIndex, metric: Metric) -> Option<f64> {
         let ratios = self.paired(of, to, metric, |one, other| one / other);
         median(&ratios).filter(|it| it.is_finite())
     }
 
     fn paired(
         &self,
-        one: Place,
-        other: Place,
+        one: ContenderIndex,
+        other: ContenderIndex,
         metric: Metric,
         combine: fn(f64, f64) -> f64,
     ) -> Vec<f64> {

@@ -1,8 +1,8 @@
 //! The results as Markdown that reads well in a terminal too.
 
 use crate::aims;
-use crate::contenders::{Kind, PROXY};
-use crate::figures::{Figures, Place};
+use crate::contenders::{ContenderRole, PROXY};
+use crate::figures::{Figures, ContenderIndex};
 use crate::floors::Floor;
 use crate::metric::Metric;
 use crate::plan::Plan;
@@ -13,7 +13,7 @@ use crate::table::Table;
 pub(crate) struct Report<'a> {
     pub(crate) plan: &'a Plan,
     pub(crate) machine: &'a [(&'static str, String)],
-    pub(crate) contenders: &'a [(&'static str, Kind)],
+    pub(crate) contenders: &'a [(&'static str, ContenderRole)],
     pub(crate) figures: &'a Figures,
     pub(crate) floors: &'a [Floor],
     /// What else a reader must know.
@@ -76,7 +76,7 @@ impl Report<'_> {
         table
     }
 
-    fn cell(&self, place: Place, metric: Metric) -> String {
+    fn cell(&self, place: ContenderIndex, metric: Metric) -> String {
         let digits = metric.digits();
         let Some(value) = median(self.figures.of(place, metric)) else { return String::new() };
         let ratio = self.figures.ratio(place, PROXY, metric).filter(|_| place > PROXY);
@@ -123,9 +123,9 @@ mod tests {
             plan: &Plan::of(&Options { quick: true, ..Options::default() }),
             machine: &[("CPU", "a fast one".to_owned())],
             contenders: &[
-                ("direct", Kind::Reference),
-                ("proxy", Kind::Reference),
-                ("server", Kind::Server),
+                ("direct", ContenderRole::Reference),
+                ("proxy", ContenderRole::Reference),
+                ("server", ContenderRole::Server),
             ],
             figures,
             floors: &floors,

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::burst::microseconds_a_chunk;
 use crate::closed_loop::{Throughput, closed_loop};
-use crate::contenders::{CHUNKS, Contender, Contenders, Kind, health};
+use crate::contenders::{CHUNKS, Contender, Contenders, ContenderRole, health};
 use crate::failure::Outcome;
 use crate::figures::Figures;
 use crate::metric::Metric;
@@ -84,7 +84,7 @@ impl Round<'_> {
 
     fn crowds(&mut self) -> Outcome<usize> {
         let mut turned_away = 0;
-        let signing_in = |it: &Contender| matches!(it.kind, Kind::Server);
+        let signing_in = |it: &Contender| matches!(it.kind, ContenderRole::Server);
         let servers = self.contenders.servers().filter(|(_, it, _)| signing_in(it));
         for (place, server, own) in servers {
             let crowd = own.accounts.crowd(self.plan.sign_ins);

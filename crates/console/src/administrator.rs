@@ -8,7 +8,7 @@ use pia_kernel::{Secret, UserId};
 use pia_web::{ApiError, Body};
 use serde::{Deserialize, Serialize};
 
-use crate::console::Console;
+use crate::setup_pages::SetupPages;
 
 /// What a program sends, with the token in a header.
 #[derive(Deserialize)]
@@ -30,7 +30,7 @@ pub(crate) struct AdminResponse {
 
 /// Makes the administrator for a program.
 pub(crate) async fn appoint(
-    console: Data<Console>,
+    console: Data<SetupPages>,
     request: HttpRequest,
     Body(body): Body<AdminRequest>,
 ) -> Result<Json<AdminResponse>, ApiError> {

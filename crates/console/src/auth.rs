@@ -4,7 +4,7 @@
 
 pub(crate) mod error;
 pub(crate) mod form;
-pub(crate) mod frame;
+pub(crate) mod page_layout;
 pub(crate) mod letter_page;
 pub(crate) mod notice;
 mod readable;
@@ -13,7 +13,7 @@ pub(crate) mod reset_password;
 mod same_site;
 mod sent;
 pub(crate) mod verify_email;
-pub(crate) mod visit;
+pub(crate) mod page_request;
 
 pub use readable::readable;
 

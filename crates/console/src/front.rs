@@ -8,16 +8,16 @@ use pia_identity::RegistrationPolicy;
 use pia_policy::SetupStanding;
 use pia_web::{ApiError, reads_pages};
 
-use crate::Reception;
-use crate::auth::frame::{Frame, shown};
-use crate::auth::visit::Visit;
-use crate::console::Console;
+use crate::AccountPages;
+use crate::auth::page_layout::{PageLayout, shown};
+use crate::auth::page_request::PageRequest;
+use crate::setup_pages::SetupPages;
 
 /// The front page.
 #[derive(Template)]
 #[template(path = "front.html")]
 struct FrontPage {
-    frame: Frame,
+    frame: PageLayout,
     /// The server's name.
     name: String,
     says: &'static str,
@@ -27,15 +27,15 @@ struct FrontPage {
 
 /// Shows the page to browsers. For programs there is nothing here.
 pub(crate) async fn show(
-    console: Data<Console>,
-    reception: Data<Reception>,
+    console: Data<SetupPages>,
+    reception: Data<AccountPages>,
     request: HttpRequest,
 ) -> Result<HttpResponse, ApiError> {
     if !reads_pages(request.headers()) {
         let message = "There is nothing at this address.";
         return Err(ApiError::refused(StatusCode::NOT_FOUND, "not_found", message));
     }
-    let frame = Visit::of(&request).frame.below("auth/");
+    let frame = PageRequest::of(&request).frame.below("auth/");
     let standing = console.desk.standing();
     let is_closed = reception.desk.rules().policy == RegistrationPolicy::Closed;
     let (name, says, links) =
@@ -43,13 +43,13 @@ pub(crate) async fn show(
     Ok(shown(StatusCode::OK, &FrontPage { frame, name, says, links }))
 }
 
-fn says(frame: &Frame, standing: &SetupStanding) -> &'static str {
+fn says(frame: &PageLayout, standing: &SetupStanding) -> &'static str {
     let texts = &frame.texts.front;
     if *standing == SetupStanding::Done { texts.intro } else { texts.unlicensed }
 }
 
 fn links(
-    frame: &Frame,
+    frame: &PageLayout,
     standing: &SetupStanding,
     is_closed: bool,
 ) -> Vec<(&'static str, &'static str)> {

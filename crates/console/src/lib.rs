@@ -4,10 +4,10 @@
 mod accounts;
 mod administrator;
 mod auth;
-mod console;
+mod setup_pages;
 mod front;
 mod page;
-mod reception;
+mod account_pages;
 mod refusal;
 mod routes;
 mod setup;
@@ -21,6 +21,6 @@ pub use accounts::{
     Verified,
 };
 pub use auth::readable;
-pub use console::Console;
-pub use reception::Reception;
+pub use setup_pages::SetupPages;
+pub use account_pages::AccountPages;
 pub use routes::routes;

@@ -4,7 +4,7 @@ mod auth;
 
 use actix_web::http::Method;
 use pia_web::{
-    Access, Accounts, Answer, Budget, Charge, Credentials, Docs, Document, Licensing, PaidBy, Route,
+    Access, Accounts, ResponseDoc, Budget, RateLimit, Credentials, Docs, Document, Licensing, PaidBy, Route,
 };
 
 use crate::{administrator, front, page, setup};
@@ -48,7 +48,7 @@ fn front() -> Route {
 
 fn submit() -> Route {
     Route {
-        charge: Charge::AtGate(Budget::Auth),
+        charge: RateLimit::AtGate(Budget::Auth),
         payer: PaidBy::Address,
         body_limit: 128 * KIB,
         ..open(
@@ -62,7 +62,7 @@ fn submit() -> Route {
 
 fn upload() -> Route {
     Route {
-        charge: Charge::AtGate(Budget::Auth),
+        charge: RateLimit::AtGate(Budget::Auth),
         payer: PaidBy::Address,
         body_limit: 64 * KIB,
         ..open(
@@ -88,7 +88,7 @@ fn upload() -> Route {
 fn appoint() -> Route {
     Route {
         licensing: Licensing::InForce,
-        charge: Charge::AtGate(Budget::Auth),
+        charge: RateLimit::AtGate(Budget::Auth),
         payer: PaidBy::Address,
         body_limit: 64 * KIB,
         ..open(
@@ -130,7 +130,7 @@ fn open(
         feature: None,
         payer: PaidBy::Caller,
         document: Document::Admin,
-        charge: Charge::AtGate(Budget::Global),
+        charge: RateLimit::AtGate(Budget::Global),
         body_limit: 0,
         handler,
         docs,
@@ -138,5 +138,5 @@ fn open(
 }
 
 fn docs(summary: &'static str, answer: &'static str) -> Docs {
-    Docs { tag: "setup", summary, request: None, answer: Answer::Other(answer), refusals: &[] }
+    Docs { tag: "setup", summary, request: None, answer: ResponseDoc::Other(answer), refusals: &[] }
 }

@@ -14,9 +14,9 @@ use pia_web::{ApiError, RawBody};
 use serde::{Deserialize, Serialize};
 
 use crate::administrator;
-use crate::auth::frame::Frame;
-use crate::auth::visit::Visit;
-use crate::console::Console;
+use crate::auth::page_layout::PageLayout;
+use crate::auth::page_request::PageRequest;
+use crate::setup_pages::SetupPages;
 use crate::refusal::{Refusal, refused};
 use view::SetupPage;
 
@@ -60,7 +60,7 @@ pub(crate) struct UploadResponse {
 
 /// Shows what the server lacks, and the form that mends it.
 pub(crate) async fn show(
-    console: Data<Console>,
+    console: Data<SetupPages>,
     request: HttpRequest,
 ) -> Result<HttpResponse, ApiError> {
     Ok(standing(&console, frame(&request)).await?.answer(StatusCode::OK))
@@ -68,7 +68,7 @@ pub(crate) async fn show(
 
 /// Takes the form.
 pub(crate) async fn submit(
-    console: Data<Console>,
+    console: Data<SetupPages>,
     request: HttpRequest,
     body: RawBody,
 ) -> Result<HttpResponse, ApiError> {
@@ -83,7 +83,7 @@ pub(crate) async fn submit(
 /// Takes a licence file as it is: `curl --data-binary @license.lic`. Whatever
 /// media type comes with it, it is text or it is refused.
 pub(crate) async fn upload(
-    console: Data<Console>,
+    console: Data<SetupPages>,
     request: HttpRequest,
     body: RawBody,
 ) -> Result<Json<UploadResponse>, ApiError> {
@@ -91,13 +91,13 @@ pub(crate) async fn upload(
     answer_upload(&console, token.unwrap_or_default(), &body).await
 }
 
-fn frame(request: &HttpRequest) -> Frame {
-    Visit::of(request).frame.below("setup/")
+fn frame(request: &HttpRequest) -> PageLayout {
+    PageRequest::of(request).frame.below("setup/")
 }
 
 async fn answer_form(
-    console: &Console,
-    frame: Frame,
+    console: &SetupPages,
+    frame: PageLayout,
     body: &[u8],
 ) -> Result<HttpResponse, ApiError> {
     let Ok(form) = serde_urlencoded::from_bytes::<SetupForm>(body) else {
@@ -115,8 +115,8 @@ async fn answer_form(
 }
 
 async fn answer_license(
-    console: &Console,
-    frame: Frame,
+    console: &SetupPages,
+    frame: PageLayout,
     form: SetupForm,
 ) -> Result<HttpResponse, ApiError> {
     match console.install(&form.token, form.license.as_str()).await? {
@@ -129,8 +129,8 @@ async fn answer_license(
 }
 
 async fn answer_administrator(
-    console: &Console,
-    frame: Frame,
+    console: &SetupPages,
+    frame: PageLayout,
     form: SetupForm,
 ) -> Result<HttpResponse, ApiError> {
     // The gates let this page's forms through without a licence.
@@ -150,7 +150,7 @@ async fn answer_administrator(
 }
 
 /// A redirect to what is left to do: whoever reloads that sends nothing again.
-fn done(frame: &Frame) -> HttpResponse {
+fn done(frame: &PageLayout) -> HttpResponse {
     HttpResponse::SeeOther()
         .insert_header((LOCATION, format!("setup{}", frame.suffix)))
         .insert_header((CACHE_CONTROL, "no-store"))
@@ -158,7 +158,7 @@ fn done(frame: &Frame) -> HttpResponse {
 }
 
 /// The page as things stand.
-async fn standing(console: &Console, frame: Frame) -> Result<SetupPage, ApiError> {
+async fn standing(console: &SetupPages, frame: PageLayout) -> Result<SetupPage, ApiError> {
     Ok(match console.desk.standing() {
         SetupStanding::Done if console.lacks_admin().await? => SetupPage::administrator(frame),
         SetupStanding::Done => SetupPage::done(frame),
@@ -178,7 +178,7 @@ async fn standing(console: &Console, frame: Frame) -> Result<SetupPage, ApiError
 }
 
 async fn answer_upload(
-    console: &Console,
+    console: &SetupPages,
     token: &str,
     body: &[u8],
 ) -> Result<Json<UploadResponse>, ApiError> {

@@ -8,10 +8,10 @@ use actix_web::test::TestRequest;
 use actix_web::{HttpRequest, HttpResponse};
 use async_trait::async_trait;
 use pia_identity::RegistrationRules;
-use pia_kernel::{Language, Origin, Secret, Unavailable, UserId};
+use pia_kernel::{Language, RequestContext, Secret, Unavailable, UserId};
 use pia_web::Runner;
 
-use crate::Reception;
+use crate::AccountPages;
 use crate::accounts::{
     AccountDesk, Applicant, Joined, LinkAsked, NewPassword, PasswordReset, RequestedLetter,
     Verified,
@@ -54,7 +54,7 @@ impl Accounts {
 
     fn note(&self, what: String) -> Result<(), Unavailable> {
         self.asked.lock().unwrap().push(what);
-        *self.language.lock().unwrap() = Origin::current().language;
+        *self.language.lock().unwrap() = RequestContext::current().language;
         if self.is_away {
             let cause = std::io::Error::other("host db.secret.example is down");
             return Err(Unavailable::new("the accounts", cause));
@@ -91,8 +91,8 @@ impl AccountDesk for Accounts {
     }
 }
 
-pub(crate) fn reception(accounts: Arc<Accounts>) -> Reception {
-    Reception {
+pub(crate) fn reception(accounts: Arc<Accounts>) -> AccountPages {
+    AccountPages {
         desk: accounts,
         name: "Pia at Example".to_owned(),
         public_url: "https://pia.example.com/pia".to_owned(),

@@ -6,7 +6,7 @@ mod en;
 
 use pia_identity::{FirstAdminError, Violation};
 use pia_kernel::{Language, Timestamp};
-use pia_policy::{InstallError, LicenceFault};
+use pia_policy::{InstallError, LicenceError};
 
 /// All that the pages say in one language.
 pub(crate) struct Texts {
@@ -19,8 +19,8 @@ pub(crate) struct Texts {
     /// Stands behind the label of what may be left out.
     pub(crate) optional: &'static str,
     pub(crate) register: RegisterTexts,
-    pub(crate) forgot: LetterTexts,
-    pub(crate) resend: LetterTexts,
+    pub(crate) forgot: EmailPageTexts,
+    pub(crate) resend: EmailPageTexts,
     pub(crate) reset: ResetTexts,
     pub(crate) verify: VerifyTexts,
     pub(crate) faults: FaultTexts,
@@ -65,7 +65,7 @@ pub(crate) struct RegisterTexts {
 }
 
 /// A page that asks for a letter with a link.
-pub(crate) struct LetterTexts {
+pub(crate) struct EmailPageTexts {
     pub(crate) title: &'static str,
     pub(crate) intro: &'static str,
     pub(crate) send: &'static str,
@@ -165,7 +165,7 @@ pub(crate) struct FrontTexts {
 pub(crate) struct SetupTexts {
     pub(crate) title: &'static str,
     pub(crate) no_license: &'static str,
-    pub(crate) refused: fn(&LicenceFault) -> String,
+    pub(crate) refused: fn(&LicenceError) -> String,
     pub(crate) ended: fn(Timestamp) -> String,
     pub(crate) no_admin: &'static str,
     pub(crate) done: Said,

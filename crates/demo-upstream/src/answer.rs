@@ -14,10 +14,10 @@ pub(crate) struct Answer {
     id: String,
     model: String,
     prompt_tokens: usize,
-    said: Said,
+    said: ResponseContent,
 }
 
-enum Said {
+enum ResponseContent {
     /// Text, in the pieces a stream sends it in.
     Text(Vec<String>),
     Call {
@@ -32,9 +32,9 @@ impl Answer {
         let id = identity(request);
         let said = match wanted_call(request) {
             Some((name, arguments)) => {
-                Said::Call { id: format!("call_{id}"), name, arguments: arguments.to_string() }
+                ResponseContent::Call { id: format!("call_{id}"), name, arguments: arguments.to_string() }
             }
-            None => Said::Text(pieces(&text(request), chunks)),
+            None => ResponseContent::Text(pieces(&text(request), chunks)),
         };
         let model = request.model.clone().unwrap_or_else(|| "demo".to_owned());
         Self { id, model, prompt_tokens: request.prompt_tokens(), said }
@@ -43,10 +43,10 @@ impl Answer {
     /// The answer as one document.
     pub(crate) fn whole(&self) -> Value {
         let (message, finish) = match &self.said {
-            Said::Text(pieces) => {
+            ResponseContent::Text(pieces) => {
                 (json!({ "role": "assistant", "content": pieces.concat() }), "stop")
             }
-            Said::Call { id, name, arguments } => {
+            ResponseContent::Call { id, name, arguments } => {
                 let call = json!({
                     "id": id,
                     "type": "function",
@@ -65,11 +65,11 @@ impl Answer {
     pub(crate) fn chunks(&self) -> Vec<Value> {
         let mut chunks = vec![self.chunk(&json!({ "role": "assistant", "content": "" }), None)];
         match &self.said {
-            Said::Text(pieces) => {
+            ResponseContent::Text(pieces) => {
                 chunks.extend(pieces.iter().map(|it| self.chunk(&json!({ "content": it }), None)));
                 chunks.push(self.chunk(&json!({}), Some("stop")));
             }
-            Said::Call { id, name, arguments } => {
+            ResponseContent::Call { id, name, arguments } => {
                 let function = json!({ "name": name, "arguments": "" });
                 let begun =
                     json!({ "index": 0, "id": id, "type": "function", "function": function });
@@ -107,8 +107,8 @@ impl Answer {
 
     fn usage(&self) -> Value {
         let completion = match &self.said {
-            Said::Text(pieces) => pieces.len(),
-            Said::Call { arguments, .. } => 1 + arguments.split_whitespace().count(),
+            ResponseContent::Text(pieces) => pieces.len(),
+            ResponseContent::Call { arguments, .. } => 1 + arguments.split_whitespace().count(),
         };
         json!({
             "prompt_tokens": self.prompt_tokens,

@@ -64,7 +64,7 @@ pub(crate) async fn models() -> Json<Value> {
 
 /// `GET /demo/calls`
 pub(crate) async fn calls(journal: Data<Journal>) -> Json<Value> {
-    let (seen, last) = (journal.seen(), journal.last());
+    let (seen, last) = (journal.call_counts(), journal.last());
     Json(json!({
         "calls": seen.calls,
         "open": seen.open,
@@ -82,7 +82,7 @@ pub(crate) async fn unknown(http: HttpRequest) -> HttpResponse {
 fn script(http: &HttpRequest, request: &ChatRequest) -> Script {
     let header = http.headers().get(SCRIPT).and_then(|it| it.to_str().ok()).unwrap_or_default();
     let said = request.last_user_message().map(crate::request::Message::text).unwrap_or_default();
-    Script::read(&format!("{header} {said}"))
+    Script::parse(&format!("{header} {said}"))
 }
 
 /// The refusal that the script asks for.

@@ -11,12 +11,12 @@ use actix_web::web::{self, Data, PayloadConfig, ServiceConfig};
 use actix_web::{App, HttpServer};
 
 use crate::chat;
-use crate::journal::{Journal, Recorded, Seen};
+use crate::journal::{Journal, Recorded, CallCounts};
 use crate::options::Options;
 use crate::prepared::{self, Prepared};
 
 /// More than the largest request that anything before it forwards.
-const MOST_BYTES: usize = 64 << 20;
+const MAX_BODY_BYTES: usize = 64 << 20;
 
 /// How long [`Demo::until`] waits.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -74,8 +74,8 @@ impl Demo {
     }
 
     /// How often it was asked, and what is still going on.
-    pub fn seen(&self) -> Seen {
-        self.journal.seen()
+    pub fn call_counts(&self) -> CallCounts {
+        self.journal.call_counts()
     }
 
     /// The last chat call.
@@ -85,7 +85,7 @@ impl Demo {
 
     /// Waits until something is so, and answers whether it came to be within
     /// five seconds.
-    pub async fn until(&self, so: impl FnMut(&Seen) -> bool) -> bool {
+    pub async fn until(&self, so: impl FnMut(&CallCounts) -> bool) -> bool {
         let mut watch = self.journal.watch();
         tokio::time::timeout(PATIENCE, watch.wait_for(so)).await.is_ok_and(|it| it.is_ok())
     }
@@ -135,7 +135,7 @@ fn routes(
     journal: Data<Journal>,
     prepared: Option<Data<Prepared>>,
 ) {
-    app.app_data(PayloadConfig::new(MOST_BYTES)).app_data(journal).app_data(Data::new(options));
+    app.app_data(PayloadConfig::new(MAX_BODY_BYTES)).app_data(journal).app_data(Data::new(options));
     let chat = match prepared {
         Some(prepared) => {
             app.app_data(prepared);

@@ -15,7 +15,7 @@ const SECRET: &[&str] = &["authorization", "proxy-authorization", "cookie", "api
 /// How often it was asked, and what is still going on.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Seen {
+pub struct CallCounts {
     /// Chat calls since the start.
     pub calls: u64,
     /// Chat calls that have neither been answered to the end nor been given up.
@@ -36,19 +36,19 @@ pub struct Recorded {
 /// Keeps count. Clones count together.
 #[derive(Clone)]
 pub(crate) struct Journal {
-    seen: watch::Sender<Seen>,
+    seen: watch::Sender<CallCounts>,
     last: Arc<Mutex<(BTreeMap<String, String>, Bytes)>>,
 }
 
 /// A call that is going on, until this is dropped.
 pub(crate) struct Open {
-    seen: watch::Sender<Seen>,
+    seen: watch::Sender<CallCounts>,
     streamed: bool,
 }
 
 impl Journal {
     pub(crate) fn new() -> Self {
-        Self { seen: watch::Sender::new(Seen::default()), last: Arc::default() }
+        Self { seen: watch::Sender::new(CallCounts::default()), last: Arc::default() }
     }
 
     pub(crate) fn record(&self, headers: &HeaderMap, body: &Bytes) {
@@ -71,11 +71,11 @@ impl Journal {
         Open { seen: self.seen.clone(), streamed }
     }
 
-    pub(crate) fn seen(&self) -> Seen {
+    pub(crate) fn call_counts(&self) -> CallCounts {
         *self.seen.borrow()
     }
 
-    pub(crate) fn watch(&self) -> watch::Receiver<Seen> {
+    pub(crate) fn watch(&self) -> watch::Receiver<CallCounts> {
         self.seen.subscribe()
     }
 

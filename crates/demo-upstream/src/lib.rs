@@ -13,5 +13,5 @@ mod script;
 mod steps;
 
 pub use demo::Demo;
-pub use journal::{Recorded, Seen};
+pub use journal::{Recorded, CallCounts};
 pub use options::Options;

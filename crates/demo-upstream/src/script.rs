@@ -36,7 +36,7 @@ pub(crate) struct Script {
 }
 
 /// More chunks than anyone needs, and few enough to hold.
-const MOST_CHUNKS: usize = 100_000;
+const MAX_CHUNKS: usize = 100_000;
 
 /// How long `demo:slow` waits before each chunk when it does not say.
 const SLOW: Duration = Duration::from_millis(200);
@@ -44,7 +44,7 @@ const SLOW: Duration = Duration::from_millis(200);
 impl Script {
     /// Reads `demo:<word>` and `demo:<word>=<value>` anywhere in a text.
     /// What it does not know it passes over.
-    pub(crate) fn read(text: &str) -> Self {
+    pub(crate) fn parse(text: &str) -> Self {
         let mut script = Self::default();
         for word in text.split(|it: char| !(it.is_ascii_alphanumeric() || ":=-".contains(it))) {
             if let Some((_, directive)) = word.split_once("demo:") {
@@ -60,7 +60,7 @@ impl Script {
     fn take(&mut self, name: &str, value: &str) {
         match name {
             "status" => self.status = value.parse().ok(),
-            "chunks" => self.chunks = value.parse().ok().map(|it: usize| it.min(MOST_CHUNKS)),
+            "chunks" => self.chunks = value.parse().ok().map(|it: usize| it.min(MAX_CHUNKS)),
             "slow" => self.delay = Some(value.parse().map_or(SLOW, Duration::from_millis)),
             "cut" => self.fault = Some(Fault::Cut),
             "error" => self.fault = Some(Fault::Error),
@@ -82,14 +82,14 @@ mod tests {
 
     #[test]
     fn magic_words_are_found_anywhere_in_a_text() {
-        let script = Script::read("Mend this: <text>demo:status=429 retry-after=7</text>, please");
+        let script = Script::parse("Mend this: <text>demo:status=429 retry-after=7</text>, please");
 
         assert_eq!((script.status, script.retry_after), (Some(429), Some(7)));
     }
 
     #[test]
     fn words_can_be_combined() {
-        let script = Script::read("demo:silent=3 demo:chunks=9 demo:no-usage demo:no-done");
+        let script = Script::parse("demo:silent=3 demo:chunks=9 demo:no-usage demo:no-done");
 
         let expected = Script {
             fault: Some(Fault::Silent(3)),
@@ -103,6 +103,6 @@ mod tests {
 
     #[test]
     fn an_ordinary_text_asks_for_nothing() {
-        assert_eq!(Script::read("A demo: status=500, demo:unknown"), Script::default());
+        assert_eq!(Script::parse("A demo: status=500, demo:unknown"), Script::default());
     }
 }

@@ -1,11 +1,11 @@
 //! A device that comes in by the recovery code.
 
-use pia_kernel::{Letter, Reauthentication, Timestamp, Unavailable, UserId};
+use pia_kernel::{QueuedEmail, Reauthentication, Timestamp, Unavailable, UserId};
 
 use crate::change::{Change, named, noted};
 use crate::device::{DeviceId, DeviceState, WrappedKey};
 use crate::fields::{Fields, SALT, WRAPPED};
-use crate::holdings::{Holdings, ProofOnFile};
+use crate::account_keys::{AccountKeys, ProofOnFile};
 use crate::violation::Violation;
 
 /// What a device sends that opened the copy for recovery; nothing of it is
@@ -79,7 +79,7 @@ impl Activation {
     /// Lets the device in, which spends its session.
     pub(crate) fn judge(
         &self,
-        held: &Holdings,
+        held: &AccountKeys,
         (user, at): (UserId, Timestamp),
         owner: Reauthentication,
     ) -> Result<(Change, ()), ActivateError> {
@@ -104,7 +104,7 @@ impl Activation {
             Some(ProofOnFile::Kept(_) | ProofOnFile::Missing) => {}
         }
         let key = WrappedKey::own(&device.id, self.wrapped.clone(), at);
-        let letter = named(Letter::new("device-approved"), device).to_user(at, user);
+        let letter = named(QueuedEmail::new("device-approved"), device).to_user(at, user);
         let effects = noted(at, user, device, "device.activated").and_mail(letter);
         Ok((Change::device(device.activated(key, at)).with(effects), ()))
     }

@@ -1,12 +1,12 @@
 //! One device lets another in.
 
-use pia_kernel::{Letter, Timestamp, Unavailable, UserId};
+use pia_kernel::{QueuedEmail, Timestamp, Unavailable, UserId};
 use ring::signature::{ECDSA_P256_SHA256_FIXED, UnparsedPublicKey};
 
 use crate::change::{Change, named, noted};
 use crate::device::{Approved, Device, DeviceId, DeviceState, WrappedKey};
 use crate::fields::{Fields, PUBLIC_KEY, SALT, SIGNATURE, WRAPPED, bytes};
-use crate::holdings::Holdings;
+use crate::account_keys::AccountKeys;
 use crate::violation::Violation;
 
 /// The forms of the payload that are signed.
@@ -95,7 +95,7 @@ impl Approval {
     /// Lets the device in, which spends its session.
     pub(crate) fn judge(
         &self,
-        held: &Holdings,
+        held: &AccountKeys,
         (user, at): (UserId, Timestamp),
     ) -> Result<(Change, ()), ApproveError> {
         let approver = held.active(&self.approver).ok_or(ApproveError::NotActive)?;
@@ -109,7 +109,7 @@ impl Approval {
         if !self.is_signed_by(approver, target) {
             return Err(ApproveError::Signature);
         }
-        let letter = named(Letter::new("device-approved"), target).to_user(at, user);
+        let letter = named(QueuedEmail::new("device-approved"), target).to_user(at, user);
         let effects = noted(at, user, target, "device.approved").and_mail(letter);
         let devices = vec![target.activated(self.key(at), at), approver.seen(at)];
         Ok((Change { devices, effects, ..Change::default() }, ()))

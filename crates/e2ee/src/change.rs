@@ -1,9 +1,9 @@
 //! What is done to a person's devices and keys.
 
-use pia_kernel::{AuditEntry, Effects, Letter, Timestamp, Unavailable, UserId};
+use pia_kernel::{AuditEntry, SideEffects, QueuedEmail, Timestamp, Unavailable, UserId};
 
 use crate::device::{Device, DeviceRow};
-use crate::holdings::Holdings;
+use crate::account_keys::AccountKeys;
 use crate::ports::KeyStore;
 use crate::proof_key::ProofKey;
 use crate::recovery_copy::RecoveryCopy;
@@ -23,7 +23,7 @@ pub struct Change {
     /// account is end-to-end encrypted.
     pub umk_version: Option<i32>,
     /// What goes with all that.
-    pub effects: Effects,
+    pub effects: SideEffects,
 }
 
 impl Change {
@@ -32,28 +32,28 @@ impl Change {
         let Self { devices, forgotten, recovery, proof_key, umk_version, effects } = self;
         let kept = devices.is_empty() && forgotten.is_empty();
         let keys = recovery.is_none() && proof_key.is_none() && umk_version.is_none();
-        kept && keys && *effects == Effects::default()
+        kept && keys && *effects == SideEffects::default()
     }
 
     pub(crate) fn device(device: Device) -> Self {
         Self { devices: vec![device], ..Self::default() }
     }
 
-    pub(crate) fn with(mut self, effects: Effects) -> Self {
+    pub(crate) fn with(mut self, effects: SideEffects) -> Self {
         self.effects = self.effects.and(effects);
         self
     }
 }
 
 /// That something was done to a device, as auditors see it.
-pub(crate) fn noted(at: Timestamp, user: UserId, device: &Device, action: &'static str) -> Effects {
+pub(crate) fn noted(at: Timestamp, user: UserId, device: &Device, action: &'static str) -> SideEffects {
     let object = Some(format!("device:{}", device.row.0.as_hyphenated()));
     let entry = AuditEntry { at, actor: Some(user), subject: None, object, action };
-    Effects { audit: vec![entry], mail: Vec::new() }
+    SideEffects { audit: vec![entry], mail: Vec::new() }
 }
 
 /// A letter's fields: what its reader knows the device by.
-pub(crate) fn named(letter: Letter, device: &Device) -> Letter {
+pub(crate) fn named(letter: QueuedEmail, device: &Device) -> QueuedEmail {
     letter.with("name", &*device.name)
 }
 
@@ -62,14 +62,14 @@ pub(crate) fn named(letter: Letter, device: &Device) -> Letter {
 pub(crate) async fn decide<T, E>(
     store: &dyn KeyStore,
     (user, at): (UserId, Timestamp),
-    judge: impl Fn(&Holdings) -> Result<(Change, T), E> + Send + Sync,
+    judge: impl Fn(&AccountKeys) -> Result<(Change, T), E> + Send + Sync,
 ) -> Result<Option<T>, E>
 where
     T: Send,
     E: From<Unavailable> + Send,
 {
     let mut outcome = None;
-    let mut told = |held: &Holdings| match judge(held) {
+    let mut told = |held: &AccountKeys| match judge(held) {
         Ok((change, done)) => {
             outcome = Some(Ok(done));
             change

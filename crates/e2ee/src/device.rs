@@ -7,7 +7,7 @@ use uuid::Uuid;
 use crate::fields::{PUBLIC_KEY, bytes};
 
 /// How long a name may be that a device gave itself.
-const MOST_ID: usize = 64;
+const MAX_ID_CHARS: usize = 64;
 
 /// Which of a person's devices it is: the name that it gave itself, as it was
 /// sent. It is part of what devices sign and encrypt.
@@ -110,7 +110,7 @@ impl DeviceId {
     /// colons between their parts, so that an id has none.
     pub fn read(text: &str) -> Option<Self> {
         let plain = |it: u8| it.is_ascii_alphanumeric() || b"-_.".contains(&it);
-        let good = !text.is_empty() && text.len() <= MOST_ID && text.bytes().all(plain);
+        let good = !text.is_empty() && text.len() <= MAX_ID_CHARS && text.bytes().all(plain);
         good.then(|| Self(text.to_owned()))
     }
 

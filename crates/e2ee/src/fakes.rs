@@ -12,7 +12,7 @@ use ring::signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, KeyPair as 
 
 use crate::device::{Device, DeviceId};
 use crate::devices::Devices;
-use crate::holdings::{Holdings, ProofOnFile};
+use crate::account_keys::{AccountKeys, ProofOnFile};
 use crate::own_key::KeyForm;
 use crate::ports::{Judge, KeyState, KeyStore};
 use crate::recovery::Recovery;
@@ -21,15 +21,15 @@ use crate::registration::{DeviceForm, Registered};
 
 /// What a store of one person's keys holds.
 #[derive(Debug, Default)]
-pub(crate) struct Kept {
-    pub(crate) held: Holdings,
+pub(crate) struct StoredKeys {
+    pub(crate) held: AccountKeys,
     pub(crate) copy: Option<RecoveryCopy>,
     /// Actions of the audit log, and letters.
     pub(crate) told: Vec<&'static str>,
 }
 
 #[derive(Debug, Default)]
-pub(crate) struct FakeKeys(pub(crate) Mutex<Kept>);
+pub(crate) struct FakeKeys(pub(crate) Mutex<StoredKeys>);
 
 /// Somebody with devices.
 pub(crate) struct Ada {

@@ -21,7 +21,7 @@ pub(crate) const SIGNATURE: usize = 64;
 /// What HMAC-SHA-256 takes and gives here.
 pub(crate) const PROOF: usize = 32;
 /// More than any onboarding session or proof has.
-const MOST_TEXT: usize = 200;
+const MAX_TEXT_CHARS: usize = 200;
 /// How each public key of this form begins.
 const UNCOMPRESSED: u8 = 4;
 
@@ -74,8 +74,8 @@ impl Fields {
     /// A text that is only compared, or looked at when all else is.
     pub(crate) fn opaque(&mut self, field: &'static str, given: Option<String>) -> Option<String> {
         let text = self.required(field, given)?;
-        if text.len() > MOST_TEXT {
-            let message = format!("`{field}` may have {MOST_TEXT} characters.");
+        if text.len() > MAX_TEXT_CHARS {
+            let message = format!("`{field}` may have {MAX_TEXT_CHARS} characters.");
             self.0.push(Violation::new(field, "too_long", message));
             return None;
         }

@@ -14,7 +14,7 @@ mod revocation;
 
 mod change;
 mod device;
-mod holdings;
+mod account_keys;
 mod ports;
 
 mod fields;
@@ -30,7 +30,7 @@ pub use device::{
     Approved, Device, DeviceId, DeviceRow, DeviceState, Onboarding, WaitingDevice, WrappedKey,
 };
 pub use devices::{Devices, FindError, Listed};
-pub use holdings::{Holdings, ProofOnFile};
+pub use account_keys::{AccountKeys, ProofOnFile};
 pub use own_key::{KeepKeyError, KeyForm};
 pub use ports::{Judge, KeyState, KeyStore};
 pub use proof_key::{ProofKey, ProofKeyForm, PutProofKeyError};

@@ -1,11 +1,11 @@
 //! What a device wraps for itself: the account's first key, or a copy of it.
 
-use pia_kernel::{Effects, Letter, Reauthentication, Timestamp, Unavailable, UserId};
+use pia_kernel::{SideEffects, QueuedEmail, Reauthentication, Timestamp, Unavailable, UserId};
 
 use crate::change::{Change, named, noted};
 use crate::device::{Device, DeviceId, DeviceState, WrappedKey};
 use crate::fields::{Fields, SALT, WRAPPED};
-use crate::holdings::Holdings;
+use crate::account_keys::AccountKeys;
 use crate::violation::Violation;
 
 /// The first of a person's keys.
@@ -77,13 +77,13 @@ impl OwnKey {
     /// since whoever comes first then decides which devices follow.
     pub(crate) fn judge(
         &self,
-        held: &Holdings,
+        held: &AccountKeys,
         (user, at): (UserId, Timestamp),
         owner: Reauthentication,
     ) -> Result<(Change, ()), KeepKeyError> {
         let device = held.device(&self.device).ok_or(KeepKeyError::Unknown)?;
         let key = WrappedKey::own(&device.id, self.wrapped.clone(), at);
-        let letter = named(Letter::new("device-approved"), device).to_user(at, user);
+        let letter = named(QueuedEmail::new("device-approved"), device).to_user(at, user);
         match &device.state {
             DeviceState::Active(_) => {
                 let effects = noted(at, user, device, "device.key_stored").and_mail(letter);
@@ -95,7 +95,7 @@ impl OwnKey {
                     return Err(KeepKeyError::Unproven);
                 }
                 let effects = noted(at, user, device, "device.activated").and_mail(letter);
-                let encrypted = Effects::audit(at, user, "account.encrypted");
+                let encrypted = SideEffects::audit(at, user, "account.encrypted");
                 let change = Change::device(device.activated(key, at));
                 let change = Change { umk_version: Some(FIRST_UMK), ..change };
                 Ok((change.with(effects).with(encrypted), ()))

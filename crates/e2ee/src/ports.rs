@@ -5,12 +5,12 @@ use pia_kernel::{Timestamp, Unavailable, UserId};
 
 use crate::change::Change;
 use crate::device::{Device, DeviceId};
-use crate::holdings::Holdings;
+use crate::account_keys::AccountKeys;
 use crate::recovery_copy::RecoveryCopy;
 
 /// Decides what is done to a person's devices and keys, by how they stand. It
 /// may be asked more than once; what it says last counts.
-pub type Judge<'a> = &'a mut (dyn FnMut(&Holdings) -> Change + Send);
+pub type Judge<'a> = &'a mut (dyn FnMut(&AccountKeys) -> Change + Send);
 
 /// What others are told of a person's keys.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -7,7 +7,7 @@ use ring::hmac;
 
 use crate::change::Change;
 use crate::fields::{PROOF, bytes};
-use crate::holdings::{Holdings, ProofOnFile};
+use crate::account_keys::{AccountKeys, ProofOnFile};
 use crate::recovery_copy::changed;
 
 /// How long a client that encrypts an account takes for all that goes with it.
@@ -89,7 +89,7 @@ impl ProofKey {
     /// Guards the copy for recovery with it, for good, if its owner says so.
     pub(crate) fn judge(
         &self,
-        held: &Holdings,
+        held: &AccountKeys,
         (user, at): (UserId, Timestamp),
         owner: Reauthentication,
     ) -> Result<(Change, ()), PutProofKeyError> {
@@ -111,7 +111,7 @@ impl ProofKey {
 
 /// Tells whether a caller may put the first proof key: the owner, or who has
 /// just encrypted the account and sets its recovery up.
-fn may_be_first(held: &Holdings, owner: Reauthentication, now: Timestamp) -> bool {
+fn may_be_first(held: &AccountKeys, owner: Reauthentication, now: Timestamp) -> bool {
     match owner {
         Reauthentication::Fresh => true,
         Reauthentication::Stale => held.began_since(now - SETTING_UP),

@@ -1,10 +1,10 @@
 //! The copy of a person's key that their recovery code opens.
 
-use pia_kernel::{Effects, Letter, Reauthentication, Timestamp, Unavailable, UserId};
+use pia_kernel::{SideEffects, QueuedEmail, Reauthentication, Timestamp, Unavailable, UserId};
 
 use crate::change::Change;
 use crate::fields::{Fields, SALT, WRAPPED};
-use crate::holdings::{Holdings, ProofOnFile};
+use crate::account_keys::{AccountKeys, ProofOnFile};
 use crate::violation::Violation;
 
 /// What Argon2 can do at all, and what a device can be asked for: up to 4 GiB.
@@ -100,7 +100,7 @@ impl RecoveryCopy {
     /// owner alone can say.
     pub(crate) fn judge(
         &self,
-        held: &Holdings,
+        held: &AccountKeys,
         (user, at): (UserId, Timestamp),
         owner: Reauthentication,
     ) -> Result<(Change, ()), KeepCopyError> {
@@ -126,7 +126,7 @@ impl RecoveryCopy {
 }
 
 /// That the recovery of a person's key is another now, which they are told.
-pub(crate) fn changed((user, at): (UserId, Timestamp), action: &'static str) -> Effects {
-    let letter = Letter::new("recovery-key-changed").to_user(at, user);
-    Effects::audit(at, user, action).and_mail(letter)
+pub(crate) fn changed((user, at): (UserId, Timestamp), action: &'static str) -> SideEffects {
+    let letter = QueuedEmail::new("recovery-key-changed").to_user(at, user);
+    SideEffects::audit(at, user, action).and_mail(letter)
 }

@@ -1,20 +1,20 @@
 //! Devices that ask to be let in.
 
-use pia_kernel::{Effects, Letter, Timestamp, Unavailable, UserId};
+use pia_kernel::{SideEffects, QueuedEmail, Timestamp, Unavailable, UserId};
 use uuid::Uuid;
 
 use crate::change::{Change, named, noted};
 use crate::device::{Device, DeviceId, DeviceRow, DeviceState, Onboarding};
 use crate::fields::Fields;
-use crate::holdings::Holdings;
+use crate::account_keys::AccountKeys;
 use crate::violation::Violation;
 
 /// How many devices a person may have, those that were turned away not counted.
-pub(crate) const MOST_DEVICES: usize = 50;
+pub(crate) const MAX_DEVICES: usize = 50;
 /// How long a name may be.
-const MOST_NAME_CHARS: usize = 200;
+const MAX_NAME_CHARS: usize = 200;
 /// How long a version may be.
-const MOST_VERSION_CHARS: usize = 200;
+const MAX_VERSION_CHARS: usize = 200;
 
 /// What a device says of itself as it registers; nothing of it is checked yet.
 #[derive(Debug, Clone, Default)]
@@ -77,11 +77,11 @@ impl DeviceForm {
     pub(crate) fn read(self) -> Result<Registration, RegisterError> {
         let mut fields = Fields::default();
         let id = fields.device_id("deviceId", self.device_id);
-        let name = fields.line("deviceName", self.device_name, MOST_NAME_CHARS);
+        let name = fields.line("deviceName", self.device_name, MAX_NAME_CHARS);
         let agreement_key = fields.public_key("agreementPublicKey", self.agreement_public_key);
         let signing_key = fields.public_key("signingPublicKey", self.signing_public_key);
-        let os_version = fields.optional_line("osVersion", self.os_version, MOST_VERSION_CHARS);
-        let app_version = fields.optional_line("appVersion", self.app_version, MOST_VERSION_CHARS);
+        let os_version = fields.optional_line("osVersion", self.os_version, MAX_VERSION_CHARS);
+        let app_version = fields.optional_line("appVersion", self.app_version, MAX_VERSION_CHARS);
         let read = move || {
             Some(Registration {
                 id: id?,
@@ -105,7 +105,7 @@ impl Registration {
     /// put others in their place.
     pub(crate) fn judge(
         &self,
-        held: &Holdings,
+        held: &AccountKeys,
         session: &Onboarding,
         (user, at): (UserId, Timestamp),
     ) -> Result<(Change, IsFirst), RegisterError> {
@@ -118,13 +118,13 @@ impl Registration {
             return Ok((Change::device(self.put_on(active, at)), is_first));
         }
         let others = held.devices.iter().filter(|it| !it.is_revoked() && it.id != self.id);
-        if others.count() >= MOST_DEVICES {
-            return Err(RegisterError::Full { limit: MOST_DEVICES });
+        if others.count() >= MAX_DEVICES {
+            return Err(RegisterError::Full { limit: MAX_DEVICES });
         }
         let mut device = known.map_or_else(|| self.newcomer(at), |it| self.put_on(it, at));
         device.state = DeviceState::Pending(session.clone());
         let asked = known.is_some_and(|it| !it.is_revoked() && self.has_keys_of(it));
-        let effects = if asked { Effects::default() } else { asks((user, at), &device, held) };
+        let effects = if asked { SideEffects::default() } else { asks((user, at), &device, held) };
         Ok((Change::device(device).with(effects), is_first))
     }
 
@@ -167,12 +167,12 @@ impl Registration {
 pub(crate) struct IsFirst(pub(crate) bool);
 
 /// Where there is something to be let in to, its owner hears of who asks.
-fn asks((user, at): (UserId, Timestamp), device: &Device, held: &Holdings) -> Effects {
+fn asks((user, at): (UserId, Timestamp), device: &Device, held: &AccountKeys) -> SideEffects {
     let noted = noted(at, user, device, "device.registered");
     if !held.encrypted {
         return noted;
     }
-    noted.and_mail(named(Letter::new("device-registered"), device).to_user(at, user))
+    noted.and_mail(named(QueuedEmail::new("device-registered"), device).to_user(at, user))
 }
 
 impl Registered {

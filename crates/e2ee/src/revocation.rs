@@ -1,13 +1,13 @@
 //! Devices that are turned away.
 
-use pia_kernel::{Letter, Timestamp, Unavailable, UserId};
+use pia_kernel::{QueuedEmail, Timestamp, Unavailable, UserId};
 
 use crate::change::{Change, named, noted};
 use crate::device::{Device, DeviceId, DeviceRow, DeviceState};
-use crate::holdings::Holdings;
+use crate::account_keys::AccountKeys;
 
 /// How many devices are remembered that were turned away.
-pub(crate) const MOST_REVOKED: usize = 50;
+pub(crate) const MAX_REVOKED: usize = 50;
 
 /// Why a device was not turned away.
 #[derive(Debug, thiserror::Error)]
@@ -28,14 +28,14 @@ pub enum RevokeError {
 /// code lets a device in again.
 pub(crate) fn judge(
     id: &DeviceId,
-    held: &Holdings,
+    held: &AccountKeys,
     (user, at): (UserId, Timestamp),
 ) -> Result<(Change, ()), RevokeError> {
     let device = held.device(id).ok_or(RevokeError::Unknown)?;
     if device.is_revoked() {
         return Ok((Change::default(), ()));
     }
-    let letter = named(Letter::new("device-revoked"), device).to_user(at, user);
+    let letter = named(QueuedEmail::new("device-revoked"), device).to_user(at, user);
     let effects = noted(at, user, device, "device.revoked").and_mail(letter);
     let revoked = Device { state: DeviceState::Revoked, revoked_at: Some(at), ..device.clone() };
     let change = Change { forgotten: forgotten(held), ..Change::device(revoked) };
@@ -43,10 +43,10 @@ pub(crate) fn judge(
 }
 
 /// Those that were turned away the longest ago, where there are too many.
-fn forgotten(held: &Holdings) -> Vec<DeviceRow> {
+fn forgotten(held: &AccountKeys) -> Vec<DeviceRow> {
     let mut revoked: Vec<_> = held.devices.iter().filter(|it| it.is_revoked()).collect();
     revoked.sort_by_key(|it| it.revoked_at);
     // With the one that is turned away now there is one more.
-    let too_many = (revoked.len() + 1).saturating_sub(MOST_REVOKED);
+    let too_many = (revoked.len() + 1).saturating_sub(MAX_REVOKED);
     revoked.iter().take(too_many).map(|it| it.row).collect()
 }

@@ -1,6 +1,6 @@
 //! `/api/ai`: the proxy to upstream models.
 
-mod asker;
+mod ai_caller;
 mod chat;
 mod credits;
 mod embeddings;

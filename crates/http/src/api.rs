@@ -5,13 +5,13 @@ use std::sync::Arc;
 use pia_assistant::Credits;
 use pia_e2ee::{Devices, Recovery};
 use pia_identity::{
-    AccountDeletion, AccountExport, Accounts, ApiKeys, AppPasswords, FreshProof, PasskeySignIn,
+    AccountDeletion, AccountExport, Accounts, ApiKeys, AppPasswords, ReauthProof, PasskeySignIn,
     Passkeys, PasswordChanges, PasswordResets, ProviderSignIn, Reauthenticator, Registration,
-    SecondFactors, Sessions, SignIn, SignInHistory, Standing, Verification,
+    SecondFactors, Sessions, SignIn, SignInHistory, CallerState, Verification,
 };
-use pia_kernel::{Live, Reauthentication, Secret, SessionId, UserId};
+use pia_kernel::{LiveSetting, Reauthentication, Secret, SessionId, UserId};
 use pia_sync::Chats;
-use pia_web::{ApiError, Line, Runner};
+use pia_web::{ApiError, ConcurrencyLimiter, Runner};
 
 use crate::{Browsers, HttpError, Readiness, SyncApi};
 
@@ -67,11 +67,11 @@ pub struct Api {
     /// What `/ready` asks.
     pub readiness: Arc<dyn Readiness>,
     /// Whether `/openapi/v1.json` is published.
-    pub openapi: Live<bool>,
+    pub openapi: LiveSetting<bool>,
     /// Where use cases run.
     pub runner: Runner,
     /// Where those run that a password is shown to.
-    pub sign_ins: Line,
+    pub sign_ins: ConcurrencyLimiter,
 }
 
 impl Api {
@@ -90,8 +90,8 @@ impl Api {
     /// account is theirs. A code is spent by it.
     pub(crate) async fn owner(
         &self,
-        caller: Standing,
-        proof: Option<FreshProof>,
+        caller: CallerState,
+        proof: Option<ReauthProof>,
     ) -> Result<(UserId, Reauthentication), ApiError> {
         Ok((caller.user, self.reauthenticator.check(caller, proof).await?))
     }

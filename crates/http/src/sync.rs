@@ -9,7 +9,7 @@ mod push;
 mod push_request;
 mod support;
 
-use pia_kernel::Live;
+use pia_kernel::LiveSetting;
 use pia_sync::{Pulling, Pushing, Support};
 
 pub(crate) use pull::pull;
@@ -32,5 +32,5 @@ pub struct SyncApi {
     /// Looking at what is kept, and taking it away.
     pub support: Support,
     /// Whether a device that has everything is told just that.
-    pub fast_path: Live<bool>,
+    pub fast_path: LiveSetting<bool>,
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use jsonwebtoken::{Algorithm, DecodingKey, EncodingKey, Header, Validation};
-use pia_kernel::{Clock, Live, Secret, SessionId, Timestamp, Unavailable, UserId};
+use pia_kernel::{Clock, LiveSetting, Secret, SessionId, Timestamp, Unavailable, UserId};
 use ring::hmac;
 use serde::{Deserialize, Serialize};
 
@@ -14,7 +14,7 @@ use crate::sessions::SessionSettings;
 use crate::signing_keys::SigningKeys;
 
 /// Longer texts are no tokens of ours, and are not worth a look.
-const MOST_BYTES: usize = 4096;
+const MAX_TOKEN_BYTES: usize = 4096;
 
 /// How far the clocks of two instances may differ, in seconds.
 const CLOCK_SKEW: i64 = 60;
@@ -30,7 +30,7 @@ pub struct TokenNames {
 
 /// What an access token says: who calls, and with which sign-in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Claim {
+pub struct SessionRef {
     /// Whose account it is.
     pub user: UserId,
     /// The sign-in it continues.
@@ -58,7 +58,7 @@ struct Inner {
     checks: Vec<Check>,
     names: TokenNames,
     rules: Validation,
-    settings: Live<SessionSettings>,
+    settings: LiveSetting<SessionSettings>,
     clock: Arc<dyn Clock>,
 }
 
@@ -96,7 +96,7 @@ impl AccessTokens {
     pub fn new(
         keys: &SigningKeys,
         names: TokenNames,
-        settings: Live<SessionSettings>,
+        settings: LiveSetting<SessionSettings>,
         clock: Arc<dyn Clock>,
     ) -> Self {
         let mut header = Header::new(Algorithm::HS256);
@@ -134,8 +134,8 @@ impl AccessTokens {
     ///
     /// A token from the future is refused too: its lifetime was counted on a
     /// clock that has been set back since, so nobody knows when it ends.
-    pub fn read(&self, token: &str) -> Option<Claim> {
-        if token.len() > MOST_BYTES {
+    pub fn read(&self, token: &str) -> Option<SessionRef> {
+        if token.len() > MAX_TOKEN_BYTES {
             return None;
         }
         let Inner { checks, rules, clock, .. } = &*self.inner;
@@ -144,7 +144,7 @@ impl AccessTokens {
         let read = jsonwebtoken::decode::<Read>(token, &check.key, rules).ok()?.claims;
         let now = seconds(clock.now());
         let good = read.iat <= now.saturating_add(CLOCK_SKEW) && now < read.exp;
-        good.then_some(Claim { user: read.sub, session: read.sid })
+        good.then_some(SessionRef { user: read.sub, session: read.sid })
     }
 }
 
@@ -182,7 +182,7 @@ mod tests {
         AccessTokens::new(
             keys,
             names,
-            Live::new(SessionSettings::default()),
+            LiveSetting::new(SessionSettings::default()),
             Arc::new(FixedClock(now)),
         )
     }
@@ -195,9 +195,9 @@ mod tests {
         Timestamp::from_micros(1_800_000_000_000_000)
     }
 
-    fn issued() -> (Claim, Secret<String>) {
+    fn issued() -> (SessionRef, Secret<String>) {
         let (user, session) = (UserId::generate(), SessionId::generate());
-        (Claim { user, session }, tokens_at(start()).issue(user, session).unwrap().token)
+        (SessionRef { user, session }, tokens_at(start()).issue(user, session).unwrap().token)
     }
 
     /// A token with a good signature that says whatever it likes.
@@ -242,7 +242,7 @@ mod tests {
 
     #[test]
     fn the_lifetime_is_told_and_may_change_while_the_server_runs() {
-        let settings = Live::new(SessionSettings::default());
+        let settings = LiveSetting::new(SessionSettings::default());
         let clock = Arc::new(FixedClock(start()));
         let names = names("pia-server", "pia-client");
         let tokens = AccessTokens::new(&keys(FIRST, None), names, settings.clone(), clock);

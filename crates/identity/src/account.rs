@@ -3,7 +3,7 @@
 use pia_kernel::{ApiKeyId, GroupId, SessionId, Timestamp, UserId};
 use uuid::Uuid;
 
-use crate::access_tokens::Claim;
+use crate::access_tokens::SessionRef;
 use crate::role::Role;
 
 /// The group that an account is in at first.
@@ -127,24 +127,24 @@ pub struct KeyUse {
 
 /// Who calls with a key, and with which.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct KeyClaim {
+pub struct ApiKeyRef {
     /// Whose key it is.
     pub user: UserId,
     /// Which one.
     pub key: ApiKeyId,
 }
 
-impl KeyClaim {
+impl ApiKeyRef {
     /// As what callers are remembered: the key stands where others have their
     /// sign-in, and no session has its id.
-    pub(crate) fn as_claim(self) -> Claim {
-        Claim { user: self.user, session: SessionId(self.key.0) }
+    pub(crate) fn as_claim(self) -> SessionRef {
+        SessionRef { user: self.user, session: SessionId(self.key.0) }
     }
 }
 
 /// As much of a caller as is looked at on every request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Standing {
+pub struct CallerState {
     /// Who calls.
     pub user: UserId,
     /// The sign-in they call with; the id of their key, if that is what they
@@ -162,7 +162,7 @@ pub struct Standing {
     pub email_verified: bool,
 }
 
-impl Standing {
+impl CallerState {
     /// Somebody with an account and a session like most.
     pub fn of(user: UserId, session: SessionId) -> Self {
         Self {
@@ -188,7 +188,7 @@ pub struct AccountRules {
 
 impl AccountRules {
     /// Whether somebody has yet to show that their address is theirs.
-    pub fn owes_verification(&self, standing: &Standing) -> bool {
+    pub fn owes_verification(&self, standing: &CallerState) -> bool {
         self.require_verification && !standing.email_verified
     }
 

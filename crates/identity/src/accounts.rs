@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use pia_kernel::{Clock, Effects, Unavailable, UserId};
+use pia_kernel::{Clock, SideEffects, Unavailable, UserId};
 
 use crate::account::{Account, CustomerType};
 use crate::ports::AccountStore;
-use crate::standings::Standings;
+use crate::caller_cache::CallerCache;
 use crate::violation::{Violation, name};
 
 /// Why an account cannot be shown.
@@ -47,13 +47,13 @@ pub enum DeclareError {
 #[derive(Clone)]
 pub struct Accounts {
     store: Arc<dyn AccountStore>,
-    standings: Standings,
+    standings: CallerCache,
     clock: Arc<dyn Clock>,
 }
 
 impl Accounts {
     /// Accounts in the given store; `standings` is told of those that change.
-    pub fn new(store: Arc<dyn AccountStore>, standings: Standings, clock: Arc<dyn Clock>) -> Self {
+    pub fn new(store: Arc<dyn AccountStore>, standings: CallerCache, clock: Arc<dyn Clock>) -> Self {
         Self { store, standings, clock }
     }
 
@@ -69,7 +69,7 @@ impl Accounts {
         declaration: TraderDeclaration,
     ) -> Result<(), DeclareError> {
         let company = check(&declaration).map_err(DeclareError::Invalid)?;
-        let declared = Effects::audit(self.clock.now(), user, "account.declared");
+        let declared = SideEffects::audit(self.clock.now(), user, "account.declared");
         let found = self.store.declare(user, CustomerType::Business, &company, declared).await?;
         self.standings.forget_user(user);
         if found { Ok(()) } else { Err(DeclareError::Gone) }
@@ -98,14 +98,14 @@ mod tests {
     use pia_testkit::FixedClock;
 
     use super::*;
-    use crate::access_tokens::Claim;
-    use crate::account::Standing;
+    use crate::access_tokens::SessionRef;
+    use crate::account::CallerState;
     use crate::ports::MockAccountStore;
 
     fn accounts(mut store: MockAccountStore) -> Accounts {
-        store.expect_standing().returning(|user, session, _| Ok(Some(Standing::of(user, session))));
+        store.expect_standing().returning(|user, session, _| Ok(Some(CallerState::of(user, session))));
         let (store, clock) = (Arc::new(store), Arc::new(FixedClock(Timestamp::UNIX_EPOCH)));
-        let standings = Standings::new(
+        let standings = CallerCache::new(
             Arc::<MockAccountStore>::clone(&store),
             Arc::<FixedClock>::clone(&clock),
         );
@@ -128,14 +128,14 @@ mod tests {
 
     #[tokio::test]
     async fn a_declaration_is_recorded_with_its_audit_entry_and_seen_by_the_gates_at_once() {
-        let claim = Claim { user: UserId::generate(), session: SessionId::generate() };
+        let claim = SessionRef { user: UserId::generate(), session: SessionId::generate() };
         let mut store = MockAccountStore::new();
         store
             .expect_declare()
             .withf(move |user, customer, company, effects| {
                 let at = Timestamp::UNIX_EPOCH;
                 (*user, *customer, company) == (claim.user, CustomerType::Business, "Engines Ltd")
-                    && *effects == Effects::audit(at, claim.user, "account.declared")
+                    && *effects == SideEffects::audit(at, claim.user, "account.declared")
             })
             .once()
             .returning(|_, _, _, _| Ok(true));

@@ -3,27 +3,27 @@
 use std::sync::Arc;
 
 use pia_kernel::{
-    ApiKeyId, AuditEntry, Clock, Effects, Letter, Live, Secret, Timestamp, Unavailable, UserId,
+    ApiKeyId, AuditEntry, Clock, SideEffects, QueuedEmail, LiveSetting, Secret, Timestamp, Unavailable, UserId,
     characters,
 };
 
-use crate::access_tokens::Claim;
-use crate::account::KeyClaim;
+use crate::access_tokens::SessionRef;
+use crate::account::ApiKeyRef;
 use crate::api_key_codes;
 use crate::factor_proofs::{
-    FactorPorts, FactorProofs, FactorSettings, FreshProof, ProofError, used_up,
+    FactorPorts, FactorProofs, FactorSettings, ReauthProof, ProofError, used_up,
 };
-use crate::owner_proofs::OwnerError;
-use crate::ports::{ApiKeyEntry, ApiKeyStore, Evidence, FactorState, Kept, KeyScope, NewApiKey};
-use crate::standings::Standings;
+use crate::reauthentication::OwnerError;
+use crate::ports::{ApiKeyEntry, ApiKeyStore, VerifiedProof, FactorState, StoreAppPassword, KeyScope, NewApiKey};
+use crate::caller_cache::CallerCache;
 use crate::violation::Violation;
 
 /// How many an account may have, those that have ended too.
-const MOST: usize = 20;
+const MAX_API_KEYS: usize = 20;
 /// How long a name may be.
-const MOST_NAME_CHARS: usize = 64;
+const MAX_NAME_CHARS: usize = 64;
 /// As much as a budget of a group may be.
-const MOST_CREDITS: i64 = 1_000_000_000_000;
+const MAX_CREDITS: i64 = 1_000_000_000_000;
 
 /// What a key is to be like.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -87,7 +87,7 @@ pub enum RemoveApiKeyError {
 pub struct ApiKeys {
     store: Arc<dyn ApiKeyStore>,
     proofs: FactorProofs,
-    standings: Standings,
+    standings: CallerCache,
 }
 
 impl ApiKeys {
@@ -95,8 +95,8 @@ impl ApiKeys {
     pub fn new(
         store: Arc<dyn ApiKeyStore>,
         ports: FactorPorts,
-        standings: Standings,
-        settings: Live<FactorSettings>,
+        standings: CallerCache,
+        settings: LiveSetting<FactorSettings>,
         clock: Arc<dyn Clock>,
     ) -> Self {
         Self { store, proofs: FactorProofs { ports, settings, clock }, standings }
@@ -105,9 +105,9 @@ impl ApiKeys {
     /// Makes a key for an account's owner.
     pub async fn create(
         &self,
-        claim: Claim,
+        claim: SessionRef,
         wish: ApiKeyWish,
-        proof: Option<FreshProof>,
+        proof: Option<ReauthProof>,
     ) -> Result<CreatedApiKey, CreateApiKeyError> {
         let entry = wish.entry(self.proofs.clock.now()).map_err(CreateApiKeyError::Invalid)?;
         let ports = &self.proofs.ports;
@@ -118,25 +118,25 @@ impl ApiKeys {
         let key = api_key_codes::fresh()?;
         let keep = |evidence| self.keep(claim, &entry, &key, evidence);
         match self.proofs.owner(claim, (&account, factor.as_ref()), proof, keep).await? {
-            Kept::Full => Err(CreateApiKeyError::Full { limit: MOST }),
-            Kept::Gone => Err(CreateApiKeyError::Gone),
-            Kept::Done | Kept::Stale => Ok(CreatedApiKey { entry, key }),
+            StoreAppPassword::Full => Err(CreateApiKeyError::Full { limit: MAX_API_KEYS }),
+            StoreAppPassword::Gone => Err(CreateApiKeyError::Gone),
+            StoreAppPassword::Done | StoreAppPassword::Stale => Ok(CreatedApiKey { entry, key }),
         }
     }
 
     async fn keep(
         &self,
-        by: Claim,
+        by: SessionRef,
         entry: &ApiKeyEntry,
         key: &Secret<String>,
-        evidence: Evidence,
-    ) -> Result<Kept, ProofError> {
+        evidence: VerifiedProof,
+    ) -> Result<StoreAppPassword, ProofError> {
         // What was made a moment ago is one.
         let hash = api_key_codes::hash(key.expose()).ok_or(ProofError::Wrong)?;
         let new = NewApiKey { entry: entry.clone(), by, hash };
         let effects = created(by.user, entry, evidence);
-        match self.store.add(new, MOST, evidence, effects).await? {
-            Kept::Stale => Err(ProofError::Wrong),
+        match self.store.add(new, MAX_API_KEYS, evidence, effects).await? {
+            StoreAppPassword::Stale => Err(ProofError::Wrong),
             kept => Ok(kept),
         }
     }
@@ -147,8 +147,8 @@ impl ApiKeys {
     }
 
     /// Takes a key away; it opens nothing from then on.
-    pub async fn revoke(&self, claim: Claim, key: ApiKeyId) -> Result<(), RemoveApiKeyError> {
-        let (at, claim) = (self.proofs.clock.now(), KeyClaim { user: claim.user, key });
+    pub async fn revoke(&self, claim: SessionRef, key: ApiKeyId) -> Result<(), RemoveApiKeyError> {
+        let (at, claim) = (self.proofs.clock.now(), ApiKeyRef { user: claim.user, key });
         let found = self.store.remove(claim, at, revoked).await?;
         self.standings.forget_user(claim.user);
         if found { Ok(()) } else { Err(RemoveApiKeyError::Unknown) }
@@ -172,8 +172,8 @@ impl ApiKeyWish {
             let message = "The key must end in the future, or not at all.";
             faults.push(Violation::new("expiresAt", "invalid", message));
         }
-        if !(0..=MOST_CREDITS).contains(&weekly_credits) {
-            let message = format!("Credits are a whole number, 0 to {MOST_CREDITS}.");
+        if !(0..=MAX_CREDITS).contains(&weekly_credits) {
+            let message = format!("Credits are a whole number, 0 to {MAX_CREDITS}.");
             faults.push(Violation::new("weeklyCredits", "invalid", message));
         }
         if !faults.is_empty() {
@@ -197,7 +197,7 @@ fn read_name(given: Option<&str>) -> Result<String, Violation> {
     if name.is_empty() {
         return fault("required", "A name is required, by which you know the script again.");
     }
-    if characters(name) > MOST_NAME_CHARS {
+    if characters(name) > MAX_NAME_CHARS {
         return fault("too_long", "The name may have 64 characters.");
     }
     if name.chars().any(char::is_control) {
@@ -217,44 +217,44 @@ fn read_scopes(given: Option<Vec<String>>) -> Result<Vec<KeyScope>, Violation> {
     }
 }
 
-fn created(user: UserId, entry: &ApiKeyEntry, evidence: Evidence) -> Effects {
+fn created(user: UserId, entry: &ApiKeyEntry, evidence: VerifiedProof) -> SideEffects {
     let at = entry.created_at;
     let object = Some(format!("api-key:{}", entry.id));
     let audit =
         AuditEntry { at, actor: Some(user), subject: None, object, action: "ApiKey.Created" };
-    let letter = Letter::new("api-key-added").with("name", &entry.name).to_user(at, user);
-    let created = Effects { audit: vec![audit], mail: Vec::new() }.and_mail(letter);
+    let letter = QueuedEmail::new("api-key-added").with("name", &entry.name).to_user(at, user);
+    let created = SideEffects { audit: vec![audit], mail: Vec::new() }.and_mail(letter);
     used_up(evidence, user, at).and(created)
 }
 
-fn revoked(claim: KeyClaim, at: Timestamp, name: &str) -> Effects {
+fn revoked(claim: ApiKeyRef, at: Timestamp, name: &str) -> SideEffects {
     ended(claim, at, name, |user| (Some(user), None))
 }
 
 /// That a key is no more, told of by whom and of whom `sides` says.
 pub(crate) fn ended(
-    KeyClaim { user, key }: KeyClaim,
+    ApiKeyRef { user, key }: ApiKeyRef,
     at: Timestamp,
     name: &str,
     sides: fn(UserId) -> (Option<UserId>, Option<UserId>),
-) -> Effects {
-    let letter = Letter::new("api-key-removed").with("name", name).to_user(at, user);
-    audited(KeyClaim { user, key }, at, sides(user)).and_mail(letter)
+) -> SideEffects {
+    let letter = QueuedEmail::new("api-key-removed").with("name", name).to_user(at, user);
+    audited(ApiKeyRef { user, key }, at, sides(user)).and_mail(letter)
 }
 
 /// The audit entry of a key that its owner revoked with a new password.
-pub(crate) fn revoked_with_password(claim: KeyClaim, at: Timestamp) -> Effects {
+pub(crate) fn revoked_with_password(claim: ApiKeyRef, at: Timestamp) -> SideEffects {
     audited(claim, at, (Some(claim.user), None))
 }
 
 fn audited(
-    KeyClaim { key, .. }: KeyClaim,
+    ApiKeyRef { key, .. }: ApiKeyRef,
     at: Timestamp,
     (actor, subject): (Option<UserId>, Option<UserId>),
-) -> Effects {
+) -> SideEffects {
     let object = Some(format!("api-key:{key}"));
     let audit = AuditEntry { at, actor, subject, object, action: "ApiKey.Revoked" };
-    Effects { audit: vec![audit], mail: Vec::new() }
+    SideEffects { audit: vec![audit], mail: Vec::new() }
 }
 
 #[cfg(test)]

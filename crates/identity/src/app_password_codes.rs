@@ -14,7 +14,7 @@ const PREFIX: &str = "pia";
 const LENGTH: usize = 25;
 const GROUP: usize = 5;
 /// Longer texts are none, however they are written.
-const MOST_BYTES: usize = 64;
+const MAX_CODE_BYTES: usize = 64;
 
 /// A new one, as it is shown: `pia-k3v9a-…`.
 pub(crate) fn fresh() -> Result<Secret<String>, Unavailable> {
@@ -41,7 +41,7 @@ pub(crate) fn hash(typed: &Secret<String>) -> Option<AppPasswordHash> {
 }
 
 fn read(typed: &str) -> Option<[u8; LENGTH]> {
-    if typed.len() > MOST_BYTES {
+    if typed.len() > MAX_CODE_BYTES {
         return None;
     }
     let bare = typed.trim().replace([' ', '-'], "").to_ascii_lowercase();

@@ -4,25 +4,25 @@
 use std::sync::Arc;
 
 use pia_kernel::{
-    AppPasswordId, Clock, Effects, Letter, Live, Secret, Timestamp, Unavailable, UserId, characters,
+    AppPasswordId, Clock, SideEffects, QueuedEmail, LiveSetting, Secret, Timestamp, Unavailable, UserId, characters,
 };
 
-use crate::access_tokens::Claim;
+use crate::access_tokens::SessionRef;
 use crate::app_password_codes;
 use crate::factor_proofs::{
-    FactorPorts, FactorProofs, FactorSettings, FreshProof, ProofError, used_up,
+    FactorPorts, FactorProofs, FactorSettings, ReauthProof, ProofError, used_up,
 };
-use crate::owner_proofs::OwnerError;
+use crate::reauthentication::OwnerError;
 use crate::ports::{
-    AppPasswordEntry, AppPasswordStore, Evidence, FactorState, Kept, NewAppPassword,
+    AppPasswordEntry, AppPasswordStore, VerifiedProof, FactorState, StoreAppPassword, NewAppPassword,
 };
-use crate::standings::Standings;
+use crate::caller_cache::CallerCache;
 use crate::violation::Violation;
 
 /// How many an account may have.
-const MOST: usize = 20;
+const MAX_APP_PASSWORDS: usize = 20;
 /// How long a name may be.
-const MOST_NAME_CHARS: usize = 64;
+const MAX_NAME_CHARS: usize = 64;
 
 /// An app password that was just made.
 #[derive(Debug, Clone)]
@@ -72,7 +72,7 @@ pub enum RemoveAppPasswordError {
 pub struct AppPasswords {
     store: Arc<dyn AppPasswordStore>,
     proofs: FactorProofs,
-    standings: Standings,
+    standings: CallerCache,
 }
 
 impl AppPasswords {
@@ -81,8 +81,8 @@ impl AppPasswords {
     pub fn new(
         store: Arc<dyn AppPasswordStore>,
         ports: FactorPorts,
-        standings: Standings,
-        settings: Live<FactorSettings>,
+        standings: CallerCache,
+        settings: LiveSetting<FactorSettings>,
         clock: Arc<dyn Clock>,
     ) -> Self {
         Self { store, proofs: FactorProofs { ports, settings, clock }, standings }
@@ -91,9 +91,9 @@ impl AppPasswords {
     /// Makes an app password for an account's owner.
     pub async fn create(
         &self,
-        claim: Claim,
+        claim: SessionRef,
         name: Option<&str>,
-        proof: Option<FreshProof>,
+        proof: Option<ReauthProof>,
     ) -> Result<CreatedAppPassword, CreateAppPasswordError> {
         let name = read_name(name).map_err(|it| CreateAppPasswordError::Invalid(vec![it]))?;
         let ports = &self.proofs.ports;
@@ -110,26 +110,26 @@ impl AppPasswords {
         };
         let keep = |evidence| self.keep(claim, &entry, &password, evidence);
         match self.proofs.owner(claim, (&account, factor.as_ref()), proof, keep).await? {
-            Kept::Full => Err(CreateAppPasswordError::Full { limit: MOST }),
-            Kept::Gone => Err(CreateAppPasswordError::Gone),
-            Kept::Done | Kept::Stale => Ok(CreatedAppPassword { entry, password }),
+            StoreAppPassword::Full => Err(CreateAppPasswordError::Full { limit: MAX_APP_PASSWORDS }),
+            StoreAppPassword::Gone => Err(CreateAppPasswordError::Gone),
+            StoreAppPassword::Done | StoreAppPassword::Stale => Ok(CreatedAppPassword { entry, password }),
         }
     }
 
     async fn keep(
         &self,
-        by: Claim,
+        by: SessionRef,
         entry: &AppPasswordEntry,
         password: &Secret<String>,
-        evidence: Evidence,
-    ) -> Result<Kept, ProofError> {
+        evidence: VerifiedProof,
+    ) -> Result<StoreAppPassword, ProofError> {
         // What was made a moment ago is one.
         let hash = app_password_codes::hash(password).ok_or(ProofError::Wrong)?;
         let (name, at) = (entry.name.clone(), entry.created_at);
         let new = NewAppPassword { id: entry.id, by, name, hash, at };
         let effects = added(by.user, at, &entry.name, evidence);
-        match self.store.add(new, MOST, evidence, effects).await? {
-            Kept::Stale => Err(ProofError::Wrong),
+        match self.store.add(new, MAX_APP_PASSWORDS, evidence, effects).await? {
+            StoreAppPassword::Stale => Err(ProofError::Wrong),
             kept => Ok(kept),
         }
     }
@@ -142,7 +142,7 @@ impl AppPasswords {
     /// Takes an app password away, and ends each session that began with it.
     pub async fn revoke(
         &self,
-        claim: Claim,
+        claim: SessionRef,
         id: AppPasswordId,
     ) -> Result<(), RemoveAppPasswordError> {
         let at = self.proofs.clock.now();
@@ -158,7 +158,7 @@ fn read_name(given: Option<&str>) -> Result<String, Violation> {
     if name.is_empty() {
         return fault("required", "A name is required, by which you know the program again.");
     }
-    if characters(name) > MOST_NAME_CHARS {
+    if characters(name) > MAX_NAME_CHARS {
         return fault("too_long", "The name may have 64 characters.");
     }
     if name.chars().any(char::is_control) {
@@ -167,19 +167,19 @@ fn read_name(given: Option<&str>) -> Result<String, Violation> {
     Ok(name.to_owned())
 }
 
-fn added(user: UserId, at: Timestamp, name: &str, evidence: Evidence) -> Effects {
-    let letter = Letter::new("app-password-added").with("name", name).to_user(at, user);
-    let added = Effects::audit(at, user, "app_password.added").and_mail(letter);
+fn added(user: UserId, at: Timestamp, name: &str, evidence: VerifiedProof) -> SideEffects {
+    let letter = QueuedEmail::new("app-password-added").with("name", name).to_user(at, user);
+    let added = SideEffects::audit(at, user, "app_password.added").and_mail(letter);
     used_up(evidence, user, at).and(added)
 }
 
-fn removed(user: UserId, at: Timestamp, name: &str) -> Effects {
-    let letter = Letter::new("app-password-removed").with("name", name).to_user(at, user);
-    Effects::audit(at, user, "app_password.removed").and_mail(letter)
+fn removed(user: UserId, at: Timestamp, name: &str) -> SideEffects {
+    let letter = QueuedEmail::new("app-password-removed").with("name", name).to_user(at, user);
+    SideEffects::audit(at, user, "app_password.removed").and_mail(letter)
 }
 
-fn ended(user: UserId, at: Timestamp) -> Effects {
-    Effects::audit(at, user, "session.ended")
+fn ended(user: UserId, at: Timestamp) -> SideEffects {
+    SideEffects::audit(at, user, "session.ended")
 }
 
 #[cfg(test)]

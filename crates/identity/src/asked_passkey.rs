@@ -11,7 +11,7 @@ use crate::refresh_tokens;
 /// How long a challenge waits for its answer, as browsers are told too.
 const LIFETIME: Duration = Duration::from_mins(5);
 /// Longer texts are no tokens of ours; those have 43 letters.
-const MOST_TOKEN_BYTES: usize = 128;
+const MAX_TOKEN_BYTES: usize = 128;
 
 /// What a browser is handed to go to an authenticator with.
 #[derive(Debug, Clone)]
@@ -35,7 +35,7 @@ pub(crate) fn asked(
 
 /// What is kept of a token; nothing if it can be none of ours.
 pub(crate) fn known(token: &Secret<String>) -> Option<TokenHash> {
-    (1..=MOST_TOKEN_BYTES).contains(&token.expose().len()).then(|| hash(token))
+    (1..=MAX_TOKEN_BYTES).contains(&token.expose().len()).then(|| hash(token))
 }
 
 #[cfg(test)]

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use pia_kernel::{AuditEntry, Departure, Effects, Eraser, Erasure, Letter, Secret, Unavailable};
+use pia_kernel::{AuditEntry, AccountErasure, SideEffects, Eraser, Erasure, QueuedEmail, Secret, Unavailable};
 
-use crate::account::{Account, LOCAL, Standing};
-use crate::factor_proofs::{FactorAnswer, FreshProof, ProofError};
-use crate::owner_proofs::OwnerError;
+use crate::account::{Account, LOCAL, CallerState};
+use crate::factor_proofs::{FactorAnswer, ReauthProof, ProofError};
+use crate::reauthentication::OwnerError;
 use crate::reauthenticator::Reauthenticator;
-use crate::standings::Standings;
+use crate::caller_cache::CallerCache;
 use crate::violation::Violation;
 
 /// What must be typed, so that nobody leaves by accident.
@@ -67,18 +67,18 @@ pub enum DeleteError {
 pub struct AccountDeletion {
     owners: Reauthenticator,
     eraser: Arc<dyn Eraser>,
-    standings: Standings,
+    standings: CallerCache,
 }
 
 impl AccountDeletion {
     /// Deletes with `eraser`; `standings` is told of those who are gone.
-    pub fn new(owners: Reauthenticator, eraser: Arc<dyn Eraser>, standings: Standings) -> Self {
+    pub fn new(owners: Reauthenticator, eraser: Arc<dyn Eraser>, standings: CallerCache) -> Self {
         Self { owners, eraser, standings }
     }
 
     /// Forgets the caller and all that is theirs. From then on none of their
     /// sessions is good.
-    pub async fn delete(&self, caller: Standing, farewell: Farewell) -> Result<(), DeleteError> {
+    pub async fn delete(&self, caller: CallerState, farewell: Farewell) -> Result<(), DeleteError> {
         confirmed(&farewell)?;
         let proofs = &self.owners.proofs;
         let account = proofs.ports.accounts.find(caller.user).await?;
@@ -86,15 +86,15 @@ impl AccountDeletion {
         if account.provider == LOCAL {
             self.prove(&account, farewell.password).await?;
         } else {
-            let factor = farewell.factor.map(FreshProof::Factor);
+            let factor = farewell.factor.map(ReauthProof::Factor);
             self.owners.require(caller, factor).await.map_err(DeleteError::Owner)?;
         }
         let at = proofs.clock.now();
         let entry =
             AuditEntry { at, actor: None, subject: None, object: None, action: "account.deleted" };
-        let effects = Effects { audit: vec![entry], mail: Vec::new() }
-            .and_mail(Letter::new("account-deleted").to_address(at, account.email));
-        let departure = Departure { user: caller.user, session: caller.session, at, effects };
+        let effects = SideEffects { audit: vec![entry], mail: Vec::new() }
+            .and_mail(QueuedEmail::new("account-deleted").to_address(at, account.email));
+        let departure = AccountErasure { user: caller.user, session: caller.session, at, effects };
         let erasure = self.eraser.erase(departure).await?;
         self.standings.forget_user(caller.user);
         match erasure {

@@ -6,9 +6,9 @@ use std::net::{IpAddr, Ipv6Addr};
 use pia_kernel::shortened;
 
 /// Longer texts are cut: they are there to be recognised by people.
-const MOST_CHARS: usize = 128;
+const MAX_NAME_CHARS: usize = 128;
 /// What browsers say of themselves is longer.
-const MOST_AGENT_CHARS: usize = 256;
+const MAX_USER_AGENT_CHARS: usize = 256;
 
 /// What a device says of itself, and from where it calls.
 ///
@@ -33,10 +33,10 @@ impl Device {
     /// characters, of a bounded length, and absent rather than empty.
     pub(crate) fn tidy(self) -> Self {
         Self {
-            device_id: tidy(self.device_id, MOST_CHARS),
-            app_version: tidy(self.app_version, MOST_CHARS),
-            os_version: tidy(self.os_version, MOST_CHARS),
-            user_agent: tidy(self.user_agent, MOST_AGENT_CHARS),
+            device_id: tidy(self.device_id, MAX_NAME_CHARS),
+            app_version: tidy(self.app_version, MAX_NAME_CHARS),
+            os_version: tidy(self.os_version, MAX_NAME_CHARS),
+            user_agent: tidy(self.user_agent, MAX_USER_AGENT_CHARS),
             address: self.address.map(|it| it.to_canonical()),
         }
     }

@@ -8,9 +8,9 @@ use unicode_normalization::is_nfkc;
 use crate::violation::Violation;
 
 /// The longest address that mail servers carry.
-pub(crate) const MOST_CHARS: usize = 254;
+pub(crate) const MAX_EMAIL_CHARS: usize = 254;
 /// The most that may stand before the `@`.
-const MOST_LOCAL_BYTES: usize = 64;
+const MAX_LOCAL_PART_BYTES: usize = 64;
 
 /// Returns the form in which addresses are compared: two that differ in case
 /// alone, or in how programs write their domain, are the same person's.
@@ -55,7 +55,7 @@ pub(crate) fn read(email: &str) -> Result<String, Violation> {
     if email.is_empty() {
         return fault("required", "An e-mail address is required.");
     }
-    if characters(email) > MOST_CHARS {
+    if characters(email) > MAX_EMAIL_CHARS {
         return fault("too_long", "The e-mail address is too long.");
     }
     let readable = readable_email(email);
@@ -63,7 +63,7 @@ pub(crate) fn read(email: &str) -> Result<String, Violation> {
         return fault("invalid", "This is not an e-mail address.");
     }
     // Mail servers carry the ASCII form, which may be longer.
-    if characters(&fold_email(email)) > MOST_CHARS {
+    if characters(&fold_email(email)) > MAX_EMAIL_CHARS {
         return fault("too_long", "The e-mail address is too long.");
     }
     Ok(readable)
@@ -73,7 +73,7 @@ pub(crate) fn read(email: &str) -> Result<String, Violation> {
 /// of it than of a new one: older accounts keep theirs.
 pub(crate) fn sought(email: &str) -> Option<&str> {
     let email = email.trim();
-    (characters(email) <= MOST_CHARS && is_plausible(email)).then_some(email)
+    (characters(email) <= MAX_EMAIL_CHARS && is_plausible(email)).then_some(email)
 }
 
 /// What comes after the `@`, in the form in which domains are compared.
@@ -102,7 +102,7 @@ fn is_out_of_place(char: char) -> bool {
 /// Whether mail servers take it, and it is not another one in disguise.
 fn is_in_order(email: &str) -> bool {
     let Some((local, domain)) = email.split_once('@') else { return false };
-    local.len() <= MOST_LOCAL_BYTES
+    local.len() <= MAX_LOCAL_PART_BYTES
         && local.split('.').all(|it| !it.is_empty())
         && domain.split('.').all(is_label)
         && ascii_domain(domain).is_some()

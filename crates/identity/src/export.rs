@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use pia_kernel::{
-    Clock, Effects, ExportPage, Inventory, PersonalData, Place, Timestamp, Unavailable, UserId,
+    Clock, SideEffects, ExportPage, Inventory, PersonalData, Cursor, Timestamp, Unavailable, UserId,
 };
 
 use crate::accounts::AccountError;
@@ -36,7 +36,7 @@ impl AccountExport {
     /// Begins an export, which its owner's audit entries tell from then on.
     pub async fn begin(&self, user: UserId) -> Result<BegunExport, AccountError> {
         let at = self.clock.now();
-        let exported = Effects::audit(at, user, "account.exported");
+        let exported = SideEffects::audit(at, user, "account.exported");
         if !self.data.begin_export(user, exported).await? {
             return Err(AccountError::Gone);
         }
@@ -50,7 +50,7 @@ impl BegunExport {
     pub async fn page(
         &self,
         section: &'static str,
-        after: Option<Place>,
+        after: Option<Cursor>,
     ) -> Result<ExportPage, Unavailable> {
         self.data.page(self.user, section, after).await
     }

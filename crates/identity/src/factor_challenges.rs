@@ -3,14 +3,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use pia_kernel::{Clock, Effects, Live, Secret, Timestamp, Unavailable, UserId};
+use pia_kernel::{Clock, SideEffects, LiveSetting, Secret, Timestamp, Unavailable, UserId};
 use ring::digest;
 
 use crate::account::Account;
 use crate::factor_proofs::{FactorAnswer, FactorPorts, FactorProofs, FactorSettings, ProofError};
-use crate::guesses::{Bucket, GuessError, Guesses};
+use crate::password_throttle::{Bucket, GuessError, PasswordThrottle};
 use crate::ports::{
-    Attempt, Begun, ChallengeStore, FactorState, GuessLedger, GuessRules, NewChallenge, Quota,
+    RateLimitOutcome, Begun, ChallengeStore, FactorState, PasswordThrottleStore, GuessRules, NewChallenge, Quota,
     Redeemed, Redemption, TokenHash,
 };
 use crate::recovery_codes;
@@ -18,7 +18,7 @@ use crate::refresh_tokens;
 use crate::sessions::StartError;
 
 /// Longer texts are no tokens of ours; those have 43 letters.
-pub(crate) const MOST_BYTES: usize = 128;
+pub(crate) const MAX_TOKEN_BYTES: usize = 128;
 /// The owner is warned of wrong codes behind their password once a day.
 const WARNINGS: Quota = Quota { burst: 1, window: Duration::from_hours(24) };
 
@@ -61,7 +61,7 @@ impl From<GuessError> for ChallengeError {
 #[derive(Clone)]
 pub struct FactorChallenges {
     store: Arc<dyn ChallengeStore>,
-    guesses: Guesses,
+    guesses: PasswordThrottle,
     proofs: FactorProofs,
 }
 
@@ -69,12 +69,12 @@ impl FactorChallenges {
     /// Challenges in the given store, whose wrong answers `guesses` counts.
     pub fn new(
         store: Arc<dyn ChallengeStore>,
-        guesses: Arc<dyn GuessLedger>,
-        (ports, settings): (FactorPorts, Live<FactorSettings>),
+        guesses: Arc<dyn PasswordThrottleStore>,
+        (ports, settings): (FactorPorts, LiveSetting<FactorSettings>),
         clock: Arc<dyn Clock>,
     ) -> Self {
         let rules = GuessRules::default();
-        let guesses = Guesses { ledger: guesses, rules, clock: Arc::clone(&clock) };
+        let guesses = PasswordThrottle { ledger: guesses, rules, clock: Arc::clone(&clock) };
         Self { store, guesses, proofs: FactorProofs { ports, settings, clock } }
     }
 
@@ -103,7 +103,7 @@ impl FactorChallenges {
         token: &Secret<String>,
         answer: &FactorAnswer,
     ) -> Result<Account, ChallengeError> {
-        if !(1..=MOST_BYTES).contains(&token.expose().len()) {
+        if !(1..=MAX_TOKEN_BYTES).contains(&token.expose().len()) {
             return Err(ChallengeError::Gone);
         }
         let (hash, most) = (hash(token), self.proofs.settings.get().challenge_tries);
@@ -143,7 +143,7 @@ impl FactorChallenges {
                 return Ok(false);
             }
             let who = format!("factor-warning:{user}");
-            Ok(attempts.attempt(&who, WARNINGS, now).await? == Attempt::Allowed)
+            Ok(attempts.attempt(&who, WARNINGS, now).await? == RateLimitOutcome::Allowed)
         };
         warns.await.unwrap_or_else(|err: Unavailable| {
             tracing::warn!(
@@ -184,7 +184,7 @@ impl FactorChallenges {
     }
 }
 
-fn redeemed(user: UserId, at: Timestamp, codes_left: Option<u64>) -> Effects {
+fn redeemed(user: UserId, at: Timestamp, codes_left: Option<u64>) -> SideEffects {
     let used = |left| recovery_codes::used(user, at, Some(left));
     codes_left.map(used).unwrap_or_default()
 }

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use pia_kernel::{Clock, Effects, Live, Secret, Timestamp, Unavailable, UserId};
+use pia_kernel::{Clock, SideEffects, LiveSetting, Secret, Timestamp, Unavailable, UserId};
 
 use crate::account::Account;
 use crate::password_rules;
 use crate::ports::{
-    AccountStore, Attempt, AttemptStore, Evidence, Factor, FactorState, FactorStore,
+    AccountStore, RateLimitOutcome, RateLimitStore, VerifiedProof, Factor, FactorState, FactorStore,
     PasswordHasher, Quota, SecretBox, SessionStarts, Verdict,
 };
 use crate::recovery_codes;
@@ -54,7 +54,7 @@ pub struct FactorPorts {
     /// Where second factors are kept.
     pub factors: Arc<dyn FactorStore>,
     /// Where wrong codes are counted.
-    pub attempts: Arc<dyn AttemptStore>,
+    pub attempts: Arc<dyn RateLimitStore>,
     /// What compares passwords.
     pub hasher: Arc<dyn PasswordHasher>,
     /// What seals the secrets of authenticators.
@@ -74,7 +74,7 @@ pub enum FactorAnswer {
 
 /// What a user shows to prove that it is still them.
 #[derive(Debug, Clone)]
-pub enum FreshProof {
+pub enum ReauthProof {
     /// Their password.
     Password(Secret<String>),
     /// Their second factor.
@@ -99,10 +99,10 @@ pub(crate) enum ProofError {
 }
 
 /// What is written of evidence for a change that is used up by it.
-pub(crate) fn used_up(evidence: Evidence, user: UserId, at: Timestamp) -> Effects {
+pub(crate) fn used_up(evidence: VerifiedProof, user: UserId, at: Timestamp) -> SideEffects {
     match evidence {
-        Evidence::RecoveryCode(_) => recovery_codes::used(user, at, None),
-        Evidence::Password | Evidence::SignIn | Evidence::Code(_) => Effects::default(),
+        VerifiedProof::RecoveryCode(_) => recovery_codes::used(user, at, None),
+        VerifiedProof::Password | VerifiedProof::SignIn | VerifiedProof::Code(_) => SideEffects::default(),
     }
 }
 
@@ -110,7 +110,7 @@ pub(crate) fn used_up(evidence: Evidence, user: UserId, at: Timestamp) -> Effect
 #[derive(Clone)]
 pub(crate) struct FactorProofs {
     pub(crate) ports: FactorPorts,
-    pub(crate) settings: Live<FactorSettings>,
+    pub(crate) settings: LiveSetting<FactorSettings>,
     pub(crate) clock: Arc<dyn Clock>,
 }
 
@@ -125,8 +125,8 @@ impl FactorProofs {
     ) -> Result<T, ProofError> {
         let (who, quota) = (format!("factor:{user}"), self.settings.get().wrong_proofs);
         match self.ports.attempts.attempt(&who, quota, self.clock.now()).await? {
-            Attempt::Allowed => {}
-            Attempt::Wait(wait) => return Err(ProofError::TooMany { wait }),
+            RateLimitOutcome::Allowed => {}
+            RateLimitOutcome::Wait(wait) => return Err(ProofError::TooMany { wait }),
         }
         let judged = judge.await;
         if !matches!(judged, Err(ProofError::Wrong)) {
@@ -147,12 +147,12 @@ impl FactorProofs {
         user: UserId,
         factor: &Factor,
         answer: &FactorAnswer,
-    ) -> Result<Evidence, ProofError> {
+    ) -> Result<VerifiedProof, ProofError> {
         match answer {
             FactorAnswer::Code(code) => self.code(user, factor, code).await,
             FactorAnswer::RecoveryCode(code) => {
                 let hash = recovery_codes::hash(user, code).ok_or(ProofError::Wrong)?;
-                Ok(Evidence::RecoveryCode(hash))
+                Ok(VerifiedProof::RecoveryCode(hash))
             }
         }
     }
@@ -162,11 +162,11 @@ impl FactorProofs {
         &self,
         account: &Account,
         factor: &Factor,
-        proof: FreshProof,
-    ) -> Result<Evidence, ProofError> {
+        proof: ReauthProof,
+    ) -> Result<VerifiedProof, ProofError> {
         match proof {
-            FreshProof::Password(password) => self.password(account, password).await,
-            FreshProof::Factor(answer) => self.answer(account.user, factor, &answer).await,
+            ReauthProof::Password(password) => self.password(account, password).await,
+            ReauthProof::Factor(answer) => self.answer(account.user, factor, &answer).await,
         }
     }
 
@@ -175,7 +175,7 @@ impl FactorProofs {
         user: UserId,
         factor: &Factor,
         code: &Secret<String>,
-    ) -> Result<Evidence, ProofError> {
+    ) -> Result<VerifiedProof, ProofError> {
         let digits = Digits::read(code).ok_or(ProofError::Wrong)?;
         let Some(secret) = self.ports.secrets.open(user, PURPOSE, &factor.sealed).await? else {
             // Recovery codes and the password still open the way to another.
@@ -186,7 +186,7 @@ impl FactorProofs {
         if step.is_some() && factor.state == FactorState::On {
             self.reseal(user, &factor.sealed, &secret).await;
         }
-        step.map(Evidence::Code).ok_or(ProofError::Wrong)
+        step.map(VerifiedProof::Code).ok_or(ProofError::Wrong)
     }
 
     /// Keeps the secret under today's key. What fails here fails nobody's
@@ -215,14 +215,14 @@ impl FactorProofs {
         &self,
         account: &Account,
         password: Secret<String>,
-    ) -> Result<Evidence, ProofError> {
-        if !(1..=password_rules::MOST_BYTES).contains(&password.expose().len()) {
+    ) -> Result<VerifiedProof, ProofError> {
+        if !(1..=password_rules::MAX_PASSWORD_BYTES).contains(&password.expose().len()) {
             return Err(ProofError::Wrong);
         }
         let kept = self.password_hash(account).await?;
         let known = kept.is_some();
         match self.ports.hasher.verify(password, kept).await? {
-            Verdict::Right | Verdict::RightButOutdated if known => Ok(Evidence::Password),
+            Verdict::Right | Verdict::RightButOutdated if known => Ok(VerifiedProof::Password),
             _ => Err(ProofError::Wrong),
         }
     }

@@ -9,15 +9,15 @@ use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use pia_kernel::{
-    AuditEntry, Clock, Effects, Letter, Live, Secret, SessionId, Timestamp, Unavailable, UserId,
+    AuditEntry, Clock, SideEffects, QueuedEmail, LiveSetting, Secret, SessionId, Timestamp, Unavailable, UserId,
 };
 
-use crate::access_tokens::Claim;
+use crate::access_tokens::SessionRef;
 use crate::account::Account;
 use crate::factor_challenges::FactorChallenges;
 use crate::factor_proofs::{FactorPorts, FactorSettings};
 use crate::ports::{
-    AccountStore, Begun, ChallengeStore, Credentials, Enrolled, Evidence, Factor, FactorChange,
+    AccountStore, Begun, ChallengeStore, Credentials, Enrolled, VerifiedProof, Factor, FactorChange,
     FactorState, FactorStore, MockAccountStore, MockPasswordHasher, NewChallenge, PasswordHasher,
     RecoveryHash, Redeemed, Redemption, SecretBox, SessionStarts, Step, TokenHash, Verdict,
 };
@@ -42,7 +42,7 @@ pub(crate) struct State {
     pub(crate) challenges: HashMap<TokenHash, (NewChallenge, u32)>,
     pub(crate) audit: Vec<AuditEntry>,
     /// Which letters were written.
-    pub(crate) letters: Vec<Letter>,
+    pub(crate) letters: Vec<QueuedEmail>,
     /// Whether the account has no password.
     pub(crate) without_password: bool,
     /// When the session that asks began.
@@ -76,7 +76,7 @@ impl Factors {
     }
 
     pub(crate) fn challenges(self: &Arc<Self>, clock: Arc<dyn Clock>) -> FactorChallenges {
-        let settings = Live::new(FactorSettings::default());
+        let settings = LiveSetting::new(FactorSettings::default());
         let (store, guesses) = (Arc::clone(self) as _, Arc::clone(self) as _);
         FactorChallenges::new(store, guesses, (self.ports(), settings), clock)
     }
@@ -138,18 +138,18 @@ impl Factors {
 }
 
 impl State {
-    pub(crate) fn spend(&mut self, evidence: Evidence) -> bool {
+    pub(crate) fn spend(&mut self, evidence: VerifiedProof) -> bool {
         if !self.factor.as_ref().is_some_and(|it| it.state == FactorState::On) {
             return false;
         }
         match evidence {
-            Evidence::Password | Evidence::SignIn => true,
-            Evidence::Code(step) => {
+            VerifiedProof::Password | VerifiedProof::SignIn => true,
+            VerifiedProof::Code(step) => {
                 let fresh = self.last_step.is_none_or(|last| last < step);
                 self.last_step = self.last_step.max(Some(step));
                 fresh
             }
-            Evidence::RecoveryCode(hash) => {
+            VerifiedProof::RecoveryCode(hash) => {
                 let before = self.codes.len();
                 self.codes.retain(|it| *it != hash);
                 self.codes.len() < before
@@ -162,7 +162,7 @@ impl State {
         self.write(change.effects);
     }
 
-    pub(crate) fn write(&mut self, effects: Effects) {
+    pub(crate) fn write(&mut self, effects: SideEffects) {
         self.audit.extend(effects.audit);
         self.letters.extend(effects.mail.into_iter().map(|it| it.letter));
     }
@@ -215,7 +215,7 @@ impl FactorStore for Factors {
         Ok(true)
     }
 
-    async fn disable(&self, change: FactorChange, evidence: Evidence) -> Result<bool, Unavailable> {
+    async fn disable(&self, change: FactorChange, evidence: VerifiedProof) -> Result<bool, Unavailable> {
         let mut state = self.state.lock().unwrap();
         let good = state.spend(evidence);
         if good {
@@ -230,7 +230,7 @@ impl FactorStore for Factors {
     async fn replace_codes(
         &self,
         change: FactorChange,
-        evidence: Evidence,
+        evidence: VerifiedProof,
         codes: &[RecoveryHash],
     ) -> Result<bool, Unavailable> {
         let mut state = self.state.lock().unwrap();
@@ -244,10 +244,10 @@ impl FactorStore for Factors {
 
     async fn spend(
         &self,
-        _: Claim,
-        evidence: Evidence,
+        _: SessionRef,
+        evidence: VerifiedProof,
         _: Timestamp,
-        effects: Effects,
+        effects: SideEffects,
     ) -> Result<bool, Unavailable> {
         let mut state = self.state.lock().unwrap();
         let good = state.spend(evidence);
@@ -309,7 +309,7 @@ impl ChallengeStore for Factors {
             return Ok(Redeemed::Stale);
         }
         state.challenges.remove(&hash);
-        let left = matches!(evidence, Evidence::RecoveryCode(_)).then_some(state.codes.len());
+        let left = matches!(evidence, VerifiedProof::RecoveryCode(_)).then_some(state.codes.len());
         state.write(effects(user, at, left.map(|it| it as u64)));
         Ok(Redeemed::Done)
     }
@@ -350,7 +350,7 @@ impl SecretBox for Factors {
 
 #[async_trait]
 impl SessionStarts for Factors {
-    async fn began_at(&self, _: Claim) -> Result<Option<Timestamp>, Unavailable> {
+    async fn began_at(&self, _: SessionRef) -> Result<Option<Timestamp>, Unavailable> {
         Ok(self.state.lock().unwrap().began_at)
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use pia_kernel::{Clock, Effects, Live, Secret, Unavailable, UserId};
+use pia_kernel::{Clock, SideEffects, LiveSetting, Secret, Unavailable, UserId};
 
 use crate::account::{Account, CustomerType};
 use crate::ports::{
@@ -71,7 +71,7 @@ pub struct FirstAdminPorts {
 #[derive(Clone)]
 pub struct FirstAdmin {
     ports: FirstAdminPorts,
-    rules: Live<RegistrationRules>,
+    rules: LiveSetting<RegistrationRules>,
     clock: Arc<dyn Clock>,
 }
 
@@ -81,7 +81,7 @@ impl FirstAdmin {
     /// later.
     pub fn new(
         ports: FirstAdminPorts,
-        rules: Live<RegistrationRules>,
+        rules: LiveSetting<RegistrationRules>,
         clock: Arc<dyn Clock>,
     ) -> Self {
         Self { ports, rules, clock }
@@ -121,8 +121,8 @@ impl FirstAdmin {
         }
         let new = self.account(admin).await?;
         let account = new.account.clone();
-        let effects = Effects::audit(account.created_at, account.user, "account.registered")
-            .and(Effects::audit(account.created_at, account.user, "role.admin_granted"));
+        let effects = SideEffects::audit(account.created_at, account.user, "account.registered")
+            .and(SideEffects::audit(account.created_at, account.user, "role.admin_granted"));
         let limits = SeatLimits::of(&*self.ports.seats);
         match self.ports.store.appoint(new, limits, effects).await? {
             Appointed::Stored => {}

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use pia_kernel::{
-    AuditEntry, Clock, Effects, GroupId, InvitationId, Letter, Page, Secret, Timestamp,
+    AuditEntry, Clock, SideEffects, GroupId, InvitationId, QueuedEmail, PageRequest, Secret, Timestamp,
     Unavailable, UserId,
 };
 use ring::digest;
@@ -16,7 +16,7 @@ use crate::role::Role;
 use crate::violation::Violation;
 
 /// Longer texts are no tokens of ours; those have 43 letters.
-const MOST_BYTES: usize = 128;
+const MAX_TOKEN_BYTES: usize = 128;
 
 /// What somebody is invited to.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -88,7 +88,7 @@ impl Invitations {
         let link = format!("{}/auth/register.html?invitation={}", self.public_url, token.expose());
         let mut effects = done(at, by, id, "invitation.created");
         if let Some(email) = &email {
-            let letter = Letter::new("invitation").with("link", link.clone());
+            let letter = QueuedEmail::new("invitation").with("link", link.clone());
             effects = effects.and_mail(letter.to_address(at, email.clone()));
         }
         let expires_at = at + invitation.lifetime;
@@ -102,7 +102,7 @@ impl Invitations {
     }
 
     /// A part of those that are still good, the newest first.
-    pub async fn page(&self, page: Page) -> Result<Vec<InvitationEntry>, Unavailable> {
+    pub async fn page(&self, page: PageRequest) -> Result<Vec<InvitationEntry>, Unavailable> {
         self.store.page(self.clock.now(), page).await
     }
 
@@ -120,7 +120,7 @@ impl Invitations {
 
 /// What is kept of a token that somebody shows; nothing if it cannot be one.
 pub(crate) fn hash(token: &Secret<String>) -> Option<TokenHash> {
-    (1..=MOST_BYTES).contains(&token.expose().len()).then(|| digest(token))
+    (1..=MAX_TOKEN_BYTES).contains(&token.expose().len()).then(|| digest(token))
 }
 
 /// It needs no key, since a token cannot be guessed.
@@ -130,10 +130,10 @@ fn digest(token: &Secret<String>) -> TokenHash {
     TokenHash(hash)
 }
 
-fn done(at: Timestamp, by: Option<UserId>, id: InvitationId, action: &'static str) -> Effects {
+fn done(at: Timestamp, by: Option<UserId>, id: InvitationId, action: &'static str) -> SideEffects {
     let object = Some(format!("invitation:{id}"));
     let entry = AuditEntry { at, actor: by, subject: None, object, action };
-    Effects { audit: vec![entry], mail: Vec::new() }
+    SideEffects { audit: vec![entry], mail: Vec::new() }
 }
 
 #[cfg(test)]

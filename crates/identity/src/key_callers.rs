@@ -6,13 +6,13 @@ use std::time::Duration;
 
 use pia_kernel::{ApiKeyId, Clock, Timestamp, Unavailable};
 
-use crate::account::{KeyClaim, Standing};
+use crate::account::{ApiKeyRef, CallerState};
 use crate::api_key_codes;
 use crate::ports::{ApiKeyHash, ApiKeyStore};
-use crate::standings::Standings;
+use crate::caller_cache::CallerCache;
 
 /// How many keys are remembered.
-const MOST: usize = 10_000;
+const MAX_CACHED_KEYS: usize = 10_000;
 /// How often it is written down that a key is used.
 const NOTED: Duration = Duration::from_mins(1);
 
@@ -22,27 +22,27 @@ const NOTED: Duration = Duration::from_mins(1);
 /// opens anything is remembered for five seconds with all other callers, and
 /// may only let pass.
 #[derive(Clone)]
-pub struct KeyCallers {
+pub struct ApiKeyAuthenticator {
     inner: Arc<Inner>,
 }
 
 struct Inner {
     store: Arc<dyn ApiKeyStore>,
-    standings: Standings,
+    standings: CallerCache,
     clock: Arc<dyn Clock>,
     seen: Mutex<Seen>,
 }
 
 #[derive(Default)]
 struct Seen {
-    claims: HashMap<ApiKeyHash, KeyClaim>,
+    claims: HashMap<ApiKeyHash, ApiKeyRef>,
     /// When it was last written down that a key is used.
     noted: HashMap<ApiKeyId, Timestamp>,
 }
 
-impl KeyCallers {
+impl ApiKeyAuthenticator {
     /// Whoever calls with a key of this store.
-    pub fn new(store: Arc<dyn ApiKeyStore>, standings: Standings, clock: Arc<dyn Clock>) -> Self {
+    pub fn new(store: Arc<dyn ApiKeyStore>, standings: CallerCache, clock: Arc<dyn Clock>) -> Self {
         Self { inner: Arc::new(Inner { store, standings, clock, seen: Mutex::default() }) }
     }
 
@@ -52,16 +52,16 @@ impl KeyCallers {
     }
 
     /// Whose key it is, if that is remembered.
-    pub fn known(&self, hash: ApiKeyHash) -> Option<KeyClaim> {
+    pub fn known(&self, hash: ApiKeyHash) -> Option<ApiKeyRef> {
         self.seen().claims.get(&hash).copied()
     }
 
     /// Whose key it is; nothing if it is nobody's.
-    pub async fn find(&self, hash: ApiKeyHash) -> Result<Option<KeyClaim>, Unavailable> {
+    pub async fn find(&self, hash: ApiKeyHash) -> Result<Option<ApiKeyRef>, Unavailable> {
         let found = self.inner.store.find(hash).await?;
         if let Some(claim) = found {
             let mut seen = self.seen();
-            if seen.claims.len() >= MOST {
+            if seen.claims.len() >= MAX_CACHED_KEYS {
                 seen.claims.clear();
             }
             seen.claims.insert(hash, claim);
@@ -70,13 +70,13 @@ impl KeyCallers {
     }
 
     /// What is remembered of a caller, if it is young enough to let them pass.
-    pub fn cached(&self, claim: KeyClaim) -> Option<Standing> {
+    pub fn cached(&self, claim: ApiKeyRef) -> Option<CallerState> {
         self.inner.standings.cached_key(claim)
     }
 
     /// How a caller stands now; nothing if their account or the key is no more.
     /// Writes down now and then that the key is used.
-    pub async fn fresh(&self, claim: KeyClaim) -> Result<Option<Standing>, Unavailable> {
+    pub async fn fresh(&self, claim: ApiKeyRef) -> Result<Option<CallerState>, Unavailable> {
         let standing = self.inner.standings.fresh_key(claim).await?;
         if standing.is_none() {
             self.seen().claims.retain(|_, it| *it != claim);
@@ -97,7 +97,7 @@ impl KeyCallers {
         if seen.noted.get(&key).is_some_and(fresh) {
             return None;
         }
-        if seen.noted.len() >= MOST {
+        if seen.noted.len() >= MAX_CACHED_KEYS {
             seen.noted.retain(|_, it| fresh(it));
         }
         seen.noted.insert(key, now);
@@ -121,18 +121,18 @@ mod tests {
 
     const HASH: ApiKeyHash = ApiKeyHash([7; 32]);
 
-    fn claim() -> KeyClaim {
-        KeyClaim { user: UserId::generate(), key: ApiKeyId::generate() }
+    fn claim() -> ApiKeyRef {
+        ApiKeyRef { user: UserId::generate(), key: ApiKeyId::generate() }
     }
 
     fn callers(
         store: MockApiKeyStore,
         accounts: MockAccountStore,
-    ) -> (KeyCallers, Arc<ManualClock>) {
+    ) -> (ApiKeyAuthenticator, Arc<ManualClock>) {
         let clock = Arc::new(ManualClock::new(Timestamp::UNIX_EPOCH));
-        let standings = Standings::new(Arc::new(accounts), Arc::<ManualClock>::clone(&clock));
+        let standings = CallerCache::new(Arc::new(accounts), Arc::<ManualClock>::clone(&clock));
         let callers =
-            KeyCallers::new(Arc::new(store), standings, Arc::<ManualClock>::clone(&clock));
+            ApiKeyAuthenticator::new(Arc::new(store), standings, Arc::<ManualClock>::clone(&clock));
         (callers, clock)
     }
 
@@ -140,7 +140,7 @@ mod tests {
         let mut accounts = MockAccountStore::new();
         accounts
             .expect_key_standing()
-            .returning(|it, _| Ok(Some(Standing::of(it.user, SessionId(it.key.0)))));
+            .returning(|it, _| Ok(Some(CallerState::of(it.user, SessionId(it.key.0)))));
         accounts
     }
 

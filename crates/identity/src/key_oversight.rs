@@ -2,25 +2,25 @@
 
 use std::sync::Arc;
 
-use pia_kernel::{ApiKeyId, Clock, Effects, Timestamp, Unavailable, UserId};
+use pia_kernel::{ApiKeyId, Clock, SideEffects, Timestamp, Unavailable, UserId};
 
-use crate::account::KeyClaim;
+use crate::account::ApiKeyRef;
 use crate::api_keys::{RemoveApiKeyError, ended};
 use crate::ports::{ApiKeyEntry, ApiKeyStore};
-use crate::standings::Standings;
+use crate::caller_cache::CallerCache;
 
 /// Lists people's API keys and ends them. Whether somebody may do so is for the
 /// surface to ask.
 #[derive(Clone)]
-pub struct KeyOversight {
+pub struct ApiKeyAdmin {
     store: Arc<dyn ApiKeyStore>,
-    standings: Standings,
+    standings: CallerCache,
     clock: Arc<dyn Clock>,
 }
 
-impl KeyOversight {
+impl ApiKeyAdmin {
     /// Keys in the given store; `standings` is told of those that end.
-    pub fn new(store: Arc<dyn ApiKeyStore>, standings: Standings, clock: Arc<dyn Clock>) -> Self {
+    pub fn new(store: Arc<dyn ApiKeyStore>, standings: CallerCache, clock: Arc<dyn Clock>) -> Self {
         Self { store, standings, clock }
     }
 
@@ -32,14 +32,14 @@ impl KeyOversight {
     /// Takes a key away, whoever it is of. Its owner gets a letter.
     pub async fn revoke(&self, key: ApiKeyId) -> Result<(), RemoveApiKeyError> {
         let owner = self.store.owner(key).await?.ok_or(RemoveApiKeyError::Unknown)?;
-        let claim = KeyClaim { user: owner, key };
+        let claim = ApiKeyRef { user: owner, key };
         let found = self.store.remove(claim, self.clock.now(), taken_away).await?;
         self.standings.forget_user(owner);
         if found { Ok(()) } else { Err(RemoveApiKeyError::Unknown) }
     }
 }
 
-fn taken_away(claim: KeyClaim, at: Timestamp, name: &str) -> Effects {
+fn taken_away(claim: ApiKeyRef, at: Timestamp, name: &str) -> SideEffects {
     ended(claim, at, name, |user| (None, Some(user)))
 }
 
@@ -49,24 +49,24 @@ mod tests {
     use pia_testkit::FixedClock;
 
     use super::*;
-    use crate::account::Standing;
+    use crate::account::CallerState;
     use crate::ports::{MockAccountStore, MockApiKeyStore};
 
     const NOW: Timestamp = Timestamp::UNIX_EPOCH;
 
-    fn over(store: MockApiKeyStore) -> (KeyOversight, Standings) {
+    fn over(store: MockApiKeyStore) -> (ApiKeyAdmin, CallerCache) {
         let mut accounts = MockAccountStore::new();
         accounts
             .expect_key_standing()
-            .returning(|it, _| Ok(Some(Standing::of(it.user, SessionId(it.key.0)))));
+            .returning(|it, _| Ok(Some(CallerState::of(it.user, SessionId(it.key.0)))));
         let clock = Arc::new(FixedClock(NOW));
-        let standings = Standings::new(Arc::new(accounts), Arc::<FixedClock>::clone(&clock));
-        (KeyOversight::new(Arc::new(store), standings.clone(), clock), standings)
+        let standings = CallerCache::new(Arc::new(accounts), Arc::<FixedClock>::clone(&clock));
+        (ApiKeyAdmin::new(Arc::new(store), standings.clone(), clock), standings)
     }
 
     #[tokio::test]
     async fn a_key_that_is_taken_away_names_its_owner_and_opens_nothing_at_once() {
-        let claim = KeyClaim { user: UserId::generate(), key: ApiKeyId::generate() };
+        let claim = ApiKeyRef { user: UserId::generate(), key: ApiKeyId::generate() };
         let mut store = MockApiKeyStore::new();
         store.expect_owner().returning(move |_| Ok(Some(claim.user)));
         store

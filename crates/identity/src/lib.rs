@@ -10,7 +10,7 @@ mod app_passwords;
 mod asked_passkey;
 mod code_challenge;
 mod deletion;
-mod destination;
+mod redirect_target;
 mod device;
 mod email;
 mod export;
@@ -19,12 +19,12 @@ mod factor_proofs;
 #[cfg(test)]
 mod fakes;
 mod first_admin;
-mod guesses;
+mod password_throttle;
 mod invitations;
 mod key_callers;
 mod key_oversight;
-mod mailed_links;
-mod owner_proofs;
+mod email_tokens;
+mod reauthentication;
 mod passkey_sign_in;
 mod passkeys;
 mod password_changes;
@@ -33,7 +33,7 @@ mod password_rules;
 mod ports;
 mod provider;
 mod provider_flow;
-mod provider_people;
+mod provider_accounts;
 mod provider_sign_in;
 mod reauthenticator;
 mod recovery_codes;
@@ -47,17 +47,17 @@ mod sign_in;
 mod sign_in_codes;
 mod sign_in_history;
 mod signing_keys;
-mod standings;
+mod caller_cache;
 mod token_hash;
 mod totp;
 mod unclaimed_accounts;
 mod verification;
 mod violation;
 
-pub use access_tokens::{AccessTokens, Claim, Issued, TokenNames};
+pub use access_tokens::{AccessTokens, SessionRef, Issued, TokenNames};
 pub use account::{
-    Account, AccountRules, CredentialsEpoch, CustomerType, DEFAULT_GROUP, KeyClaim, KeyUse, LOCAL,
-    SessionScope, Standing,
+    Account, AccountRules, CredentialsEpoch, CustomerType, DEFAULT_GROUP, ApiKeyRef, KeyUse, LOCAL,
+    SessionScope, CallerState,
 };
 pub use accounts::{AccountError, Accounts, DeclareError, TraderDeclaration};
 pub use api_keys::{ApiKeyWish, ApiKeys, CreateApiKeyError, CreatedApiKey, RemoveApiKeyError};
@@ -67,18 +67,18 @@ pub use app_passwords::{
 pub use asked_passkey::AskedPasskey;
 pub use code_challenge::CodeChallenge;
 pub use deletion::{AccountDeletion, DeleteError, Farewell};
-pub use destination::{Destination, DestinationError, WayBack};
+pub use redirect_target::{RedirectTarget, DestinationError, ReturnState};
 pub use device::{Device, Network};
 pub use email::{fold_email, readable_email, stored_forms};
 pub use export::{AccountExport, BegunExport};
 pub use factor_challenges::FactorChallenges;
-pub use factor_proofs::{FactorAnswer, FactorPorts, FactorSettings, FreshProof};
+pub use factor_proofs::{FactorAnswer, FactorPorts, FactorSettings, ReauthProof};
 pub use first_admin::{FirstAdmin, FirstAdminError, FirstAdminPorts, NewAdmin};
 pub use invitations::{Invitation, Invitations, InviteError, Invited};
-pub use key_callers::KeyCallers;
-pub use key_oversight::KeyOversight;
-pub use mailed_links::{MailedError, MailedPorts};
-pub use owner_proofs::OwnerError;
+pub use key_callers::ApiKeyAuthenticator;
+pub use key_oversight::ApiKeyAdmin;
+pub use email_tokens::{MailedError, MailedPorts};
+pub use reauthentication::OwnerError;
 pub use passkey_sign_in::{PasskeySignIn, PasskeySignInError, PasskeySignInPorts};
 pub use passkeys::{
     PasskeyAddError, PasskeyAskError, PasskeyChangeError, PasskeyPorts, PasskeyRemoveError,
@@ -86,19 +86,19 @@ pub use passkeys::{
 };
 pub use password_changes::{ChangePasswordError, PasswordChanges};
 pub use password_resets::{PasswordPorts, PasswordResets, ResetError};
-pub use password_rules::MOST_PASSWORD_CHARS;
+pub use password_rules::MAX_PASSWORD_CHARS;
 pub use ports::{
     AccountStore, Added, ApiKeyEntry, ApiKeyHash, ApiKeyStore, AppAccess, AppAccessRevoked,
-    AppPasswordEntry, AppPasswordHash, AppPasswordStore, Appointed, Attempt, AttemptStore,
+    AppPasswordEntry, AppPasswordHash, AppPasswordStore, Appointed, RateLimitOutcome, RateLimitStore,
     BeginEffects, Begun, Candidate, Ceremony, CeremonyError, ChallengeStore, Claimant,
-    CodeRedemption, Credentials, Deactivation, EndEffects, Enrolled, Evidence, Factor,
-    FactorChange, FactorState, FactorStore, FailedSignIn, FirstAdminStore, GuessLedger, GuessRules,
-    IdentityProviders, InvitationEntry, InvitationStore, Kept, KeyEndEffects, KeyScope,
+    CodeRedemption, Credentials, Deactivation, EndEffects, Enrolled, VerifiedProof, Factor,
+    FactorChange, FactorState, FactorStore, FailedSignIn, FirstAdminStore, PasswordThrottleStore, GuessRules,
+    IdentityProviders, InvitationEntry, InvitationStore, StoreAppPassword, KeyEndEffects, KeyScope,
     KnownAccount, Leave, LicenceInForce, MailedPurpose, MailedTokenStore, Member, NewAccount,
     NewApiKey, NewAppPassword, NewChallenge, NewInvitation, NewMailedToken, NewPasskey,
     NewPasskeyChallenge, NewProviderFlow, NewSession, NewSignInCode, PasskeyCeremony,
     PasskeyChallenges, PasskeyChange, PasskeyCredential, PasskeyEntry, PasskeyStore, PasskeyUse,
-    PasswordChange, PasswordHasher, PasswordReset, PasswordStore, Presented, ProviderAccounts,
+    PasswordChange, PasswordHasher, PasswordReset, PasswordStore, PresentedToken, ProviderAccounts,
     ProviderClaims, ProviderCode, ProviderError, ProviderFlows, ProviderIdentity, ProviderRequest,
     Quota, Reactivation, RecoveryHash, RedeemEffects, Redeemed, Redemption, Registered,
     RemovalEffects, ReplayEffects, Revoked, RoleChange, RoleStore, Rotation, SeatLimits, Seats,
@@ -108,8 +108,8 @@ pub use ports::{
 };
 #[cfg(feature = "mock")]
 pub use ports::{
-    MockAccountStore, MockApiKeyStore, MockAppPasswordStore, MockAttemptStore, MockChallengeStore,
-    MockFactorStore, MockFirstAdminStore, MockGuessLedger, MockIdentityProviders,
+    MockAccountStore, MockApiKeyStore, MockAppPasswordStore, MockRateLimitStore, MockChallengeStore,
+    MockFactorStore, MockFirstAdminStore, MockPasswordThrottleStore, MockIdentityProviders,
     MockInvitationStore, MockLicenceInForce, MockMailedTokenStore, MockPasskeyCeremony,
     MockPasskeyChallenges, MockPasskeyStore, MockPasswordHasher, MockPasswordStore,
     MockProviderAccounts, MockProviderFlows, MockRoleStore, MockSeats, MockSecretBox,
@@ -137,7 +137,7 @@ pub use sign_in::{FactorSignInError, Program, SignIn, SignInError, SignInPorts, 
 pub use sign_in_codes::RedeemError;
 pub use sign_in_history::SignInHistory;
 pub use signing_keys::SigningKeys;
-pub use standings::Standings;
+pub use caller_cache::CallerCache;
 pub use totp::Enrolment;
 pub use unclaimed_accounts::UnclaimedAccounts;
 pub use verification::{Verification, VerifyError};

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use pia_kernel::{Clock, Effects, Letter, Secret, Timestamp, Unavailable, UserId};
+use pia_kernel::{Clock, SideEffects, QueuedEmail, Secret, Timestamp, Unavailable, UserId};
 
 use crate::asked_passkey::{AskedPasskey, asked, known};
 use crate::device::Device;
@@ -116,7 +116,7 @@ impl PasskeySignIn {
             user,
             counter,
             at,
-            effects: Effects::audit(at, user, "passkey.used"),
+            effects: SideEffects::audit(at, user, "passkey.used"),
             if_rolled_back: cloned(passkey, at),
         };
         match self.ports.passkeys.store.sign_in(used).await? {
@@ -139,7 +139,7 @@ impl PasskeySignIn {
             method: SignInMethod::Passkey,
             device: device.clone(),
         };
-        let effects = |user, at| Effects::about(at, user, "sign_in.failed");
+        let effects = |user, at| SideEffects::about(at, user, "sign_in.failed");
         if let Err(err) = self.ports.log.failed(attempt, effects).await {
             tracing::warn!(
                 error = &err as &dyn std::error::Error,
@@ -149,9 +149,9 @@ impl PasskeySignIn {
     }
 }
 
-fn cloned(passkey: &StoredPasskey, at: Timestamp) -> Effects {
-    let letter = Letter::new("passkey-cloned").with("name", passkey.name.as_str());
-    let effects = Effects::about(at, passkey.user, "passkey.cloned");
+fn cloned(passkey: &StoredPasskey, at: Timestamp) -> SideEffects {
+    let letter = QueuedEmail::new("passkey-cloned").with("name", passkey.name.as_str());
+    let effects = SideEffects::about(at, passkey.user, "passkey.cloned");
     effects.and_mail(letter.to_user(at, passkey.user))
 }
 

@@ -4,28 +4,28 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use pia_kernel::{
-    Clock, Effects, Letter, Live, PasskeyId, Secret, Timestamp, Unavailable, UserId, characters,
+    Clock, SideEffects, QueuedEmail, LiveSetting, PasskeyId, Secret, Timestamp, Unavailable, UserId, characters,
 };
 
-use crate::access_tokens::Claim;
+use crate::access_tokens::SessionRef;
 use crate::account::Account;
 use crate::asked_passkey::{AskedPasskey, asked, known};
 use crate::factor_proofs::{
-    FactorPorts, FactorProofs, FactorSettings, FreshProof, ProofError, used_up,
+    FactorPorts, FactorProofs, FactorSettings, ReauthProof, ProofError, used_up,
 };
 use crate::ports::{
     Added, CeremonyError, Factor, FactorChange, FactorState, Leave, NewPasskey,
     NewPasskeyChallenge, PasskeyCeremony, PasskeyChallenges, PasskeyChange, PasskeyEntry,
     PasskeyStore,
 };
-use crate::standings::Standings;
+use crate::caller_cache::CallerCache;
 use crate::violation::Violation;
 
 /// How many passkeys an account may have.
-const MOST: usize = 20;
+const MAX_PASSKEYS: usize = 20;
 /// How new a session is that needs no other proof.
 const NEW: Duration = Duration::from_mins(10);
-const MOST_NAME_CHARS: usize = 64;
+const MAX_NAME_CHARS: usize = 64;
 
 /// Why nobody is asked for a new passkey.
 #[derive(Debug, thiserror::Error)]
@@ -146,7 +146,7 @@ pub struct PasskeyPorts {
 pub struct Passkeys {
     ports: PasskeyPorts,
     proofs: FactorProofs,
-    standings: Standings,
+    standings: CallerCache,
 }
 
 impl Passkeys {
@@ -154,8 +154,8 @@ impl Passkeys {
     pub fn new(
         ports: PasskeyPorts,
         factors: FactorPorts,
-        settings: Live<FactorSettings>,
-        standings: Standings,
+        settings: LiveSetting<FactorSettings>,
+        standings: CallerCache,
         clock: Arc<dyn Clock>,
     ) -> Self {
         Self { ports, proofs: FactorProofs { ports: factors, settings, clock }, standings }
@@ -165,15 +165,15 @@ impl Passkeys {
     /// shown by who has neither password nor factor, but their session is new.
     pub async fn ask(
         &self,
-        claim: Claim,
-        proof: Option<FreshProof>,
+        claim: SessionRef,
+        proof: Option<ReauthProof>,
     ) -> Result<AskedPasskey, PasskeyAskError> {
         let ceremony = self.ports.ceremony.as_ref().ok_or(PasskeyAskError::Off)?;
         let account = self.proofs.ports.accounts.find(claim.user).await?;
         let account = account.ok_or(PasskeyAskError::Gone)?;
         let existing = self.ports.store.of_user(claim.user).await?;
-        if existing.len() >= MOST {
-            return Err(PasskeyAskError::Full { limit: MOST });
+        if existing.len() >= MAX_PASSKEYS {
+            return Err(PasskeyAskError::Full { limit: MAX_PASSKEYS });
         }
         let existing = existing.into_iter().map(|it| it.credential).collect();
         let begun = ceremony.begin_registration(&account, existing)?;
@@ -188,7 +188,7 @@ impl Passkeys {
     /// Adds the passkey that an authenticator has made.
     pub async fn add(
         &self,
-        claim: Claim,
+        claim: SessionRef,
         token: &Secret<String>,
         name: &str,
         answer: &str,
@@ -209,15 +209,15 @@ impl Passkeys {
             blocked_at: None,
             credential: credential.id.clone(),
         };
-        let letter = Letter::new("passkey-added").with("name", name.as_str());
+        let letter = QueuedEmail::new("passkey-added").with("name", name.as_str());
         let change = change(claim, at, "passkey.added", letter);
         let new = NewPasskey { id: entry.id, name, credential };
-        let added = self.ports.store.add(change, new, MOST).await?;
+        let added = self.ports.store.add(change, new, MAX_PASSKEYS).await?;
         self.standings.forget_user(claim.user);
         match added {
             Added::Stored => Ok(entry),
             Added::Known => Err(PasskeyAddError::Known),
-            Added::Full => Err(PasskeyAddError::Full { limit: MOST }),
+            Added::Full => Err(PasskeyAddError::Full { limit: MAX_PASSKEYS }),
             Added::SessionOver => Err(PasskeyAddError::Gone),
         }
     }
@@ -228,11 +228,11 @@ impl Passkeys {
     }
 
     /// Removes a passkey.
-    pub async fn remove(&self, claim: Claim, id: PasskeyId) -> Result<(), PasskeyRemoveError> {
+    pub async fn remove(&self, claim: SessionRef, id: PasskeyId) -> Result<(), PasskeyRemoveError> {
         let all = self.ports.store.of_user(claim.user).await?;
         let passkey = all.into_iter().find(|it| it.id == id);
         let passkey = passkey.ok_or(PasskeyRemoveError::Unknown)?;
-        let letter = Letter::new("passkey-removed").with("name", passkey.name);
+        let letter = QueuedEmail::new("passkey-removed").with("name", passkey.name);
         let change = change(claim, self.proofs.clock.now(), "passkey.removed", letter);
         let removed = self.ports.store.remove(change, id).await?;
         self.standings.forget_user(claim.user);
@@ -249,7 +249,7 @@ impl Passkeys {
     ) -> Result<PasskeyEntry, PasskeyChangeError> {
         let name = change.name.as_deref().map(checked).transpose();
         let change = PasskeyChange { name: name.map_err(PasskeyChangeError::Name)?, ..change };
-        let effects = Effects::audit(self.proofs.clock.now(), user, "passkey.unblocked");
+        let effects = SideEffects::audit(self.proofs.clock.now(), user, "passkey.unblocked");
         if !self.ports.store.change(user, id, change, effects).await? {
             return Err(PasskeyChangeError::Unknown);
         }
@@ -265,15 +265,15 @@ impl Passkeys {
     async fn open_for(
         &self,
         account: &Account,
-        proof: FreshProof,
+        proof: ReauthProof,
         challenge: NewPasskeyChallenge,
     ) -> Result<(), ProofError> {
         let user = account.user;
         let judge = async {
             let evidence = match (proof, self.factor(user).await?) {
-                (FreshProof::Password(it), _) => self.proofs.password(account, it).await?,
-                (FreshProof::Factor(it), Some(on)) => self.proofs.answer(user, &on, &it).await?,
-                (FreshProof::Factor(_), None) => return Err(ProofError::Wrong),
+                (ReauthProof::Password(it), _) => self.proofs.password(account, it).await?,
+                (ReauthProof::Factor(it), Some(on)) => self.proofs.answer(user, &on, &it).await?,
+                (ReauthProof::Factor(_), None) => return Err(ProofError::Wrong),
             };
             let effects = used_up(evidence, user, self.proofs.clock.now());
             let leave = Leave::Evidence(evidence);
@@ -286,11 +286,11 @@ impl Passkeys {
 
     async fn open_in(
         &self,
-        claim: Claim,
+        claim: SessionRef,
         account: &Account,
         challenge: NewPasskeyChallenge,
     ) -> Result<(), PasskeyAskError> {
-        let Claim { user, session } = claim;
+        let SessionRef { user, session } = claim;
         let credentials = self.proofs.ports.accounts.by_email(&account.email).await?;
         let own = credentials.filter(|it| it.account.user == user);
         let has_password = own.is_some_and(|it| it.password_hash.is_some());
@@ -299,7 +299,7 @@ impl Passkeys {
         }
         let leave = Leave::NewSession { session, since: self.proofs.clock.now() - NEW };
         let opened =
-            self.ports.challenges.open_registration(user, leave, challenge, Effects::default());
+            self.ports.challenges.open_registration(user, leave, challenge, SideEffects::default());
         if opened.await? { Ok(()) } else { Err(PasskeyAskError::SessionTooOld) }
     }
 
@@ -314,8 +314,8 @@ fn checked(name: &str) -> Result<String, Violation> {
     if name.is_empty() {
         return Err(Violation::new("name", "required", "A name is required."));
     }
-    if characters(name) > MOST_NAME_CHARS {
-        let message = format!("The name may have {MOST_NAME_CHARS} characters.");
+    if characters(name) > MAX_NAME_CHARS {
+        let message = format!("The name may have {MAX_NAME_CHARS} characters.");
         return Err(Violation::new("name", "too_long", message));
     }
     if name.chars().any(char::is_control) {
@@ -324,14 +324,14 @@ fn checked(name: &str) -> Result<String, Violation> {
     Ok(name.to_owned())
 }
 
-fn change(claim: Claim, at: Timestamp, action: &'static str, letter: Letter) -> FactorChange {
-    let Claim { user, session } = claim;
-    let effects = Effects::audit(at, user, action).and_mail(letter.to_user(at, user));
+fn change(claim: SessionRef, at: Timestamp, action: &'static str, letter: QueuedEmail) -> FactorChange {
+    let SessionRef { user, session } = claim;
+    let effects = SideEffects::audit(at, user, action).and_mail(letter.to_user(at, user));
     FactorChange { user, session, at, effects, if_ended: ended }
 }
 
-fn ended(user: UserId, at: Timestamp) -> Effects {
-    Effects::audit(at, user, "session.ended")
+fn ended(user: UserId, at: Timestamp) -> SideEffects {
+    SideEffects::audit(at, user, "session.ended")
 }
 
 impl From<ProofError> for PasskeyAskError {

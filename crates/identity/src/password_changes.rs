@@ -3,16 +3,16 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use pia_kernel::{Clock, Effects, Letter, Live, Secret, Timestamp, Unavailable, UserId};
+use pia_kernel::{Clock, SideEffects, QueuedEmail, LiveSetting, Secret, Timestamp, Unavailable, UserId};
 
-use crate::access_tokens::Claim;
+use crate::access_tokens::SessionRef;
 use crate::account::Account;
 use crate::api_keys::revoked_with_password;
 use crate::factor_proofs::{FactorPorts, FactorProofs, FactorSettings, ProofError};
 use crate::password_resets::{PasswordPorts, ended};
 use crate::password_rules;
 use crate::ports::{AppAccess, AppAccessRevoked, PasswordChange, Verdict};
-use crate::standings::Standings;
+use crate::caller_cache::CallerCache;
 use crate::violation::Violation;
 
 /// Why a password stays as it was.
@@ -50,16 +50,16 @@ pub enum ChangePasswordError {
 pub struct PasswordChanges {
     proofs: FactorProofs,
     passwords: PasswordPorts,
-    standings: Standings,
+    standings: CallerCache,
 }
 
 impl PasswordChanges {
     /// Changes whose wrong proofs count as those of second factors do;
     /// `standings` is told of sessions that end.
     pub fn new(
-        (ports, settings): (FactorPorts, Live<FactorSettings>),
+        (ports, settings): (FactorPorts, LiveSetting<FactorSettings>),
         passwords: PasswordPorts,
-        standings: Standings,
+        standings: CallerCache,
         clock: Arc<dyn Clock>,
     ) -> Self {
         Self { proofs: FactorProofs { ports, settings, clock }, passwords, standings }
@@ -70,7 +70,7 @@ impl PasswordChanges {
     /// of these still open the account.
     pub async fn change(
         &self,
-        by: Claim,
+        by: SessionRef,
         current: Secret<String>,
         new: Secret<String>,
         revoke_app_access: bool,
@@ -99,7 +99,7 @@ impl PasswordChanges {
     }
 
     /// The account of a caller, and what is kept of its password.
-    async fn of(&self, by: Claim) -> Result<(Account, Secret<String>), ChangePasswordError> {
+    async fn of(&self, by: SessionRef) -> Result<(Account, Secret<String>), ChangePasswordError> {
         let accounts = &self.proofs.ports.accounts;
         let account = accounts.find(by.user).await?.ok_or(ChangePasswordError::Gone)?;
         let credentials = accounts.by_email(&account.email).await?;
@@ -123,7 +123,7 @@ impl PasswordChanges {
     }
 
     async fn judge(&self, current: Secret<String>, kept: Secret<String>) -> Result<(), ProofError> {
-        if !(1..=password_rules::MOST_BYTES).contains(&current.expose().len()) {
+        if !(1..=password_rules::MAX_PASSWORD_BYTES).contains(&current.expose().len()) {
             return Err(ProofError::Wrong);
         }
         match self.passwords.hasher.verify(current, Some(kept)).await? {
@@ -144,16 +144,16 @@ impl From<ProofError> for ChangePasswordError {
 }
 
 const REVOKED: AppAccessRevoked = AppAccessRevoked {
-    app_password: |user, at| Effects::audit(at, user, "app_password.removed"),
+    app_password: |user, at| SideEffects::audit(at, user, "app_password.removed"),
     api_key: revoked_with_password,
 };
 
 /// The audit entry and the letter, which counts what still opens the account.
-fn told(user: UserId, at: Timestamp, left: AppAccess) -> Effects {
-    let letter = Letter::new("password-changed")
+fn told(user: UserId, at: Timestamp, left: AppAccess) -> SideEffects {
+    let letter = QueuedEmail::new("password-changed")
         .with("appPasswords", left.app_passwords.to_string())
         .with("apiKeys", left.api_keys.to_string());
-    Effects::audit(at, user, "password.changed").and_mail(letter.to_user(at, user))
+    SideEffects::audit(at, user, "password.changed").and_mail(letter.to_user(at, user))
 }
 
 #[cfg(test)]

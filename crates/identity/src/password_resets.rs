@@ -4,19 +4,19 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
-use pia_kernel::{Effects, Letter, Live, Secret, Timestamp, Unavailable, UserId};
+use pia_kernel::{SideEffects, QueuedEmail, LiveSetting, Secret, Timestamp, Unavailable, UserId};
 
 use crate::account::Account;
 use crate::device::Device;
 use crate::email::fold_email;
-use crate::guesses::Guesses;
-use crate::mailed_links::{self, Link, MailedError, MailedLinks, MailedPorts};
+use crate::password_throttle::PasswordThrottle;
+use crate::email_tokens::{self, Link, MailedError, MailedLinks, MailedPorts};
 use crate::password_rules;
 use crate::ports::{
-    GuessLedger, GuessRules, MailedPurpose, PasswordHasher, PasswordReset, PasswordStore,
+    PasswordThrottleStore, GuessRules, MailedPurpose, PasswordHasher, PasswordReset, PasswordStore,
 };
 use crate::registration::RegistrationRules;
-use crate::standings::Standings;
+use crate::caller_cache::CallerCache;
 use crate::violation::Violation;
 
 /// Who is vouched for elsewhere has no password to reset: to give them one
@@ -55,7 +55,7 @@ pub struct PasswordPorts {
     /// What makes of it what is kept.
     pub hasher: Arc<dyn PasswordHasher>,
     /// What it must be like.
-    pub rules: Live<RegistrationRules>,
+    pub rules: LiveSetting<RegistrationRules>,
 }
 
 impl PasswordPorts {
@@ -77,8 +77,8 @@ impl PasswordPorts {
 pub struct PasswordResets {
     links: MailedLinks,
     passwords: PasswordPorts,
-    guesses: Guesses,
-    standings: Standings,
+    guesses: PasswordThrottle,
+    standings: CallerCache,
 }
 
 impl PasswordResets {
@@ -86,11 +86,11 @@ impl PasswordResets {
     pub fn new(
         links: MailedPorts,
         passwords: PasswordPorts,
-        guesses: Arc<dyn GuessLedger>,
-        standings: Standings,
+        guesses: Arc<dyn PasswordThrottleStore>,
+        standings: CallerCache,
     ) -> Self {
         let (rules, clock) = (GuessRules::default(), Arc::clone(&links.clock));
-        let guesses = Guesses { ledger: guesses, rules, clock };
+        let guesses = PasswordThrottle { ledger: guesses, rules, clock };
         Self { links: MailedLinks(links), passwords, guesses, standings }
     }
 
@@ -118,7 +118,7 @@ impl PasswordResets {
         new_password: Secret<String>,
         device: &Device,
     ) -> Result<(), ResetError> {
-        let token = mailed_links::shown(token).ok_or(ResetError::InvalidToken)?;
+        let token = email_tokens::shown(token).ok_or(ResetError::InvalidToken)?;
         let MailedPorts { accounts, tokens, clock, .. } = &self.links.0;
         let owner = tokens.owner(token, LINK.purpose, clock.now()).await?;
         let user = owner.ok_or(ResetError::InvalidToken)?;
@@ -130,8 +130,8 @@ impl PasswordResets {
         }
         let password_hash = self.passwords.hasher.hash(new_password).await?;
         let at = clock.now();
-        let letter = Letter::new("password-changed").to_user(at, user);
-        let effects = Effects::audit(at, user, "password.reset").and_mail(letter);
+        let letter = QueuedEmail::new("password-changed").to_user(at, user);
+        let effects = SideEffects::audit(at, user, "password.reset").and_mail(letter);
         let reset = PasswordReset { user, token, password_hash, at, effects, if_ended: ended };
         let good = self.passwords.store.reset(reset).await?;
         self.standings.forget_user(user);
@@ -144,8 +144,8 @@ impl PasswordResets {
 }
 
 /// What goes with the end of a session that began with the password before.
-pub(crate) fn ended(user: UserId, at: Timestamp) -> Effects {
-    Effects::audit(at, user, "session.ended")
+pub(crate) fn ended(user: UserId, at: Timestamp) -> SideEffects {
+    SideEffects::audit(at, user, "session.ended")
 }
 
 #[cfg(test)]

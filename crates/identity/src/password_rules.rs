@@ -9,24 +9,24 @@ use pia_kernel::characters;
 use crate::violation::Violation;
 
 /// The longest password, in [`characters`]. It bounds what hashing takes in.
-pub const MOST_PASSWORD_CHARS: usize = 128;
+pub const MAX_PASSWORD_CHARS: usize = 128;
 
 /// No password of so many characters has more bytes; older ones may have more
 /// characters.
-pub(crate) const MOST_BYTES: usize = MOST_PASSWORD_CHARS * 4;
+pub(crate) const MAX_PASSWORD_BYTES: usize = MAX_PASSWORD_CHARS * 4;
 
 /// As many as the built-in lists are long: what is guessed sooner is on one of
 /// them, or on one with a sign or a digit put to it. Nothing else is demanded:
 /// guesses are slowed down by the attempts that an address takes.
-const FEWEST_GUESSES: u64 = 50_000;
+const MIN_GUESSES: u64 = 50_000;
 
 /// What is looked at of a password: the estimate's time grows with the square
 /// of the length, and no longer one is on any list.
-const MOST_JUDGED: usize = 40;
+const MAX_SCORED_CHARS: usize = 40;
 
 /// The same where many signs could stand for letters (`$` for `s`): each way
 /// to read them is tried.
-const MOST_JUDGED_OF_SIGNS: usize = 16;
+const MAX_SCORED_SYMBOLS: usize = 16;
 const MANY_SIGNS: usize = 3;
 
 /// Why a password is not taken.
@@ -51,7 +51,7 @@ pub(crate) fn weakness(password: &str, fewest: usize, about: &[&str]) -> Option<
     if length < fewest {
         return Some(Weakness::TooShort { fewest });
     }
-    if length > MOST_PASSWORD_CHARS {
+    if length > MAX_PASSWORD_CHARS {
         return Some(Weakness::TooLong);
     }
     let known = known_words(about);
@@ -82,7 +82,7 @@ impl fmt::Display for Weakness {
                 write!(f, "The password must have at least {fewest} characters.")
             }
             Self::TooLong => {
-                write!(f, "The password may have {MOST_PASSWORD_CHARS} characters.")
+                write!(f, "The password may have {MAX_PASSWORD_CHARS} characters.")
             }
             Self::Common => f.write_str(
                 "This password is among the first that are guessed: take a longer or less \
@@ -119,15 +119,15 @@ fn is_personal(password: &str, known: &[String]) -> bool {
 /// Whether lists of passwords, words and keyboard patterns lead to it soon.
 fn is_common(password: &str, known: &[String]) -> bool {
     let chars: Vec<char> = password.chars().collect();
-    let judged = if chars.len() > MOST_JUDGED { repeated(&chars) } else { &chars };
+    let judged = if chars.len() > MAX_SCORED_CHARS { repeated(&chars) } else { &chars };
     let signs: HashSet<&char> = judged.iter().filter(|it| it.is_ascii_punctuation()).collect();
-    let most = if signs.len() > MANY_SIGNS { MOST_JUDGED_OF_SIGNS } else { MOST_JUDGED };
+    let most = if signs.len() > MANY_SIGNS { MAX_SCORED_SYMBOLS } else { MAX_SCORED_CHARS };
     if judged.len() > most {
         return false;
     }
     let judged: String = judged.iter().collect();
     let known: Vec<&str> = known.iter().map(String::as_str).collect();
-    zxcvbn::zxcvbn(&judged, &known).guesses() < FEWEST_GUESSES
+    zxcvbn::zxcvbn(&judged, &known).guesses() < MIN_GUESSES
 }
 
 /// The shortest part whose repetition the whole is, its end perhaps cut.

@@ -2,26 +2,26 @@
 
 mod api_keys;
 mod app_passwords;
-mod attempts;
+mod rate_limits;
 mod candidate;
-mod guesses;
+mod password_throttle;
 mod session_starts;
 mod sign_in_log;
 
 use std::time::Duration;
 
 use async_trait::async_trait;
-use pia_kernel::{AppPasswordId, Effects, Page, Secret, SessionId, Timestamp, Unavailable, UserId};
+use pia_kernel::{AppPasswordId, SideEffects, PageRequest, Secret, SessionId, Timestamp, Unavailable, UserId};
 
-use crate::access_tokens::Claim;
-use crate::account::{Account, CredentialsEpoch, CustomerType, KeyClaim, Standing};
+use crate::access_tokens::SessionRef;
+use crate::account::{Account, CredentialsEpoch, CustomerType, ApiKeyRef, CallerState};
 use crate::device::{Device, Network};
 
 pub use api_keys::*;
 pub use app_passwords::*;
-pub use attempts::*;
+pub use rate_limits::*;
 pub use candidate::*;
-pub use guesses::*;
+pub use password_throttle::*;
 pub use session_starts::*;
 pub use sign_in_log::*;
 
@@ -148,7 +148,7 @@ pub trait AccountStore: Send + Sync {
         &self,
         new: NewAccount,
         seats: Option<u32>,
-        effects: Effects,
+        effects: SideEffects,
     ) -> Result<Registered, Unavailable>;
 
     /// The account with this address, however it is spelled; nothing if there
@@ -176,16 +176,16 @@ pub trait AccountStore: Send + Sync {
         user: UserId,
         session: SessionId,
         now: Timestamp,
-    ) -> Result<Option<Standing>, Unavailable>;
+    ) -> Result<Option<CallerState>, Unavailable>;
 
     /// The same of whoever calls with a key: nothing if the account is no more
     /// or deactivated, the key has ended or was taken away, or its scopes are
     /// not known here.
     async fn key_standing(
         &self,
-        claim: KeyClaim,
+        claim: ApiKeyRef,
         now: Timestamp,
-    ) -> Result<Option<Standing>, Unavailable>;
+    ) -> Result<Option<CallerState>, Unavailable>;
 
     /// Replaces what is kept of a password, if it is still `old`.
     async fn rehash(
@@ -202,7 +202,7 @@ pub trait AccountStore: Send + Sync {
         user: UserId,
         customer: CustomerType,
         company: &str,
-        effects: Effects,
+        effects: SideEffects,
     ) -> Result<bool, Unavailable>;
 }
 
@@ -262,7 +262,7 @@ pub enum Revoked {
 
 /// A refresh token that a device presents to have it replaced.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Presented {
+pub struct PresentedToken {
     /// What it is known by.
     pub hash: TokenHash,
     /// The one token that can follow it.
@@ -304,7 +304,7 @@ pub enum Begun {
 }
 
 /// What is written with the end of a session, once the store knows whose it is.
-pub type EndEffects = fn(UserId, Timestamp) -> Effects;
+pub type EndEffects = fn(UserId, Timestamp) -> SideEffects;
 
 /// What else is written with the beginning of a session.
 #[derive(Debug, Clone, Copy)]
@@ -331,7 +331,7 @@ pub trait SessionStore: Send + Sync {
         &self,
         session: NewSession,
         most: usize,
-        effects: Effects,
+        effects: SideEffects,
         others: BeginEffects,
     ) -> Result<Begun, Unavailable>;
 
@@ -343,7 +343,7 @@ pub trait SessionStore: Send + Sync {
     /// and what `if_reused` says of the owner is written with that end.
     async fn rotate(
         &self,
-        token: Presented,
+        token: PresentedToken,
         if_reused: EndEffects,
     ) -> Result<Rotation, Unavailable>;
 
@@ -364,7 +364,7 @@ pub trait SessionStore: Send + Sync {
         &self,
         user: UserId,
         now: Timestamp,
-        page: Page,
+        page: PageRequest,
     ) -> Result<Vec<SessionEntry>, Unavailable>;
 
     /// Ends live sessions of a user, each with its effects, if the session
@@ -375,7 +375,7 @@ pub trait SessionStore: Send + Sync {
     /// and no session outlives it that began before.
     async fn revoke(
         &self,
-        by: Claim,
+        by: SessionRef,
         which: Revoked,
         now: Timestamp,
         effects: EndEffects,

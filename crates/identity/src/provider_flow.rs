@@ -3,7 +3,7 @@
 use pia_kernel::Secret;
 use serde::{Deserialize, Serialize, Serializer};
 
-use crate::destination::Destination;
+use crate::redirect_target::RedirectTarget;
 use crate::provider::Provider;
 
 /// What a sign-in goes on with when the browser comes back from the provider.
@@ -13,7 +13,7 @@ pub struct ProviderFlow {
     /// At which provider it is.
     pub provider: Provider,
     /// Where it leads.
-    pub destination: Destination,
+    pub destination: RedirectTarget,
     /// What whoever began it wants to hear again.
     pub state: Option<String>,
     /// What the provider's token must hold.

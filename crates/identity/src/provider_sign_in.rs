@@ -6,10 +6,10 @@ mod journey;
 use std::sync::Arc;
 use std::time::Duration;
 
-use pia_kernel::{Clock, Live, Secret, Unavailable, characters};
+use pia_kernel::{Clock, LiveSetting, Secret, Unavailable, characters};
 
 use crate::code_challenge::CodeChallenge;
-use crate::destination::{Destination, WayBack};
+use crate::redirect_target::{RedirectTarget, ReturnState};
 use crate::device::Device;
 use crate::ports::{
     AccountStore, IdentityProviders, LicenceInForce, NewProviderFlow, ProviderAccounts,
@@ -17,13 +17,13 @@ use crate::ports::{
 };
 use crate::provider::Provider;
 use crate::provider_flow::ProviderFlow;
-use crate::provider_people::ProviderPeople;
+use crate::provider_accounts::ProviderPeople;
 use crate::refresh_tokens;
 use crate::registration::RegistrationRules;
 use crate::sessions::Sessions;
 use crate::sign_in::SignedIn;
 use crate::sign_in_codes::{OneTimeCodes, RedeemError};
-use crate::standings::Standings;
+use crate::caller_cache::CallerCache;
 use crate::token_hash;
 
 pub use errors::{ArrivalError, BeginError, ProviderSignInError};
@@ -32,9 +32,9 @@ pub use journey::{Arrived, BegunAtProvider, ProviderAnswer, ProviderWish};
 /// How long somebody may take at their provider.
 const LIFETIME: Duration = Duration::from_mins(10);
 /// How long a client's state may be.
-const MOST_STATE_CHARS: usize = 1024;
+const MAX_STATE_CHARS: usize = 1024;
 /// Longer texts are no codes of a provider.
-const MOST_CODE_BYTES: usize = 4096;
+const MAX_CODE_BYTES: usize = 4096;
 
 /// What sign-in at providers is built on.
 #[derive(Clone)]
@@ -73,8 +73,8 @@ impl ProviderSignIn {
     /// `rules`. Browsers reach this server at `here`.
     pub fn new(
         ports: ProviderPorts,
-        (sessions, standings): (Sessions, Standings),
-        rules: Live<RegistrationRules>,
+        (sessions, standings): (Sessions, CallerCache),
+        rules: LiveSetting<RegistrationRules>,
         here: String,
         clock: Arc<dyn Clock>,
     ) -> Self {
@@ -109,9 +109,9 @@ impl ProviderSignIn {
     ) -> Result<BegunAtProvider, BeginError> {
         let ProviderWish { provider, target, challenge, challenge_method, state } = wish;
         let destination =
-            Destination::of(target.as_deref(), challenge.as_deref(), challenge_method.as_deref())?;
-        if state.as_ref().is_some_and(|it| characters(it) > MOST_STATE_CHARS) {
-            return Err(BeginError::StateTooLong { limit: MOST_STATE_CHARS });
+            RedirectTarget::of(target.as_deref(), challenge.as_deref(), challenge_method.as_deref())?;
+        if state.as_ref().is_some_and(|it| characters(it) > MAX_STATE_CHARS) {
+            return Err(BeginError::StateTooLong { limit: MAX_STATE_CHARS });
         }
         let back = self.way_back(&destination, state.clone());
         let provider = provider.as_deref().and_then(Provider::of_name);
@@ -125,7 +125,7 @@ impl ProviderSignIn {
     async fn leave(
         &self,
         provider: Provider,
-        destination: Destination,
+        destination: RedirectTarget,
         state: Option<String>,
         browser: Option<Secret<String>>,
     ) -> Result<BegunAtProvider, ProviderSignInError> {
@@ -195,8 +195,8 @@ impl ProviderSignIn {
             return Ok(Arrived::Here(SignedIn { account, grant }));
         };
         let (challenge, verifier) = match destination {
-            Destination::Program { challenge, .. } => (challenge, None),
-            Destination::Page { .. } | Destination::Browser => {
+            RedirectTarget::Program { challenge, .. } => (challenge, None),
+            RedirectTarget::Page { .. } | RedirectTarget::Browser => {
                 let verifier = refresh_tokens::fresh()?;
                 (CodeChallenge::of_ours(&verifier), Some(verifier))
             }
@@ -221,7 +221,7 @@ impl ProviderSignIn {
                 _ => ProviderSignInError::ProviderFailed,
             });
         }
-        let code = answer.code.filter(|it| (1..=MOST_CODE_BYTES).contains(&it.expose().len()));
+        let code = answer.code.filter(|it| (1..=MAX_CODE_BYTES).contains(&it.expose().len()));
         let code = ProviderCode {
             code: code.ok_or(ProviderSignInError::ProviderFailed)?,
             issuer: answer.issuer,
@@ -246,13 +246,13 @@ impl ProviderSignIn {
         Ok(self.flows.sweep(self.clock.now()).await? + self.codes.sweep().await?)
     }
 
-    fn way_back(&self, destination: &Destination, state: Option<String>) -> Option<WayBack> {
+    fn way_back(&self, destination: &RedirectTarget, state: Option<String>) -> Option<ReturnState> {
         let target = match destination {
-            Destination::Program { url, .. } => url.clone(),
-            Destination::Page { path } => format!("{}{path}", self.here),
-            Destination::Browser => return None,
+            RedirectTarget::Program { url, .. } => url.clone(),
+            RedirectTarget::Page { path } => format!("{}{path}", self.here),
+            RedirectTarget::Browser => return None,
         };
-        Some(WayBack::new(target, state))
+        Some(ReturnState::new(target, state))
     }
 }
 

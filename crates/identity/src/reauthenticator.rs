@@ -2,15 +2,15 @@
 
 use std::sync::Arc;
 
-use pia_kernel::{Clock, Live, Reauthentication};
+use pia_kernel::{Clock, LiveSetting, Reauthentication};
 
-use crate::access_tokens::Claim;
-use crate::account::{SessionScope, Standing};
+use crate::access_tokens::SessionRef;
+use crate::account::{SessionScope, CallerState};
 use crate::factor_proofs::{
-    FactorPorts, FactorProofs, FactorSettings, FreshProof, ProofError, used_up,
+    FactorPorts, FactorProofs, FactorSettings, ReauthProof, ProofError, used_up,
 };
-use crate::owner_proofs::{FRESH, OwnerError};
-use crate::ports::{Evidence, FactorState};
+use crate::reauthentication::{FRESH, OwnerError};
+use crate::ports::{VerifiedProof, FactorState};
 
 /// Judges whether a caller has shown lately that an account is theirs, for acts
 /// of other domains.
@@ -21,7 +21,7 @@ pub struct Reauthenticator {
 
 impl Reauthenticator {
     /// Judges proofs by these ports.
-    pub fn new(ports: FactorPorts, settings: Live<FactorSettings>, clock: Arc<dyn Clock>) -> Self {
+    pub fn new(ports: FactorPorts, settings: LiveSetting<FactorSettings>, clock: Arc<dyn Clock>) -> Self {
         Self { proofs: FactorProofs { ports, settings, clock } }
     }
 
@@ -29,8 +29,8 @@ impl Reauthenticator {
     /// ten minutes.
     pub async fn require(
         &self,
-        caller: Standing,
-        proof: Option<FreshProof>,
+        caller: CallerState,
+        proof: Option<ReauthProof>,
     ) -> Result<(), OwnerError> {
         match self.check(caller, proof).await? {
             Reauthentication::Fresh => Ok(()),
@@ -42,10 +42,10 @@ impl Reauthenticator {
     /// minutes. A code is spent by it; a wrong proof is an error and counted.
     pub async fn check(
         &self,
-        caller: Standing,
-        proof: Option<FreshProof>,
+        caller: CallerState,
+        proof: Option<ReauthProof>,
     ) -> Result<Reauthentication, OwnerError> {
-        let claim = Claim { user: caller.user, session: caller.session };
+        let claim = SessionRef { user: caller.user, session: caller.session };
         if let Some(proof) = proof {
             self.verify(claim, proof).await?;
             return Ok(Reauthentication::Fresh);
@@ -59,7 +59,7 @@ impl Reauthenticator {
         Ok(if is_fresh { Reauthentication::Fresh } else { Reauthentication::Stale })
     }
 
-    async fn verify(&self, claim: Claim, proof: FreshProof) -> Result<(), OwnerError> {
+    async fn verify(&self, claim: SessionRef, proof: ReauthProof) -> Result<(), OwnerError> {
         let (ports, user) = (&self.proofs.ports, claim.user);
         let account = ports.accounts.find(user).await?.ok_or(OwnerError::Wrong)?;
         let factor = ports.factors.factor(user).await?;
@@ -72,8 +72,8 @@ impl Reauthenticator {
     }
 
     /// A password is good again; a code is not.
-    async fn spend(&self, claim: Claim, evidence: Evidence) -> Result<(), ProofError> {
-        if matches!(evidence, Evidence::Password | Evidence::SignIn) {
+    async fn spend(&self, claim: SessionRef, evidence: VerifiedProof) -> Result<(), ProofError> {
+        if matches!(evidence, VerifiedProof::Password | VerifiedProof::SignIn) {
             return Ok(());
         }
         let at = self.proofs.clock.now();

@@ -1,6 +1,6 @@
 //! Recovery codes: what comes in the place of an authenticator that is lost.
 
-use pia_kernel::{Effects, Letter, Secret, Timestamp, Unavailable, UserId};
+use pia_kernel::{SideEffects, QueuedEmail, Secret, Timestamp, Unavailable, UserId};
 use ring::hmac;
 use ring::rand::{SecureRandom, SystemRandom};
 
@@ -14,7 +14,7 @@ const LETTERS: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 const LENGTH: usize = 25;
 const GROUP: usize = 5;
 /// Longer texts are no codes, however they are written.
-const MOST_BYTES: usize = 64;
+const MAX_CODE_BYTES: usize = 64;
 
 /// New codes, as they are shown: `K3V9A-0QXZ7-...`.
 pub(crate) fn fresh() -> Result<Vec<Secret<String>>, Unavailable> {
@@ -48,17 +48,17 @@ pub(crate) fn hash(user: UserId, typed: &Secret<String>) -> Option<RecoveryHash>
 
 /// That a code was used. Its owner is told, and of how many are left where
 /// that is known, since whoever finds such a code needs no authenticator.
-pub(crate) fn used(user: UserId, at: Timestamp, left: Option<u64>) -> Effects {
-    let letter = Letter::new("recovery-code-used");
+pub(crate) fn used(user: UserId, at: Timestamp, left: Option<u64>) -> SideEffects {
+    let letter = QueuedEmail::new("recovery-code-used");
     let letter = match left {
         Some(left) => letter.with("left", left.to_string()),
         None => letter,
     };
-    Effects::audit(at, user, "recovery_code.used").and_mail(letter.to_user(at, user))
+    SideEffects::audit(at, user, "recovery_code.used").and_mail(letter.to_user(at, user))
 }
 
 fn read(typed: &str) -> Option<[u8; LENGTH]> {
-    if typed.len() > MOST_BYTES {
+    if typed.len() > MAX_CODE_BYTES {
         return None;
     }
     let letters = typed.trim().chars().filter(|it| ![' ', '-'].contains(it)).map(|it| {

@@ -10,7 +10,7 @@ use crate::ports::TokenHash;
 use crate::signing_keys::SigningKeys;
 
 /// Longer texts are no tokens of ours; those have 43 letters.
-const MOST_BYTES: usize = 128;
+const MAX_BYTES: usize = 128;
 
 /// The keys that successors are derived with and hashes are kept under.
 ///
@@ -55,7 +55,7 @@ impl RefreshKeys {
 
     /// How a shown token may be known: under the current key or the one before.
     pub(crate) fn seen(&self, token: &Secret<String>) -> impl Iterator<Item = Shown> {
-        let plausible = (1..=MOST_BYTES).contains(&token.expose().len());
+        let plausible = (1..=MAX_BYTES).contains(&token.expose().len());
         let keys = std::iter::once(&self.current).chain(&self.previous);
         keys.filter(move |_| plausible).map(|key| {
             let successor = key.successor(token);

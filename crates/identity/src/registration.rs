@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use pia_kernel::{Clock, Effects, Live, Secret, Unavailable, UserId};
+use pia_kernel::{Clock, SideEffects, LiveSetting, Secret, Unavailable, UserId};
 
 use crate::account::{Account, CustomerType};
 use crate::email;
@@ -139,7 +139,7 @@ pub struct RegistrationPorts {
 #[derive(Clone)]
 pub struct Registration {
     ports: RegistrationPorts,
-    rules: Live<RegistrationRules>,
+    rules: LiveSetting<RegistrationRules>,
     clock: Arc<dyn Clock>,
 }
 
@@ -154,7 +154,7 @@ impl Registration {
     /// Registration under rules that may change while the server runs.
     pub fn new(
         ports: RegistrationPorts,
-        rules: Live<RegistrationRules>,
+        rules: LiveSetting<RegistrationRules>,
         clock: Arc<dyn Clock>,
     ) -> Self {
         Self { ports, rules, clock }
@@ -203,9 +203,9 @@ impl Registration {
         let account = new.account.clone();
         let (user, verification) = (account.user, &self.ports.verification);
         let at = account.created_at;
-        let mut effects = Effects::audit(at, user, "account.registered");
+        let mut effects = SideEffects::audit(at, user, "account.registered");
         if new.invitation.is_some() {
-            effects = effects.and(Effects::audit(at, user, "invitation.used"));
+            effects = effects.and(SideEffects::audit(at, user, "invitation.used"));
         }
         let (new, effects, owes) = match verification.begin(&account)? {
             Some((token, letter)) => {

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use pia_kernel::{AuditEntry, Clock, Effects, Letter, Timestamp, Unavailable, UserId};
+use pia_kernel::{AuditEntry, Clock, SideEffects, QueuedEmail, Timestamp, Unavailable, UserId};
 
 use crate::ports::{Deactivation, Member, Reactivation, RoleChange, RoleStore, SeatLimits, Seats};
 use crate::role::Role;
-use crate::standings::Standings;
+use crate::caller_cache::CallerCache;
 
 /// Why somebody's account was not changed.
 #[derive(Debug, thiserror::Error)]
@@ -42,7 +42,7 @@ pub enum RoleError {
 pub struct Roles {
     store: Arc<dyn RoleStore>,
     seats: Arc<dyn Seats>,
-    standings: Standings,
+    standings: CallerCache,
     clock: Arc<dyn Clock>,
 }
 
@@ -52,7 +52,7 @@ impl Roles {
     pub fn new(
         store: Arc<dyn RoleStore>,
         seats: Arc<dyn Seats>,
-        standings: Standings,
+        standings: CallerCache,
         clock: Arc<dyn Clock>,
     ) -> Self {
         Self { store, seats, standings, clock }
@@ -94,7 +94,7 @@ impl Roles {
     pub async fn deactivate(&self, by: Option<UserId>, user: UserId) -> Result<(), RoleError> {
         let at = self.clock.now();
         let effects = done(at, by, user, "account.deactivated")
-            .and_mail(Letter::new("account-deactivated").to_user(at, user));
+            .and_mail(QueuedEmail::new("account-deactivated").to_user(at, user));
         let change = self.store.deactivate(user, at, effects).await?;
         self.standings.forget_user(user);
         match change {
@@ -124,9 +124,9 @@ impl Roles {
 }
 
 /// That it was done to them, by whoever did it.
-fn done(at: Timestamp, by: Option<UserId>, user: UserId, action: &'static str) -> Effects {
+fn done(at: Timestamp, by: Option<UserId>, user: UserId, action: &'static str) -> SideEffects {
     let entry = AuditEntry { at, actor: by, subject: Some(user), object: None, action };
-    Effects { audit: vec![entry], mail: Vec::new() }
+    SideEffects { audit: vec![entry], mail: Vec::new() }
 }
 
 /// Each role has an action of its own, so that auditors can search for it.

@@ -4,18 +4,18 @@ use std::future::ready;
 use std::sync::Arc;
 use std::time::Duration;
 
-use pia_kernel::{Clock, Effects, Letter, Live, Secret, Timestamp, Unavailable, UserId};
+use pia_kernel::{Clock, SideEffects, QueuedEmail, LiveSetting, Secret, Timestamp, Unavailable, UserId};
 
-use crate::access_tokens::Claim;
+use crate::access_tokens::SessionRef;
 use crate::account::Account;
 use crate::factor_proofs::{
-    FactorAnswer, FactorPorts, FactorProofs, FactorSettings, FreshProof, PURPOSE, ProofError,
+    FactorAnswer, FactorPorts, FactorProofs, FactorSettings, ReauthProof, PURPOSE, ProofError,
     used_up,
 };
-use crate::owner_proofs::OwnerError;
-use crate::ports::{Enrolled, Evidence, Factor, FactorChange, FactorState, RecoveryHash};
+use crate::reauthentication::OwnerError;
+use crate::ports::{Enrolled, VerifiedProof, Factor, FactorChange, FactorState, RecoveryHash};
 use crate::recovery_codes;
-use crate::standings::Standings;
+use crate::caller_cache::CallerCache;
 use crate::totp::{self, Enrolment};
 
 /// Why no authenticator can be set up.
@@ -89,7 +89,7 @@ pub struct RecoveryCodes(pub Vec<Secret<String>>);
 #[derive(Clone)]
 pub struct SecondFactors {
     proofs: FactorProofs,
-    standings: Standings,
+    standings: CallerCache,
 }
 
 impl SecondFactors {
@@ -97,8 +97,8 @@ impl SecondFactors {
     /// that end.
     pub fn new(
         ports: FactorPorts,
-        standings: Standings,
-        settings: Live<FactorSettings>,
+        standings: CallerCache,
+        settings: LiveSetting<FactorSettings>,
         clock: Arc<dyn Clock>,
     ) -> Self {
         Self { proofs: FactorProofs { ports, settings, clock }, standings }
@@ -119,7 +119,7 @@ impl SecondFactors {
     /// a session alone is not enough.
     pub async fn begin(
         &self,
-        claim: Claim,
+        claim: SessionRef,
         password: Option<Secret<String>>,
     ) -> Result<Enrolment, EnrolError> {
         let (FactorProofs { ports, settings, clock }, user) = (&self.proofs, claim.user);
@@ -128,7 +128,7 @@ impl SecondFactors {
         if ports.factors.factor(user).await?.as_ref().is_some_and(on) {
             return Err(EnrolError::AlreadyOn);
         }
-        let proof = password.map(FreshProof::Password);
+        let proof = password.map(ReauthProof::Password);
         let shown = self.proofs.owner(claim, (&account, None), proof, |_| ready(Ok(())));
         if let Err(err) = shown.await {
             // Whose account goes meanwhile has nothing to show any more.
@@ -148,7 +148,7 @@ impl SecondFactors {
     /// Puts the authenticator on, since its owner could tell a code of it.
     pub async fn confirm(
         &self,
-        claim: Claim,
+        claim: SessionRef,
         code: Secret<String>,
     ) -> Result<RecoveryCodes, ConfirmError> {
         let FactorProofs { ports, settings, clock } = &self.proofs;
@@ -162,7 +162,7 @@ impl SecondFactors {
         let answer = FactorAnswer::Code(code);
         let judge = self.proofs.answer(claim.user, &factor, &answer);
         let evidence = self.proofs.counted(claim.user, judge).await?;
-        let Evidence::Code(step) = evidence else { return Err(ConfirmError::WrongCode) };
+        let VerifiedProof::Code(step) = evidence else { return Err(ConfirmError::WrongCode) };
         let (codes, hashes) = fresh_codes(claim.user)?;
         let change = self.change(claim, evidence, "factor.enabled", "factor-enabled");
         let enabled = ports.factors.enable(change, &factor.sealed, step, &hashes).await?;
@@ -171,7 +171,7 @@ impl SecondFactors {
     }
 
     /// Takes the second factor off.
-    pub async fn disable(&self, claim: Claim, proof: FreshProof) -> Result<(), FactorChangeError> {
+    pub async fn disable(&self, claim: SessionRef, proof: ReauthProof) -> Result<(), FactorChangeError> {
         let (account, factor) = self.of(claim.user).await?;
         let judge = async {
             let evidence = self.proofs.proof(&account, &factor, proof).await?;
@@ -186,8 +186,8 @@ impl SecondFactors {
     /// Shows new recovery codes; those before are good no more.
     pub async fn regenerate_codes(
         &self,
-        claim: Claim,
-        proof: FreshProof,
+        claim: SessionRef,
+        proof: ReauthProof,
     ) -> Result<RecoveryCodes, FactorChangeError> {
         let (account, factor) = self.of(claim.user).await?;
         let (codes, hashes) = fresh_codes(claim.user)?;
@@ -221,14 +221,14 @@ impl SecondFactors {
 
     fn change(
         &self,
-        claim: Claim,
-        evidence: Evidence,
+        claim: SessionRef,
+        evidence: VerifiedProof,
         action: &'static str,
         letter: &'static str,
     ) -> FactorChange {
-        let (Claim { user, session }, at) = (claim, self.proofs.clock.now());
-        let letter = Letter::new(letter).to_user(at, user);
-        let changed = Effects::audit(at, user, action).and_mail(letter);
+        let (SessionRef { user, session }, at) = (claim, self.proofs.clock.now());
+        let letter = QueuedEmail::new(letter).to_user(at, user);
+        let changed = SideEffects::audit(at, user, action).and_mail(letter);
         let effects = used_up(evidence, user, at).and(changed);
         FactorChange { user, session, at, effects, if_ended: ended }
     }
@@ -244,8 +244,8 @@ fn spent(good: bool) -> Result<(), ProofError> {
     if good { Ok(()) } else { Err(ProofError::Wrong) }
 }
 
-fn ended(user: UserId, at: Timestamp) -> Effects {
-    Effects::audit(at, user, "session.ended")
+fn ended(user: UserId, at: Timestamp) -> SideEffects {
+    SideEffects::audit(at, user, "session.ended")
 }
 
 impl From<ProofError> for ConfirmError {

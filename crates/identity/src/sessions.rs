@@ -4,19 +4,19 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use pia_kernel::{
-    AppPasswordId, Clock, Effects, Letter, Live, Page, Part, Place, Secret, SessionId, Timestamp,
+    AppPasswordId, Clock, SideEffects, QueuedEmail, LiveSetting, PageRequest, Page, Cursor, Secret, SessionId, Timestamp,
     Unavailable, UserId,
 };
 
-use crate::access_tokens::{AccessTokens, Claim};
+use crate::access_tokens::{AccessTokens, SessionRef};
 use crate::account::Account;
 use crate::device::Device;
 use crate::ports::{
-    BeginEffects, Begun, NewSession, Presented, Revoked, Rotation, SessionEntry, SessionStore,
+    BeginEffects, Begun, NewSession, PresentedToken, Revoked, Rotation, SessionEntry, SessionStore,
     SignInMethod,
 };
 use crate::refresh_tokens::{self, RefreshKeys, Shown};
-use crate::standings::Standings;
+use crate::caller_cache::CallerCache;
 
 /// How long sessions and their tokens are good, and how many there may be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -99,10 +99,10 @@ pub enum RevokeError {
 #[derive(Clone)]
 pub struct Sessions {
     store: Arc<dyn SessionStore>,
-    standings: Standings,
+    standings: CallerCache,
     access: AccessTokens,
     keys: RefreshKeys,
-    settings: Live<SessionSettings>,
+    settings: LiveSetting<SessionSettings>,
     clock: Arc<dyn Clock>,
 }
 
@@ -110,9 +110,9 @@ impl Sessions {
     /// Sessions over the given store; `standings` is told of those that end.
     pub fn new(
         store: Arc<dyn SessionStore>,
-        standings: Standings,
+        standings: CallerCache,
         tokens: (AccessTokens, RefreshKeys),
-        settings: Live<SessionSettings>,
+        settings: LiveSetting<SessionSettings>,
         clock: Arc<dyn Clock>,
     ) -> Self {
         let (access, keys) = tokens;
@@ -161,7 +161,7 @@ impl Sessions {
             app_password,
             device: device.tidy(),
         };
-        let started = Effects::audit(at, user, "session.started");
+        let started = SideEffects::audit(at, user, "session.started");
         let others = BeginEffects { if_ended: evicted, if_new_device: new_device };
         match self.store.begin(new, settings.most, started, others).await? {
             Begun::Done => {}
@@ -203,7 +203,7 @@ impl Sessions {
         for shown in self.keys.seen(token) {
             let ended = self.store.end(shown.hash, self.clock.now(), ended).await?;
             if let Some((user, session)) = ended {
-                self.standings.forget(Claim { user, session });
+                self.standings.forget(SessionRef { user, session });
                 break;
             }
         }
@@ -225,13 +225,13 @@ impl Sessions {
     }
 
     /// A part of a user's live sessions, those that began last first.
-    pub async fn page(&self, user: UserId, page: Page) -> Result<Part<SessionEntry>, Unavailable> {
+    pub async fn page(&self, user: UserId, page: PageRequest) -> Result<Page<SessionEntry>, Unavailable> {
         let live = self.store.page(user, self.clock.now(), page.and_one_more()).await?;
-        Ok(page.part_of(live, |it| Place { at: it.began_at, id: it.session.0 }))
+        Ok(page.part_of(live, |it| Cursor { at: it.began_at, id: it.session.0 }))
     }
 
     /// Ends one of the caller's sessions, which may be their current one.
-    pub async fn revoke(&self, caller: Claim, session: SessionId) -> Result<(), RevokeError> {
+    pub async fn revoke(&self, caller: SessionRef, session: SessionId) -> Result<(), RevokeError> {
         match self.end_all(caller, Revoked::One(session)).await? {
             0 => Err(RevokeError::Unknown),
             _ => Ok(()),
@@ -240,11 +240,11 @@ impl Sessions {
 
     /// Ends every session of the caller but their current one. Answers how
     /// many they were.
-    pub async fn revoke_others(&self, caller: Claim) -> Result<u64, RevokeError> {
+    pub async fn revoke_others(&self, caller: SessionRef) -> Result<u64, RevokeError> {
         self.end_all(caller, Revoked::Others).await
     }
 
-    async fn end_all(&self, caller: Claim, which: Revoked) -> Result<u64, RevokeError> {
+    async fn end_all(&self, caller: SessionRef, which: Revoked) -> Result<u64, RevokeError> {
         let ended = self.store.revoke(caller, which, self.clock.now(), revoked).await?;
         // Also where nothing ended here: it may have elsewhere.
         self.standings.forget_user(caller.user);
@@ -256,7 +256,7 @@ impl Sessions {
         self.store.sweep(self.clock.now()).await
     }
 
-    async fn presented(&self, shown: &Shown, device: Device) -> Result<Presented, Unavailable> {
+    async fn presented(&self, shown: &Shown, device: Device) -> Result<PresentedToken, Unavailable> {
         let settings = *self.settings.get();
         // A token that lost its answer just when the keys were changed has a
         // successor under the key before, and is not to be taken for stolen.
@@ -264,7 +264,7 @@ impl Sessions {
             Some(before) if self.store.session_of(before).await?.is_some() => before,
             _ => shown.successor_hash,
         };
-        Ok(Presented {
+        Ok(PresentedToken {
             hash: shown.hash,
             successor,
             at: self.clock.now(),
@@ -285,25 +285,25 @@ impl Sessions {
     }
 }
 
-fn new_device(user: UserId, at: Timestamp) -> Effects {
-    Effects::default().and_mail(Letter::new("new-device").to_user(at, user))
+fn new_device(user: UserId, at: Timestamp) -> SideEffects {
+    SideEffects::default().and_mail(QueuedEmail::new("new-device").to_user(at, user))
 }
 
-fn evicted(user: UserId, at: Timestamp) -> Effects {
-    Effects::about(at, user, "session.evicted")
+fn evicted(user: UserId, at: Timestamp) -> SideEffects {
+    SideEffects::about(at, user, "session.evicted")
 }
 
 /// What goes with the end of a session whose token someone else may hold.
-fn reuse_detected(user: UserId, at: Timestamp) -> Effects {
-    Effects::about(at, user, "session.reuse_detected")
+fn reuse_detected(user: UserId, at: Timestamp) -> SideEffects {
+    SideEffects::about(at, user, "session.reuse_detected")
 }
 
-fn revoked(user: UserId, at: Timestamp) -> Effects {
-    Effects::audit(at, user, "session.revoked")
+fn revoked(user: UserId, at: Timestamp) -> SideEffects {
+    SideEffects::audit(at, user, "session.revoked")
 }
 
-fn ended(user: UserId, at: Timestamp) -> Effects {
-    Effects::audit(at, user, "session.ended")
+fn ended(user: UserId, at: Timestamp) -> SideEffects {
+    SideEffects::audit(at, user, "session.ended")
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use pia_kernel::{AppPasswordId, Clock, Effects, Letter, Secret, Timestamp, Unavailable, UserId};
+use pia_kernel::{AppPasswordId, Clock, SideEffects, QueuedEmail, Secret, Timestamp, Unavailable, UserId};
 
 use crate::account::Account;
 use crate::app_password_codes;
@@ -11,10 +11,10 @@ use crate::device::Device;
 use crate::email;
 use crate::factor_challenges::{ChallengeError, FactorChallenges};
 use crate::factor_proofs::FactorAnswer;
-use crate::guesses::{GuessError, Guesses};
+use crate::password_throttle::{GuessError, PasswordThrottle};
 use crate::password_rules;
 use crate::ports::{
-    AccountStore, AppPasswordStore, Candidate, Credentials, EndEffects, FailedSignIn, GuessLedger,
+    AccountStore, AppPasswordStore, Candidate, Credentials, EndEffects, FailedSignIn, PasswordThrottleStore,
     GuessRules, PasswordHasher, SignInLog, SignInMethod, SignInOutcome, Verdict,
 };
 use crate::sessions::{Grant, Sessions, StartError};
@@ -96,7 +96,7 @@ pub struct SignInPorts {
     /// Where app passwords are kept.
     pub app_passwords: Arc<dyn AppPasswordStore>,
     /// Where wrong passwords are counted.
-    pub guesses: Arc<dyn GuessLedger>,
+    pub guesses: Arc<dyn PasswordThrottleStore>,
     /// What compares passwords.
     pub hasher: Arc<dyn PasswordHasher>,
     /// Where failures are remembered for the account they concern.
@@ -111,7 +111,7 @@ pub struct SignIn {
     ports: SignInPorts,
     sessions: Sessions,
     challenges: FactorChallenges,
-    guesses: Guesses,
+    guesses: PasswordThrottle,
     clock: Arc<dyn Clock>,
 }
 
@@ -132,7 +132,7 @@ impl SignIn {
         clock: Arc<dyn Clock>,
     ) -> Self {
         let ledger = Arc::clone(&ports.guesses);
-        let guesses = Guesses { ledger, rules: GuessRules::default(), clock: Arc::clone(&clock) };
+        let guesses = PasswordThrottle { ledger, rules: GuessRules::default(), clock: Arc::clone(&clock) };
         Self { ports, sessions, challenges, guesses, clock }
     }
 
@@ -328,23 +328,23 @@ impl From<ChallengeError> for FactorSignInError {
     }
 }
 
-fn failed(user: UserId, at: Timestamp) -> Effects {
-    Effects::about(at, user, "sign_in.failed")
+fn failed(user: UserId, at: Timestamp) -> SideEffects {
+    SideEffects::about(at, user, "sign_in.failed")
 }
 
 /// A failure that its owner hears of: who fails so often knows their password.
-fn failed_too_often(user: UserId, at: Timestamp) -> Effects {
-    failed(user, at).and_mail(Letter::new("second-factor-failed").to_user(at, user))
+fn failed_too_often(user: UserId, at: Timestamp) -> SideEffects {
+    failed(user, at).and_mail(QueuedEmail::new("second-factor-failed").to_user(at, user))
 }
 
 /// Whether there could be such an account. What is refused here is no
 /// account's address or password, so how soon it is refused tells nothing.
 fn plausible(email: &str, password: &Secret<String>) -> bool {
     let length = password.expose().len();
-    email.len() <= email::MOST_CHARS * 4
+    email.len() <= email::MAX_EMAIL_CHARS * 4
         && email.contains('@')
         && !email.trim().chars().any(char::is_control)
-        && (1..=password_rules::MOST_BYTES).contains(&length)
+        && (1..=password_rules::MAX_PASSWORD_BYTES).contains(&length)
 }
 
 #[cfg(test)]

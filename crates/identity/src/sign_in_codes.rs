@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use pia_kernel::{Clock, Effects, Secret, Timestamp, Unavailable, UserId};
+use pia_kernel::{Clock, SideEffects, Secret, Timestamp, Unavailable, UserId};
 
 use crate::account::Account;
 use crate::code_challenge::CodeChallenge;
@@ -15,7 +15,7 @@ use crate::ports::{
 use crate::refresh_tokens;
 use crate::sessions::{Sessions, StartError};
 use crate::sign_in::SignedIn;
-use crate::standings::Standings;
+use crate::caller_cache::CallerCache;
 use crate::token_hash;
 
 /// How long a code is good.
@@ -42,7 +42,7 @@ pub(crate) struct OneTimeCodes {
     pub(crate) store: Arc<dyn SignInCodes>,
     pub(crate) accounts: Arc<dyn AccountStore>,
     pub(crate) sessions: Sessions,
-    pub(crate) standings: Standings,
+    pub(crate) standings: CallerCache,
     pub(crate) clock: Arc<dyn Clock>,
 }
 
@@ -116,6 +116,6 @@ impl From<StartError> for RedeemError {
 }
 
 /// What goes with the end of a session whose code someone else may hold.
-fn replayed(user: UserId, at: Timestamp) -> Effects {
-    Effects::about(at, user, "session.code_replayed")
+fn replayed(user: UserId, at: Timestamp) -> SideEffects {
+    SideEffects::about(at, user, "session.code_replayed")
 }

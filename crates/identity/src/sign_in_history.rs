@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use pia_kernel::{Clock, Page, Part, Place, Unavailable, UserId};
+use pia_kernel::{Clock, PageRequest, Page, Cursor, Unavailable, UserId};
 
 use crate::ports::{SignInEntry, SignInLog};
 
@@ -24,9 +24,9 @@ impl SignInHistory {
     }
 
     /// A part of a user's attempts, newest first.
-    pub async fn page(&self, user: UserId, page: Page) -> Result<Part<SignInEntry>, Unavailable> {
+    pub async fn page(&self, user: UserId, page: PageRequest) -> Result<Page<SignInEntry>, Unavailable> {
         let entries = self.log.page(user, page.and_one_more()).await?;
-        Ok(page.part_of(entries, |it| Place { at: it.at, id: it.id.0 }))
+        Ok(page.part_of(entries, |it| Cursor { at: it.at, id: it.id.0 }))
     }
 
     /// Forgets attempts that are a year old. Answers how many they were.
@@ -72,11 +72,11 @@ mod tests {
             .once()
             .returning(move |_, _| Ok(stored.clone()));
 
-        let page = Page { after: None, limit: 2 };
+        let page = PageRequest { after: None, limit: 2 };
         let part = history(log).page(UserId::generate(), page).await.unwrap();
 
         let [first, second, _] = entries;
-        assert_eq!(part.next, Some(Place { at: second.at, id: second.id.0 }));
+        assert_eq!(part.next, Some(Cursor { at: second.at, id: second.id.0 }));
         assert_eq!(part.items, [first, second]);
     }
 

@@ -18,7 +18,7 @@ const STEP: u64 = 30;
 /// How many steps a clock may be early or late.
 const DRIFT: u16 = 1;
 /// Longer texts are no codes, however they are written.
-const MOST_BYTES: usize = 32;
+const MAX_CODE_BYTES: usize = 32;
 /// How wide the picture is at least, in pixels.
 const PICTURE: u32 = 240;
 
@@ -83,7 +83,7 @@ impl Digits {
     /// Reads what was typed; apps show a gap in the middle.
     pub(crate) fn read(typed: &Secret<String>) -> Option<Self> {
         let typed = typed.expose();
-        if typed.len() > MOST_BYTES {
+        if typed.len() > MAX_CODE_BYTES {
             return None;
         }
         let digits: String = typed.trim().chars().filter(|it| ![' ', '-'].contains(it)).collect();

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use pia_kernel::{AuditEntry, Clock, Effects, Eraser, Live, Timestamp, Unavailable, Unclaimed};
+use pia_kernel::{AuditEntry, Clock, SideEffects, Eraser, LiveSetting, Timestamp, Unavailable, UnverifiedAccounts};
 
 use crate::account::AccountRules;
 use crate::sign_in_history;
@@ -13,8 +13,8 @@ use crate::sign_in_history;
 #[derive(Clone)]
 pub struct UnclaimedAccounts {
     eraser: Arc<dyn Eraser>,
-    rules: Live<AccountRules>,
-    kept: Live<Duration>,
+    rules: LiveSetting<AccountRules>,
+    kept: LiveSetting<Duration>,
     clock: Arc<dyn Clock>,
 }
 
@@ -23,8 +23,8 @@ impl UnclaimedAccounts {
     /// verified addresses.
     pub fn new(
         eraser: Arc<dyn Eraser>,
-        rules: Live<AccountRules>,
-        kept: Live<Duration>,
+        rules: LiveSetting<AccountRules>,
+        kept: LiveSetting<Duration>,
         clock: Arc<dyn Clock>,
     ) -> Self {
         Self { eraser, rules, kept, clock }
@@ -41,14 +41,14 @@ impl UnclaimedAccounts {
         }
         let at = self.clock.now();
         let made = at - sign_in_history::KEPT..at - *self.kept.get();
-        self.eraser.erase_unclaimed(Unclaimed { made, at, effects: expired }).await
+        self.eraser.erase_unclaimed(UnverifiedAccounts { made, at, effects: expired }).await
     }
 }
 
-fn expired(at: Timestamp) -> Effects {
+fn expired(at: Timestamp) -> SideEffects {
     let action = "account.expired";
     let entry = AuditEntry { at, actor: None, subject: None, object: None, action };
-    Effects { audit: vec![entry], mail: Vec::new() }
+    SideEffects { audit: vec![entry], mail: Vec::new() }
 }
 
 #[cfg(test)]
@@ -56,7 +56,7 @@ mod tests {
     use std::sync::Mutex;
 
     use async_trait::async_trait;
-    use pia_kernel::{Departure, Erasure};
+    use pia_kernel::{AccountErasure, Erasure};
     use pia_testkit::FixedClock;
 
     use super::*;
@@ -68,15 +68,15 @@ mod tests {
 
     /// Remembers what it was asked to forget.
     #[derive(Default)]
-    struct Asked(Mutex<Vec<Unclaimed>>);
+    struct Asked(Mutex<Vec<UnverifiedAccounts>>);
 
     #[async_trait]
     impl Eraser for Asked {
-        async fn erase(&self, _: Departure) -> Result<Erasure, Unavailable> {
+        async fn erase(&self, _: AccountErasure) -> Result<Erasure, Unavailable> {
             Ok(Erasure::Gone)
         }
 
-        async fn erase_unclaimed(&self, unclaimed: Unclaimed) -> Result<u64, Unavailable> {
+        async fn erase_unclaimed(&self, unclaimed: UnverifiedAccounts) -> Result<u64, Unavailable> {
             self.0.lock().unwrap().push(unclaimed);
             Ok(3)
         }
@@ -86,13 +86,13 @@ mod tests {
         }
     }
 
-    async fn sweep(require_verification: bool) -> (u64, Vec<Unclaimed>) {
+    async fn sweep(require_verification: bool) -> (u64, Vec<UnverifiedAccounts>) {
         let asked = Arc::<Asked>::default();
         let rules = AccountRules { require_verification, ..AccountRules::default() };
         let accounts = UnclaimedAccounts::new(
             Arc::<Asked>::clone(&asked),
-            Live::new(rules),
-            Live::new(7 * DAY),
+            LiveSetting::new(rules),
+            LiveSetting::new(7 * DAY),
             Arc::new(FixedClock(now())),
         );
         let gone = accounts.sweep().await.unwrap();
@@ -104,7 +104,7 @@ mod tests {
     async fn where_addresses_must_be_verified_the_unclaimed_go_and_name_nobody() {
         let (gone, asked) = sweep(true).await;
 
-        let [Unclaimed { made, at, effects }] = &asked[..] else { panic!("{asked:?}") };
+        let [UnverifiedAccounts { made, at, effects }] = &asked[..] else { panic!("{asked:?}") };
         assert_eq!((gone, made.clone(), *at), (3, now() - 365 * DAY..now() - 7 * DAY, now()));
         let entry = &effects(now()).audit[0];
         assert_eq!((entry.action, entry.subject), ("account.expired", None));

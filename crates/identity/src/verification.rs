@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use pia_kernel::{Effects, Letter, Live, Mail, Secret, Unavailable, UserId};
+use pia_kernel::{SideEffects, QueuedEmail, LiveSetting, Mail, Secret, Unavailable, UserId};
 
 use crate::account::{Account, AccountRules};
-use crate::mailed_links::{self, Link, MailedError, MailedLinks, MailedPorts};
+use crate::email_tokens::{self, Link, MailedError, MailedLinks, MailedPorts};
 use crate::password_resets::LINK as RESET;
 use crate::ports::{MailedPurpose, NewMailedToken, Quota};
-use crate::standings::Standings;
+use crate::caller_cache::CallerCache;
 
 /// How often the owner of an address is told that somebody registers it.
 const TOLD: Quota = Quota { burst: 3, window: Duration::from_hours(1) };
@@ -48,14 +48,14 @@ pub(crate) enum Owed {
 #[derive(Clone)]
 pub struct Verification {
     links: MailedLinks,
-    rules: Live<AccountRules>,
-    standings: Standings,
+    rules: LiveSetting<AccountRules>,
+    standings: CallerCache,
 }
 
 impl Verification {
     /// Verification where `rules` say whether it is owed; `standings` is told
     /// of those who did it.
-    pub fn new(ports: MailedPorts, rules: Live<AccountRules>, standings: Standings) -> Self {
+    pub fn new(ports: MailedPorts, rules: LiveSetting<AccountRules>, standings: CallerCache) -> Self {
         Self { links: MailedLinks(ports), rules, standings }
     }
 
@@ -67,10 +67,10 @@ impl Verification {
     /// Spends the token of a letter. It is good once: who opens the link again
     /// is told that it no longer is, though their address stays verified.
     pub async fn redeem(&self, user: UserId, token: &Secret<String>) -> Result<(), VerifyError> {
-        let token = mailed_links::shown(token).ok_or(VerifyError::Invalid)?;
+        let token = email_tokens::shown(token).ok_or(VerifyError::Invalid)?;
         let MailedPorts { tokens, clock, .. } = &self.links.0;
         let at = clock.now();
-        let verified = Effects::audit(at, user, "account.verified");
+        let verified = SideEffects::audit(at, user, "account.verified");
         let good = tokens.verify(user, token, at, verified).await?;
         if !good {
             return Err(VerifyError::Invalid);
@@ -134,13 +134,13 @@ impl Verification {
         match owner {
             Some(found) => {
                 let owner = found.account.user;
-                let told = Effects::about(at, owner, "registration.address_taken");
+                let told = SideEffects::about(at, owner, "registration.address_taken");
                 let unproved = found.account.email_verified_at.is_none();
                 let (token, letter) = if unproved && (RESET.is_for)(&found) {
                     let (token, letter) = self.links.letter(&RESET, &found.account)?;
                     (Some(token), letter)
                 } else {
-                    (None, Letter::new("address-taken").to_user(at, owner))
+                    (None, QueuedEmail::new("address-taken").to_user(at, owner))
                 };
                 tokens.put(owner, token, told.and_mail(letter)).await
             }

@@ -20,7 +20,7 @@ impl Violation {
 }
 
 /// How long a name may be.
-const MOST_NAME_CHARS: usize = 200;
+const MAX_NAME_CHARS: usize = 200;
 
 /// A name of a person or a company: one line of text, trimmed. Blank is none.
 pub(crate) fn name(
@@ -29,8 +29,8 @@ pub(crate) fn name(
     given: Option<&str>,
 ) -> Result<Option<String>, Violation> {
     let Some(name) = given.map(str::trim).filter(|it| !it.is_empty()) else { return Ok(None) };
-    if characters(name) > MOST_NAME_CHARS {
-        let message = format!("{what} may have {MOST_NAME_CHARS} characters.");
+    if characters(name) > MAX_NAME_CHARS {
+        let message = format!("{what} may have {MAX_NAME_CHARS} characters.");
         return Err(Violation::new(field, "too_long", message));
     }
     if name.chars().any(char::is_control) {

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use async_trait::async_trait;
 use uuid::Uuid;
 
-use crate::{Page, Timestamp, Unavailable, UserId};
+use crate::{PageRequest, Timestamp, Unavailable, UserId};
 
 /// An entry of the audit log as it is read.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -57,7 +57,7 @@ pub trait AuditLog: Send + Sync {
     async fn page(
         &self,
         whose: Option<UserId>,
-        page: Page,
+        page: PageRequest,
     ) -> Result<Vec<AuditRecord>, Unavailable>;
 
     /// Forgets entries from before `time`, with what identifies whom they are

@@ -5,13 +5,13 @@
 mod audit_log;
 mod clock;
 mod domain;
-mod effects;
+mod side_effects;
 mod error;
 mod id;
 mod language;
 mod lifecycle;
-mod live;
-mod origin;
+mod live_setting;
+mod request_context;
 mod page;
 mod reauthentication;
 mod secret;
@@ -22,18 +22,18 @@ mod timestamp;
 pub use audit_log::{AuditLog, AuditPerson, AuditRecord, AuditSide};
 pub use clock::{Clock, SystemClock};
 pub use domain::ascii_domain;
-pub use effects::{AuditEntry, Effects, Letter, Mail, Recipient};
+pub use side_effects::{AuditEntry, SideEffects, QueuedEmail, Mail, Recipient};
 pub use error::Unavailable;
 pub use id::{
     ApiKeyId, AppPasswordId, GroupId, InvitationId, MailId, PasskeyId, SessionId, SignInId, UserId,
 };
 pub use language::Language;
 pub use lifecycle::{
-    Departure, Eraser, Erasure, ExportPage, Inventory, LeftOut, PersonalData, Unclaimed,
+    AccountErasure, Eraser, Erasure, ExportPage, Inventory, LeftOut, PersonalData, UnverifiedAccounts,
 };
-pub use live::Live;
-pub use origin::{Origin, Scoped};
-pub use page::{Page, Part, Place};
+pub use live_setting::LiveSetting;
+pub use request_context::{RequestContext, Scoped};
+pub use page::{PageRequest, Page, Cursor};
 pub use reauthentication::Reauthentication;
 pub use secret::Secret;
 pub use storage_use::StorageUse;

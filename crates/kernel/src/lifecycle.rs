@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use async_trait::async_trait;
 
-use crate::{Effects, Place, SessionId, Timestamp, Unavailable, UserId};
+use crate::{SideEffects, Cursor, SessionId, Timestamp, Unavailable, UserId};
 
 /// What there is of everybody, and what of it nobody is shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,7 +31,7 @@ pub struct ExportPage {
     /// What is kept, each an object of JSON.
     pub rows: Vec<String>,
     /// Behind which place the next page begins; nothing if this is the last.
-    pub next: Option<Place>,
+    pub next: Option<Cursor>,
 }
 
 /// Where all is read that is kept of a person, in whichever domain.
@@ -42,7 +42,7 @@ pub trait PersonalData: Send + Sync {
 
     /// Writes what goes with an export that begins. Answers whether there is
     /// such an account.
-    async fn begin_export(&self, user: UserId, effects: Effects) -> Result<bool, Unavailable>;
+    async fn begin_export(&self, user: UserId, effects: SideEffects) -> Result<bool, Unavailable>;
 
     /// A page of one of the inventory's sections, newest first.
     ///
@@ -53,13 +53,13 @@ pub trait PersonalData: Send + Sync {
         &self,
         user: UserId,
         section: &'static str,
-        after: Option<Place>,
+        after: Option<Cursor>,
     ) -> Result<ExportPage, Unavailable>;
 }
 
 /// Somebody's wish to be forgotten.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Departure {
+pub struct AccountErasure {
     /// Who goes.
     pub user: UserId,
     /// The session in which they say so.
@@ -67,7 +67,7 @@ pub struct Departure {
     /// When they do.
     pub at: Timestamp,
     /// What stays of it: entries that name nobody, and letters to addresses.
-    pub effects: Effects,
+    pub effects: SideEffects,
 }
 
 /// What came of it.
@@ -85,14 +85,14 @@ pub enum Erasure {
 
 /// Accounts that nobody ever came to use.
 #[derive(Debug, Clone)]
-pub struct Unclaimed {
+pub struct UnverifiedAccounts {
     /// When they were made: not so long ago that it is forgotten who signed in
     /// since, nor so lately that their owners may still come.
     pub made: Range<Timestamp>,
     /// When they go.
     pub at: Timestamp,
     /// What stays of each: entries that name nobody.
-    pub effects: fn(Timestamp) -> Effects,
+    pub effects: fn(Timestamp) -> SideEffects,
 }
 
 /// Where people are forgotten, in all domains at once.
@@ -103,7 +103,7 @@ pub trait Eraser: Send + Sync {
     /// However many administrators leave at once, one stays. Of what is told
     /// to the audit log, neither this nor what was told before says any more
     /// who they were. What is only counted stays, as nobody's.
-    async fn erase(&self, departure: Departure) -> Result<Erasure, Unavailable>;
+    async fn erase(&self, departure: AccountErasure) -> Result<Erasure, Unavailable>;
 
     /// Forgets, each as if they left, accounts whose addresses nobody has shown
     /// to be theirs and that nobody ever signed in to; never one with a role
@@ -111,7 +111,7 @@ pub trait Eraser: Send + Sync {
     /// many they were.
     ///
     /// Whoever shows it or signs in meanwhile stays, or comes too late.
-    async fn erase_unclaimed(&self, unclaimed: Unclaimed) -> Result<u64, Unavailable>;
+    async fn erase_unclaimed(&self, unclaimed: UnverifiedAccounts) -> Result<u64, Unavailable>;
 
     /// Takes what was deleted out of the database's files too, where somebody
     /// who was reading stood in the way of that. Answers whether all is done.

@@ -9,7 +9,7 @@ use crate::Timestamp;
 /// It names an entry and not a number of entries, so that what is added or
 /// removed meanwhile neither repeats nor hides any.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Place {
+pub struct Cursor {
     /// The time of the entry that stands there.
     pub at: Timestamp,
     /// Its id.
@@ -18,30 +18,30 @@ pub struct Place {
 
 /// Which part of a list is asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Page {
+pub struct PageRequest {
     /// It begins behind this place; at the top if there is none.
-    pub after: Option<Place>,
+    pub after: Option<Cursor>,
     /// How many entries it may have.
     pub limit: u16,
 }
 
 /// A part of a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Part<T> {
+pub struct Page<T> {
     /// Its entries.
     pub items: Vec<T>,
     /// Behind which place the next part begins; nothing if this is the last.
-    pub next: Option<Place>,
+    pub next: Option<Cursor>,
 }
 
-impl Place {
+impl Cursor {
     /// Before everything that a list can hold.
     pub fn top() -> Self {
         Self { at: Timestamp::from_micros(i64::MAX), id: Uuid::max() }
     }
 }
 
-impl Page {
+impl PageRequest {
     /// The same with one entry more, which tells whether there is a next part.
     #[must_use]
     pub fn and_one_more(self) -> Self {
@@ -50,11 +50,11 @@ impl Page {
 
     /// The part that these entries are, having been asked for with
     /// [`and_one_more`](Self::and_one_more).
-    pub fn part_of<T>(self, mut items: Vec<T>, place: impl Fn(&T) -> Place) -> Part<T> {
+    pub fn part_of<T>(self, mut items: Vec<T>, place: impl Fn(&T) -> Cursor) -> Page<T> {
         let more = items.len() > usize::from(self.limit);
         items.truncate(self.limit.into());
         let next = if more { items.last().map(place) } else { None };
-        Part { items, next }
+        Page { items, next }
     }
 }
 
@@ -64,21 +64,21 @@ mod tests {
 
     #[test]
     fn a_part_tells_the_next_only_if_there_is_one() {
-        let page = Page { after: None, limit: 2 };
-        let place = |micros| Place { at: Timestamp::from_micros(micros), id: Uuid::nil() };
+        let page = PageRequest { after: None, limit: 2 };
+        let place = |micros| Cursor { at: Timestamp::from_micros(micros), id: Uuid::nil() };
 
         let middle = page.part_of(vec![3, 2, 1], |it| place(*it));
         let last = page.part_of(vec![3, 2], |it| place(*it));
 
         assert_eq!(page.and_one_more().limit, 3);
-        assert_eq!(middle, Part { items: vec![3, 2], next: Some(place(2)) });
-        assert_eq!(last, Part { items: vec![3, 2], next: None });
+        assert_eq!(middle, Page { items: vec![3, 2], next: Some(place(2)) });
+        assert_eq!(last, Page { items: vec![3, 2], next: None });
     }
 
     #[test]
     fn everything_stands_behind_the_top() {
         let latest = Timestamp::from_micros(i64::MAX);
 
-        assert!((latest, Uuid::now_v7()) < (Place::top().at, Place::top().id));
+        assert!((latest, Uuid::now_v7()) < (Cursor::top().at, Cursor::top().id));
     }
 }

@@ -12,11 +12,11 @@ mod german;
 mod tests;
 
 use askama::Template;
-use pia_kernel::{Language, Live};
-use pia_outbox::{Letters, OutgoingLetter, RenderError, Rendition};
+use pia_kernel::{Language, LiveSetting};
+use pia_outbox::{EmailRenderer, OutgoingEmail, RenderError, EmailContent};
 
 use facts::Facts;
-use kind::Kind;
+use kind::EmailKind;
 use wording::Wording;
 
 /// The letters that there are, in English and German.
@@ -26,7 +26,7 @@ use wording::Wording;
 #[derive(Debug, Clone)]
 pub struct PlainLetters {
     public_url: String,
-    language: Live<Language>,
+    language: LiveSetting<Language>,
 }
 
 #[derive(Template)]
@@ -49,14 +49,14 @@ struct Text<'a> {
 impl PlainLetters {
     /// Letters of the server that is known as `public_url`, in `language`
     /// where it is not known which one somebody reads.
-    pub fn new(public_url: impl Into<String>, language: Live<Language>) -> Self {
+    pub fn new(public_url: impl Into<String>, language: LiveSetting<Language>) -> Self {
         Self { public_url: public_url.into(), language }
     }
 }
 
-impl Letters for PlainLetters {
-    fn render(&self, letter: &OutgoingLetter) -> Result<Rendition, RenderError> {
-        let kind = Kind::read(letter)?;
+impl EmailRenderer for PlainLetters {
+    fn render(&self, letter: &OutgoingEmail) -> Result<EmailContent, RenderError> {
+        let kind = EmailKind::read(letter)?;
         let facts = Facts::of(letter, &kind);
         let facts = facts.as_ref();
         let language = letter.language.unwrap_or(*self.language.get());
@@ -67,7 +67,7 @@ impl Letters for PlainLetters {
         let (wording, facts, sender) = (&wording, facts.as_slice(), sender.as_str());
         let text = Text { wording, facts, sender }.render();
         let html = Page { language: language.tag(), wording, facts, sender }.render();
-        Ok(Rendition {
+        Ok(EmailContent {
             subject: wording.subject.to_owned(),
             text: text.map_err(|_says_no_more| RenderError::Template)?,
             html: html.map_err(|_says_no_more| RenderError::Template)?,

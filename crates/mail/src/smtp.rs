@@ -9,8 +9,8 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use lettre::Message;
 use lettre::transport::smtp::extension::ClientId;
-use pia_kernel::Live;
-use pia_outbox::{Relay, RenderedMail, Sent};
+use pia_kernel::LiveSetting;
+use pia_outbox::{Relay, RenderedMail, RelayOutcome};
 use tokio::sync::Mutex;
 
 use crate::message::message;
@@ -26,7 +26,7 @@ use outcome::{Failure, Step};
 /// let us in by the same error as one that does not want a mail.
 #[derive(Debug)]
 pub struct SmtpRelay {
-    settings: Live<Option<MailSettings>>,
+    settings: LiveSetting<Option<MailSettings>>,
     own_name: ClientId,
     /// Of the settings as they were when somebody last sent.
     current: Mutex<Option<Current>>,
@@ -41,7 +41,7 @@ struct Current {
 impl SmtpRelay {
     /// The relay that `settings` name, as they change. It is greeted (EHLO) with
     /// `own_host`, the name or the address under which others know this server.
-    pub fn new(settings: Live<Option<MailSettings>>, own_host: &str) -> Self {
+    pub fn new(settings: LiveSetting<Option<MailSettings>>, own_host: &str) -> Self {
         let own_name = match own_host.trim_matches(['[', ']']).parse() {
             Ok(IpAddr::V4(address)) => ClientId::Ipv4(address),
             Ok(IpAddr::V6(address)) => ClientId::Ipv6(address),
@@ -89,9 +89,9 @@ impl SmtpRelay {
 
 #[async_trait]
 impl Relay for SmtpRelay {
-    async fn send(&self, mail: &RenderedMail) -> Sent {
+    async fn send(&self, mail: &RenderedMail) -> RelayOutcome {
         match self.hand_over(mail).await {
-            Ok(()) => Sent::Taken,
+            Ok(()) => RelayOutcome::Taken,
             Err(failure) => failure.outcome(),
         }
     }

@@ -2,12 +2,12 @@
 
 mod mail;
 
-mod postman;
+mod sender;
 mod settings;
 
 mod ports;
 
-pub use mail::{Claim, OutgoingLetter, OutgoingMail, RenderedMail, Rendition};
-pub use ports::{Claimed, Letters, Outbox, Relay, RenderError, Sent};
-pub use postman::{Delivery, Postman, PostmanPorts, Tally};
-pub use settings::PostmanSettings;
+pub use mail::{ClaimToken, OutgoingEmail, ClaimedEmail, RenderedMail, EmailContent};
+pub use ports::{ClaimResult, EmailRenderer, Outbox, Relay, RenderError, RelayOutcome};
+pub use sender::{Delivery, OutboxSender, OutboxSenderPorts, Tally};
+pub use settings::OutboxSenderSettings;

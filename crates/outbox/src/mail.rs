@@ -9,16 +9,16 @@ use pia_kernel::{Language, MailId, Timestamp};
 
 /// A mail that it is our turn to send.
 #[derive(Debug)]
-pub struct OutgoingMail {
+pub struct ClaimedEmail {
     /// Which one, and by which right it is ours.
-    pub claim: Claim,
+    pub claim: ClaimToken,
     /// What it says.
-    pub letter: OutgoingLetter,
+    pub email: OutgoingEmail,
 }
 
 /// The right to send a mail, for as long as nobody else gets it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Claim {
+pub struct ClaimToken {
     /// Which mail.
     pub mail: MailId,
     /// How often it was claimed, this time included: whoever claims it after
@@ -31,7 +31,7 @@ pub struct Claim {
 /// What a mail says, in whichever language it is then written. Its `Debug`
 /// shows no more than which letter it is.
 #[derive(Clone, PartialEq, Eq)]
-pub struct OutgoingLetter {
+pub struct OutgoingEmail {
     /// The address it goes to.
     pub to: String,
     /// Which letter it is: `password-reset`.
@@ -48,7 +48,7 @@ pub struct OutgoingLetter {
     pub agent: Option<String>,
 }
 
-impl OutgoingLetter {
+impl OutgoingEmail {
     /// For how many hours what it asks for can be done.
     pub fn hours(&self) -> Option<u32> {
         self.fields.get("hours").and_then(|it| it.parse().ok())
@@ -60,7 +60,7 @@ impl OutgoingLetter {
     }
 }
 
-impl fmt::Debug for OutgoingLetter {
+impl fmt::Debug for OutgoingEmail {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("OutgoingLetter").field(&self.name).finish()
     }
@@ -69,7 +69,7 @@ impl fmt::Debug for OutgoingLetter {
 /// What a letter reads like. It has no `Debug`: it may hold links that open
 /// an account.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Rendition {
+pub struct EmailContent {
     /// Its subject, one line.
     pub subject: String,
     /// Its text for programs that show no HTML.
@@ -88,5 +88,5 @@ pub struct RenderedMail {
     /// When it was written.
     pub at: Timestamp,
     /// What it reads like.
-    pub rendition: Rendition,
+    pub rendition: EmailContent,
 }

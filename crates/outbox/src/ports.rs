@@ -3,18 +3,18 @@
 use async_trait::async_trait;
 use pia_kernel::{Timestamp, Unavailable};
 
-use crate::{Claim, OutgoingLetter, OutgoingMail, RenderedMail, Rendition};
+use crate::{ClaimToken, OutgoingEmail, ClaimedEmail, RenderedMail, EmailContent};
 
 /// What claiming a mail came to.
 #[derive(Debug)]
-pub enum Claimed {
+pub enum ClaimResult {
     /// It is ours, and can be read.
-    Mail(Box<OutgoingMail>),
+    Mail(Box<ClaimedEmail>),
     /// It is ours, but sealed under a key that this server does not have. One
     /// that is just being set up anew may have it.
-    Locked(Claim),
+    Locked(ClaimToken),
     /// It is ours, but nobody will ever read it.
-    Ruined(Claim),
+    Ruined(ClaimToken),
 }
 
 /// Where mails wait.
@@ -27,23 +27,23 @@ pub trait Outbox: Send + Sync {
     /// However many ask at once, a mail goes to one of them. One whose claim
     /// ended, because the process that had it died, is due again.
     async fn claim(&self, now: Timestamp, until: Timestamp)
-    -> Result<Option<Claimed>, Unavailable>;
+    -> Result<Option<ClaimResult>, Unavailable>;
 
     /// Forgets a mail that was sent, and all that it said. Whoever claimed it
     /// since has nothing left to send.
-    async fn sent(&self, claim: Claim) -> Result<(), Unavailable>;
+    async fn sent(&self, claim: ClaimToken) -> Result<(), Unavailable>;
 
     /// Lets a mail wait until `due_at`, unless somebody claimed it since.
     async fn retry(
         &self,
-        claim: Claim,
+        claim: ClaimToken,
         due_at: Timestamp,
         failure: &str,
     ) -> Result<(), Unavailable>;
 
     /// Wipes what a mail says and keeps why it was not sent, unless somebody
     /// claimed it since.
-    async fn give_up(&self, claim: Claim, at: Timestamp, failure: &str) -> Result<(), Unavailable>;
+    async fn give_up(&self, claim: ClaimToken, at: Timestamp, failure: &str) -> Result<(), Unavailable>;
 
     /// How many mails wait to be sent.
     async fn waiting(&self) -> Result<u64, Unavailable>;
@@ -70,15 +70,15 @@ pub enum RenderError {
 
 /// What letters read like.
 #[cfg_attr(test, mockall::automock)]
-pub trait Letters: Send + Sync {
+pub trait EmailRenderer: Send + Sync {
     /// Writes a letter in its language. What is filled in was chosen by others
     /// and is shown as what it is, not as part of the letter's form.
-    fn render(&self, letter: &OutgoingLetter) -> Result<Rendition, RenderError>;
+    fn render(&self, letter: &OutgoingEmail) -> Result<EmailContent, RenderError>;
 }
 
 /// What handing a mail to the relay came to. Reasons name nobody.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Sent {
+pub enum RelayOutcome {
     /// The relay has it, and answers for it from now on.
     Taken,
     /// The relay does not want this mail, now or later.
@@ -94,7 +94,7 @@ pub enum Sent {
 #[async_trait]
 pub trait Relay: Send + Sync {
     /// Hands one mail over. Ends within a bounded time.
-    async fn send(&self, mail: &RenderedMail) -> Sent;
+    async fn send(&self, mail: &RenderedMail) -> RelayOutcome;
 
     /// Told when there is nothing to send for now.
     async fn rest(&self);

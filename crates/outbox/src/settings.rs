@@ -4,49 +4,49 @@ use std::time::Duration;
 
 use pia_kernel::{MailId, Timestamp};
 
-use crate::Claim;
+use crate::ClaimToken;
 
 /// How often a mail is tried, and for how long.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct PostmanSettings {
+pub struct OutboxSenderSettings {
     /// For how long a mail is ours once we claimed it. Longer than handing it
     /// over can take, or somebody else would send it too.
     pub claim: Duration,
     /// How long a mail waits that failed for the first time; twice as long
     /// each time after.
-    pub first_pause: Duration,
+    pub first_retry_delay: Duration,
     /// The longest that it waits between two tries.
-    pub longest_pause: Duration,
+    pub max_retry_delay: Duration,
     /// For how long a mail is tried at all.
     pub patience: Duration,
     /// For how long it is kept why a mail was given up.
     pub keep_failed: Duration,
 }
 
-impl Default for PostmanSettings {
+impl Default for OutboxSenderSettings {
     fn default() -> Self {
         Self {
             claim: Duration::from_mins(5),
-            first_pause: Duration::from_mins(1),
-            longest_pause: Duration::from_hours(1),
+            first_retry_delay: Duration::from_mins(1),
+            max_retry_delay: Duration::from_hours(1),
             patience: Duration::from_hours(3 * 24),
             keep_failed: Duration::from_hours(30 * 24),
         }
     }
 }
 
-impl PostmanSettings {
+impl OutboxSenderSettings {
     /// When a mail that failed now is tried again; nothing once it has waited
     /// for long enough, or would for longer than it is worth.
     pub(crate) fn next_try(
         &self,
-        claim: Claim,
+        claim: ClaimToken,
         worth: Option<Duration>,
         now: Timestamp,
     ) -> Option<Timestamp> {
         let doubled = 1_u32.checked_shl(claim.tries.saturating_sub(1)).filter(|it| *it > 0);
-        let pause = doubled.and_then(|it| self.first_pause.checked_mul(it));
-        let pause = pause.unwrap_or(self.longest_pause).min(self.longest_pause);
+        let pause = doubled.and_then(|it| self.first_retry_delay.checked_mul(it));
+        let pause = pause.unwrap_or(self.max_retry_delay).min(self.max_retry_delay);
         let next = now + spread(pause, claim.mail, claim.tries);
         let last = claim.queued_at + worth.unwrap_or(self.patience).min(self.patience);
         (next < last).then_some(next)
@@ -69,12 +69,12 @@ mod tests {
 
     const START: Timestamp = Timestamp::UNIX_EPOCH;
 
-    fn claim(tries: u32) -> Claim {
-        Claim { mail: MailId::generate(), tries, queued_at: START }
+    fn claim(tries: u32) -> ClaimToken {
+        ClaimToken { mail: MailId::generate(), tries, queued_at: START }
     }
 
     fn pause(tries: u32) -> Duration {
-        let next = PostmanSettings::default().next_try(claim(tries), None, START).unwrap();
+        let next = OutboxSenderSettings::default().next_try(claim(tries), None, START).unwrap();
         Duration::from_micros(next.micros().try_into().unwrap())
     }
 
@@ -102,7 +102,7 @@ mod tests {
 
     #[test]
     fn no_mail_is_tried_for_longer_than_it_is_worth() {
-        let settings = PostmanSettings::default();
+        let settings = OutboxSenderSettings::default();
         let (day, mail) = (Duration::from_hours(24), claim(20));
         let links = Some(Duration::from_hours(2));
 

@@ -8,7 +8,7 @@ use serde::de::DeserializeOwned;
 const KIND: &str = "public-key";
 
 /// Reads an answer; what is wrong with it is told by its place in the request.
-pub(crate) fn read<T: DeserializeOwned>(answer: &str) -> Result<T, CeremonyError> {
+pub(crate) fn parse_response<T: DeserializeOwned>(answer: &str) -> Result<T, CeremonyError> {
     let mut json = serde_json::Deserializer::from_str(answer);
     serde_path_to_error::deserialize(&mut json).map_err(|err| {
         let path = err.path().to_string();

@@ -14,13 +14,13 @@ use webauthn_rs::prelude::{
     PublicKeyCredential, RegisterPublicKeyCredential, Webauthn, WebauthnBuilder, WebauthnError,
 };
 
-use crate::answer::{check, read};
+use crate::answer::{check, parse_response};
 use crate::relying_party::{NoPasskeys, RelyingParty};
 
 /// How long browsers wait for the person before them.
 const TIMEOUT: Duration = Duration::from_mins(5);
 /// No authenticator calls a passkey by more bytes.
-const MOST_CREDENTIAL_BYTES: usize = 1023;
+const MAX_CREDENTIAL_BYTES: usize = 1023;
 
 /// The ceremonies of WebAuthn, at one origin.
 #[derive(Debug, Clone)]
@@ -54,7 +54,7 @@ impl PasskeyCeremony for WebauthnCeremony {
             selection.insert("residentKey".to_owned(), json!("required"));
             selection.insert("requireResidentKey".to_owned(), json!(true));
         }
-        Ok(Ceremony { options: options.to_string(), state: kept(&state)? })
+        Ok(Ceremony { options: options.to_string(), state: serialize_state(&state)? })
     }
 
     fn finish_registration(
@@ -63,11 +63,11 @@ impl PasskeyCeremony for WebauthnCeremony {
         answer: &str,
     ) -> Result<PasskeyCredential, CeremonyError> {
         let state: PasskeyRegistration = restored(state.expose())?;
-        let answer: RegisterPublicKeyCredential = read(answer)?;
+        let answer: RegisterPublicKeyCredential = parse_response(answer)?;
         check(&answer.type_, &answer.response.client_data_json)?;
         let made = self.0.finish_passkey_registration(&answer, &state).map_err(refused)?;
         let mut credential = Credential::from(made);
-        if !(1..=MOST_CREDENTIAL_BYTES).contains(&credential.cred_id.len()) {
+        if !(1..=MAX_CREDENTIAL_BYTES).contains(&credential.cred_id.len()) {
             return Err(CeremonyError::Refused("the passkey's id is too long".to_owned()));
         }
         // Who made the authenticator was not asked, and is not kept.
@@ -85,11 +85,11 @@ impl PasskeyCeremony for WebauthnCeremony {
         // Without the mediation that webauthn-rs wants beside it: whether a
         // form fills itself in is for the page to say.
         let options = serde_json::to_string(&challenge.public_key).map_err(unavailable)?;
-        Ok(Ceremony { options, state: kept(&state)? })
+        Ok(Ceremony { options, state: serialize_state(&state)? })
     }
 
     fn claimant(&self, answer: &str) -> Result<Claimant, CeremonyError> {
-        let answer: PublicKeyCredential = read(answer)?;
+        let answer: PublicKeyCredential = parse_response(answer)?;
         let (user, credential) =
             self.0.identify_discoverable_authentication(&answer).map_err(refused)?;
         Ok(Claimant { credential: credential.to_vec(), user: UserId(user) })
@@ -103,14 +103,14 @@ impl PasskeyCeremony for WebauthnCeremony {
     ) -> Result<u32, CeremonyError> {
         let state: DiscoverableAuthentication = restored(state.expose())?;
         let passkey: Passkey = Passkey::from(restored::<Credential>(key)?);
-        let answer: PublicKeyCredential = read(answer)?;
+        let answer: PublicKeyCredential = parse_response(answer)?;
         check(&answer.type_, &answer.response.client_data_json)?;
         let judged = self.0.finish_discoverable_authentication_v2(&answer, state, &passkey);
         Ok(judged.map_err(refused)?.counter())
     }
 }
 
-fn kept(state: &impl Serialize) -> Result<Secret<String>, Unavailable> {
+fn serialize_state(state: &impl Serialize) -> Result<Secret<String>, Unavailable> {
     serde_json::to_string(state).map(Secret::new).map_err(unavailable)
 }
 

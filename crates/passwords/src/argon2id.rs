@@ -22,7 +22,7 @@ pub(crate) fn hash(
 ) -> Result<Secret<String>, Unavailable> {
     let salt = try_generate_salt().map_err(failed)?;
     let salt = Salt::new(&salt).map_err(failed)?;
-    let way = Way::of_today(cost)?;
+    let way = HashVariant::of_today(cost)?;
     let tag = way.tag(password, &salt, memory)?;
     let made = PasswordHash {
         algorithm: way.algorithm.ident(),
@@ -45,13 +45,13 @@ pub(crate) fn verify(
     cost: HashCost,
     memory: &mut HashMemory,
 ) -> Result<Verdict, Unavailable> {
-    let today = Way::of_today(cost)?;
+    let today = HashVariant::of_today(cost)?;
     let Some(kept) = kept else {
         let salt = Salt::new(&[0; Salt::RECOMMENDED_LENGTH]).map_err(failed)?;
         std::hint::black_box(today.tag(password, &salt, memory)?);
         return Ok(Verdict::Wrong);
     };
-    let Kept { way, salt, tag } = Kept::read(kept)?;
+    let StoredHash { way, salt, tag } = StoredHash::parse(kept)?;
     // `Output` compares in constant time.
     let right = way.tag(password, &salt, memory)? == tag;
     let up_to_date = way == today && salt.len() >= Salt::RECOMMENDED_LENGTH;
@@ -64,13 +64,13 @@ pub(crate) fn verify(
 
 /// The way from a password to its tag.
 #[derive(PartialEq)]
-struct Way {
+struct HashVariant {
     algorithm: Algorithm,
     version: Version,
     params: Params,
 }
 
-impl Way {
+impl HashVariant {
     fn of_today(cost: HashCost) -> Result<Self, Unavailable> {
         let params = cost.params(TAG_LENGTH).map_err(failed)?;
         Ok(Self { algorithm: Algorithm::Argon2id, version: Version::V0x13, params })
@@ -94,14 +94,14 @@ impl Way {
 }
 
 /// A PHC string, taken apart.
-struct Kept {
-    way: Way,
+struct StoredHash {
+    way: HashVariant,
     salt: Salt,
     tag: Output,
 }
 
-impl Kept {
-    fn read(phc: &str) -> Result<Self, Unavailable> {
+impl StoredHash {
+    fn parse(phc: &str) -> Result<Self, Unavailable> {
         let parsed = PasswordHash::new(phc).map_err(unreadable)?;
         let (Some(salt), Some(tag)) = (parsed.salt, parsed.hash) else {
             return Err(unreadable("it has no salt or no tag"));
@@ -116,7 +116,7 @@ impl Kept {
             .map_err(unreadable)?
             .params(tag.len())
             .map_err(unreadable)?;
-        Ok(Self { way: Way { algorithm, version, params }, salt, tag })
+        Ok(Self { way: HashVariant { algorithm, version, params }, salt, tag })
     }
 }
 

@@ -16,34 +16,34 @@ pub enum HashCostError {
     /// Each lane needs its eight blocks, and one hash must not take all memory.
     #[error(
         "a hash takes at least 8 KiB of memory for each lane, and at most {} KiB",
-        HashCost::MOST_MEMORY_KIB
+        HashCost::MAX_MEMORY_KIB
     )]
     Memory,
     /// One pass at least; beyond the most, a single sign-in takes minutes.
-    #[error("a hash takes from 1 to {} iterations", HashCost::MOST_ITERATIONS)]
+    #[error("a hash takes from 1 to {} iterations", HashCost::MAX_ITERATIONS)]
     Iterations,
     /// One lane at least.
-    #[error("a hash takes from 1 to {} lanes", HashCost::MOST_PARALLELISM)]
+    #[error("a hash takes from 1 to {} lanes", HashCost::MAX_PARALLELISM)]
     Parallelism,
 }
 
 impl HashCost {
     /// The most memory of one hash: 1 GiB.
-    pub const MOST_MEMORY_KIB: u32 = 1024 * 1024;
+    pub const MAX_MEMORY_KIB: u32 = 1024 * 1024;
     /// The most passes over the memory.
-    pub const MOST_ITERATIONS: u32 = 100;
+    pub const MAX_ITERATIONS: u32 = 100;
     /// The most lanes.
-    pub const MOST_PARALLELISM: u32 = 64;
+    pub const MAX_PARALLELISM: u32 = 64;
 
     /// A cost within the bounds of the algorithm and of good sense.
     pub fn new(memory_kib: u32, iterations: u32, parallelism: u32) -> Result<Self, HashCostError> {
-        if !(1..=Self::MOST_PARALLELISM).contains(&parallelism) {
+        if !(1..=Self::MAX_PARALLELISM).contains(&parallelism) {
             return Err(HashCostError::Parallelism);
         }
-        if !(8 * parallelism..=Self::MOST_MEMORY_KIB).contains(&memory_kib) {
+        if !(8 * parallelism..=Self::MAX_MEMORY_KIB).contains(&memory_kib) {
             return Err(HashCostError::Memory);
         }
-        if !(1..=Self::MOST_ITERATIONS).contains(&iterations) {
+        if !(1..=Self::MAX_ITERATIONS).contains(&iterations) {
             return Err(HashCostError::Iterations);
         }
         Ok(Self { memory_kib, iterations, parallelism })

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use pia_identity::{PasswordHasher, Verdict};
-use pia_kernel::{Live, Secret, Unavailable};
+use pia_kernel::{LiveSetting, Secret, Unavailable};
 
 use crate::argon2id;
 use crate::cost::HashCost;
@@ -26,13 +26,13 @@ pub struct PoolSize {
 /// Hashes passwords with Argon2id, on threads of its own.
 #[derive(Clone)]
 pub struct Argon2Hasher {
-    cost: Live<HashCost>,
+    cost: LiveSetting<HashCost>,
     pool: Arc<Pool>,
 }
 
 impl Argon2Hasher {
     /// A hasher whose threads are started; they end with its last clone.
-    pub fn new(cost: Live<HashCost>, size: PoolSize) -> io::Result<Self> {
+    pub fn new(cost: LiveSetting<HashCost>, size: PoolSize) -> io::Result<Self> {
         let pool = Arc::new(Pool::start(size.threads, size.waiting.get())?);
         Ok(Self { cost, pool })
     }
@@ -63,7 +63,7 @@ impl PasswordHasher for Argon2Hasher {
 mod tests {
     use super::*;
 
-    fn hasher(cost: &Live<HashCost>) -> Argon2Hasher {
+    fn hasher(cost: &LiveSetting<HashCost>) -> Argon2Hasher {
         let (threads, waiting) = (NonZeroUsize::MIN, NonZeroUsize::new(8).unwrap());
         Argon2Hasher::new(cost.clone(), PoolSize { threads, waiting }).unwrap()
     }
@@ -74,7 +74,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_password_is_right_until_the_cost_changes_and_then_outdated() {
-        let cost = Live::new(HashCost::new(64, 1, 1).unwrap());
+        let cost = LiveSetting::new(HashCost::new(64, 1, 1).unwrap());
         let hasher = hasher(&cost);
         let kept = hasher.hash(secret("a fine password")).await.unwrap();
 
@@ -87,7 +87,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_wrong_password_and_no_password_are_both_wrong() {
-        let hasher = hasher(&Live::new(HashCost::new(64, 1, 1).unwrap()));
+        let hasher = hasher(&LiveSetting::new(HashCost::new(64, 1, 1).unwrap()));
         let kept = hasher.hash(secret("a fine password")).await.unwrap();
 
         let wrong = hasher.verify(secret("another password"), Some(kept)).await.unwrap();

@@ -3,11 +3,11 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
-use crate::licence::LicenceFault;
+use crate::licence::LicenceError;
 use crate::verifying_key::VerifyingKey;
 
 /// The longest file that is looked at, in bytes.
-pub const LONGEST_LICENCE: usize = 64 * 1024;
+pub const MAX_LICENCE_BYTES: usize = 64 * 1024;
 
 const FORM: &str = "pia-license-v1";
 
@@ -25,20 +25,20 @@ pub(crate) struct Envelope {
 
 impl Envelope {
     /// Finds the parts of a licence in what a file holds or a person pasted.
-    pub(crate) fn open(bytes: &[u8]) -> Result<Self, LicenceFault> {
+    pub(crate) fn open(bytes: &[u8]) -> Result<Self, LicenceError> {
         let text = squeezed(bytes)?;
         let mut parts = text.split('.');
         check_form(parts.next().unwrap_or_default())?;
         let (Some(key_id), Some(payload), Some(signature)) =
             (parts.next(), parts.next(), parts.next())
         else {
-            return Err(LicenceFault::Truncated("a part of it is missing"));
+            return Err(LicenceError::Truncated("a part of it is missing"));
         };
         if parts.next().is_some() {
-            return Err(LicenceFault::Truncated("it has more parts than a licence"));
+            return Err(LicenceError::Truncated("it has more parts than a licence"));
         }
         if !is_key_id(key_id) {
-            return Err(LicenceFault::Truncated("the id of its key is not whole"));
+            return Err(LicenceError::Truncated("the id of its key is not whole"));
         }
         Ok(Self {
             signed: format!("{FORM}.{key_id}.{payload}"),
@@ -49,16 +49,16 @@ impl Envelope {
     }
 
     /// What was signed with `key`, or why this is not it.
-    pub(crate) fn verify(&self, key: &VerifyingKey) -> Result<Vec<u8>, LicenceFault> {
+    pub(crate) fn verify(&self, key: &VerifyingKey) -> Result<Vec<u8>, LicenceError> {
         if self.key_id != key.id() {
-            return Err(LicenceFault::Foreign(self.key_id.clone()));
+            return Err(LicenceError::Foreign(self.key_id.clone()));
         }
         if !key.verify(self.signed.as_bytes(), &self.signature) {
-            return Err(LicenceFault::Forged);
+            return Err(LicenceError::Forged);
         }
         URL_SAFE_NO_PAD
             .decode(&self.payload)
-            .map_err(|err| LicenceFault::Unreadable(format!("its payload is not base64url: {err}")))
+            .map_err(|err| LicenceError::Unreadable(format!("its payload is not base64url: {err}")))
     }
 
     /// The licence on one line, without what copying put between.
@@ -76,16 +76,16 @@ pub(crate) fn seal(payload: &[u8], key_id: &str, sign: impl FnOnce(&[u8]) -> Vec
 
 /// Mail programs and terminals wrap long lines, and editors mark the
 /// beginning of a file: neither is a part of the licence.
-fn squeezed(bytes: &[u8]) -> Result<String, LicenceFault> {
-    if bytes.len() > LONGEST_LICENCE {
-        return Err(LicenceFault::Truncated("it is longer than 64 KiB"));
+fn squeezed(bytes: &[u8]) -> Result<String, LicenceError> {
+    if bytes.len() > MAX_LICENCE_BYTES {
+        return Err(LicenceError::Truncated("it is longer than 64 KiB"));
     }
     let Ok(text) = std::str::from_utf8(bytes) else {
-        return Err(LicenceFault::Truncated("it is not text"));
+        return Err(LicenceError::Truncated("it is not text"));
     };
     let text: String = text.chars().filter(|it| !is_blank(*it)).collect();
     if text.is_empty() {
-        return Err(LicenceFault::Truncated("it is empty"));
+        return Err(LicenceError::Truncated("it is empty"));
     }
     Ok(text)
 }
@@ -94,15 +94,15 @@ fn is_blank(character: char) -> bool {
     character.is_whitespace() || matches!(character, '\u{feff}' | '\u{200b}')
 }
 
-fn check_form(form: &str) -> Result<(), LicenceFault> {
+fn check_form(form: &str) -> Result<(), LicenceError> {
     if form == FORM {
         return Ok(());
     }
     match form.strip_prefix("pia-license-v").and_then(|it| it.parse::<u16>().ok()) {
-        Some(version) => Err(LicenceFault::Unreadable(format!(
+        Some(version) => Err(LicenceError::Unreadable(format!(
             "it is written in form {version}, and this server reads form 1"
         ))),
-        None => Err(LicenceFault::Truncated("it does not begin with `pia-license-v1.`")),
+        None => Err(LicenceError::Truncated("it does not begin with `pia-license-v1.`")),
     }
 }
 
@@ -110,7 +110,7 @@ fn is_key_id(text: &str) -> bool {
     text.len() == 16 && text.bytes().all(|it| matches!(it, b'0'..=b'9' | b'a'..=b'f'))
 }
 
-fn whole_signature(text: &str) -> Result<[u8; 64], LicenceFault> {
+fn whole_signature(text: &str) -> Result<[u8; 64], LicenceError> {
     let decoded = URL_SAFE_NO_PAD.decode(text).unwrap_or_default();
-    decoded.try_into().map_err(|_other| LicenceFault::Truncated("its signature is not whole"))
+    decoded.try_into().map_err(|_other| LicenceError::Truncated("its signature is not whole"))
 }

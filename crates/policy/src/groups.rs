@@ -9,27 +9,27 @@ mod settings;
 
 use std::sync::Arc;
 
-use pia_kernel::{AuditEntry, Clock, Effects, GroupId, Timestamp, Unavailable, UserId};
+use pia_kernel::{AuditEntry, Clock, SideEffects, GroupId, Timestamp, Unavailable, UserId};
 
 pub use credits::{CreditLimit, Credits};
-pub use group::{Group, GroupEntry, GroupName, NameFault};
+pub use group::{Group, GroupEntry, GroupName, NameError};
 pub use ports::{
     GroupAdded, GroupRemoved, GroupRenamed, GroupStore, GroupWatch, MemberPut, SettingsChanged,
 };
 #[cfg(any(test, feature = "mock"))]
 pub use ports::{MockGroupStore, MockGroupWatch};
 pub use quota::Quota;
-pub use settings::{GroupSettings, LARGEST_LIMIT, MODES, SettingChange, SettingsFault};
+pub use settings::{GroupSettings, MAX_LIMIT, MODES, SettingChange, SettingsError};
 
 /// Why a group is not as it was asked to be.
 #[derive(Debug, thiserror::Error)]
 pub enum GroupError {
     /// It cannot be called so.
     #[error(transparent)]
-    Name(#[from] NameFault),
+    Name(#[from] NameError),
     /// It cannot be set so.
     #[error(transparent)]
-    Settings(#[from] SettingsFault),
+    Settings(#[from] SettingsError),
     /// Another one is called so.
     #[error("another group has this name, in whichever case")]
     NameTaken,
@@ -175,10 +175,10 @@ impl Groups {
 }
 
 /// That it was done to a group, by whoever did it.
-fn done(at: Timestamp, by: Option<UserId>, group: GroupId, action: &'static str) -> Effects {
+fn done(at: Timestamp, by: Option<UserId>, group: GroupId, action: &'static str) -> SideEffects {
     let object = Some(format!("group:{group}"));
     let entry = AuditEntry { at, actor: by, subject: None, object, action };
-    Effects { audit: vec![entry], mail: Vec::new() }
+    SideEffects { audit: vec![entry], mail: Vec::new() }
 }
 
 #[cfg(test)]

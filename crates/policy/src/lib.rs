@@ -1,7 +1,7 @@
 //! What is allowed: the licence, what it includes, and who issues it; groups,
 //! and what their members may.
 
-mod desk;
+mod service;
 mod edition;
 mod envelope;
 mod feature;
@@ -12,19 +12,19 @@ mod signing_key;
 mod terms;
 mod verifying_key;
 
-pub use desk::{InstallError, LicenceDesk, SetupStanding};
+pub use service::{InstallError, LicenceDesk, SetupStanding};
 pub use edition::Edition;
-pub use envelope::LONGEST_LICENCE;
+pub use envelope::MAX_LICENCE_BYTES;
 pub use feature::Feature;
 pub use groups::{
     CreditLimit, Credits, Group, GroupAdded, GroupEntry, GroupError, GroupName, GroupRemoved,
-    GroupRenamed, GroupSettings, GroupStore, GroupWatch, Groups, LARGEST_LIMIT, MODES, MemberPut,
-    NameFault, Quota, SettingChange, SettingsChanged, SettingsFault,
+    GroupRenamed, GroupSettings, GroupStore, GroupWatch, Groups, MAX_LIMIT, MODES, MemberPut,
+    NameError, Quota, SettingChange, SettingsChanged, SettingsError,
 };
 #[cfg(any(test, feature = "mock"))]
 pub use groups::{MockGroupStore, MockGroupWatch};
-pub use licence::{Licence, LicenceFault, LicenceState, Licensed};
+pub use licence::{Licence, LicenceError, LicenceState, Licensed};
 pub use reading::LicenceReading;
-pub use signing_key::{KeyFault, SigningKey};
+pub use signing_key::{KeyError, SigningKey};
 pub use terms::Terms;
 pub use verifying_key::VerifyingKey;

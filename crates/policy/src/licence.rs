@@ -30,7 +30,7 @@ pub struct Licence {
 
 /// Why a licence file is not accepted.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum LicenceFault {
+pub enum LicenceError {
     /// It is no licence, or a part of one is missing.
     #[error("the licence file is truncated or is no licence: {0}")]
     Truncated(&'static str),
@@ -52,7 +52,7 @@ pub enum LicenceState {
     /// There is no file.
     Missing,
     /// There is one that is not accepted.
-    Refused(LicenceFault),
+    Refused(LicenceError),
     /// There is a licence; it may have ended.
     Loaded(Licence),
 }
@@ -89,7 +89,7 @@ impl LicenceState {
     }
 }
 
-impl LicenceFault {
+impl LicenceError {
     /// Its name on the wire.
     pub fn code(&self) -> &'static str {
         match self {
@@ -129,7 +129,7 @@ mod tests {
 
     #[test]
     fn without_an_accepted_licence_nothing_is_licensed() {
-        for state in [LicenceState::Missing, LicenceState::Refused(LicenceFault::Forged)] {
+        for state in [LicenceState::Missing, LicenceState::Refused(LicenceError::Forged)] {
             assert_eq!(state.at(Timestamp::UNIX_EPOCH), Licensed::Not);
         }
     }

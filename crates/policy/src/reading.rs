@@ -1,7 +1,7 @@
 //! From the text of a licence to what it says.
 
 use crate::envelope::Envelope;
-use crate::licence::{Licence, LicenceFault};
+use crate::licence::{Licence, LicenceError};
 use crate::terms::from_payload;
 use crate::verifying_key::VerifyingKey;
 
@@ -21,7 +21,7 @@ impl LicenceReading {
     /// other half of `key`. Blanks and line breaks do not matter.
     ///
     /// Whether the licence has ended is not asked here: that changes with time.
-    pub fn of(text: impl AsRef<[u8]>, key: &VerifyingKey) -> Result<Self, LicenceFault> {
+    pub fn of(text: impl AsRef<[u8]>, key: &VerifyingKey) -> Result<Self, LicenceError> {
         let envelope = Envelope::open(text.as_ref())?;
         let (licence, unknown_features) = from_payload(&envelope.verify(key)?)?;
         Ok(Self { licence, unknown_features, text: envelope.text() })
@@ -31,7 +31,7 @@ impl LicenceReading {
 impl Licence {
     /// What a licence says, if it was signed with the other half of `key`;
     /// [`LicenceReading`] tells more.
-    pub fn read(text: impl AsRef<[u8]>, key: &VerifyingKey) -> Result<Self, LicenceFault> {
+    pub fn read(text: impl AsRef<[u8]>, key: &VerifyingKey) -> Result<Self, LicenceError> {
         LicenceReading::of(text, key).map(|it| it.licence)
     }
 }

@@ -9,7 +9,7 @@ use ring::rand::{SecureRandom, SystemRandom};
 use ring::signature::{Ed25519KeyPair, KeyPair as _};
 
 use crate::envelope::seal;
-use crate::licence::LicenceFault;
+use crate::licence::LicenceError;
 use crate::reading::LicenceReading;
 use crate::terms::Terms;
 use crate::verifying_key::VerifyingKey;
@@ -24,7 +24,7 @@ pub struct SigningKey {
 
 /// Why a text is no signing key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum KeyFault {
+pub enum KeyError {
     /// It is something else, or more than one.
     #[error("there must be one line of the form `{FORM}…`")]
     Form,
@@ -38,23 +38,23 @@ pub enum KeyFault {
 
 impl SigningKey {
     /// A new key.
-    pub fn generate() -> Result<Self, KeyFault> {
+    pub fn generate() -> Result<Self, KeyError> {
         let mut seed = [0; 32];
-        SystemRandom::new().fill(&mut seed).map_err(|_unspecified| KeyFault::Random)?;
+        SystemRandom::new().fill(&mut seed).map_err(|_unspecified| KeyError::Random)?;
         Self::from_seed(seed)
     }
 
     /// The key in a file as [`Self::to_text`] makes it; lines that begin with
     /// `#` are remarks.
-    pub fn read(text: &str) -> Result<Self, KeyFault> {
+    pub fn read(text: &str) -> Result<Self, KeyError> {
         let mut lines =
             text.lines().map(str::trim).filter(|it| !it.is_empty() && !it.starts_with('#'));
         let (Some(line), None) = (lines.next(), lines.next()) else {
-            return Err(KeyFault::Form);
+            return Err(KeyError::Form);
         };
-        let encoded = line.strip_prefix(FORM).ok_or(KeyFault::Form)?;
-        let seed = URL_SAFE_NO_PAD.decode(encoded).map_err(|_not_base64| KeyFault::Length)?;
-        Self::from_seed(seed.try_into().map_err(|_other| KeyFault::Length)?)
+        let encoded = line.strip_prefix(FORM).ok_or(KeyError::Form)?;
+        let seed = URL_SAFE_NO_PAD.decode(encoded).map_err(|_not_base64| KeyError::Length)?;
+        Self::from_seed(seed.try_into().map_err(|_other| KeyError::Length)?)
     }
 
     /// The key as a file keeps it.
@@ -75,7 +75,7 @@ impl SigningKey {
     ///
     /// It is read back before it is given out, so that none is issued which a
     /// server would refuse.
-    pub fn issue(&self, terms: &Terms) -> Result<String, LicenceFault> {
+    pub fn issue(&self, terms: &Terms) -> Result<String, LicenceError> {
         let verifying = self.verifying_key();
         let payload = terms.to_payload()?;
         let text = seal(&payload, &verifying.id(), |it| self.pair.sign(it).as_ref().to_vec());
@@ -89,9 +89,9 @@ impl SigningKey {
         self.pair.sign(message).as_ref().to_vec()
     }
 
-    fn from_seed(seed: [u8; 32]) -> Result<Self, KeyFault> {
+    fn from_seed(seed: [u8; 32]) -> Result<Self, KeyError> {
         let pair =
-            Ed25519KeyPair::from_seed_unchecked(&seed).map_err(|_rejected| KeyFault::Length)?;
+            Ed25519KeyPair::from_seed_unchecked(&seed).map_err(|_rejected| KeyError::Length)?;
         Ok(Self { seed: Secret::new(seed), pair })
     }
 }
@@ -121,12 +121,12 @@ mod tests {
         let key = SigningKey::generate().unwrap().to_text();
 
         for (text, why) in [
-            (String::new(), KeyFault::Form),
-            ("# nothing but a remark".to_owned(), KeyFault::Form),
-            (key.expose().replace("v1", "v2"), KeyFault::Form),
-            (key.expose().repeat(2), KeyFault::Form),
-            (key.expose().trim().to_owned() + "A", KeyFault::Length),
-            (format!("{FORM}AAAA"), KeyFault::Length),
+            (String::new(), KeyError::Form),
+            ("# nothing but a remark".to_owned(), KeyError::Form),
+            (key.expose().replace("v1", "v2"), KeyError::Form),
+            (key.expose().repeat(2), KeyError::Form),
+            (key.expose().trim().to_owned() + "A", KeyError::Length),
+            (format!("{FORM}AAAA"), KeyError::Length),
         ] {
             assert_eq!(SigningKey::read(&text).unwrap_err(), why, "{text}");
         }

@@ -8,9 +8,9 @@ use uuid::Uuid;
 
 use crate::edition::Edition;
 use crate::feature::Feature;
-use crate::licence::{Licence, LicenceFault};
+use crate::licence::{Licence, LicenceError};
 
-const LONGEST_NAME: usize = 200;
+const MAX_NAME_CHARS: usize = 200;
 
 /// What a licence is to say when it is issued.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -48,7 +48,7 @@ impl Terms {
         }
     }
 
-    pub(crate) fn to_payload(&self) -> Result<Vec<u8>, LicenceFault> {
+    pub(crate) fn to_payload(&self) -> Result<Vec<u8>, LicenceError> {
         let names = |it: &BTreeSet<Feature>| it.iter().map(|it| it.name().to_owned()).collect();
         let payload = Payload {
             id: self.id,
@@ -60,7 +60,7 @@ impl Terms {
             issued_at: self.issued_at,
             expires_at: self.expires_at,
         };
-        serde_json::to_vec(&payload).map_err(|err| LicenceFault::Unreadable(err.to_string()))
+        serde_json::to_vec(&payload).map_err(|err| LicenceError::Unreadable(err.to_string()))
     }
 }
 
@@ -84,9 +84,9 @@ struct Payload {
 }
 
 /// What a signed payload says, and the features in it that are unknown here.
-pub(crate) fn from_payload(json: &[u8]) -> Result<(Licence, Vec<String>), LicenceFault> {
+pub(crate) fn from_payload(json: &[u8]) -> Result<(Licence, Vec<String>), LicenceError> {
     let payload: Payload =
-        serde_json::from_slice(json).map_err(|err| LicenceFault::Unreadable(err.to_string()))?;
+        serde_json::from_slice(json).map_err(|err| LicenceError::Unreadable(err.to_string()))?;
     check_name("licensee", &payload.licensee)?;
     check_name("edition", &payload.edition)?;
     check_limit("maxUsers", payload.max_users)?;
@@ -108,10 +108,10 @@ pub(crate) fn from_payload(json: &[u8]) -> Result<(Licence, Vec<String>), Licenc
 fn included(
     named: Option<Vec<String>>,
     edition: &str,
-) -> Result<(BTreeSet<Feature>, Vec<String>), LicenceFault> {
+) -> Result<(BTreeSet<Feature>, Vec<String>), LicenceError> {
     let Some(named) = named else {
         let edition = Edition::named(edition).ok_or_else(|| {
-            LicenceFault::Unreadable(format!(
+            LicenceError::Unreadable(format!(
                 "it names no features, and its edition {edition:?} is unknown here"
             ))
         })?;
@@ -123,24 +123,24 @@ fn included(
 }
 
 /// Names go into logs and onto pages, so they are short and on one line.
-fn check_name(what: &str, name: &str) -> Result<(), LicenceFault> {
+fn check_name(what: &str, name: &str) -> Result<(), LicenceError> {
     let wrong = if name.trim().is_empty() {
         "is empty"
-    } else if name.chars().count() > LONGEST_NAME {
+    } else if name.chars().count() > MAX_NAME_CHARS {
         "is longer than 200 characters"
     } else if name.chars().any(char::is_control) {
         "has control characters"
     } else {
         return Ok(());
     };
-    Err(LicenceFault::Unreadable(format!("its {what} {wrong}")))
+    Err(LicenceError::Unreadable(format!("its {what} {wrong}")))
 }
 
 /// No limit is said by leaving it out. A nought could be meant either way, and
 /// neither "nobody" nor "everybody" is a good guess.
-fn check_limit(what: &str, limit: Option<u32>) -> Result<(), LicenceFault> {
+fn check_limit(what: &str, limit: Option<u32>) -> Result<(), LicenceError> {
     match limit {
-        Some(0) => Err(LicenceFault::Unreadable(format!(
+        Some(0) => Err(LicenceError::Unreadable(format!(
             "its {what} is 0; it must be at least 1, or left out for no limit"
         ))),
         _ => Ok(()),

@@ -15,7 +15,7 @@ use pia_identity::{ProviderError, ProviderRequest};
 use pia_kernel::Secret;
 use serde::{Deserialize, Serialize};
 
-use crate::discovery::Known;
+use crate::discovery::DiscoveredProvider;
 use crate::http::{Http, HttpError};
 use crate::settings::ProviderSettings;
 
@@ -77,7 +77,7 @@ pub(crate) struct Client(Ready);
 impl Client {
     pub(crate) fn new(
         settings: &ProviderSettings,
-        known: &Known,
+        known: &DiscoveredProvider,
         callback: &str,
     ) -> Result<Self, ProviderError> {
         let unusable = |_| ProviderError::Unreachable;
@@ -133,7 +133,7 @@ impl Client {
             .set_pkce_verifier(PkceCodeVerifier::new(verifier.expose().clone()))
             .request_async(http)
             .await
-            .map_err(|err| told(&err))
+            .map_err(|err| provider_error(&err))
     }
 }
 
@@ -149,7 +149,7 @@ fn auth_type(supported: &[String]) -> AuthType {
 }
 
 /// Logs what went wrong, without what the provider sent: that may be a token.
-fn told(err: &RequestTokenError<HttpError, Refusal>) -> ProviderError {
+fn provider_error(err: &RequestTokenError<HttpError, Refusal>) -> ProviderError {
     match err {
         RequestTokenError::ServerResponse(refusal) => {
             let code = refusal.error().to_string();

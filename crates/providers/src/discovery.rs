@@ -9,7 +9,7 @@ use pia_identity::ProviderError;
 use pia_kernel::{Clock, Timestamp};
 use serde::Deserialize;
 
-use crate::http::{Http, allowed, is_public};
+use crate::http::{Http, parse_secure_url, is_public};
 use crate::settings::{IssuerRule, ProviderSettings};
 
 /// How long what a provider publishes is believed.
@@ -36,7 +36,7 @@ pub(crate) struct Metadata {
 
 /// A provider as it was last seen.
 #[derive(Debug, Clone)]
-pub(crate) struct Known {
+pub(crate) struct DiscoveredProvider {
     pub(crate) metadata: Metadata,
     pub(crate) keys: CoreJsonWebKeySet,
     at: Timestamp,
@@ -47,22 +47,22 @@ pub(crate) struct Known {
 ///
 /// Two that ask at once both ask the provider: rare, and simpler than that one
 /// waits for the other's failure.
-pub(crate) struct Directory {
+pub(crate) struct DiscoveryCache {
     clock: Arc<dyn Clock>,
-    known: Mutex<HashMap<String, Arc<Known>>>,
+    known: Mutex<HashMap<String, Arc<DiscoveredProvider>>>,
 }
 
-impl Directory {
+impl DiscoveryCache {
     pub(crate) fn new(clock: Arc<dyn Clock>) -> Self {
         Self { clock, known: Mutex::default() }
     }
 
     /// What a provider publishes of itself, an hour old at most.
-    pub(crate) async fn look(
+    pub(crate) async fn discover(
         &self,
         http: &Http,
         settings: &ProviderSettings,
-    ) -> Result<Arc<Known>, ProviderError> {
+    ) -> Result<Arc<DiscoveredProvider>, ProviderError> {
         let now = self.clock.now();
         let known = self.known().get(&settings.authority).cloned();
         if let Some(known) = known.filter(|it| is_fresh(it.at, FRESH, now)) {
@@ -70,32 +70,32 @@ impl Directory {
         }
         let metadata = metadata(http, settings).await?;
         let keys = keys(http, &metadata).await?;
-        Ok(self.keep(settings, Known { metadata, keys, at: now, keys_at: now }))
+        Ok(self.keep(settings, DiscoveredProvider { metadata, keys, at: now, keys_at: now }))
     }
 
     /// The same with the keys of now, for a token whose key is unknown;
     /// nothing if they were looked for a moment ago.
-    pub(crate) async fn look_again(
+    pub(crate) async fn refresh_keys(
         &self,
         http: &Http,
         settings: &ProviderSettings,
-        known: &Known,
-    ) -> Result<Option<Arc<Known>>, ProviderError> {
+        known: &DiscoveredProvider,
+    ) -> Result<Option<Arc<DiscoveredProvider>>, ProviderError> {
         let now = self.clock.now();
         if is_fresh(known.keys_at, KEYS_FRESH, now) {
             return Ok(None);
         }
         let keys = keys(http, &known.metadata).await?;
-        Ok(Some(self.keep(settings, Known { keys, keys_at: now, ..known.clone() })))
+        Ok(Some(self.keep(settings, DiscoveredProvider { keys, keys_at: now, ..known.clone() })))
     }
 
-    fn keep(&self, settings: &ProviderSettings, known: Known) -> Arc<Known> {
+    fn keep(&self, settings: &ProviderSettings, known: DiscoveredProvider) -> Arc<DiscoveredProvider> {
         let known = Arc::new(known);
         self.known().insert(settings.authority.clone(), Arc::clone(&known));
         known
     }
 
-    fn known(&self) -> MutexGuard<'_, HashMap<String, Arc<Known>>> {
+    fn known(&self) -> MutexGuard<'_, HashMap<String, Arc<DiscoveredProvider>>> {
         // Nothing panics while it holds the lock.
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -109,12 +109,12 @@ fn is_fresh(at: Timestamp, age: Duration, now: Timestamp) -> bool {
 async fn metadata(http: &Http, settings: &ProviderSettings) -> Result<Metadata, ProviderError> {
     let authority = settings.authority.trim_end_matches('/');
     let address = format!("{authority}/.well-known/openid-configuration");
-    let metadata: Metadata = read(http, &address).await?;
+    let metadata: Metadata = fetch_json(http, &address).await?;
     let endpoints = [&metadata.authorization_endpoint, &metadata.token_endpoint];
     let user = metadata.userinfo_endpoint.as_ref();
     let called = [Some(&metadata.token_endpoint), Some(&metadata.jwks_uri), user];
     let points_inside = is_public(authority) && called.iter().flatten().any(|it| !is_public(it));
-    if !speaks_for(&metadata.issuer, settings) {
+    if !accepts_issuer(&metadata.issuer, settings) {
         tracing::error!(
             provider.authority = authority,
             provider.issuer = %metadata.issuer.escape_debug(),
@@ -122,7 +122,7 @@ async fn metadata(http: &Http, settings: &ProviderSettings) -> Result<Metadata, 
         );
         return Err(ProviderError::BadToken);
     }
-    if endpoints.iter().any(|it| allowed(it).is_none()) {
+    if endpoints.iter().any(|it| parse_secure_url(it).is_none()) {
         tracing::error!(provider.authority = authority, "a provider is not reached over https");
         return Err(ProviderError::Unreachable);
     }
@@ -136,22 +136,22 @@ async fn metadata(http: &Http, settings: &ProviderSettings) -> Result<Metadata, 
 
 /// Whether tokens of this issuer may be this provider's. Microsoft's common
 /// authority names a template, others of its a tenant.
-fn speaks_for(issuer: &str, settings: &ProviderSettings) -> bool {
+fn accepts_issuer(issuer: &str, settings: &ProviderSettings) -> bool {
     let authority = &settings.authority;
     match settings.issuer {
         IssuerRule::Exact => issuer.trim_end_matches('/') == authority.trim_end_matches('/'),
         IssuerRule::AnyTenant => {
-            let origin = |it: &str| allowed(&it.replace(TENANT, "tenant")).map(|it| it.origin());
+            let origin = |it: &str| parse_secure_url(&it.replace(TENANT, "tenant")).map(|it| it.origin());
             origin(issuer).is_some() && origin(issuer) == origin(authority)
         }
     }
 }
 
 async fn keys(http: &Http, metadata: &Metadata) -> Result<CoreJsonWebKeySet, ProviderError> {
-    read(http, &metadata.jwks_uri).await
+    fetch_json(http, &metadata.jwks_uri).await
 }
 
-async fn read<T: for<'de> Deserialize<'de>>(
+async fn fetch_json<T: for<'de> Deserialize<'de>>(
     http: &Http,
     address: &str,
 ) -> Result<T, ProviderError> {
@@ -185,8 +185,8 @@ mod tests {
     fn a_provider_speaks_for_itself_alone() {
         let provider = settings("https://id.example/realms/a", IssuerRule::Exact);
 
-        assert!(speaks_for("https://id.example/realms/a", &provider));
-        assert!(speaks_for("https://id.example/realms/a/", &provider));
+        assert!(accepts_issuer("https://id.example/realms/a", &provider));
+        assert!(accepts_issuer("https://id.example/realms/a/", &provider));
         for other in [
             "https://id.example/realms/b",
             "https://id.example",
@@ -195,7 +195,7 @@ mod tests {
             "https://id.example/realms/{tenantid}",
             "",
         ] {
-            assert!(!speaks_for(other, &provider), "{other}");
+            assert!(!accepts_issuer(other, &provider), "{other}");
         }
     }
 
@@ -204,8 +204,8 @@ mod tests {
         let authority = "https://login.microsoftonline.com/common/v2.0";
         let provider = settings(authority, IssuerRule::AnyTenant);
 
-        assert!(speaks_for("https://login.microsoftonline.com/{tenantid}/v2.0", &provider));
-        assert!(speaks_for(
+        assert!(accepts_issuer("https://login.microsoftonline.com/{tenantid}/v2.0", &provider));
+        assert!(accepts_issuer(
             "https://login.microsoftonline.com/9188040d-6c67-4c5b-b112-36a304b66dad/v2.0",
             &provider
         ));
@@ -215,7 +215,7 @@ mod tests {
             "https://login.microsoftonline.com.evil.example/{tenantid}/v2.0",
             "{tenantid}",
         ] {
-            assert!(!speaks_for(other, &provider), "{other}");
+            assert!(!accepts_issuer(other, &provider), "{other}");
         }
     }
 

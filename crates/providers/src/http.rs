@@ -12,7 +12,7 @@ use tokio::time::timeout;
 use url::{Host, Url};
 
 /// Longer than any answer of a provider.
-const MOST_BYTES: usize = 1024 * 1024;
+const MAX_BODY_BYTES: usize = 1024 * 1024;
 /// How long a connection may take to stand.
 const CONNECT: Duration = Duration::from_secs(5);
 
@@ -74,7 +74,7 @@ impl Http {
         address: &str,
         bearer: Option<&str>,
     ) -> Result<Vec<u8>, HttpError> {
-        let mut request = self.client.get(allowed(address).ok_or(HttpError::Insecure)?);
+        let mut request = self.client.get(parse_secure_url(address).ok_or(HttpError::Insecure)?);
         request = request.header(header::ACCEPT, "application/json");
         if let Some(token) = bearer {
             request = request.bearer_auth(token);
@@ -106,7 +106,7 @@ impl<'c> AsyncHttpClient<'c> for Http {
 
     fn call(&'c self, request: HttpRequest) -> Self::Future {
         Box::pin(async move {
-            allowed(&request.uri().to_string()).ok_or(HttpError::Insecure)?;
+            parse_secure_url(&request.uri().to_string()).ok_or(HttpError::Insecure)?;
             self.send(request.try_into().map_err(failed)?).await
         })
     }
@@ -116,7 +116,7 @@ async fn whole(mut response: Response) -> Result<HttpResponse, HttpError> {
     let (mut body, status) = (Vec::new(), response.status());
     let kind = response.headers().get(header::CONTENT_TYPE).cloned();
     while let Some(piece) = response.chunk().await.map_err(failed)? {
-        if body.len() + piece.len() > MOST_BYTES {
+        if body.len() + piece.len() > MAX_BODY_BYTES {
             return Err(HttpError::TooLong);
         }
         body.extend_from_slice(&piece);
@@ -151,7 +151,7 @@ pub(crate) fn is_public(address: &str) -> bool {
 }
 
 /// The address, if nobody can listen on the way there.
-pub(crate) fn allowed(address: &str) -> Option<Url> {
+pub(crate) fn parse_secure_url(address: &str) -> Option<Url> {
     let url = Url::parse(address).ok()?;
     let here = match url.host()? {
         Host::Domain(name) => name == "localhost",
@@ -197,7 +197,7 @@ mod tests {
             "http://127.0.0.1:80/x",
             "http://[::1]/",
         ] {
-            assert!(allowed(good).is_some(), "{good}");
+            assert!(parse_secure_url(good).is_some(), "{good}");
         }
         for bad in [
             "http://accounts.google.com/",
@@ -210,7 +210,7 @@ mod tests {
             "/relative",
             "",
         ] {
-            assert!(allowed(bad).is_none(), "{bad}");
+            assert!(parse_secure_url(bad).is_none(), "{bad}");
         }
     }
 }

@@ -8,32 +8,32 @@ use pia_identity::{
     IdentityProviders, Provider, ProviderClaims, ProviderCode, ProviderError, ProviderIdentity,
     ProviderRequest,
 };
-use pia_kernel::{Clock, Live};
+use pia_kernel::{Clock, LiveSetting};
 use rustls::ClientConfig;
 
 use crate::client::{Claims, Client, Tokens};
-use crate::discovery::{Directory, Known};
+use crate::discovery::{DiscoveryCache, DiscoveredProvider};
 use crate::http::{Http, SetupError};
 use crate::settings::{IssuerRule, ProviderSettings, ProvidersSettings};
-use crate::token::{self, Doubt};
+use crate::token::{self, TokenError};
 use crate::user_info::{self, UserInfo};
 
 /// Speaks OpenID Connect with the providers that are set up.
 pub struct OpenIdProviders {
-    settings: Live<ProvidersSettings>,
+    settings: LiveSetting<ProvidersSettings>,
     /// Where providers send browsers back to.
     callback: String,
     http: Http,
-    directory: Directory,
+    directory: DiscoveryCache,
     clock: Arc<dyn Clock>,
 }
 
 /// One of them, as it is set up now.
-struct Peer {
+struct ConfiguredProvider {
     name: Provider,
     settings: ProviderSettings,
     http: Http,
-    known: Arc<Known>,
+    known: Arc<DiscoveredProvider>,
     client: Client,
 }
 
@@ -41,40 +41,40 @@ impl OpenIdProviders {
     /// Providers that may change while the server runs, and send browsers back
     /// to `callback`.
     pub fn new(
-        settings: Live<ProvidersSettings>,
+        settings: LiveSetting<ProvidersSettings>,
         callback: String,
         tls: ClientConfig,
         clock: Arc<dyn Clock>,
     ) -> Result<Self, SetupError> {
-        let directory = Directory::new(Arc::clone(&clock));
+        let directory = DiscoveryCache::new(Arc::clone(&clock));
         Ok(Self { settings, callback, http: Http::new(tls)?, directory, clock })
     }
 
-    async fn peer(&self, name: Provider) -> Result<Peer, ProviderError> {
+    async fn peer(&self, name: Provider) -> Result<ConfiguredProvider, ProviderError> {
         let all = self.settings.get();
         let settings = all.providers.get(&name).cloned().ok_or(ProviderError::NotConfigured)?;
         let http = self.http.within(all.patience);
-        let known = self.directory.look(&http, &settings).await?;
+        let known = self.directory.discover(&http, &settings).await?;
         let client = Client::new(&settings, &known, &self.callback)?;
-        Ok(Peer { name, settings, http, known, client })
+        Ok(ConfiguredProvider { name, settings, http, known, client })
     }
 
     /// The claims of a token, by a key that the provider may have made lately.
     async fn claims(
         &self,
-        peer: &Peer,
+        peer: &ConfiguredProvider,
         tokens: &Tokens,
         code: &ProviderCode,
     ) -> Result<Claims, ProviderError> {
         let token = tokens.id_token().ok_or(ProviderError::BadToken)?;
         let now = self.clock.now();
-        let verified = |known: &Known| {
+        let verified = |known: &DiscoveredProvider| {
             token::verified(token, &peer.settings, known, &code.nonce, now).cloned()
         };
         let claims = match verified(&peer.known) {
-            Err(Doubt::UnknownKey) => {
-                let again = self.directory.look_again(&peer.http, &peer.settings, &peer.known);
-                again.await?.map_or(Err(Doubt::UnknownKey), |known| verified(&known))
+            Err(TokenError::UnknownKey) => {
+                let again = self.directory.refresh_keys(&peer.http, &peer.settings, &peer.known);
+                again.await?.map_or(Err(TokenError::UnknownKey), |known| verified(&known))
             }
             verified => verified,
         };
@@ -106,12 +106,12 @@ impl IdentityProviders for OpenIdProviders {
         peer.expect_from(code.issuer.as_deref())?;
         let tokens = peer.client.redeem(&peer.http, &code.code, &code.verifier).await?;
         let claims = self.claims(&peer, &tokens, &code).await?;
-        let told = user_info::of(&peer.http, &peer.known, &tokens, &claims).await;
-        Ok(peer.told(&claims, told))
+        let told = user_info::fetch_user_info(&peer.http, &peer.known, &tokens, &claims).await;
+        Ok(peer.provider_claims(&claims, told))
     }
 }
 
-impl Peer {
+impl ConfiguredProvider {
     /// Refuses a code that says to be another provider's (RFC 9207).
     fn expect_from(&self, issuer: Option<&str>) -> Result<(), ProviderError> {
         let metadata = &self.known.metadata;
@@ -127,7 +127,7 @@ impl Peer {
         Err(ProviderError::BadToken)
     }
 
-    fn told(&self, claims: &Claims, told: UserInfo) -> ProviderClaims {
+    fn provider_claims(&self, claims: &Claims, told: UserInfo) -> ProviderClaims {
         ProviderClaims {
             identity: ProviderIdentity {
                 issuer: claims.issuer().to_string(),

@@ -10,17 +10,17 @@ use openidconnect::{
 use pia_kernel::{Secret, Timestamp};
 
 use crate::client::{Claims, SignedToken};
-use crate::discovery::{Known, TENANT};
+use crate::discovery::{DiscoveredProvider, TENANT};
 use crate::settings::{IssuerRule, ProviderSettings};
 
 /// How far the clocks of servers are apart.
 const SKEW: Duration = Duration::from_mins(1);
 /// How long a subject may be (OpenID Connect Core, 2).
-const MOST_SUBJECT_BYTES: usize = 255;
+const MAX_SUBJECT_BYTES: usize = 255;
 
 /// Why a token is not believed.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum Doubt {
+pub(crate) enum TokenError {
     /// Its key is none of those that the provider published.
     #[error("its key is not known")]
     UnknownKey,
@@ -50,11 +50,11 @@ pub(crate) enum Doubt {
 pub(crate) fn verified<'a>(
     token: &'a SignedToken,
     settings: &ProviderSettings,
-    known: &Known,
+    known: &DiscoveredProvider,
     nonce: &Secret<String>,
     now: Timestamp,
-) -> Result<&'a Claims, Doubt> {
-    let issuer = IssuerUrl::new(settings.authority.clone()).map_err(|_no_url| Doubt::Issuer)?;
+) -> Result<&'a Claims, TokenError> {
+    let issuer = IssuerUrl::new(settings.authority.clone()).map_err(|_no_url| TokenError::Issuer)?;
     let client = ClientId::new(settings.client_id.clone());
     let verifier = IdTokenVerifier::new_public_client(client, issuer, known.keys.clone())
         .set_allowed_algs([
@@ -69,22 +69,22 @@ pub(crate) fn verified<'a>(
             let early = Timestamp::from(at) > now + SKEW;
             if early { Err("issued in the future".to_owned()) } else { Ok(()) }
         });
-    let claims = token.claims(&verifier, &Nonce::new(nonce.expose().clone())).map_err(doubt)?;
+    let claims = token.claims(&verifier, &Nonce::new(nonce.expose().clone())).map_err(token_error)?;
     if !claims.additional_claims().nbf.is_none_or(|it| has_begun(it, now)) {
-        return Err(Doubt::Early);
+        return Err(TokenError::Early);
     }
     if !is_from(claims, settings, known) {
-        return Err(Doubt::Issuer);
+        return Err(TokenError::Issuer);
     }
-    if !settings.tenant.as_deref().is_none_or(|it| is_of(claims, it)) {
-        return Err(Doubt::Tenant);
+    if !settings.tenant.as_deref().is_none_or(|it| belongs_to_tenant(claims, it)) {
+        return Err(TokenError::Tenant);
     }
     if claims.authorized_party().is_some_and(|it| **it != settings.client_id) {
-        return Err(Doubt::Party);
+        return Err(TokenError::Party);
     }
     let subject = claims.subject().as_str();
-    if !(1..=MOST_SUBJECT_BYTES).contains(&subject.len()) || subject.chars().any(char::is_control) {
-        return Err(Doubt::Subject);
+    if !(1..=MAX_SUBJECT_BYTES).contains(&subject.len()) || subject.chars().any(char::is_control) {
+        return Err(TokenError::Subject);
     }
     Ok(claims)
 }
@@ -95,7 +95,7 @@ fn has_begun(second: f64, now: Timestamp) -> bool {
     second <= latest.as_secs_f64()
 }
 
-fn is_from(claims: &Claims, settings: &ProviderSettings, known: &Known) -> bool {
+fn is_from(claims: &Claims, settings: &ProviderSettings, known: &DiscoveredProvider) -> bool {
     let published = &known.metadata.issuer;
     let tenant = claims.additional_claims().tid.as_deref().filter(|it| is_tenant(it));
     match (settings.issuer, tenant) {
@@ -109,7 +109,7 @@ fn is_from(claims: &Claims, settings: &ProviderSettings, known: &Known) -> bool 
 
 /// What the token says itself goes first. One that says nothing is its
 /// issuer's, where that is named by its tenant as Microsoft's are.
-fn is_of(claims: &Claims, tenant: &str) -> bool {
+fn belongs_to_tenant(claims: &Claims, tenant: &str) -> bool {
     match claims.additional_claims().tid.as_deref() {
         Some(tid) => tid.eq_ignore_ascii_case(tenant),
         None => claims.issuer().to_ascii_lowercase().split('/').any(|it| it == tenant),
@@ -121,11 +121,11 @@ fn is_tenant(text: &str) -> bool {
     text.len() == 36 && text.bytes().all(|it| it.is_ascii_hexdigit() || it == b'-')
 }
 
-fn doubt(err: ClaimsVerificationError) -> Doubt {
+fn token_error(err: ClaimsVerificationError) -> TokenError {
     match err {
         ClaimsVerificationError::SignatureVerification(
             SignatureVerificationError::NoMatchingKey,
-        ) => Doubt::UnknownKey,
-        other => Doubt::Claims(other),
+        ) => TokenError::UnknownKey,
+        other => TokenError::Claims(other),
     }
 }

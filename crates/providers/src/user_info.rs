@@ -5,7 +5,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::client::{Claims, Tokens};
-use crate::discovery::Known;
+use crate::discovery::DiscoveredProvider;
 use crate::http::Http;
 
 /// How somebody is reached and called.
@@ -17,7 +17,7 @@ pub(crate) struct UserInfo {
 }
 
 #[derive(Deserialize)]
-struct Told {
+struct UserInfoResponse {
     sub: String,
     email: Option<String>,
     email_verified: Option<Value>,
@@ -27,7 +27,7 @@ struct Told {
 /// What the token tells, or else what the provider does when it is asked: many
 /// keep addresses out of their tokens. An address and whether it was seen are
 /// from one place.
-pub(crate) async fn of(http: &Http, known: &Known, tokens: &Tokens, claims: &Claims) -> UserInfo {
+pub(crate) async fn fetch_user_info(http: &Http, known: &DiscoveredProvider, tokens: &Tokens, claims: &Claims) -> UserInfo {
     let name = claims.name().and_then(|it| it.get(None)).map(|it| it.as_str().to_owned());
     if let Some(email) = claims.email() {
         let email = Some(email.as_str().to_owned());
@@ -37,7 +37,7 @@ pub(crate) async fn of(http: &Http, known: &Known, tokens: &Tokens, claims: &Cla
         return UserInfo { name, ..UserInfo::default() };
     };
     match http.get(address, Some(tokens.access_token().secret())).await {
-        Ok(body) => read(&body, claims.subject()).unwrap_or_default(),
+        Ok(body) => parse_user_info(&body, claims.subject()).unwrap_or_default(),
         Err(err) => {
             let error = &err as &dyn std::error::Error;
             tracing::warn!(error, "a provider does not tell who somebody is");
@@ -47,8 +47,8 @@ pub(crate) async fn of(http: &Http, known: &Known, tokens: &Tokens, claims: &Cla
 }
 
 /// Nothing of what is told of somebody else.
-fn read(body: &[u8], subject: &str) -> Option<UserInfo> {
-    let told: Told = serde_json::from_slice(body).ok()?;
+fn parse_user_info(body: &[u8], subject: &str) -> Option<UserInfo> {
+    let told: UserInfoResponse = serde_json::from_slice(body).ok()?;
     if told.sub != subject {
         return None;
     }
@@ -69,9 +69,9 @@ mod tests {
     fn what_is_told_of_somebody_else_is_not_heard() {
         let body = br#"{"sub":"eve","email":"eve@example.org","email_verified":true}"#;
 
-        assert!(read(body, "ada").is_none());
-        assert!(read(b"<html>", "ada").is_none());
-        assert_eq!(read(body, "eve").unwrap().email_verified, Some(true));
+        assert!(parse_user_info(body, "ada").is_none());
+        assert!(parse_user_info(b"<html>", "ada").is_none());
+        assert_eq!(parse_user_info(body, "eve").unwrap().email_verified, Some(true));
     }
 
     #[test]
@@ -81,7 +81,7 @@ mod tests {
         {
             let body = format!(r#"{{"sub":"ada","email_verified":{written}}}"#);
 
-            assert_eq!(read(body.as_bytes(), "ada").unwrap().email_verified, meant, "{written}");
+            assert_eq!(parse_user_info(body.as_bytes(), "ada").unwrap().email_verified, meant, "{written}");
         }
     }
 }

@@ -14,7 +14,7 @@ pub(crate) const HEADER_LEN: usize = 1 + KEY_ID_LEN;
 /// Where a sealed value stands. It opens nowhere else, so that nobody who can
 /// write to the database gains by moving it about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Place<'a> {
+pub struct SealContext<'a> {
     /// What the value is for: `totp-secret`.
     pub purpose: &'a str,
     /// What tells its row from others of the purpose.
@@ -82,7 +82,7 @@ pub(crate) fn seal_with(
 }
 
 /// Takes a sealed value apart.
-pub(crate) fn read(sealed: &[u8]) -> Result<Sealed<'_>, OpenError> {
+pub(crate) fn parse(sealed: &[u8]) -> Result<Sealed<'_>, OpenError> {
     let (header, nonce, encrypted) = split(sealed).ok_or(OpenError::Malformed)?;
     let id = read_header(header).ok_or(OpenError::Malformed)?;
     Ok(Sealed { id, header, nonce, encrypted })

@@ -3,7 +3,7 @@
 use pia_kernel::Unavailable;
 
 use crate::master_keys::{KeyId, MasterKeys};
-use crate::ports::{Installed, KeyRegister};
+use crate::ports::{InstalledKey, KeyRegister};
 
 /// Why the server must not start with its master key. Printed with the code by
 /// which operators look it up.
@@ -42,7 +42,7 @@ impl KeyGuard {
         register: &dyn KeyRegister,
     ) -> Result<Self, KeyError> {
         let ours = keys.current_id();
-        let Installed::Other(other) = register.install(&ours).await? else {
+        let InstalledKey::Other(other) = register.install(&ours).await? else {
             return Ok(Self::Known);
         };
         let outcome = match accept_new {
@@ -81,11 +81,11 @@ mod tests {
 
     #[async_trait]
     impl KeyRegister for Register {
-        async fn install(&self, ours: &KeyId) -> Result<Installed, Unavailable> {
+        async fn install(&self, ours: &KeyId) -> Result<InstalledKey, Unavailable> {
             let mut kept = self.0.lock().unwrap();
             let kept = kept.get_or_insert_with(|| ours.as_str().to_owned()).clone();
-            let kept = KeyId::kept(kept);
-            Ok(if kept == *ours { Installed::Ours } else { Installed::Other(kept) })
+            let kept = KeyId::from_stored(kept);
+            Ok(if kept == *ours { InstalledKey::Ours } else { InstalledKey::Other(kept) })
         }
 
         async fn replace(&self, _: &KeyId, ours: &KeyId) -> Result<bool, Unavailable> {

@@ -9,10 +9,10 @@ mod ports;
 mod sealer;
 mod server_seal;
 
-pub use envelope::{OpenError, Place};
+pub use envelope::{OpenError, SealContext};
 pub use guard::{AcceptNew, KeyError, KeyGuard};
 pub use master_keys::{KeyId, MasterKeys};
 pub use person_seal::PersonSeal;
-pub use ports::{Installed, KeyRegister, Salt, SaltStore};
+pub use ports::{InstalledKey, KeyRegister, Salt, SaltStore};
 pub use sealer::Sealer;
 pub use server_seal::ServerSeal;

@@ -25,29 +25,29 @@ pub struct KeyId(String);
 impl MasterKeys {
     /// The name of the key in use.
     pub fn current_id(&self) -> KeyId {
-        KeyId::of(&self.current)
+        KeyId::from_key(&self.current)
     }
 
     /// The name of the key before it.
     pub fn previous_id(&self) -> Option<KeyId> {
-        self.previous.as_ref().map(KeyId::of)
+        self.previous.as_ref().map(KeyId::from_key)
     }
 
     /// The key of this name, if it is at hand.
-    pub(crate) fn named(&self, id: &KeyId) -> Option<&Secret<[u8; 32]>> {
-        std::iter::once(&self.current).chain(&self.previous).find(|it| KeyId::of(it) == *id)
+    pub(crate) fn key_by_id(&self, id: &KeyId) -> Option<&Secret<[u8; 32]>> {
+        std::iter::once(&self.current).chain(&self.previous).find(|it| KeyId::from_key(it) == *id)
     }
 }
 
 impl KeyId {
-    pub(crate) fn of(key: &Secret<[u8; 32]>) -> Self {
+    pub(crate) fn from_key(key: &Secret<[u8; 32]>) -> Self {
         let key = hmac::Key::new(hmac::HMAC_SHA256, key.expose());
         let tag = hmac::sign(&key, b"pia-master-key-id-v1");
         Self::digits(tag.as_ref().iter().take(KEY_ID_LEN))
     }
 
     /// A name as it was kept.
-    pub fn kept(text: String) -> Self {
+    pub fn from_stored(text: String) -> Self {
         Self(text)
     }
 

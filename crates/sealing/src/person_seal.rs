@@ -7,7 +7,7 @@ use ring::aead::LessSafeKey;
 use ring::hkdf::{HKDF_SHA256, Salt as HkdfSalt};
 use ring::hmac;
 
-use crate::envelope::{self, OpenError, Place, random};
+use crate::envelope::{self, OpenError, SealContext, random};
 use crate::master_keys::{KeyId, MasterKeys};
 use crate::ports::Salt;
 use crate::sealer::{aad_parts, person_key};
@@ -35,7 +35,7 @@ impl PersonSeal {
     pub(crate) fn derive(keys: &MasterKeys, person: UserId, salt: &Salt) -> Option<Self> {
         let keyed = |master: &Secret<[u8; 32]>| {
             let key = person_key(master, person, salt)?;
-            Some(Keyed { id: KeyId::of(master), key })
+            Some(Keyed { id: KeyId::from_key(master), key })
         };
         let derived = HkdfSalt::new(HKDF_SHA256, &salt.0).extract(keys.current.expose());
         let info = [DIGEST_INFO, person.0.as_bytes()];
@@ -49,25 +49,25 @@ impl PersonSeal {
     }
 
     /// Seals a value for one place.
-    pub fn seal(&self, place: Place<'_>, plain: &[u8]) -> Result<Vec<u8>, Unavailable> {
+    pub fn seal(&self, place: SealContext<'_>, plain: &[u8]) -> Result<Vec<u8>, Unavailable> {
         let Keyed { id, key } = &self.current;
         envelope::seal_with(key, id, &aad_parts(&self.person, place), (random()?, plain))
             .ok_or_else(|| Unavailable::new("sealing", "the value is too long"))
     }
 
     /// Opens what was sealed for this person and place.
-    pub fn open(&self, place: Place<'_>, sealed: &[u8]) -> Result<Secret<Vec<u8>>, OpenError> {
-        let sealed = envelope::read(sealed)?;
+    pub fn open(&self, place: SealContext<'_>, sealed: &[u8]) -> Result<Secret<Vec<u8>>, OpenError> {
+        let sealed = envelope::parse(sealed)?;
         sealed.open(self.key(&sealed.id)?, &aad_parts(&self.person, place))
     }
 
     /// The same in the memory that it is in, for what is long.
     pub fn open_long(
         &self,
-        place: Place<'_>,
+        place: SealContext<'_>,
         sealed: Vec<u8>,
     ) -> Result<Secret<Vec<u8>>, OpenError> {
-        let key = self.key(&envelope::read(&sealed)?.id)?;
+        let key = self.key(&envelope::parse(&sealed)?.id)?;
         envelope::open_in_place(key, &aad_parts(&self.person, place), sealed)
     }
 

@@ -9,7 +9,7 @@ use crate::master_keys::KeyId;
 
 /// Under which master key the stored data is sealed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Installed {
+pub enum InstalledKey {
     /// Under the one that was asked about, perhaps from now on.
     Ours,
     /// Under another one.
@@ -23,7 +23,7 @@ pub trait KeyRegister: Send + Sync {
     ///
     /// However many instances begin at once on an empty database, one name is
     /// put down, and all of them are told which.
-    async fn install(&self, ours: &KeyId) -> Result<Installed, Unavailable>;
+    async fn install(&self, ours: &KeyId) -> Result<InstalledKey, Unavailable>;
 
     /// Puts `ours` in the place of `other`, if that still stands there.
     /// Answers whether `ours` stands there now.

@@ -7,7 +7,7 @@ use pia_kernel::{Secret, Unavailable, UserId};
 use ring::aead::{AES_256_GCM, LessSafeKey, NONCE_LEN, UnboundKey};
 use ring::hkdf::{HKDF_SHA256, Salt as HkdfSalt};
 
-use crate::envelope::{self, OpenError, Place, random};
+use crate::envelope::{self, OpenError, SealContext, random};
 use crate::master_keys::{KeyId, MasterKeys};
 use crate::person_seal::PersonSeal;
 use crate::ports::{Salt, SaltStore};
@@ -35,7 +35,7 @@ impl Sealer {
     pub async fn seal(
         &self,
         person: UserId,
-        place: Place<'_>,
+        place: SealContext<'_>,
         plain: &Secret<Vec<u8>>,
     ) -> Result<Option<Vec<u8>>, Unavailable> {
         let Some(salt) = self.salts.salt(person, Salt(random()?)).await? else { return Ok(None) };
@@ -48,11 +48,11 @@ impl Sealer {
     pub async fn open(
         &self,
         person: UserId,
-        place: Place<'_>,
+        place: SealContext<'_>,
         sealed: &[u8],
     ) -> Result<Secret<Vec<u8>>, OpenError> {
-        let sealed = envelope::read(sealed)?;
-        let key = self.keys.named(&sealed.id).ok_or(OpenError::OtherKey(sealed.id.clone()))?;
+        let sealed = envelope::parse(sealed)?;
+        let key = self.keys.key_by_id(&sealed.id).ok_or(OpenError::OtherKey(sealed.id.clone()))?;
         let salt = self.salts.find(person).await?.ok_or(OpenError::Shredded)?;
         let key = person_key(key, person, &salt).ok_or(OpenError::Forged)?;
         sealed.open(&key, &aad_parts(&person, place))
@@ -60,7 +60,7 @@ impl Sealer {
 
     /// A person's keys, for many values of theirs: they get a salt if they had
     /// none. Nothing if they have no account.
-    pub async fn of(&self, person: UserId) -> Result<Option<PersonSeal>, Unavailable> {
+    pub async fn seal_for(&self, person: UserId) -> Result<Option<PersonSeal>, Unavailable> {
         let salt = self.salts.salt(person, Salt(random()?)).await?;
         salt.map(|it| self.with_salt(person, &it)).transpose()
     }
@@ -87,16 +87,16 @@ impl fmt::Debug for Sealer {
 fn seal(
     master: &Secret<[u8; 32]>,
     (person, salt): (UserId, &Salt),
-    place: Place<'_>,
+    place: SealContext<'_>,
     nonce: [u8; NONCE_LEN],
     plain: &[u8],
 ) -> Option<Vec<u8>> {
     let key = person_key(master, person, salt)?;
-    let id = KeyId::of(master);
+    let id = KeyId::from_key(master);
     envelope::seal_with(&key, &id, &aad_parts(&person, place), (nonce, plain))
 }
 
-pub(crate) fn aad_parts<'a>(person: &'a UserId, place: Place<'a>) -> [&'a [u8]; 3] {
+pub(crate) fn aad_parts<'a>(person: &'a UserId, place: SealContext<'a>) -> [&'a [u8]; 3] {
     [person.0.as_bytes(), place.purpose.as_bytes(), place.row]
 }
 

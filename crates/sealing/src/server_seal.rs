@@ -7,7 +7,7 @@ use pia_kernel::{Secret, Unavailable};
 use ring::aead::{AES_256_GCM, LessSafeKey, UnboundKey};
 use ring::hkdf::{HKDF_SHA256, Salt as HkdfSalt};
 
-use crate::envelope::{self, OpenError, Place};
+use crate::envelope::{self, OpenError, SealContext};
 use crate::master_keys::{KeyId, MasterKeys};
 
 const KEY_SALT: &[u8] = b"pia-server-v1";
@@ -30,19 +30,19 @@ impl ServerSeal {
     }
 
     /// Seals a value for one place.
-    pub fn seal(&self, place: Place<'_>, plain: &Secret<Vec<u8>>) -> Result<Vec<u8>, Unavailable> {
+    pub fn seal(&self, place: SealContext<'_>, plain: &Secret<Vec<u8>>) -> Result<Vec<u8>, Unavailable> {
         let key = server_key(&self.keys.current);
         let sealed = key.and_then(|it| {
-            let id = KeyId::of(&self.keys.current);
+            let id = KeyId::from_key(&self.keys.current);
             envelope::seal(&it, &id, &aad_parts(place), plain.expose())
         });
         sealed.ok_or_else(|| Unavailable::new("sealing", "the value could not be sealed"))
     }
 
     /// Opens what was sealed for this place.
-    pub fn open(&self, place: Place<'_>, sealed: &[u8]) -> Result<Secret<Vec<u8>>, OpenError> {
-        let sealed = envelope::read(sealed)?;
-        let key = self.keys.named(&sealed.id).ok_or(OpenError::OtherKey(sealed.id.clone()))?;
+    pub fn open(&self, place: SealContext<'_>, sealed: &[u8]) -> Result<Secret<Vec<u8>>, OpenError> {
+        let sealed = envelope::parse(sealed)?;
+        let key = self.keys.key_by_id(&sealed.id).ok_or(OpenError::OtherKey(sealed.id.clone()))?;
         let key = server_key(key).ok_or(OpenError::Forged)?;
         sealed.open(&key, &aad_parts(place))
     }
@@ -54,7 +54,7 @@ impl fmt::Debug for ServerSeal {
     }
 }
 
-fn aad_parts(place: Place<'_>) -> [&[u8]; 3] {
+fn aad_parts(place: SealContext<'_>) -> [&[u8]; 3] {
     [KEY_SALT, place.purpose.as_bytes(), place.row]
 }
 
@@ -69,7 +69,7 @@ fn server_key(master: &Secret<[u8; 32]>) -> Option<LessSafeKey> {
 mod tests {
     use super::*;
 
-    const HERE: Place<'_> = Place { purpose: "mail", row: b"1" };
+    const HERE: SealContext<'_> = SealContext { purpose: "mail", row: b"1" };
 
     fn keys(current: u8, previous: Option<u8>) -> MasterKeys {
         let key = |byte| Secret::new([byte; 32]);
@@ -86,7 +86,7 @@ mod tests {
         let sealed = sealed(&seal);
 
         assert_eq!(seal.open(HERE, &sealed).unwrap().expose(), b"a letter");
-        for place in [Place { row: b"2", ..HERE }, Place { purpose: "other", ..HERE }] {
+        for place in [SealContext { row: b"2", ..HERE }, SealContext { purpose: "other", ..HERE }] {
             assert!(matches!(seal.open(place, &sealed), Err(OpenError::Forged)));
         }
         assert!(!sealed.windows(6).any(|it| it == b"letter"));

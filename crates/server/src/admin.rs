@@ -9,10 +9,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use pia_identity::{
-    Invitation, InvitationEntry, Invitations, InviteError, KeyOversight, Member, Role, RoleError,
-    Roles, Standings,
+    Invitation, InvitationEntry, Invitations, InviteError, ApiKeyAdmin, Member, Role, RoleError,
+    Roles, CallerCache,
 };
-use pia_kernel::{Clock, InvitationId, Live, Page, Place, Unavailable};
+use pia_kernel::{Clock, InvitationId, LiveSetting, PageRequest, Cursor, Unavailable};
 use pia_policy::{GroupError, VerifyingKey};
 use pia_sealing::{AcceptNew, KeyError, ServerSeal};
 use pia_storage::StartError;
@@ -74,11 +74,11 @@ fn reason(err: &InviteError) -> String {
 }
 
 /// What changes accounts, without a server round it.
-struct Desk {
+struct AdminServices {
     roles: Roles,
     invitations: Invitations,
     groups: GroupDesk,
-    keys: KeyOversight,
+    keys: ApiKeyAdmin,
     credits: CreditDesk,
 }
 
@@ -89,7 +89,7 @@ pub async fn administer(
     command: AdminCommand,
     clock: Arc<dyn Clock>,
 ) -> Result<String, AdminError> {
-    let desk = Desk::open(config, clock).await?;
+    let desk = AdminServices::open(config, clock).await?;
     match command {
         AdminCommand::Grant { email, role } => desk.grant(&email, role).await,
         AdminCommand::List => desk.list().await,
@@ -104,20 +104,20 @@ pub async fn administer(
     }
 }
 
-impl Desk {
+impl AdminServices {
     async fn open(config: &AdminConfig, clock: Arc<dyn Clock>) -> Result<Self, AdminError> {
         let db = pia_storage::start(config.database.startup.clone()).await?;
         // Never a new one: what the old one sealed is the server's to give up.
         let keys = master_keys(&config.encryption, AcceptNew::No, &db).await?;
         fold_addresses(&db).await?;
-        let db = db.with_effects(ServerSeal::new(keys), Live::new(config.smtp.relay.is_some()));
+        let db = db.with_effects(ServerSeal::new(keys), LiveSetting::new(config.smtp.relay.is_some()));
         let path = config.license.path.clone();
         let licence = LicenceFile::open(path, VerifyingKey::built_in(), Arc::clone(&clock));
         let seats = Arc::new(LicenceSeats::new(licence.state(), Arc::clone(&clock)));
         let accounts = Arc::new(SqlAccounts::new(db.clone()));
-        let standings = Standings::new(accounts, Arc::clone(&clock));
+        let standings = CallerCache::new(accounts, Arc::clone(&clock));
         let keys = Arc::new(SqlApiKeys::new(db.clone()));
-        let keys = KeyOversight::new(keys, standings.clone(), Arc::clone(&clock));
+        let keys = ApiKeyAdmin::new(keys, standings.clone(), Arc::clone(&clock));
         let credits = CreditDesk::open(&db, &clock);
         let groups = GroupDesk::open(&db, &standings, licence.state(), &clock, &config.catalogue);
         let store = Arc::new(SqlRoles::new(db.clone()));
@@ -190,13 +190,13 @@ impl Desk {
     async fn invitations(&self) -> Result<String, AdminError> {
         let (mut told, mut after) = (String::new(), None);
         loop {
-            let part = self.invitations.page(Page { limit: PART, after }).await?;
+            let part = self.invitations.page(PageRequest { limit: PART, after }).await?;
             for InvitationEntry { id, email, role, expires_at, .. } in &part {
                 let whom = email.as_deref().unwrap_or("whoever has the link");
                 let role = role.name();
                 line(&mut told, format_args!("{id} for {whom}, {role}, until {expires_at}"));
             }
-            after = part.last().map(|it| Place { at: it.at, id: it.id.0 });
+            after = part.last().map(|it| Cursor { at: it.at, id: it.id.0 });
             if part.len() < usize::from(PART) {
                 break;
             }

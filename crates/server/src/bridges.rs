@@ -9,7 +9,7 @@ mod waiting_devices;
 use async_trait::async_trait;
 use pia_identity::SecretBox;
 use pia_kernel::{Secret, Unavailable, UserId};
-use pia_sealing::{OpenError, Place, Sealer};
+use pia_sealing::{OpenError, SealContext, Sealer};
 
 pub(crate) use group_rules::RulesOfGroups;
 pub(crate) use group_watch::Copies;
@@ -20,8 +20,8 @@ pub(crate) use waiting_devices::WaitingDevices;
 pub(crate) struct SealedSecrets(pub(crate) Sealer);
 
 /// A user has one secret of each purpose, so that the user names the row.
-fn place<'a>(user: &'a UserId, purpose: &'static str) -> Place<'a> {
-    Place { purpose, row: user.0.as_bytes() }
+fn place<'a>(user: &'a UserId, purpose: &'static str) -> SealContext<'a> {
+    SealContext { purpose, row: user.0.as_bytes() }
 }
 
 #[async_trait]

@@ -3,14 +3,14 @@
 mod ai;
 mod chats;
 mod e2ee;
-mod ground;
+mod infrastructure;
 mod groups;
 mod identity;
 mod letters;
 mod lifecycle;
 mod mail;
 mod passkeys;
-mod people;
+mod administration;
 mod providers;
 mod surfaces;
 mod sync;
@@ -20,14 +20,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use pia_assistant::Credits;
-use pia_console::{Console, Reception};
+use pia_console::{SetupPages, AccountPages};
 use pia_http::Api;
 use pia_identity::DEFAULT_GROUP;
 use pia_kernel::{Clock, Unavailable};
 use pia_policy::Groups;
 use pia_sealing::KeyError;
 use pia_storage::StartError;
-use pia_storage_assistant::SqlBank;
+use pia_storage_assistant::SqlCreditStore;
 use pia_storage_policy::SqlGroups;
 use pia_upstream::{SetupError, TlsError};
 use pia_web::{Gates, Metrics, Pulse, Runner};
@@ -41,11 +41,11 @@ use crate::config::LiveConfig;
 use crate::free_group::FreeGroup;
 use crate::housekeeping::Housekeeping;
 use crate::pulse;
-use ground::Ground;
+use infrastructure::Infrastructure;
 use use_cases::UseCases;
 
 pub use ai::AiFactory;
-pub(crate) use ground::{fold_addresses, master_keys};
+pub(crate) use infrastructure::{fold_addresses, master_keys};
 pub(crate) use groups::GroupPolicy;
 
 /// How long each of the things that are still under way at the end may take.
@@ -56,9 +56,9 @@ pub struct App {
     /// What handlers call.
     pub api: Api,
     /// What the set-up pages call.
-    pub console: Console,
+    pub console: SetupPages,
     /// What the pages of accounts call.
-    pub reception: Reception,
+    pub reception: AccountPages,
     /// Who reaches them.
     pub gates: Gates,
     /// What is counted.
@@ -106,7 +106,7 @@ pub struct Background {
     pub stop: CancellationToken,
     tasks: TaskTracker,
     runner: Runner,
-    bank: SqlBank,
+    bank: SqlCreditStore,
 }
 
 impl Background {
@@ -128,7 +128,7 @@ impl Background {
 /// Call it on the runtime that outlives all others: connections to the
 /// database are driven there.
 pub async fn compose(config: &LiveConfig, clock: Arc<dyn Clock>) -> Result<App, ComposeError> {
-    let ground = Ground::lay(config, &clock).await?;
+    let ground = Infrastructure::lay(config, &clock).await?;
     let use_cases = UseCases::compose(config, &ground, &clock)?;
     let standings = &use_cases.identity.standings;
     let free = config.follow(|it| it.free_tier.group.unwrap_or(DEFAULT_GROUP));
@@ -141,7 +141,7 @@ pub async fn compose(config: &LiveConfig, clock: Arc<dyn Clock>) -> Result<App, 
     let metrics = Metrics::default();
     let weeks = config.follow(|it| it.token_usage.weeks);
     let (db, main) = (ground.db.clone(), Handle::current());
-    let bank = SqlBank::start(db, weeks, Arc::clone(&clock), &tasks, &main);
+    let bank = SqlCreditStore::start(db, weeks, Arc::clone(&clock), &tasks, &main);
     let ends = (stop.clone(), ground.tls.clone());
     let ai = AiFactory::compose(config, (&bank, &rules), ends, &clock)?;
     ai.count(&metrics, &bank);

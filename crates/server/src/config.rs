@@ -65,7 +65,7 @@ pub use credits_command::CreditsCommand;
 pub use database::{DatabaseConfig, MigrationTargets};
 pub use encryption::Encryption;
 pub use environment::Environment;
-pub use fault::{Code, Fault, Faults};
+pub use fault::{Code, SettingError, Faults};
 pub use group_command::GroupCommand;
 pub use jwt::Jwt;
 pub use license::License;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use pia_kernel::{GroupId, Live};
+use pia_kernel::{GroupId, LiveSetting};
 use pia_policy::GroupStore;
 use tokio_util::sync::CancellationToken;
 
@@ -14,7 +14,7 @@ const EVERY: Duration = Duration::from_secs(10);
 /// in it, and nobody is kept from anything by it.
 pub(crate) struct FreeGroup {
     /// What the setting names, as it is now.
-    pub(crate) named: Live<Option<GroupId>>,
+    pub(crate) named: LiveSetting<Option<GroupId>>,
     pub(crate) groups: Arc<dyn GroupStore>,
 }
 
@@ -81,7 +81,7 @@ mod tests {
             it if it == away => Err(Unavailable::new("groups", "away")),
             _ => Ok(None),
         });
-        let named = Live::new(None);
+        let named = LiveSetting::new(None);
         let free = FreeGroup { named: named.clone(), groups: Arc::new(store) };
 
         let mut told = Vec::new();

@@ -12,12 +12,12 @@ const EVERY: Duration = Duration::from_mins(10);
 type Work = Box<dyn Fn() -> BoxFuture<'static, Result<u64, Unavailable>> + Send + Sync>;
 
 /// Something that is cleared away now and then.
-pub(crate) struct Chore {
+pub(crate) struct MaintenanceTask {
     what: &'static str,
     work: Work,
 }
 
-impl Chore {
+impl MaintenanceTask {
     /// `work` clears away what is called so, and answers how many they were.
     pub(crate) fn new<W>(what: &'static str, work: impl Fn() -> W + Send + Sync + 'static) -> Self
     where
@@ -40,7 +40,7 @@ impl Chore {
 ///
 /// Every instance does it; that another was faster costs nothing.
 pub(crate) struct Housekeeping {
-    pub(crate) chores: Vec<Chore>,
+    pub(crate) chores: Vec<MaintenanceTask>,
 }
 
 impl Housekeeping {

@@ -12,7 +12,7 @@ mod logging;
 mod process;
 mod pulse;
 mod readiness;
-mod rounds;
+mod outbox_worker;
 mod serve;
 mod setup;
 mod shutdown;
@@ -22,7 +22,7 @@ pub use admin::{AdminError, administer};
 pub use compose::{AiFactory, App, Background, ComposeError, compose};
 pub use config::{
     AdminCommand, AdminConfig, Ai, ApiKeyCommand, Audit, BaseUrl, Changes, Code, Command, Config,
-    CreditsCommand, DatabaseConfig, Effect, Encryption, Environment, Fault, Faults, GroupCommand,
+    CreditsCommand, DatabaseConfig, Effect, Encryption, Environment, SettingError, Faults, GroupCommand,
     Jwt, License, ListedEntries, LiveConfig, LocalAuth, LogFormat, Logging, MetricsConfig,
     MigrationConfig, MigrationTargets, Notice, OAuth, OpenApi, PasswordHashing, RateLimits,
     ServerConfig, SetupConfig, Smtp, Sources, SyncConfig, TlsFiles, TokenUsage, USAGE, Watch,

@@ -2,18 +2,18 @@
 
 mod disk;
 mod seats;
-mod told;
+mod log;
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use pia_kernel::{Clock, Live, Unavailable};
+use pia_kernel::{Clock, LiveSetting, Unavailable};
 use pia_policy::{
-    InstallError, Licence, LicenceFault, LicenceReading, LicenceState, Licensed, SetupStanding,
+    InstallError, Licence, LicenceError, LicenceReading, LicenceState, Licensed, SetupStanding,
     VerifyingKey,
 };
 
-pub(crate) use disk::{Look, replace};
+pub(crate) use disk::{FileChange, replace};
 pub use seats::LicenceSeats;
 
 /// The file that the operator keeps the licence in.
@@ -26,7 +26,7 @@ pub struct LicenceFile {
     path: PathBuf,
     key: VerifyingKey,
     clock: Arc<dyn Clock>,
-    state: Live<LicenceState>,
+    state: LiveSetting<LicenceState>,
     seen: Mutex<Seen>,
 }
 
@@ -34,8 +34,8 @@ pub struct LicenceFile {
 /// and not the time and length of the file: it is small, and these miss a
 /// change within the clock's resolution.
 struct Seen {
-    believed: Look,
-    doubted: Option<Look>,
+    believed: FileChange,
+    doubted: Option<FileChange>,
     end_told: bool,
 }
 
@@ -44,19 +44,19 @@ impl LicenceFile {
     /// server may start.
     pub fn open(path: PathBuf, key: VerifyingKey, clock: Arc<dyn Clock>) -> Self {
         if key.is_development_key() {
-            told::development_key();
+            log::development_key();
         }
-        let state = Live::new(LicenceState::Missing);
-        let seen = Seen { believed: Look::Missing, doubted: None, end_told: false };
+        let state = LiveSetting::new(LicenceState::Missing);
+        let seen = Seen { believed: FileChange::Missing, doubted: None, end_told: false };
         let file = Self { path, key, clock, state, seen: Mutex::new(seen) };
-        let look = Look::at(&file.path);
+        let look = FileChange::at(&file.path);
         let found = file.read(&look);
         file.believe(look, found, &mut file.seen());
         file
     }
 
     /// What was last found; every clone sees it change.
-    pub fn state(&self) -> Live<LicenceState> {
+    pub fn state(&self) -> LiveSetting<LicenceState> {
         self.state.clone()
     }
 
@@ -76,7 +76,7 @@ impl LicenceFile {
     /// Looks whether the file was replaced or the licence has ended. It waits
     /// for the disk.
     pub fn check(&self) {
-        let look = Look::at(&self.path);
+        let look = FileChange::at(&self.path);
         let mut seen = self.seen();
         self.weigh(look, &mut seen);
         self.tell_end(&mut seen);
@@ -93,19 +93,19 @@ impl LicenceFile {
         let content = format!("{}\n", reading.text).into_bytes();
         replace(&self.path, &content).map_err(|err| Unavailable::new("the licence file", err))?;
         let licence = reading.licence.clone();
-        self.believe(Look::Content(content), Found::Licence(reading), &mut seen);
+        self.believe(FileChange::Content(content), Found::Licence(reading), &mut seen);
         Ok(licence)
     }
 
-    fn weigh(&self, look: Look, seen: &mut Seen) {
+    fn weigh(&self, look: FileChange, seen: &mut Seen) {
         if look == seen.believed {
             seen.doubted = None;
             return;
         }
         let again = seen.doubted.as_ref() == Some(&look);
-        if let Look::Failed(why) = &look {
+        if let FileChange::Failed(why) = &look {
             if !again {
-                told::unreachable(&self.path, why);
+                log::unreachable(&self.path, why);
             }
             seen.doubted = Some(look);
             return;
@@ -118,31 +118,31 @@ impl LicenceFile {
         }
     }
 
-    fn read(&self, look: &Look) -> Found {
+    fn read(&self, look: &FileChange) -> Found {
         match look {
-            Look::Missing => Found::Nothing,
-            Look::Content(bytes) => {
+            FileChange::Missing => Found::Nothing,
+            FileChange::Content(bytes) => {
                 LicenceReading::of(bytes, &self.key).map_or_else(Found::Fault, Found::Licence)
             }
-            Look::Failed(why) => {
-                Found::Fault(LicenceFault::Unreadable(format!("the file cannot be opened: {why}")))
+            FileChange::Failed(why) => {
+                Found::Fault(LicenceError::Unreadable(format!("the file cannot be opened: {why}")))
             }
         }
     }
 
-    fn believe(&self, look: Look, found: Found, seen: &mut Seen) {
+    fn believe(&self, look: FileChange, found: Found, seen: &mut Seen) {
         *seen = Seen { believed: look, doubted: None, end_told: false };
         self.state.set(match found {
             Found::Nothing => {
-                told::missing(&self.path);
+                log::missing(&self.path);
                 LicenceState::Missing
             }
             Found::Fault(fault) => {
-                told::refused(&self.path, &fault, &self.key);
+                log::refused(&self.path, &fault, &self.key);
                 LicenceState::Refused(fault)
             }
             Found::Licence(reading) => {
-                told::loaded(&reading);
+                log::loaded(&reading);
                 LicenceState::Loaded(reading.licence)
             }
         });
@@ -154,7 +154,7 @@ impl LicenceFile {
         if let Licensed::Expired(licence) = self.state.get().at(self.clock.now())
             && !seen.end_told
         {
-            told::ended(licence);
+            log::ended(licence);
             seen.end_told = true;
         }
     }
@@ -167,13 +167,13 @@ impl LicenceFile {
 
 enum Found {
     Nothing,
-    Fault(LicenceFault),
+    Fault(LicenceError),
     Licence(LicenceReading),
 }
 
 impl Found {
     fn may_be_half(&self) -> bool {
-        matches!(self, Self::Nothing | Self::Fault(LicenceFault::Truncated(_)))
+        matches!(self, Self::Nothing | Self::Fault(LicenceError::Truncated(_)))
     }
 }
 

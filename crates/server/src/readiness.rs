@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use pia_http::{Readiness, Ready};
-use pia_kernel::{Clock, Live};
+use pia_kernel::{Clock, LiveSetting};
 use pia_policy::{LicenceState, Licensed};
 use pia_storage::{Database, NotReady};
 use tokio::sync::Mutex;
@@ -18,14 +18,14 @@ const SERVES: Duration = Duration::from_secs(1);
 
 pub(crate) struct Looks {
     db: Database,
-    licence: Live<LicenceState>,
+    licence: LiveSetting<LicenceState>,
     clock: Arc<dyn Clock>,
     /// Whoever comes while somebody looks waits for what they find.
     last: Mutex<Option<(Instant, (bool, bool))>>,
 }
 
 impl Looks {
-    pub(crate) fn new(db: Database, licence: Live<LicenceState>, clock: Arc<dyn Clock>) -> Self {
+    pub(crate) fn new(db: Database, licence: LiveSetting<LicenceState>, clock: Arc<dyn Clock>) -> Self {
         Self { db, licence, clock, last: Mutex::default() }
     }
 

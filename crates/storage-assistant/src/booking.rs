@@ -1,7 +1,7 @@
 //! What waits, booked in one transaction.
 
-mod guess;
-pub(crate) mod last_seen;
+mod optimistic;
+pub(crate) mod window_cache;
 pub(crate) mod postgres;
 pub(crate) mod sqlite;
 
@@ -9,19 +9,19 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use pia_assistant::{
-    Ask, Books, BudgetRefusal, Grant, Holder, Kind, Part, Settlement, Weeks, WindowKey,
+    AdmissionRequest, CreditWindows, BudgetRefusal, Grant, Holder, WindowKind, ReservationLine, Settlement, Weeks, WindowKey,
 };
 use pia_kernel::Timestamp;
-use pia_storage::{Conn, Database, DbError, DbInstant, DbUid, InsertAll, Pauses, on_conn};
+use pia_storage::{Conn, Database, DbError, DbInstant, DbUid, InsertAll, RetryBackoff, on_conn};
 use uuid::Uuid;
 
-use self::last_seen::LastSeen;
+use self::window_cache::WindowCache;
 use crate::statements::{LastWeek, Statements};
 use crate::usage_row::UsageRow;
 use crate::window_row::{ReservationRow, WindowRow};
 
 /// Whose usage it is where the account is gone.
-const NOBODY: DbUid = DbUid(Uuid::nil());
+const DELETED_USER: DbUid = DbUid(Uuid::nil());
 
 /// What waits to be booked.
 pub(crate) struct Batch {
@@ -34,7 +34,7 @@ pub(crate) struct Batch {
     /// What they used, and what calls used that nothing limits.
     pub(crate) usage: Vec<UsageRow>,
     /// Calls that would be made, each with the id of its reservation.
-    pub(crate) asks: Vec<(Uuid, Ask)>,
+    pub(crate) asks: Vec<(Uuid, AdmissionRequest)>,
     /// Whether others have ended that are not among the settlements: what
     /// they leave may be what one of the calls lacks.
     pub(crate) others_ended: bool,
@@ -42,16 +42,16 @@ pub(crate) struct Batch {
 
 /// What became of a call that would be made.
 #[derive(Debug, Clone)]
-pub(crate) enum Verdict {
+pub(crate) enum AdmissionVerdict {
     Granted(Grant),
     Refused(BudgetRefusal),
     /// Its caller, or their group, is gone.
     Gone,
 }
 
-impl Verdict {
+impl AdmissionVerdict {
     /// Whether it is less than what was asked for.
-    fn is_short_of(&self, ask: &Ask) -> bool {
+    fn is_short_of(&self, ask: &AdmissionRequest) -> bool {
         match self {
             Self::Granted(grant) => grant.output < ask.output,
             Self::Refused(_) => true,
@@ -62,8 +62,8 @@ impl Verdict {
 
 /// What came of a batch.
 #[derive(Debug, Default)]
-pub(crate) struct Booked {
-    pub(crate) verdicts: Vec<Verdict>,
+pub(crate) struct BatchResult {
+    pub(crate) verdicts: Vec<AdmissionVerdict>,
     /// So many calls ended whose reservation had ended before.
     pub(crate) late: u64,
     /// Whether it took one statement.
@@ -71,8 +71,8 @@ pub(crate) struct Booked {
 }
 
 /// A transaction's outcome.
-enum Tried {
-    Booked(Booked),
+enum AttemptOutcome {
+    Booked(BatchResult),
     /// There is not enough for a call, and others have ended: nothing was
     /// booked.
     Short,
@@ -81,15 +81,15 @@ enum Tried {
 }
 
 /// Windows that are held, and what they were.
-struct Held {
+struct LockedWindows {
     rows: BTreeMap<WindowKey, WindowRow>,
-    books: Books,
+    books: CreditWindows,
 }
 
-impl Held {
+impl LockedWindows {
     fn new(rows: Vec<WindowRow>, weeks: Weeks, now: Timestamp) -> Result<Self, DbError> {
         let mut held =
-            Self { rows: BTreeMap::new(), books: Books { windows: BTreeMap::new(), weeks, now } };
+            Self { rows: BTreeMap::new(), books: CreditWindows { windows: BTreeMap::new(), weeks, now } };
         for row in rows {
             let mut window = row.window()?;
             window.turn(weeks, now);
@@ -124,8 +124,8 @@ impl Batch {
     pub(crate) async fn book(
         self: &Arc<Self>,
         db: &Database,
-        last_seen: &mut LastSeen,
-    ) -> Result<Option<Booked>, DbError> {
+        last_seen: &mut WindowCache,
+    ) -> Result<Option<BatchResult>, DbError> {
         let mut made = false;
         loop {
             // What is reserved need not survive a power cut on SQLite: the calls
@@ -144,9 +144,9 @@ impl Batch {
                 }
             };
             match tried {
-                Tried::Booked(booked) => return Ok(Some(booked)),
-                Tried::Short => return Ok(None),
-                Tried::Missing(missing) => self.make(db, &missing).await?,
+                AttemptOutcome::Booked(booked) => return Ok(Some(booked)),
+                AttemptOutcome::Short => return Ok(None),
+                AttemptOutcome::Missing(missing) => self.make(db, &missing).await?,
             }
             made = true;
         }
@@ -157,10 +157,10 @@ impl Batch {
         &self,
         db: &Database,
         made: bool,
-        last_seen: &mut LastSeen,
+        last_seen: &mut WindowCache,
         mut err: DbError,
-    ) -> Result<Tried, DbError> {
-        let mut pauses = Pauses::default();
+    ) -> Result<AttemptOutcome, DbError> {
+        let mut pauses = RetryBackoff::default();
         while pauses.next().await
             && let Conn::Postgres(conn) = db.writer().await?
         {
@@ -181,11 +181,11 @@ impl Batch {
     /// written; nothing where there is not enough and others have ended.
     fn decide(
         &self,
-        mut held: Held,
+        mut held: LockedWindows,
         missing: &BTreeSet<WindowKey>,
         ended: Vec<ReservationRow>,
         written: &[DbUid],
-    ) -> Option<(Booked, Entries)> {
+    ) -> Option<(BatchResult, Entries)> {
         let gone = if ended.is_empty() { Vec::new() } else { self.reservations() };
         let late = self.settle(&mut held.books, ended, written);
         let (verdicts, opened) = self.admit(&mut held.books, missing);
@@ -194,7 +194,7 @@ impl Batch {
             return None;
         }
         let entries = Entries { windows: held.changed(), ended: gone, opened };
-        Some((Booked { verdicts, late, guessed: false }, entries))
+        Some((BatchResult { verdicts, late, guessed: false }, entries))
     }
 
     /// The windows that are looked at, in the order in which they are locked.
@@ -207,13 +207,13 @@ impl Batch {
 
     /// What calls need that is not there. Top-ups are there once some were
     /// bought.
-    fn missing(&self, held: &Held) -> BTreeSet<WindowKey> {
+    fn missing(&self, held: &LockedWindows) -> BTreeSet<WindowKey> {
         let needed = self.asks.iter().flat_map(|(_, ask)| ask.holder.windows());
-        needed.filter(|it| it.kind != Kind::TopUp && !held.rows.contains_key(it)).collect()
+        needed.filter(|it| it.kind != WindowKind::TopUp && !held.rows.contains_key(it)).collect()
     }
 
     /// One holder for each pool that nobody has filled this week.
-    fn unfilled(&self, books: &Books) -> Vec<Holder> {
+    fn unfilled(&self, books: &CreditWindows) -> Vec<Holder> {
         let mut seen = HashSet::new();
         let holders = self.asks.iter().map(|(_, ask)| ask.holder);
         holders.filter(|it| pool_of(it, books).is_some_and(|key| seen.insert(key))).collect()
@@ -227,7 +227,7 @@ impl Batch {
         gone.filter_map(|it| it.usage.as_ref()).map(|it| DbUid(it.id)).collect()
     }
 
-    fn settle(&self, books: &mut Books, ended: Vec<ReservationRow>, written: &[DbUid]) -> u64 {
+    fn settle(&self, books: &mut CreditWindows, ended: Vec<ReservationRow>, written: &[DbUid]) -> u64 {
         let mut rows: HashMap<Uuid, Vec<ReservationRow>> = HashMap::new();
         for row in ended {
             rows.entry(row.id.0).or_default().push(row);
@@ -235,11 +235,11 @@ impl Batch {
         let mut late = 0;
         for it in &self.settlements {
             let before = it.usage.as_ref().is_some_and(|it| written.contains(&DbUid(it.id)));
-            let released: Vec<Part> = rows
+            let released: Vec<ReservationLine> = rows
                 .remove(&it.reservation)
                 .unwrap_or_default()
                 .iter()
-                .filter_map(|row| row.part(&it.parts))
+                .filter_map(|row| row.to_reservation_line(&it.parts))
                 .collect();
             if !before {
                 late += u64::from(released.is_empty() && it.usage.is_some());
@@ -251,13 +251,13 @@ impl Batch {
 
     fn admit(
         &self,
-        books: &mut Books,
+        books: &mut CreditWindows,
         missing: &BTreeSet<WindowKey>,
-    ) -> (Vec<Verdict>, Vec<ReservationRow>) {
+    ) -> (Vec<AdmissionVerdict>, Vec<ReservationRow>) {
         let mut opened = Vec::new();
         let verdicts = self.asks.iter().map(|(id, ask)| {
             if ask.holder.windows().any(|it| missing.contains(&it)) {
-                return Verdict::Gone;
+                return AdmissionVerdict::Gone;
             }
             match books.admit(ask) {
                 Ok(grant) => {
@@ -268,9 +268,9 @@ impl Batch {
                         amount: part.amount.0,
                         opened_at: DbInstant(self.now),
                     }));
-                    Verdict::Granted(grant)
+                    AdmissionVerdict::Granted(grant)
                 }
-                Err(refusal) => Verdict::Refused(refusal),
+                Err(refusal) => AdmissionVerdict::Refused(refusal),
             }
         });
         (verdicts.collect(), opened)
@@ -293,7 +293,7 @@ impl Batch {
         let users: Vec<DbUid> = rows.values().filter_map(|it| it.0).collect();
         let groups: Vec<DbUid> = rows.values().filter_map(|it| it.1).collect();
         on_conn!(db.writer(), |conn| {
-            let known = conn.known(&users, &groups).await?;
+            let known = conn.existing_ids(&users, &groups).await?;
             let there = rows
                 .into_values()
                 .filter(|(user, group, _)| user.or(*group).is_some_and(|it| known.contains(&it)));
@@ -304,12 +304,12 @@ impl Batch {
 }
 
 /// The key of a holder's pool, if it is there and was not filled this week.
-pub(crate) fn pool_of(holder: &Holder, books: &Books) -> Option<WindowKey> {
-    let key = holder.windows().find(|it| it.kind == Kind::Pool)?;
+pub(crate) fn pool_of(holder: &Holder, books: &CreditWindows) -> Option<WindowKey> {
+    let key = holder.windows().find(|it| it.kind == WindowKind::Pool)?;
     books.windows.get(&key).filter(|it| it.is_unfilled()).map(|it| it.key)
 }
 
-pub(crate) fn last_week(holder: &Holder, books: &Books) -> LastWeek {
+pub(crate) fn last_week(holder: &Holder, books: &CreditWindows) -> LastWeek {
     LastWeek {
         group: holder.group.0,
         allowance: pia_assistant::Micros::credits(holder.limits.weekly).0,
@@ -318,7 +318,7 @@ pub(crate) fn last_week(holder: &Holder, books: &Books) -> LastWeek {
     }
 }
 
-pub(crate) fn fill(books: &mut Books, holder: &Holder, unused: i64) {
+pub(crate) fn fill(books: &mut CreditWindows, holder: &Holder, unused: i64) {
     let pool = pool_of(holder, books).and_then(|key| books.windows.get_mut(&key));
     if let Some(pool) = pool {
         pool.fill(pia_assistant::Micros(unused));

@@ -17,7 +17,7 @@ use crate::statements::LockWindows;
 
 /// How often an instance says that it is alive, and looks for those that are
 /// not.
-pub(crate) const EVERY: Duration = Duration::from_secs(5);
+pub(crate) const RENEWAL_INTERVAL: Duration = Duration::from_secs(5);
 /// How long it admits calls after it began to say so. The others wait five
 /// seconds more, in which what it has begun to book is booked.
 const ADMITS_FOR: Duration = Duration::from_secs(10);
@@ -80,7 +80,7 @@ struct Living {
 }
 
 /// How many instances live.
-pub(crate) async fn living(db: &Database) -> Result<u32, DbError> {
+pub(crate) async fn count_live(db: &Database) -> Result<u32, DbError> {
     let count = diesel::sql_query(match db.provider() {
         Provider::Postgres => {
             "SELECT count(*) AS living FROM credit_instances

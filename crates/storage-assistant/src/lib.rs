@@ -1,6 +1,6 @@
 //! The assistant's storage ports, over SQLite or PostgreSQL.
 
-mod bank;
+mod credit_store;
 mod booking;
 mod lease;
 mod queue;
@@ -10,5 +10,5 @@ mod tally;
 mod usage_row;
 mod window_row;
 
-pub use bank::SqlBank;
+pub use credit_store::SqlCreditStore;
 pub use tally::Counts;

@@ -4,18 +4,18 @@ use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use pia_assistant::{Admission, Ask, Settlement, Settles, UsageRecord};
+use pia_assistant::{Admission, AdmissionRequest, Settlement, SettlementSink, UsageRecord};
 use pia_kernel::Unavailable;
 use tokio::sync::{Notify, oneshot};
 
 /// What became of an ask.
-pub(crate) type Answer = Result<Admission, Unavailable>;
+pub(crate) type AdmissionResult = Result<Admission, Unavailable>;
 
 /// A call that somebody would like to make, and who waits for the answer.
 #[derive(Debug)]
-pub(crate) struct Asking {
-    pub(crate) ask: Ask,
-    pub(crate) reply: oneshot::Sender<Answer>,
+pub(crate) struct PendingRequest {
+    pub(crate) ask: AdmissionRequest,
+    pub(crate) reply: oneshot::Sender<AdmissionResult>,
 }
 
 /// Something that is to be written, and that nobody waits for.
@@ -47,7 +47,7 @@ pub(crate) struct Queue {
 #[derive(Debug, Default)]
 struct Waiting {
     entries: VecDeque<Entry>,
-    asks: VecDeque<Asking>,
+    asks: VecDeque<PendingRequest>,
     /// So many entries are being booked.
     in_hand: usize,
     closed: bool,
@@ -78,7 +78,7 @@ impl Queue {
 
     /// Adds an ask without waking anybody. Returns whether it was taken: after
     /// [`close`](Self::close) it is dropped.
-    pub(crate) fn ask(&self, asking: Asking) -> bool {
+    pub(crate) fn push_request(&self, asking: PendingRequest) -> bool {
         let mut waiting = self.lock();
         if !waiting.closed {
             waiting.asks.push_back(asking);
@@ -87,7 +87,7 @@ impl Queue {
     }
 
     /// Puts asks back that were taken, before all others.
-    pub(crate) fn ask_again(&self, asks: impl DoubleEndedIterator<Item = Asking>) {
+    pub(crate) fn requeue_requests(&self, asks: impl DoubleEndedIterator<Item = PendingRequest>) {
         let mut waiting = self.lock();
         if !waiting.closed {
             asks.rev().for_each(|it| waiting.asks.push_front(it));
@@ -95,7 +95,7 @@ impl Queue {
     }
 
     /// Whether somebody asks.
-    pub(crate) fn is_asked(&self) -> bool {
+    pub(crate) fn has_requests(&self) -> bool {
         !self.lock().asks.is_empty()
     }
 
@@ -106,7 +106,7 @@ impl Queue {
     }
 
     /// The oldest asks, at most so many.
-    pub(crate) fn take_asks(&self, most: usize) -> Vec<Asking> {
+    pub(crate) fn take_requests(&self, most: usize) -> Vec<PendingRequest> {
         let mut waiting = self.lock();
         let some = waiting.asks.len().min(most);
         waiting.asks.drain(..some).collect()
@@ -133,7 +133,7 @@ impl Queue {
     /// What was taken could not be booked. It goes behind what waits, since
     /// their order means nothing, and one that the database refuses should not
     /// stand before all others.
-    pub(crate) fn put_back(&self, taken: Vec<Entry>) {
+    pub(crate) fn requeue_entries(&self, taken: Vec<Entry>) {
         let mut waiting = self.lock();
         waiting.in_hand = 0;
         waiting.entries.extend(taken);
@@ -142,21 +142,21 @@ impl Queue {
     }
 
     /// Waits until there is something to book.
-    pub(crate) async fn filled(&self) {
+    pub(crate) async fn wait_for_work(&self) {
         while !self.has_news() {
             self.news.notified().await;
         }
     }
 
     /// Waits until somebody asks.
-    pub(crate) async fn asked(&self) {
-        while !self.is_asked() {
+    pub(crate) async fn wait_for_request(&self) {
+        while !self.has_requests() {
             self.asked.notified().await;
         }
     }
 
     /// Waits until everything is booked.
-    pub(crate) async fn emptied(&self) {
+    pub(crate) async fn wait_until_empty(&self) {
         loop {
             let empty = self.empty.notified();
             if self.waiting() == 0 {
@@ -220,7 +220,7 @@ impl Queue {
     }
 }
 
-impl Settles for Queue {
+impl SettlementSink for Queue {
     fn settle(&self, settlement: Settlement) {
         self.push(Entry::Settled(settlement));
     }
@@ -299,7 +299,7 @@ mod tests {
 
         let taken = queue.take(2);
         queue.push(record("d"));
-        queue.put_back(taken);
+        queue.requeue_entries(taken);
 
         assert_eq!((queue.dropped(), queue.failures(), queue.waiting()), (1, 1, 3));
         assert_eq!(models(&queue.take(9)), ["d", "a", "b"]);

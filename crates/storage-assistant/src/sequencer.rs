@@ -9,32 +9,32 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use pia_assistant::{Admission, Ask, Hold, Micros, Part, Settlement, Settles};
+use pia_assistant::{Admission, AdmissionRequest, ReservationGuard, Micros, ReservationLine, Settlement, SettlementSink};
 use pia_kernel::Unavailable;
 use pia_storage::DbError;
 use tokio::sync::{OwnedMutexGuard, oneshot};
 use tokio::time::Instant;
 use uuid::Uuid;
 
-use crate::bank::SqlBank;
-use crate::booking::last_seen::LastSeen;
-use crate::booking::{Batch, Verdict};
-use crate::queue::{Answer, Asking, Entry};
+use crate::credit_store::SqlCreditStore;
+use crate::booking::window_cache::WindowCache;
+use crate::booking::{Batch, AdmissionVerdict};
+use crate::queue::{AdmissionResult, PendingRequest, Entry};
 use crate::tally::add;
 use crate::usage_row::UsageRow;
 
 /// How many asks, and how many entries, one transaction books.
-const LARGEST_BATCH: usize = 256;
+const MAX_BATCH_ENTRIES: usize = 256;
 /// How long entries are gathered before they are written, unless somebody asks
 /// for more than there is without them. Nobody waits for them, and to write a
 /// few with each call that is admitted would make all of those wait.
 const GATHERED_FOR: Duration = Duration::from_millis(50);
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
-const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+const MAX_RETRY_DELAY: Duration = Duration::from_secs(30);
 
 /// What an instance books by. Whoever holds it books.
 pub(crate) struct Sequencer {
-    last_seen: LastSeen,
+    last_seen: WindowCache,
     /// How many entries are booked at once.
     batch: usize,
     pause: Duration,
@@ -47,17 +47,17 @@ pub(crate) struct Sequencer {
 }
 
 /// An ask with the id of its reservation.
-struct Asked {
+struct NumberedRequest {
     id: Uuid,
-    ask: Ask,
-    reply: oneshot::Sender<Answer>,
+    ask: AdmissionRequest,
+    reply: oneshot::Sender<AdmissionResult>,
 }
 
 impl Default for Sequencer {
     fn default() -> Self {
         Self {
-            last_seen: LastSeen::default(),
-            batch: LARGEST_BATCH,
+            last_seen: WindowCache::default(),
+            batch: MAX_BATCH_ENTRIES,
             pause: FIRST_PAUSE,
             rests_until: None,
             gathers_since: None,
@@ -68,9 +68,9 @@ impl Default for Sequencer {
 
 /// Books what waits until the end. Nothing is cut off that runs: what is given
 /// up is only waited for.
-pub(crate) async fn run(bank: SqlBank) {
+pub(crate) async fn run(bank: SqlCreditStore) {
     let stop = bank.stop.clone();
-    while stop.run_until_cancelled(bank.queue.filled()).await.is_some() {
+    while stop.run_until_cancelled(bank.queue.wait_for_work()).await.is_some() {
         if stop.run_until_cancelled(gather(&bank)).await.is_none() {
             break;
         }
@@ -80,13 +80,13 @@ pub(crate) async fn run(bank: SqlBank) {
 }
 
 /// Admits what is asked, unless somebody is booking.
-pub(crate) fn lead(bank: &SqlBank) {
+pub(crate) fn spawn_booking(bank: &SqlCreditStore) {
     let Ok(sequencer) = Arc::clone(&bank.sequencer).try_lock_owned() else { return };
-    let mut leading = Leading { sequencer: Some(sequencer), bank: bank.clone() };
+    let mut leading = BookingTask { sequencer: Some(sequencer), bank: bank.clone() };
     // Goes on though its caller may leave.
     bank.tasks.spawn(async move {
-        let Leading { sequencer: Some(sequencer), bank } = &mut leading else { return };
-        if !sequencer.is_time(bank) {
+        let BookingTask { sequencer: Some(sequencer), bank } = &mut leading else { return };
+        if !sequencer.is_write_due(bank) {
             sequencer.admit(bank).await;
         }
     });
@@ -94,25 +94,25 @@ pub(crate) fn lead(bank: &SqlBank) {
 
 /// Who books. However it ends, with its runtime too, somebody hears of what was
 /// asked meanwhile.
-struct Leading {
+struct BookingTask {
     sequencer: Option<OwnedMutexGuard<Sequencer>>,
-    bank: SqlBank,
+    bank: SqlCreditStore,
 }
 
-impl Drop for Leading {
+impl Drop for BookingTask {
     fn drop(&mut self) {
         drop(self.sequencer.take());
-        if self.bank.queue.is_asked() {
+        if self.bank.queue.has_requests() {
             self.bank.queue.wake();
         }
     }
 }
 
 /// Waits as long as entries may, unless somebody asks, or the end is near.
-async fn gather(bank: &SqlBank) {
+async fn gather(bank: &SqlCreditStore) {
     let Some(until) = bank.sequencer.lock().await.gathers_until(bank) else { return };
     let hurries = tokio::select! {
-        () = bank.queue.asked() => return,
+        () = bank.queue.wait_for_request() => return,
         () = tokio::time::sleep_until(until) => false,
         () = bank.hurry.notified() => true,
     };
@@ -121,14 +121,14 @@ async fn gather(bank: &SqlBank) {
 
 impl Sequencer {
     /// How long entries may wait; nothing where they have waited long enough.
-    fn gathers_until(&mut self, bank: &SqlBank) -> Option<Instant> {
+    fn gathers_until(&mut self, bank: &SqlCreditStore) -> Option<Instant> {
         let waiting = bank.queue.waiting();
         if waiting > 0 {
             self.gathers_since.get_or_insert_with(Instant::now);
         }
         match self.rests_until {
             Some(until) => Some(until),
-            None if waiting >= LARGEST_BATCH as u64 => None,
+            None if waiting >= MAX_BATCH_ENTRIES as u64 => None,
             None => Some(self.gathers_since.unwrap_or_else(Instant::now) + GATHERED_FOR),
         }
     }
@@ -142,20 +142,20 @@ impl Sequencer {
     }
 
     /// Books what is asked, and nothing else.
-    async fn admit(&mut self, bank: &SqlBank) {
+    async fn admit(&mut self, bank: &SqlCreditStore) {
         let asks = asks(bank).await;
         if asks.is_empty() {
             return;
         }
         if let Some(asks) = self.settle_and_admit(bank, asks, Vec::new()).await {
-            let again = asks.into_iter().map(|Asked { ask, reply, .. }| Asking { ask, reply });
-            bank.queue.ask_again(again);
+            let again = asks.into_iter().map(|NumberedRequest { ask, reply, .. }| PendingRequest { ask, reply });
+            bank.queue.requeue_requests(again);
         }
     }
 
-    async fn round(&mut self, bank: &SqlBank) {
+    async fn round(&mut self, bank: &SqlCreditStore) {
         let asks = asks(bank).await;
-        let entries = if self.is_time(bank) { self.take(bank) } else { Vec::new() };
+        let entries = if self.is_write_due(bank) { self.take(bank) } else { Vec::new() };
         if entries.is_empty() && asks.is_empty() {
             return;
         }
@@ -167,9 +167,9 @@ impl Sequencer {
     }
 
     /// Whether entries are to be booked now, and not only asks.
-    fn is_time(&self, bank: &SqlBank) -> bool {
+    fn is_write_due(&self, bank: &SqlCreditStore) -> bool {
         let gathered = self.gathers_since.is_some_and(|it| it.elapsed() >= GATHERED_FOR);
-        let many = bank.queue.waiting() >= LARGEST_BATCH as u64;
+        let many = bank.queue.waiting() >= MAX_BATCH_ENTRIES as u64;
         !self.rests() && (gathered || many || self.hurries)
     }
 
@@ -177,7 +177,7 @@ impl Sequencer {
         self.rests_until.is_some_and(|it| it > Instant::now())
     }
 
-    fn take(&mut self, bank: &SqlBank) -> Vec<Entry> {
+    fn take(&mut self, bank: &SqlCreditStore) -> Vec<Entry> {
         (self.gathers_since, self.hurries) = (None, false);
         bank.queue.take(self.batch)
     }
@@ -186,11 +186,11 @@ impl Sequencer {
     /// them, but entries wait that were not among these.
     async fn settle_and_admit(
         &mut self,
-        bank: &SqlBank,
-        asks: Vec<Asked>,
+        bank: &SqlCreditStore,
+        asks: Vec<NumberedRequest>,
         entries: Vec<Entry>,
-    ) -> Option<Vec<Asked>> {
-        let (settlements, usage) = told(&entries);
+    ) -> Option<Vec<NumberedRequest>> {
+        let (settlements, usage) = split_entries(&entries);
         let records = usage.len() as u64;
         let others_ended = entries.is_empty() && !self.rests() && bank.queue.waiting() > 0;
         let booking = self.book(bank, (settlements, usage), &asks, others_ended);
@@ -201,7 +201,7 @@ impl Sequencer {
                 if !entries.is_empty() {
                     count(bank, &entries);
                     bank.queue.settle(records);
-                    self.batch = (self.batch * 2).min(LARGEST_BATCH);
+                    self.batch = (self.batch * 2).min(MAX_BATCH_ENTRIES);
                     (self.pause, self.rests_until) = (FIRST_PAUSE, None);
                 }
             }
@@ -222,11 +222,11 @@ impl Sequencer {
 
     async fn book(
         &mut self,
-        bank: &SqlBank,
+        bank: &SqlCreditStore,
         (settlements, usage): (Vec<Settlement>, Vec<UsageRow>),
-        asks: &[Asked],
+        asks: &[NumberedRequest],
         others_ended: bool,
-    ) -> Result<Option<Vec<Verdict>>, DbError> {
+    ) -> Result<Option<Vec<AdmissionVerdict>>, DbError> {
         let batch = Batch {
             instance: bank.lease.instance,
             now: bank.clock.now(),
@@ -245,21 +245,21 @@ impl Sequencer {
         Ok(Some(booked.verdicts))
     }
 
-    fn fail(&mut self, bank: &SqlBank, err: &DbError, entries: Vec<Entry>) {
+    fn fail(&mut self, bank: &SqlCreditStore, err: &DbError, entries: Vec<Entry>) {
         let queue = &bank.queue;
-        queue.put_back(entries);
+        queue.requeue_entries(entries);
         let (waiting, cause) = (queue.waiting(), cause(err));
         tracing::warn!(error = %err, cause, waiting, "Could not write usage down");
         // Should it be for one record, smaller batches find it.
         self.batch = (self.batch / 2).max(1);
         self.rests_until = Some(Instant::now() + self.pause);
-        self.pause = (self.pause * 2).min(LONGEST_PAUSE);
+        self.pause = (self.pause * 2).min(MAX_RETRY_DELAY);
     }
 }
 
 /// Those who ask, if this instance may answer them.
-async fn asks(bank: &SqlBank) -> Vec<Asked> {
-    let asks = bank.queue.take_asks(LARGEST_BATCH);
+async fn asks(bank: &SqlCreditStore) -> Vec<NumberedRequest> {
+    let asks = bank.queue.take_requests(MAX_BATCH_ENTRIES);
     if asks.is_empty() {
         return Vec::new();
     }
@@ -268,17 +268,17 @@ async fn asks(bank: &SqlBank) -> Vec<Asked> {
     {
         let cause = cause(&err);
         tracing::error!(error = %err, cause, "Could not say that this instance is alive");
-        for Asking { reply, .. } in asks {
+        for PendingRequest { reply, .. } in asks {
             drop(reply.send(Err(Unavailable::new("credits", "no lease"))));
         }
         return Vec::new();
     }
     let waiting = asks.into_iter().filter(|it| !it.reply.is_closed());
-    waiting.map(|Asking { ask, reply }| Asked { id: Uuid::now_v7(), ask, reply }).collect()
+    waiting.map(|PendingRequest { ask, reply }| NumberedRequest { id: Uuid::now_v7(), ask, reply }).collect()
 }
 
 /// What of the entries is settled, and what of them all is written down.
-fn told(entries: &[Entry]) -> (Vec<Settlement>, Vec<UsageRow>) {
+fn split_entries(entries: &[Entry]) -> (Vec<Settlement>, Vec<UsageRow>) {
     let (mut settlements, mut usage) = (Vec::new(), Vec::new());
     for entry in entries {
         match entry {
@@ -292,7 +292,7 @@ fn told(entries: &[Entry]) -> (Vec<Settlement>, Vec<UsageRow>) {
     (settlements, usage)
 }
 
-fn count(bank: &SqlBank, entries: &[Entry]) {
+fn count(bank: &SqlCreditStore, entries: &[Entry]) {
     add(&bank.tally.batched, entries.len() as u64);
     for entry in entries {
         if let Entry::Settled(settlement) = entry {
@@ -304,22 +304,22 @@ fn count(bank: &SqlBank, entries: &[Entry]) {
     }
 }
 
-fn answer(bank: &SqlBank, asks: Vec<Asked>, verdicts: Vec<Verdict>) {
+fn answer(bank: &SqlCreditStore, asks: Vec<NumberedRequest>, verdicts: Vec<AdmissionVerdict>) {
     add(&bank.tally.batched, verdicts.len() as u64);
-    for (Asked { id, reply, .. }, verdict) in asks.into_iter().zip(verdicts) {
+    for (NumberedRequest { id, reply, .. }, verdict) in asks.into_iter().zip(verdicts) {
         let answer = match verdict {
-            Verdict::Granted(grant) => {
+            AdmissionVerdict::Granted(grant) => {
                 add(&bank.tally.admitted, 1);
                 bank.tally.open.fetch_add(1, Ordering::Relaxed);
-                let to: Arc<dyn Settles> = Arc::clone(&bank.queue) as Arc<dyn Settles>;
-                let hold = Hold::new(id, grant.parts, to);
+                let to: Arc<dyn SettlementSink> = Arc::clone(&bank.queue) as Arc<dyn SettlementSink>;
+                let hold = ReservationGuard::new(id, grant.parts, to);
                 Ok(Admission::Granted { hold, output: grant.output, short: grant.short })
             }
-            Verdict::Refused(refusal) => {
+            AdmissionVerdict::Refused(refusal) => {
                 add(&bank.tally.refused, 1);
                 Ok(Admission::Refused(refusal))
             }
-            Verdict::Gone => Err(Unavailable::new("credits", "the account or its group is gone")),
+            AdmissionVerdict::Gone => Err(Unavailable::new("credits", "the account or its group is gone")),
         };
         // Where nobody waits any more, what was reserved is dropped here, which
         // settles it.
@@ -329,14 +329,14 @@ fn answer(bank: &SqlBank, asks: Vec<Asked>, verdicts: Vec<Verdict>) {
 
 /// Answers that it cannot be found out. Where the end of the transaction is not
 /// known, what it may have reserved is released later.
-fn refuse(bank: &SqlBank, asks: Vec<Asked>, err: &DbError) {
+fn refuse(bank: &SqlCreditStore, asks: Vec<NumberedRequest>, err: &DbError) {
     let cause = cause(err);
     tracing::error!(error = %err, cause, asks = asks.len(), "Could not admit calls");
     let unknown = matches!(err, DbError::Query(_));
-    for Asked { id, ask, reply } in asks {
+    for NumberedRequest { id, ask, reply } in asks {
         drop(reply.send(Err(Unavailable::new("credits", "the database does not answer"))));
         if unknown {
-            let nothing = |window| Part { window, amount: Micros(0) };
+            let nothing = |window| ReservationLine { window, amount: Micros(0) };
             let parts = ask.holder.windows().map(nothing).collect();
             bank.tally.open.fetch_add(1, Ordering::Relaxed);
             bank.queue.push(Entry::Settled(Settlement {

@@ -99,7 +99,7 @@ pub(crate) trait Statements: LockWindows {
     ) -> impl Future<Output = Result<Vec<WindowRow>, DbError>> + Send;
 
     /// What of these there is: people, and groups.
-    fn known(
+    fn existing_ids(
         &mut self,
         users: &[DbUid],
         groups: &[DbUid],
@@ -122,7 +122,7 @@ macro_rules! statements {
                 Ok(rows.select(WindowRow::as_select()).load(self).await?)
             }
 
-            async fn known(
+            async fn existing_ids(
                 &mut self,
                 users: &[DbUid],
                 groups: &[DbUid],
@@ -171,7 +171,7 @@ impl LockWindows for AsyncSqlite {
     }
 
     async fn put_windows(&mut self, rows: Vec<WindowRow>) -> Result<(), DbError> {
-        Ok(self.spawn_blocking(move |conn| sqlite::put(conn, &rows)).await?)
+        Ok(self.spawn_blocking(move |conn| sqlite::update_windows(conn, &rows)).await?)
     }
 }
 
@@ -186,6 +186,6 @@ impl LockWindows for AsyncPostgres {
     }
 
     async fn put_windows(&mut self, rows: Vec<WindowRow>) -> Result<(), DbError> {
-        Ok(postgres::put(self, &rows).await?)
+        Ok(postgres::update_windows(self, &rows).await?)
     }
 }

@@ -6,7 +6,7 @@ use pia_storage::schema::ai_usage;
 use pia_storage::{DbInstant, DbUid};
 
 /// The longest name of a model, or id of an entry, that is kept.
-const LONGEST_NAME: usize = 256;
+const MAX_NAME_CHARS: usize = 256;
 
 /// A statement that has a value for every column is prepared but once.
 #[derive(Debug, Clone, Insertable)]
@@ -65,5 +65,5 @@ impl From<&UsageRecord> for UsageRow {
 /// What comes from outside. PostgreSQL takes no NUL in a text, and one row that
 /// is refused would hold up its whole batch.
 fn name(text: &str) -> String {
-    text.chars().filter(|it| *it != '\0').take(LONGEST_NAME).collect()
+    text.chars().filter(|it| *it != '\0').take(MAX_NAME_CHARS).collect()
 }

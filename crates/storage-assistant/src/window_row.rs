@@ -1,7 +1,7 @@
 //! Windows and reservations as the database keeps them.
 
 use diesel::prelude::*;
-use pia_assistant::{Buckets, Kind, Micros, Part, Window, WindowKey};
+use pia_assistant::{Buckets, WindowKind, Micros, ReservationLine, Window, WindowKey};
 use pia_storage::schema::{credit_reservations, credit_windows};
 use pia_storage::{DbError, DbInstant, DbUid};
 
@@ -72,7 +72,7 @@ impl WindowRow {
     }
 
     pub(crate) fn window(&self) -> Result<Window, DbError> {
-        let kind = Kind::named(&self.kind).ok_or(DbError::Unreadable("credit_windows.kind"))?;
+        let kind = WindowKind::named(&self.kind).ok_or(DbError::Unreadable("credit_windows.kind"))?;
         let buckets = buckets(&self.buckets).ok_or(DbError::Unreadable("credit_windows.buckets"));
         Ok(Window {
             key: WindowKey { kind, owner: self.owner_id.0 },
@@ -88,9 +88,9 @@ impl WindowRow {
 
 impl ReservationRow {
     /// What it is of its window; nothing for one that is not among these.
-    pub(crate) fn part(&self, among: &[Part]) -> Option<Part> {
+    pub(crate) fn to_reservation_line(&self, among: &[ReservationLine]) -> Option<ReservationLine> {
         let part = among.iter().find(|it| it.window.to_string() == self.window_key)?;
-        Some(Part { window: part.window, amount: Micros(self.amount) })
+        Some(ReservationLine { window: part.window, amount: Micros(self.amount) })
     }
 }
 
@@ -111,7 +111,7 @@ mod tests {
 
     #[test]
     fn a_window_is_read_as_it_was_written() {
-        let key = WindowKey { kind: Kind::GroupDaily, owner: Uuid::now_v7() };
+        let key = WindowKey { kind: WindowKind::GroupDaily, owner: Uuid::now_v7() };
         let window = Window {
             week: Some(Timestamp::UNIX_EPOCH),
             total: Micros(1),
@@ -130,7 +130,7 @@ mod tests {
 
     #[test]
     fn nonsense_is_not_taken_for_nothing() {
-        let key = WindowKey { kind: Kind::Hourly, owner: Uuid::now_v7() };
+        let key = WindowKey { kind: WindowKind::Hourly, owner: Uuid::now_v7() };
         for broken in ["1", "1:x", "x:1,2:3"] {
             let row = WindowRow { buckets: broken.to_owned(), ..WindowRow::new(key, None, None) };
             assert!(row.window().is_err(), "{broken}");

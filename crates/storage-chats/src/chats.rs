@@ -11,7 +11,7 @@ use pia_sync::{
     ChatId, ChatLimits, ChatStore, ChatWritten, ChatsPart, ListedChats, NewChat, StoredChat, Unless,
 };
 
-use crate::rows::ToldRow;
+use crate::rows::ListRow;
 
 /// Stored chats in SQL, each sealed under its owner's key: with their salt,
 /// all of them are gone.
@@ -27,11 +27,11 @@ impl SqlChats {
         Self { db, sealer }
     }
 
-    async fn row(&self, user: UserId, id: ChatId) -> Result<Option<ToldRow>, DbError> {
+    async fn row(&self, user: UserId, id: ChatId) -> Result<Option<ListRow>, DbError> {
         let chat = chats::table.find((DbUid(user.0), DbUid(id.0)));
         let live = chat.filter(chats::deleted_at.is_null());
         Ok(on_conn!(self.db.reader(), |conn| {
-            live.select(ToldRow::as_select()).first(conn).await.optional()?
+            live.select(ListRow::as_select()).first(conn).await.optional()?
         }))
     }
 }
@@ -49,12 +49,12 @@ impl ChatStore for SqlChats {
     }
 
     async fn delete(&self, user: UserId, id: ChatId, now: Timestamp) -> Result<bool, Unavailable> {
-        Ok(self.take_away(user, id, now).await?)
+        Ok(self.delete_chat(user, id, now).await?)
     }
 
     async fn find(&self, user: UserId, id: ChatId) -> Result<Option<StoredChat>, Unavailable> {
         let Some(row) = self.row(user, id).await? else { return Ok(None) };
-        let Some(seal) = self.sealer.of(user).await? else { return Ok(None) };
+        let Some(seal) = self.sealer.seal_for(user).await? else { return Ok(None) };
         row.open(&seal).map(Some)
     }
 
@@ -64,6 +64,6 @@ impl ChatStore for SqlChats {
         part: ChatsPart,
         unless: Unless,
     ) -> Result<ListedChats, Unavailable> {
-        self.part(user, part, &unless).await
+        self.load_page(user, part, &unless).await
     }
 }

@@ -5,17 +5,17 @@ use std::time::Duration;
 
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
-use pia_kernel::{Place, Timestamp, Unavailable, UserId};
+use pia_kernel::{Cursor, Timestamp, Unavailable, UserId};
 use pia_sealing::{PersonSeal, Salt};
 use pia_storage::schema::{chats, ledgers, person_salts};
 use pia_storage::{Database, DbError, DbInstant, DbUid, on_conn};
 use pia_sync::{ChatId, ChatPage, ChatsPart, ChatsVersion, ListedChats, StoredChat, Unless};
 
 use crate::SqlChats;
-use crate::rows::ToldRow;
+use crate::rows::ListRow;
 
 /// How many bytes of documents a part may have, unless one alone has more.
-const MOST_BYTES: i64 = 4 << 20;
+const MAX_PAGE_BYTES: i64 = 4 << 20;
 
 type HeadRow = (Vec<u8>, i64, DbInstant, Option<Vec<u8>>);
 
@@ -28,7 +28,7 @@ struct Head {
 /// Where a chat stands, without what it says.
 #[derive(Debug, Queryable, Selectable)]
 #[diesel(table_name = chats)]
-struct PlaceRow {
+struct PositionRow {
     id: DbUid,
     updated_at: DbInstant,
     deleted_at: Option<DbInstant>,
@@ -36,7 +36,7 @@ struct PlaceRow {
 }
 
 impl SqlChats {
-    pub(crate) async fn part(
+    pub(crate) async fn load_page(
         &self,
         user: UserId,
         part: ChatsPart,
@@ -55,7 +55,7 @@ impl SqlChats {
         let places = places(&self.db, user, part).await?;
         let whole = cut(&places, part.limit);
         if whole.len() < places.len() {
-            page.next = whole.last().map(|it| Place { at: it.updated_at.0, id: it.id.0 });
+            page.next = whole.last().map(|it| Cursor { at: it.updated_at.0, id: it.id.0 });
         }
         let live = whole.iter().filter(|it| it.deleted_at.is_none());
         let mut rows = bodies(&self.db, user, live.map(|it| it.id).collect()).await?;
@@ -73,7 +73,7 @@ impl SqlChats {
 
 /// The chat, unless it was sealed under a master key that was given up: it
 /// must not keep all others from being told.
-fn opened(row: ToldRow, seal: &PersonSeal) -> Option<StoredChat> {
+fn opened(row: ListRow, seal: &PersonSeal) -> Option<StoredChat> {
     let id = row.id.0;
     let opened = row.open(seal);
     if let Err(err) = &opened {
@@ -84,11 +84,11 @@ fn opened(row: ToldRow, seal: &PersonSeal) -> Option<StoredChat> {
 }
 
 /// As many as may be told at once, and at least one.
-fn cut(places: &[PlaceRow], limit: u16) -> &[PlaceRow] {
+fn cut(places: &[PositionRow], limit: u16) -> &[PositionRow] {
     let mut bytes = 0;
     let fitting = places.iter().take(limit.into()).take_while(|it| {
         bytes += i64::from(it.size);
-        bytes <= MOST_BYTES
+        bytes <= MAX_PAGE_BYTES
     });
     let length = fitting.count().max(1).min(places.len());
     places.get(..length).unwrap_or_default()
@@ -120,7 +120,7 @@ async fn head(db: &Database, user: UserId) -> Result<Head, DbError> {
 const DELETIONS_REPEATED: Duration = Duration::from_hours(30 * 24);
 
 /// One more than may be told, which says whether there is a next part.
-async fn places(db: &Database, user: UserId, part: ChatsPart) -> Result<Vec<PlaceRow>, DbError> {
+async fn places(db: &Database, user: UserId, part: ChatsPart) -> Result<Vec<PositionRow>, DbError> {
     let theirs = chats::user_id.eq(DbUid(user.0));
     let limit = i64::from(part.limit) + 1;
     Ok(on_conn!(db.reader(), |conn| {
@@ -141,7 +141,7 @@ async fn places(db: &Database, user: UserId, part: ChatsPart) -> Result<Vec<Plac
             rows = rows.filter(chats::deleted_at.is_null());
         }
         let rows = rows.order((chats::updated_at, chats::id)).limit(limit);
-        rows.select(PlaceRow::as_select()).load(conn).await?
+        rows.select(PositionRow::as_select()).load(conn).await?
     }))
 }
 
@@ -149,13 +149,13 @@ async fn bodies(
     db: &Database,
     user: UserId,
     ids: Vec<DbUid>,
-) -> Result<HashMap<DbUid, ToldRow>, DbError> {
+) -> Result<HashMap<DbUid, ListRow>, DbError> {
     if ids.is_empty() {
         return Ok(HashMap::new());
     }
     let these = chats::user_id.eq(DbUid(user.0)).and(chats::id.eq_any(ids));
     let live = chats::table.filter(these.and(chats::deleted_at.is_null()));
-    let rows: Vec<ToldRow> =
-        on_conn!(db.reader(), |conn| live.select(ToldRow::as_select()).load(conn).await?);
+    let rows: Vec<ListRow> =
+        on_conn!(db.reader(), |conn| live.select(ListRow::as_select()).load(conn).await?);
     Ok(rows.into_iter().map(|it| (it.id, it)).collect())
 }

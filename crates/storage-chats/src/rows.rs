@@ -2,7 +2,7 @@
 
 use diesel::prelude::*;
 use pia_kernel::{Timestamp, Unavailable, UserId};
-use pia_sealing::{PersonSeal, Place};
+use pia_sealing::{PersonSeal, SealContext};
 use pia_storage::schema::chats;
 use pia_storage::{DbInstant, DbUid};
 use pia_sync::{ChatId, NewChat, StoredChat};
@@ -13,7 +13,7 @@ const PURPOSE: &str = "chat";
 /// All of a chat but whose it is and when it was made.
 #[derive(AsChangeset, Insertable)]
 #[diesel(table_name = chats, treat_none_as_null = true)]
-pub(crate) struct WrittenRow {
+pub(crate) struct ChatWriteRow {
     pub(crate) stamp: DbInstant,
     pub(crate) updated_at: DbInstant,
     pub(crate) accessed_at: Option<DbInstant>,
@@ -26,7 +26,7 @@ pub(crate) struct WrittenRow {
 /// A chat with its document.
 #[derive(Debug, Queryable, Selectable)]
 #[diesel(table_name = chats)]
-pub(crate) struct ToldRow {
+pub(crate) struct ListRow {
     pub(crate) id: DbUid,
     created_at: DbInstant,
     updated_at: DbInstant,
@@ -35,9 +35,9 @@ pub(crate) struct ToldRow {
     body: Option<Vec<u8>>,
 }
 
-impl WrittenRow {
+impl ChatWriteRow {
     /// What is stored of a chat; it gets its stamp later.
-    pub(crate) fn of(chat: &NewChat, seal: &PersonSeal) -> Result<Self, Unavailable> {
+    pub(crate) fn from_chat(chat: &NewChat, seal: &PersonSeal) -> Result<Self, Unavailable> {
         let size = i32::try_from(chat.text.len());
         let size = size.map_err(|err| Unavailable::new("storage", err))?;
         Ok(Self {
@@ -66,7 +66,7 @@ impl WrittenRow {
     }
 }
 
-impl ToldRow {
+impl ListRow {
     pub(crate) fn open(self, seal: &PersonSeal) -> Result<StoredChat, Unavailable> {
         let body = self.body.unwrap_or_default();
         let text = seal.open_long(place(self.id.0.as_bytes()), body);
@@ -82,8 +82,8 @@ impl ToldRow {
     }
 }
 
-pub(crate) fn place(row: &[u8; 16]) -> Place<'_> {
-    Place { purpose: PURPOSE, row }
+pub(crate) fn place(row: &[u8; 16]) -> SealContext<'_> {
+    SealContext { purpose: PURPOSE, row }
 }
 
 pub(crate) fn key(user: UserId, id: ChatId) -> (DbUid, DbUid) {

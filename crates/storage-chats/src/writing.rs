@@ -8,13 +8,13 @@ use pia_storage::{DbError, DbInstant, DbUid, TakeLedger, in_tx};
 use pia_sync::{ChatId, ChatLimits, ChatWritten, KeptChat, NewChat, Verdict};
 
 use crate::SqlChats;
-use crate::rows::{ToldRow, WrittenRow, key};
+use crate::rows::{ListRow, ChatWriteRow, key};
 
 /// What came of a write, what is sealed yet to be opened.
-enum Written {
+enum WriteOutcome {
     Created(Timestamp),
     Replaced(Timestamp),
-    Newer(Box<ToldRow>),
+    Newer(Box<ListRow>),
     Deleted,
     Plain,
     Full(u64),
@@ -25,7 +25,7 @@ enum Written {
 /// A chat that is kept, but for what it says.
 #[derive(Debug, Clone, Copy, Queryable, Selectable)]
 #[diesel(table_name = chats)]
-struct KeptRow {
+struct ChatStateRow {
     created_at: DbInstant,
     updated_at: DbInstant,
     deleted_at: Option<DbInstant>,
@@ -42,42 +42,42 @@ impl SqlChats {
         now: Timestamp,
     ) -> Result<ChatWritten, Unavailable> {
         // Sealed before anything is locked: it may be long.
-        let Some(seal) = self.sealer.of(user).await? else { return Ok(ChatWritten::Gone) };
-        let mut row = WrittenRow::of(chat, &seal)?;
-        let written = self.keep(user, (chat, &mut row), limits, now).await?;
+        let Some(seal) = self.sealer.seal_for(user).await? else { return Ok(ChatWritten::Gone) };
+        let mut row = ChatWriteRow::from_chat(chat, &seal)?;
+        let written = self.store_chat(user, (chat, &mut row), limits, now).await?;
         drop(row);
         Ok(match written {
-            Written::Created(created_at) => ChatWritten::Created { created_at },
-            Written::Replaced(created_at) => ChatWritten::Replaced { created_at },
-            Written::Newer(row) => ChatWritten::Newer(row.open(&seal)?),
-            Written::Deleted => ChatWritten::Deleted,
-            Written::Plain => ChatWritten::Plain,
-            Written::Full(current) => ChatWritten::Full { current },
-            Written::OutOfStorage(storage) => ChatWritten::OutOfStorage(storage),
-            Written::Gone => ChatWritten::Gone,
+            WriteOutcome::Created(created_at) => ChatWritten::Created { created_at },
+            WriteOutcome::Replaced(created_at) => ChatWritten::Replaced { created_at },
+            WriteOutcome::Newer(row) => ChatWritten::Newer(row.open(&seal)?),
+            WriteOutcome::Deleted => ChatWritten::Deleted,
+            WriteOutcome::Plain => ChatWritten::Plain,
+            WriteOutcome::Full(current) => ChatWritten::Full { current },
+            WriteOutcome::OutOfStorage(storage) => ChatWritten::OutOfStorage(storage),
+            WriteOutcome::Gone => ChatWritten::Gone,
         })
     }
 
-    async fn keep(
+    async fn store_chat(
         &self,
         user: UserId,
-        (chat, row): (&NewChat, &mut WrittenRow),
+        (chat, row): (&NewChat, &mut ChatWriteRow),
         limits: ChatLimits,
         now: Timestamp,
-    ) -> Result<Written, DbError> {
+    ) -> Result<WriteOutcome, DbError> {
         let this = chats::table.find(key(user, chat.id));
         let live = chats::user_id.eq(DbUid(user.0)).and(chats::deleted_at.is_null());
-        in_tx!(self.db, async |conn| -> Result<Written, DbError> {
-            let Some(ledger) = conn.take_ledger(user).await? else { return Ok(Written::Gone) };
+        in_tx!(self.db, async |conn| -> Result<WriteOutcome, DbError> {
+            let Some(ledger) = conn.take_ledger(user).await? else { return Ok(WriteOutcome::Gone) };
             if ledger.encrypted && !chat.encrypted {
-                return Ok(Written::Plain);
+                return Ok(WriteOutcome::Plain);
             }
-            let kept = this.select(KeptRow::as_select()).first(conn).await.optional()?;
-            let verdict = kept.map(|it: KeptRow| chat.against(&it.into()));
+            let kept = this.select(ChatStateRow::as_select()).first(conn).await.optional()?;
+            let verdict = kept.map(|it: ChatStateRow| chat.against(&it.into()));
             match verdict {
                 Some(Verdict::Loses) => {
-                    let newer = this.select(ToldRow::as_select()).first(conn).await?;
-                    return Ok(Written::Newer(Box::new(newer)));
+                    let newer = this.select(ListRow::as_select()).first(conn).await?;
+                    return Ok(WriteOutcome::Newer(Box::new(newer)));
                 }
                 Some(Verdict::Deleted) => {
                     // So that the writer's next list tells of the deletion.
@@ -85,19 +85,19 @@ impl SqlChats {
                     let told = diesel::update(this).set(chats::stamp.eq(DbInstant(stamp)));
                     told.execute(conn).await?;
                     conn.put_stamp(user, stamp, 0).await?;
-                    return Ok(Written::Deleted);
+                    return Ok(WriteOutcome::Deleted);
                 }
                 Some(Verdict::Replaces) => {}
                 None | Some(Verdict::Revives) => {
                     let count: i64 = chats::table.filter(live).count().get_result(conn).await?;
                     if count >= i64::from(limits.chats) {
-                        return Ok(Written::Full(count.unsigned_abs()));
+                        return Ok(WriteOutcome::Full(count.unsigned_abs()));
                     }
                 }
             }
             let growth = i64::from(row.size) - i64::from(kept.as_ref().map_or(0, |it| it.size));
             if let Err(storage) = ledger.check_storage(growth, limits.storage) {
-                return Ok(Written::OutOfStorage(storage));
+                return Ok(WriteOutcome::OutOfStorage(storage));
             }
             let stamp = ledger.stamps(now).next().unwrap_or(now);
             row.stamp = DbInstant(stamp);
@@ -107,16 +107,16 @@ impl SqlChats {
                 let made_at = chats::created_at.eq(DbInstant(chat.created_at));
                 let whose = (chats::user_id.eq(user_id), chats::id.eq(id), made_at);
                 diesel::insert_into(chats::table).values((whose, &*row)).execute(conn).await?;
-                return Ok(Written::Created(chat.created_at));
+                return Ok(WriteOutcome::Created(chat.created_at));
             };
             diesel::update(this).set(&*row).execute(conn).await?;
             let made_at = kept.created_at.0;
             let anew = verdict == Some(Verdict::Revives);
-            Ok(if anew { Written::Created(made_at) } else { Written::Replaced(made_at) })
+            Ok(if anew { WriteOutcome::Created(made_at) } else { WriteOutcome::Replaced(made_at) })
         })
     }
 
-    pub(crate) async fn take_away(
+    pub(crate) async fn delete_chat(
         &self,
         user: UserId,
         id: ChatId,
@@ -126,19 +126,19 @@ impl SqlChats {
         in_tx!(self.db, async |conn| -> Result<bool, DbError> {
             let Some(ledger) = conn.take_ledger(user).await? else { return Ok(false) };
             let live = this.filter(chats::deleted_at.is_null());
-            let kept = live.select(KeptRow::as_select()).first(conn).await.optional()?;
+            let kept = live.select(ChatStateRow::as_select()).first(conn).await.optional()?;
             let Some(kept) = kept else { return Ok(true) };
             let stamp = ledger.stamps(now).next().unwrap_or(now);
             conn.put_stamp(user, stamp, -i64::from(kept.size)).await?;
-            let left = WrittenRow::deleted(now.max(kept.updated_at.0), kept.encrypted, stamp);
+            let left = ChatWriteRow::deleted(now.max(kept.updated_at.0), kept.encrypted, stamp);
             diesel::update(this).set(&left).execute(conn).await?;
             Ok(true)
         })
     }
 }
 
-impl From<KeptRow> for KeptChat {
-    fn from(row: KeptRow) -> Self {
+impl From<ChatStateRow> for KeptChat {
+    fn from(row: ChatStateRow) -> Self {
         Self {
             updated_at: row.updated_at.0,
             deleted_at: row.deleted_at.map(|it| it.0),

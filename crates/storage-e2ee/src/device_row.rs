@@ -42,7 +42,7 @@ pub(crate) struct DeviceRow {
 }
 
 impl DeviceRow {
-    pub(crate) fn of(user: UserId, device: Device) -> Self {
+    pub(crate) fn from_device(user: UserId, device: Device) -> Self {
         let Device { row, id, name, state, agreement_key, signing_key, .. } = device;
         let bare = Self {
             id: DbUid(row.0),

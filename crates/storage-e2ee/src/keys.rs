@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use diesel::prelude::*;
 use diesel::result::Error::RollbackTransaction;
 use diesel_async::RunQueryDsl;
-use pia_e2ee::{Device, DeviceId, Holdings, Judge, KeyState, KeyStore, ProofOnFile, RecoveryCopy};
+use pia_e2ee::{Device, DeviceId, AccountKeys, Judge, KeyState, KeyStore, ProofOnFile, RecoveryCopy};
 use pia_kernel::{Timestamp, Unavailable, UserId};
 use pia_sealing::Sealer;
 use pia_storage::schema::{devices, ledgers, recovery_keys};
@@ -13,7 +13,7 @@ use pia_storage::{
 };
 
 use crate::device_row::DeviceRow;
-use crate::recovery_row::{Guard, RecoveryRow};
+use crate::recovery_row::{ProofKeySealer, RecoveryRow};
 
 /// Devices and keys in SQL.
 ///
@@ -32,7 +32,7 @@ impl SqlKeys {
     }
 
     async fn decide(&self, user: UserId, at: Timestamp, judge: Judge<'_>) -> Result<bool, DbError> {
-        let Some(guard) = self.guard(user).await? else { return Ok(false) };
+        let Some(guard) = self.proof_key_sealer(user).await? else { return Ok(false) };
         let (owner, at) = (DbUid(user.0), DbInstant(at));
         let done = in_tx!(self.db, async |conn| -> Result<bool, DbError> {
             let Some(ledger) = conn.hold_ledger(user).await? else { return Ok(false) };
@@ -50,7 +50,7 @@ impl SqlKeys {
             let stamp = ledger.stamps(at.0).next().unwrap_or(ledger.last_stamp);
             conn.count_change(user, stamp, 0).await?;
             for device in change.devices {
-                let row = DeviceRow::of(user, device);
+                let row = DeviceRow::from_device(user, device);
                 let insert = diesel::insert_into(devices::table).values(&row);
                 insert.on_conflict(devices::id).do_update().set(&row).execute(conn).await?;
             }
@@ -58,7 +58,7 @@ impl SqlKeys {
                 diesel::delete(devices::table.find(DbUid(forgotten.0))).execute(conn).await?;
             }
             if let Some(copy) = change.recovery {
-                let row = RecoveryRow::of(user, copy);
+                let row = RecoveryRow::from_copy(user, copy);
                 let insert = diesel::insert_into(recovery_keys::table).values(&row);
                 let insert = insert.on_conflict(recovery_keys::user_id).do_update().set(&row);
                 insert.execute(conn).await?;
@@ -86,11 +86,11 @@ impl SqlKeys {
     /// What seals and opens their proof key; nothing if there is no such
     /// account. Asked for outside of the transaction: a salt is written where
     /// there was none.
-    async fn guard(&self, user: UserId) -> Result<Option<Guard>, DbError> {
-        Ok(self.sealer.of(user).await?.map(|seal| Guard::new(user, seal)))
+    async fn proof_key_sealer(&self, user: UserId) -> Result<Option<ProofKeySealer>, DbError> {
+        Ok(self.sealer.seal_for(user).await?.map(|seal| ProofKeySealer::new(user, seal)))
     }
 
-    async fn of_user(&self, user: UserId) -> Result<Vec<Device>, DbError> {
+    async fn load_devices(&self, user: UserId) -> Result<Vec<Device>, DbError> {
         let theirs = devices::table
             .filter(devices::user_id.eq(DbUid(user.0)))
             .order((devices::created_at, devices::id));
@@ -100,7 +100,7 @@ impl SqlKeys {
         rows.into_iter().map(TryInto::try_into).collect()
     }
 
-    async fn one(&self, user: UserId, id: &DeviceId) -> Result<Option<Device>, DbError> {
+    async fn load_device(&self, user: UserId, id: &DeviceId) -> Result<Option<Device>, DbError> {
         let this = devices::user_id.eq(DbUid(user.0)).and(devices::device_id.eq(id.as_str()));
         let this = devices::table.filter(this);
         let row: Option<DeviceRow> = on_conn!(self.db.reader(), |conn| {
@@ -109,7 +109,7 @@ impl SqlKeys {
         row.map(TryInto::try_into).transpose()
     }
 
-    async fn told(&self, user: UserId) -> Result<KeyState, DbError> {
+    async fn load_state(&self, user: UserId) -> Result<KeyState, DbError> {
         let ledger = ledgers::table
             .find(DbUid(user.0))
             .select((ledgers::encrypted_at.is_not_null(), ledgers::umk_version));
@@ -146,15 +146,15 @@ impl KeyStore for SqlKeys {
     }
 
     async fn devices(&self, user: UserId) -> Result<Vec<Device>, Unavailable> {
-        Ok(self.of_user(user).await?)
+        Ok(self.load_devices(user).await?)
     }
 
     async fn device(&self, user: UserId, id: &DeviceId) -> Result<Option<Device>, Unavailable> {
-        Ok(self.one(user, id).await?)
+        Ok(self.load_device(user, id).await?)
     }
 
     async fn state(&self, user: UserId) -> Result<KeyState, Unavailable> {
-        Ok(self.told(user).await?)
+        Ok(self.load_state(user).await?)
     }
 
     async fn recovery(&self, user: UserId) -> Result<Option<RecoveryCopy>, Unavailable> {
@@ -166,8 +166,8 @@ fn holdings(
     ledger: &Ledger,
     rows: Vec<DeviceRow>,
     recovery: Option<ProofOnFile>,
-) -> Result<Holdings, DbError> {
+) -> Result<AccountKeys, DbError> {
     let devices = rows.into_iter().map(TryInto::try_into).collect::<Result<_, _>>()?;
     let Ledger { encrypted, was_reset, umk_version, .. } = *ledger;
-    Ok(Holdings { devices, encrypted, was_reset, umk_version, recovery })
+    Ok(AccountKeys { devices, encrypted, was_reset, umk_version, recovery })
 }

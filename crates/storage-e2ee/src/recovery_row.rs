@@ -3,7 +3,7 @@
 use diesel::prelude::*;
 use pia_e2ee::{ProofKey, ProofOnFile, RecoveryCopy};
 use pia_kernel::UserId;
-use pia_sealing::{PersonSeal, Place};
+use pia_sealing::{PersonSeal, SealContext};
 use pia_storage::schema::recovery_keys;
 use pia_storage::{DbError, DbInstant, DbUid};
 
@@ -22,7 +22,7 @@ pub(crate) struct RecoveryRow {
 }
 
 impl RecoveryRow {
-    pub(crate) fn of(user: UserId, copy: RecoveryCopy) -> Self {
+    pub(crate) fn from_copy(user: UserId, copy: RecoveryCopy) -> Self {
         Self {
             user_id: DbUid(user.0),
             ciphertext: copy.ciphertext,
@@ -51,18 +51,18 @@ impl From<RecoveryRow> for RecoveryCopy {
 }
 
 /// Seals and opens one person's proof key.
-pub(crate) struct Guard {
+pub(crate) struct ProofKeySealer {
     user: UserId,
     seal: PersonSeal,
 }
 
-impl Guard {
+impl ProofKeySealer {
     pub(crate) fn new(user: UserId, seal: PersonSeal) -> Self {
         Self { user, seal }
     }
 
-    fn place(&self) -> Place<'_> {
-        Place { purpose: "e2ee-proof-key", row: self.user.0.as_bytes() }
+    fn place(&self) -> SealContext<'_> {
+        SealContext { purpose: "e2ee-proof-key", row: self.user.0.as_bytes() }
     }
 
     pub(crate) fn seal(&self, key: &ProofKey) -> Result<Vec<u8>, DbError> {

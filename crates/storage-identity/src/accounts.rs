@@ -5,11 +5,11 @@ use diesel::dsl::exists;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use pia_identity::{
-    Account, AccountStore, Candidate, Credentials, CredentialsEpoch, CustomerType, KeyClaim,
-    KeyScope, KeyUse, Network, NewAccount, Registered, Role, SessionScope, SignInOutcome, Standing,
+    Account, AccountStore, Candidate, Credentials, CredentialsEpoch, CustomerType, ApiKeyRef,
+    KeyScope, KeyUse, Network, NewAccount, Registered, Role, SessionScope, SignInOutcome, CallerState,
     fold_email,
 };
-use pia_kernel::{Effects, GroupId, Secret, SessionId, Timestamp, Unavailable, UserId};
+use pia_kernel::{SideEffects, GroupId, Secret, SessionId, Timestamp, Unavailable, UserId};
 use pia_storage::schema::{accounts, api_keys, sessions, sign_ins, totp_factors};
 use pia_storage::{Database, DbError, DbInstant, DbUid, WriteEffects, in_tx, on_conn};
 
@@ -77,7 +77,7 @@ impl SqlAccounts {
         user: UserId,
         session: SessionId,
         now: Timestamp,
-    ) -> Result<Option<Standing>, DbError> {
+    ) -> Result<Option<CallerState>, DbError> {
         let in_force = sessions::user_id
             .eq(DbUid(user.0))
             .and(sessions::expires_at.gt(DbInstant(now)))
@@ -101,14 +101,14 @@ impl SqlAccounts {
         let scope = if by_app_password { SessionScope::Data } else { SessionScope::Full };
         let (customer, role) = (customer_type(customer)?, self::role(&role)?);
         let group = GroupId(group.0);
-        Ok(Some(Standing { user, session, customer, role, group, scope, email_verified }))
+        Ok(Some(CallerState { user, session, customer, role, group, scope, email_verified }))
     }
 
     async fn key_standing_of(
         &self,
-        KeyClaim { user, key }: KeyClaim,
+        ApiKeyRef { user, key }: ApiKeyRef,
         now: Timestamp,
-    ) -> Result<Option<Standing>, DbError> {
+    ) -> Result<Option<CallerState>, DbError> {
         let ends_later = api_keys::expires_at.is_null().or(api_keys::expires_at.gt(DbInstant(now)));
         let in_force = api_keys::user_id
             .eq(DbUid(user.0))
@@ -136,7 +136,7 @@ impl SqlAccounts {
         let scope = SessionScope::Key(KeyUse { key, weekly_credits });
         let (customer, role) = (customer_type(customer)?, self::role(&role)?);
         let (session, group) = (SessionId(key.0), GroupId(group.0));
-        Ok(Some(Standing { user, session, customer, role, group, scope, email_verified }))
+        Ok(Some(CallerState { user, session, customer, role, group, scope, email_verified }))
     }
 
     async fn replace_hash(&self, user: UserId, old: &str, new: &str) -> Result<(), DbError> {
@@ -153,7 +153,7 @@ impl SqlAccounts {
         user: UserId,
         customer: CustomerType,
         company: &str,
-        effects: Effects,
+        effects: SideEffects,
     ) -> Result<bool, DbError> {
         in_tx!(self.db, async |conn| -> Result<bool, DbError> {
             let declared =
@@ -174,7 +174,7 @@ impl AccountStore for SqlAccounts {
         &self,
         new: NewAccount,
         seats: Option<u32>,
-        effects: Effects,
+        effects: SideEffects,
     ) -> Result<Registered, Unavailable> {
         Ok(register(&self.db, new, seats, effects).await?)
     }
@@ -202,15 +202,15 @@ impl AccountStore for SqlAccounts {
         user: UserId,
         session: SessionId,
         now: Timestamp,
-    ) -> Result<Option<Standing>, Unavailable> {
+    ) -> Result<Option<CallerState>, Unavailable> {
         Ok(self.standing_of(user, session, now).await?)
     }
 
     async fn key_standing(
         &self,
-        claim: KeyClaim,
+        claim: ApiKeyRef,
         now: Timestamp,
-    ) -> Result<Option<Standing>, Unavailable> {
+    ) -> Result<Option<CallerState>, Unavailable> {
         Ok(self.key_standing_of(claim, now).await?)
     }
 
@@ -228,7 +228,7 @@ impl AccountStore for SqlAccounts {
         user: UserId,
         customer: CustomerType,
         company: &str,
-        effects: Effects,
+        effects: SideEffects,
     ) -> Result<bool, Unavailable> {
         Ok(self.set_customer(user, customer, company, effects).await?)
     }

@@ -4,10 +4,10 @@ use async_trait::async_trait;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use pia_identity::{
-    ApiKeyEntry, ApiKeyHash, ApiKeyStore, Evidence, Kept, KeyClaim, KeyEndEffects, KeyScope,
+    ApiKeyEntry, ApiKeyHash, ApiKeyStore, VerifiedProof, StoreAppPassword, ApiKeyRef, KeyEndEffects, KeyScope,
     NewApiKey,
 };
-use pia_kernel::{ApiKeyId, Effects, Timestamp, Unavailable, UserId};
+use pia_kernel::{ApiKeyId, SideEffects, Timestamp, Unavailable, UserId};
 use pia_storage::schema::api_keys;
 use pia_storage::{Database, DbError, DbInstant, DbUid, WriteEffects, in_tx, on_conn};
 
@@ -29,33 +29,33 @@ impl SqlApiKeys {
         &self,
         new: &NewApiKey,
         most: usize,
-        evidence: Evidence,
-        effects: &Effects,
-    ) -> Result<Kept, DbError> {
+        evidence: VerifiedProof,
+        effects: &SideEffects,
+    ) -> Result<StoreAppPassword, DbError> {
         let most = i64::try_from(most).unwrap_or(i64::MAX);
         let row = Row::from(new);
-        in_tx!(self.db, async |conn| -> Result<Kept, DbError> {
+        in_tx!(self.db, async |conn| -> Result<StoreAppPassword, DbError> {
             // Under the account's lock, so that of many at once each counts
             // the others.
             if !conn.lock_session(new.by, new.entry.created_at).await? {
-                return Ok(Kept::Gone);
+                return Ok(StoreAppPassword::Gone);
             }
             let theirs = api_keys::table.filter(api_keys::user_id.eq(row.user_id));
             if theirs.count().get_result::<i64>(conn).await? >= most {
-                return Ok(Kept::Full);
+                return Ok(StoreAppPassword::Full);
             }
             let good = match evidence {
-                Evidence::Password | Evidence::SignIn => true,
-                Evidence::Code(_) | Evidence::RecoveryCode(_) => {
+                VerifiedProof::Password | VerifiedProof::SignIn => true,
+                VerifiedProof::Code(_) | VerifiedProof::RecoveryCode(_) => {
                     conn.spend(new.by.user, evidence).await?
                 }
             };
             if !good {
-                return Ok(Kept::Stale);
+                return Ok(StoreAppPassword::Stale);
             }
             diesel::insert_into(api_keys::table).values(&row).execute(conn).await?;
             conn.write_effects(&self.db, effects).await?;
-            Ok(Kept::Done)
+            Ok(StoreAppPassword::Done)
         })
     }
 
@@ -69,13 +69,13 @@ impl SqlApiKeys {
         Ok(rows.into_iter().map(Into::into).collect())
     }
 
-    async fn with_hash(&self, hash: ApiKeyHash) -> Result<Option<KeyClaim>, DbError> {
+    async fn with_hash(&self, hash: ApiKeyHash) -> Result<Option<ApiKeyRef>, DbError> {
         let key = api_keys::table
             .filter(api_keys::hash.eq(hash.0.to_vec()))
             .select((api_keys::user_id, api_keys::id));
         let found: Option<(DbUid, DbUid)> =
             on_conn!(self.db.reader(), |conn| key.first(conn).await.optional()?);
-        Ok(found.map(|(user, key)| KeyClaim { user: UserId(user.0), key: ApiKeyId(key.0) }))
+        Ok(found.map(|(user, key)| ApiKeyRef { user: UserId(user.0), key: ApiKeyId(key.0) }))
     }
 
     async fn owner_of(&self, key: ApiKeyId) -> Result<Option<UserId>, DbError> {
@@ -100,7 +100,7 @@ impl SqlApiKeys {
 
     async fn take_away(
         &self,
-        claim: KeyClaim,
+        claim: ApiKeyRef,
         at: Timestamp,
         effects: KeyEndEffects,
     ) -> Result<bool, DbError> {
@@ -125,9 +125,9 @@ impl ApiKeyStore for SqlApiKeys {
         &self,
         new: NewApiKey,
         most: usize,
-        evidence: Evidence,
-        effects: Effects,
-    ) -> Result<Kept, Unavailable> {
+        evidence: VerifiedProof,
+        effects: SideEffects,
+    ) -> Result<StoreAppPassword, Unavailable> {
         Ok(self.keep(&new, most, evidence, &effects).await?)
     }
 
@@ -135,7 +135,7 @@ impl ApiKeyStore for SqlApiKeys {
         Ok(self.of_user(user).await?)
     }
 
-    async fn find(&self, hash: ApiKeyHash) -> Result<Option<KeyClaim>, Unavailable> {
+    async fn find(&self, hash: ApiKeyHash) -> Result<Option<ApiKeyRef>, Unavailable> {
         Ok(self.with_hash(hash).await?)
     }
 
@@ -154,7 +154,7 @@ impl ApiKeyStore for SqlApiKeys {
 
     async fn remove(
         &self,
-        claim: KeyClaim,
+        claim: ApiKeyRef,
         at: Timestamp,
         effects: KeyEndEffects,
     ) -> Result<bool, Unavailable> {

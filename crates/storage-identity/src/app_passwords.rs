@@ -4,10 +4,10 @@ use async_trait::async_trait;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use pia_identity::{
-    AppPasswordEntry, AppPasswordHash, AppPasswordStore, EndEffects, Evidence, Kept,
+    AppPasswordEntry, AppPasswordHash, AppPasswordStore, EndEffects, VerifiedProof, StoreAppPassword,
     NewAppPassword, RemovalEffects,
 };
-use pia_kernel::{AppPasswordId, Effects, Timestamp, Unavailable, UserId};
+use pia_kernel::{AppPasswordId, SideEffects, Timestamp, Unavailable, UserId};
 use pia_storage::schema::{app_passwords, sessions};
 use pia_storage::{Database, DbError, DbInstant, DbUid, WriteEffects, in_tx, on_conn};
 
@@ -29,33 +29,33 @@ impl SqlAppPasswords {
         &self,
         new: &NewAppPassword,
         most: usize,
-        evidence: Evidence,
-        effects: &Effects,
-    ) -> Result<Kept, DbError> {
+        evidence: VerifiedProof,
+        effects: &SideEffects,
+    ) -> Result<StoreAppPassword, DbError> {
         let most = i64::try_from(most).unwrap_or(i64::MAX);
         let row = NewRow::from(new);
-        in_tx!(self.db, async |conn| -> Result<Kept, DbError> {
+        in_tx!(self.db, async |conn| -> Result<StoreAppPassword, DbError> {
             // Under the account's lock, so that of many at once each counts
             // the others.
             if !conn.lock_session(new.by, new.at).await? {
-                return Ok(Kept::Gone);
+                return Ok(StoreAppPassword::Gone);
             }
             let theirs = app_passwords::table.filter(app_passwords::user_id.eq(row.user_id));
             if theirs.count().get_result::<i64>(conn).await? >= most {
-                return Ok(Kept::Full);
+                return Ok(StoreAppPassword::Full);
             }
             let good = match evidence {
-                Evidence::Password | Evidence::SignIn => true,
-                Evidence::Code(_) | Evidence::RecoveryCode(_) => {
+                VerifiedProof::Password | VerifiedProof::SignIn => true,
+                VerifiedProof::Code(_) | VerifiedProof::RecoveryCode(_) => {
                     conn.spend(new.by.user, evidence).await?
                 }
             };
             if !good {
-                return Ok(Kept::Stale);
+                return Ok(StoreAppPassword::Stale);
             }
             diesel::insert_into(app_passwords::table).values(&row).execute(conn).await?;
             conn.write_effects(&self.db, effects).await?;
-            Ok(Kept::Done)
+            Ok(StoreAppPassword::Done)
         })
     }
 
@@ -63,8 +63,8 @@ impl SqlAppPasswords {
         let theirs = app_passwords::table
             .filter(app_passwords::user_id.eq(DbUid(user.0)))
             .order((app_passwords::created_at, app_passwords::id));
-        let rows: Vec<ToldRow> = on_conn!(self.db.reader(), |conn| {
-            theirs.select(ToldRow::as_select()).load(conn).await?
+        let rows: Vec<ListRow> = on_conn!(self.db.reader(), |conn| {
+            theirs.select(ListRow::as_select()).load(conn).await?
         });
         Ok(rows.into_iter().map(Into::into).collect())
     }
@@ -115,9 +115,9 @@ impl AppPasswordStore for SqlAppPasswords {
         &self,
         new: NewAppPassword,
         most: usize,
-        evidence: Evidence,
-        effects: Effects,
-    ) -> Result<Kept, Unavailable> {
+        evidence: VerifiedProof,
+        effects: SideEffects,
+    ) -> Result<StoreAppPassword, Unavailable> {
         Ok(self.keep(&new, most, evidence, &effects).await?)
     }
 
@@ -156,7 +156,7 @@ struct NewRow {
 
 #[derive(Queryable, Selectable)]
 #[diesel(table_name = app_passwords)]
-struct ToldRow {
+struct ListRow {
     id: DbUid,
     name: String,
     created_at: DbInstant,
@@ -175,8 +175,8 @@ impl From<&NewAppPassword> for NewRow {
     }
 }
 
-impl From<ToldRow> for AppPasswordEntry {
-    fn from(row: ToldRow) -> Self {
+impl From<ListRow> for AppPasswordEntry {
+    fn from(row: ListRow) -> Self {
         Self {
             id: AppPasswordId(row.id.0),
             name: row.name,

@@ -5,7 +5,7 @@ use diesel::dsl::exists;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use pia_identity::{
-    Begun, ChallengeStore, Evidence, NewChallenge, Redeemed, Redemption, TokenHash,
+    Begun, ChallengeStore, VerifiedProof, NewChallenge, Redeemed, Redemption, TokenHash,
 };
 use pia_kernel::{Timestamp, Unavailable, UserId};
 use pia_storage::schema::factor_challenges::{self as challenges, expires_at, tries, user_id};
@@ -84,12 +84,12 @@ impl SqlChallenges {
             }
             diesel::delete(challenges::table.find(hash.0.to_vec())).execute(conn).await?;
             let left = match evidence {
-                Evidence::RecoveryCode(_) => {
+                VerifiedProof::RecoveryCode(_) => {
                     let left = recovery_codes::user_id.eq(DbUid(user.0));
                     let left = recovery_codes::table.filter(left).count();
                     u64::try_from(left.get_result::<i64>(conn).await?).ok()
                 }
-                Evidence::Password | Evidence::SignIn | Evidence::Code(_) => None,
+                VerifiedProof::Password | VerifiedProof::SignIn | VerifiedProof::Code(_) => None,
             };
             conn.write_effects(&self.db, &effects(*user, *at, left)).await?;
             Ok(Redeemed::Done)

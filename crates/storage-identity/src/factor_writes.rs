@@ -3,7 +3,7 @@
 use diesel::dsl::exists;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
-use pia_identity::{Claim, CredentialsEpoch, EndEffects, Evidence, FactorChange, RecoveryHash};
+use pia_identity::{SessionRef, CredentialsEpoch, EndEffects, VerifiedProof, FactorChange, RecoveryHash};
 use pia_kernel::{Timestamp, UserId};
 use pia_storage::schema::{accounts, recovery_codes, sessions, totp_factors};
 use pia_storage::{AsyncPostgres, AsyncSqlite, Database, DbError, DbInstant, DbUid, WriteEffects};
@@ -26,7 +26,7 @@ pub(crate) trait FactorWrites {
     /// since it was looked at changes nothing any more.
     fn lock_session(
         &mut self,
-        claim: Claim,
+        claim: SessionRef,
         at: Timestamp,
     ) -> impl Future<Output = QueryResult<bool>> + Send;
 
@@ -35,7 +35,7 @@ pub(crate) trait FactorWrites {
     fn spend(
         &mut self,
         user: UserId,
-        evidence: Evidence,
+        evidence: VerifiedProof,
     ) -> impl Future<Output = QueryResult<bool>> + Send;
 
     /// Puts these recovery codes in the place of the ones before.
@@ -57,7 +57,7 @@ pub(crate) trait FactorWrites {
     fn end_others(
         &mut self,
         db: &Database,
-        claim: Claim,
+        claim: SessionRef,
         at: Timestamp,
         if_ended: EndEffects,
     ) -> impl Future<Output = Result<(), DbError>> + Send;
@@ -87,7 +87,7 @@ macro_rules! factor_writes {
                 Ok(lock.execute(self).await? == 1)
             }
 
-            async fn lock_session(&mut self, claim: Claim, at: Timestamp) -> QueryResult<bool> {
+            async fn lock_session(&mut self, claim: SessionRef, at: Timestamp) -> QueryResult<bool> {
                 if !self.lock_account(claim.user).await? {
                     return Ok(false);
                 }
@@ -97,19 +97,19 @@ macro_rules! factor_writes {
                 diesel::select(exists(session)).get_result(self).await
             }
 
-            async fn spend(&mut self, user: UserId, evidence: Evidence) -> QueryResult<bool> {
+            async fn spend(&mut self, user: UserId, evidence: VerifiedProof) -> QueryResult<bool> {
                 use totp_factors::{enabled_at, last_step};
                 let user = DbUid(user.0);
                 let on = totp_factors::table.find(user).filter(enabled_at.is_not_null());
                 let good = match evidence {
-                    Evidence::Password | Evidence::SignIn => {
+                    VerifiedProof::Password | VerifiedProof::SignIn => {
                         diesel::update(on).set(last_step.eq(last_step)).execute(self).await?
                     }
-                    Evidence::Code(step) => {
+                    VerifiedProof::Code(step) => {
                         let fresh = on.filter(last_step.lt(step.0));
                         diesel::update(fresh).set(last_step.eq(step.0)).execute(self).await?
                     }
-                    Evidence::RecoveryCode(hash) => {
+                    VerifiedProof::RecoveryCode(hash) => {
                         let code = recovery_codes::table.find((user, hash.0.to_vec()));
                         diesel::delete(code).execute(self).await?
                     }
@@ -142,18 +142,18 @@ macro_rules! factor_writes {
             ) -> Result<(), DbError> {
                 let FactorChange { user, session, at, effects, if_ended } = change;
                 self.write_effects(db, effects).await?;
-                let claim = Claim { user: *user, session: *session };
+                let claim = SessionRef { user: *user, session: *session };
                 self.end_others(db, claim, *at, *if_ended).await
             }
 
             async fn end_others(
                 &mut self,
                 db: &Database,
-                claim: Claim,
+                claim: SessionRef,
                 at: Timestamp,
                 if_ended: EndEffects,
             ) -> Result<(), DbError> {
-                let Claim { user, session: kept } = claim;
+                let SessionRef { user, session: kept } = claim;
                 let epoch = accounts::credentials_epoch;
                 let account = diesel::update(accounts::table.find(DbUid(user.0)));
                 account.set(epoch.eq(epoch + 1)).execute(self).await?;

@@ -6,9 +6,9 @@ use diesel::query_dsl::methods;
 use diesel::upsert::excluded;
 use diesel_async::RunQueryDsl;
 use pia_identity::{
-    Claim, Enrolled, Evidence, Factor, FactorChange, FactorState, FactorStore, RecoveryHash, Step,
+    SessionRef, Enrolled, VerifiedProof, Factor, FactorChange, FactorState, FactorStore, RecoveryHash, Step,
 };
-use pia_kernel::{Effects, Timestamp, Unavailable, UserId};
+use pia_kernel::{SideEffects, Timestamp, Unavailable, UserId};
 use pia_storage::schema::{factor_challenges, recovery_codes, totp_factors};
 use pia_storage::{Database, DbError, DbInstant, DbUid, WriteEffects, in_tx, on_conn};
 
@@ -101,7 +101,7 @@ impl SqlFactors {
         })
     }
 
-    async fn take_off(&self, change: &FactorChange, evidence: Evidence) -> Result<bool, DbError> {
+    async fn take_off(&self, change: &FactorChange, evidence: VerifiedProof) -> Result<bool, DbError> {
         in_tx!(self.db, async |conn| -> Result<bool, DbError> {
             if !conn.lock_session(change.claim(), change.at).await?
                 || !conn.spend(change.user, evidence).await?
@@ -121,7 +121,7 @@ impl SqlFactors {
     async fn exchange(
         &self,
         change: &FactorChange,
-        evidence: Evidence,
+        evidence: VerifiedProof,
         codes: &[RecoveryHash],
     ) -> Result<bool, DbError> {
         in_tx!(self.db, async |conn| -> Result<bool, DbError> {
@@ -181,14 +181,14 @@ impl FactorStore for SqlFactors {
         Ok(self.put_on(&change, sealed, step, codes).await?)
     }
 
-    async fn disable(&self, change: FactorChange, evidence: Evidence) -> Result<bool, Unavailable> {
+    async fn disable(&self, change: FactorChange, evidence: VerifiedProof) -> Result<bool, Unavailable> {
         Ok(self.take_off(&change, evidence).await?)
     }
 
     async fn replace_codes(
         &self,
         change: FactorChange,
-        evidence: Evidence,
+        evidence: VerifiedProof,
         codes: &[RecoveryHash],
     ) -> Result<bool, Unavailable> {
         Ok(self.exchange(&change, evidence, codes).await?)
@@ -196,10 +196,10 @@ impl FactorStore for SqlFactors {
 
     async fn spend(
         &self,
-        claim: Claim,
-        evidence: Evidence,
+        claim: SessionRef,
+        evidence: VerifiedProof,
         at: Timestamp,
-        effects: Effects,
+        effects: SideEffects,
     ) -> Result<bool, Unavailable> {
         let spent = in_tx!(self.db, async |conn| -> Result<bool, DbError> {
             if !conn.lock_session(claim, at).await? || !conn.spend(claim.user, evidence).await? {

@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use diesel::dsl::exists;
 use diesel_async::RunQueryDsl;
 use pia_identity::{Appointed, FirstAdminStore, NewAccount, SeatLimits};
-use pia_kernel::{Effects, Unavailable, UserId};
+use pia_kernel::{SideEffects, Unavailable, UserId};
 use pia_storage::schema::accounts;
 use pia_storage::{Database, DbError, WriteEffects, in_tx, on_conn};
 
@@ -32,7 +32,7 @@ impl SqlFirstAdmin {
         &self,
         new: NewAccount,
         limits: SeatLimits,
-        effects: &Effects,
+        effects: &SideEffects,
     ) -> Result<Appointed, DbError> {
         let (user, row) = (UserId(new.account.user.0), AccountRow::from(new));
         in_tx!(self.db, async |conn| -> Result<Appointed, DbError> {
@@ -65,7 +65,7 @@ impl FirstAdminStore for SqlFirstAdmin {
         &self,
         new: NewAccount,
         limits: SeatLimits,
-        effects: Effects,
+        effects: SideEffects,
     ) -> Result<Appointed, Unavailable> {
         Ok(self.add(new, limits, &effects).await?)
     }

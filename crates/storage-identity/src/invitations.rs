@@ -5,7 +5,7 @@ use diesel::dsl::exists;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use pia_identity::{InvitationEntry, InvitationStore, NewInvitation, fold_email, readable_email};
-use pia_kernel::{Effects, GroupId, InvitationId, Page, Place, Timestamp, Unavailable, UserId};
+use pia_kernel::{SideEffects, GroupId, InvitationId, PageRequest, Cursor, Timestamp, Unavailable, UserId};
 use pia_storage::schema::{invitations, user_groups};
 use pia_storage::{Database, DbError, DbInstant, DbUid, WriteEffects, in_tx, on_conn};
 
@@ -23,7 +23,7 @@ impl SqlInvitations {
         Self { db }
     }
 
-    async fn insert(&self, new: NewInvitation, effects: &Effects) -> Result<bool, DbError> {
+    async fn insert(&self, new: NewInvitation, effects: &SideEffects) -> Result<bool, DbError> {
         let row = NewRow::from(new);
         in_tx!(self.db, async |conn| -> Result<bool, DbError> {
             if let Some(group) = row.group_id {
@@ -38,8 +38,8 @@ impl SqlInvitations {
         })
     }
 
-    async fn good(&self, now: Timestamp, page: Page) -> Result<Vec<InvitationEntry>, DbError> {
-        let after = page.after.unwrap_or_else(Place::top);
+    async fn good(&self, now: Timestamp, page: PageRequest) -> Result<Vec<InvitationEntry>, DbError> {
+        let after = page.after.unwrap_or_else(Cursor::top);
         let (at, id) = (DbInstant(after.at), DbUid(after.id));
         let made = invitations::created_at;
         let behind = made.le(at).and(made.lt(at).or(invitations::id.lt(id)));
@@ -47,13 +47,13 @@ impl SqlInvitations {
             .filter(invitations::expires_at.gt(DbInstant(now)).and(behind))
             .order((made.desc(), invitations::id.desc()))
             .limit(page.limit.into());
-        let rows: Vec<ToldRow> = on_conn!(self.db.reader(), |conn| {
-            entries.select(ToldRow::as_select()).load(conn).await?
+        let rows: Vec<ListRow> = on_conn!(self.db.reader(), |conn| {
+            entries.select(ListRow::as_select()).load(conn).await?
         });
         rows.into_iter().map(InvitationEntry::try_from).collect()
     }
 
-    async fn remove(&self, id: InvitationId, effects: &Effects) -> Result<bool, DbError> {
+    async fn remove(&self, id: InvitationId, effects: &SideEffects) -> Result<bool, DbError> {
         let invitation = invitations::table.find(DbUid(id.0));
         in_tx!(self.db, async |conn| -> Result<bool, DbError> {
             if diesel::delete(invitation).execute(conn).await? == 0 {
@@ -72,15 +72,15 @@ impl SqlInvitations {
 
 #[async_trait]
 impl InvitationStore for SqlInvitations {
-    async fn add(&self, new: NewInvitation, effects: Effects) -> Result<bool, Unavailable> {
+    async fn add(&self, new: NewInvitation, effects: SideEffects) -> Result<bool, Unavailable> {
         Ok(self.insert(new, &effects).await?)
     }
 
-    async fn page(&self, now: Timestamp, page: Page) -> Result<Vec<InvitationEntry>, Unavailable> {
+    async fn page(&self, now: Timestamp, page: PageRequest) -> Result<Vec<InvitationEntry>, Unavailable> {
         Ok(self.good(now, page).await?)
     }
 
-    async fn revoke(&self, id: InvitationId, effects: Effects) -> Result<bool, Unavailable> {
+    async fn revoke(&self, id: InvitationId, effects: SideEffects) -> Result<bool, Unavailable> {
         Ok(self.remove(id, &effects).await?)
     }
 
@@ -104,7 +104,7 @@ struct NewRow {
 
 #[derive(Queryable, Selectable)]
 #[diesel(table_name = invitations)]
-struct ToldRow {
+struct ListRow {
     id: DbUid,
     email_folded: Option<String>,
     role: String,
@@ -129,10 +129,10 @@ impl From<NewInvitation> for NewRow {
     }
 }
 
-impl TryFrom<ToldRow> for InvitationEntry {
+impl TryFrom<ListRow> for InvitationEntry {
     type Error = DbError;
 
-    fn try_from(row: ToldRow) -> Result<Self, DbError> {
+    fn try_from(row: ListRow) -> Result<Self, DbError> {
         Ok(Self {
             id: InvitationId(row.id.0),
             email: row.email_folded.as_deref().map(readable_email),

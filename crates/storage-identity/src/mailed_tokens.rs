@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use pia_identity::{MailedPurpose, MailedTokenStore, NewMailedToken, TokenHash};
-use pia_kernel::{Effects, Letter, Timestamp, Unavailable, UserId};
+use pia_kernel::{SideEffects, QueuedEmail, Timestamp, Unavailable, UserId};
 use pia_storage::schema::mailed_tokens::{self as tokens, expires_at, purpose, user_id};
 use pia_storage::schema::{accounts, mails};
 use pia_storage::{Database, DbError, DbInstant, DbUid, WriteEffects, in_tx, on_conn};
@@ -45,7 +45,7 @@ impl SqlMailedTokens {
         &self,
         user: UserId,
         token: Option<&NewMailedToken>,
-        effects: &Effects,
+        effects: &SideEffects,
     ) -> Result<(), DbError> {
         in_tx!(self.db, async |conn| -> Result<(), DbError> {
             if !conn.lock_account(user).await? {
@@ -73,8 +73,8 @@ impl SqlMailedTokens {
     /// has as much to write, where a mere look would end at once.
     async fn add_nothing(&self, at: Timestamp) -> Result<(), DbError> {
         let nobody = UserId::generate();
-        let decoys = (0..ROWS_OF_A_LETTER).map(|_| Letter::new(DECOY).to_address(at, DECOY));
-        let effects = decoys.fold(Effects::default(), Effects::and_mail);
+        let decoys = (0..ROWS_OF_A_LETTER).map(|_| QueuedEmail::new(DECOY).to_address(at, DECOY));
+        let effects = decoys.fold(SideEffects::default(), SideEffects::and_mail);
         in_tx!(self.db, async |conn| -> Result<(), DbError> {
             conn.lock_account(nobody).await?;
             conn.write_effects(&self.db, &effects).await?;
@@ -106,7 +106,7 @@ impl SqlMailedTokens {
         user: UserId,
         token: TokenHash,
         at: Timestamp,
-        effects: &Effects,
+        effects: &SideEffects,
     ) -> Result<bool, DbError> {
         let whose = DbUid(user.0);
         let like = user_id.eq(whose).and(purpose.eq(MailedPurpose::Verification.name()));
@@ -143,7 +143,7 @@ impl MailedTokenStore for SqlMailedTokens {
         &self,
         user: UserId,
         token: Option<NewMailedToken>,
-        effects: Effects,
+        effects: SideEffects,
     ) -> Result<(), Unavailable> {
         Ok(self.add(user, token.as_ref(), &effects).await?)
     }
@@ -166,7 +166,7 @@ impl MailedTokenStore for SqlMailedTokens {
         user: UserId,
         token: TokenHash,
         at: Timestamp,
-        effects: Effects,
+        effects: SideEffects,
     ) -> Result<bool, Unavailable> {
         Ok(self.spend(user, token, at, &effects).await?)
     }

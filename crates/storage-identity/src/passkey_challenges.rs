@@ -4,8 +4,8 @@ use async_trait::async_trait;
 use diesel::dsl::exists;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
-use pia_identity::{Evidence, Leave, NewPasskeyChallenge, PasskeyChallenges, TokenHash};
-use pia_kernel::{Effects, Secret, Timestamp, Unavailable, UserId};
+use pia_identity::{VerifiedProof, Leave, NewPasskeyChallenge, PasskeyChallenges, TokenHash};
+use pia_kernel::{SideEffects, Secret, Timestamp, Unavailable, UserId};
 use pia_storage::schema::{passkey_challenges as challenges, sessions};
 use pia_storage::{Database, DbError, DbInstant, DbUid, WriteEffects, in_tx, on_conn};
 
@@ -28,7 +28,7 @@ impl SqlPasskeyChallenges {
         user: UserId,
         leave: Leave,
         new: &NewPasskeyChallenge,
-        effects: &Effects,
+        effects: &SideEffects,
     ) -> Result<bool, DbError> {
         in_tx!(self.db, async |conn| -> Result<bool, DbError> {
             if !conn.lock_account(user).await? {
@@ -36,7 +36,7 @@ impl SqlPasskeyChallenges {
             }
             let good = match leave {
                 // Compared just now, and not used up by that.
-                Leave::Evidence(Evidence::Password) => true,
+                Leave::Evidence(VerifiedProof::Password) => true,
                 Leave::Evidence(evidence) => conn.spend(user, evidence).await?,
                 Leave::NewSession { session, since } => {
                     let began = sessions::began_at.ge(DbInstant(since));
@@ -91,7 +91,7 @@ impl PasskeyChallenges for SqlPasskeyChallenges {
         user: UserId,
         leave: Leave,
         challenge: NewPasskeyChallenge,
-        effects: Effects,
+        effects: SideEffects,
     ) -> Result<bool, Unavailable> {
         Ok(self.put_for(user, leave, &challenge, &effects).await?)
     }

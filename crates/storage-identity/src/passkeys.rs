@@ -8,7 +8,7 @@ use pia_identity::{
     Added, FactorChange, NewPasskey, PasskeyChange, PasskeyEntry, PasskeyStore, PasskeyUse,
     StoredPasskey, Used,
 };
-use pia_kernel::{Effects, PasskeyId, Unavailable, UserId};
+use pia_kernel::{SideEffects, PasskeyId, Unavailable, UserId};
 use pia_storage::schema::{accounts, passkeys};
 use pia_storage::{Database, DbError, DbInstant, DbUid, WriteEffects, in_tx, on_conn};
 
@@ -138,7 +138,7 @@ impl SqlPasskeys {
         user: UserId,
         id: PasskeyId,
         change: &PasskeyChange,
-        if_unblocked: &Effects,
+        if_unblocked: &SideEffects,
     ) -> Result<bool, DbError> {
         use passkeys::{blocked_at, counter, name};
         let own = passkeys::table.find(DbUid(id.0)).filter(passkeys::user_id.eq(DbUid(user.0)));
@@ -189,7 +189,7 @@ impl PasskeyStore for SqlPasskeys {
         user: UserId,
         id: PasskeyId,
         change: PasskeyChange,
-        if_unblocked: Effects,
+        if_unblocked: SideEffects,
     ) -> Result<bool, Unavailable> {
         Ok(self.alter(user, id, &change, &if_unblocked).await?)
     }

@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use pia_identity::{
-    AppAccess, AppAccessRevoked, KeyClaim, MailedPurpose, PasswordChange, PasswordReset,
+    AppAccess, AppAccessRevoked, ApiKeyRef, MailedPurpose, PasswordChange, PasswordReset,
     PasswordStore,
 };
 use pia_kernel::Unavailable;
@@ -90,7 +90,7 @@ impl SqlPasswords {
                     conn.write_effects(&self.db, &app_password(by.user, *at)).await?;
                 }
                 for key in keys {
-                    let claim = KeyClaim { user: by.user, key };
+                    let claim = ApiKeyRef { user: by.user, key };
                     conn.write_effects(&self.db, &api_key(claim, *at)).await?;
                 }
             }

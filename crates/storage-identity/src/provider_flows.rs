@@ -5,7 +5,7 @@ use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use pia_identity::{NewProviderFlow, ProviderFlow, ProviderFlows, TokenHash};
 use pia_kernel::{Secret, Timestamp, Unavailable};
-use pia_sealing::Place;
+use pia_sealing::SealContext;
 use pia_storage::schema::provider_flows::{self as flows, expires_at};
 use pia_storage::{Database, DbError, DbInstant, on_conn};
 
@@ -89,6 +89,6 @@ impl ProviderFlows for SqlProviderFlows {
     }
 }
 
-fn place(hash: &TokenHash) -> Place<'_> {
-    Place { purpose: PURPOSE, row: &hash.0 }
+fn place(hash: &TokenHash) -> SealContext<'_> {
+    SealContext { purpose: PURPOSE, row: &hash.0 }
 }

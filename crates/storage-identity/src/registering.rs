@@ -4,7 +4,7 @@ use diesel::dsl::exists;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use pia_identity::{NewAccount, NewMailedToken, Registered, Role};
-use pia_kernel::{Effects, UserId};
+use pia_kernel::{SideEffects, UserId};
 use pia_storage::schema::{accounts, invitations, mailed_tokens, provider_identities};
 use pia_storage::{Database, DbError, DbInstant, DbUid, WriteEffects, in_tx};
 
@@ -17,7 +17,7 @@ pub(crate) async fn register(
     db: &Database,
     new: NewAccount,
     seats: Option<u32>,
-    effects: Effects,
+    effects: SideEffects,
 ) -> Result<Registered, DbError> {
     let token = new.verification.as_ref().map(|it| TokenRow::of(new.account.user, it));
     let identity = IdentityRow::of(&new);

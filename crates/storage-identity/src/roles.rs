@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use pia_identity::{Deactivation, Member, Reactivation, Role, RoleChange, RoleStore, SeatLimits};
-use pia_kernel::{Effects, Timestamp, Unavailable, UserId};
+use pia_kernel::{SideEffects, Timestamp, Unavailable, UserId};
 use pia_storage::schema::{
     accounts, factor_challenges, mailed_tokens, passkey_challenges, sessions, sign_in_codes,
 };
@@ -62,7 +62,7 @@ impl SqlRoles {
         user: UserId,
         role: Role,
         max_admins: Option<u32>,
-        effects: &Effects,
+        effects: &SideEffects,
     ) -> Result<RoleChange, DbError> {
         let account = accounts::table.find(DbUid(user.0));
         in_tx!(self.db, async |conn| -> Result<RoleChange, DbError> {
@@ -94,7 +94,7 @@ impl SqlRoles {
         &self,
         user: UserId,
         at: Timestamp,
-        effects: &Effects,
+        effects: &SideEffects,
     ) -> Result<Deactivation, DbError> {
         let (id, at) = (DbUid(user.0), DbInstant(at));
         in_tx!(self.db, async |conn| -> Result<Deactivation, DbError> {
@@ -134,7 +134,7 @@ impl SqlRoles {
         &self,
         user: UserId,
         limits: SeatLimits,
-        effects: &Effects,
+        effects: &SideEffects,
     ) -> Result<Reactivation, DbError> {
         let account = accounts::table.find(DbUid(user.0));
         in_tx!(self.db, async |conn| -> Result<Reactivation, DbError> {
@@ -177,7 +177,7 @@ impl RoleStore for SqlRoles {
         user: UserId,
         role: Role,
         max_admins: Option<u32>,
-        effects: Effects,
+        effects: SideEffects,
     ) -> Result<RoleChange, Unavailable> {
         Ok(self.change(user, role, max_admins, &effects).await?)
     }
@@ -186,7 +186,7 @@ impl RoleStore for SqlRoles {
         &self,
         user: UserId,
         at: Timestamp,
-        effects: Effects,
+        effects: SideEffects,
     ) -> Result<Deactivation, Unavailable> {
         Ok(self.shut_out(user, at, &effects).await?)
     }
@@ -195,7 +195,7 @@ impl RoleStore for SqlRoles {
         &self,
         user: UserId,
         limits: SeatLimits,
-        effects: Effects,
+        effects: SideEffects,
     ) -> Result<Reactivation, Unavailable> {
         Ok(self.let_in(user, limits, &effects).await?)
     }

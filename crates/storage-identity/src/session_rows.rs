@@ -1,7 +1,7 @@
 //! Rows of `sessions`, as they begin, go on and are told.
 
 use diesel::prelude::*;
-use pia_identity::{Device, NewSession, Presented, SessionEntry, TokenHash};
+use pia_identity::{Device, NewSession, PresentedToken, SessionEntry, TokenHash};
 use pia_kernel::SessionId;
 use pia_storage::schema::{refresh_tokens, sessions};
 use pia_storage::{DbInstant, DbUid};
@@ -42,7 +42,7 @@ pub(crate) struct ContinuedRow {
 /// A session as its user is told of it.
 #[derive(Queryable, Selectable)]
 #[diesel(table_name = sessions)]
-pub(crate) struct ToldRow {
+pub(crate) struct ListRow {
     id: DbUid,
     began_at: DbInstant,
     used_at: DbInstant,
@@ -91,8 +91,8 @@ impl From<&NewSession> for NewRow {
     }
 }
 
-impl From<&Presented> for ContinuedRow {
-    fn from(token: &Presented) -> Self {
+impl From<&PresentedToken> for ContinuedRow {
+    fn from(token: &PresentedToken) -> Self {
         let device = token.device.clone();
         Self {
             used_at: DbInstant(token.at),
@@ -106,8 +106,8 @@ impl From<&Presented> for ContinuedRow {
     }
 }
 
-impl From<ToldRow> for SessionEntry {
-    fn from(row: ToldRow) -> Self {
+impl From<ListRow> for SessionEntry {
+    fn from(row: ListRow) -> Self {
         Self {
             session: SessionId(row.id.0),
             began_at: row.began_at.0,

@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
-use pia_identity::{Claim, SessionStarts};
+use pia_identity::{SessionRef, SessionStarts};
 use pia_kernel::{Timestamp, Unavailable};
 use pia_storage::schema::sessions;
 use pia_storage::{Database, DbError, DbInstant, DbUid, on_conn};
@@ -20,7 +20,7 @@ impl SqlSessionStarts {
         Self { db }
     }
 
-    async fn find(&self, claim: Claim) -> Result<Option<Timestamp>, DbError> {
+    async fn find(&self, claim: SessionRef) -> Result<Option<Timestamp>, DbError> {
         let theirs = sessions::user_id.eq(DbUid(claim.user.0));
         let began_at =
             sessions::table.find(DbUid(claim.session.0)).filter(theirs).select(sessions::began_at);
@@ -32,7 +32,7 @@ impl SqlSessionStarts {
 
 #[async_trait]
 impl SessionStarts for SqlSessionStarts {
-    async fn began_at(&self, claim: Claim) -> Result<Option<Timestamp>, Unavailable> {
+    async fn began_at(&self, claim: SessionRef) -> Result<Option<Timestamp>, Unavailable> {
         Ok(self.find(claim).await?)
     }
 }

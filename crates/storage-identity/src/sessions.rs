@@ -5,15 +5,15 @@ use diesel::dsl::exists;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use pia_identity::{
-    BeginEffects, Begun, Claim, EndEffects, NewSession, Presented, Revoked, Rotation, SessionEntry,
+    BeginEffects, Begun, SessionRef, EndEffects, NewSession, PresentedToken, Revoked, Rotation, SessionEntry,
     SessionStore, TokenHash,
 };
-use pia_kernel::{Effects, Page, Place, SessionId, Timestamp, Unavailable, UserId};
+use pia_kernel::{SideEffects, PageRequest, Cursor, SessionId, Timestamp, Unavailable, UserId};
 use pia_storage::schema::{accounts, refresh_tokens as tokens, sessions};
 use pia_storage::{Database, DbError, DbInstant, DbUid, WriteEffects, in_tx, on_conn};
 
-use crate::beginning::Beginning;
-use crate::session_rows::{ContinuedRow, TokenRow, ToldRow};
+use crate::session_start::SessionStart;
+use crate::session_rows::{ContinuedRow, TokenRow, ListRow};
 
 /// How many sessions one statement forgets, so that none holds its locks for
 /// long.
@@ -36,7 +36,7 @@ impl SqlSessions {
         Self { db }
     }
 
-    async fn spend(&self, token: Presented, if_reused: EndEffects) -> Result<Rotation, DbError> {
+    async fn spend(&self, token: PresentedToken, if_reused: EndEffects) -> Result<Rotation, DbError> {
         let (presented, now) = (token.hash.0.to_vec(), DbInstant(token.at));
         let continued = ContinuedRow::from(&token);
         in_tx!(self.db, async |conn| -> Result<Rotation, DbError> {
@@ -118,9 +118,9 @@ impl SqlSessions {
         &self,
         user: UserId,
         now: Timestamp,
-        page: Page,
+        page: PageRequest,
     ) -> Result<Vec<SessionEntry>, DbError> {
-        let after = page.after.unwrap_or_else(Place::top);
+        let after = page.after.unwrap_or_else(Cursor::top);
         let (at, id) = (DbInstant(after.at), DbUid(after.id));
         let began = sessions::began_at;
         let behind = began.le(at).and(began.lt(at).or(sessions::id.lt(id)));
@@ -129,15 +129,15 @@ impl SqlSessions {
             .filter(live.and(behind))
             .order((began.desc(), sessions::id.desc()))
             .limit(page.limit.into());
-        let rows: Vec<ToldRow> = on_conn!(self.db.reader(), |conn| {
-            entries.select(ToldRow::as_select()).load(conn).await?
+        let rows: Vec<ListRow> = on_conn!(self.db.reader(), |conn| {
+            entries.select(ListRow::as_select()).load(conn).await?
         });
         Ok(rows.into_iter().map(Into::into).collect())
     }
 
     async fn remove_some(
         &self,
-        by: Claim,
+        by: SessionRef,
         which: Revoked,
         now: Timestamp,
         effects: EndEffects,
@@ -190,16 +190,16 @@ impl SessionStore for SqlSessions {
         &self,
         session: NewSession,
         most: usize,
-        effects: Effects,
+        effects: SideEffects,
         others: BeginEffects,
     ) -> Result<Begun, Unavailable> {
-        let beginning = Beginning { new: session, most, effects, others };
+        let beginning = SessionStart { new: session, most, effects, others };
         Ok(beginning.store(&self.db).await?)
     }
 
     async fn rotate(
         &self,
-        token: Presented,
+        token: PresentedToken,
         if_reused: EndEffects,
     ) -> Result<Rotation, Unavailable> {
         Ok(self.spend(token, if_reused).await?)
@@ -222,14 +222,14 @@ impl SessionStore for SqlSessions {
         &self,
         user: UserId,
         now: Timestamp,
-        page: Page,
+        page: PageRequest,
     ) -> Result<Vec<SessionEntry>, Unavailable> {
         Ok(self.live(user, now, page).await?)
     }
 
     async fn revoke(
         &self,
-        by: Claim,
+        by: SessionRef,
         which: Revoked,
         now: Timestamp,
         effects: EndEffects,

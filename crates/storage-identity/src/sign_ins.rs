@@ -7,7 +7,7 @@ use diesel_async::RunQueryDsl;
 use pia_identity::{
     Device, EndEffects, FailedSignIn, NewSession, SignInEntry, SignInLog, SignInOutcome,
 };
-use pia_kernel::{Page, Place, SessionId, SignInId, Timestamp, Unavailable, UserId};
+use pia_kernel::{PageRequest, Cursor, SessionId, SignInId, Timestamp, Unavailable, UserId};
 use pia_storage::schema::{accounts, sign_ins};
 use pia_storage::{Database, DbError, DbInstant, DbUid, WriteEffects, in_tx, on_conn};
 
@@ -44,8 +44,8 @@ impl SqlSignIns {
         })
     }
 
-    async fn of_user(&self, user: UserId, page: Page) -> Result<Vec<SignInEntry>, DbError> {
-        let after = page.after.unwrap_or_else(Place::top);
+    async fn of_user(&self, user: UserId, page: PageRequest) -> Result<Vec<SignInEntry>, DbError> {
+        let after = page.after.unwrap_or_else(Cursor::top);
         let (at, id) = (DbInstant(after.at), DbUid(after.id));
         let behind = sign_ins::at.le(at).and(sign_ins::at.lt(at).or(sign_ins::id.lt(id)));
         let entries = sign_ins::table
@@ -75,7 +75,7 @@ impl SignInLog for SqlSignIns {
         Ok(self.add(attempt, effects).await?)
     }
 
-    async fn page(&self, user: UserId, page: Page) -> Result<Vec<SignInEntry>, Unavailable> {
+    async fn page(&self, user: UserId, page: PageRequest) -> Result<Vec<SignInEntry>, Unavailable> {
         Ok(self.of_user(user, page).await?)
     }
 

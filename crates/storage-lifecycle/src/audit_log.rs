@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use pia_kernel::{
-    AuditLog, AuditPerson, AuditRecord, AuditSide, Page, Place, Timestamp, Unavailable, UserId,
+    AuditLog, AuditPerson, AuditRecord, AuditSide, PageRequest, Cursor, Timestamp, Unavailable, UserId,
 };
 use pia_storage::schema::{audit_entries, audit_identities};
 use pia_storage::{AuditIdentity, AuditPart, Database, DbError, DbInstant, DbUid, on_conn};
@@ -30,7 +30,7 @@ impl SqlAuditLog {
     async fn records(
         &self,
         whose: Option<UserId>,
-        page: Page,
+        page: PageRequest,
     ) -> Result<Vec<AuditRecord>, DbError> {
         let rows = match whose {
             Some(user) => self.entries_of(user, page).await?,
@@ -53,9 +53,9 @@ impl SqlAuditLog {
         rows.into_iter().map(|it| self.open(it, &sides)).collect()
     }
 
-    async fn entries(&self, page: Page) -> Result<Vec<EntryRow>, DbError> {
+    async fn entries(&self, page: PageRequest) -> Result<Vec<EntryRow>, DbError> {
         use audit_entries::{at, id};
-        let after = page.after.unwrap_or_else(Place::top);
+        let after = page.after.unwrap_or_else(Cursor::top);
         let (time, key) = (DbInstant(after.at), DbUid(after.id));
         let entries = audit_entries::table
             .filter(at.le(time).and(at.lt(time).or(id.lt(key))))
@@ -67,9 +67,9 @@ impl SqlAuditLog {
     }
 
     /// Their ids sort as their times do, and an index holds them by user.
-    async fn entries_of(&self, user: UserId, page: Page) -> Result<Vec<EntryRow>, DbError> {
+    async fn entries_of(&self, user: UserId, page: PageRequest) -> Result<Vec<EntryRow>, DbError> {
         use audit_identities::{entry_id, user_id};
-        let after = page.after.unwrap_or_else(Place::top);
+        let after = page.after.unwrap_or_else(Cursor::top);
         let theirs = audit_identities::table
             .filter(user_id.eq(DbUid(user.0)).and(entry_id.lt(DbUid(after.id))))
             .select(entry_id)
@@ -148,7 +148,7 @@ impl AuditLog for SqlAuditLog {
     async fn page(
         &self,
         whose: Option<UserId>,
-        page: Page,
+        page: PageRequest,
     ) -> Result<Vec<AuditRecord>, Unavailable> {
         Ok(self.records(whose, page).await?)
     }

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
-use pia_kernel::{ExportPage, Place, Unavailable, UserId};
-use pia_sealing::{PersonSeal, Place as SealedPlace, Sealer};
+use pia_kernel::{ExportPage, Cursor, Unavailable, UserId};
+use pia_sealing::{PersonSeal, SealContext as SealedPlace, Sealer};
 use pia_storage::schema::chats;
 use pia_storage::{Database, DbError, DbInstant, DbUid, on_conn};
 use serde::Serialize;
@@ -15,7 +15,7 @@ pub(crate) const CHATS: &[&str] =
 
 /// How many are looked at for one page, and how many bytes of them are held.
 const PAGE: usize = 50;
-const MOST_BYTES: i64 = 4 << 20;
+const MAX_CHUNK_BYTES: i64 = 4 << 20;
 
 #[derive(Queryable, Selectable, Serialize)]
 #[diesel(table_name = chats)]
@@ -39,29 +39,29 @@ pub(crate) async fn chats_of(
     db: &Database,
     sealer: &Sealer,
     user: UserId,
-    after: Option<Place>,
+    after: Option<Cursor>,
 ) -> Result<ExportPage, Unavailable> {
-    let mut rows = rows(db, user, after.unwrap_or_else(Place::top)).await?;
+    let mut rows = rows(db, user, after.unwrap_or_else(Cursor::top)).await?;
     let (found, mut bytes) = (rows.len(), 0);
     let fitting = rows.iter().take_while(|it| {
         bytes += i64::from(it.size);
-        bytes <= MOST_BYTES
+        bytes <= MAX_CHUNK_BYTES
     });
     let length = fitting.count().max(1);
     rows.truncate(length);
     let more = found > rows.len() || found == PAGE;
     let next = rows.last().filter(|_| more);
-    let next = next.map(|it| Place { at: it.updated_at.0, id: it.id.0 });
+    let next = next.map(|it| Cursor { at: it.updated_at.0, id: it.id.0 });
     if rows.is_empty() {
         return Ok(ExportPage { rows: Vec::new(), next: None });
     }
-    let Some(seal) = sealer.of(user).await? else { return Ok(ExportPage::default()) };
+    let Some(seal) = sealer.seal_for(user).await? else { return Ok(ExportPage::default()) };
     let mut bodies = bodies(db, user, rows.iter().map(|it| it.id).collect()).await?;
     let told = rows.iter().map(|row| written(row, bodies.remove(&row.id), &seal));
     Ok(ExportPage { rows: told.collect::<Result<_, _>>()?, next })
 }
 
-async fn rows(db: &Database, user: UserId, after: Place) -> Result<Vec<ChatRow>, DbError> {
+async fn rows(db: &Database, user: UserId, after: Cursor) -> Result<Vec<ChatRow>, DbError> {
     let (at, id) = (DbInstant(after.at), DbUid(after.id));
     let behind = chats::updated_at.le(at).and(chats::updated_at.lt(at).or(chats::id.lt(id)));
     let page = chats::table

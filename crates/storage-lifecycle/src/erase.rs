@@ -8,7 +8,7 @@ use diesel::dsl::{exists, not};
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use pia_identity::{Role, SignInOutcome};
-use pia_kernel::{Departure, Effects, Eraser, Erasure, Origin, Unavailable, Unclaimed, UserId};
+use pia_kernel::{AccountErasure, SideEffects, Eraser, Erasure, RequestContext, Unavailable, UnverifiedAccounts, UserId};
 use pia_storage::schema::{accounts, locks, sessions, sign_ins};
 use pia_storage::{Database, DbError, DbInstant, DbUid, WriteEffects, in_tx, on_conn};
 
@@ -62,11 +62,11 @@ impl SqlEraser {
 
     /// Removes the account. Nothing if it is an administrator's, which only
     /// goes in turn.
-    async fn remove(&self, leaving: &Departure, in_turn: bool) -> Result<Option<Erasure>, DbError> {
+    async fn remove(&self, leaving: &AccountErasure, in_turn: bool) -> Result<Option<Erasure>, DbError> {
         let user = DbUid(leaving.user.0);
-        let letters = Effects { audit: Vec::new(), mail: leaving.effects.mail.clone() };
-        let entries = Effects { audit: leaving.effects.audit.clone(), mail: Vec::new() };
-        let nameless = Origin { request: Origin::current().request, ..Origin::default() };
+        let letters = SideEffects { audit: Vec::new(), mail: leaving.effects.mail.clone() };
+        let entries = SideEffects { audit: leaving.effects.audit.clone(), mail: Vec::new() };
+        let nameless = RequestContext { request: RequestContext::current().request, ..RequestContext::default() };
         in_tx!(self.db, async |conn| -> Result<Option<Erasure>, DbError> {
             conn.give_way().await?;
             if in_turn {
@@ -115,14 +115,14 @@ impl SqlEraser {
     }
 
     /// Accounts that may be unclaimed. Each is looked at again before it goes.
-    async fn unclaimed(&self, which: &Unclaimed) -> Result<Vec<UserId>, DbError> {
+    async fn unclaimed(&self, which: &UnverifiedAccounts) -> Result<Vec<UserId>, DbError> {
         let some = accounts::table.filter(unclaimed!(which)).select(accounts::id);
         let some = some.order(accounts::created_at).limit(AT_ONCE);
         let found: Vec<DbUid> = on_conn!(self.db.reader(), |conn| some.load(conn).await?);
         Ok(found.into_iter().map(|it| UserId(it.0)).collect())
     }
 
-    async fn remove_unclaimed(&self, user: UserId, which: &Unclaimed) -> Result<bool, DbError> {
+    async fn remove_unclaimed(&self, user: UserId, which: &UnverifiedAccounts) -> Result<bool, DbError> {
         let entries = (which.effects)(which.at);
         in_tx!(self.db, async |conn| -> Result<bool, DbError> {
             conn.give_way().await?;
@@ -161,7 +161,7 @@ impl SqlEraser {
 
 #[async_trait]
 impl Eraser for SqlEraser {
-    async fn erase(&self, departure: Departure) -> Result<Erasure, Unavailable> {
+    async fn erase(&self, departure: AccountErasure) -> Result<Erasure, Unavailable> {
         let mut tries = 0;
         let mut in_turn = false;
         let erasure = loop {
@@ -178,7 +178,7 @@ impl Eraser for SqlEraser {
         Ok(erasure)
     }
 
-    async fn erase_unclaimed(&self, unclaimed: Unclaimed) -> Result<u64, Unavailable> {
+    async fn erase_unclaimed(&self, unclaimed: UnverifiedAccounts) -> Result<u64, Unavailable> {
         let mut gone = 0;
         loop {
             let (some, before) = (self.unclaimed(&unclaimed).await?, gone);

@@ -5,8 +5,8 @@ use diesel::dsl::exists;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use pia_kernel::{
-    AuditLog, AuditPerson, AuditRecord, AuditSide, Effects, ExportPage, Inventory, LeftOut, Page,
-    PersonalData, Place, Unavailable, UserId,
+    AuditLog, AuditPerson, AuditRecord, AuditSide, SideEffects, ExportPage, Inventory, LeftOut, PageRequest,
+    PersonalData, Cursor, Unavailable, UserId,
 };
 use pia_sealing::Sealer;
 use pia_storage::schema::accounts;
@@ -18,7 +18,7 @@ use crate::audit_log::SqlAuditLog;
 use crate::chats::chats_of;
 use crate::inventory;
 use crate::sections::{
-    PAGE, Told, ai_usage_of, api_keys_of, app_passwords_of, devices_of, invitations_of,
+    PAGE, ExportedRow, ai_usage_of, api_keys_of, app_passwords_of, devices_of, invitations_of,
     login_history_of, mails_of, passkeys_of, provider_identities_of, sessions_of, sync_events_of,
 };
 use crate::synced::{items_of, ledger_of};
@@ -58,7 +58,7 @@ impl SqlPersonalData {
         Self { audit: SqlAuditLog::new(db.clone()), db, sealer }
     }
 
-    async fn note(&self, user: UserId, effects: &Effects) -> Result<bool, DbError> {
+    async fn note(&self, user: UserId, effects: &SideEffects) -> Result<bool, DbError> {
         let account = accounts::table.find(DbUid(user.0));
         in_tx!(self.db, async |conn| -> Result<bool, DbError> {
             if !diesel::select(exists(account)).get_result::<bool>(conn).await? {
@@ -73,9 +73,9 @@ impl SqlPersonalData {
         &self,
         user: UserId,
         section: &'static str,
-        after: Option<Place>,
+        after: Option<Cursor>,
     ) -> Result<ExportPage, DbError> {
-        let (db, place) = (&self.db, after.unwrap_or_else(Place::top));
+        let (db, place) = (&self.db, after.unwrap_or_else(Cursor::top));
         Ok(match section {
             "account" => whole(account_of(db, user).await?),
             "secondFactor" => whole(second_factor_of(db, user).await?),
@@ -96,8 +96,8 @@ impl SqlPersonalData {
     }
 
     /// The entries that a user is in, in which nobody else is named.
-    async fn audit(&self, user: UserId, after: Option<Place>) -> Result<ExportPage, Unavailable> {
-        let page = Page { after, limit: u16::try_from(PAGE).unwrap_or(u16::MAX) };
+    async fn audit(&self, user: UserId, after: Option<Cursor>) -> Result<ExportPage, Unavailable> {
+        let page = PageRequest { after, limit: u16::try_from(PAGE).unwrap_or(u16::MAX) };
         let entries = self.audit.page(Some(user), page).await?;
         Ok(part(entries.into_iter().map(|it| entry(user, it)).collect()))
     }
@@ -110,7 +110,7 @@ impl PersonalData for SqlPersonalData {
         Inventory { sections: SECTIONS.to_vec(), left_out: left_out.collect() }
     }
 
-    async fn begin_export(&self, user: UserId, effects: Effects) -> Result<bool, Unavailable> {
+    async fn begin_export(&self, user: UserId, effects: SideEffects) -> Result<bool, Unavailable> {
         Ok(self.note(user, &effects).await?)
     }
 
@@ -118,7 +118,7 @@ impl PersonalData for SqlPersonalData {
         &self,
         user: UserId,
         section: &'static str,
-        after: Option<Place>,
+        after: Option<Cursor>,
     ) -> Result<ExportPage, Unavailable> {
         match section {
             "audit" => self.audit(user, after).await,
@@ -129,8 +129,8 @@ impl PersonalData for SqlPersonalData {
     }
 }
 
-fn entry(user: UserId, record: AuditRecord) -> Told {
-    let place = Place { at: record.at, id: record.id };
+fn entry(user: UserId, record: AuditRecord) -> ExportedRow {
+    let place = Cursor { at: record.at, id: record.id };
     let told = json!({
         "id": record.id,
         "at": record.at,
@@ -160,7 +160,7 @@ fn whole(rows: Vec<Value>) -> ExportPage {
 }
 
 /// A page that is full is followed by another, which may be empty.
-fn part(rows: Vec<Told>) -> ExportPage {
+fn part(rows: Vec<ExportedRow>) -> ExportPage {
     let full = i64::try_from(rows.len()).is_ok_and(|it| it >= PAGE);
     let next = rows.last().filter(|_| full).map(|it| it.0);
     ExportPage { rows: rows.into_iter().map(|it| written(it.1)).collect(), next }

@@ -3,7 +3,7 @@
 
 use crate::account::{ACCOUNT, SECOND_FACTOR};
 use crate::chats::CHATS;
-use crate::given;
+use crate::catalogue_tables;
 use crate::sections::{
     AI_USAGE, API_KEYS, APP_PASSWORDS, DEVICES, INVITATIONS, LOGIN_HISTORY, MAILS, PASSKEYS,
     PROVIDER_IDENTITIES, SESSIONS, SYNC_EVENTS,
@@ -16,7 +16,7 @@ pub struct Table {
     /// Its name.
     pub name: &'static str,
     /// What becomes of a person's rows when they go.
-    pub fate: Fate,
+    pub fate: ErasurePolicy,
     /// The columns that people are told of their rows.
     pub told: &'static [&'static str],
     /// The columns that they are not told, each with the reason.
@@ -25,7 +25,7 @@ pub struct Table {
 
 /// What becomes of a person's rows when they go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Fate {
+pub enum ErasurePolicy {
     /// They go with the person.
     Goes,
     /// They stay as nobody's, for this reason.
@@ -49,38 +49,38 @@ pub(crate) const OURS: &str = "how the server keeps its books";
 pub const INVENTORY: &[Table] = &[
     Table {
         name: "accounts",
-        fate: Fate::Goes,
+        fate: ErasurePolicy::Goes,
         told: ACCOUNT,
         left_out: &[("email_folded", SAME), ("password_hash", SECRET), ("credentials_epoch", OURS)],
     },
-    Table { name: "sessions", fate: Fate::Goes, told: SESSIONS, left_out: &[("user_id", YOU)] },
+    Table { name: "sessions", fate: ErasurePolicy::Goes, told: SESSIONS, left_out: &[("user_id", YOU)] },
     Table {
         name: "refresh_tokens",
-        fate: Fate::Goes,
+        fate: ErasurePolicy::Goes,
         told: &[],
         left_out: &[("hash", RECOGNISES), ("session_id", SAME), ("spent_at", OURS)],
     },
     Table {
         name: "sign_ins",
-        fate: Fate::Goes,
+        fate: ErasurePolicy::Goes,
         told: LOGIN_HISTORY,
         left_out: &[("user_id", YOU)],
     },
     Table {
         name: "totp_factors",
-        fate: Fate::Goes,
+        fate: ErasurePolicy::Goes,
         told: SECOND_FACTOR,
         left_out: &[("user_id", YOU), ("secret", SECRET), ("last_step", OURS)],
     },
     Table {
         name: "recovery_codes",
-        fate: Fate::Goes,
+        fate: ErasurePolicy::Goes,
         told: &[],
         left_out: &[("user_id", YOU), ("hash", RECOGNISES)],
     },
     Table {
         name: "passkeys",
-        fate: Fate::Goes,
+        fate: ErasurePolicy::Goes,
         told: PASSKEYS,
         left_out: &[
             ("user_id", YOU),
@@ -91,25 +91,25 @@ pub const INVENTORY: &[Table] = &[
     },
     Table {
         name: "app_passwords",
-        fate: Fate::Goes,
+        fate: ErasurePolicy::Goes,
         told: APP_PASSWORDS,
         left_out: &[("user_id", YOU), ("hash", RECOGNISES)],
     },
     Table {
         name: "api_keys",
-        fate: Fate::Goes,
+        fate: ErasurePolicy::Goes,
         told: API_KEYS,
         left_out: &[("user_id", YOU), ("hash", RECOGNISES)],
     },
     Table {
         name: "provider_identities",
-        fate: Fate::Goes,
+        fate: ErasurePolicy::Goes,
         told: PROVIDER_IDENTITIES,
         left_out: &[("user_id", YOU)],
     },
     Table {
         name: "devices",
-        fate: Fate::Goes,
+        fate: ErasurePolicy::Goes,
         told: DEVICES,
         left_out: &[
             ("user_id", YOU),
@@ -126,7 +126,7 @@ pub const INVENTORY: &[Table] = &[
     },
     Table {
         name: "recovery_keys",
-        fate: Fate::Goes,
+        fate: ErasurePolicy::Goes,
         told: &[],
         left_out: &[
             ("user_id", YOU),
@@ -143,13 +143,13 @@ pub const INVENTORY: &[Table] = &[
     // Those to their address go; those that they made are the server's.
     Table {
         name: "invitations",
-        fate: Fate::Goes,
+        fate: ErasurePolicy::Goes,
         told: INVITATIONS,
         left_out: &[("hash", RECOGNISES), ("invited_by", YOU)],
     },
     Table {
         name: "mails",
-        fate: Fate::Goes,
+        fate: ErasurePolicy::Goes,
         told: MAILS,
         left_out: &[
             ("user_id", YOU),
@@ -159,7 +159,7 @@ pub const INVENTORY: &[Table] = &[
     },
     Table {
         name: "audit_entries",
-        fate: Fate::StaysAsNobodys(
+        fate: ErasurePolicy::StaysAsNobodys(
             "an entry keeps no more than salted commitments to who was on its sides",
         ),
         told: &["id", "at", "action", "object", "request"],
@@ -167,13 +167,13 @@ pub const INVENTORY: &[Table] = &[
     },
     Table {
         name: "audit_identities",
-        fate: Fate::Goes,
+        fate: ErasurePolicy::Goes,
         told: &["part", "sealed"],
         left_out: &[("entry_id", SAME), ("user_id", YOU)],
     },
     Table {
         name: "ai_usage",
-        fate: Fate::StaysAsNobodys(
+        fate: ErasurePolicy::StaysAsNobodys(
             "what was used stays in the operator's sums, under a pseudonym that nobody knows",
         ),
         told: AI_USAGE,
@@ -188,7 +188,7 @@ pub const INVENTORY: &[Table] = &[
     // Those of groups stay: they are no one person's.
     Table {
         name: "credit_windows",
-        fate: Fate::Goes,
+        fate: ErasurePolicy::Goes,
         told: &[],
         left_out: &[
             ("key", SAME),
@@ -206,7 +206,7 @@ pub const INVENTORY: &[Table] = &[
     },
     Table {
         name: "credit_reservations",
-        fate: Fate::Goes,
+        fate: ErasurePolicy::Goes,
         told: &[],
         left_out: &[
             ("id", SHORT_LIVED),
@@ -218,25 +218,25 @@ pub const INVENTORY: &[Table] = &[
     },
     Table {
         name: "credit_instances",
-        fate: Fate::Nobodys("which processes of the server are running"),
+        fate: ErasurePolicy::Nobodys("which processes of the server are running"),
         told: &[],
         left_out: &[("id", OURS), ("alive_until", OURS)],
     },
     Table {
         name: "chats",
-        fate: Fate::Goes,
+        fate: ErasurePolicy::Goes,
         told: CHATS,
         left_out: &[("user_id", YOU), ("stamp", OURS)],
     },
     Table {
         name: "person_salts",
-        fate: Fate::Goes,
+        fate: ErasurePolicy::Goes,
         told: &[],
         left_out: &[("user_id", YOU), ("salt", KEY)],
     },
     Table {
         name: "factor_challenges",
-        fate: Fate::Goes,
+        fate: ErasurePolicy::Goes,
         told: &[],
         left_out: &[
             ("hash", RECOGNISES),
@@ -247,7 +247,7 @@ pub const INVENTORY: &[Table] = &[
     },
     Table {
         name: "mailed_tokens",
-        fate: Fate::Goes,
+        fate: ErasurePolicy::Goes,
         told: &[],
         left_out: &[
             ("hash", RECOGNISES),
@@ -258,7 +258,7 @@ pub const INVENTORY: &[Table] = &[
     },
     Table {
         name: "passkey_challenges",
-        fate: Fate::Goes,
+        fate: ErasurePolicy::Goes,
         told: &[],
         left_out: &[
             ("hash", RECOGNISES),
@@ -269,7 +269,7 @@ pub const INVENTORY: &[Table] = &[
     },
     Table {
         name: "sign_in_codes",
-        fate: Fate::Goes,
+        fate: ErasurePolicy::Goes,
         told: &[],
         left_out: &[
             ("hash", RECOGNISES),
@@ -282,13 +282,13 @@ pub const INVENTORY: &[Table] = &[
     },
     Table {
         name: "attempts",
-        fate: Fate::Goes,
+        fate: ErasurePolicy::Goes,
         told: &[],
         left_out: &[("who", SHORT_LIVED), ("tat_micros", SHORT_LIVED)],
     },
     Table {
         name: "guesses",
-        fate: Fate::Goes,
+        fate: ErasurePolicy::Goes,
         told: &[],
         left_out: &[
             ("who", SHORT_LIVED),
@@ -299,7 +299,7 @@ pub const INVENTORY: &[Table] = &[
     },
     Table {
         name: "provider_flows",
-        fate: Fate::Nobodys("nobody has signed in yet: it is gone within minutes"),
+        fate: ErasurePolicy::Nobodys("nobody has signed in yet: it is gone within minutes"),
         told: &[],
         left_out: &[
             ("hash", SHORT_LIVED),
@@ -308,53 +308,53 @@ pub const INVENTORY: &[Table] = &[
             ("expires_at", SHORT_LIVED),
         ],
     },
-    given::USER_GROUPS,
-    given::GROUP_SETTINGS,
+    catalogue_tables::USER_GROUPS,
+    catalogue_tables::GROUP_SETTINGS,
     Table {
         name: "ledgers",
-        fate: Fate::Goes,
+        fate: ErasurePolicy::Goes,
         told: LEDGER,
         left_out: &[("user_id", YOU), ("epoch", OURS)],
     },
     Table {
         name: "sync_items",
-        fate: Fate::Goes,
+        fate: ErasurePolicy::Goes,
         told: SYNC_ITEMS,
         left_out: &[("user_id", YOU), ("digest", RECOGNISES), ("beaten", RECOGNISES)],
     },
     Table {
         name: "sync_events",
-        fate: Fate::Goes,
+        fate: ErasurePolicy::Goes,
         told: SYNC_EVENTS,
         left_out: &[("user_id", YOU)],
     },
     Table {
         name: "catalogue",
-        fate: Fate::Nobodys("how often the operator changed what people are given"),
+        fate: ErasurePolicy::Nobodys("how often the operator changed what people are given"),
         told: &[],
         left_out: &[("id", OURS), ("version", OURS)],
     },
     Table {
         name: "silences",
-        fate: Fate::Nobodys("when nobody was given anything"),
+        fate: ErasurePolicy::Nobodys("when nobody was given anything"),
         told: &[],
         left_out: &[("began_at", OURS), ("ended_at", OURS)],
     },
-    given::PLUGINS,
-    given::GROUP_PLUGINS,
-    given::MANAGED_PERSONAS,
-    given::GROUP_PERSONAS,
-    given::PERSONA_PLUGINS,
-    given::CLIENT_POLICIES,
+    catalogue_tables::PLUGINS,
+    catalogue_tables::GROUP_PLUGINS,
+    catalogue_tables::MANAGED_PERSONAS,
+    catalogue_tables::GROUP_PERSONAS,
+    catalogue_tables::PERSONA_PLUGINS,
+    catalogue_tables::CLIENT_POLICIES,
     Table {
         name: "locks",
-        fate: Fate::Nobodys("who is served first"),
+        fate: ErasurePolicy::Nobodys("who is served first"),
         told: &[],
         left_out: &[("name", OURS), ("turn", OURS)],
     },
     Table {
         name: "master_key",
-        fate: Fate::Nobodys("which key the server seals with"),
+        fate: ErasurePolicy::Nobodys("which key the server seals with"),
         told: &[],
         left_out: &[("id", OURS), ("key_id", OURS)],
     },
@@ -362,7 +362,7 @@ pub const INVENTORY: &[Table] = &[
 
 /// What is kept of people and not shown to them, as they are told.
 pub(crate) fn left_out() -> impl Iterator<Item = (String, &'static str)> {
-    let theirs = INVENTORY.iter().filter(|it| !matches!(it.fate, Fate::Nobodys(_)));
+    let theirs = INVENTORY.iter().filter(|it| !matches!(it.fate, ErasurePolicy::Nobodys(_)));
     theirs.flat_map(|table| {
         let columns = table.left_out.iter();
         columns.map(|(column, why)| (format!("{}.{}", camel(table.name), camel(column)), *why))

@@ -9,7 +9,7 @@ mod account;
 mod chats;
 mod export;
 mod forgetting;
-mod given;
+mod catalogue_tables;
 mod synced;
 
 mod audit_log;
@@ -19,4 +19,4 @@ mod pseudonym;
 pub use audit_log::SqlAuditLog;
 pub use erase::SqlEraser;
 pub use export::SqlPersonalData;
-pub use inventory::{Fate, INVENTORY, Table};
+pub use inventory::{ErasurePolicy, INVENTORY, Table};

@@ -2,7 +2,7 @@
 
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
-use pia_kernel::{Place, UserId};
+use pia_kernel::{Cursor, UserId};
 use pia_storage::schema::{
     ai_usage, api_keys, app_passwords, devices, invitations, mails, passkeys, provider_identities,
     sessions, sign_ins, sync_events,
@@ -12,7 +12,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 /// A row as it is told, and its place among the others.
-pub(crate) type Told = (Place, Value);
+pub(crate) type ExportedRow = (Cursor, Value);
 
 /// How many rows are held in memory at once.
 pub(crate) const PAGE: i64 = 200;
@@ -39,8 +39,8 @@ macro_rules! section {
         pub(crate) async fn $page(
             db: &Database,
             user: UserId,
-            after: Place,
-        ) -> Result<Vec<Told>, DbError> {
+            after: Cursor,
+        ) -> Result<Vec<ExportedRow>, DbError> {
             let (at, id) = (DbInstant(after.at), DbUid(after.id));
             let behind = $table::$at.le(at).and($table::$at.lt(at).or($table::id.lt(id)));
             let page = $table::table
@@ -50,7 +50,7 @@ macro_rules! section {
             let rows: Vec<$row> = on_conn!(db.reader(), |conn| {
                 page.select($row::as_select()).load(conn).await?
             });
-            let place = |it: &$row| Place { at: it.$at.0, id: it.id.0 };
+            let place = |it: &$row| Cursor { at: it.$at.0, id: it.id.0 };
             Ok(rows.into_iter().map(|it| (place(&it), told(it))).collect())
         }
     };

@@ -2,8 +2,8 @@
 
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
-use pia_kernel::{ExportPage, Place, Unavailable, UserId};
-use pia_sealing::{PersonSeal, Place as SealedPlace, Sealer};
+use pia_kernel::{ExportPage, Cursor, Unavailable, UserId};
+use pia_sealing::{PersonSeal, SealContext as SealedPlace, Sealer};
 use pia_storage::schema::{ledgers, sync_items};
 use pia_storage::{Database, DbError, DbInstant, DbUid, on_conn};
 use serde::Serialize;
@@ -28,7 +28,7 @@ pub(crate) const SYNC_ITEMS: &[&str] = &[
 
 /// How many are read for one page, and about how many bytes of them are told.
 const PAGE: usize = 20;
-const MOST_BYTES: usize = 4 << 20;
+const MAX_CHUNK_BYTES: usize = 4 << 20;
 
 #[derive(Queryable, Selectable, Serialize)]
 #[diesel(table_name = ledgers)]
@@ -71,23 +71,23 @@ pub(crate) async fn items_of(
     db: &Database,
     sealer: &Sealer,
     user: UserId,
-    after: Option<Place>,
+    after: Option<Cursor>,
 ) -> Result<ExportPage, Unavailable> {
-    let rows = rows(db, user, after.unwrap_or_else(Place::top)).await?;
+    let rows = rows(db, user, after.unwrap_or_else(Cursor::top)).await?;
     if rows.is_empty() {
         return Ok(ExportPage::default());
     }
-    let Some(seal) = sealer.of(user).await? else { return Ok(ExportPage::default()) };
+    let Some(seal) = sealer.seal_for(user).await? else { return Ok(ExportPage::default()) };
     let found = rows.len();
     let mut page = ExportPage::default();
     let mut bytes = 0;
     for (number, row) in rows.into_iter().enumerate() {
-        let place = Place { at: row.stamp.0, id: row.id.0 };
+        let place = Cursor { at: row.stamp.0, id: row.id.0 };
         let text = written(&row, &seal).to_string();
         bytes += text.len();
         page.rows.push(text);
         let last = number + 1 == found;
-        if bytes >= MOST_BYTES || last {
+        if bytes >= MAX_CHUNK_BYTES || last {
             page.next = (!last || found == PAGE).then_some(place);
             break;
         }
@@ -95,7 +95,7 @@ pub(crate) async fn items_of(
     Ok(page)
 }
 
-async fn rows(db: &Database, user: UserId, after: Place) -> Result<Vec<ItemRow>, DbError> {
+async fn rows(db: &Database, user: UserId, after: Cursor) -> Result<Vec<ItemRow>, DbError> {
     let page = sync_items::table
         .filter(sync_items::user_id.eq(DbUid(user.0)))
         .filter(sync_items::stamp.lt(DbInstant(after.at)))

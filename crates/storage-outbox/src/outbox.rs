@@ -4,12 +4,12 @@ use async_trait::async_trait;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use pia_kernel::{MailId, Timestamp, Unavailable};
-use pia_outbox::{Claim, Claimed, Outbox, OutgoingLetter, OutgoingMail};
+use pia_outbox::{ClaimToken, ClaimResult, Outbox, OutgoingEmail, ClaimedEmail};
 use pia_sealing::OpenError;
 use pia_storage::schema::mails::{
     self, claimed_until, due_at, failed_at, failure, id, queued_at, sealed, tries,
 };
-use pia_storage::{Database, DbError, DbInstant, DbUid, StoredLetter, on_conn};
+use pia_storage::{Database, DbError, DbInstant, DbUid, StoredEmail, on_conn};
 
 /// How many due mails are looked at together. More than there are postmen, so
 /// that one who is outrun at the first still gets another.
@@ -85,34 +85,34 @@ impl SqlOutbox {
         on_conn!(self.db.writer(), |conn| Ok(claim.get_result(conn).await.optional()?))
     }
 
-    fn read(&self, row: Row) -> Result<Claimed, DbError> {
+    fn read(&self, row: Row) -> Result<ClaimResult, DbError> {
         let (mail, count, queued, content) = row;
-        let claim = Claim {
+        let claim = ClaimToken {
             mail: MailId(mail.0),
             tries: u32::try_from(count).unwrap_or_default(),
             queued_at: queued.0,
         };
         let content = content.unwrap_or_default();
-        Ok(match StoredLetter::open(self.db.seal()?, claim.mail, &content) {
+        Ok(match StoredEmail::open(self.db.seal()?, claim.mail, &content) {
             Ok(stored) => {
                 let letter = letter(stored);
-                Claimed::Mail(Box::new(OutgoingMail { claim, letter }))
+                ClaimResult::Mail(Box::new(ClaimedEmail { claim, email: letter }))
             }
             Err(OpenError::Unavailable(err)) => return Err(err.into()),
-            Err(OpenError::OtherKey(_)) => Claimed::Locked(claim),
+            Err(OpenError::OtherKey(_)) => ClaimResult::Locked(claim),
             Err(OpenError::Shredded | OpenError::Malformed | OpenError::Forged) => {
-                Claimed::Ruined(claim)
+                ClaimResult::Ruined(claim)
             }
         })
     }
 
-    async fn remove(&self, claim: Claim) -> Result<(), DbError> {
+    async fn remove(&self, claim: ClaimToken) -> Result<(), DbError> {
         let row = mails::table.find(DbUid(claim.mail.0));
         on_conn!(self.db.writer(), |conn| diesel::delete(row).execute(conn).await?);
         Ok(())
     }
 
-    async fn put_back(&self, claim: Claim, due: Timestamp, why: &str) -> Result<(), DbError> {
+    async fn put_back(&self, claim: ClaimToken, due: Timestamp, why: &str) -> Result<(), DbError> {
         let update = diesel::update(of_claim!(claim)).set((
             due_at.eq(DbInstant(due)),
             claimed_until.eq(None::<DbInstant>),
@@ -122,7 +122,7 @@ impl SqlOutbox {
         Ok(())
     }
 
-    async fn wipe(&self, claim: Claim, at: Timestamp, why: &str) -> Result<(), DbError> {
+    async fn wipe(&self, claim: ClaimToken, at: Timestamp, why: &str) -> Result<(), DbError> {
         let update = diesel::update(of_claim!(claim)).set((
             sealed.eq(None::<Vec<u8>>),
             claimed_until.eq(None::<DbInstant>),
@@ -152,20 +152,20 @@ impl Outbox for SqlOutbox {
         &self,
         now: Timestamp,
         until: Timestamp,
-    ) -> Result<Option<Claimed>, Unavailable> {
+    ) -> Result<Option<ClaimResult>, Unavailable> {
         let taken = self.take(now, until).await?;
         Ok(taken.map(|it| self.read(it)).transpose()?)
     }
 
-    async fn sent(&self, claim: Claim) -> Result<(), Unavailable> {
+    async fn sent(&self, claim: ClaimToken) -> Result<(), Unavailable> {
         Ok(self.remove(claim).await?)
     }
 
-    async fn retry(&self, claim: Claim, due: Timestamp, why: &str) -> Result<(), Unavailable> {
+    async fn retry(&self, claim: ClaimToken, due: Timestamp, why: &str) -> Result<(), Unavailable> {
         Ok(self.put_back(claim, due, why).await?)
     }
 
-    async fn give_up(&self, claim: Claim, at: Timestamp, why: &str) -> Result<(), Unavailable> {
+    async fn give_up(&self, claim: ClaimToken, at: Timestamp, why: &str) -> Result<(), Unavailable> {
         Ok(self.wipe(claim, at, why).await?)
     }
 
@@ -178,9 +178,9 @@ impl Outbox for SqlOutbox {
     }
 }
 
-fn letter(stored: StoredLetter) -> OutgoingLetter {
-    let StoredLetter { to, letter, fields, language, at, address, agent } = stored;
-    OutgoingLetter { to, name: letter, fields, language, at, address, agent }
+fn letter(stored: StoredEmail) -> OutgoingEmail {
+    let StoredEmail { to, letter, fields, language, at, address, agent } = stored;
+    OutgoingEmail { to, name: letter, fields, language, at, address, agent }
 }
 
 fn number(count: u32) -> i32 {

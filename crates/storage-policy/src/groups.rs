@@ -8,7 +8,7 @@ use diesel::prelude::*;
 use diesel::result::DatabaseErrorKind;
 use diesel::result::Error::DatabaseError;
 use diesel_async::RunQueryDsl;
-use pia_kernel::{Effects, GroupId, Unavailable, UserId};
+use pia_kernel::{SideEffects, GroupId, Unavailable, UserId};
 use pia_policy::{
     Group, GroupAdded, GroupEntry, GroupName, GroupRemoved, GroupRenamed, GroupSettings,
     GroupStore, MemberPut, SettingChange, SettingsChanged,
@@ -81,7 +81,7 @@ impl SqlGroups {
         Ok(Some(GroupEntry { group, members: members.unsigned_abs() }))
     }
 
-    async fn insert(&self, group: Group, effects: &Effects) -> Result<GroupAdded, DbError> {
+    async fn insert(&self, group: Group, effects: &SideEffects) -> Result<GroupAdded, DbError> {
         let row = GroupRow::from(group);
         in_tx!(self.db, async |conn| -> Result<GroupAdded, DbError> {
             let insert = diesel::insert_into(user_groups::table).values(&row);
@@ -97,7 +97,7 @@ impl SqlGroups {
         &self,
         group: GroupId,
         name: &GroupName,
-        effects: &Effects,
+        effects: &SideEffects,
     ) -> Result<GroupRenamed, DbError> {
         let row = user_groups::table.find(DbUid(group.0));
         in_tx!(self.db, async |conn| -> Result<GroupRenamed, DbError> {
@@ -116,7 +116,7 @@ impl SqlGroups {
         })
     }
 
-    async fn delete(&self, group: GroupId, effects: &Effects) -> Result<GroupRemoved, DbError> {
+    async fn delete(&self, group: GroupId, effects: &SideEffects) -> Result<GroupRemoved, DbError> {
         let id = DbUid(group.0);
         let member = exists(accounts::table.filter(accounts::group_id.eq(id)));
         in_tx!(self.db, async |conn| -> Result<GroupRemoved, DbError> {
@@ -152,7 +152,7 @@ impl SqlGroups {
         &self,
         group: GroupId,
         changes: &[SettingChange],
-        effects: &Effects,
+        effects: &SideEffects,
     ) -> Result<SettingsChanged, DbError> {
         let settings = group_settings::table.find(DbUid(group.0));
         in_tx!(self.db, async |conn| -> Result<SettingsChanged, DbError> {
@@ -180,7 +180,7 @@ impl SqlGroups {
         &self,
         user: UserId,
         group: GroupId,
-        effects: &Effects,
+        effects: &SideEffects,
     ) -> Result<MemberPut, DbError> {
         let (account, to) = (accounts::table.find(DbUid(user.0)), DbUid(group.0));
         in_tx!(self.db, async |conn| -> Result<MemberPut, DbError> {
@@ -214,7 +214,7 @@ impl GroupStore for SqlGroups {
         Ok(self.called(name).await?)
     }
 
-    async fn add(&self, group: Group, effects: Effects) -> Result<GroupAdded, Unavailable> {
+    async fn add(&self, group: Group, effects: SideEffects) -> Result<GroupAdded, Unavailable> {
         Ok(self.insert(group, &effects).await?)
     }
 
@@ -222,7 +222,7 @@ impl GroupStore for SqlGroups {
         &self,
         group: GroupId,
         name: GroupName,
-        effects: Effects,
+        effects: SideEffects,
     ) -> Result<GroupRenamed, Unavailable> {
         match self.call(group, &name, &effects).await {
             Err(DbError::Query(DatabaseError(DatabaseErrorKind::UniqueViolation, _))) => {
@@ -232,7 +232,7 @@ impl GroupStore for SqlGroups {
         }
     }
 
-    async fn remove(&self, group: GroupId, effects: Effects) -> Result<GroupRemoved, Unavailable> {
+    async fn remove(&self, group: GroupId, effects: SideEffects) -> Result<GroupRemoved, Unavailable> {
         match self.delete(group, &effects).await {
             // Somebody made an account in it since it was looked at.
             Err(DbError::Query(DatabaseError(DatabaseErrorKind::ForeignKeyViolation, _))) => {
@@ -250,7 +250,7 @@ impl GroupStore for SqlGroups {
         &self,
         group: GroupId,
         changes: &[SettingChange],
-        effects: Effects,
+        effects: SideEffects,
     ) -> Result<SettingsChanged, Unavailable> {
         Ok(self.set(group, changes, &effects).await?)
     }
@@ -259,7 +259,7 @@ impl GroupStore for SqlGroups {
         &self,
         user: UserId,
         group: GroupId,
-        effects: Effects,
+        effects: SideEffects,
     ) -> Result<MemberPut, Unavailable> {
         Ok(self.shift(user, group, &effects).await?)
     }

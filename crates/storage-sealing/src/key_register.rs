@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use pia_kernel::Unavailable;
-use pia_sealing::{Installed, KeyId, KeyRegister};
+use pia_sealing::{InstalledKey, KeyId, KeyRegister};
 use pia_storage::schema::master_key;
 use pia_storage::{Database, DbError, on_conn};
 
@@ -23,7 +23,7 @@ impl SqlKeyRegister {
         Self { db }
     }
 
-    async fn put_down(&self, ours: &KeyId) -> Result<Installed, DbError> {
+    async fn put_down(&self, ours: &KeyId) -> Result<InstalledKey, DbError> {
         let row = (master_key::id.eq(ROW), master_key::key_id.eq(ours.as_str()));
         on_conn!(self.db.writer(), |conn| {
             diesel::insert_into(master_key::table)
@@ -32,8 +32,8 @@ impl SqlKeyRegister {
                 .execute(conn)
                 .await?;
             let kept = master_key::table.find(ROW).select(master_key::key_id);
-            let kept = KeyId::kept(kept.first(conn).await?);
-            Ok(if kept == *ours { Installed::Ours } else { Installed::Other(kept) })
+            let kept = KeyId::from_stored(kept.first(conn).await?);
+            Ok(if kept == *ours { InstalledKey::Ours } else { InstalledKey::Other(kept) })
         })
     }
 
@@ -50,7 +50,7 @@ impl SqlKeyRegister {
 
 #[async_trait]
 impl KeyRegister for SqlKeyRegister {
-    async fn install(&self, ours: &KeyId) -> Result<Installed, Unavailable> {
+    async fn install(&self, ours: &KeyId) -> Result<InstalledKey, Unavailable> {
         Ok(self.put_down(ours).await?)
     }
 

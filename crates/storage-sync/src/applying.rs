@@ -9,14 +9,14 @@ use pia_sealing::{PersonSeal, Sealer};
 use pia_storage::schema::sync_events;
 use pia_storage::{Database, DbError, DbInstant, DbUid, Ledger, TakeLedger, in_tx};
 use pia_sync::{
-    Applied, Changes, Channel, Conflict, Item, Kept, Key, MOST_IN_A_PUSH, Plan, Planner,
+    Applied, Changes, Channel, Conflict, Item, StoredItem, Key, MAX_CHANGES_PER_PUSH, Plan, Planner,
     PushSettings, Refusal, SyncStore, Write,
 };
 
 use crate::event_row::EventRow;
 use crate::item_row::{ItemRow, PutItems};
 use crate::sealed_bodies;
-use crate::statements::{Fenced, Moved, Named, Statements};
+use crate::statements::{ReadOnlyIds, Restamped, Named, Statements};
 
 /// Writes what devices push, in SQL.
 #[derive(Debug, Clone)]
@@ -102,7 +102,7 @@ impl SyncStore for SqlSyncStore {
         changes: Changes,
         settings: &PushSettings,
     ) -> Result<Applied, Unavailable> {
-        let Some(seal) = &self.sealer.of(user).await? else { return Ok(Applied::Gone) };
+        let Some(seal) = &self.sealer.seal_for(user).await? else { return Ok(Applied::Gone) };
         let digests = changes.items.iter().map(|it| seal.digest(it.body.as_bytes())).collect();
         let push = Applying { user, changes: &changes, digests, settings, seal };
         Ok(self.write(&push).await?)
@@ -112,11 +112,11 @@ impl SyncStore for SqlSyncStore {
 /// What is to be written, each in its place.
 struct Stamped {
     rows: Vec<ItemRow>,
-    restamped: Vec<Moved>,
+    restamped: Vec<Restamped>,
 }
 
 impl Applying<'_> {
-    fn plan(&self, kept: &HashMap<Key, Kept>, fenced: &Fenced, ledger: &Ledger) -> Plan {
+    fn plan(&self, kept: &HashMap<Key, StoredItem>, fenced: &ReadOnlyIds, ledger: &Ledger) -> Plan {
         let Changes { items, deletes, seen, deleted_at, device, .. } = self.changes;
         let mut refused = Vec::new();
         let mut free = Vec::with_capacity(items.len());
@@ -161,7 +161,7 @@ impl Applying<'_> {
         let before = living.get(&Channel::Sessions).copied().unwrap_or_default();
         let surplus = before + more - i64::from(self.settings.limits.of(Channel::Sessions));
         // As many as one statement finds; the rest leaves with the next push.
-        let most = i64::try_from(MOST_IN_A_PUSH).unwrap_or(i64::MAX);
+        let most = i64::try_from(MAX_CHANGES_PER_PUSH).unwrap_or(i64::MAX);
         (surplus > 0).then_some(surplus.min(most))
     }
 
@@ -170,7 +170,7 @@ impl Applying<'_> {
         &self,
         conflicts: &mut [Conflict],
         bodies: &HashMap<Key, Vec<u8>>,
-        kept: &HashMap<Key, Kept>,
+        kept: &HashMap<Key, StoredItem>,
     ) {
         for conflict in conflicts.iter_mut().filter(|it| it.refusal.is_none()) {
             let key = conflict.key;
@@ -192,7 +192,7 @@ impl Applying<'_> {
                     stamped.rows.push(ItemRow::buried(self.user, key, stamp, (changed_at, at)));
                 }
                 Write::Restamp { key, loser } => {
-                    stamped.restamped.push(Moved { key, stamp, loser });
+                    stamped.restamped.push(Restamped { key, stamp, loser });
                 }
             }
         }
@@ -235,7 +235,7 @@ fn named(changes: &Changes) -> Named {
     }
 }
 
-fn growth(plan: &Plan, kept: &HashMap<Key, Kept>) -> Growth {
+fn growth(plan: &Plan, kept: &HashMap<Key, StoredItem>) -> Growth {
     let growth = Channel::ALL.into_iter().map(|it| (it, plan.growth(it, kept)));
     growth.filter(|(_, more)| *more > 0).collect()
 }

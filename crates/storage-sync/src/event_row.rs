@@ -8,7 +8,7 @@ use pia_sync::{Changes, Plan, SyncEvent, Write};
 use uuid::Uuid;
 
 /// How much of what a device calls itself is remembered.
-const LONGEST_DEVICE: usize = 64;
+const MAX_DEVICE_CHARS: usize = 64;
 
 #[derive(Debug, Clone, Insertable, Queryable, Selectable)]
 #[diesel(table_name = sync_events)]
@@ -31,7 +31,7 @@ impl EventRow {
         let refused = refused.count() + changes.refused.len();
         let device = changes.device.as_deref();
         Self {
-            device_id: device.map(|it| it.chars().take(LONGEST_DEVICE).collect()),
+            device_id: device.map(|it| it.chars().take(MAX_DEVICE_CHARS).collect()),
             stored: writes(|it| matches!(it, Write::Put { .. })),
             deleted: writes(|it| matches!(it, Write::Bury { .. })),
             conflicts: count(plan.conflicts.iter().filter(|it| it.refusal.is_none())),

@@ -13,10 +13,10 @@ mod page_making;
 mod page_query;
 mod reading;
 
-mod holdings;
+mod item_info;
 mod silences;
 
 pub use applying::SqlSyncStore;
-pub use holdings::SqlSyncHoldings;
+pub use item_info::SqlSyncHoldings;
 pub use reading::SqlSyncReader;
 pub use silences::SqlSilences;

@@ -4,7 +4,7 @@ use bytes::{Bytes, BytesMut};
 use pia_kernel::UserId;
 use pia_sealing::{PersonSeal, Salt, Sealer};
 use pia_storage::DbError;
-use pia_sync::{Channel, Page, Room, Row};
+use pia_sync::{Channel, ItemPage, PageLimit, Row};
 
 use crate::item_row::key;
 use crate::page_query::PageRow;
@@ -18,17 +18,17 @@ const PIECE: usize = 64 * 1024;
 pub(crate) struct PageMaking {
     sealer: Sealer,
     user: UserId,
-    room: Room,
+    room: PageLimit,
     seal: Option<PersonSeal>,
     texts: Texts,
     count: u64,
     bytes: u64,
-    page: Page,
+    page: ItemPage,
 }
 
 impl PageMaking {
-    pub(crate) fn new(sealer: Sealer, user: UserId, room: Room) -> Self {
-        let (texts, page) = (Texts::default(), Page::default());
+    pub(crate) fn new(sealer: Sealer, user: UserId, room: PageLimit) -> Self {
+        let (texts, page) = (Texts::default(), ItemPage::default());
         Self { sealer, user, room, seal: None, texts, count: 0, bytes: 0, page }
     }
 
@@ -61,10 +61,10 @@ impl PageMaking {
         Ok(())
     }
 
-    pub(crate) fn done(self) -> Page {
+    pub(crate) fn done(self) -> ItemPage {
         let Self { room, count, bytes, page, .. } = self;
         let cut = count >= u64::from(room.rows) || bytes >= room.bytes;
-        Page { cut, ..page }
+        ItemPage { cut, ..page }
     }
 }
 

@@ -12,7 +12,7 @@ use diesel_async::RunQueryDsl as _;
 use futures_util::TryStreamExt as _;
 use pia_kernel::{Timestamp, UserId};
 use pia_storage::{AsyncPostgres, DbError, DbInstant, DbUid, Instant, Uid};
-use pia_sync::{Page, Room};
+use pia_sync::{ItemPage, PageLimit};
 
 use crate::page_making::PageMaking;
 
@@ -37,7 +37,7 @@ pub(crate) struct PageRow {
 }
 
 impl PageQuery {
-    pub(crate) fn new(user: UserId, since: Timestamp, room: Room) -> Self {
+    pub(crate) fn new(user: UserId, since: Timestamp, room: PageLimit) -> Self {
         Self {
             user: DbUid(user.0),
             since: DbInstant(since),
@@ -52,7 +52,7 @@ impl PageQuery {
         self,
         conn: &mut SqliteConnection,
         mut page: PageMaking,
-    ) -> Result<Page, DbError> {
+    ) -> Result<ItemPage, DbError> {
         for row in RunQueryDsl::load_iter::<PageRow, DefaultLoadingMode>(self, conn)? {
             page.add(row?)?;
         }
@@ -64,7 +64,7 @@ impl PageQuery {
         self,
         mut conn: &AsyncPostgres,
         mut page: PageMaking,
-    ) -> Result<Page, DbError> {
+    ) -> Result<ItemPage, DbError> {
         let mut rows = self.load_stream::<PageRow>(&mut conn).await?;
         while let Some(row) = rows.try_next().await? {
             page.add(row)?;

@@ -12,7 +12,7 @@ use pia_kernel::{Timestamp, Unavailable, UserId};
 use pia_sealing::Sealer;
 use pia_storage::schema::{person_salts, sync_items};
 use pia_storage::{AsyncPostgres, Conn, Database, DbError, DbInstant, DbUid, on_conn};
-use pia_sync::{Catalogue, Channel, Head, Key, Page, Room, SyncReader};
+use pia_sync::{Catalogue, Channel, Head, Key, ItemPage, PageLimit, SyncReader};
 use serde_json::Value;
 use uuid::Uuid;
 
@@ -44,7 +44,7 @@ impl SqlSyncReader {
         Ok(row.map(head_of))
     }
 
-    async fn read(&self, user: UserId, since: Timestamp, room: Room) -> Result<Page, DbError> {
+    async fn read(&self, user: UserId, since: Timestamp, room: PageLimit) -> Result<ItemPage, DbError> {
         let (query, page) = self.page_of(user, since, room);
         match self.db.reader().await? {
             Conn::Sqlite(mut conn) => {
@@ -61,8 +61,8 @@ impl SqlSyncReader {
         &self,
         user: UserId,
         since: Timestamp,
-        room: Room,
-    ) -> Result<Option<(Head, Page)>, DbError> {
+        room: PageLimit,
+    ) -> Result<Option<(Head, ItemPage)>, DbError> {
         let (query, page) = self.page_of(user, since, room);
         let (head, page) = match self.db.reader().await? {
             Conn::Sqlite(mut conn) => {
@@ -92,7 +92,7 @@ impl SqlSyncReader {
         Ok(found.map(|it| it.0))
     }
 
-    fn page_of(&self, user: UserId, since: Timestamp, room: Room) -> (PageQuery, PageMaking) {
+    fn page_of(&self, user: UserId, since: Timestamp, room: PageLimit) -> (PageQuery, PageMaking) {
         let page = PageMaking::new(self.sealer.clone(), user, room);
         (PageQuery::new(user, since, room), page)
     }
@@ -139,7 +139,7 @@ impl SyncReader for SqlSyncReader {
         Ok(self.look(user).await?)
     }
 
-    async fn page(&self, user: UserId, since: Timestamp, room: Room) -> Result<Page, Unavailable> {
+    async fn page(&self, user: UserId, since: Timestamp, room: PageLimit) -> Result<ItemPage, Unavailable> {
         Ok(self.read(user, since, room).await?)
     }
 
@@ -147,8 +147,8 @@ impl SyncReader for SqlSyncReader {
         &self,
         user: UserId,
         since: Timestamp,
-        room: Room,
-    ) -> Result<Option<(Head, Page)>, Unavailable> {
+        room: PageLimit,
+    ) -> Result<Option<(Head, ItemPage)>, Unavailable> {
         Ok(self.look_and_read(user, since, room).await?)
     }
 

@@ -1,7 +1,7 @@
 //! Bodies as they are kept: sealed for the row they stand in.
 
 use pia_kernel::Secret;
-use pia_sealing::{OpenError, PersonSeal, Place};
+use pia_sealing::{OpenError, PersonSeal, SealContext};
 use pia_storage::DbError;
 use pia_sync::Key;
 
@@ -37,6 +37,6 @@ fn row(key: Key) -> Vec<u8> {
     [&key.channel.code().to_be_bytes()[..], key.id.as_bytes()].concat()
 }
 
-fn place(row: &[u8]) -> Place<'_> {
-    Place { purpose: PURPOSE, row }
+fn place(row: &[u8]) -> SealContext<'_> {
+    SealContext { purpose: PURPOSE, row }
 }

@@ -7,12 +7,12 @@ use diesel_async::RunQueryDsl;
 use pia_kernel::{Timestamp, Unavailable};
 use pia_storage::schema::{accounts, ledgers, silences};
 use pia_storage::{Database, DbError, DbInstant, in_tx};
-use pia_sync::{Silence, Silences};
+use pia_sync::{StampGap, Silences};
 
 use crate::head_query::latest;
 
 /// So many are kept, the latest ones.
-const MOST: i64 = 1_000;
+const MAX_GAPS: i64 = 1_000;
 
 /// Keeps times in which nobody was given a stamp, in SQL.
 #[derive(Debug, Clone)]
@@ -51,12 +51,12 @@ impl SqlSilences {
                 let put = methods::FilterDsl::filter(put, ended_at.lt(excluded(ended_at)));
                 put.execute(conn).await?;
             }
-            let kept = silences::table.order(began_at.desc()).limit(MOST);
+            let kept = silences::table.order(began_at.desc()).limit(MAX_GAPS);
             let rows: Vec<(DbInstant, DbInstant)> = kept.load(conn).await?;
             if let Some((oldest, _)) = rows.last() {
                 diesel::delete(silences::table.filter(began_at.lt(*oldest))).execute(conn).await?;
             }
-            let told = |(began, ended): (DbInstant, DbInstant)| Silence {
+            let told = |(began, ended): (DbInstant, DbInstant)| StampGap {
                 began_at: began.0,
                 ended_at: ended.0,
             };

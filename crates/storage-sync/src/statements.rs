@@ -8,7 +8,7 @@ use diesel_async::RunQueryDsl;
 use pia_kernel::{Timestamp, UserId};
 use pia_storage::schema::{managed_personas, plugins, sync_items};
 use pia_storage::{AsyncPostgres, AsyncSqlite, DbError, DbInstant, DbUid};
-use pia_sync::{Channel, Kept, Key};
+use pia_sync::{Channel, StoredItem, Key};
 use uuid::Uuid;
 
 use crate::item_row::key;
@@ -24,7 +24,7 @@ pub(crate) struct Named {
 
 /// What of that is not for devices to change, or only that.
 #[derive(Debug, Default)]
-pub(crate) struct Fenced {
+pub(crate) struct ReadOnlyIds {
     /// The operator's personas.
     pub(crate) personas: HashSet<Uuid>,
     /// The plugins that there are.
@@ -38,10 +38,10 @@ pub(crate) trait Statements {
         &mut self,
         user: UserId,
         named: &Named,
-    ) -> impl Future<Output = Result<HashMap<Key, Kept>, DbError>> + Send;
+    ) -> impl Future<Output = Result<HashMap<Key, StoredItem>, DbError>> + Send;
 
     /// What of the operator's is named.
-    fn fenced(&mut self, named: &Named) -> impl Future<Output = Result<Fenced, DbError>> + Send;
+    fn fenced(&mut self, named: &Named) -> impl Future<Output = Result<ReadOnlyIds, DbError>> + Send;
 
     /// How many living items there are of each of these channels.
     fn living(
@@ -61,7 +61,7 @@ pub(crate) trait Statements {
     fn restamp(
         &mut self,
         user: UserId,
-        moved: Moved,
+        moved: Restamped,
     ) -> impl Future<Output = Result<(), DbError>> + Send;
 
     /// Takes so many of the oldest sessions away, without a trace. Answers how
@@ -75,7 +75,7 @@ pub(crate) trait Statements {
 
 /// An item that stays, in another place.
 #[derive(Debug)]
-pub(crate) struct Moved {
+pub(crate) struct Restamped {
     pub(crate) key: Key,
     pub(crate) stamp: Timestamp,
     /// By which what lost against it is known again.
@@ -104,7 +104,7 @@ macro_rules! statements {
                 &mut self,
                 user: UserId,
                 named: &Named,
-            ) -> Result<HashMap<Key, Kept>, DbError> {
+            ) -> Result<HashMap<Key, StoredItem>, DbError> {
                 if named.ids.is_empty() {
                     return Ok(HashMap::new());
                 }
@@ -118,8 +118,8 @@ macro_rules! statements {
                 rows.into_iter().map(known).collect()
             }
 
-            async fn fenced(&mut self, named: &Named) -> Result<Fenced, DbError> {
-                let mut fenced = Fenced::default();
+            async fn fenced(&mut self, named: &Named) -> Result<ReadOnlyIds, DbError> {
+                let mut fenced = ReadOnlyIds::default();
                 if !named.personas.is_empty() {
                     let some = managed_personas::table
                         .filter(managed_personas::id.eq_any(&named.personas))
@@ -181,7 +181,7 @@ macro_rules! statements {
             async fn restamp(
                 &mut self,
                 user: UserId,
-                Moved { key, stamp, loser }: Moved,
+                Restamped { key, stamp, loser }: Restamped,
             ) -> Result<(), DbError> {
                 let row = (DbUid(user.0), key.channel.code(), DbUid(key.id));
                 diesel::update(sync_items::table.find(row))
@@ -218,8 +218,8 @@ macro_rules! statements {
 
 statements!(AsyncSqlite, AsyncPostgres);
 
-fn known(row: KeptRow) -> Result<(Key, Kept), DbError> {
-    let kept = Kept {
+fn known(row: KeptRow) -> Result<(Key, StoredItem), DbError> {
+    let kept = StoredItem {
         stamp: row.stamp.0,
         changed_at: row.changed_at.0,
         deleted_at: row.deleted_at.map(|it| it.0),

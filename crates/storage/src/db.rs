@@ -11,15 +11,15 @@ use diesel::sqlite::SqliteConnection;
 use diesel_async::pooled_connection::deadpool::{Object, Pool, PoolError};
 use diesel_async::sync_connection_wrapper::SyncConnectionWrapper;
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
-use pia_kernel::{Live, Unavailable};
+use pia_kernel::{LiveSetting, Unavailable};
 use pia_sealing::ServerSeal;
 use tokio::runtime::Handle;
 
 use crate::checkpoint::Log;
 use crate::connect::{self, OpenError, Options};
-use crate::count::Counts;
+use crate::counters::Counts;
 use crate::durability::Durability;
-use crate::target::{Kind, Provider, Target};
+use crate::target::{TargetKind, Provider, Target};
 use crate::{migrations, on_conn};
 
 /// A connection to SQLite, which works on threads that may block.
@@ -37,7 +37,7 @@ pub struct Database {
     migrated: Arc<AtomicBool>,
     statement_timeout: Duration,
     seal: Option<ServerSeal>,
-    mail: Live<bool>,
+    mail: LiveSetting<bool>,
 }
 
 #[derive(Clone)]
@@ -82,7 +82,7 @@ pub enum DbError {
     Sealing(#[from] Unavailable),
     /// What was to be written with others failed with them.
     #[error("written with others, it failed with them")]
-    Together(#[source] Arc<DbError>),
+    Batch(#[source] Arc<DbError>),
     /// Who was to write it has gone.
     #[error("it was abandoned")]
     Abandoned,
@@ -131,11 +131,11 @@ impl Database {
     /// PostgreSQL are driven there.
     pub fn open(target: &Target, options: Options) -> Result<Self, OpenError> {
         let pools = match &target.0 {
-            Kind::Sqlite(target) => connect::sqlite(target, options)?,
-            Kind::Postgres(target) => connect::postgres(target, options)?,
+            TargetKind::Sqlite(target) => connect::sqlite(target, options)?,
+            TargetKind::Postgres(target) => connect::postgres(target, options)?,
         };
         let (main, migrated) = (Handle::current(), Arc::default());
-        let (counts, mail) = (Counts::default(), Live::new(false));
+        let (counts, mail) = (Counts::default(), LiveSetting::new(false));
         let statement_timeout = options.statement_timeout;
         Ok(Self { pools, counts, main, migrated, statement_timeout, seal: None, mail })
     }
@@ -149,7 +149,7 @@ impl Database {
     /// The same, able to write what goes with changes: sealed with `seal`, and
     /// with letters while `mail` says that somebody sends them.
     #[must_use]
-    pub fn with_effects(self, seal: ServerSeal, mail: Live<bool>) -> Self {
+    pub fn with_effects(self, seal: ServerSeal, mail: LiveSetting<bool>) -> Self {
         Self { seal: Some(seal), mail, ..self }
     }
 

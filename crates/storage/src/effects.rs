@@ -1,22 +1,22 @@
 //! Writing what goes with a change, in the change's transaction.
 
 mod identity;
-mod letter;
+mod stored_email;
 mod rows;
 
 use std::collections::HashMap;
 
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
-use pia_kernel::{Effects, Recipient};
+use pia_kernel::{SideEffects, Recipient};
 
 use crate::db::{AsyncPostgres, AsyncSqlite, Database, DbError};
 use crate::schema::accounts;
 use crate::sql_types::DbUid;
-use crate::together::Together;
+use crate::cte_batch::CteBatch;
 
 pub use identity::{AuditIdentity, AuditPart};
-pub use letter::StoredLetter;
+pub use stored_email::StoredEmail;
 pub use rows::EffectRows;
 
 /// A connection that can write what goes with a change.
@@ -28,14 +28,14 @@ pub trait WriteEffects {
     fn write_effects(
         &mut self,
         db: &Database,
-        effects: &Effects,
+        effects: &SideEffects,
     ) -> impl Future<Output = Result<(), DbError>> + Send;
 
     /// What that writes, to be written with something else.
     fn effect_rows(
         &mut self,
         db: &Database,
-        effects: &Effects,
+        effects: &SideEffects,
     ) -> impl Future<Output = Result<EffectRows, DbError>> + Send;
 }
 
@@ -52,7 +52,7 @@ impl WriteRows for AsyncSqlite {
 
 impl WriteRows for AsyncPostgres {
     async fn write_rows(&mut self, rows: EffectRows) -> QueryResult<()> {
-        let mut writes = Together::new();
+        let mut writes = CteBatch::new();
         rows.join(&mut writes);
         writes.write(self).await
     }
@@ -66,7 +66,7 @@ macro_rules! write_effects {
             async fn write_effects(
                 &mut self,
                 db: &Database,
-                effects: &Effects,
+                effects: &SideEffects,
             ) -> Result<(), DbError> {
                 let rows = self.effect_rows(db, effects).await?;
                 Ok(self.write_rows(rows).await?)
@@ -75,7 +75,7 @@ macro_rules! write_effects {
             async fn effect_rows(
                 &mut self,
                 db: &Database,
-                effects: &Effects,
+                effects: &SideEffects,
             ) -> Result<EffectRows, DbError> {
                 let mut addresses = HashMap::new();
                 for mail in effects.mail.iter().filter(|_| db.sends_mail()) {
@@ -84,7 +84,7 @@ macro_rules! write_effects {
                     let address = address.first::<String>(self).await.optional()?;
                     addresses.extend(address.map(|it| (user, it)));
                 }
-                EffectRows::of(db, effects, &addresses)
+                EffectRows::new_rows(db, effects, &addresses)
             }
         }
     )*};

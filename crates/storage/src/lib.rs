@@ -3,13 +3,13 @@
 
 mod target;
 
-mod pairs;
+mod connection_string;
 mod postgres_target;
 mod sqlite_target;
 
 mod start;
 
-mod grants;
+mod role_grants;
 mod migrations;
 
 mod db;
@@ -17,7 +17,7 @@ mod durability;
 
 mod checkpoint;
 mod connect;
-mod count;
+mod counters;
 mod postgres;
 mod sqlite;
 mod tls;
@@ -28,24 +28,24 @@ mod columns;
 mod effects;
 mod ledger;
 mod macros;
-mod pauses;
+mod retry_backoff;
 mod pipelined;
 pub mod schema;
 mod sql_types;
-mod together;
+mod cte_batch;
 
 pub use bulk::InsertAll;
 pub use connect::{OpenError, Options, Synchronous};
 pub use db::{AsyncPostgres, AsyncSqlite, Conn, Database, DbError, NotReady};
-pub use effects::{AuditIdentity, AuditPart, EffectRows, StoredLetter, WriteEffects};
+pub use effects::{AuditIdentity, AuditPart, EffectRows, StoredEmail, WriteEffects};
 pub use ledger::{Ledger, TakeLedger, fresh_epoch, storage_use};
 pub use migrations::migrate;
-pub use pauses::Pauses;
+pub use retry_backoff::RetryBackoff;
 pub use pipelined::Pipelined;
 pub use sql_types::{DbInstant, DbUid, Instant, Uid};
 pub use start::{StartError, Startup, migrate_only, start};
 pub use target::{Provider, Target, TargetError};
-pub use together::Together;
+pub use cte_batch::CteBatch;
 
 // The macros name it where they are used.
 #[doc(hidden)]

@@ -37,14 +37,14 @@ macro_rules! in_tx {
             }
             $crate::Conn::Postgres(mut object) => {
                 let object = &mut *object;
-                let mut pauses = $crate::Pauses::default();
+                let mut retry_backoff = $crate::RetryBackoff::default();
                 loop {
                     let done = $crate::diesel_async::AsyncConnection::transaction(
                         object,
                         async |$name| -> $ret { $body },
                     );
                     match done.await {
-                        Err(err) if $crate::DbError::is_conflict(&err) && pauses.next().await => {}
+                        Err(err) if $crate::DbError::is_conflict(&err) && retry_backoff.next().await => {}
                         done => break done,
                     }
                 }

@@ -19,8 +19,8 @@ use crate::connect::{OpenError, SQLITE_WRITES};
 use crate::db::{Conn, Database, DbError};
 use crate::postgres::Connector;
 use crate::start::StartError;
-use crate::target::{Kind, Target};
-use crate::{grants, sqlite};
+use crate::target::{TargetKind, Target};
+use crate::{role_grants, sqlite};
 
 const SQLITE_MIGRATIONS: EmbeddedMigrations = embed_migrations!("../../migrations/sqlite");
 const POSTGRES_MIGRATIONS: EmbeddedMigrations = embed_migrations!("../../migrations/postgres");
@@ -66,11 +66,11 @@ pub(crate) async fn migrate_for(
     role: Option<&str>,
 ) -> Result<Vec<String>, StartError> {
     let applied = match &target.0 {
-        Kind::Sqlite(target) => {
+        TargetKind::Sqlite(target) => {
             let path = sqlite::prepare(&target.path)?;
             tokio::task::spawn_blocking(move || migrate_sqlite(&path)).await
         }
-        Kind::Postgres(target) => {
+        TargetKind::Postgres(target) => {
             let conn = Connector::new(target)?.connect().await.map_err(OpenError::connection)?;
             let role = role.filter(|it| target.user() != Some(*it)).map(str::to_owned);
             tokio::task::spawn_blocking(move || migrate_postgres(conn, role.as_deref())).await
@@ -104,7 +104,7 @@ fn migrate_postgres(
     conn.batch_execute(POSTGRES_LOCK).map_err(StartError::migration)?;
     let applied = run(&mut conn, POSTGRES_MIGRATIONS).map_err(StartError::migration)?;
     if let Some(role) = role {
-        grants::let_use(&mut conn, role);
+        role_grants::let_use(&mut conn, role);
     }
     Ok(applied)
 }

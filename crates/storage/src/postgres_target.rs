@@ -8,7 +8,7 @@ use std::time::Duration;
 use tokio_postgres::Config;
 use tokio_postgres::config::{Host, SslMode};
 
-use crate::pairs::{self, Pair, decoded, folded};
+use crate::connection_string::{self, Setting, decoded, folded};
 use crate::target::TargetError;
 use crate::tls::{Roots, TlsMode, TlsSettings};
 
@@ -92,7 +92,7 @@ impl PostgresTarget {
             Some((scheme, _)) if !scheme.contains('=') => {
                 return Err(TargetError::OtherProvider("postgresql"));
             }
-            _ => pairs::read(text)?,
+            _ => connection_string::parse_settings(text)?,
         };
         Self::new(settings(pairs)?)
     }
@@ -135,9 +135,9 @@ impl PostgresTarget {
 }
 
 /// The settings by the names that libpq has for them; the last of a name holds.
-fn settings(pairs: Vec<Pair>) -> Result<BTreeMap<&'static str, String>, TargetError> {
+fn settings(pairs: Vec<Setting>) -> Result<BTreeMap<&'static str, String>, TargetError> {
     let mut settings = BTreeMap::new();
-    for Pair { number, name, value } in pairs {
+    for Setting { number, name, value } in pairs {
         let known = NAMES.iter().find(|(_, names)| names.contains(&name.as_str()));
         match known {
             Some(("host", _)) if !value.split(',').all(is_host) => {
@@ -202,7 +202,7 @@ fn tls(mode: Option<&str>, roots: Option<&str>) -> Result<TlsSettings, TargetErr
 }
 
 /// The settings of what follows `postgres://`.
-fn url(rest: &str) -> Result<Vec<Pair>, TargetError> {
+fn url(rest: &str) -> Result<Vec<Setting>, TargetError> {
     let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
     let (authority, database) = rest.split_once('/').unwrap_or((rest, ""));
     let (who, hosts) = authority.rsplit_once('@').unwrap_or(("", authority));
@@ -231,8 +231,8 @@ fn url(rest: &str) -> Result<Vec<Pair>, TargetError> {
         ("dbname", decoded(database)?),
     ];
     let given = parts.into_iter().filter(|(_, value)| !value.is_empty());
-    let mut pairs: Vec<_> = given.map(|(name, value)| Pair::new(0, name, value)).collect();
-    pairs.extend(pairs::query(query)?);
+    let mut pairs: Vec<_> = given.map(|(name, value)| Setting::new(0, name, value)).collect();
+    pairs.extend(connection_string::query(query)?);
     Ok(pairs)
 }
 

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::pairs::{self, Pair, decoded, folded};
+use crate::connection_string::{self, Setting, decoded, folded};
 use crate::target::TargetError;
 
 /// What a URL of a file may begin with; the longer ones first.
@@ -25,19 +25,19 @@ impl SqliteTarget {
     pub(crate) fn parse(text: &str) -> Result<Self, TargetError> {
         if let Some(rest) = SCHEMES.iter().find_map(|it| strip(text, it)) {
             let (path, query) = rest.split_once('?').unwrap_or((rest, ""));
-            return Self::at(decoded(path)?, pairs::query(query)?);
+            return Self::at(decoded(path)?, connection_string::query(query)?);
         }
         if text.contains("://") && !text.contains(';') {
             return Err(TargetError::OtherProvider("sqlite"));
         }
         if text.contains('=') {
-            return Self::at(String::new(), pairs::read(text)?);
+            return Self::at(String::new(), connection_string::parse_settings(text)?);
         }
         Self::at(text.to_owned(), Vec::new())
     }
 
-    fn at(mut path: String, pairs: Vec<Pair>) -> Result<Self, TargetError> {
-        for Pair { number, name, value } in pairs {
+    fn at(mut path: String, pairs: Vec<Setting>) -> Result<Self, TargetError> {
+        for Setting { number, name, value } in pairs {
             match name.as_str() {
                 "datasource" | "filename" | "file" | "path" | "dbname" | "database" => path = value,
                 "mode" => match folded(&value).as_str() {

@@ -5,7 +5,7 @@ use std::fmt::Display;
 use crate::connect::{OpenError, Options};
 use crate::db::Database;
 use crate::migrations::{self, migrate_for};
-use crate::target::{Kind, Provider, Target};
+use crate::target::{TargetKind, Provider, Target};
 
 /// What the server knows of its database when it starts.
 #[derive(Debug, Clone)]
@@ -90,21 +90,21 @@ pub async fn migrate_only(
 
 fn role_of(target: &Target) -> Option<&str> {
     match &target.0 {
-        Kind::Sqlite(_) => None,
-        Kind::Postgres(target) => target.user(),
+        TargetKind::Sqlite(_) => None,
+        TargetKind::Postgres(target) => target.user(),
     }
 }
 
 /// The reason alone: that the pool failed is no news to an operator.
 fn opening(err: crate::DbError) -> StartError {
-    use crate::DbError::{Abandoned, NoKey, Pool, Query, Sealing, Together, Unreadable};
+    use crate::DbError::{Abandoned, NoKey, Pool, Query, Sealing, Batch, Unreadable};
     use deadpool::managed::PoolError::Backend;
     use diesel_async::pooled_connection::PoolError::{ConnectionError, QueryError};
     StartError::Open(match err {
         Pool(Backend(ConnectionError(err))) => OpenError::connection(err),
         Pool(Backend(QueryError(err))) | Query(err) => OpenError::connection(err),
         Pool(err) => OpenError::connection(err),
-        err @ (Unreadable(_) | NoKey | Sealing(_) | Together(_) | Abandoned) => {
+        err @ (Unreadable(_) | NoKey | Sealing(_) | Batch(_) | Abandoned) => {
             OpenError::connection(err)
         }
     })

@@ -6,7 +6,7 @@ use crate::postgres_target::PostgresTarget;
 use crate::sqlite_target::SqliteTarget;
 
 /// Longer than any connection string that is meant.
-const LONGEST: usize = 8 * 1024;
+const MAX_CONNECTION_STRING_BYTES: usize = 8 * 1024;
 
 /// The kinds of database that are built in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,10 +38,10 @@ impl Provider {
 
 /// One database, and how it is reached.
 #[derive(Clone, PartialEq)]
-pub struct Target(pub(crate) Kind);
+pub struct Target(pub(crate) TargetKind);
 
 #[derive(Clone, PartialEq)]
-pub(crate) enum Kind {
+pub(crate) enum TargetKind {
     Sqlite(SqliteTarget),
     Postgres(Box<PostgresTarget>),
 }
@@ -90,20 +90,20 @@ impl Target {
         if text.is_empty() {
             return Err(TargetError::Empty);
         }
-        if text.len() > LONGEST {
+        if text.len() > MAX_CONNECTION_STRING_BYTES {
             return Err(TargetError::TooLong);
         }
         Ok(Self(match provider {
-            Provider::Sqlite => Kind::Sqlite(SqliteTarget::parse(text)?),
-            Provider::Postgres => Kind::Postgres(Box::new(PostgresTarget::parse(text)?)),
+            Provider::Sqlite => TargetKind::Sqlite(SqliteTarget::parse(text)?),
+            Provider::Postgres => TargetKind::Postgres(Box::new(PostgresTarget::parse(text)?)),
         }))
     }
 
     /// Of which kind it is.
     pub fn provider(&self) -> Provider {
         match self.0 {
-            Kind::Sqlite(_) => Provider::Sqlite,
-            Kind::Postgres(_) => Provider::Postgres,
+            TargetKind::Sqlite(_) => Provider::Sqlite,
+            TargetKind::Postgres(_) => Provider::Postgres,
         }
     }
 }
@@ -112,8 +112,8 @@ impl Target {
 impl fmt::Debug for Target {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {
-            Kind::Sqlite(it) => fmt::Debug::fmt(it, f),
-            Kind::Postgres(it) => fmt::Debug::fmt(it, f),
+            TargetKind::Sqlite(it) => fmt::Debug::fmt(it, f),
+            TargetKind::Postgres(it) => fmt::Debug::fmt(it, f),
         }
     }
 }
@@ -132,7 +132,7 @@ mod tests {
 
     #[test]
     fn nothing_and_too_much_are_refused() {
-        let long = format!("Host=db;Password={}", "x".repeat(LONGEST));
+        let long = format!("Host=db;Password={}", "x".repeat(MAX_CONNECTION_STRING_BYTES));
 
         for provider in [Provider::Sqlite, Provider::Postgres] {
             assert_eq!(Target::parse(provider, " \n"), Err(TargetError::Empty));

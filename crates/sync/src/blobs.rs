@@ -13,7 +13,7 @@ const WRAPPED: &str = "wrappedDek";
 pub(crate) const KEYS: [&str; 2] = [PAYLOAD, WRAPPED];
 
 /// A nonce, what is encrypted, and a tag.
-const LEAST_PAYLOAD: usize = 12 + 1 + 16;
+const MIN_PAYLOAD_BYTES: usize = 12 + 1 + 16;
 /// A nonce, a key of 32 bytes, and a tag.
 const WRAPPED_KEY: usize = 12 + 32 + 16;
 
@@ -24,7 +24,7 @@ pub(crate) fn check(fields: &Map<String, Value>) -> Result<bool, Refusal> {
         (None, None) => Ok(false),
         (Some(payload), Some(wrapped)) => {
             let payload = length(payload)?;
-            if payload < LEAST_PAYLOAD || length(wrapped)? != WRAPPED_KEY {
+            if payload < MIN_PAYLOAD_BYTES || length(wrapped)? != WRAPPED_KEY {
                 return Err(Refusal::InvalidBlobs);
             }
             Ok(true)
@@ -36,7 +36,7 @@ pub(crate) fn check(fields: &Map<String, Value>) -> Result<bool, Refusal> {
 /// How many bytes a blob has.
 fn length(blob: &Value) -> Result<usize, Refusal> {
     let text = blob.as_str().ok_or(Refusal::InvalidBlobs)?;
-    if text.len() > crate::item::MOST_BYTES {
+    if text.len() > crate::item::MAX_ITEM_BYTES {
         return Err(Refusal::TooLarge);
     }
     Ok(STANDARD.decode(text).map_err(|_err| Refusal::InvalidBlobs)?.len())

@@ -13,9 +13,9 @@ mod verdict;
 
 use std::sync::Arc;
 
-use pia_kernel::{Clock, Live, StorageUse, Unavailable, UserId};
+use pia_kernel::{Clock, LiveSetting, StorageUse, Unavailable, UserId};
 
-pub use document::{ChatFault, NewChat, UnreadableChat};
+pub use document::{ChatViolation, NewChat, UnreadableChat};
 pub use listing::{ChatPage, ChatsPart, ChatsVersion, ListedChats, Unless};
 #[cfg(test)]
 pub(crate) use ports::MockChatStore;
@@ -112,13 +112,13 @@ pub enum GetChatError {
 #[derive(Clone)]
 pub struct Chats {
     store: Arc<dyn ChatStore>,
-    limits: Live<ChatLimits>,
+    limits: LiveSetting<ChatLimits>,
     clock: Arc<dyn Clock>,
 }
 
 impl Chats {
     /// Chats in the given store, within these limits.
-    pub fn new(store: Arc<dyn ChatStore>, limits: Live<ChatLimits>, clock: Arc<dyn Clock>) -> Self {
+    pub fn new(store: Arc<dyn ChatStore>, limits: LiveSetting<ChatLimits>, clock: Arc<dyn Clock>) -> Self {
         Self { store, limits, clock }
     }
 

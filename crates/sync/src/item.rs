@@ -11,7 +11,7 @@ use crate::personas;
 use crate::readable;
 
 /// What an item's text may have, in bytes: as much as an encrypted one.
-pub const MOST_BYTES: usize = 1_400_000;
+pub const MAX_ITEM_BYTES: usize = 1_400_000;
 
 /// By which an item of a person is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -138,7 +138,7 @@ impl Sent {
             self.fields.insert("id".to_owned(), id.to_string().into());
         }
         let body = Value::Object(self.fields).to_string();
-        if body.len() > MOST_BYTES {
+        if body.len() > MAX_ITEM_BYTES {
             return Err(Refusal::TooLarge);
         }
         let key = Key { channel: self.channel, id };

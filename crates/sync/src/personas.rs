@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use crate::item::Refusal;
 
 /// The longest that each text may be, in UTF-16 code units.
-const LONGEST: [(&str, usize); 5] = [
+const MAX_FIELD_CHARS: [(&str, usize); 5] = [
     ("name", 255),
     ("tagline", 280),
     ("systemPrompt", 20_000),
@@ -14,15 +14,15 @@ const LONGEST: [(&str, usize); 5] = [
     ("modelType", 50),
 ];
 const NEEDED: [&str; 2] = ["name", "systemPrompt"];
-const MOST_EXPERTISE: usize = 16;
+const MAX_EXPERTISE: usize = 16;
 
 /// Refuses a persona that its devices could not have made.
 pub(crate) fn check(fields: &Map<String, Value>) -> Result<(), Refusal> {
     let text = |key: &str| fields.get(key).and_then(Value::as_str).unwrap_or_default();
     let lacking = NEEDED.iter().any(|it| text(it).trim().is_empty());
-    let too_long = LONGEST.iter().any(|(it, most)| characters(text(it)) > *most);
+    let too_long = MAX_FIELD_CHARS.iter().any(|(it, most)| characters(text(it)) > *most);
     let expertise = fields.get("expertise").and_then(Value::as_array).map_or(0, Vec::len);
-    if lacking || too_long || expertise > MOST_EXPERTISE {
+    if lacking || too_long || expertise > MAX_EXPERTISE {
         return Err(Refusal::InvalidPersona);
     }
     Ok(())
@@ -52,7 +52,7 @@ mod tests {
 
     #[test]
     fn each_text_is_as_long_as_its_limit_counted_in_utf_16() {
-        for (key, most) in LONGEST {
+        for (key, most) in MAX_FIELD_CHARS {
             assert_eq!(with(key, "x".repeat(most).into()), Ok(()), "{key}");
             assert_eq!(with(key, "x".repeat(most + 1).into()), Err(Refusal::InvalidPersona));
             assert_eq!(with(key, "😀".repeat(most / 2).into()), Ok(()), "{key}");

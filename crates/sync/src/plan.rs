@@ -11,7 +11,7 @@ use crate::item::{Item, Key};
 
 /// What is known of an item that is kept, or was.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Kept {
+pub struct StoredItem {
     /// Its place among all of the person's changes.
     pub stamp: Timestamp,
     /// When it was changed, by its device's clock.
@@ -80,7 +80,7 @@ pub struct Plan {
 /// What devices asked for, weighed one by one.
 pub struct Planner<'a> {
     /// What is kept of all that is asked about.
-    pub kept: &'a HashMap<Key, Kept>,
+    pub kept: &'a HashMap<Key, StoredItem>,
     /// Up to which stamp the device had seen everything.
     pub seen: Option<Timestamp>,
     /// Which device it is, if it says so.
@@ -105,7 +105,7 @@ impl Planner<'_> {
     /// the deletion.
     pub fn plan(&self, items: Vec<(Item, Vec<u8>)>, deletes: Vec<Key>) -> Plan {
         let mut plan = Plan::default();
-        let mut now: HashMap<Key, Kept> = HashMap::new();
+        let mut now: HashMap<Key, StoredItem> = HashMap::new();
         for (item, digest) in last_of_each(items) {
             let kept = self.kept.get(&item.key);
             match self.weigh(&item, &digest, kept) {
@@ -120,7 +120,7 @@ impl Planner<'_> {
                 }
                 Verdict::Put => {
                     // The encrypted copy of what was there overwrites nothing.
-                    let overwrites = |it: &Kept| item.changed_at > it.changed_at;
+                    let overwrites = |it: &StoredItem| item.changed_at > it.changed_at;
                     if kept.is_some_and(|it| self.is_unseen(it) && overwrites(it)) {
                         plan.conflicts.push(Conflict::resolved(item.key, Resolution::ClientWins));
                     }
@@ -137,13 +137,13 @@ impl Planner<'_> {
             let (changed_at, at) = (kept.changed_at, kept.changed_at.max(self.deleted_at));
             // One write a key: what was put by the same push goes unwritten.
             plan.writes.retain(|it| it.key() != key);
-            now.insert(key, Kept { deleted_at: Some(at), ..kept.clone() });
+            now.insert(key, StoredItem { deleted_at: Some(at), ..kept.clone() });
             plan.writes.push(Write::Bury { key, changed_at, at });
         }
         plan
     }
 
-    fn weigh(&self, item: &Item, digest: &[u8], kept: Option<&Kept>) -> Verdict {
+    fn weigh(&self, item: &Item, digest: &[u8], kept: Option<&StoredItem>) -> Verdict {
         let Some(kept) = kept else { return Verdict::Put };
         if let Some(deleted_at) = kept.deleted_at {
             return if item.changed_at > deleted_at { Verdict::Put } else { Verdict::Keep };
@@ -169,13 +169,13 @@ impl Planner<'_> {
 
     /// Whether the device changed something without having seen this. What it
     /// wrote itself it has, whichever answer it missed.
-    fn is_unseen(&self, kept: &Kept) -> bool {
+    fn is_unseen(&self, kept: &StoredItem) -> bool {
         let own = self.device.is_some() && kept.device.as_deref() == self.device;
         !own && self.seen.is_some_and(|seen| kept.stamp > seen)
     }
 }
 
-impl Kept {
+impl StoredItem {
     /// What is told of a deleted item; nothing if it lives.
     pub fn tombstone(&self, key: Key) -> Option<String> {
         let deleted_at = self.deleted_at?;
@@ -195,7 +195,7 @@ impl Write {
 
 impl Plan {
     /// By how many the living items of a channel become more.
-    pub fn growth(&self, channel: Channel, kept: &HashMap<Key, Kept>) -> i64 {
+    pub fn growth(&self, channel: Channel, kept: &HashMap<Key, StoredItem>) -> i64 {
         let lives = |key: &Key| kept.get(key).is_some_and(|it| it.deleted_at.is_none());
         let of_channel = self.writes.iter().filter(|it| it.key().channel == channel);
         of_channel
@@ -208,7 +208,7 @@ impl Plan {
     }
 
     /// By how many bytes all that is stored becomes more.
-    pub fn byte_growth(&self, kept: &HashMap<Key, Kept>) -> i64 {
+    pub fn byte_growth(&self, kept: &HashMap<Key, StoredItem>) -> i64 {
         let size = |key: &Key| kept.get(key).map_or(0, |it| i64::from(it.size));
         let growth = self.writes.iter().map(|write| match write {
             Write::Put { item, .. } => i64::from(item.size()) - size(&item.key),
@@ -219,8 +219,8 @@ impl Plan {
     }
 }
 
-fn after(item: &Item, digest: &[u8]) -> Kept {
-    Kept {
+fn after(item: &Item, digest: &[u8]) -> StoredItem {
+    StoredItem {
         stamp: item.changed_at,
         changed_at: item.changed_at,
         deleted_at: None,

@@ -1,13 +1,13 @@
 //! What this domain asks of the outside world.
 
 mod catalogue;
-mod holdings;
+mod item_info;
 mod store;
 
 pub use catalogue::{Catalogue, ManagedPersona, Plugin, Policy};
-pub use holdings::{ChatHolding, Holding, SyncEvent, SyncHoldings};
+pub use item_info::{ChatHolding, ItemInfo, SyncEvent, SyncHoldings};
 pub use store::{
-    Applied, Changes, Head, Page, PendingDevice, PendingDevices, Room, Row, SyncReader, SyncStore,
+    Applied, Changes, Head, ItemPage, PendingDevice, PendingDevices, PageLimit, Row, SyncReader, SyncStore,
 };
 
 #[cfg(test)]

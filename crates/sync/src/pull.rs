@@ -7,20 +7,20 @@ use pia_kernel::{Timestamp, Unavailable, UserId};
 use ring::digest;
 use uuid::Uuid;
 
-use crate::ports::{Catalogue, Head, Page, PendingDevice, PendingDevices, Room, SyncReader};
-use crate::silence::{Silence, Silences};
+use crate::ports::{Catalogue, Head, ItemPage, PendingDevice, PendingDevices, PageLimit, SyncReader};
+use crate::stamp_gap::{StampGap, Silences};
 
 /// How much one answer holds, about, for a device that goes on asking.
 const PAGE_BYTES: u64 = 4_000_000;
 /// How many items of all kinds together it holds then.
-pub const MOST_ROWS: u32 = 500;
+pub const MAX_PAGE_ROWS: u32 = 500;
 /// How much an answer holds for devices of before there were pages: they ask
 /// once, and take what comes for all there is.
-const WHOLE: Room = Room { rows: 1_000_000, bytes: 64_000_000 };
+const WHOLE: PageLimit = PageLimit { rows: 1_000_000, bytes: 64_000_000 };
 
 /// What a device asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Ask {
+pub struct PullRequest {
     /// What changed after this stamp.
     pub since: Timestamp,
     /// So many items at most; all of them for a device that knows no pages.
@@ -31,7 +31,7 @@ pub struct Ask {
 
 /// Where things stand, before anything is read.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Standing {
+pub struct PullState {
     head: Head,
     since: Timestamp,
 }
@@ -40,7 +40,7 @@ pub struct Standing {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pulled {
     /// What changed.
-    pub page: Page,
+    pub page: ItemPage,
     /// After which stamp the device is to ask next.
     pub watermark: Timestamp,
     /// Whether there is more to be had at once.
@@ -48,14 +48,14 @@ pub struct Pulled {
     /// Which version of the operator's part is the latest.
     pub catalogue_version: i64,
     /// The operator's part, unless the device has it.
-    pub catalogue: Option<Offered>,
+    pub catalogue: Option<CatalogueSnapshot>,
     /// The devices that wait to be let in.
     pub pending: Vec<PendingDevice>,
 }
 
 /// The operator's part, and which plugins of it the person turned on or off.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Offered {
+pub struct CatalogueSnapshot {
     /// What there is.
     pub catalogue: Catalogue,
     /// What the person chose.
@@ -84,25 +84,25 @@ pub struct Pulling {
 /// What there is for a device.
 #[derive(Default)]
 struct Found {
-    page: Page,
+    page: ItemPage,
     /// After which stamp it is to go on, and to send again what it changed
     /// since, if the one that it has is of before a restore.
     resent_from: Option<Timestamp>,
 }
 
-impl Ask {
+impl PullRequest {
     /// After which stamp there may be something that the device lacks.
-    fn start(&self, silence: Option<Silence>) -> Timestamp {
+    fn start(&self, silence: Option<StampGap>) -> Timestamp {
         silence.map_or(self.since, |it| it.began_at)
     }
 
-    fn room(&self) -> Room {
-        let rows = self.limit.map(|it| it.clamp(1, MOST_ROWS));
-        rows.map_or(WHOLE, |rows| Room { rows, bytes: PAGE_BYTES })
+    fn room(&self) -> PageLimit {
+        let rows = self.limit.map(|it| it.clamp(1, MAX_PAGE_ROWS));
+        rows.map_or(WHOLE, |rows| PageLimit { rows, bytes: PAGE_BYTES })
     }
 }
 
-impl Standing {
+impl PullState {
     /// Whether there is anything that the device has not seen.
     fn is_behind(&self) -> bool {
         self.head.last_stamp > self.since
@@ -144,9 +144,9 @@ impl Pulling {
     }
 
     /// Where things stand for a device that asks for what came after `since`.
-    pub async fn look(&self, user: UserId, since: Timestamp) -> Result<Standing, PullError> {
+    pub async fn look(&self, user: UserId, since: Timestamp) -> Result<PullState, PullError> {
         let head = self.reader.head(user).await?.ok_or(PullError::Gone)?;
-        Ok(Standing { head, since })
+        Ok(PullState { head, since })
     }
 
     /// What changed after what the device has, as much as one answer holds,
@@ -157,8 +157,8 @@ impl Pulling {
     pub async fn pull(
         &self,
         user: UserId,
-        ask: &Ask,
-        standing: &Standing,
+        ask: &PullRequest,
+        standing: &PullState,
     ) -> Result<Pulled, PullError> {
         if !standing.is_behind() {
             return self.answer(user, ask, standing, Found::default()).await;
@@ -173,12 +173,12 @@ impl Pulling {
     pub async fn pull_at_once(
         &self,
         user: UserId,
-        ask: &Ask,
-    ) -> Result<(Standing, Pulled), PullError> {
+        ask: &PullRequest,
+    ) -> Result<(PullState, Pulled), PullError> {
         let silence = self.silence(ask);
         let read = self.reader.head_and_page(user, ask.start(silence), ask.room()).await?;
         let (head, page) = read.ok_or(PullError::Gone)?;
-        let standing = Standing { head, since: ask.since };
+        let standing = PullState { head, since: ask.since };
         // What was written after the look comes next time: a device that has
         // seen more than there was is told so.
         let found = if standing.is_behind() {
@@ -192,7 +192,7 @@ impl Pulling {
 
     /// The silence that a device's stamp is of. One that knows no pages asks with
     /// its own time, and with no stamp.
-    fn silence(&self, ask: &Ask) -> Option<Silence> {
+    fn silence(&self, ask: &PullRequest) -> Option<StampGap> {
         ask.limit.and_then(|_| self.silences.around(ask.since))
     }
 
@@ -203,11 +203,11 @@ impl Pulling {
     async fn found(
         &self,
         user: UserId,
-        ask: &Ask,
-        silence: Option<Silence>,
-        page: Page,
+        ask: &PullRequest,
+        silence: Option<StampGap>,
+        page: ItemPage,
     ) -> Result<Found, Unavailable> {
-        let broken = |it: &Silence| page.rows.first().is_some_and(|row| row.stamp < it.ended_at);
+        let broken = |it: &StampGap| page.rows.first().is_some_and(|row| row.stamp < it.ended_at);
         Ok(match silence {
             None => Found { page, resent_from: None },
             Some(it) if broken(&it) => {
@@ -224,8 +224,8 @@ impl Pulling {
     async fn answer(
         &self,
         user: UserId,
-        ask: &Ask,
-        standing: &Standing,
+        ask: &PullRequest,
+        standing: &PullState,
         Found { page, resent_from }: Found,
     ) -> Result<Pulled, PullError> {
         let catalogue_version = standing.catalogue_version();
@@ -242,20 +242,20 @@ impl Pulling {
         Ok(Pulled { page, watermark, has_more, catalogue_version, catalogue, pending })
     }
 
-    async fn offer(&self, user: UserId, head: &Head) -> Result<Offered, Unavailable> {
+    async fn offer(&self, user: UserId, head: &Head) -> Result<CatalogueSnapshot, Unavailable> {
         let catalogue = self.reader.catalogue(head.group, head.catalogue).await?;
         let chosen = match head.preferences {
             Some(_) => self.reader.preferences(user).await?.into_iter().collect(),
             None => HashMap::new(),
         };
-        Ok(Offered { catalogue, chosen })
+        Ok(CatalogueSnapshot { catalogue, chosen })
     }
 }
 
 /// After which stamp to ask next, and whether to do so at once. Where nothing
 /// is newer that is the highest there is: a device that has seen a higher one
 /// saw what this server has lost, and is to send it again.
-fn next(known: Timestamp, page: &Page) -> (Timestamp, bool) {
+fn next(known: Timestamp, page: &ItemPage) -> (Timestamp, bool) {
     match (page.up_to, page.cut) {
         (Some(up_to), true) => (up_to, true),
         // What was written since the look is part of the page.

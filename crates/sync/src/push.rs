@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use pia_kernel::{Clock, Live, StorageUse, Timestamp, Unavailable, UserId};
+use pia_kernel::{Clock, LiveSetting, StorageUse, Timestamp, Unavailable, UserId};
 use uuid::Uuid;
 
 use crate::channel::Channel;
@@ -16,7 +16,7 @@ use crate::ports::{Applied, Changes, SyncStore};
 /// twice of what a person may have by the usual limits, all of which devices of
 /// the first generation send at once; and SQLite finds 32,766 rows in one
 /// statement.
-pub const MOST_IN_A_PUSH: usize = 30_000;
+pub const MAX_CHANGES_PER_PUSH: usize = 30_000;
 
 /// What a device sent.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -77,7 +77,7 @@ pub enum PushError {
     #[error("{} of {} bytes are stored", .0.current, .0.limit)]
     OutOfStorage(StorageUse),
     /// It holds more than one push may.
-    #[error("a push holds at most {MOST_IN_A_PUSH} changes")]
+    #[error("a push holds at most {MAX_CHANGES_PER_PUSH} changes")]
     TooMany,
     /// The account is gone.
     #[error("the account is gone")]
@@ -91,7 +91,7 @@ pub enum PushError {
 #[derive(Clone)]
 pub struct Pushing {
     store: Arc<dyn SyncStore>,
-    settings: Live<PushSettings>,
+    settings: LiveSetting<PushSettings>,
     clock: Arc<dyn Clock>,
 }
 
@@ -116,7 +116,7 @@ impl Pushing {
     /// Keeps what is pushed in `store`.
     pub fn new(
         store: Arc<dyn SyncStore>,
-        settings: Live<PushSettings>,
+        settings: LiveSetting<PushSettings>,
         clock: Arc<dyn Clock>,
     ) -> Self {
         Self { store, settings, clock }
@@ -128,7 +128,7 @@ impl Pushing {
     /// rest, since a device would send it again for ever. The same push again
     /// changes nothing more.
     pub async fn push(&self, user: UserId, push: Push) -> Result<Pushed, PushError> {
-        if push.items.len() + push.deletes.len() > MOST_IN_A_PUSH {
+        if push.items.len() + push.deletes.len() > MAX_CHANGES_PER_PUSH {
             return Err(PushError::TooMany);
         }
         let (now, settings) = (self.clock.now(), self.settings.get());

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use pia_kernel::{
-    Clock, Effects, Letter, Live, Page, Part, Place, StorageUse, Timestamp, Unavailable, UserId,
+    Clock, SideEffects, QueuedEmail, LiveSetting, PageRequest, Page, Cursor, StorageUse, Timestamp, Unavailable, UserId,
 };
 
 use crate::channel::Channel;
 use crate::item::Key;
-use crate::ports::{ChatHolding, Holding, SyncEvent, SyncHoldings, SyncReader};
+use crate::ports::{ChatHolding, ItemInfo, SyncEvent, SyncHoldings, SyncReader};
 use crate::push::PushSettings;
 
 /// How many things are read at once for the whole list.
@@ -56,7 +56,7 @@ pub enum SupportError {
 pub struct Support {
     holdings: Arc<dyn SyncHoldings>,
     reader: Arc<dyn SyncReader>,
-    settings: Live<PushSettings>,
+    settings: LiveSetting<PushSettings>,
     clock: Arc<dyn Clock>,
 }
 
@@ -65,7 +65,7 @@ impl Support {
     pub fn new(
         holdings: Arc<dyn SyncHoldings>,
         reader: Arc<dyn SyncReader>,
-        settings: Live<PushSettings>,
+        settings: LiveSetting<PushSettings>,
         clock: Arc<dyn Clock>,
     ) -> Self {
         Self { holdings, reader, settings, clock }
@@ -75,7 +75,7 @@ impl Support {
     pub async fn status(&self, user: UserId) -> Result<SyncStatus, SupportError> {
         let head = self.reader.head(user).await?.ok_or(SupportError::Gone)?;
         let counts = self.counts(user).await?;
-        let latest = self.holdings.events(user, Page { after: None, limit: 1 }).await?;
+        let latest = self.holdings.events(user, PageRequest { after: None, limit: 1 }).await?;
         Ok(SyncStatus {
             watermark: head.last_stamp,
             version: head.version,
@@ -102,8 +102,8 @@ impl Support {
     }
 
     /// Everything that is kept of a person, without what it says.
-    pub async fn everything(&self, user: UserId) -> Result<Vec<Holding>, Unavailable> {
-        let mut all: Vec<Holding> = Vec::new();
+    pub async fn everything(&self, user: UserId) -> Result<Vec<ItemInfo>, Unavailable> {
+        let mut all: Vec<ItemInfo> = Vec::new();
         loop {
             let after: Option<Key> = all.last().map(|it| it.key);
             let some = self.holdings.all(user, after, AT_ONCE).await?;
@@ -129,17 +129,17 @@ impl Support {
     }
 
     /// What was done to a person's data, the latest first.
-    pub async fn events(&self, user: UserId, page: Page) -> Result<Part<SyncEvent>, Unavailable> {
+    pub async fn events(&self, user: UserId, page: PageRequest) -> Result<Page<SyncEvent>, Unavailable> {
         let events = self.holdings.events(user, page.and_one_more()).await?;
-        Ok(page.part_of(events, |it| Place { at: it.at, id: it.id }))
+        Ok(page.part_of(events, |it| Cursor { at: it.at, id: it.id }))
     }
 
     /// Takes away all that is synchronised for a person, chats and keys
     /// included: as if nothing had ever been sent.
     pub async fn reset(&self, user: UserId) -> Result<(), SupportError> {
         let at = self.clock.now();
-        let mail = Letter::new("sync-reset").to_user(at, user);
-        let effects = Effects::audit(at, user, "sync.reset").and_mail(mail);
+        let mail = QueuedEmail::new("sync-reset").to_user(at, user);
+        let effects = SideEffects::audit(at, user, "sync.reset").and_mail(mail);
         if self.holdings.reset(user, at, effects).await? { Ok(()) } else { Err(SupportError::Gone) }
     }
 

@@ -3,7 +3,7 @@
 #![expect(clippy::expect_used, reason = "only tests come here")]
 
 use diesel_async::{AsyncConnection, AsyncPgConnection, SimpleAsyncConnection};
-use pia_kernel::{Live, Secret};
+use pia_kernel::{LiveSetting, Secret};
 use pia_sealing::{MasterKeys, ServerSeal};
 use pia_storage::{Database, Options, Provider, Startup, Synchronous, Target, migrate, start};
 use tempfile::TempDir;
@@ -83,7 +83,7 @@ impl Fresh {
         // The power will not fail, and waiting for the disk takes long.
         let options = Options { synchronous: Synchronous::Normal, ..Options::default() };
         let startup = Startup { target: self.target(), migration_target: None, options };
-        start(startup).await.expect("a database").with_effects(seal(), Live::new(true))
+        start(startup).await.expect("a database").with_effects(seal(), LiveSetting::new(true))
     }
 
     async fn create(how: &str) -> Self {

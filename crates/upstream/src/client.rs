@@ -8,12 +8,12 @@ use bytes::Bytes;
 use http::{HeaderMap, header};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use pia_assistant::{ChatCall, ChatUpstream, Frames, UpstreamError};
-use pia_kernel::Live;
+use pia_kernel::LiveSetting;
 use reqwest::redirect::Policy;
 use reqwest::{Client, Response};
 use tokio::time::timeout;
 
-use crate::caps::{CapNames, has_old_name};
+use crate::max_tokens_param::{CapNames, has_old_name};
 use crate::dialect::{self, Form, Prepared};
 use crate::limits::Limits;
 use crate::pieces::Pieces;
@@ -45,7 +45,7 @@ pub struct SetupError(#[from] reqwest::Error);
 #[derive(Debug, Clone)]
 pub struct Upstream {
     http: Client,
-    limits: Live<Limits>,
+    limits: LiveSetting<Limits>,
     pub(crate) caps: Arc<CapNames>,
     pub(crate) sampling: Arc<Sampling>,
 }
@@ -57,7 +57,7 @@ impl Upstream {
     /// it to go, and asks the environment for no proxy. It speaks HTTP/1.1: a
     /// call that is dropped closes its own connection, and one that stalls
     /// holds up no other.
-    pub fn new(limits: Live<Limits>, tls: &Tls) -> Result<Self, SetupError> {
+    pub fn new(limits: LiveSetting<Limits>, tls: &Tls) -> Result<Self, SetupError> {
         let now = limits.get();
         let http = Client::builder()
             .tls_backend_preconfigured(tls.config())

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use async_openai::types::chat::CreateChatCompletionRequest;
 use pia_assistant::{
-    Asker, CapName, Catalogue, CreditSettings, Frame, Gateway, MockBank, NoPersonas, NoRules,
+    AiCaller, CapName, Catalogue, CreditSettings, Frame, Gateway, MockCreditStore, NoPersonas, NoRules,
     NoSearch, Optimize, OptimizeRequest, OutputCap, ReasoningEffort, Settings, Unguarded, UsageLog,
     UsageRecord,
 };
@@ -230,15 +230,15 @@ async fn what_optimising_sends_is_a_request_as_openai_defines_it() {
         usage: Arc::new(NoLog),
         waits: Arc::new(TokioWaits::new(CancellationToken::new())),
         clock: Arc::new(SystemClock),
-        catalogue: Live::new(Catalogue {
+        catalogue: LiveSetting::new(Catalogue {
             default: Some(call(&endpoint, &[]).target),
             ..Catalogue::default()
         }),
-        settings: Live::new(Settings::default()),
+        settings: LiveSetting::new(Settings::default()),
         rules: Arc::new(NoRules),
         // Nothing is limited, so nobody asks.
-        bank: Arc::new(MockBank::new()),
-        credits: Live::new(CreditSettings::default()),
+        bank: Arc::new(MockCreditStore::new()),
+        credits: LiveSetting::new(CreditSettings::default()),
         tokens: Arc::new(crate::O200k::default()),
         personas: Arc::new(NoPersonas),
         guardrail: Arc::new(Unguarded),
@@ -247,7 +247,7 @@ async fn what_optimising_sends_is_a_request_as_openai_defines_it() {
         turnstile: Arc::default(),
         attempts: Arc::default(),
     };
-    let asker = Asker {
+    let asker = AiCaller {
         user: UserId::generate(),
         group: GroupId::generate(),
         key: None,

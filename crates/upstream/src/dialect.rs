@@ -18,7 +18,7 @@ use bytes::Bytes;
 use http::HeaderMap;
 use pia_assistant::{ChatCall, ProviderType, Target, UpstreamError};
 
-use crate::look::Look;
+use crate::event_filter::EventFilter;
 pub(crate) use address::bearer;
 pub(crate) use reply::{Said, Translate};
 
@@ -105,14 +105,14 @@ impl Form {
     }
 
     /// Which events of a stream are to be read.
-    pub(crate) fn look(self) -> Look {
+    pub(crate) fn look(self) -> EventFilter {
         match self {
-            Self::Common | Self::OpenRouter(Search::Off) => Look::of_answers(),
-            Self::Mistral(Search::Off) => Look::of_answers().at_arrays(),
+            Self::Common | Self::OpenRouter(Search::Off) => EventFilter::of_answers(),
+            Self::Mistral(Search::Off) => EventFilter::of_answers().at_arrays(),
             Self::Cited
             | Self::OpenRouter(Search::On)
             | Self::Mistral(Search::On)
-            | Self::Anthropic => Look::of_answers().at_everything(),
+            | Self::Anthropic => EventFilter::of_answers().at_everything(),
         }
     }
 

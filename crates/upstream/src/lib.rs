@@ -2,30 +2,30 @@
 //! for streams, which are cut into frames without copying them, and a dialect
 //! for each type of upstream.
 
-mod caps;
+mod max_tokens_param;
 mod client;
 mod dialect;
 mod limits;
 mod linkup;
-mod look;
+mod event_filter;
 mod pieces;
 mod reading;
 mod refusal;
-mod rope;
+mod json_rope;
 mod sampling;
 mod single;
 mod splitter;
 mod tls;
 mod tokens;
-mod waits;
+mod timer;
 
-pub use caps::CapNames;
+pub use max_tokens_param::CapNames;
 pub use client::{SetupError, Upstream};
 pub use limits::Limits;
 pub use sampling::Sampling;
 pub use tls::{Tls, TlsError};
 pub use tokens::O200k;
-pub use waits::TokioWaits;
+pub use timer::TokioWaits;
 
 #[cfg(test)]
 mod peer;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use bytes::Bytes;
 use http::header;
-use pia_assistant::{Found, SearchProvider, UpstreamError, WebSearch};
+use pia_assistant::{SearchResult, SearchProvider, UpstreamError, WebSearch};
 use pia_kernel::Secret;
 use serde::Deserialize;
 use serde_json::json;
@@ -18,15 +18,15 @@ use crate::refusal::{refused, unreachable};
 /// A deep search takes its time; nobody who waits for an answer has more.
 const PATIENCE: Duration = Duration::from_secs(90);
 /// As long as an answer may be.
-const MOST_BYTES: usize = 4 * 1024 * 1024;
+const MAX_RESPONSE_BYTES: usize = 4 * 1024 * 1024;
 /// As many hits as are asked for, and taken.
-const MOST: usize = 10;
+const MAX_RESULTS: usize = 10;
 /// As long as a question may be, in characters.
-const LONGEST_QUERY: usize = 2000;
+const MAX_QUERY_CHARS: usize = 2000;
 /// As much of a hit as is taken, in characters.
-const LONGEST_TITLE: usize = 200;
-const LONGEST_TEXT: usize = 4000;
-const LONGEST_URL: usize = 2048;
+const MAX_TITLE_CHARS: usize = 200;
+const MAX_TEXT_CHARS: usize = 4000;
+const MAX_URL_CHARS: usize = 2048;
 
 /// How Linkup says that it has found nothing.
 const NOTHING_FOUND: &str = "SEARCH_QUERY_NO_RESULT";
@@ -38,7 +38,7 @@ impl WebSearch for Upstream {
         provider: &SearchProvider,
         key: &Secret<String>,
         query: &str,
-    ) -> Result<Vec<Found>, UpstreamError> {
+    ) -> Result<Vec<SearchResult>, UpstreamError> {
         let limits = self.limits();
         let patience = PATIENCE.min(limits.answer);
         let asked = async {
@@ -59,13 +59,13 @@ impl Upstream {
         query: &str,
     ) -> Result<Bytes, UpstreamError> {
         let limits = self.limits();
-        let query: String = query.chars().take(LONGEST_QUERY).collect();
+        let query: String = query.chars().take(MAX_QUERY_CHARS).collect();
         let question = json!({
             "q": query,
             "depth": provider.depth.name(),
             "outputType": "searchResults",
             "includeImages": false,
-            "maxResults": MOST,
+            "maxResults": MAX_RESULTS,
         });
         let response = self
             .http()
@@ -80,7 +80,7 @@ impl Upstream {
         if !response.status().is_success() {
             return Err(refused(response, limits.max_refusal).await);
         }
-        whole(response, MOST_BYTES.min(limits.max_answer)).await
+        whole(response, MAX_RESPONSE_BYTES.min(limits.max_answer)).await
     }
 }
 
@@ -100,25 +100,25 @@ struct Hit {
 }
 
 /// What was found, but for what has no address or says nothing: pictures.
-fn found(answer: &[u8]) -> Result<Vec<Found>, UpstreamError> {
+fn found(answer: &[u8]) -> Result<Vec<SearchResult>, UpstreamError> {
     let answer: Answer = serde_json::from_slice(answer).map_err(|_invalid| {
         UpstreamError::Refused { status: 200, retry_after: None, body: Bytes::new() }
     })?;
-    Ok(answer.results.into_iter().filter_map(Hit::found).take(MOST).collect())
+    Ok(answer.results.into_iter().filter_map(Hit::found).take(MAX_RESULTS).collect())
 }
 
 impl Hit {
-    fn found(self) -> Option<Found> {
+    fn found(self) -> Option<SearchResult> {
         let of_the_web = self.url.starts_with("https://") || self.url.starts_with("http://");
-        let plain = self.url.len() <= LONGEST_URL && !self.url.contains(char::is_control);
-        let text = beginning(self.content.trim(), LONGEST_TEXT);
+        let plain = self.url.len() <= MAX_URL_CHARS && !self.url.contains(char::is_control);
+        let text = beginning(self.content.trim(), MAX_TEXT_CHARS);
         if !of_the_web || !plain || text.is_empty() {
             return None;
         }
         let words: Vec<&str> = self.name.split_whitespace().collect();
-        let title = beginning(&words.join(" "), LONGEST_TITLE);
+        let title = beginning(&words.join(" "), MAX_TITLE_CHARS);
         let title = if title.is_empty() { self.url.clone() } else { title };
-        Some(Found { title, url: self.url, text })
+        Some(SearchResult { title, url: self.url, text })
     }
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use pia_assistant::{ChatCall, ProviderType, Target};
-use pia_kernel::Live;
+use pia_kernel::LiveSetting;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
@@ -20,7 +20,7 @@ pub(crate) const CHUNKED: &str = "HTTP/1.1 200 OK\r\ncontent-type: text/event-st
 pub(crate) const OPEN: &str = "{\"messages\":[]";
 
 pub(crate) fn upstream(limits: Limits) -> Upstream {
-    Upstream::new(Live::new(limits), &Tls::native().unwrap()).unwrap()
+    Upstream::new(LiveSetting::new(limits), &Tls::native().unwrap()).unwrap()
 }
 
 /// Limits under which a test does not wait long.

@@ -33,7 +33,7 @@ pub(crate) struct Reading {
     /// Whether anything came.
     heard: bool,
     ready: VecDeque<Frame>,
-    silence: Silence,
+    silence: ReadTimeout,
     patience: Patience,
     state: State,
 }
@@ -58,7 +58,7 @@ enum State {
 
 impl Reading {
     pub(crate) fn new(body: reqwest::Body, splitter: Splitter, patience: Patience) -> Self {
-        let silence = Silence::new(patience.silence);
+        let silence = ReadTimeout::new(patience.silence);
         Self {
             body,
             splitter,
@@ -180,7 +180,7 @@ impl Stream for Reading {
             if let Some(frame) = this.ready.pop_front() {
                 if frame == Frame::Done && matches!(this.state, State::Open) {
                     this.state = State::Closing;
-                    this.silence = Silence::new(FOR_THE_END);
+                    this.silence = ReadTimeout::new(FOR_THE_END);
                 }
                 return Poll::Ready(Some(Ok(frame)));
             }
@@ -220,7 +220,7 @@ impl Stream for Reading {
 
 /// Counts only the time in which somebody waits: a caller that reads slowly
 /// does not make its upstream silent.
-struct Silence {
+struct ReadTimeout {
     limit: Duration,
     since: Option<Instant>,
     /// When the last event came, or the first sign of life after it.
@@ -228,7 +228,7 @@ struct Silence {
     timer: Option<Pin<Box<Sleep>>>,
 }
 
-impl Silence {
+impl ReadTimeout {
     fn new(limit: Duration) -> Self {
         Self { limit, since: None, event: None, timer: None }
     }

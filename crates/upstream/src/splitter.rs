@@ -8,7 +8,7 @@ use pia_assistant::{Frame, UpstreamError};
 use serde::de::IgnoredAny;
 use serde_json::{Map, Value, json};
 
-use crate::look::Look;
+use crate::event_filter::EventFilter;
 
 /// What some put before the first event.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
@@ -23,7 +23,7 @@ const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 /// written anew in that form. Only an unfinished event is held, up to a limit.
 #[derive(Debug)]
 pub(crate) struct Splitter {
-    look: Arc<Look>,
+    look: Arc<EventFilter>,
     limit: usize,
     held: BytesMut,
     line: Line,
@@ -34,7 +34,7 @@ pub(crate) struct Splitter {
 
 impl Splitter {
     /// A splitter that refuses events of more than `limit` bytes.
-    pub(crate) fn new(look: Arc<Look>, limit: usize) -> Self {
+    pub(crate) fn new(look: Arc<EventFilter>, limit: usize) -> Self {
         let (held, line) = (BytesMut::new(), Line::default());
         Self { look, limit, held, line, begun: false, ending: Ending::Open }
     }

@@ -9,7 +9,7 @@ use tiktoken_rs::CoreBPE;
 const BYTES_OF_A_TOKEN: usize = 4;
 
 /// So many bytes are counted in one go.
-const LONGEST_SLICE: usize = 512;
+const MAX_SLICE_BYTES: usize = 512;
 
 /// The encoding `o200k_base`. Other models have others, but none is far off,
 /// and an estimate is all that is asked for.
@@ -59,7 +59,7 @@ impl Tokens for O200k {
 fn slices(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {
-        let end = rest.floor_char_boundary(LONGEST_SLICE);
+        let end = rest.floor_char_boundary(MAX_SLICE_BYTES);
         let (first, after) = rest.split_at(end);
         let blank = first.rfind(' ').filter(|it| *it > 0 && !after.is_empty());
         let (first, after) = rest.split_at(blank.unwrap_or(end));

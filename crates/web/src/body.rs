@@ -18,7 +18,7 @@ use pia_kernel::shortened;
 use serde::de::{DeserializeOwned, IgnoredAny};
 use tokio::time::Instant;
 
-use crate::body_memory::Held;
+use crate::body_memory::MemoryPermit;
 use crate::budgets::Payer;
 use crate::extract::BodyLimit;
 use crate::{ApiError, BodyMemory, Caller, ClientAddress, FieldError};
@@ -28,15 +28,15 @@ use crate::{ApiError, BodyMemory, Caller, ClientAddress, FieldError};
 const RATE_WINDOW: Duration = Duration::from_secs(30);
 const MIN_BYTES_IN_WINDOW: usize = 30 * 4 * 1024;
 /// How long the whole of a body may take.
-const LONGEST: Duration = Duration::from_mins(10);
-const LONGEST_OF_SMALL: Duration = Duration::from_secs(30);
+const MAX_UPLOAD_TIME: Duration = Duration::from_mins(10);
+const MAX_SMALL_UPLOAD_TIME: Duration = Duration::from_secs(30);
 /// Up to here a body is a small one.
 const SMALL: usize = 1024 * 1024;
 /// What some programs put before a text in UTF-8. It is no part of the JSON
 /// (RFC 8259, 8.1).
 const MARK: &[u8] = b"\xef\xbb\xbf";
 /// How much is told of what is wrong with one value.
-const MOST_REASON_CHARS: usize = 200;
+const MAX_REASON_CHARS: usize = 200;
 /// So much is decompressed at once. It may become a thousand times as much,
 /// which is held before anybody can look how long it is.
 const INFLATED_AT_ONCE: usize = 256;
@@ -169,7 +169,7 @@ pub(crate) fn read_body(
     let limit = request.extensions().get::<BodyLimit>().map_or(0, |it| it.0);
     let room = request.app_data::<Data<BodyMemory>>().map(|it| it.hold(sender(request)));
     let announced = announced(request).min(limit);
-    let longest = if limit > SMALL { LONGEST } else { LONGEST_OF_SMALL };
+    let longest = if limit > SMALL { MAX_UPLOAD_TIME } else { MAX_SMALL_UPLOAD_TIME };
     let (coding, is_json) = (known_coding(request), RawBody::expect_json(request).is_ok());
     async move {
         coding?;
@@ -219,7 +219,7 @@ pub(crate) fn small(
     })
 }
 
-async fn read(mut body: Pieces, size: Size, mut room: Option<Held>) -> Result<RawBody, ApiError> {
+async fn read(mut body: Pieces, size: Size, mut room: Option<MemoryPermit>) -> Result<RawBody, ApiError> {
     let limit = size.limit;
     let mut whole = BytesMut::new();
     let mut only = None;
@@ -251,7 +251,7 @@ async fn read(mut body: Pieces, size: Size, mut room: Option<Held>) -> Result<Ra
         }
     }
     let bytes = only.unwrap_or_else(|| whole.freeze());
-    Ok(RawBody(match room.filter(Held::is_counted) {
+    Ok(RawBody(match room.filter(MemoryPermit::is_counted) {
         Some(room) => Bytes::from_owner(Counted { bytes, _room: room }),
         None => bytes,
     }))
@@ -284,7 +284,7 @@ impl Rate {
 /// Bytes whose room is given back with the last slice of them.
 struct Counted {
     bytes: Bytes,
-    _room: Held,
+    _room: MemoryPermit,
 }
 
 impl AsRef<[u8]> for Counted {
@@ -303,7 +303,7 @@ pub(crate) fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ApiError> {
     }
     let mut json = serde_json::Deserializer::from_slice(bytes);
     let parsed = serde_path_to_error::deserialize(&mut json).map_err(|err| {
-        let field = shortened(&err.path().to_string(), MOST_REASON_CHARS).to_owned();
+        let field = shortened(&err.path().to_string(), MAX_REASON_CHARS).to_owned();
         let fault = err.into_inner();
         if fault.is_data() {
             let field = if field == "." { String::new() } else { field };
@@ -333,14 +333,14 @@ pub fn reason(fault: &serde_json::Error) -> String {
     let told = place.map_or(told.as_str(), |(reason, _)| reason);
     let kinds = ["invalid type: ", "invalid value: ", "unknown variant "];
     let Some(kind) = kinds.into_iter().find(|it| told.starts_with(it)) else {
-        return shortened(told, MOST_REASON_CHARS).to_owned();
+        return shortened(told, MAX_REASON_CHARS).to_owned();
     };
     let parts = told.strip_prefix(kind).and_then(|it| it.rsplit_once(", expected "));
     let Some((given, expected)) = parts else {
         return kind.trim_end_matches([':', ' ']).to_owned();
     };
     let given = given.split(['`', '"']).next().unwrap_or_default();
-    let expected = shortened(expected, MOST_REASON_CHARS);
+    let expected = shortened(expected, MAX_REASON_CHARS);
     format!("{}, expected {expected}", format!("{kind}{given}").trim_end())
 }
 

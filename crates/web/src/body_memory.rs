@@ -29,25 +29,25 @@ const MIN_SHARE_OF_STRANGER: usize = 1024 * 1024;
 pub struct BodyMemory(Arc<Rooms>);
 
 struct Rooms {
-    signed_in: Room,
-    strangers: Room,
+    signed_in: MemoryPool,
+    strangers: MemoryPool,
 }
 
-struct Room {
+struct MemoryPool {
     bytes: usize,
     share: usize,
-    held: Mutex<Holdings>,
+    held: Mutex<MemoryShares>,
 }
 
 /// The bytes held, together and by each caller.
 #[derive(Default)]
-struct Holdings {
+struct MemoryShares {
     total: usize,
     by_caller: HashMap<Option<Payer>, usize>,
 }
 
 /// The room that one body takes; given back when dropped.
-pub(crate) struct Held {
+pub(crate) struct MemoryPermit {
     rooms: Arc<Rooms>,
     caller: Option<Payer>,
     bytes: usize,
@@ -58,19 +58,19 @@ impl BodyMemory {
     pub fn new(bytes: usize) -> Self {
         let of_strangers = bytes / OF_STRANGERS;
         Self(Arc::new(Rooms {
-            signed_in: Room::new(bytes - of_strangers, (bytes / SHARES).max(MIN_SHARE)),
-            strangers: Room::new(of_strangers, (of_strangers / SHARES).max(MIN_SHARE_OF_STRANGER)),
+            signed_in: MemoryPool::new(bytes - of_strangers, (bytes / SHARES).max(MIN_SHARE)),
+            strangers: MemoryPool::new(of_strangers, (of_strangers / SHARES).max(MIN_SHARE_OF_STRANGER)),
         }))
     }
 
     /// Room for a body of this caller, which holds nothing yet.
-    pub(crate) fn hold(&self, caller: Option<Payer>) -> Held {
-        Held { rooms: Arc::clone(&self.0), caller, bytes: 0 }
+    pub(crate) fn hold(&self, caller: Option<Payer>) -> MemoryPermit {
+        MemoryPermit { rooms: Arc::clone(&self.0), caller, bytes: 0 }
     }
 }
 
 impl Rooms {
-    fn of(&self, caller: Option<Payer>) -> &Room {
+    fn of(&self, caller: Option<Payer>) -> &MemoryPool {
         match caller {
             Some(Payer::User(_)) => &self.signed_in,
             Some(Payer::Session(_) | Payer::Address(_)) | None => &self.strangers,
@@ -78,7 +78,7 @@ impl Rooms {
     }
 }
 
-impl Room {
+impl MemoryPool {
     fn new(bytes: usize, share: usize) -> Self {
         Self { bytes, share: share.min(bytes), held: Mutex::default() }
     }
@@ -109,7 +109,7 @@ impl Room {
     }
 }
 
-impl Held {
+impl MemoryPermit {
     /// Whether any room was taken.
     pub(crate) fn is_counted(&self) -> bool {
         self.bytes > 0
@@ -131,7 +131,7 @@ impl Held {
     }
 }
 
-impl Drop for Held {
+impl Drop for MemoryPermit {
     fn drop(&mut self) {
         if self.bytes > 0 {
             self.rooms.of(self.caller).give_back(self.caller, self.bytes);

@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use governor::clock::{Clock as _, DefaultClock};
 use governor::{DefaultKeyedRateLimiter, RateLimiter};
-use pia_identity::{Attempt, AttemptStore, Quota};
-use pia_kernel::{Clock, Live, SessionId, Unavailable, UserId};
+use pia_identity::{RateLimitOutcome, RateLimitStore, Quota};
+use pia_kernel::{Clock, LiveSetting, SessionId, Unavailable, UserId};
 
 const SWEEP_EVERY: u32 = 4096;
 
@@ -127,8 +127,8 @@ struct Counted {
 
 /// The buckets of every budget.
 pub struct Budgets {
-    counted: Live<Counted>,
-    shared: Arc<dyn AttemptStore>,
+    counted: LiveSetting<Counted>,
+    shared: Arc<dyn RateLimitStore>,
     clock: Arc<dyn Clock>,
     monotonic: DefaultClock,
     calls: AtomicU32,
@@ -136,9 +136,9 @@ pub struct Budgets {
 
 impl Budgets {
     /// Full buckets; those that instances share are kept in `shared`.
-    pub fn new(quotas: Quotas, shared: Arc<dyn AttemptStore>, clock: Arc<dyn Clock>) -> Self {
+    pub fn new(quotas: Quotas, shared: Arc<dyn RateLimitStore>, clock: Arc<dyn Clock>) -> Self {
         Self {
-            counted: Live::new(Counted::full(quotas)),
+            counted: LiveSetting::new(Counted::full(quotas)),
             shared,
             clock,
             // The limiters have their own, monotonic time: nothing of it is stored.
@@ -156,7 +156,7 @@ impl Budgets {
 
     /// Counts one call here, or tells how long until there is room for it;
     /// nothing if it is a budget that instances share.
-    pub(crate) fn take_here(&self, budget: Budget, payer: Payer) -> Option<Attempt> {
+    pub(crate) fn take_here(&self, budget: Budget, payer: Payer) -> Option<RateLimitOutcome> {
         let counted = self.counted.get();
         let index = Budget::IN_MEMORY.iter().position(|it| *it == budget)?;
         let limiter = counted.limiters.get(index)?;
@@ -167,8 +167,8 @@ impl Budgets {
             }
         }
         Some(match limiter.check_key(&payer) {
-            Ok(()) => Attempt::Allowed,
-            Err(until) => Attempt::Wait(until.wait_time_from(self.monotonic.now())),
+            Ok(()) => RateLimitOutcome::Allowed,
+            Err(until) => RateLimitOutcome::Wait(until.wait_time_from(self.monotonic.now())),
         })
     }
 
@@ -177,7 +177,7 @@ impl Budgets {
         &self,
         budget: Budget,
         payer: Payer,
-    ) -> Result<Attempt, Unavailable> {
+    ) -> Result<RateLimitOutcome, Unavailable> {
         let quota = self.counted.get().quotas.of(budget);
         self.shared.attempt(&payer.key(budget), quota, self.clock.now()).await
     }

@@ -48,9 +48,9 @@ pub struct OpenAiForm {
 }
 
 /// A failed request: what the client is told, and what only the log is.
-pub struct ApiError(Box<Told>);
+pub struct ApiError(Box<ErrorParts>);
 
-struct Told {
+struct ErrorParts {
     status: StatusCode,
     code: &'static str,
     message: String,
@@ -70,7 +70,7 @@ struct Told {
 impl ApiError {
     /// The client asked for what it is not given.
     pub fn refused(status: StatusCode, code: &'static str, message: impl fmt::Display) -> Self {
-        Self(Box::new(Told {
+        Self(Box::new(ErrorParts {
             status,
             code,
             message: message.to_string(),
@@ -146,7 +146,7 @@ impl ApiError {
 
     /// The same answer for OpenAI's clients.
     pub(crate) fn openai_response(&self) -> HttpResponse {
-        let Told { status, code, message, fields, openai, .. } = &*self.0;
+        let ErrorParts { status, code, message, fields, openai, .. } = &*self.0;
         let fault = fields.get("errors").and_then(|it| it.get(0));
         let (status, message, kind, code) =
             if let Some(OpenAiForm { status: wanted, kind, code, message }) = openai {
@@ -184,7 +184,7 @@ impl ApiError {
         body.extend(self.0.fields.clone());
         if self.0.status == StatusCode::BAD_REQUEST {
             // Each of them has the list; where no field is at fault, all is.
-            let Told { code, message, .. } = &*self.0;
+            let ErrorParts { code, message, .. } = &*self.0;
             let fault = || json!([{ "field": "", "code": code, "message": message }]);
             body.entry("errors").or_insert_with(fault);
         }
@@ -282,7 +282,7 @@ impl From<Unavailable> for ApiError {
 /// Without the other fields, which may hold a token.
 impl fmt::Debug for ApiError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Told { status, code, message, cause, .. } = &*self.0;
+        let ErrorParts { status, code, message, cause, .. } = &*self.0;
         let mut shown = f.debug_struct("ApiError");
         shown.field("status", status).field("code", code).field("message", message);
         shown.field("cause", cause).finish_non_exhaustive()

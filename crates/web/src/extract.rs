@@ -6,7 +6,7 @@ use std::future::{Ready, ready};
 
 use actix_web::dev::Payload;
 use actix_web::{FromRequest, HttpMessage, HttpRequest};
-use pia_identity::{Claim, Standing};
+use pia_identity::{SessionRef, CallerState};
 
 use crate::ApiError;
 use crate::budgets::{Budget, Payer};
@@ -14,19 +14,19 @@ use crate::budgets::{Budget, Payer};
 /// A caller whom the gates let in. A handler that takes one cannot be reached
 /// without.
 #[derive(Debug, Clone, Copy)]
-pub struct Caller(pub Standing);
+pub struct Caller(pub CallerState);
 
 impl Caller {
     /// Who calls, and with which sign-in.
-    pub fn claim(self) -> Claim {
-        Claim { user: self.0.user, session: self.0.session }
+    pub fn claim(self) -> SessionRef {
+        SessionRef { user: self.0.user, session: self.0.session }
     }
 }
 
 /// Whose token came with the request, if any did; nobody has looked whether
 /// the account or the session is still there.
 #[derive(Debug, Clone, Copy)]
-pub struct Claimed(pub Option<Claim>);
+pub struct Claimed(pub Option<SessionRef>);
 
 /// The longest body that the route reads.
 #[derive(Debug, Clone, Copy)]

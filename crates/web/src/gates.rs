@@ -12,15 +12,15 @@ use actix_web::http::header::{AUTHORIZATION, CONTENT_LENGTH, HeaderName, UPGRADE
 use actix_web::middleware::Next;
 use actix_web::{Error, HttpMessage, web};
 use pia_identity::{
-    AccessTokens, AccountRules, Attempt, KeyCallers, SessionScope, Standing, Standings,
+    AccessTokens, AccountRules, RateLimitOutcome, ApiKeyAuthenticator, SessionScope, CallerState, CallerCache,
 };
-use pia_kernel::{Clock, Live, Secret, UserId};
+use pia_kernel::{Clock, LiveSetting, Secret, UserId};
 use pia_policy::{LicenceState, Licensed};
 
 use crate::budgets::{Budget, Budgets, Payer};
 use crate::client_address::ClientAddress;
 use crate::extract::{BodyLimit, Pays};
-use crate::routes::{Access, Accounts, Charge, Found, Licensing, PaidBy, Route, RouteTable};
+use crate::routes::{Access, Accounts, RateLimit, RouteMatch, Licensing, PaidBy, Route, RouteTable};
 use crate::{ApiError, Caller, Claimed, Runner};
 use holder::Holder;
 
@@ -31,21 +31,21 @@ pub struct Gates {
     /// Whose an access token is.
     pub tokens: AccessTokens,
     /// Whether they still have an account and a session.
-    pub standings: Standings,
+    pub standings: CallerCache,
     /// Whose an API key is, and whether it still opens anything.
-    pub keys: KeyCallers,
+    pub keys: ApiKeyAuthenticator,
     /// How often they may call.
     pub budgets: Arc<Budgets>,
     /// What they may call.
-    pub licence: Live<LicenceState>,
+    pub licence: LiveSetting<LicenceState>,
     /// Where the server can be set up: `https://…/admin/setup`, or the path
     /// alone where nobody has said how the server is reached.
     pub setup_url: String,
     /// What they owe first.
-    pub rules: Live<AccountRules>,
+    pub rules: LiveSetting<AccountRules>,
     /// Opens [`Access::Operator`]; where there is none, a call from the machine
     /// itself does.
-    pub metrics_token: Live<Option<Secret<String>>>,
+    pub metrics_token: LiveSetting<Option<Secret<String>>>,
     /// The time that licences end by.
     pub clock: Arc<dyn Clock>,
     /// Where the database is asked.
@@ -77,15 +77,15 @@ impl Gates {
         let pattern = request.match_pattern().unwrap_or_default();
         let found = self.table.find(request.method(), &pattern);
         let licensing = match &found {
-            Found::Route(route) => route.licensing,
+            RouteMatch::Route(route) => route.licensing,
             // An unlicensed server says so wherever it is asked.
-            Found::OtherMethods(_) | Found::Nothing => Licensing::MayHaveEnded,
+            RouteMatch::OtherMethods(_) | RouteMatch::Nothing => Licensing::MayHaveEnded,
         };
         self.licensed(licensing)?;
         match found {
-            Found::Route(route) => self.pass(request, route).await,
-            Found::OtherMethods(allowed) => Err(ApiError::other_methods(&allowed)),
-            Found::Nothing => Err(ApiError::no_such_path()),
+            RouteMatch::Route(route) => self.pass(request, route).await,
+            RouteMatch::OtherMethods(allowed) => Err(ApiError::other_methods(&allowed)),
+            RouteMatch::Nothing => Err(ApiError::no_such_path()),
         }
     }
 
@@ -115,7 +115,7 @@ impl Gates {
         let holder = self.holder(request, route).await?;
         let user = holder.map(Holder::user).filter(|_| route.payer == PaidBy::Caller);
         let payer = payer(request, user);
-        if let (Charge::AtGate(budget), Some(payer)) = (route.charge, payer) {
+        if let (RateLimit::AtGate(budget), Some(payer)) = (route.charge, payer) {
             self.charge(budget, payer).await?;
         }
         match route.access {
@@ -131,7 +131,7 @@ impl Gates {
         let mut left = request.extensions_mut();
         left.insert(BodyLimit(route.body_limit));
         left.insert(Claimed(holder.and_then(Holder::session)));
-        if let (Charge::InHandler(budget), Some(payer)) = (route.charge, payer) {
+        if let (RateLimit::InHandler(budget), Some(payer)) = (route.charge, payer) {
             left.insert(Pays { budget, otherwise: payer });
         }
         Ok(())
@@ -145,15 +145,15 @@ impl Gates {
             self.runner.run(async move { budgets.take_shared(budget, payer).await }).await?
         };
         match attempt {
-            Attempt::Allowed => Ok(()),
-            Attempt::Wait(wait) => Err(ApiError::over_budget(wait)),
+            RateLimitOutcome::Allowed => Ok(()),
+            RateLimitOutcome::Wait(wait) => Err(ApiError::over_budget(wait)),
         }
     }
 
     /// The account and the session are looked at on every request: a token
     /// says who its holder was when it was issued, not that they may still
     /// come in. What is remembered of them may only let pass.
-    async fn standing(&self, holder: Option<Holder>, route: &Route) -> Result<Standing, ApiError> {
+    async fn standing(&self, holder: Option<Holder>, route: &Route) -> Result<CallerState, ApiError> {
         let holder = holder.ok_or_else(ApiError::unauthenticated)?;
         if let Some(standing) = self.cached(holder)
             && self.refusal(standing, route).is_none()
@@ -179,7 +179,7 @@ impl Gates {
         Ok(if gone { ApiError::no_such_account() } else { ApiError::unauthenticated() })
     }
 
-    fn refusal(&self, standing: Standing, route: &Route) -> Option<ApiError> {
+    fn refusal(&self, standing: CallerState, route: &Route) -> Option<ApiError> {
         let refused = |code, message| ApiError::refused(StatusCode::FORBIDDEN, code, message);
         if matches!(standing.scope, SessionScope::Key(_)) && !route.takes_keys() {
             return Some(ApiError::unauthenticated());

@@ -15,10 +15,10 @@ mod draining;
 mod error;
 mod examples;
 mod extract;
-mod feed;
+mod body_sender;
 mod gates;
 mod gzipped;
-mod line;
+mod concurrency_limiter;
 mod metrics;
 mod openapi;
 mod paging;
@@ -30,7 +30,7 @@ mod routes;
 mod runner;
 mod strict_transport;
 mod surface;
-mod toll;
+mod deferred_rate_limit;
 
 pub use base_path::{BasePath, strip_base_path};
 pub use body::{Body, OptionalBody, RawBody, malformed, reason};
@@ -45,10 +45,10 @@ pub use draining::Draining;
 pub use error::{ApiError, FieldError, OpenAiForm, RETRY_SOON};
 pub use examples::Examples;
 pub use extract::{Caller, Claimed};
-pub use feed::{Cut, Feed, Unread};
+pub use body_sender::{Cut, BodySender, Unread};
 pub use gates::{Gates, admit};
 pub use gzipped::Gzipped;
-pub use line::Line;
+pub use concurrency_limiter::ConcurrencyLimiter;
 pub use metrics::{Metrics, Read, ReadEach};
 pub use openapi::{CreditDocs, openapi};
 pub use paging::Paging;
@@ -56,10 +56,10 @@ pub use path_id::{MintedId, PathId};
 pub use pulse::Pulse;
 pub use request_id::RequestId;
 pub use routes::{
-    Access, Accounts, Answer, Charge, Credentials, Docs, Document, Licensing, PaidBy, Parameter,
+    Access, Accounts, ResponseDoc, RateLimit, Credentials, Docs, Document, Licensing, PaidBy, Parameter,
     Route, RouteTable, WireType, wire,
 };
 pub use runner::Runner;
 pub use strict_transport::StrictTransport;
 pub use surface::surface;
-pub use toll::Toll;
+pub use deferred_rate_limit::DeferredRateLimit;

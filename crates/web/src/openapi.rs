@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use crate::dialect::speaks_openai;
 use crate::examples::{Example, Examples};
-use crate::routes::{Access, Answer, Charge, Document, Licensing, Route, RouteTable, WireType};
+use crate::routes::{Access, ResponseDoc, RateLimit, Document, Licensing, Route, RouteTable, WireType};
 
 /// Parts of the document that calls which cost credits have in common.
 #[derive(Debug)]
@@ -102,7 +102,7 @@ fn operation(
     if let Some(feature) = route.feature {
         operation.insert("x-feature".to_owned(), feature.name().into());
     }
-    if let Charge::AtGate(budget) | Charge::InHandler(budget) = route.charge {
+    if let RateLimit::AtGate(budget) | RateLimit::InHandler(budget) = route.charge {
         operation.insert("x-rate-budget".to_owned(), budget.name().into());
     }
     let answered = example.and_then(|it| it.response.as_ref());
@@ -122,7 +122,7 @@ fn parameters(route: &Route, credits: &CreditDocs) -> Vec<Value> {
     if let (Some(query), &Method::GET) = (route.docs.request, &route.method) {
         parameters.extend(query_parameters(query));
     }
-    if let Answer::Page(_) = route.docs.answer {
+    if let ResponseDoc::Page(_) = route.docs.answer {
         let limit = json!({ "type": "integer", "minimum": 1, "maximum": 200, "default": 50 });
         parameters.push(json!({ "name": "limit", "in": "query", "schema": limit }));
         let cursor = json!({ "type": "string" });
@@ -131,7 +131,7 @@ fn parameters(route: &Route, credits: &CreditDocs) -> Vec<Value> {
             json!({ "name": "cursor", "in": "query", "description": from, "schema": cursor }),
         );
     }
-    if let Answer::Part(_, named) = route.docs.answer {
+    if let ResponseDoc::Part(_, named) = route.docs.answer {
         parameters.extend(named.iter().map(|it| {
             let (name, description, schema) = (it.name, it.description, (it.schema)());
             json!({ "name": name, "in": "query", "description": description, "schema": schema })
@@ -193,10 +193,10 @@ fn responses(
 ) -> Map<String, Value> {
     let mut responses = Map::new();
     let (status, answer) = match route.docs.answer {
-        Answer::Json(it) | Answer::JsonOrPage(it) | Answer::Page(it) | Answer::Part(it, _) => {
+        ResponseDoc::Json(it) | ResponseDoc::JsonOrPage(it) | ResponseDoc::Page(it) | ResponseDoc::Part(it, _) => {
             ("200", json!({ "application/json": media(&it(schemas), example) }))
         }
-        Answer::Stored(it) => {
+        ResponseDoc::Stored(it) => {
             let content = json!({ "application/json": media(&it(schemas), example) });
             for (status, when) in [("201", "It is new."), ("409", "What is there is newer: this.")]
             {
@@ -205,20 +205,20 @@ fn responses(
             }
             ("200", content)
         }
-        Answer::JsonOrEvents(it) => (
+        ResponseDoc::JsonOrEvents(it) => (
             "200",
             json!({
                 "application/json": media(&it(schemas), example),
                 "text/event-stream": { "schema": { "type": "string" } },
             }),
         ),
-        Answer::JsonOrRedirect(it) => {
+        ResponseDoc::JsonOrRedirect(it) => {
             responses.insert("302".to_owned(), json!({ "description": "The browser goes on." }));
             ("200", json!({ "application/json": media(&it(schemas), example) }))
         }
-        Answer::Redirect => ("302", Value::Null),
-        Answer::Other(kind) => ("200", json!({ kind: { "schema": { "type": "string" } } })),
-        Answer::Nothing => ("204", Value::Null),
+        ResponseDoc::Redirect => ("302", Value::Null),
+        ResponseDoc::Other(kind) => ("200", json!({ kind: { "schema": { "type": "string" } } })),
+        ResponseDoc::Nothing => ("204", Value::Null),
     };
     let mut told = Map::from_iter([("description".to_owned(), "All is well.".into())]);
     if !answer.is_null() {
@@ -244,7 +244,7 @@ fn responses(
         }
         responses.entry(status.to_string()).or_insert(told.into());
     }
-    if let Answer::JsonOrPage(_) = route.docs.answer {
+    if let ResponseDoc::JsonOrPage(_) = route.docs.answer {
         common::add_pages(&mut responses);
     }
     common::add_refusals(&mut responses, body_of(route).is_some(), speaks_openai(route.path));
@@ -260,10 +260,10 @@ fn refusals(route: &Route) -> Vec<(u16, &'static str)> {
         refusals.push((413, "The body is longer than `x-body-limit`."));
         refusals.push((415, "The body is no JSON."));
     }
-    if let Answer::Part(..) = route.docs.answer {
+    if let ResponseDoc::Part(..) = route.docs.answer {
         refusals.push((400, "The query says what it must not; see `errors`."));
     }
-    if let Answer::Page(_) = route.docs.answer {
+    if let ResponseDoc::Page(_) = route.docs.answer {
         refusals.push((400, "`limit` or `cursor` is not what it must be; see `errors`."));
     }
     if route.access != Access::Anonymous {
@@ -272,7 +272,7 @@ fn refusals(route: &Route) -> Vec<(u16, &'static str)> {
     if route.feature.is_some() || route.licensing != Licensing::NotNeeded {
         refusals.push((403, "The licence or the account does not allow it."));
     }
-    if route.charge != Charge::Free {
+    if route.charge != RateLimit::Free {
         refusals.push((429, "Too many requests; `Retry-After` tells when to come back."));
     }
     refusals

@@ -5,27 +5,27 @@ use std::future::{Ready, ready};
 use actix_web::dev::Payload;
 use actix_web::web::Query;
 use actix_web::{FromRequest, HttpRequest};
-use pia_kernel::{Page, Place, Timestamp};
+use pia_kernel::{PageRequest, Cursor, Timestamp};
 use uuid::Uuid;
 
 use crate::{ApiError, FieldError};
 
 const USUAL: u16 = 50;
-const MOST: u16 = 200;
+const MAX_PAGE_ITEMS: u16 = 200;
 
 /// Which part of a list a request asks for. Anything but a limit from 1 to
 /// 200 and a cursor as it was told is refused.
 #[derive(Debug, Clone, Copy)]
-pub struct Paging(pub Page);
+pub struct Paging(pub PageRequest);
 
 impl Paging {
     /// How a place is told to clients, who are not to look into it.
-    pub fn cursor(place: Place) -> String {
+    pub fn cursor(place: Cursor) -> String {
         format!("{}.{}", place.at.micros(), place.id.simple())
     }
 
     /// The place that a cursor leads back to; nothing if it was never told.
-    pub fn place(cursor: &str) -> Option<Place> {
+    pub fn place(cursor: &str) -> Option<Cursor> {
         parse_cursor(cursor)
     }
 
@@ -41,7 +41,7 @@ impl Paging {
             Err(Repeated) => None,
         };
         if limit.is_none() {
-            faults.push(fault("limit", format!("`limit` is one number from 1 to {MOST}.")));
+            faults.push(fault("limit", format!("`limit` is one number from 1 to {MAX_PAGE_ITEMS}.")));
         }
         let after = match one(&parameters, "cursor") {
             Ok(cursor) => cursor.map_or(Some(None), |it| parse_cursor(it).map(Some)),
@@ -51,7 +51,7 @@ impl Paging {
             faults.push(fault("cursor", "`cursor` is a `nextCursor` as it was told.".to_owned()));
         }
         match (limit, after) {
-            (Some(limit), Some(after)) => Ok(Self(Page { after, limit })),
+            (Some(limit), Some(after)) => Ok(Self(PageRequest { after, limit })),
             _ => Err(ApiError::invalid(faults)),
         }
     }
@@ -79,14 +79,14 @@ fn one<'a>(parameters: &'a [(String, String)], name: &str) -> Result<Option<&'a 
 
 fn parse_limit(text: &str) -> Option<u16> {
     let digits = text.bytes().all(|it| it.is_ascii_digit());
-    let limit = text.parse().ok().filter(|it| digits && (1..=MOST).contains(it))?;
+    let limit = text.parse().ok().filter(|it| digits && (1..=MAX_PAGE_ITEMS).contains(it))?;
     Some(limit)
 }
 
-fn parse_cursor(text: &str) -> Option<Place> {
+fn parse_cursor(text: &str) -> Option<Cursor> {
     let (micros, id) = text.split_once('.')?;
     let place =
-        Place { at: Timestamp::from_micros(micros.parse().ok()?), id: Uuid::try_parse(id).ok()? };
+        Cursor { at: Timestamp::from_micros(micros.parse().ok()?), id: Uuid::try_parse(id).ok()? };
     // There is one way to write a place, and it was told.
     (Paging::cursor(place) == text).then_some(place)
 }
@@ -103,7 +103,7 @@ mod tests {
 
     use super::*;
 
-    fn page(query: &str) -> Page {
+    fn page(query: &str) -> PageRequest {
         Paging::read(query).unwrap().0
     }
 
@@ -118,7 +118,7 @@ mod tests {
 
     #[test]
     fn what_is_not_said_is_fifty_from_the_top() {
-        let usual = Page { after: None, limit: 50 };
+        let usual = PageRequest { after: None, limit: 50 };
 
         assert_eq!([page(""), page("unknown=1&other"), page("limit=50")], [usual; 3]);
         assert_eq!([page("limit=1").limit, page("limit=200").limit], [1, 200]);
@@ -127,11 +127,11 @@ mod tests {
     #[test]
     fn a_cursor_leads_back_to_its_place() {
         for micros in [i64::MIN, -1, 0, 1_800_000_000_000_000, i64::MAX] {
-            let place = Place { at: Timestamp::from_micros(micros), id: Uuid::now_v7() };
+            let place = Cursor { at: Timestamp::from_micros(micros), id: Uuid::now_v7() };
 
             let query = format!("cursor={}&limit=3", Paging::cursor(place));
 
-            assert_eq!(page(&query), Page { after: Some(place), limit: 3 });
+            assert_eq!(page(&query), PageRequest { after: Some(place), limit: 3 });
         }
     }
 

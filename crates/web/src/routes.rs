@@ -25,7 +25,7 @@ pub struct Route {
     /// What the licence must include.
     pub feature: Option<Feature>,
     /// What its callers share with those of other routes.
-    pub charge: Charge,
+    pub charge: RateLimit,
     /// Whose share a call takes from.
     pub payer: PaidBy,
     /// The longest body it reads, in bytes after decompression.
@@ -109,7 +109,7 @@ pub enum Licensing {
 
 /// What a call of a route is counted against, and where.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Charge {
+pub enum RateLimit {
     /// It is not counted.
     Free,
     /// The gates count it.
@@ -129,14 +129,14 @@ pub struct Docs {
     /// What is sent to it: as its body, or to `GET` in the query.
     pub request: Option<WireType>,
     /// What it answers when all is well.
-    pub answer: Answer,
+    pub answer: ResponseDoc,
     /// What else its handler refuses with: status and when.
     pub refusals: &'static [(u16, &'static str)],
 }
 
 /// What a route answers when all is well.
 #[derive(Clone, Copy)]
-pub enum Answer {
+pub enum ResponseDoc {
     /// JSON with status 200.
     Json(WireType),
     /// JSON with status 200: a part of a list, which `limit` and `cursor` in
@@ -185,7 +185,7 @@ pub fn wire<T: ToSchema>(schemas: &mut Vec<(String, RefOr<Schema>)>) -> String {
 /// Every route of the server. What is not in it does not exist.
 pub struct RouteTable(Vec<Route>);
 
-pub(crate) enum Found<'a> {
+pub(crate) enum RouteMatch<'a> {
     Route(&'a Route),
     /// The path takes these methods only.
     OtherMethods(String),
@@ -205,7 +205,7 @@ impl Route {
 
     /// Whether a model is asked, which costs the caller credits.
     pub(crate) fn costs_credits(&self) -> bool {
-        self.charge == Charge::AtGate(Budget::Ai)
+        self.charge == RateLimit::AtGate(Budget::Ai)
     }
 }
 
@@ -232,18 +232,18 @@ impl RouteTable {
         }
     }
 
-    pub(crate) fn find(&self, method: &Method, path: &str) -> Found<'_> {
+    pub(crate) fn find(&self, method: &Method, path: &str) -> RouteMatch<'_> {
         let method = if method == Method::HEAD { &Method::GET } else { method };
         let mut others = Vec::new();
         for route in self.0.iter().filter(|it| it.path == path) {
             if route.method == method {
-                return Found::Route(route);
+                return RouteMatch::Route(route);
             }
             others.push(route.method.as_str());
             if route.method == Method::GET {
                 others.push(Method::HEAD.as_str());
             }
         }
-        if others.is_empty() { Found::Nothing } else { Found::OtherMethods(others.join(", ")) }
+        if others.is_empty() { RouteMatch::Nothing } else { RouteMatch::OtherMethods(others.join(", ")) }
     }
 }

@@ -17,8 +17,8 @@ use actix_web::middleware::Next;
 use actix_web::web::Data;
 use actix_web::{HttpMessage, ResponseError};
 use futures_util::FutureExt;
-use pia_identity::Claim;
-use pia_kernel::{Language, Origin};
+use pia_identity::SessionRef;
+use pia_kernel::{Language, RequestContext};
 use tracing::Instrument;
 
 use crate::access_log::{Entry, Logged};
@@ -29,7 +29,7 @@ use crate::{
 };
 
 /// Longer ones are cut.
-const MOST_AGENT_CHARS: usize = 256;
+const MAX_USER_AGENT_CHARS: usize = 256;
 
 /// What goes for answers that say nothing else: they are data, which loads and
 /// frames nothing wherever a browser shows it.
@@ -108,10 +108,10 @@ fn path(request: &ServiceRequest) -> &str {
 }
 
 /// What audit entries and letters tell of the request that caused them.
-fn origin(request: &ServiceRequest, id: &RequestId) -> Origin {
+fn origin(request: &ServiceRequest, id: &RequestId) -> RequestContext {
     let text = |name| request.headers().get(name).and_then(|it| it.to_str().ok());
-    let agent = text(USER_AGENT).map(|it| it.chars().take(MOST_AGENT_CHARS).collect::<String>());
-    Origin {
+    let agent = text(USER_AGENT).map(|it| it.chars().take(MAX_USER_AGENT_CHARS).collect::<String>());
+    RequestContext {
         address: request.extensions().get::<ClientAddress>().and_then(|it| it.ip),
         agent: agent.filter(|it| !it.is_empty()).map(Into::into),
         request: Some(id.as_str().into()),
@@ -132,7 +132,7 @@ fn dress<B>(answer: &mut ServiceResponse<B>, id: &RequestId) {
     }
 }
 
-fn claim<B>(answer: &ServiceResponse<B>) -> Option<Claim> {
+fn claim<B>(answer: &ServiceResponse<B>) -> Option<SessionRef> {
     answer.request().extensions().get::<Claimed>().and_then(|it| it.0)
 }
 

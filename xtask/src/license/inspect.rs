@@ -5,7 +5,7 @@ use std::fs;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use pia_kernel::{Clock as _, SystemClock};
-use pia_policy::{LicenceFault, LicenceReading, LicenceState, Licensed, VerifyingKey};
+use pia_policy::{LicenceError, LicenceReading, LicenceState, Licensed, VerifyingKey};
 
 use super::Outcome;
 use super::flags::Flags;
@@ -23,7 +23,7 @@ pub(super) fn inspect(args: impl Iterator<Item = String>) -> Outcome<String> {
     let text = fs::read(path).map_err(|err| format!("{path}: {err}"))?;
     described(&text, &key).map_err(|fault| {
         let mut why = format!("{path}: {fault}");
-        if let LicenceFault::Foreign(_) | LicenceFault::Forged = fault {
+        if let LicenceError::Foreign(_) | LicenceError::Forged = fault {
             why += &unverified(&text).unwrap_or_default();
         }
         why.into()
@@ -34,7 +34,7 @@ pub(super) fn inspect(args: impl Iterator<Item = String>) -> Outcome<String> {
 pub(super) fn described(
     text: impl AsRef<[u8]>,
     key: &VerifyingKey,
-) -> Result<String, LicenceFault> {
+) -> Result<String, LicenceError> {
     let reading = LicenceReading::of(text, key)?;
     let licence = &reading.licence;
     let features: Vec<_> = licence.features.iter().map(|it| it.name()).collect();

@@ -2,25 +2,25 @@
 
 use pia_kernel::Timestamp;
 
-use super::ask::Ask;
-use super::books::Books;
-use super::hold::{Charge, Part};
+use super::admission_request::AdmissionRequest;
+use super::windows::CreditWindows;
+use super::reservation::{Charge, ReservationLine};
 use super::refusal::BudgetRefusal;
 
 /// What is to be known to tell, when the call has ended, whose budget had cut
 /// off its answer: what the call cost counts then.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Shortage {
+pub struct TruncationCause {
     /// The windows of who asked, with what was reserved.
-    pub(super) books: Books,
-    pub(super) ask: Ask,
+    pub(super) books: CreditWindows,
+    pub(super) ask: AdmissionRequest,
     /// How long the answer may be, in tokens.
     pub(super) output: i64,
     /// What was reserved.
-    pub(super) parts: Vec<Part>,
+    pub(super) parts: Vec<ReservationLine>,
 }
 
-impl Shortage {
+impl TruncationCause {
     /// Whose budget was in the way, as of now, after a call that cost this.
     pub(crate) fn after(mut self, charge: Charge, now: Timestamp) -> BudgetRefusal {
         let books = &mut self.books;

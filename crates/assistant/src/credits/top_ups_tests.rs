@@ -5,9 +5,9 @@ use super::*;
 #[test]
 fn a_week_that_is_used_up_tells_of_pool_and_top_ups() {
     let (holder, mut books) = pooled();
-    window(&mut books, Kind::Weekly).spend(Micros::credits(10), now());
-    window(&mut books, Kind::Pool).spend(Micros::credits(5), now());
-    window(&mut books, Kind::TopUp).spend(Micros(99_999_999), now());
+    window(&mut books, WindowKind::Weekly).spend(Micros::credits(10), now());
+    window(&mut books, WindowKind::Pool).spend(Micros::credits(5), now());
+    window(&mut books, WindowKind::TopUp).spend(Micros(99_999_999), now());
 
     let refusal = books.admit(&ask(holder, 1)).unwrap_err();
 
@@ -22,10 +22,10 @@ fn every_refusal_tells_of_top_ups_that_were_bought() {
     let (holder, mut books) = pooled();
     let limits = CreditLimits { hourly: 1, ..holder.limits };
     let holder = Holder { limits, ..holder };
-    let hour = holder.windows().find(|it| it.kind == Kind::Hourly).unwrap();
+    let hour = holder.windows().find(|it| it.kind == WindowKind::Hourly).unwrap();
     books.windows.insert(hour, Window::new(hour));
 
-    window(&mut books, Kind::Hourly).spend(Micros::credits(1), now());
+    window(&mut books, WindowKind::Hourly).spend(Micros::credits(1), now());
 
     let refusal = books.admit(&ask(holder, 1)).unwrap_err();
 

@@ -2,16 +2,16 @@
 
 use std::sync::Arc;
 
-use pia_kernel::{Clock, GroupId, Live, Timestamp, Unavailable, UserId};
+use pia_kernel::{Clock, GroupId, LiveSetting, Timestamp, Unavailable, UserId};
 
-use super::ask::Holder;
-use super::bank::Bank;
-use super::books::{Books, gauge, stock_gauge};
+use super::admission_request::Holder;
+use super::credit_store::CreditStore;
+use super::windows::{CreditWindows, gauge, stock_gauge};
 use super::refusal::Gauge;
 use super::settings::CreditSettings;
-use super::window::Kind;
+use super::window::WindowKind;
 use crate::rates::Micros;
-use crate::rules::{KeyPurse, Rules};
+use crate::rules::{ApiKeyBudget, Rules};
 
 /// How much of this week's budget is gone, and when the next begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,8 +63,8 @@ pub struct CreditView {
 #[derive(Clone)]
 pub struct Credits {
     rules: Arc<dyn Rules>,
-    bank: Arc<dyn Bank>,
-    settings: Live<CreditSettings>,
+    bank: Arc<dyn CreditStore>,
+    settings: LiveSetting<CreditSettings>,
     clock: Arc<dyn Clock>,
 }
 
@@ -72,8 +72,8 @@ impl Credits {
     /// What the rules of groups make of what is counted.
     pub fn new(
         rules: Arc<dyn Rules>,
-        bank: Arc<dyn Bank>,
-        settings: Live<CreditSettings>,
+        bank: Arc<dyn CreditStore>,
+        settings: LiveSetting<CreditSettings>,
         clock: Arc<dyn Clock>,
     ) -> Self {
         Self { rules, bank, settings, clock }
@@ -86,7 +86,7 @@ impl Credits {
         &self,
         member: UserId,
         group: GroupId,
-        key: Option<KeyPurse>,
+        key: Option<ApiKeyBudget>,
     ) -> Result<CreditView, Unavailable> {
         let rules = self.rules.of(group).await?;
         let suspended = self.settings.get().suspends(group, &rules);
@@ -100,7 +100,7 @@ impl Credits {
     }
 }
 
-fn view(holder: &Holder, books: &Books, week_ends: Timestamp) -> CreditView {
+fn view(holder: &Holder, books: &CreditWindows, week_ends: Timestamp) -> CreditView {
     let spent = |kind| books.window(holder, kind).map_or(Micros(0), |it| it.used);
     let of = |kind| holder.limit(kind).map(|limit| gauge(limit, spent(kind)));
     let of_week = |kind| of(kind).map(|gauge| WeekGauge { gauge, resets_at: week_ends });
@@ -108,14 +108,14 @@ fn view(holder: &Holder, books: &Books, week_ends: Timestamp) -> CreditView {
     CreditView {
         limited: !holder.limits.is_unlimited(),
         suspended: false,
-        hourly: of(Kind::Hourly),
-        daily: of(Kind::Daily),
-        weekly: of_week(Kind::Weekly),
-        pool: stock(Kind::Pool).map(|it| (it, week_ends)),
-        top_up: stock(Kind::TopUp).filter(|it| it.total > 0),
-        group_daily: of(Kind::GroupDaily),
-        group_weekly: of_week(Kind::GroupWeekly),
-        key: of_week(Kind::Key),
+        hourly: of(WindowKind::Hourly),
+        daily: of(WindowKind::Daily),
+        weekly: of_week(WindowKind::Weekly),
+        pool: stock(WindowKind::Pool).map(|it| (it, week_ends)),
+        top_up: stock(WindowKind::TopUp).filter(|it| it.total > 0),
+        group_daily: of(WindowKind::GroupDaily),
+        group_weekly: of_week(WindowKind::GroupWeekly),
+        key: of_week(WindowKind::Key),
     }
 }
 

@@ -4,11 +4,11 @@ use pia_kernel::ApiKeyId;
 use pia_testkit::FixedClock;
 
 use super::*;
-use crate::credits::bank::MockBank;
+use crate::credits::credit_store::MockCreditStore;
 use crate::credits::settings::FreeTier;
 use crate::credits::week::Weeks;
 use crate::credits::window::Window;
-use crate::rules::{CreditLimits, GroupRules, KeyPurse, MockRules};
+use crate::rules::{CreditLimits, GroupRules, ApiKeyBudget, MockRules};
 
 fn now() -> Timestamp {
     serde_json::from_value("2026-11-18T12:00:00Z".into()).unwrap()
@@ -23,7 +23,7 @@ async fn told(
 }
 
 async fn told_with(
-    key: Option<KeyPurse>,
+    key: Option<ApiKeyBudget>,
     limits: CreditLimits,
     suspended: bool,
     spent: impl Fn(&mut Window) + Send + Sync + 'static,
@@ -31,7 +31,7 @@ async fn told_with(
     let mut rules = MockRules::new();
     let said = Arc::new(GroupRules { credits: limits, free: true, ..GroupRules::default() });
     rules.expect_of().returning(move |_| Ok(Arc::clone(&said)));
-    let mut bank = MockBank::new();
+    let mut bank = MockCreditStore::new();
     bank.expect_books().returning(move |holder| {
         let windows = holder.windows().map(|key| {
             let mut window = Window::new(key);
@@ -40,14 +40,14 @@ async fn told_with(
             spent(&mut window);
             (key, window)
         });
-        Ok(Books { windows: windows.collect(), weeks: Weeks::UTC, now: now() })
+        Ok(CreditWindows { windows: windows.collect(), weeks: Weeks::UTC, now: now() })
     });
     let settings = CreditSettings {
         free_tier: FreeTier { suspended, group: None },
         ..CreditSettings::default()
     };
     let clock = Arc::new(FixedClock(now()));
-    let credits = Credits::new(Arc::new(rules), Arc::new(bank), Live::new(settings), clock);
+    let credits = Credits::new(Arc::new(rules), Arc::new(bank), LiveSetting::new(settings), clock);
     credits.of(UserId::generate(), GroupId::generate(), key).await.unwrap()
 }
 
@@ -134,7 +134,7 @@ fn fractions_of_a_pool_are_told_so_that_they_add_up() {
 
 #[tokio::test]
 async fn whoever_calls_with_a_key_is_told_of_its_purse_too() {
-    let key = |weekly| Some(KeyPurse { key: ApiKeyId::generate(), weekly });
+    let key = |weekly| Some(ApiKeyBudget { key: ApiKeyId::generate(), weekly });
     let spend = |it: &mut Window| it.spend(Micros::credits(3), now());
     let daily = CreditLimits { daily: 9, ..CreditLimits::default() };
 
@@ -156,7 +156,7 @@ fn a_key_without_a_purse_limits_nothing() {
     let purse = |weekly| Holder {
         member: UserId::generate(),
         group: GroupId::generate(),
-        key: Some(KeyPurse { key: ApiKeyId::generate(), weekly }),
+        key: Some(ApiKeyBudget { key: ApiKeyId::generate(), weekly }),
         limits: CreditLimits::default(),
     };
 

@@ -11,7 +11,7 @@ use crate::rates::Micros;
 
 /// What is counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Kind {
+pub enum WindowKind {
     /// What a member spends within any hour.
     Hourly,
     /// What a member spends within any 24 hours.
@@ -30,7 +30,7 @@ pub enum Kind {
     Key,
 }
 
-impl Kind {
+impl WindowKind {
     /// Every kind.
     pub const ALL: [Self; 8] = [
         Self::Hourly,
@@ -90,7 +90,7 @@ impl Kind {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct WindowKey {
     /// What is counted.
-    pub kind: Kind,
+    pub kind: WindowKind,
     /// The person, group or key.
     pub owner: Uuid,
 }
@@ -156,14 +156,14 @@ impl Window {
             let follows = self.week.is_some_and(|it| it + Weeks::HALF > weeks.before(now));
             self.last_used = if follows { self.used } else { Micros(0) };
             self.used = Micros(0);
-            self.total = if self.key.kind == Kind::Pool { UNKNOWN } else { Micros(0) };
+            self.total = if self.key.kind == WindowKind::Pool { UNKNOWN } else { Micros(0) };
             self.week = Some(weeks.start(now));
         }
     }
 
     /// Whether it is yet to be found out what there is in a pool this week.
     pub fn is_unfilled(&self) -> bool {
-        self.key.kind == Kind::Pool && self.total == UNKNOWN
+        self.key.kind == WindowKind::Pool && self.total == UNKNOWN
     }
 
     /// Says what there is in a pool this week.
@@ -208,7 +208,7 @@ mod tests {
 
     const WEEK: Duration = Duration::from_hours(7 * 24);
 
-    fn window(kind: Kind) -> Window {
+    fn window(kind: WindowKind) -> Window {
         Window::new(WindowKey { kind, owner: Uuid::nil() })
     }
 
@@ -218,7 +218,7 @@ mod tests {
 
     #[test]
     fn a_week_that_is_over_is_remembered_for_one_more() {
-        let mut window = window(Kind::Weekly);
+        let mut window = window(WindowKind::Weekly);
         let mut told = Vec::new();
         for at in [monday(), monday() + WEEK, monday() + WEEK * 3] {
             window.turn(Weeks::UTC, at);
@@ -231,7 +231,7 @@ mod tests {
 
     #[test]
     fn a_clock_that_is_behind_brings_no_week_back() {
-        let mut window = window(Kind::Weekly);
+        let mut window = window(WindowKind::Weekly);
         window.turn(Weeks::UTC, monday());
         window.spend(Micros(5), monday());
 
@@ -247,7 +247,7 @@ mod tests {
         let zone = |id| Weeks::of_zone(id).unwrap();
         let wednesday = monday() + Duration::from_hours(60);
         for (from, to) in zones.iter().flat_map(|it| zones.map(|to| (*it, to))) {
-            let mut window = window(Kind::Weekly);
+            let mut window = window(WindowKind::Weekly);
             window.turn(zone(from), wednesday);
             window.spend(Micros(5), wednesday);
 
@@ -264,8 +264,8 @@ mod tests {
 
     #[test]
     fn what_is_open_stays_reserved_and_top_ups_stay_for_ever() {
-        let mut open = Window { reserved: Micros(7), ..window(Kind::GroupWeekly) };
-        let mut bought = Window { total: Micros(9), used: Micros(2), ..window(Kind::TopUp) };
+        let mut open = Window { reserved: Micros(7), ..window(WindowKind::GroupWeekly) };
+        let mut bought = Window { total: Micros(9), used: Micros(2), ..window(WindowKind::TopUp) };
 
         open.turn(Weeks::UTC, monday() + WEEK);
         bought.turn(Weeks::UTC, monday() + WEEK * 99);
@@ -276,7 +276,7 @@ mod tests {
 
     #[test]
     fn a_pool_of_a_new_week_is_filled_once() {
-        let mut pool = window(Kind::Pool);
+        let mut pool = window(WindowKind::Pool);
         let mut unfilled = Vec::new();
         for at in [monday(), monday(), monday() + WEEK] {
             pool.turn(Weeks::UTC, at);
@@ -289,9 +289,9 @@ mod tests {
 
     #[test]
     fn names_are_read_back() {
-        for kind in Kind::ALL {
-            assert_eq!(Kind::named(kind.name()), Some(kind));
+        for kind in WindowKind::ALL {
+            assert_eq!(WindowKind::named(kind.name()), Some(kind));
         }
-        assert_eq!(Kind::named("yearly"), None);
+        assert_eq!(WindowKind::named("yearly"), None);
     }
 }

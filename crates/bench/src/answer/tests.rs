@@ -75,5 +75,5 @@ fn an_endless_answer_is_refused() {
     let announced = format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n", usize::MAX);
 
     assert_eq!(reader.push(announced.as_bytes()), Err(TOO_LONG));
-    assert!(AnswerReader::default().push(&vec![b'a'; LONGEST_HEAD + 1]).is_err());
+    assert!(AnswerReader::default().push(&vec![b'a'; MAX_HEAD_BYTES + 1]).is_err());
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::items::Dice;
 use super::person::Device;
-use super::raw::{Raw, Whose};
+use super::raw::{Raw, RowOwner};
 use super::seeding::{self, BATCH, Changes};
 use super::statements::StatementLog;
 use crate::call::Call;
@@ -35,7 +35,7 @@ impl<'a> Contender<'a> {
     ) -> Outcome<Self> {
         let changes = seeding::many(&mut device(server, WITH_MANY)?)?;
         seeding::few(&mut device(server, WITH_FEW)?)?;
-        let whose = Whose { email: address(WITH_MANY), since: &changes.hundredth };
+        let whose = RowOwner { email: address(WITH_MANY), since: &changes.hundredth };
         let mut raw = Raw::of(server, url, &whose)?;
         raw.copy(users.saturating_sub(1))?;
         let log = url.zip(log).map(|(url, log)| StatementLog::open(url, log)).transpose()?;

@@ -14,7 +14,7 @@ use crate::failure::Outcome;
 pub(super) const BEGINNING: &str = "0001-01-01T00:00:00Z";
 const PUSH: &str = "/api/sync/push";
 /// How many things a page holds at most: what devices ask for.
-const MOST: usize = 500;
+const MAX_PAGE_ITEMS: usize = 500;
 
 /// A device on a connection of its own.
 pub(super) struct Device {
@@ -107,8 +107,8 @@ impl Device {
         let (mut since, mut got, mut took) = (since.to_owned(), 0, Vec::new());
         loop {
             let page = self.pull(&since, catalogue)?;
-            if page.rows > MOST {
-                return Err(format!("a page of {MOST} has {} rows", page.rows).into());
+            if page.rows > MAX_PAGE_ITEMS {
+                return Err(format!("a page of {MAX_PAGE_ITEMS} has {} rows", page.rows).into());
             }
             got += page.rows;
             took.push(page.milliseconds);
@@ -131,7 +131,7 @@ impl Device {
 }
 
 fn page(since: &str, catalogue: i64) -> String {
-    format!("{}&limit={MOST}", whole(since, catalogue))
+    format!("{}&limit={MAX_PAGE_ITEMS}", whole(since, catalogue))
 }
 
 fn whole(since: &str, catalogue: i64) -> String {
@@ -171,7 +171,7 @@ mod tests {
 
     #[test]
     fn a_walk_fails_where_a_page_is_longer_than_was_asked_for() {
-        let rows = vec!["1"; MOST + 1].join(",");
+        let rows = vec!["1"; MAX_PAGE_ITEMS + 1].join(",");
         let body = format!(
             "{{\"serverTimestamp\":\"t\",\"hasMore\":false,\"todos\":{{\"upserted\":[{rows}]}},\
              \"catalogVersion\":7}}"
@@ -181,7 +181,7 @@ mod tests {
             format!("HTTP/1.1 200 OK\r\netag: W/\"x\"\r\ncontent-length: {length}\r\n\r\n{body}");
         let mut device = Device::open(answering(answer.leak().as_bytes()), String::new()).unwrap();
 
-        let failed = device.walk(BEGINNING, 0, MOST + 1).unwrap_err();
+        let failed = device.walk(BEGINNING, 0, MAX_PAGE_ITEMS + 1).unwrap_err();
 
         assert_eq!(failed.to_string(), "a page of 500 has 501 rows");
     }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use super::items::Dice;
 use super::pgbench::Pgbench;
-use super::raw::{ROWS, Whose};
+use super::raw::{ROWS, RowOwner};
 use super::seeding::BATCH;
 use crate::failure::Outcome;
 use crate::postgres::Session;
@@ -32,7 +32,7 @@ pub(super) struct Postgres {
 }
 
 impl Postgres {
-    pub(super) fn open(url: &str, dir: &Path, whose: &Whose<'_>) -> Outcome<Self> {
+    pub(super) fn open(url: &str, dir: &Path, whose: &RowOwner<'_>) -> Outcome<Self> {
         let (session, script) = (Session::open(url)?, dir.join("page.sql"));
         // Whoever reads it is asked for as many rows as it says.
         fs::write(

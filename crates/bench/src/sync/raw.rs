@@ -21,14 +21,14 @@ pub(super) enum Raw {
 }
 
 /// Whose rows are read: what changed of theirs after a stamp.
-pub(super) struct Whose<'a> {
+pub(super) struct RowOwner<'a> {
     pub(super) email: String,
     pub(super) since: &'a str,
 }
 
 impl Raw {
     /// Looks up who that is; a server without a URL is one on SQLite.
-    pub(super) fn of(server: &Server, url: Option<&str>, whose: &Whose<'_>) -> Outcome<Self> {
+    pub(super) fn of(server: &Server, url: Option<&str>, whose: &RowOwner<'_>) -> Outcome<Self> {
         let dir: &Path = &server.installation.dir;
         Ok(match url {
             None => Self::Sqlite(Box::new(Sqlite::open(&dir.join(DATABASE_FILE), dir, whose)?)),
@@ -85,8 +85,8 @@ mod tests {
     const EMAIL: &str = "ada@bench.example";
     const BEFORE: &str = "2026-01-01T00:00:00Z";
 
-    fn whose() -> Whose<'static> {
-        Whose { email: EMAIL.to_owned(), since: BEFORE }
+    fn whose() -> RowOwner<'static> {
+        RowOwner { email: EMAIL.to_owned(), since: BEFORE }
     }
 
     /// Somebody with one thing, as the tables are in this version.

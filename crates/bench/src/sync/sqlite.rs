@@ -11,7 +11,7 @@ use diesel::sql_types::{Binary, Text};
 use pia_kernel::Timestamp;
 
 use super::items::Dice;
-use super::raw::{ROWS, Whose};
+use super::raw::{ROWS, RowOwner};
 use super::seeding::BATCH;
 use crate::failure::Outcome;
 use crate::stats::count;
@@ -65,7 +65,7 @@ pub(super) struct Sqlite {
 }
 
 impl Sqlite {
-    pub(super) fn open(file: &Path, dir: &Path, whose: &Whose<'_>) -> Outcome<Self> {
+    pub(super) fn open(file: &Path, dir: &Path, whose: &RowOwner<'_>) -> Outcome<Self> {
         let mut reader = connect(file, READS)?;
         let user = format!("(SELECT id FROM accounts WHERE email_folded = '{}')", whose.email);
         let user: Vec<u8> = diesel::select(sql::<Binary>(&user)).get_result(&mut reader)?;

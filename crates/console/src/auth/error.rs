@@ -6,7 +6,7 @@ use actix_web::{HttpRequest, HttpResponse};
 use utoipa::ToSchema;
 
 use super::notice::Notice;
-use super::visit::Visit;
+use super::page_request::PageRequest;
 
 /// What the page is told.
 #[derive(ToSchema)]
@@ -21,7 +21,7 @@ pub(crate) struct ErrorQuery {
 
 /// Says why, as far as the reason is one that we know.
 pub(crate) async fn show(request: HttpRequest) -> HttpResponse {
-    let (frame, query) = match Visit::of(&request).query() {
+    let (frame, query) = match PageRequest::of(&request).query() {
         Ok(visit) => visit,
         Err(page) => return *page,
     };

@@ -4,13 +4,13 @@ use actix_web::HttpResponse;
 use actix_web::http::StatusCode;
 use askama::Template;
 
-use super::frame::{Frame, shown};
+use super::page_layout::{PageLayout, shown};
 
 /// A form as it is shown.
 #[derive(Template)]
 #[template(path = "form.html")]
 pub(crate) struct FormView {
-    pub(crate) frame: Frame,
+    pub(crate) frame: PageLayout,
     pub(crate) title: &'static str,
     pub(crate) intro: String,
     /// Where it is sent: the page's own name, so that it works below any path.

@@ -11,29 +11,29 @@ use pia_web::{ApiError, RawBody};
 use serde::Deserialize;
 
 use super::form::{Control, FormView};
-use super::frame::{Frame, done};
+use super::page_layout::{PageLayout, done};
 use super::notice::{Notice, refusal};
 use super::sent::{Sent, sent};
-use super::visit::Visit;
-use crate::Reception;
+use super::page_request::PageRequest;
+use crate::AccountPages;
 use crate::accounts::{LinkAsked, RequestedLetter};
-use crate::texts::{LetterTexts, Texts};
+use crate::texts::{EmailPageTexts, Texts};
 
 /// A page that asks for a letter.
-pub(crate) struct LetterPage {
+pub(crate) struct EmailPage {
     /// The page's own name.
     pub(super) page: &'static str,
     letter: RequestedLetter,
-    texts: fn(&'static Texts) -> &'static LetterTexts,
+    texts: fn(&'static Texts) -> &'static EmailPageTexts,
 }
 
-pub(crate) static FORGOT_PASSWORD: LetterPage = LetterPage {
+pub(crate) static FORGOT_PASSWORD: EmailPage = EmailPage {
     page: "forgot-password.html",
     letter: RequestedLetter::PasswordReset,
     texts: |it| &it.forgot,
 };
 
-pub(crate) static RESEND_VERIFICATION: LetterPage = LetterPage {
+pub(crate) static RESEND_VERIFICATION: EmailPage = EmailPage {
     page: "resend-verification.html",
     letter: RequestedLetter::Verification,
     texts: |it| &it.resend,
@@ -45,14 +45,14 @@ const MAILED: &str = "mailed";
 #[derive(Deserialize)]
 #[serde(default)]
 #[derive(Default)]
-struct LetterForm {
+struct EmailForm {
     email: String,
 }
 
-impl LetterPage {
+impl EmailPage {
     /// Shows the form.
     pub(crate) fn show(&self, request: &HttpRequest) -> HttpResponse {
-        match Visit::of(request).query() {
+        match PageRequest::of(request).query() {
             Ok((frame, query)) if query.done == MAILED => {
                 let mailed = self.texts(&frame).mailed;
                 Notice::of(frame, mailed).answer(StatusCode::OK)
@@ -65,7 +65,7 @@ impl LetterPage {
     /// Takes the form.
     pub(crate) async fn submit(
         &'static self,
-        reception: Data<Reception>,
+        reception: Data<AccountPages>,
         request: HttpRequest,
         body: Result<RawBody, ApiError>,
     ) -> HttpResponse {
@@ -74,12 +74,12 @@ impl LetterPage {
 
     async fn answer(
         &self,
-        reception: &Reception,
+        reception: &AccountPages,
         request: &HttpRequest,
         body: Result<Bytes, ApiError>,
     ) -> HttpResponse {
-        let frame = Visit::of(request).frame;
-        let form: LetterForm = match sent(reception, request, body, &frame) {
+        let frame = PageRequest::of(request).frame;
+        let form: EmailForm = match sent(reception, request, body, &frame) {
             Ok(Sent::Form(form)) => form,
             Ok(Sent::Again(form)) => return self.view(frame, &form.email).answer(StatusCode::OK),
             Err(page) => return *page,
@@ -101,11 +101,11 @@ impl LetterPage {
         }
     }
 
-    fn texts(&self, frame: &Frame) -> &'static LetterTexts {
+    fn texts(&self, frame: &PageLayout) -> &'static EmailPageTexts {
         (self.texts)(frame.texts)
     }
 
-    fn view(&self, frame: Frame, email: &str) -> FormView {
+    fn view(&self, frame: PageLayout, email: &str) -> FormView {
         let texts = self.texts(&frame);
         let label = frame.texts.register.email;
         FormView {
@@ -123,7 +123,7 @@ impl LetterPage {
 }
 
 /// What cannot be an address, whoever has an account.
-fn fault(frame: &Frame, email: &str) -> Option<String> {
+fn fault(frame: &PageLayout, email: &str) -> Option<String> {
     let faults = &frame.texts.faults;
     let email = email.trim();
     if email.is_empty() {

@@ -5,14 +5,14 @@ use actix_web::http::StatusCode;
 use actix_web::http::header::{ALLOW, RETRY_AFTER};
 use askama::Template;
 
-use super::frame::{Frame, shown};
+use super::page_layout::{PageLayout, shown};
 use crate::texts::Said;
 
 /// A heading and what there is to say below it.
 #[derive(Template)]
 #[template(path = "notice.html")]
 pub(crate) struct Notice {
-    frame: Frame,
+    frame: PageLayout,
     title: &'static str,
     says: Vec<&'static str>,
     /// Another page, and what to call it.
@@ -20,11 +20,11 @@ pub(crate) struct Notice {
 }
 
 impl Notice {
-    pub(crate) fn of(frame: Frame, said: Said) -> Self {
+    pub(crate) fn of(frame: PageLayout, said: Said) -> Self {
         Self::saying(frame, said.title, said.says.to_vec())
     }
 
-    pub(crate) fn saying(frame: Frame, title: &'static str, says: Vec<&'static str>) -> Self {
+    pub(crate) fn saying(frame: PageLayout, title: &'static str, says: Vec<&'static str>) -> Self {
         Self { frame, title, says, link: None }
     }
 
@@ -38,7 +38,7 @@ impl Notice {
 }
 
 /// The page for what programs are told in JSON.
-pub(crate) fn refusal<B>(frame: Frame, told: &HttpResponse<B>) -> HttpResponse {
+pub(crate) fn refusal<B>(frame: PageLayout, told: &HttpResponse<B>) -> HttpResponse {
     let refusals = &frame.texts.refusals;
     let said = match told.status() {
         // Whoever may open these pages at all is refused by the licence alone.

@@ -9,7 +9,7 @@ use actix_web::{Error, HttpRequest, HttpResponse};
 use pia_web::{reads_pages, speaks_openai};
 
 use super::notice::refusal;
-use super::visit::Visit;
+use super::page_request::PageRequest;
 
 /// Middleware round the gates: what they refuse on one of these pages, or on a
 /// browser's way to a provider and back, it is told by a page, and so is that
@@ -21,14 +21,14 @@ pub async fn readable<B: MessageBody + 'static>(
 ) -> Result<ServiceResponse<EitherBody<B>>, Error> {
     let answer = next.call(request).await?;
     if is_unlicensed_front(&answer) {
-        let page = format!("admin/setup{}", Visit::of(answer.request()).frame.suffix);
+        let page = format!("admin/setup{}", PageRequest::of(answer.request()).frame.suffix);
         let to_set_up = HttpResponse::Found().insert_header((LOCATION, page)).finish();
         return Ok(answer.into_response(to_set_up).map_into_right_body());
     }
     if !is_json(&answer) || !is_for_a_browser(answer.request(), answer.status()) {
         return Ok(answer.map_into_left_body());
     }
-    let frame = Visit::of(answer.request()).frame.at(answer.request().path());
+    let frame = PageRequest::of(answer.request()).frame.at(answer.request().path());
     let page = refusal(frame, answer.response());
     Ok(answer.into_response(page).map_into_right_body())
 }

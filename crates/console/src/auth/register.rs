@@ -11,12 +11,12 @@ use pia_web::{ApiError, RawBody};
 use serde::Deserialize;
 
 use super::form::{Choice, Control, FormView, Need};
-use super::frame::{Frame, done};
+use super::page_layout::{PageLayout, done};
 use super::letter_page::FORGOT_PASSWORD;
 use super::notice::{Notice, refusal};
 use super::sent::{Sent, sent};
-use super::visit::Visit;
-use crate::Reception;
+use super::page_request::PageRequest;
+use crate::AccountPages;
 use crate::accounts::{Applicant, Joined};
 
 const PAGE: &str = "register.html";
@@ -36,8 +36,8 @@ struct RegisterForm {
 }
 
 /// Shows the form.
-pub(crate) async fn show(reception: Data<Reception>, request: HttpRequest) -> HttpResponse {
-    let (frame, query) = match Visit::of(&request).query() {
+pub(crate) async fn show(reception: Data<AccountPages>, request: HttpRequest) -> HttpResponse {
+    let (frame, query) = match PageRequest::of(&request).query() {
         Ok(visit) => visit,
         Err(page) => return *page,
     };
@@ -58,7 +58,7 @@ pub(crate) async fn show(reception: Data<Reception>, request: HttpRequest) -> Ht
 
 /// Takes the form.
 pub(crate) async fn submit(
-    reception: Data<Reception>,
+    reception: Data<AccountPages>,
     request: HttpRequest,
     body: Result<RawBody, ApiError>,
 ) -> HttpResponse {
@@ -66,11 +66,11 @@ pub(crate) async fn submit(
 }
 
 async fn answer(
-    reception: &Reception,
+    reception: &AccountPages,
     request: &HttpRequest,
     body: Result<Bytes, ApiError>,
 ) -> HttpResponse {
-    let frame = Visit::of(request).frame;
+    let frame = PageRequest::of(request).frame;
     let form: RegisterForm = match sent(reception, request, body, &frame) {
         Ok(Sent::Form(form)) => form,
         Ok(Sent::Again(form)) => {
@@ -87,7 +87,7 @@ async fn answer(
 }
 
 fn told(
-    frame: Frame,
+    frame: PageLayout,
     rules: &RegistrationRules,
     form: &RegisterForm,
     joined: Joined,
@@ -130,7 +130,7 @@ fn told(
 }
 
 /// The form with what was typed before, but for the password.
-fn view(frame: Frame, rules: &RegistrationRules, form: &RegisterForm) -> FormView {
+fn view(frame: PageLayout, rules: &RegistrationRules, form: &RegisterForm) -> FormView {
     let texts = &frame.texts.register;
     let mut controls = vec![
         Control::text("email", texts.email, ("email", "email"), &form.email),

@@ -11,12 +11,12 @@ use pia_web::{ApiError, FromDevice, RawBody};
 use serde::Deserialize;
 
 use super::form::{Control, FormView};
-use super::frame::{Frame, done};
+use super::page_layout::{PageLayout, done};
 use super::letter_page::FORGOT_PASSWORD;
 use super::notice::{Notice, refusal};
 use super::sent::{Sent, sent};
-use super::visit::{Visit, broken_link};
-use crate::Reception;
+use super::page_request::{PageRequest, broken_link};
+use crate::AccountPages;
 use crate::accounts::{NewPassword, PasswordReset};
 
 const PAGE: &str = "reset-password.html";
@@ -31,8 +31,8 @@ struct ResetForm {
 }
 
 /// Shows the form to whoever comes by a link.
-pub(crate) async fn show(reception: Data<Reception>, request: HttpRequest) -> HttpResponse {
-    let (frame, query) = match Visit::of(&request).query() {
+pub(crate) async fn show(reception: Data<AccountPages>, request: HttpRequest) -> HttpResponse {
+    let (frame, query) = match PageRequest::of(&request).query() {
         Ok(visit) => visit,
         Err(page) => return *page,
     };
@@ -48,7 +48,7 @@ pub(crate) async fn show(reception: Data<Reception>, request: HttpRequest) -> Ht
 
 /// Takes the form.
 pub(crate) async fn submit(
-    reception: Data<Reception>,
+    reception: Data<AccountPages>,
     request: HttpRequest,
     FromDevice(device): FromDevice,
     body: Result<RawBody, ApiError>,
@@ -57,11 +57,11 @@ pub(crate) async fn submit(
 }
 
 async fn answer(
-    reception: &Reception,
+    reception: &AccountPages,
     (request, device): (&HttpRequest, Device),
     body: Result<Bytes, ApiError>,
 ) -> HttpResponse {
-    let frame = Visit::of(request).frame;
+    let frame = PageRequest::of(request).frame;
     let form: ResetForm = match sent(reception, request, body, &frame) {
         Ok(Sent::Form(form)) => form,
         Ok(Sent::Again(form)) => {
@@ -84,8 +84,8 @@ async fn answer(
 }
 
 fn told(
-    frame: Frame,
-    reception: &Reception,
+    frame: PageLayout,
+    reception: &AccountPages,
     form: &ResetForm,
     reset: PasswordReset,
 ) -> HttpResponse {
@@ -106,7 +106,7 @@ fn told(
     }
 }
 
-fn view(frame: Frame, reception: &Reception, email: &str, token: &str) -> FormView {
+fn view(frame: PageLayout, reception: &AccountPages, email: &str, token: &str) -> FormView {
     let texts = &frame.texts.reset;
     let hint = frame.texts.register.password_hint;
     let hint = hint(reception.desk.rules().fewest_password_chars);

@@ -7,10 +7,10 @@ use pia_web::ApiError;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-use super::frame::Frame;
+use super::page_layout::PageLayout;
 use super::notice::{Notice, refusal};
 use super::same_site::is_foreign;
-use crate::Reception;
+use crate::AccountPages;
 use crate::setup::is_form;
 
 /// What was filled in, and what for.
@@ -30,10 +30,10 @@ struct Button {
 
 /// A form of ours that was filled in, or else a page that says what it is not.
 pub(super) fn sent<T: DeserializeOwned>(
-    reception: &Reception,
+    reception: &AccountPages,
     request: &HttpRequest,
     body: Result<Bytes, ApiError>,
-    frame: &Frame,
+    frame: &PageLayout,
 ) -> Result<Sent<T>, Box<HttpResponse>> {
     let refused = |status, said| Box::new(Notice::of(frame.clone(), said).answer(status));
     let refusals = &frame.texts.refusals;

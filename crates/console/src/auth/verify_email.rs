@@ -13,12 +13,12 @@ use pia_web::{ApiError, RawBody};
 use serde::Deserialize;
 
 use super::form::FormView;
-use super::frame::{Frame, done};
+use super::page_layout::{PageLayout, done};
 use super::letter_page::RESEND_VERIFICATION;
 use super::notice::{Notice, refusal};
 use super::sent::{Sent, sent};
-use super::visit::{Visit, broken_link};
-use crate::Reception;
+use super::page_request::{PageRequest, broken_link};
+use crate::AccountPages;
 use crate::accounts::Verified;
 
 const PAGE: &str = "verify-email.html";
@@ -34,7 +34,7 @@ struct VerifyForm {
 
 /// Shows the button to whoever comes by a link.
 pub(crate) async fn show(request: HttpRequest) -> HttpResponse {
-    let (frame, query) = match Visit::of(&request).query() {
+    let (frame, query) = match PageRequest::of(&request).query() {
         Ok(visit) => visit,
         Err(page) => return *page,
     };
@@ -50,7 +50,7 @@ pub(crate) async fn show(request: HttpRequest) -> HttpResponse {
 
 /// Takes the form.
 pub(crate) async fn submit(
-    reception: Data<Reception>,
+    reception: Data<AccountPages>,
     request: HttpRequest,
     body: Result<RawBody, ApiError>,
 ) -> HttpResponse {
@@ -58,11 +58,11 @@ pub(crate) async fn submit(
 }
 
 async fn answer(
-    reception: &Reception,
+    reception: &AccountPages,
     request: &HttpRequest,
     body: Result<Bytes, ApiError>,
 ) -> HttpResponse {
-    let frame = Visit::of(request).frame;
+    let frame = PageRequest::of(request).frame;
     let form: VerifyForm = match sent(reception, request, body, &frame) {
         Ok(Sent::Form(form)) => form,
         Ok(Sent::Again(form)) => {
@@ -87,7 +87,7 @@ fn user(text: &str) -> Option<UserId> {
     text.parse().ok().map(UserId)
 }
 
-fn view(frame: Frame, user: &str, token: &str) -> FormView {
+fn view(frame: PageLayout, user: &str, token: &str) -> FormView {
     let texts = &frame.texts.verify;
     FormView {
         title: texts.title,

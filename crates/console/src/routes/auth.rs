@@ -3,7 +3,7 @@
 use actix_web::HttpRequest;
 use actix_web::http::Method;
 use pia_web::{
-    Access, Accounts, Answer, Budget, Charge, Credentials, Docs, Document, Licensing, PaidBy,
+    Access, Accounts, ResponseDoc, Budget, RateLimit, Credentials, Docs, Document, Licensing, PaidBy,
     Route, wire,
 };
 
@@ -53,7 +53,7 @@ pub(super) fn routes() -> Vec<Route> {
 fn change_password() -> Route {
     let summary = "Leads password managers to where a password is changed.";
     Route {
-        docs: Docs { answer: Answer::Redirect, ..docs(summary, &[]) },
+        docs: Docs { answer: ResponseDoc::Redirect, ..docs(summary, &[]) },
         ..show("/.well-known/change-password", "", |it| it.to(well_known::change_password))
     }
 }
@@ -61,7 +61,7 @@ fn change_password() -> Route {
 fn passkey_endpoints() -> Route {
     let summary = "Tells password managers that accounts may have passkeys.";
     Route {
-        docs: Docs { answer: Answer::Other("application/json"), ..docs(summary, &[]) },
+        docs: Docs { answer: ResponseDoc::Other("application/json"), ..docs(summary, &[]) },
         ..show("/.well-known/passkey-endpoints", "", |it| it.to(well_known::passkey_endpoints))
     }
 }
@@ -80,7 +80,7 @@ const CONFLICT: &[(u16, &str)] = &[(409, "The address has an account.")];
 fn style() -> Route {
     Route {
         licensing: Licensing::NotNeeded,
-        docs: Docs { answer: Answer::Other("text/css"), ..docs("The style of these pages.", &[]) },
+        docs: Docs { answer: ResponseDoc::Other("text/css"), ..docs("The style of these pages.", &[]) },
         ..show("/auth/style.css", "", |it| it.to(page::style))
     }
 }
@@ -90,7 +90,7 @@ fn icon(path: &'static str) -> Route {
     let summary = "The icon of these pages.";
     Route {
         licensing: Licensing::NotNeeded,
-        docs: Docs { answer: Answer::Other("image/svg+xml"), ..docs(summary, &[]) },
+        docs: Docs { answer: ResponseDoc::Other("image/svg+xml"), ..docs(summary, &[]) },
         ..show(path, "", |it| it.to(page::icon))
     }
 }
@@ -106,7 +106,7 @@ fn show(path: &'static str, summary: &'static str, handler: Handler) -> Route {
         feature: None,
         payer: PaidBy::Caller,
         document: Document::Public,
-        charge: Charge::AtGate(Budget::Global),
+        charge: RateLimit::AtGate(Budget::Global),
         body_limit: 0,
         handler,
         docs: docs(summary, &[]),
@@ -116,7 +116,7 @@ fn show(path: &'static str, summary: &'static str, handler: Handler) -> Route {
 fn submit(path: &'static str, refusals: &'static [(u16, &'static str)], handler: Handler) -> Route {
     Route {
         method: Method::POST,
-        charge: Charge::AtGate(Budget::Auth),
+        charge: RateLimit::AtGate(Budget::Auth),
         payer: PaidBy::Address,
         body_limit: 16 * KIB,
         docs: docs("Takes the form of that page.", refusals),
@@ -125,6 +125,6 @@ fn submit(path: &'static str, refusals: &'static [(u16, &'static str)], handler:
 }
 
 fn docs(summary: &'static str, refusals: &'static [(u16, &'static str)]) -> Docs {
-    let answer = Answer::Other("text/html");
+    let answer = ResponseDoc::Other("text/html");
     Docs { tag: "pages", summary, request: None, answer, refusals }
 }

@@ -7,24 +7,24 @@ use pia_identity::{
     Appointed, FirstAdmin, FirstAdminPorts, MockFirstAdminStore, MockPasswordHasher, MockSeats,
     MockSetupToken, RegistrationRules,
 };
-use pia_kernel::{Live, Secret, Timestamp};
+use pia_kernel::{LiveSetting, Secret, Timestamp};
 use pia_policy::{InstallError, Licence, LicenceDesk, SetupStanding};
 use pia_testkit::FixedClock;
 use pia_web::Runner;
 
-use crate::console::Console;
+use crate::setup_pages::SetupPages;
 
 pub(crate) type Taken = Result<Licence, InstallError>;
 
 /// A desk that stands as it is told and answers once.
-pub(crate) struct Desk {
+pub(crate) struct SetupServices {
     standing: SetupStanding,
     answer: Mutex<Option<Taken>>,
     pub(crate) asked: Mutex<Vec<(String, String)>>,
 }
 
 #[async_trait]
-impl LicenceDesk for Desk {
+impl LicenceDesk for SetupServices {
     fn standing(&self) -> SetupStanding {
         self.standing.clone()
     }
@@ -40,11 +40,11 @@ pub(crate) fn desk(
     standing: SetupStanding,
     admins: Admins,
     answer: Option<Taken>,
-) -> (Arc<Desk>, Console) {
-    let desk = Arc::new(Desk { standing, answer: Mutex::new(answer), asked: Mutex::default() });
+) -> (Arc<SetupServices>, SetupPages) {
+    let desk = Arc::new(SetupServices { standing, answer: Mutex::new(answer), asked: Mutex::default() });
     let first_admin = first_admin(admins);
     let console =
-        Console { desk: Arc::clone(&desk) as Arc<_>, first_admin, runner: Runner::here() };
+        SetupPages { desk: Arc::clone(&desk) as Arc<_>, first_admin, runner: Runner::here() };
     (desk, console)
 }
 
@@ -75,6 +75,6 @@ fn first_admin(admins: Admins) -> FirstAdmin {
         seats: Arc::new(seats),
         token: Arc::new(token),
     };
-    let rules = Live::new(RegistrationRules::default());
+    let rules = LiveSetting::new(RegistrationRules::default());
     FirstAdmin::new(ports, rules, Arc::new(FixedClock(Timestamp::UNIX_EPOCH)))
 }

@@ -4,7 +4,7 @@ use actix_web::ResponseError as _;
 use actix_web::test::TestRequest;
 use pia_identity::Appointed;
 use pia_kernel::{Language, Timestamp, Unavailable};
-use pia_policy::{Edition, InstallError, LicenceFault, SetupStanding, SigningKey, Terms};
+use pia_policy::{Edition, InstallError, LicenceError, SetupStanding, SigningKey, Terms};
 use serde_json::{Value, json};
 
 use super::testing::{Admins, Taken, desk};
@@ -14,12 +14,12 @@ use crate::testing::Shown;
 const END: Timestamp = Timestamp::UNIX_EPOCH;
 
 /// A licensed server's console.
-fn licensed(admins: Admins) -> Console {
+fn licensed(admins: Admins) -> SetupPages {
     desk(SetupStanding::Done, admins, None).1
 }
 
 /// Sends the form of the second step.
-async fn appointed(console: Console, token: &str, password: &str) -> Shown {
+async fn appointed(console: SetupPages, token: &str, password: &str) -> Shown {
     let form =
         format!("step=administrator&token={token}&email=root%40example.org&password={password}");
     sent(&console, form.as_bytes()).await
@@ -38,18 +38,18 @@ fn unavailable() -> InstallError {
     Unavailable::new("the licence file", std::io::Error::other("disk /secret/path is full")).into()
 }
 
-fn english() -> Frame {
-    Frame::new(None, Some(Language::En)).below("setup/")
+fn english() -> PageLayout {
+    PageLayout::new(None, Some(Language::En)).below("setup/")
 }
 
 /// Sends a form of the page.
-async fn sent(console: &Console, form: &[u8]) -> Shown {
+async fn sent(console: &SetupPages, form: &[u8]) -> Shown {
     let answer = answer_form(console, english(), form).await;
     Shown::of(answer.unwrap_or_else(|err| err.error_response())).await
 }
 
 /// Opens the page.
-async fn opened(console: Console, uri: &str) -> Shown {
+async fn opened(console: SetupPages, uri: &str) -> Shown {
     let request = TestRequest::get().uri(uri).to_http_request();
     Shown::of(show(Data::new(console), request).await.unwrap()).await
 }
@@ -88,11 +88,11 @@ async fn a_server_without_a_licence_shows_the_form() {
 
 #[actix_web::test]
 async fn the_page_says_why_a_licence_is_not_accepted() {
-    let foreign = LicenceFault::Foreign("0123456789abcdef".to_owned());
+    let foreign = LicenceError::Foreign("0123456789abcdef".to_owned());
 
     for (standing, why) in [
         (SetupStanding::Refused(foreign), "with another key (0123456789abcdef)"),
-        (SetupStanding::Refused(LicenceFault::Forged), "it was changed or forged."),
+        (SetupStanding::Refused(LicenceError::Forged), "it was changed or forged."),
         (SetupStanding::Ended(END), "ended at 1970-01-01T00:00:00Z"),
     ] {
         let page = shown(standing).await;
@@ -166,7 +166,7 @@ async fn a_licence_that_was_taken_leads_to_what_is_left_to_do() {
 async fn a_refusal_is_shown_with_what_was_sent_but_for_the_token() {
     for (err, status, why) in [
         (InstallError::WrongToken, 403, "The setup token is wrong"),
-        (InstallError::Refused(LicenceFault::Truncated("it is empty")), 400, "it is empty."),
+        (InstallError::Refused(LicenceError::Truncated("it is empty")), 400, "it is empty."),
         (InstallError::Ended(END), 400, "The licence ended at 1970-01-01T00:00:00Z."),
         (InstallError::AlreadyLicensed, 409, "has a licence in force"),
         (unavailable(), 503, "could not store the licence"),
@@ -245,10 +245,10 @@ async fn each_refusal_of_an_upload_has_its_code() {
         (InstallError::WrongToken, 403, "invalid_setup_token"),
         (InstallError::AlreadyLicensed, 409, "already_licensed"),
         (InstallError::Ended(END), 400, "license_expired"),
-        (fault(LicenceFault::Truncated("it is empty")), 400, "license_truncated"),
-        (fault(LicenceFault::Foreign("key".to_owned())), 400, "license_foreign"),
-        (fault(LicenceFault::Forged), 400, "license_forged"),
-        (fault(LicenceFault::Unreadable("why".to_owned())), 400, "license_unreadable"),
+        (fault(LicenceError::Truncated("it is empty")), 400, "license_truncated"),
+        (fault(LicenceError::Foreign("key".to_owned())), 400, "license_foreign"),
+        (fault(LicenceError::Forged), 400, "license_forged"),
+        (fault(LicenceError::Unreadable("why".to_owned())), 400, "license_unreadable"),
         (unavailable(), 503, "unavailable"),
     ] {
         let (told_status, told) = uploaded(Err(err)).await;
@@ -282,8 +282,8 @@ async fn an_administrator_that_was_created_leads_to_the_end() {
 #[actix_web::test]
 async fn each_step_and_its_refusals_are_told_in_german() {
     let uri = "/admin/setup?lang=de";
-    let german = || Frame::new(None, Some(Language::De)).below("setup/");
-    let refused = Some(Err(InstallError::Refused(LicenceFault::Forged)));
+    let german = || PageLayout::new(None, Some(Language::De)).below("setup/");
+    let refused = Some(Err(InstallError::Refused(LicenceError::Forged)));
     let (_, console) = desk(SetupStanding::NoLicence, Admins::There, refused);
 
     let first = opened(console.clone(), uri).await;
@@ -358,7 +358,7 @@ async fn without_a_licence_in_force_no_administrator_is_made() {
 
 #[test]
 fn every_route_but_the_last_step_can_be_reached_without_a_licence_and_reads_no_more_than_it_must() {
-    use pia_web::{Budget, Charge, Licensing};
+    use pia_web::{Budget, RateLimit, Licensing};
 
     let setup = crate::routes().into_iter().filter(|it| it.path.starts_with("/admin/"));
     for route in setup {
@@ -370,7 +370,7 @@ fn every_route_but_the_last_step_can_be_reached_without_a_licence_and_reads_no_m
         assert!(route.body_limit <= 128 * 1024, "{}", route.path);
         if route.body_limit > 0 {
             // Whoever guesses at the token is slowed down.
-            assert_eq!(route.charge, Charge::AtGate(Budget::Auth), "{}", route.path);
+            assert_eq!(route.charge, RateLimit::AtGate(Budget::Auth), "{}", route.path);
         }
     }
 }

@@ -6,7 +6,7 @@ use pia_identity::FirstAdminError;
 use pia_policy::InstallError;
 
 use crate::auth::form::{Control, FormView, Kind};
-use crate::auth::frame::Frame;
+use crate::auth::page_layout::PageLayout;
 use crate::auth::notice::Notice;
 
 /// The page: the form for what is left to do, or that nothing is.
@@ -17,13 +17,13 @@ pub(super) enum SetupPage {
 
 impl SetupPage {
     /// A licence is in force, and there is an administrator.
-    pub(super) fn done(frame: Frame) -> Self {
+    pub(super) fn done(frame: PageLayout) -> Self {
         let done = frame.texts.setup.done;
         Self::Done(Notice::of(frame, done))
     }
 
     /// No licence is in force; `status` says why.
-    pub(super) fn license(frame: Frame, status: String) -> Self {
+    pub(super) fn license(frame: PageLayout, status: String) -> Self {
         let texts = &frame.texts.setup;
         let license = Control::lines("license", texts.license, "").hinting(texts.license_hint);
         let send = texts.install;
@@ -31,7 +31,7 @@ impl SetupPage {
     }
 
     /// There is no administrator.
-    pub(super) fn administrator(frame: Frame) -> Self {
+    pub(super) fn administrator(frame: PageLayout) -> Self {
         let texts = &frame.texts.setup;
         let email = Control::text("email", frame.texts.register.email, ("email", "username"), "");
         let label = frame.texts.register.password;
@@ -42,7 +42,7 @@ impl SetupPage {
     }
 
     fn form(
-        frame: Frame,
+        frame: PageLayout,
         intro: String,
         (step, controls, send): (&str, Vec<Control>, &'static str),
     ) -> Self {

@@ -1,10 +1,10 @@
 //! German.
 
 use pia_identity::FirstAdminError;
-use pia_policy::{InstallError, LicenceFault};
+use pia_policy::{InstallError, LicenceError};
 
 use super::{
-    FaultTexts, FrontTexts, LetterTexts, ReasonTexts, RefusalTexts, RegisterTexts, ResetTexts,
+    FaultTexts, FrontTexts, EmailPageTexts, ReasonTexts, RefusalTexts, RegisterTexts, ResetTexts,
     Said, SetupTexts, Texts, VerifyTexts,
 };
 
@@ -67,7 +67,7 @@ pub(super) static TEXTS: Texts = Texts {
         email_taken: "Zu dieser Adresse gibt es schon ein Konto. Melden Sie sich damit in der \
                       Pia-App an.",
     },
-    forgot: LetterTexts {
+    forgot: EmailPageTexts {
         title: "Passwort vergessen?",
         intro: "Geben Sie die E-Mail-Adresse Ihres Kontos ein. Wir schicken Ihnen einen Link, mit \
                 dem Sie ein neues Passwort wählen können.",
@@ -85,7 +85,7 @@ pub(super) static TEXTS: Texts = Texts {
             says: &["Bitten Sie die Betreiber, Ihnen mit dem Passwort zu helfen."],
         },
     },
-    resend: LetterTexts {
+    resend: EmailPageTexts {
         title: "E-Mail-Adresse bestätigen",
         intro: "Geben Sie die E-Mail-Adresse Ihres Kontos ein. Wir schicken Ihnen einen neuen \
                 Link, mit dem Sie sie bestätigen können.",
@@ -304,19 +304,19 @@ fn install_error(err: &InstallError) -> String {
     }
 }
 
-fn license_fault(fault: &LicenceFault) -> String {
+fn license_fault(fault: &LicenceError) -> String {
     let text = match fault {
-        LicenceFault::Truncated(_) => "Das ist keine Lizenz, oder ein Teil davon fehlt.",
-        LicenceFault::Foreign(key) => {
+        LicenceError::Truncated(_) => "Das ist keine Lizenz, oder ein Teil davon fehlt.",
+        LicenceError::Foreign(key) => {
             return format!(
                 "Die Lizenz wurde mit einem anderen Schlüssel ({key}) ausgestellt, als dieser \
                  Server annimmt."
             );
         }
-        LicenceFault::Forged => {
+        LicenceError::Forged => {
             "Die Signatur der Lizenz ist falsch: Sie wurde verändert oder gefälscht."
         }
-        LicenceFault::Unreadable(_) => "Die Lizenz kann nicht gelesen werden.",
+        LicenceError::Unreadable(_) => "Die Lizenz kann nicht gelesen werden.",
     };
     text.to_owned()
 }

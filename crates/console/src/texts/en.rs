@@ -4,7 +4,7 @@ use pia_identity::FirstAdminError;
 use pia_policy::InstallError;
 
 use super::{
-    FaultTexts, FrontTexts, LetterTexts, ReasonTexts, RefusalTexts, RegisterTexts, ResetTexts,
+    FaultTexts, FrontTexts, EmailPageTexts, ReasonTexts, RefusalTexts, RegisterTexts, ResetTexts,
     Said, SetupTexts, Texts, VerifyTexts,
 };
 use crate::refusal::sentence;
@@ -58,7 +58,7 @@ pub(super) static TEXTS: Texts = Texts {
         seats_taken: "All accounts of this server are taken. Contact its administrator.",
         email_taken: "There is an account with this address. Sign in with it in the Pia app.",
     },
-    forgot: LetterTexts {
+    forgot: EmailPageTexts {
         title: "Forgot your password?",
         intro: "Enter the e-mail address of your account. We send you a link to choose a new \
                 password.",
@@ -76,7 +76,7 @@ pub(super) static TEXTS: Texts = Texts {
             says: &["Contact its administrator to reset your password."],
         },
     },
-    resend: LetterTexts {
+    resend: EmailPageTexts {
         title: "Confirm your e-mail address",
         intro: "Enter the e-mail address of your account. We send you a new link to confirm it.",
         send: "Send the link",

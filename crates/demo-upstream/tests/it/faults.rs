@@ -105,6 +105,6 @@ async fn a_reader_that_leaves_is_noticed() {
 
         client.shutdown(Shutdown::Both).expect("closed");
 
-        assert!(demo.until(|it| it.open == 0).await, "{:?}", demo.seen());
+        assert!(demo.until(|it| it.open == 0).await, "{:?}", demo.call_counts());
     }
 }

@@ -86,7 +86,7 @@ fn what_was_asked_is_told_without_the_key() {
     ask(&demo, &said("Hello"));
 
     let last = demo.last();
-    assert_eq!((demo.seen().calls, &last.body), (1, &said("Hello")));
+    assert_eq!((demo.call_counts().calls, &last.body), (1, &said("Hello")));
     assert!(last.headers.contains_key("content-type"), "{:?}", last.headers);
     assert!(!last.headers.contains_key("authorization"), "{:?}", last.headers);
     let mut told = ureq::get(format!("{}/demo/calls", demo.url())).call().expect("an answer");

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::fakes::{Ada, Machine, key_form, text};
-use crate::revocation::MOST_REVOKED;
+use crate::revocation::MAX_REVOKED;
 
 #[tokio::test]
 async fn the_first_key_lets_its_device_in_and_encrypts_the_account() {
@@ -95,7 +95,7 @@ async fn a_device_that_is_turned_away_loses_its_key_and_is_so_once() {
 #[tokio::test]
 async fn those_that_were_turned_away_longest_ago_are_forgotten() {
     let ada = Ada::new();
-    for number in 0..MOST_REVOKED + 2 {
+    for number in 0..MAX_REVOKED + 2 {
         let machine = Machine::new(&format!("d{number}"));
         ada.register(&machine).await;
         ada.clock.advance(Duration::from_secs(1));
@@ -104,7 +104,7 @@ async fn those_that_were_turned_away_longest_ago_are_forgotten() {
 
     let names = ada.devices.names(ada.user).await.unwrap();
 
-    assert_eq!(names.len(), MOST_REVOKED);
+    assert_eq!(names.len(), MAX_REVOKED);
     assert!(!names.contains_key("d0") && !names.contains_key("d1") && names.contains_key("d2"));
 }
 

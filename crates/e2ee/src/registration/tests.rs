@@ -83,7 +83,7 @@ async fn a_device_that_was_turned_away_asks_anew_even_with_other_keys() {
 #[tokio::test]
 async fn there_are_so_many_devices_at_most_those_turned_away_not_counted() {
     let ada = Ada::new();
-    for number in 0..MOST_DEVICES {
+    for number in 0..MAX_DEVICES {
         ada.register(&Machine::new(&format!("d{number}"))).await;
     }
 
@@ -93,7 +93,7 @@ async fn there_are_so_many_devices_at_most_those_turned_away_not_counted() {
     ada.register(&Machine::new("more")).await;
     let back = ada.devices.register(ada.user, Machine::new("d7").form()).await;
 
-    assert!(matches!(full, Err(RegisterError::Full { limit: MOST_DEVICES })));
+    assert!(matches!(full, Err(RegisterError::Full { limit: MAX_DEVICES })));
     assert!(matches!(back, Err(RegisterError::Full { .. })));
 }
 

@@ -7,7 +7,7 @@ use pia_web::Caller;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::asker::purse;
+use super::ai_caller::purse;
 use crate::{Api, HttpError};
 
 /// What is not limited, or not there, is absent and not zero. All amounts are

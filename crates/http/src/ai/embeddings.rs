@@ -6,7 +6,7 @@ use actix_web::{HttpRequest, HttpResponse};
 use pia_web::{Caller, RawBody};
 use utoipa::ToSchema;
 
-use crate::ai::asker::asker;
+use crate::ai::ai_caller::asker;
 use crate::{AiApi, HttpError};
 
 /// As many tokens as OpenAI takes in one request, and some.

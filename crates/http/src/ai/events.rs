@@ -5,7 +5,7 @@ use std::convert::Infallible;
 use actix_web::HttpResponse;
 use actix_web::http::header::{CACHE_CONTROL, ContentType, HeaderName};
 use futures_util::StreamExt;
-use pia_assistant::Answer;
+use pia_assistant::ChatStream;
 
 use crate::ai::provenance::AI_GENERATED;
 
@@ -13,7 +13,7 @@ use crate::ai::provenance::AI_GENERATED;
 pub(super) const UNBUFFERED: (HeaderName, &str) =
     (HeaderName::from_static("x-accel-buffering"), "no");
 
-pub(super) fn events(answer: Answer) -> HttpResponse {
+pub(super) fn events(answer: ChatStream) -> HttpResponse {
     let kind = "text/event-stream".parse().map_or_else(|_| ContentType::plaintext(), ContentType);
     HttpResponse::Ok()
         .insert_header(kind)

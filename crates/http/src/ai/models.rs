@@ -8,7 +8,7 @@ use pia_web::{ApiError, Caller};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::ai::asker::asker;
+use crate::ai::ai_caller::asker;
 use crate::{AiApi, HttpError};
 
 /// In the shape of OpenAI's list of models.

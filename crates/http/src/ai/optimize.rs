@@ -8,7 +8,7 @@ use pia_web::{Body, Caller};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::ai::asker::asker;
+use crate::ai::ai_caller::asker;
 use crate::ai::events::events;
 use crate::ai::provenance::AI_GENERATED;
 use crate::{AiApi, HttpError};

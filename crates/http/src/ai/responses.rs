@@ -16,7 +16,7 @@ use pia_assistant::ChatAnswer;
 use pia_web::{ApiError, Caller, RawBody};
 use utoipa::ToSchema;
 
-use crate::ai::asker::asker;
+use crate::ai::ai_caller::asker;
 use crate::ai::events::UNBUFFERED;
 use crate::ai::provenance::AI_GENERATED;
 use crate::{AiApi, HttpError};

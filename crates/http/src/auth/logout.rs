@@ -2,7 +2,7 @@
 
 use actix_web::web::{Data, Json};
 use pia_kernel::Secret;
-use pia_web::{ApiError, Body, Toll};
+use pia_web::{ApiError, Body, DeferredRateLimit};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
@@ -20,7 +20,7 @@ pub(crate) struct LogoutRequest {
 /// Says yes whatever the token is: who signs out twice is signed out.
 pub(crate) async fn logout(
     api: Data<Api>,
-    toll: Toll,
+    toll: DeferredRateLimit,
     Body(request): Body<LogoutRequest>,
 ) -> Result<Json<Done>, ApiError> {
     let token = request.refresh_token.ok_or_else(missing_refresh_token)?;

@@ -2,7 +2,7 @@
 
 use actix_web::web::{Data, Json};
 use pia_kernel::Secret;
-use pia_web::{ApiError, Body, FieldError, FromDevice, Toll};
+use pia_web::{ApiError, Body, FieldError, FromDevice, DeferredRateLimit};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -43,7 +43,7 @@ pub(crate) fn missing_refresh_token() -> ApiError {
 /// Spends a refresh token for the next one.
 pub(crate) async fn refresh(
     api: Data<Api>,
-    toll: Toll,
+    toll: DeferredRateLimit,
     FromDevice(device): FromDevice,
     Body(request): Body<RefreshRequest>,
 ) -> Result<Json<RefreshResponse>, ApiError> {

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use actix_web::web::{Data, Json};
-use pia_identity::{Claim, SessionEntry};
+use pia_identity::{SessionRef, SessionEntry};
 use pia_kernel::{SessionId, Timestamp, Unavailable};
 use pia_web::{ApiError, Caller, Paging, PathId};
 use serde::Serialize;
@@ -101,8 +101,8 @@ pub(crate) async fn revoke_others(
     Ok(Json(RevokedResponse { revoked }))
 }
 
-fn claim(Caller(standing): Caller) -> Claim {
-    Claim { user: standing.user, session: standing.session }
+fn claim(Caller(standing): Caller) -> SessionRef {
+    SessionRef { user: standing.user, session: standing.session }
 }
 
 impl SessionItem {

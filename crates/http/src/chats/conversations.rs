@@ -14,12 +14,12 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 
 use super::list::{end, length, listed};
-use super::query::Asked;
+use super::query::ChatsQuery;
 use super::wire::ChatDocument;
 use crate::{Api, HttpError};
 
 /// How many chats one call may store and delete: each is a transaction.
-const MOST: usize = 500;
+const MAX_CONVERSATIONS: usize = 500;
 
 /// A part of the conversations, put together as lists of chats are.
 #[derive(ToSchema)]
@@ -101,7 +101,7 @@ struct SyncResult {
 pub(crate) async fn conversations(
     caller: Caller,
     api: Data<Api>,
-    asked: Asked,
+    asked: ChatsQuery,
 ) -> Result<HttpResponse, HttpError> {
     listed(&caller, &api, asked, |page, deleted| {
         let mut text = Vec::with_capacity(2 * length(&page));
@@ -125,8 +125,8 @@ pub(crate) async fn sync_conversations(
 ) -> Result<Json<SyncResponse>, HttpError> {
     let documents = request.conversations.unwrap_or_default();
     let deleted: Vec<_> = request.deleted.unwrap_or_default().iter().map(id).collect();
-    if documents.len() + deleted.len() > MOST {
-        let message = format!("One call may store and delete {MOST} conversations.");
+    if documents.len() + deleted.len() > MAX_CONVERSATIONS {
+        let message = format!("One call may store and delete {MAX_CONVERSATIONS} conversations.");
         let field = "conversations".to_owned();
         let error = FieldError { field, code: "too_many", message };
         return Err(ApiError::invalid(vec![error]).into());

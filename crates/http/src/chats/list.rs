@@ -7,7 +7,7 @@ use pia_sync::{ChatPage, ListedChats};
 use pia_web::{Caller, Paging};
 use utoipa::ToSchema;
 
-use super::query::Asked;
+use super::query::ChatsQuery;
 use super::wire::ChatDocument;
 use crate::{Api, HttpError};
 
@@ -34,7 +34,7 @@ pub(crate) struct ChatsResponse {
 pub(crate) async fn list_chats(
     caller: Caller,
     api: Data<Api>,
-    asked: Asked,
+    asked: ChatsQuery,
 ) -> Result<HttpResponse, HttpError> {
     listed(&caller, &api, asked, |page, deleted| {
         let mut text = Vec::with_capacity(length(&page));
@@ -55,7 +55,7 @@ pub(crate) async fn list_chats(
 pub(super) async fn listed(
     caller: &Caller,
     api: &Api,
-    Asked { part, unless }: Asked,
+    ChatsQuery { part, unless }: ChatsQuery,
     told: impl FnOnce(ChatPage, bool) -> Vec<u8>,
 ) -> Result<HttpResponse, HttpError> {
     let (chats, user) = (api.chats.clone(), caller.0.user);

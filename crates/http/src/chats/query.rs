@@ -15,7 +15,7 @@ use serde::de::value::{Error, StrDeserializer};
 use serde_json::json;
 
 const USUAL: u16 = 100;
-const MOST: u16 = 500;
+const MAX_CHATS: u16 = 500;
 
 /// What OpenAPI says of it.
 pub(crate) const PARAMETERS: &[Parameter] = &[
@@ -27,7 +27,7 @@ pub(crate) const PARAMETERS: &[Parameter] = &[
     Parameter {
         name: "limit",
         description: "How many at most.",
-        schema: || json!({ "type": "integer", "minimum": 1, "maximum": MOST, "default": USUAL }),
+        schema: || json!({ "type": "integer", "minimum": 1, "maximum": MAX_CHATS, "default": USUAL }),
     },
     Parameter {
         name: "cursor",
@@ -42,12 +42,12 @@ pub(crate) const PARAMETERS: &[Parameter] = &[
 ];
 
 /// Which part of the chats a request asks for, and what it has already.
-pub(crate) struct Asked {
+pub(crate) struct ChatsQuery {
     pub(crate) part: ChatsPart,
     pub(crate) unless: Unless,
 }
 
-impl FromRequest for Asked {
+impl FromRequest for ChatsQuery {
     type Error = ApiError;
     type Future = Ready<Result<Self, ApiError>>;
 
@@ -96,7 +96,7 @@ fn put(part: &mut ChatsPart, name: &str, value: &str) -> bool {
         }
         "limit" => {
             let digits = value.bytes().all(|it| it.is_ascii_digit());
-            let limit = value.parse().ok().filter(|it| digits && (1..=MOST).contains(it));
+            let limit = value.parse().ok().filter(|it| digits && (1..=MAX_CHATS).contains(it));
             part.limit = limit.unwrap_or(USUAL);
             limit.is_some()
         }
@@ -131,7 +131,7 @@ fn fault(field: &str, message: &str) -> FieldError {
 
 #[cfg(test)]
 mod tests {
-    use pia_kernel::Place;
+    use pia_kernel::Cursor;
     use uuid::Uuid;
 
     use super::*;
@@ -151,7 +151,7 @@ mod tests {
 
     #[test]
     fn all_that_is_said_is_taken() {
-        let place = Place { at: Timestamp::from_micros(-5), id: Uuid::nil() };
+        let place = Cursor { at: Timestamp::from_micros(-5), id: Uuid::nil() };
         let cursor = Paging::cursor(place);
 
         let part = read(&format!(

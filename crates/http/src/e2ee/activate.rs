@@ -2,7 +2,7 @@
 
 use actix_web::web::{Data, Json};
 use pia_e2ee::ActivationForm;
-use pia_identity::FreshProof;
+use pia_identity::ReauthProof;
 use pia_web::{ApiError, Body, Caller};
 use serde::Deserialize;
 use utoipa::ToSchema;
@@ -50,7 +50,7 @@ pub(crate) async fn activate(
 }
 
 impl RecoveryActivationRequest {
-    fn split(self) -> Result<(ActivationForm, Option<FreshProof>), ApiError> {
+    fn split(self) -> Result<(ActivationForm, Option<ReauthProof>), ApiError> {
         let form = ActivationForm {
             device_id: self.device_id,
             self_wrapped_umk: self.self_wrapped_umk,

@@ -4,7 +4,7 @@
 use actix_web::HttpResponse;
 use actix_web::web::{Data, Json};
 use pia_e2ee::{ProofKeyForm, RecoveryCopy, RecoveryForm};
-use pia_identity::FreshProof;
+use pia_identity::ReauthProof;
 use pia_kernel::{Secret, Timestamp};
 use pia_web::{ApiError, Body, Caller};
 use serde::{Deserialize, Serialize};
@@ -112,7 +112,7 @@ pub(crate) async fn put_proof_key(
 }
 
 impl RecoveryWrappedUmkRequest {
-    fn split(self) -> Result<(RecoveryForm, Option<FreshProof>), ApiError> {
+    fn split(self) -> Result<(RecoveryForm, Option<ReauthProof>), ApiError> {
         let form = RecoveryForm {
             ciphertext: self.ciphertext,
             kdf_salt: self.kdf_salt,

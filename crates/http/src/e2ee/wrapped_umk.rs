@@ -3,7 +3,7 @@
 
 use actix_web::web::{Data, Json};
 use pia_e2ee::{DeviceId, KeyForm, WrappedKey};
-use pia_identity::FreshProof;
+use pia_identity::ReauthProof;
 use pia_kernel::Timestamp;
 use pia_web::{ApiError, Body, Caller};
 use serde::{Deserialize, Serialize};
@@ -99,7 +99,7 @@ fn told(device: &DeviceId, key: WrappedKey) -> WrappedUmkResponse {
 }
 
 impl WrappedUmkRequest {
-    fn split(self) -> Result<(KeyForm, Option<FreshProof>), ApiError> {
+    fn split(self) -> Result<(KeyForm, Option<ReauthProof>), ApiError> {
         let Self { device_id, ciphertext, hkdf_salt, wrap_version, proof } = self;
         Ok((KeyForm { device_id, ciphertext, hkdf_salt, wrap_version }, proof.proof_if_any()?))
     }

@@ -2,7 +2,7 @@
 
 use actix_web::http::StatusCode;
 use pia_sync::{
-    ChatFault, DeleteChatError, GetChatError, PutChatError, UnreadableChat, UploadError,
+    ChatViolation, DeleteChatError, GetChatError, PutChatError, UnreadableChat, UploadError,
 };
 
 use pia_web::{ApiError, FieldError};
@@ -18,7 +18,7 @@ impl From<UnreadableChat> for HttpError {
                     format!("The chat is not well-formed JSON (line {line}, column {column}).");
                 ApiError::refused(StatusCode::BAD_REQUEST, "malformed_json", message)
             }
-            UnreadableChat::Invalid(ChatFault { field, code, message }) => {
+            UnreadableChat::Invalid(ChatViolation { field, code, message }) => {
                 ApiError::invalid(vec![FieldError { field: field.into_owned(), code, message }])
             }
         })

@@ -2,7 +2,7 @@
 
 use actix_web::http::StatusCode;
 use pia_kernel::StorageUse;
-use pia_sync::{MOST_IN_A_PUSH, PullError, PushError, SupportError};
+use pia_sync::{MAX_CHANGES_PER_PUSH, PullError, PushError, SupportError};
 
 use pia_web::{ApiError, FieldError};
 
@@ -18,7 +18,7 @@ impl From<PushError> for HttpError {
             PushError::OutOfStorage(storage) => out_of_storage(storage),
             PushError::TooMany => {
                 let message =
-                    format!("A push holds at most {MOST_IN_A_PUSH} changes: send several.");
+                    format!("A push holds at most {MAX_CHANGES_PER_PUSH} changes: send several.");
                 ApiError::invalid(vec![FieldError {
                     field: String::new(),
                     code: "too_many_items",

@@ -2,7 +2,7 @@
 
 use actix_web::http::Method;
 use pia_web::{
-    Access, Accounts, Answer, Budget, Charge, Credentials, Docs, Document, Licensing, PaidBy,
+    Access, Accounts, ResponseDoc, Budget, RateLimit, Credentials, Docs, Document, Licensing, PaidBy,
     Route, wire,
 };
 
@@ -20,7 +20,7 @@ fn show() -> Route {
         handler: |route| route.to(account::show),
         docs: Docs {
             summary: "Tells how much the caller stores, and may store.",
-            answer: Answer::Json(wire::<account::AccountResponse>),
+            answer: ResponseDoc::Json(wire::<account::AccountResponse>),
             refusals: &[],
             ..export().docs
         },
@@ -39,7 +39,7 @@ fn export() -> Route {
         feature: None,
         payer: PaidBy::Caller,
         document: Document::Public,
-        charge: Charge::AtGate(Budget::Global),
+        charge: RateLimit::AtGate(Budget::Global),
         body_limit: 0,
         handler: |route| route.to(account::export),
         docs: Docs {
@@ -47,7 +47,7 @@ fn export() -> Route {
             summary: "Gives all that is kept of the caller: a ZIP of JSON files, or with `Accept: \
                       application/json` one document.",
             request: None,
-            answer: Answer::Other("application/zip"),
+            answer: ResponseDoc::Other("application/zip"),
             refusals: &[(403, "The session began with an app password: `app_password_refused`.")],
         },
     }
@@ -64,14 +64,14 @@ fn delete() -> Route {
         feature: None,
         payer: PaidBy::Caller,
         document: Document::Public,
-        charge: Charge::AtGate(Budget::Global),
+        charge: RateLimit::AtGate(Budget::Global),
         body_limit: 16 * KIB,
         handler: |route| route.to(account::delete),
         docs: Docs {
             tag: "auth",
             summary: "Deletes the caller's account and all that is kept of them.",
             request: Some(wire::<account::DeleteRequest>),
-            answer: Answer::Json(wire::<account::DeleteResponse>),
+            answer: ResponseDoc::Json(wire::<account::DeleteResponse>),
             refusals: &[
                 (
                     400,

@@ -3,7 +3,7 @@
 use actix_web::http::Method;
 use pia_policy::Feature;
 use pia_web::{
-    Access, Accounts, Answer, Budget, Charge, Credentials, Docs, Document, Licensing, PaidBy,
+    Access, Accounts, ResponseDoc, Budget, RateLimit, Credentials, Docs, Document, Licensing, PaidBy,
     Route, wire,
 };
 
@@ -62,14 +62,14 @@ fn status() -> Route {
         feature: Some(Feature::AiProxy),
         payer: PaidBy::Caller,
         document: Document::Public,
-        charge: Charge::AtGate(Budget::Global),
+        charge: RateLimit::AtGate(Budget::Global),
         body_limit: 0,
         handler: |route| route.to(ai::status),
         docs: Docs {
             tag: "ai",
             summary: "Says whether upstream models are there for the caller, and for what.",
             request: None,
-            answer: Answer::Json(wire::<ai::StatusResponse>),
+            answer: ResponseDoc::Json(wire::<ai::StatusResponse>),
             refusals: &[],
         },
     }
@@ -83,7 +83,7 @@ fn templates() -> Route {
             tag: "ai",
             summary: "Lists the built-in templates.",
             request: None,
-            answer: Answer::Json(wire::<ai::TemplatesResponse>),
+            answer: ResponseDoc::Json(wire::<ai::TemplatesResponse>),
             refusals: &[],
         },
         ..status()
@@ -98,7 +98,7 @@ fn models() -> Route {
             tag: "ai",
             summary: "Lists what may be named as the `model` of a request, as OpenAI does.",
             request: None,
-            answer: Answer::Json(wire::<ai::ModelsResponse>),
+            answer: ResponseDoc::Json(wire::<ai::ModelsResponse>),
             refusals: &[],
         },
         ..status()
@@ -113,7 +113,7 @@ fn model() -> Route {
             tag: "ai",
             summary: "Tells of one that may be named as the `model` of a request, as OpenAI does.",
             request: None,
-            answer: Answer::Json(wire::<ai::ModelItem>),
+            answer: ResponseDoc::Json(wire::<ai::ModelItem>),
             refusals: &[(404, "The caller may name no such model: `not_found`.")],
         },
         ..status()
@@ -128,7 +128,7 @@ fn credits() -> Route {
             tag: "ai",
             summary: "Says what the caller may spend, and has spent, in whole credits.",
             request: None,
-            answer: Answer::Json(wire::<ai::CreditsResponse>),
+            answer: ResponseDoc::Json(wire::<ai::CreditsResponse>),
             refusals: &[],
         },
         ..status()
@@ -144,7 +144,7 @@ fn generate_prompt() -> Route {
             tag: "ai",
             summary: "Drafts the prompt of a template from a short description.",
             request: Some(wire::<ai::GeneratePromptBody>),
-            answer: Answer::Json(wire::<ai::GeneratePromptResponse>),
+            answer: ResponseDoc::Json(wire::<ai::GeneratePromptResponse>),
             refusals: UPSTREAM,
         },
         ..optimize()
@@ -162,7 +162,7 @@ fn optimize() -> Route {
         feature: Some(Feature::AiProxy),
         payer: PaidBy::Caller,
         document: Document::Public,
-        charge: Charge::AtGate(Budget::Ai),
+        charge: RateLimit::AtGate(Budget::Ai),
         // The text and a template's prompt, each character six bytes (`\u1234`).
         body_limit: 512 * KIB,
         handler: |route| route.to(ai::optimize),
@@ -170,7 +170,7 @@ fn optimize() -> Route {
             tag: "ai",
             summary: "Improves a text, as a template says.",
             request: Some(wire::<ai::OptimizeBody>),
-            answer: Answer::JsonOrEvents(wire::<ai::OptimizeResponse>),
+            answer: ResponseDoc::JsonOrEvents(wire::<ai::OptimizeResponse>),
             refusals: UPSTREAM,
         },
     }
@@ -185,7 +185,7 @@ fn chat(path: &'static str, summary: &'static str) -> Route {
             tag: "ai",
             summary,
             request: Some(wire::<ai::ChatRequest>),
-            answer: Answer::JsonOrEvents(wire::<ai::ChatResponse>),
+            answer: ResponseDoc::JsonOrEvents(wire::<ai::ChatResponse>),
             refusals: UPSTREAM,
         },
         ..optimize()
@@ -207,7 +207,7 @@ fn openai_responses(path: &'static str) -> Route {
             tag: "ai",
             summary: "Answers a turn of a conversation in the shape of OpenAI's responses.",
             request: Some(wire::<ai::ResponsesRequest>),
-            answer: Answer::JsonOrEvents(wire::<ai::ResponsesResponse>),
+            answer: ResponseDoc::JsonOrEvents(wire::<ai::ResponsesResponse>),
             refusals: OPENAI,
         },
         ..optimize()
@@ -223,7 +223,7 @@ fn openai_embeddings(path: &'static str) -> Route {
             tag: "ai",
             summary: "Turns texts into vectors, as OpenAI's API does.",
             request: Some(wire::<ai::EmbeddingsRequest>),
-            answer: Answer::Json(wire::<ai::EmbeddingsResponse>),
+            answer: ResponseDoc::Json(wire::<ai::EmbeddingsResponse>),
             refusals: OPENAI,
         },
         ..optimize()

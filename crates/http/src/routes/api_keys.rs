@@ -2,7 +2,7 @@
 
 use actix_web::http::Method;
 use pia_web::{
-    Access, Accounts, Answer, Budget, Charge, Credentials, Docs, Document, Licensing, PaidBy,
+    Access, Accounts, ResponseDoc, Budget, RateLimit, Credentials, Docs, Document, Licensing, PaidBy,
     Route, wire,
 };
 
@@ -24,14 +24,14 @@ fn list() -> Route {
         feature: None,
         payer: PaidBy::Caller,
         document: Document::Public,
-        charge: Charge::AtGate(Budget::Global),
+        charge: RateLimit::AtGate(Budget::Global),
         body_limit: 0,
         handler: |route| route.to(auth::api_keys),
         docs: Docs {
             tag: "auth",
             summary: "Lists the caller's API keys.",
             request: None,
-            answer: Answer::Json(wire::<auth::ApiKeysResponse>),
+            answer: ResponseDoc::Json(wire::<auth::ApiKeysResponse>),
             refusals: &[],
         },
     }
@@ -48,14 +48,14 @@ fn create() -> Route {
         feature: None,
         payer: PaidBy::Caller,
         document: Document::Public,
-        charge: Charge::AtGate(Budget::Global),
+        charge: RateLimit::AtGate(Budget::Global),
         body_limit: 256 * KIB,
         handler: |route| route.to(auth::create_api_key),
         docs: Docs {
             tag: "auth",
             summary: "Makes an API key, with which scripts call the AI proxy.",
             request: Some(wire::<auth::ApiKeyRequest>),
-            answer: Answer::Json(wire::<auth::CreatedApiKeyResponse>),
+            answer: ResponseDoc::Json(wire::<auth::CreatedApiKeyResponse>),
             refusals: &[
                 (
                     403,
@@ -80,7 +80,7 @@ fn revoke() -> Route {
         feature: None,
         payer: PaidBy::Caller,
         document: Document::Public,
-        charge: Charge::AtGate(Budget::Global),
+        charge: RateLimit::AtGate(Budget::Global),
         // Not read: some clients send an empty object with everything.
         body_limit: KIB,
         handler: |route| route.to(auth::revoke_api_key),
@@ -88,7 +88,7 @@ fn revoke() -> Route {
             tag: "auth",
             summary: "Takes an API key away.",
             request: None,
-            answer: Answer::Json(wire::<auth::Done>),
+            answer: ResponseDoc::Json(wire::<auth::Done>),
             refusals: &[(404, "The caller has no such API key: `not_found`.")],
         },
     }

@@ -2,7 +2,7 @@
 
 use actix_web::http::Method;
 use pia_web::{
-    Access, Accounts, Answer, Budget, Charge, Credentials, Docs, Document, Licensing, PaidBy,
+    Access, Accounts, ResponseDoc, Budget, RateLimit, Credentials, Docs, Document, Licensing, PaidBy,
     Route, wire,
 };
 
@@ -24,14 +24,14 @@ fn list() -> Route {
         feature: None,
         payer: PaidBy::Caller,
         document: Document::Public,
-        charge: Charge::AtGate(Budget::Global),
+        charge: RateLimit::AtGate(Budget::Global),
         body_limit: 0,
         handler: |route| route.to(auth::app_passwords),
         docs: Docs {
             tag: "auth",
             summary: "Lists the caller's app passwords.",
             request: None,
-            answer: Answer::Json(wire::<auth::AppPasswordsResponse>),
+            answer: ResponseDoc::Json(wire::<auth::AppPasswordsResponse>),
             refusals: &[],
         },
     }
@@ -48,14 +48,14 @@ fn create() -> Route {
         feature: None,
         payer: PaidBy::Caller,
         document: Document::Public,
-        charge: Charge::AtGate(Budget::Global),
+        charge: RateLimit::AtGate(Budget::Global),
         body_limit: 256 * KIB,
         handler: |route| route.to(auth::create_app_password),
         docs: Docs {
             tag: "auth",
             summary: "Makes an app password, for a program that cannot ask for a second factor.",
             request: Some(wire::<auth::AppPasswordRequest>),
-            answer: Answer::Json(wire::<auth::CreatedAppPasswordResponse>),
+            answer: ResponseDoc::Json(wire::<auth::CreatedAppPasswordResponse>),
             refusals: &[
                 (
                     403,
@@ -80,7 +80,7 @@ fn revoke() -> Route {
         feature: None,
         payer: PaidBy::Caller,
         document: Document::Public,
-        charge: Charge::AtGate(Budget::Global),
+        charge: RateLimit::AtGate(Budget::Global),
         // Not read: some clients send an empty object with everything.
         body_limit: KIB,
         handler: |route| route.to(auth::revoke_app_password),
@@ -88,7 +88,7 @@ fn revoke() -> Route {
             tag: "auth",
             summary: "Takes an app password away, and ends the sessions that began with it.",
             request: None,
-            answer: Answer::Json(wire::<auth::Done>),
+            answer: ResponseDoc::Json(wire::<auth::Done>),
             refusals: &[(404, "The caller has no such app password: `not_found`.")],
         },
     }

@@ -2,7 +2,7 @@
 
 use actix_web::http::Method;
 use pia_web::{
-    Access, Accounts, Answer, Budget, Charge, Credentials, Docs, Document, Licensing, PaidBy,
+    Access, Accounts, ResponseDoc, Budget, RateLimit, Credentials, Docs, Document, Licensing, PaidBy,
     Route, wire,
 };
 
@@ -38,14 +38,14 @@ fn register() -> Route {
         feature: None,
         payer: PaidBy::Address,
         document: Document::Public,
-        charge: Charge::AtGate(Budget::Auth),
+        charge: RateLimit::AtGate(Budget::Auth),
         body_limit: 256 * KIB,
         handler: |route| route.to(auth::register),
         docs: Docs {
             tag: "auth",
             summary: "Makes an account with a password; sign in with it afterwards.",
             request: Some(wire::<auth::RegisterRequest>),
-            answer: Answer::Json(wire::<auth::RegisterResponse>),
+            answer: ResponseDoc::Json(wire::<auth::RegisterResponse>),
             refusals: &[
                 (403, "`registration_closed`, or all seats are taken: `user_limit_reached`."),
                 (
@@ -74,14 +74,14 @@ fn login() -> Route {
         feature: None,
         payer: PaidBy::Address,
         document: Document::Public,
-        charge: Charge::AtGate(Budget::LocalAuth),
+        charge: RateLimit::AtGate(Budget::LocalAuth),
         body_limit: 256 * KIB,
         handler: |route| route.to(auth::login),
         docs: Docs {
             tag: "auth",
             summary: "Signs in with a password.",
             request: Some(wire::<auth::LoginRequest>),
-            answer: Answer::Json(wire::<auth::TokenEnvelope>),
+            answer: ResponseDoc::Json(wire::<auth::TokenEnvelope>),
             refusals: &[
                 (
                     401,
@@ -111,14 +111,14 @@ fn refresh() -> Route {
         feature: None,
         payer: PaidBy::Address,
         document: Document::Public,
-        charge: Charge::InHandler(Budget::Auth),
+        charge: RateLimit::InHandler(Budget::Auth),
         body_limit: 256 * KIB,
         handler: |route| route.to(auth::refresh),
         docs: Docs {
             tag: "auth",
             summary: "Spends a refresh token for the next pair of tokens.",
             request: Some(wire::<auth::RefreshRequest>),
-            answer: Answer::Json(wire::<auth::RefreshResponse>),
+            answer: ResponseDoc::Json(wire::<auth::RefreshResponse>),
             refusals: &[(401, "The token is not good, or no longer: `invalid_refresh_token`.")],
         },
     }
@@ -135,14 +135,14 @@ fn logout() -> Route {
         feature: None,
         payer: PaidBy::Address,
         document: Document::Public,
-        charge: Charge::InHandler(Budget::Auth),
+        charge: RateLimit::InHandler(Budget::Auth),
         body_limit: 256 * KIB,
         handler: |route| route.to(auth::logout),
         docs: Docs {
             tag: "auth",
             summary: "Ends the session of a refresh token.",
             request: Some(wire::<auth::LogoutRequest>),
-            answer: Answer::Json(wire::<auth::Done>),
+            answer: ResponseDoc::Json(wire::<auth::Done>),
             refusals: &[],
         },
     }
@@ -159,14 +159,14 @@ fn me() -> Route {
         feature: None,
         payer: PaidBy::Caller,
         document: Document::Public,
-        charge: Charge::AtGate(Budget::Auth),
+        charge: RateLimit::AtGate(Budget::Auth),
         body_limit: 0,
         handler: |route| route.to(auth::me),
         docs: Docs {
             tag: "auth",
             summary: "Gives the caller's account.",
             request: None,
-            answer: Answer::Json(wire::<auth::MeResponse>),
+            answer: ResponseDoc::Json(wire::<auth::MeResponse>),
             refusals: &[],
         },
     }
@@ -183,14 +183,14 @@ fn sessions() -> Route {
         feature: None,
         payer: PaidBy::Caller,
         document: Document::Public,
-        charge: Charge::AtGate(Budget::Global),
+        charge: RateLimit::AtGate(Budget::Global),
         body_limit: 0,
         handler: |route| route.to(auth::sessions),
         docs: Docs {
             tag: "auth",
             summary: "Lists where the caller is signed in.",
             request: None,
-            answer: Answer::Page(wire::<auth::SessionsResponse>),
+            answer: ResponseDoc::Page(wire::<auth::SessionsResponse>),
             refusals: &[],
         },
     }
@@ -207,7 +207,7 @@ fn revoke_session() -> Route {
         feature: None,
         payer: PaidBy::Caller,
         document: Document::Public,
-        charge: Charge::AtGate(Budget::Global),
+        charge: RateLimit::AtGate(Budget::Global),
         // Not read: some clients send an empty object with everything.
         body_limit: KIB,
         handler: |route| route.to(auth::revoke_session),
@@ -215,7 +215,7 @@ fn revoke_session() -> Route {
             tag: "auth",
             summary: "Ends one of the caller's sessions.",
             request: None,
-            answer: Answer::Json(wire::<auth::Done>),
+            answer: ResponseDoc::Json(wire::<auth::Done>),
             refusals: &[(404, "The caller has no such session: `not_found`.")],
         },
     }
@@ -230,7 +230,7 @@ fn revoke_others() -> Route {
             tag: "auth",
             summary: "Ends every session of the caller but the one that asks.",
             request: None,
-            answer: Answer::Json(wire::<auth::RevokedResponse>),
+            answer: ResponseDoc::Json(wire::<auth::RevokedResponse>),
             refusals: &[],
         },
         ..revoke_session()
@@ -245,7 +245,7 @@ fn login_history() -> Route {
             tag: "auth",
             summary: "Lists attempts to sign in to the caller's account, newest first.",
             request: None,
-            answer: Answer::Page(wire::<auth::LoginHistoryResponse>),
+            answer: ResponseDoc::Page(wire::<auth::LoginHistoryResponse>),
             refusals: &[],
         },
         ..sessions()
@@ -263,14 +263,14 @@ fn business_profile() -> Route {
         feature: None,
         payer: PaidBy::Caller,
         document: Document::Public,
-        charge: Charge::AtGate(Budget::Auth),
+        charge: RateLimit::AtGate(Budget::Auth),
         body_limit: 256 * KIB,
         handler: |route| route.to(auth::declare),
         docs: Docs {
             tag: "auth",
             summary: "Declares that the caller uses the service as a trader.",
             request: Some(wire::<auth::BusinessProfileRequest>),
-            answer: Answer::Json(wire::<auth::Done>),
+            answer: ResponseDoc::Json(wire::<auth::Done>),
             refusals: &[],
         },
     }

@@ -3,7 +3,7 @@
 use actix_web::http::Method;
 use pia_policy::Feature;
 use pia_web::{
-    Access, Accounts, Answer, Budget, Charge, Credentials, Docs, Document, Licensing, PaidBy,
+    Access, Accounts, ResponseDoc, Budget, RateLimit, Credentials, Docs, Document, Licensing, PaidBy,
     Route, wire,
 };
 
@@ -11,7 +11,7 @@ use super::{KIB, MIB};
 use crate::chats;
 
 /// What one document may have, or several together.
-const LONGEST: usize = 16 * MIB;
+const MAX_CHAT_BYTES: usize = 16 * MIB;
 
 const NOT_STORED: &[(u16, &str)] = &[
     (
@@ -37,14 +37,14 @@ fn list() -> Route {
         feature: Some(Feature::Sync),
         payer: PaidBy::Caller,
         document: Document::Public,
-        charge: Charge::AtGate(Budget::Sync),
+        charge: RateLimit::AtGate(Budget::Sync),
         body_limit: 0,
         handler: |route| route.to(chats::list_chats),
         docs: Docs {
             tag: "chats",
             summary: "Lists the caller's chats with their messages, the oldest change first.",
             request: None,
-            answer: Answer::Part(wire::<chats::ChatsResponse>, chats::PARAMETERS),
+            answer: ResponseDoc::Part(wire::<chats::ChatsResponse>, chats::PARAMETERS),
             refusals: &[(304, "Nothing has changed since what `If-None-Match` names.")],
         },
     }
@@ -58,7 +58,7 @@ fn get() -> Route {
             tag: "chats",
             summary: "Tells one chat with its messages.",
             request: None,
-            answer: Answer::Json(wire::<chats::ChatDocument>),
+            answer: ResponseDoc::Json(wire::<chats::ChatDocument>),
             refusals: &[(404, "The caller has no such chat: `not_found`.")],
         },
         ..list()
@@ -69,13 +69,13 @@ fn put() -> Route {
     Route {
         method: Method::PUT,
         licensing: Licensing::InForce,
-        body_limit: LONGEST,
+        body_limit: MAX_CHAT_BYTES,
         handler: |route| route.to(chats::put_chat),
         docs: Docs {
             tag: "chats",
             summary: "Stores a chat, unless what is there is newer.",
             request: Some(wire::<chats::ChatDocument>),
-            answer: Answer::Stored(wire::<chats::ChatDocument>),
+            answer: ResponseDoc::Stored(wire::<chats::ChatDocument>),
             refusals: NOT_STORED,
         },
         ..get()
@@ -92,7 +92,7 @@ fn delete() -> Route {
             tag: "chats",
             summary: "Deletes a chat; one that is not there is as good as deleted.",
             request: None,
-            answer: Answer::Nothing,
+            answer: ResponseDoc::Nothing,
             refusals: &[],
         },
         ..put()
@@ -107,7 +107,7 @@ fn conversations() -> Route {
             tag: "chats",
             summary: "Lists the same chats, with what is known of each.",
             request: None,
-            answer: Answer::Part(wire::<chats::ConversationsResponse>, chats::PARAMETERS),
+            answer: ResponseDoc::Part(wire::<chats::ConversationsResponse>, chats::PARAMETERS),
             refusals: &[(304, "Nothing has changed since what `If-None-Match` names.")],
         },
         ..list()
@@ -119,13 +119,13 @@ fn sync() -> Route {
         method: Method::POST,
         path: "/api/conversations/sync",
         licensing: Licensing::InForce,
-        body_limit: LONGEST,
+        body_limit: MAX_CHAT_BYTES,
         handler: |route| route.to(chats::sync_conversations),
         docs: Docs {
             tag: "chats",
             summary: "Stores and deletes chats, each as if it came alone.",
             request: Some(wire::<chats::ConversationsRequest>),
-            answer: Answer::Json(wire::<chats::SyncResponse>),
+            answer: ResponseDoc::Json(wire::<chats::SyncResponse>),
             refusals: &[],
         },
         ..list()

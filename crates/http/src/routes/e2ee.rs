@@ -3,7 +3,7 @@
 use actix_web::http::Method;
 use pia_policy::Feature;
 use pia_web::{
-    Access, Accounts, Answer, Budget, Charge, Credentials, Docs, Document, Licensing, PaidBy,
+    Access, Accounts, ResponseDoc, Budget, RateLimit, Credentials, Docs, Document, Licensing, PaidBy,
     Route, wire,
 };
 
@@ -34,14 +34,14 @@ fn status() -> Route {
         feature: None,
         payer: PaidBy::Caller,
         document: Document::Public,
-        charge: Charge::AtGate(Budget::Global),
+        charge: RateLimit::AtGate(Budget::Global),
         body_limit: 0,
         handler: |route| route.to(e2ee::status),
         docs: Docs {
             tag: "e2ee",
             summary: "Says whether the account is end-to-end encrypted.",
             request: None,
-            answer: Answer::Json(wire::<e2ee::E2eeStatusResponse>),
+            answer: ResponseDoc::Json(wire::<e2ee::E2eeStatusResponse>),
             refusals: &[],
         },
     }
@@ -58,14 +58,14 @@ fn register() -> Route {
         feature: Some(Feature::E2ee),
         payer: PaidBy::Caller,
         document: Document::Public,
-        charge: Charge::AtGate(Budget::Global),
+        charge: RateLimit::AtGate(Budget::Global),
         body_limit: 16 * KIB,
         handler: |route| route.to(e2ee::register),
         docs: Docs {
             tag: "e2ee",
             summary: "Registers a device, which then asks to be let in for ten minutes.",
             request: Some(wire::<e2ee::DeviceRegistrationRequest>),
-            answer: Answer::Json(wire::<e2ee::DeviceRegistrationResponse>),
+            answer: ResponseDoc::Json(wire::<e2ee::DeviceRegistrationResponse>),
             refusals: &[
                 (400, "A value is wrong: `validation_failed`."),
                 (
@@ -88,14 +88,14 @@ fn list() -> Route {
         feature: Some(Feature::E2ee),
         payer: PaidBy::Caller,
         document: Document::Public,
-        charge: Charge::AtGate(Budget::Global),
+        charge: RateLimit::AtGate(Budget::Global),
         body_limit: 0,
         handler: |route| route.to(e2ee::devices),
         docs: Docs {
             tag: "e2ee",
             summary: "Lists the caller's devices.",
             request: None,
-            answer: Answer::Json(wire::<e2ee::DeviceListResponse>),
+            answer: ResponseDoc::Json(wire::<e2ee::DeviceListResponse>),
             refusals: &[],
         },
     }
@@ -112,14 +112,14 @@ fn device_status() -> Route {
         feature: Some(Feature::E2ee),
         payer: PaidBy::Caller,
         document: Document::Public,
-        charge: Charge::AtGate(Budget::Global),
+        charge: RateLimit::AtGate(Budget::Global),
         body_limit: 0,
         handler: |route| route.to(e2ee::device_status),
         docs: Docs {
             tag: "e2ee",
             summary: "Says whether a device was let in.",
             request: None,
-            answer: Answer::Json(wire::<e2ee::DeviceStatusResponse>),
+            answer: ResponseDoc::Json(wire::<e2ee::DeviceStatusResponse>),
             refusals: &[(404, "The caller has no such device: `not_found`.")],
         },
     }
@@ -136,14 +136,14 @@ fn approve() -> Route {
         feature: Some(Feature::E2ee),
         payer: PaidBy::Caller,
         document: Document::Public,
-        charge: Charge::AtGate(Budget::Global),
+        charge: RateLimit::AtGate(Budget::Global),
         body_limit: 16 * KIB,
         handler: |route| route.to(e2ee::approve),
         docs: Docs {
             tag: "e2ee",
             summary: "Lets a device in, by the signature of another.",
             request: Some(wire::<e2ee::DeviceApprovalRequest>),
-            answer: Answer::Json(wire::<auth::Done>),
+            answer: ResponseDoc::Json(wire::<auth::Done>),
             refusals: &[
                 (
                     400,
@@ -168,7 +168,7 @@ fn revoke() -> Route {
         feature: Some(Feature::E2ee),
         payer: PaidBy::Caller,
         document: Document::Public,
-        charge: Charge::AtGate(Budget::Global),
+        charge: RateLimit::AtGate(Budget::Global),
         // Not read: some clients send an empty object with everything.
         body_limit: KIB,
         handler: |route| route.to(e2ee::revoke),
@@ -176,7 +176,7 @@ fn revoke() -> Route {
             tag: "e2ee",
             summary: "Turns a device away, whether it was let in or asks for it.",
             request: None,
-            answer: Answer::Json(wire::<auth::Done>),
+            answer: ResponseDoc::Json(wire::<auth::Done>),
             refusals: &[(404, "The caller has no such device: `not_found`.")],
         },
     }
@@ -193,14 +193,14 @@ fn wrapped_umk() -> Route {
         feature: Some(Feature::E2ee),
         payer: PaidBy::Caller,
         document: Document::Public,
-        charge: Charge::AtGate(Budget::Global),
+        charge: RateLimit::AtGate(Budget::Global),
         body_limit: 0,
         handler: |route| route.to(e2ee::wrapped_umk),
         docs: Docs {
             tag: "e2ee",
             summary: "Gives the account's key as it was wrapped for a device.",
             request: None,
-            answer: Answer::Json(wire::<e2ee::WrappedUmkResponse>),
+            answer: ResponseDoc::Json(wire::<e2ee::WrappedUmkResponse>),
             refusals: &[(404, "The caller has no such device, or it was not let in: `not_found`.")],
         },
     }
@@ -217,14 +217,14 @@ fn keep_wrapped_umk() -> Route {
         feature: Some(Feature::E2ee),
         payer: PaidBy::Caller,
         document: Document::Public,
-        charge: Charge::AtGate(Budget::Global),
+        charge: RateLimit::AtGate(Budget::Global),
         body_limit: 16 * KIB,
         handler: |route| route.to(e2ee::keep_wrapped_umk),
         docs: Docs {
             tag: "e2ee",
             summary: "Stores the account's key as a device wrapped it for itself. The first encrypts the account.",
             request: Some(wire::<e2ee::WrappedUmkRequest>),
-            answer: Answer::Json(wire::<auth::Done>),
+            answer: ResponseDoc::Json(wire::<auth::Done>),
             refusals: &[
                 (400, "A value is wrong: `validation_failed`."),
                 (

@@ -3,7 +3,7 @@
 use actix_web::http::Method;
 use pia_policy::Feature;
 use pia_web::{
-    Access, Accounts, Answer, Budget, Charge, Credentials, Docs, Document, Licensing, PaidBy,
+    Access, Accounts, ResponseDoc, Budget, RateLimit, Credentials, Docs, Document, Licensing, PaidBy,
     Route, wire,
 };
 
@@ -25,14 +25,14 @@ fn find() -> Route {
         feature: Some(Feature::E2ee),
         payer: PaidBy::Caller,
         document: Document::Public,
-        charge: Charge::AtGate(Budget::Global),
+        charge: RateLimit::AtGate(Budget::Global),
         body_limit: 0,
         handler: |route| route.to(e2ee::recovery),
         docs: Docs {
             tag: "e2ee",
             summary: "Gives the copy of the account's key that the recovery code opens.",
             request: None,
-            answer: Answer::Json(wire::<e2ee::RecoveryWrappedUmkResponse>),
+            answer: ResponseDoc::Json(wire::<e2ee::RecoveryWrappedUmkResponse>),
             refusals: &[(404, "There is none: `recovery_not_set_up`.")],
         },
     }
@@ -49,14 +49,14 @@ fn keep() -> Route {
         feature: Some(Feature::E2ee),
         payer: PaidBy::Caller,
         document: Document::Public,
-        charge: Charge::AtGate(Budget::Global),
+        charge: RateLimit::AtGate(Budget::Global),
         body_limit: 16 * KIB,
         handler: |route| route.to(e2ee::keep_recovery),
         docs: Docs {
             tag: "e2ee",
             summary: "Stores that copy, in the place of the one before.",
             request: Some(wire::<e2ee::RecoveryWrappedUmkRequest>),
-            answer: Answer::Json(wire::<auth::Done>),
+            answer: ResponseDoc::Json(wire::<auth::Done>),
             refusals: &[
                 (400, "A value is wrong: `validation_failed`."),
                 (
@@ -80,14 +80,14 @@ fn put_proof_key() -> Route {
         feature: Some(Feature::E2ee),
         payer: PaidBy::Caller,
         document: Document::Public,
-        charge: Charge::AtGate(Budget::Global),
+        charge: RateLimit::AtGate(Budget::Global),
         body_limit: 16 * KIB,
         handler: |route| route.to(e2ee::put_proof_key),
         docs: Docs {
             tag: "e2ee",
             summary: "Guards that copy for good; the same key may be put again.",
             request: Some(wire::<e2ee::RecoveryProofKeyRequest>),
-            answer: Answer::Nothing,
+            answer: ResponseDoc::Nothing,
             refusals: &[
                 (400, "It is no proof key: `invalid_proof_key`."),
                 (
@@ -114,14 +114,14 @@ fn activate() -> Route {
         feature: Some(Feature::E2ee),
         payer: PaidBy::Caller,
         document: Document::Public,
-        charge: Charge::AtGate(Budget::Global),
+        charge: RateLimit::AtGate(Budget::Global),
         body_limit: 16 * KIB,
         handler: |route| route.to(e2ee::activate),
         docs: Docs {
             tag: "e2ee",
             summary: "Lets a device in that opened that copy.",
             request: Some(wire::<e2ee::RecoveryActivationRequest>),
-            answer: Answer::Json(wire::<auth::Done>),
+            answer: ResponseDoc::Json(wire::<auth::Done>),
             refusals: &[
                 (
                     400,

@@ -2,7 +2,7 @@
 
 use actix_web::http::Method;
 use pia_web::{
-    Access, Accounts, Answer, Budget, Charge, Credentials, Docs, Document, Licensing, PaidBy,
+    Access, Accounts, ResponseDoc, Budget, RateLimit, Credentials, Docs, Document, Licensing, PaidBy,
     Route, wire,
 };
 
@@ -24,14 +24,14 @@ fn login() -> Route {
         feature: None,
         payer: PaidBy::Address,
         document: Document::Public,
-        charge: Charge::AtGate(Budget::LocalAuth),
+        charge: RateLimit::AtGate(Budget::LocalAuth),
         body_limit: 256 * KIB,
         handler: |route| route.to(auth::login_mfa),
         docs: Docs {
             tag: "auth",
             summary: "Goes on with a sign-in that asks for a second factor.",
             request: Some(wire::<auth::MfaLoginRequest>),
-            answer: Answer::Json(wire::<auth::TokenEnvelope>),
+            answer: ResponseDoc::Json(wire::<auth::TokenEnvelope>),
             refusals: &[(
                 401,
                 "The sign-in is over: `invalid_mfa_token`. The code is wrong: `invalid_mfa_code`.",
@@ -51,7 +51,7 @@ fn show() -> Route {
             tag: "auth",
             summary: "Tells which factors are on, and how many recovery codes are left.",
             request: None,
-            answer: Answer::Json(wire::<mfa::FactorsResponse>),
+            answer: ResponseDoc::Json(wire::<mfa::FactorsResponse>),
             refusals: &[],
         },
         ..begin()
@@ -69,14 +69,14 @@ fn begin() -> Route {
         feature: None,
         payer: PaidBy::Caller,
         document: Document::Public,
-        charge: Charge::AtGate(Budget::Global),
+        charge: RateLimit::AtGate(Budget::Global),
         body_limit: 256 * KIB,
         handler: |route| route.to(mfa::begin),
         docs: Docs {
             tag: "auth",
             summary: "Begins to set an authenticator app up; a code of it puts it on.",
             request: Some(wire::<mfa::TotpBeginRequest>),
-            answer: Answer::Json(wire::<mfa::TotpEnrolment>),
+            answer: ResponseDoc::Json(wire::<mfa::TotpEnrolment>),
             refusals: &[
                 (
                     403,
@@ -100,14 +100,14 @@ fn verify() -> Route {
         feature: None,
         payer: PaidBy::Caller,
         document: Document::Public,
-        charge: Charge::AtGate(Budget::Global),
+        charge: RateLimit::AtGate(Budget::Global),
         body_limit: 256 * KIB,
         handler: |route| route.to(mfa::verify),
         docs: Docs {
             tag: "auth",
             summary: "Puts the authenticator app on, and ends all other sessions.",
             request: Some(wire::<mfa::TotpVerifyRequest>),
-            answer: Answer::Json(wire::<mfa::RecoveryCodesResponse>),
+            answer: ResponseDoc::Json(wire::<mfa::RecoveryCodesResponse>),
             refusals: &[
                 (400, "The code is wrong: `invalid_mfa_code`."),
                 (409, "None is being set up: `mfa_not_begun`."),
@@ -127,14 +127,14 @@ fn disable() -> Route {
         feature: None,
         payer: PaidBy::Caller,
         document: Document::Public,
-        charge: Charge::AtGate(Budget::Global),
+        charge: RateLimit::AtGate(Budget::Global),
         body_limit: 256 * KIB,
         handler: |route| route.to(mfa::disable),
         docs: Docs {
             tag: "auth",
             summary: "Takes the second factor off, and ends all other sessions.",
             request: Some(wire::<mfa::FreshProofRequest>),
-            answer: Answer::Json(wire::<auth::Done>),
+            answer: ResponseDoc::Json(wire::<auth::Done>),
             refusals: &[
                 (403, "What was sent as a proof is wrong: `invalid_proof`."),
                 (409, "No second factor is on: `mfa_not_enabled`."),
@@ -154,14 +154,14 @@ fn regenerate() -> Route {
         feature: None,
         payer: PaidBy::Caller,
         document: Document::Public,
-        charge: Charge::AtGate(Budget::Global),
+        charge: RateLimit::AtGate(Budget::Global),
         body_limit: 256 * KIB,
         handler: |route| route.to(mfa::regenerate),
         docs: Docs {
             tag: "auth",
             summary: "Gives new recovery codes; those before are good no more.",
             request: Some(wire::<mfa::FreshProofRequest>),
-            answer: Answer::Json(wire::<mfa::RecoveryCodesResponse>),
+            answer: ResponseDoc::Json(wire::<mfa::RecoveryCodesResponse>),
             refusals: &[
                 (403, "What was sent as a proof is wrong: `invalid_proof`."),
                 (409, "No second factor is on: `mfa_not_enabled`."),

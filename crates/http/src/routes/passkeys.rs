@@ -2,7 +2,7 @@
 
 use actix_web::http::Method;
 use pia_web::{
-    Access, Accounts, Answer, Budget, Charge, Credentials, Docs, Document, Licensing, PaidBy,
+    Access, Accounts, ResponseDoc, Budget, RateLimit, Credentials, Docs, Document, Licensing, PaidBy,
     Route, wire,
 };
 
@@ -34,14 +34,14 @@ fn begin_registration() -> Route {
         feature: None,
         payer: PaidBy::Caller,
         document: Document::Public,
-        charge: Charge::AtGate(Budget::Global),
+        charge: RateLimit::AtGate(Budget::Global),
         body_limit: 64 * KIB,
         handler: |route| route.to(webauthn::begin_registration),
         docs: Docs {
             tag: "auth",
             summary: "Begins to add a passkey, after a fresh proof.",
             request: Some(wire::<mfa::FreshProofRequest>),
-            answer: Answer::Json(wire::<webauthn::AskedResponse>),
+            answer: ResponseDoc::Json(wire::<webauthn::AskedResponse>),
             refusals: &[
                 (
                     403,
@@ -62,7 +62,7 @@ fn complete_registration() -> Route {
             tag: "auth",
             summary: "Adds the passkey that was made, and ends all other sessions.",
             request: Some(wire::<webauthn::PasskeyRegistrationRequest>),
-            answer: Answer::Json(wire::<webauthn::PasskeyItem>),
+            answer: ResponseDoc::Json(wire::<webauthn::PasskeyItem>),
             refusals: &[
                 (400, "The answer is none to what was asked: `invalid_passkey_response`."),
                 (409, "`passkeys_unavailable`, or there are 20: `passkey_limit_reached`."),
@@ -81,7 +81,7 @@ fn list() -> Route {
             tag: "auth",
             summary: "Lists the caller's passkeys.",
             request: None,
-            answer: Answer::Json(wire::<webauthn::PasskeysResponse>),
+            answer: ResponseDoc::Json(wire::<webauthn::PasskeysResponse>),
             refusals: &[],
         },
         ..begin_registration()
@@ -97,7 +97,7 @@ fn change() -> Route {
             tag: "auth",
             summary: "Renames one of the caller's passkeys, or lets it in again that was blocked.",
             request: Some(wire::<webauthn::PasskeyChangeRequest>),
-            answer: Answer::Json(wire::<webauthn::PasskeyItem>),
+            answer: ResponseDoc::Json(wire::<webauthn::PasskeyItem>),
             refusals: &[
                 (403, "The proof is wrong: `invalid_proof`; or `fresh_sign_in_required`."),
                 (404, "The caller has no such passkey: `not_found`."),
@@ -116,7 +116,7 @@ fn remove() -> Route {
             tag: "auth",
             summary: "Removes one of the caller's passkeys, and ends all other sessions.",
             request: None,
-            answer: Answer::Json(wire::<auth::Done>),
+            answer: ResponseDoc::Json(wire::<auth::Done>),
             refusals: &[(404, "The caller has no such passkey: `not_found`.")],
         },
         ..begin_registration()
@@ -128,13 +128,13 @@ fn begin_login() -> Route {
         path: "/auth/webauthn/login/begin",
         access: Access::Anonymous,
         payer: PaidBy::Address,
-        charge: Charge::AtGate(Budget::LocalAuth),
+        charge: RateLimit::AtGate(Budget::LocalAuth),
         handler: |route| route.to(webauthn::begin_login),
         docs: Docs {
             tag: "auth",
             summary: "Begins to sign in with a passkey; nobody says yet who they are.",
             request: None,
-            answer: Answer::Json(wire::<webauthn::AskedResponse>),
+            answer: ResponseDoc::Json(wire::<webauthn::AskedResponse>),
             refusals: &[OFF],
         },
         ..begin_registration()
@@ -149,7 +149,7 @@ fn complete_login() -> Route {
             tag: "auth",
             summary: "Signs in with a passkey.",
             request: Some(wire::<webauthn::PasskeyLoginRequest>),
-            answer: Answer::Json(wire::<auth::TokenEnvelope>),
+            answer: ResponseDoc::Json(wire::<auth::TokenEnvelope>),
             refusals: &[
                 (401, "The answer is none of a known passkey to the challenge: `invalid_passkey`."),
                 OFF,

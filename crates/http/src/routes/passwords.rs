@@ -2,7 +2,7 @@
 
 use actix_web::http::Method;
 use pia_web::{
-    Access, Accounts, Answer, Budget, Charge, Credentials, Docs, Document, Licensing, PaidBy,
+    Access, Accounts, ResponseDoc, Budget, RateLimit, Credentials, Docs, Document, Licensing, PaidBy,
     Route, wire,
 };
 
@@ -24,7 +24,7 @@ fn forgot() -> Route {
         feature: None,
         payer: PaidBy::Address,
         document: Document::Public,
-        charge: Charge::AtGate(Budget::Auth),
+        charge: RateLimit::AtGate(Budget::Auth),
         body_limit: 256 * KIB,
         handler: |route| route.to(auth::forgot_password),
         docs: Docs {
@@ -32,7 +32,7 @@ fn forgot() -> Route {
             summary: "Sends a letter to choose another password with; the answer is the same \
                       whether or not there is such an account.",
             request: Some(wire::<auth::LetterRequest>),
-            answer: Answer::Json(wire::<auth::LetterResponse>),
+            answer: ResponseDoc::Json(wire::<auth::LetterResponse>),
             refusals: &[(
                 400,
                 "The server sends no mail: `smtp_not_configured`. Or `email` is missing; see \
@@ -50,7 +50,7 @@ fn reset() -> Route {
             tag: "auth",
             summary: "Chooses another password with the token of a letter, and ends every session.",
             request: Some(wire::<auth::ResetPasswordRequest>),
-            answer: Answer::Json(wire::<auth::Done>),
+            answer: ResponseDoc::Json(wire::<auth::Done>),
             refusals: &[(
                 400,
                 "The token is not good, or not for this address: `invalid_reset_token`. Or the \
@@ -71,7 +71,7 @@ fn change() -> Route {
             tag: "auth",
             summary: "Changes the password, and ends all other sessions.",
             request: Some(wire::<auth::ChangePasswordRequest>),
-            answer: Answer::Json(wire::<auth::ChangedPassword>),
+            answer: ResponseDoc::Json(wire::<auth::ChangedPassword>),
             refusals: &[
                 (403, "The current password is wrong: `invalid_proof`."),
                 (409, "The account has none: `no_password`."),
@@ -92,7 +92,7 @@ fn verify() -> Route {
             summary: "Shows with the `userId` and `token` of a letter, in the query, that an \
                       address is its owner's. A browser is sent on to a page that does.",
             request: Some(wire::<auth::VerificationLink>),
-            answer: Answer::JsonOrPage(wire::<auth::Done>),
+            answer: ResponseDoc::JsonOrPage(wire::<auth::Done>),
             refusals: &[(
                 400,
                 "The token is not good, or no longer: `invalid_verification_token`.",

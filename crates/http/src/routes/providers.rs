@@ -3,7 +3,7 @@
 use actix_web::http::Method;
 use pia_policy::Feature;
 use pia_web::{
-    Access, Accounts, Answer, Budget, Charge, Credentials, Docs, Document, Licensing, PaidBy,
+    Access, Accounts, ResponseDoc, Budget, RateLimit, Credentials, Docs, Document, Licensing, PaidBy,
     Route, wire,
 };
 
@@ -26,7 +26,7 @@ fn login() -> Route {
         feature: Some(Feature::OAuth),
         payer: PaidBy::Address,
         document: Document::Public,
-        charge: Charge::AtGate(Budget::Auth),
+        charge: RateLimit::AtGate(Budget::Auth),
         body_limit: 0,
         handler: |route| route.to(providers::login),
         docs: Docs {
@@ -34,7 +34,7 @@ fn login() -> Route {
             summary: "Sends a browser to the identity provider that `provider` names; \
                       `redirect_uri`, `code_challenge` and `state` say where the sign-in leads.",
             request: Some(wire::<providers::LoginQuery>),
-            answer: Answer::Redirect,
+            answer: ResponseDoc::Redirect,
             refusals: &[(
                 400,
                 "`invalid_redirect_uri`, `code_challenge_required`, `code_challenge_invalid`, \
@@ -53,7 +53,7 @@ fn callback() -> Route {
             summary: "Takes a browser back from its identity provider, and sends it to \
                       `redirect_uri` with `code` or `error`; without one it answers the tokens.",
             request: Some(wire::<providers::CallbackQuery>),
-            answer: Answer::JsonOrRedirect(wire::<TokenEnvelope>),
+            answer: ResponseDoc::JsonOrRedirect(wire::<TokenEnvelope>),
             refusals: &[
                 (400, "The browser has no such sign-in under way: `invalid_state`."),
                 (409, "The address has another account: `email_exists`."),
@@ -74,7 +74,7 @@ fn token() -> Route {
         docs: Docs {
             summary: "Gives the tokens of a sign-in for its one-time code.",
             request: Some(wire::<providers::TokenRequest>),
-            answer: Answer::Json(wire::<TokenEnvelope>),
+            answer: ResponseDoc::Json(wire::<TokenEnvelope>),
             refusals: &[(400, "Code or verifier is not good, or no longer: `invalid_grant`.")],
             ..login().docs
         },

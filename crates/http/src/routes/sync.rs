@@ -3,7 +3,7 @@
 use actix_web::http::Method;
 use pia_policy::Feature;
 use pia_web::{
-    Access, Accounts, Answer, Budget, Charge, Credentials, Docs, Document, Licensing, PaidBy,
+    Access, Accounts, ResponseDoc, Budget, RateLimit, Credentials, Docs, Document, Licensing, PaidBy,
     Route, wire,
 };
 
@@ -22,7 +22,7 @@ fn pull() -> Route {
             tag: "sync",
             summary: "Answers what changed since the caller last looked.",
             request: Some(wire::<sync::SyncPullQuery>),
-            answer: Answer::Json(wire::<sync::SyncPullResponse>),
+            answer: ResponseDoc::Json(wire::<sync::SyncPullResponse>),
             refusals: &[
                 (304, "Nothing has changed since what `If-None-Match` names."),
                 (400, "`since` is missing, or the query says what it must not; see `errors`."),
@@ -43,14 +43,14 @@ fn push() -> Route {
         feature: Some(Feature::Sync),
         payer: PaidBy::Caller,
         document: Document::Public,
-        charge: Charge::AtGate(Budget::Sync),
+        charge: RateLimit::AtGate(Budget::Sync),
         body_limit: 32 * MIB,
         handler: |route| route.to(sync::push),
         docs: Docs {
             tag: "sync",
             summary: "Takes what a device changed, all in one transaction.",
             request: Some(wire::<sync::SyncPushRequest>),
-            answer: Answer::Json(wire::<sync::SyncPushResponse>),
+            answer: ResponseDoc::Json(wire::<sync::SyncPushResponse>),
             refusals: &[
                 (403, "The account takes only what is end-to-end encrypted: `e2ee_required`."),
                 (409, "There would be too many of one kind: `quota_exceeded`."),
@@ -66,7 +66,7 @@ fn status() -> Route {
         docs: Docs {
             summary: "Tells how the caller's data stands.",
             request: None,
-            answer: Answer::Json(wire::<sync::SyncStatusResponse>),
+            answer: ResponseDoc::Json(wire::<sync::SyncStatusResponse>),
             refusals: &[],
             ..push().docs
         },
@@ -81,7 +81,7 @@ fn events() -> Route {
         docs: Docs {
             summary: "Lists what was done to the caller's data, the latest first.",
             request: None,
-            answer: Answer::Page(wire::<sync::SyncEventsResponse>),
+            answer: ResponseDoc::Page(wire::<sync::SyncEventsResponse>),
             refusals: &[],
             ..push().docs
         },
@@ -96,7 +96,7 @@ fn quota() -> Route {
         docs: Docs {
             summary: "Tells how much the caller has of each kind and how many bytes, and may have.",
             request: None,
-            answer: Answer::Json(wire::<sync::SyncQuotaResponse>),
+            answer: ResponseDoc::Json(wire::<sync::SyncQuotaResponse>),
             refusals: &[],
             ..push().docs
         },
@@ -111,7 +111,7 @@ fn debug_state() -> Route {
         docs: Docs {
             summary: "Lists everything that is kept for the caller, without what it says.",
             request: None,
-            answer: Answer::Json(wire::<sync::SyncDebugStateResponse>),
+            answer: ResponseDoc::Json(wire::<sync::SyncDebugStateResponse>),
             refusals: &[],
             ..push().docs
         },
@@ -130,7 +130,7 @@ fn reset() -> Route {
             summary: "Takes away everything that is synchronised for the caller, chats and keys \
                       of end-to-end encryption included.",
             request: Some(wire::<auth::mfa::FreshProofRequest>),
-            answer: Answer::Json(wire::<sync::SyncResetResponse>),
+            answer: ResponseDoc::Json(wire::<sync::SyncResetResponse>),
             refusals: &[
                 (400, "More than one proof is sent: `validation_failed`."),
                 (

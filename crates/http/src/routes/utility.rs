@@ -2,7 +2,7 @@
 
 use actix_web::http::Method;
 use pia_web::{
-    Access, Accounts, Answer, Budget, Charge, Credentials, Docs, Document, Licensing, PaidBy,
+    Access, Accounts, ResponseDoc, Budget, RateLimit, Credentials, Docs, Document, Licensing, PaidBy,
     Route, wire,
 };
 
@@ -23,14 +23,14 @@ fn health() -> Route {
         feature: None,
         payer: PaidBy::Caller,
         document: Document::Public,
-        charge: Charge::AtGate(Budget::Health),
+        charge: RateLimit::AtGate(Budget::Health),
         body_limit: 0,
         handler: |route| route.to(health::health),
         docs: Docs {
             tag: "utility",
             summary: "Says that the process answers.",
             request: None,
-            answer: Answer::Json(wire::<health::HealthResponse>),
+            answer: ResponseDoc::Json(wire::<health::HealthResponse>),
             refusals: &[],
         },
     }
@@ -47,14 +47,14 @@ fn ready() -> Route {
         feature: None,
         payer: PaidBy::Caller,
         document: Document::Public,
-        charge: Charge::Free,
+        charge: RateLimit::Free,
         body_limit: 0,
         handler: |route| route.to(ready::ready),
         docs: Docs {
             tag: "utility",
             summary: "Says whether requests can be served, and why not.",
             request: None,
-            answer: Answer::Json(wire::<ready::ReadyResponse>),
+            answer: ResponseDoc::Json(wire::<ready::ReadyResponse>),
             refusals: &[(503, "The database is away or its schema is not the right one.")],
         },
     }
@@ -71,14 +71,14 @@ fn metrics() -> Route {
         feature: None,
         payer: PaidBy::Caller,
         document: Document::Public,
-        charge: Charge::Free,
+        charge: RateLimit::Free,
         body_limit: 0,
         handler: |route| route.to(metrics::metrics),
         docs: Docs {
             tag: "utility",
             summary: "Counters for Prometheus; to loopback or with the metrics token.",
             request: None,
-            answer: Answer::Other("application/openmetrics-text"),
+            answer: ResponseDoc::Other("application/openmetrics-text"),
             refusals: &[],
         },
     }
@@ -95,14 +95,14 @@ fn capabilities() -> Route {
         feature: None,
         payer: PaidBy::Caller,
         document: Document::Public,
-        charge: Charge::AtGate(Budget::Global),
+        charge: RateLimit::AtGate(Budget::Global),
         body_limit: 0,
         handler: |route| route.to(capabilities::capabilities),
         docs: Docs {
             tag: "utility",
             summary: "Says what a client may count on.",
             request: None,
-            answer: Answer::Json(wire::<capabilities::CapabilitiesResponse>),
+            answer: ResponseDoc::Json(wire::<capabilities::CapabilitiesResponse>),
             refusals: &[],
         },
     }
@@ -119,14 +119,14 @@ fn description() -> Route {
         feature: None,
         payer: PaidBy::Caller,
         document: Document::Public,
-        charge: Charge::AtGate(Budget::Global),
+        charge: RateLimit::AtGate(Budget::Global),
         body_limit: 0,
         handler: |route| route.to(openapi::description),
         docs: Docs {
             tag: "utility",
             summary: "This description; off unless `OpenApi:Enabled`.",
             request: None,
-            answer: Answer::Other("application/json"),
+            answer: ResponseDoc::Other("application/json"),
             refusals: &[(404, "It is switched off.")],
         },
     }

@@ -4,7 +4,7 @@ use actix_web::http::header::{ETAG, IF_NONE_MATCH};
 use actix_web::web::Data;
 use actix_web::{HttpRequest, HttpResponse};
 use pia_kernel::UserId;
-use pia_sync::{Ask, PullError, Pulled, Standing};
+use pia_sync::{PullRequest, PullError, Pulled, PullState};
 use pia_web::Caller;
 
 use super::pull_query::PullQuery;
@@ -12,7 +12,7 @@ use super::pull_response::SyncPullResponse;
 use crate::pieces::json_in_pieces;
 use crate::{Api, HttpError};
 
-enum Answer {
+enum PullOutcome {
     /// It has all that there is.
     Unchanged,
     Changed(Box<Pulled>),
@@ -32,8 +32,8 @@ pub(crate) async fn pull(
     let looked = async move { answer(&pulling, user, &ask, known).await };
     let (tag, answer) = api.run(looked).await?;
     Ok(match answer {
-        Answer::Unchanged => HttpResponse::NotModified().insert_header((ETAG, tag)).finish(),
-        Answer::Changed(pulled) => {
+        PullOutcome::Unchanged => HttpResponse::NotModified().insert_header((ETAG, tag)).finish(),
+        PullOutcome::Changed(pulled) => {
             let mut response = HttpResponse::Ok();
             json_in_pieces(response.insert_header((ETAG, tag)), &SyncPullResponse::from(*pulled))
         }
@@ -43,23 +43,23 @@ pub(crate) async fn pull(
 async fn answer(
     pulling: &pia_sync::Pulling,
     user: UserId,
-    ask: &Ask,
+    ask: &PullRequest,
     known: Option<String>,
-) -> Result<(String, Answer), PullError> {
+) -> Result<(String, PullOutcome), PullError> {
     let Some(known) = known else {
         let (standing, pulled) = pulling.pull_at_once(user, ask).await?;
-        return Ok((tag(&standing), Answer::Changed(Box::new(pulled))));
+        return Ok((tag(&standing), PullOutcome::Changed(Box::new(pulled))));
     };
     let standing = pulling.look(user, ask.since).await?;
     let tag = tag(&standing);
     if known.split(',').any(|it| opaque(it) == opaque(&tag)) {
-        return Ok((tag, Answer::Unchanged));
+        return Ok((tag, PullOutcome::Unchanged));
     }
     let pulled = pulling.pull(user, ask, &standing).await?;
-    Ok((tag, Answer::Changed(Box::new(pulled))))
+    Ok((tag, PullOutcome::Changed(Box::new(pulled))))
 }
 
-fn tag(standing: &Standing) -> String {
+fn tag(standing: &PullState) -> String {
     format!("W/\"{}\"", standing.tag())
 }
 

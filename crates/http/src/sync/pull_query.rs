@@ -6,7 +6,7 @@ use actix_web::dev::Payload;
 use actix_web::web::Query;
 use actix_web::{FromRequest, HttpRequest};
 use pia_kernel::Timestamp;
-use pia_sync::{Ask, MOST_ROWS};
+use pia_sync::{PullRequest, MAX_PAGE_ROWS};
 use pia_web::{ApiError, FieldError};
 use utoipa::ToSchema;
 
@@ -27,7 +27,7 @@ pub(crate) struct SyncPullQuery {
 /// Which part of what changed a device asks for:
 /// `?since=…&limit=500&catalogVersion=…`.
 #[derive(Debug)]
-pub(crate) struct PullQuery(pub(crate) Ask);
+pub(crate) struct PullQuery(pub(crate) PullRequest);
 
 impl PullQuery {
     fn read(query: &str) -> Result<Self, ApiError> {
@@ -53,7 +53,7 @@ impl PullQuery {
             let digits = it.bytes().all(|it| it.is_ascii_digit());
             let more_than_none = it.bytes().any(|it| it != b'0');
             // More than there ever is in one answer is no fault, however much.
-            let limit = it.parse().unwrap_or(MOST_ROWS).min(MOST_ROWS);
+            let limit = it.parse().unwrap_or(MAX_PAGE_ROWS).min(MAX_PAGE_ROWS);
             (digits && more_than_none).then_some(limit)
         });
         if limit == Some(None) {
@@ -66,7 +66,7 @@ impl PullQuery {
         }
         match (since, limit, catalogue) {
             (Some(Some(since)), limit, Ok(catalogue)) if faults.is_empty() => {
-                Ok(Self(Ask { since, limit: limit.flatten(), catalogue }))
+                Ok(Self(PullRequest { since, limit: limit.flatten(), catalogue }))
             }
             _ => Err(ApiError::invalid(faults)),
         }
@@ -94,7 +94,7 @@ fn fault(field: &str, message: &str) -> FieldError {
 mod tests {
     use super::*;
 
-    fn ask(query: &str) -> Ask {
+    fn ask(query: &str) -> PullRequest {
         PullQuery::read(query).unwrap().0
     }
 
@@ -117,7 +117,7 @@ mod tests {
         for limit in ["500", "501", "100000", "4294967296", "9223372036854775808", &"9".repeat(99)]
         {
             let asked = ask(&format!("since=2026-08-01T00:00:00Z&limit={limit}"));
-            assert_eq!(asked.limit, Some(MOST_ROWS), "{limit}");
+            assert_eq!(asked.limit, Some(MAX_PAGE_ROWS), "{limit}");
         }
         assert_eq!(ask("since=2026-08-01T00:00:00Z&limit=007").limit, Some(7));
         assert_eq!(ask("since=2026-08-01T00:00:00Z").limit, None);

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use bytes::Bytes;
 use pia_kernel::Timestamp;
-use pia_sync::{Channel, ManagedPersona, Offered, PendingDevice, Plugin, Policy, Pulled, Row};
+use pia_sync::{Channel, ManagedPersona, CatalogueSnapshot, PendingDevice, Plugin, Policy, Pulled, Row};
 use serde::ser::SerializeSeq as _;
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
@@ -248,8 +248,8 @@ impl Sorted {
 
 type Given = (Vec<SyncPlugin>, SyncManagedPersonaSnapshot, SyncClientPolicySnapshot);
 
-fn offered(offered: Offered) -> Given {
-    let Offered { catalogue, chosen } = offered;
+fn offered(offered: CatalogueSnapshot) -> Given {
+    let CatalogueSnapshot { catalogue, chosen } = offered;
     let plugins = catalogue.plugins.into_iter().map(|it| plugin(it, &chosen)).collect();
     let personas = SyncManagedPersonaSnapshot {
         personas: catalogue.personas.into_iter().map(Into::into).collect(),

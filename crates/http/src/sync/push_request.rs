@@ -13,9 +13,9 @@ use super::item_reading::{self, invalid, respelled};
 use super::items;
 
 /// How long the name of a device may be.
-const LONGEST_DEVICE: usize = 200;
+const MAX_DEVICE_CHARS: usize = 200;
 /// How many faults are told of one request.
-const MOST_FAULTS: usize = 20;
+const MAX_ERRORS: usize = 20;
 
 const KEYS: [&str; 4] = ["clientTimestamp", "lastSyncTimestamp", "deviceId", "isE2EEEncrypted"];
 const PARTS: [&str; 3] = ["upserted", "added", "deleted"];
@@ -88,7 +88,7 @@ pub(super) fn read(body: Map<String, Value>) -> Result<Push, ApiError> {
         encrypted: reading.take(&mut body, "isE2EEEncrypted").unwrap_or_default(),
         ..Push::default()
     };
-    if push.device.as_ref().is_some_and(|it| characters(it) > LONGEST_DEVICE) {
+    if push.device.as_ref().is_some_and(|it| characters(it) > MAX_DEVICE_CHARS) {
         reading.faults.push(invalid("deviceId".to_owned(), "is too long"));
     }
     for channel in Channel::ALL {
@@ -99,7 +99,7 @@ pub(super) fn read(body: Map<String, Value>) -> Result<Push, ApiError> {
     if reading.faults.is_empty() {
         return Ok(push);
     }
-    reading.faults.truncate(MOST_FAULTS);
+    reading.faults.truncate(MAX_ERRORS);
     Err(ApiError::invalid(reading.faults))
 }
 

@@ -3,7 +3,7 @@
 
 use actix_web::web::{Data, Json};
 use pia_kernel::{StorageUse, Timestamp, Unavailable};
-use pia_sync::{ChatHolding, Count, Holding, SyncEvent, SyncStatus};
+use pia_sync::{ChatHolding, Count, ItemInfo, SyncEvent, SyncStatus};
 use pia_web::{ApiError, Caller, OptionalBody, Paging};
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -271,8 +271,8 @@ impl From<ChatHolding> for DebugChat {
     }
 }
 
-impl From<Holding> for DebugItem {
-    fn from(holding: Holding) -> Self {
+impl From<ItemInfo> for DebugItem {
+    fn from(holding: ItemInfo) -> Self {
         Self {
             entity: holding.key.channel.name(),
             id: holding.key.id.to_string(),

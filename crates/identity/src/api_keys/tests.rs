@@ -7,7 +7,7 @@ use pia_kernel::SessionId;
 use pia_testkit::FixedClock;
 
 use super::*;
-use crate::account::Standing;
+use crate::account::CallerState;
 use crate::fakes::{Factors, PASSWORD};
 use crate::ports::{ApiKeyHash, MockAccountStore, MockApiKeyStore};
 
@@ -17,8 +17,8 @@ struct World {
     factors: Arc<Factors>,
     kept: Arc<Mutex<Vec<NewApiKey>>>,
     keys: ApiKeys,
-    standings: Standings,
-    claim: Claim,
+    standings: CallerCache,
+    claim: SessionRef,
 }
 
 /// Somebody who may have so many keys.
@@ -31,11 +31,11 @@ fn world_of(room: usize) -> World {
         assert_eq!(most, 20);
         let mut rows = rows.lock().unwrap();
         if rows.len() >= room {
-            return Ok(Kept::Full);
+            return Ok(StoreAppPassword::Full);
         }
         rows.push(new);
         books.state.lock().unwrap().write(effects);
-        Ok(Kept::Done)
+        Ok(StoreAppPassword::Done)
     });
     let (rows, books) = (Arc::clone(&kept), Arc::clone(&factors));
     store.expect_remove().returning(move |claim, at, effects| {
@@ -50,12 +50,12 @@ fn world_of(room: usize) -> World {
     let mut accounts = MockAccountStore::new();
     accounts
         .expect_key_standing()
-        .returning(|it, _| Ok(Some(Standing::of(it.user, SessionId(it.key.0)))));
-    let standings = Standings::new(Arc::new(accounts), Arc::<FixedClock>::clone(&clock));
-    let settings = Live::new(FactorSettings::default());
+        .returning(|it, _| Ok(Some(CallerState::of(it.user, SessionId(it.key.0)))));
+    let standings = CallerCache::new(Arc::new(accounts), Arc::<FixedClock>::clone(&clock));
+    let settings = LiveSetting::new(FactorSettings::default());
     let gates = standings.clone();
     let keys = ApiKeys::new(Arc::new(store), factors.ports(), gates, settings, clock);
-    let claim = Claim { user: UserId::generate(), session: SessionId::generate() };
+    let claim = SessionRef { user: UserId::generate(), session: SessionId::generate() };
     World { factors, kept, keys, standings, claim }
 }
 
@@ -63,8 +63,8 @@ fn world() -> World {
     world_of(20)
 }
 
-fn proof(password: &str) -> FreshProof {
-    FreshProof::Password(Secret::new(password.to_owned()))
+fn proof(password: &str) -> ReauthProof {
+    ReauthProof::Password(Secret::new(password.to_owned()))
 }
 
 fn named(name: &str) -> ApiKeyWish {
@@ -95,7 +95,7 @@ async fn a_key_is_made_for_the_owner_who_is_told_of_it() {
     let kept: Vec<ApiKeyHash> = world.kept.lock().unwrap().iter().map(|it| it.hash).collect();
     assert_eq!(kept, [api_key_codes::hash(made.key.expose()).unwrap()]);
     assert_eq!(world.factors.audited(), ["ApiKey.Created"]);
-    let letter = Letter::new("api-key-added").with("name", "Nightly");
+    let letter = QueuedEmail::new("api-key-added").with("name", "Nightly");
     assert_eq!(world.factors.state.lock().unwrap().letters, [letter]);
 }
 
@@ -156,8 +156,8 @@ async fn a_name_is_one_short_line_and_scopes_are_named_exactly() {
 async fn a_budget_is_as_large_as_a_groups_at_most() {
     let with = |credits| ApiKeyWish { weekly_credits: Some(credits), ..named("a") };
 
-    assert!(world().create(with(MOST_CREDITS)).await.is_ok());
-    let more = world().create(with(MOST_CREDITS + 1)).await;
+    assert!(world().create(with(MAX_CREDITS)).await.is_ok());
+    let more = world().create(with(MAX_CREDITS + 1)).await;
     assert!(matches!(more, Err(CreateApiKeyError::Invalid(_))));
 }
 
@@ -175,7 +175,7 @@ async fn who_has_as_many_keys_as_may_be_is_told_how_many() {
 async fn a_key_that_is_taken_away_opens_nothing_at_once() {
     let world = world();
     let key = world.create(named("a")).await.unwrap().entry.id;
-    let claim = KeyClaim { user: world.claim.user, key };
+    let claim = ApiKeyRef { user: world.claim.user, key };
     world.standings.fresh_key(claim).await.unwrap();
     assert!(world.standings.cached_key(claim).is_some());
 

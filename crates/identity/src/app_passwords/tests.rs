@@ -8,7 +8,7 @@ use pia_kernel::SessionId;
 use pia_testkit::FixedClock;
 
 use super::*;
-use crate::account::Standing;
+use crate::account::CallerState;
 use crate::factor_proofs::FactorAnswer;
 use crate::fakes::{Factors, PASSWORD};
 use crate::ports::{
@@ -30,21 +30,21 @@ impl AppPasswordStore for Memory {
         &self,
         new: NewAppPassword,
         most: usize,
-        evidence: Evidence,
-        effects: Effects,
-    ) -> Result<Kept, Unavailable> {
+        evidence: VerifiedProof,
+        effects: SideEffects,
+    ) -> Result<StoreAppPassword, Unavailable> {
         let mut kept = self.kept.lock().unwrap();
         if kept.len() >= most {
-            return Ok(Kept::Full);
+            return Ok(StoreAppPassword::Full);
         }
         let mut state = self.factors.state.lock().unwrap();
-        let spent = matches!(evidence, Evidence::Password | Evidence::SignIn);
+        let spent = matches!(evidence, VerifiedProof::Password | VerifiedProof::SignIn);
         if !spent && !state.spend(evidence) {
-            return Ok(Kept::Stale);
+            return Ok(StoreAppPassword::Stale);
         }
         kept.push(new);
         state.write(effects);
-        Ok(Kept::Done)
+        Ok(StoreAppPassword::Done)
     }
 
     async fn list(&self, _: UserId) -> Result<Vec<AppPasswordEntry>, Unavailable> {
@@ -87,8 +87,8 @@ struct World {
     factors: Arc<Factors>,
     memory: Arc<Memory>,
     passwords: AppPasswords,
-    standings: Standings,
-    claim: Claim,
+    standings: CallerCache,
+    claim: SessionRef,
 }
 
 fn world() -> World {
@@ -96,31 +96,31 @@ fn world() -> World {
     let memory = Arc::new(Memory { factors: Arc::clone(&factors), kept: Mutex::default() });
     let clock = Arc::new(FixedClock(Timestamp::UNIX_EPOCH));
     let mut accounts = MockAccountStore::new();
-    accounts.expect_standing().returning(|user, session, _| Ok(Some(Standing::of(user, session))));
-    let standings = Standings::new(Arc::new(accounts), Arc::<FixedClock>::clone(&clock));
+    accounts.expect_standing().returning(|user, session, _| Ok(Some(CallerState::of(user, session))));
+    let standings = CallerCache::new(Arc::new(accounts), Arc::<FixedClock>::clone(&clock));
     let passwords = AppPasswords::new(
         Arc::<Memory>::clone(&memory),
         factors.ports(),
         standings.clone(),
-        Live::new(FactorSettings::default()),
+        LiveSetting::new(FactorSettings::default()),
         clock,
     );
-    let claim = Claim { user: UserId::generate(), session: SessionId::generate() };
+    let claim = SessionRef { user: UserId::generate(), session: SessionId::generate() };
     World { factors, memory, passwords, standings, claim }
 }
 
-fn by_password(text: &str) -> FreshProof {
-    FreshProof::Password(Secret::new(text.to_owned()))
+fn by_password(text: &str) -> ReauthProof {
+    ReauthProof::Password(Secret::new(text.to_owned()))
 }
 
-fn by_recovery_code(text: &str) -> FreshProof {
-    FreshProof::Factor(FactorAnswer::RecoveryCode(Secret::new(text.to_owned())))
+fn by_recovery_code(text: &str) -> ReauthProof {
+    ReauthProof::Factor(FactorAnswer::RecoveryCode(Secret::new(text.to_owned())))
 }
 
 impl World {
     async fn create(
         &self,
-        proof: impl Into<Option<FreshProof>>,
+        proof: impl Into<Option<ReauthProof>>,
     ) -> Result<CreatedAppPassword, CreateAppPasswordError> {
         let proof = proof.into();
         self.passwords.create(self.claim, Some(" Desktop "), proof).await
@@ -149,7 +149,7 @@ async fn an_app_password_is_made_for_the_owner_who_is_told_of_it() {
     let hash = app_password_codes::hash(&made.password);
     assert_eq!(world.memory.kept.lock().unwrap().first().map(|it| it.hash), hash);
     assert_eq!(world.factors.audited(), ["app_password.added"]);
-    let letter = Letter::new("app-password-added").with("name", "Desktop");
+    let letter = QueuedEmail::new("app-password-added").with("name", "Desktop");
     assert_eq!(world.factors.state.lock().unwrap().letters, [letter]);
     assert_eq!(world.factors.wrong(), 0);
 }
@@ -189,8 +189,8 @@ async fn the_owner_is_told_that_a_recovery_code_made_one() {
 
     world.create(by_recovery_code(CODE)).await.unwrap();
 
-    let used = Letter::new("recovery-code-used");
-    let added = Letter::new("app-password-added").with("name", "Desktop");
+    let used = QueuedEmail::new("recovery-code-used");
+    let added = QueuedEmail::new("app-password-added").with("name", "Desktop");
     assert_eq!(world.factors.state.lock().unwrap().letters, [used, added]);
 }
 

@@ -3,26 +3,26 @@
 use std::sync::Mutex;
 
 use async_trait::async_trait;
-use pia_kernel::{Clock, Live, Recipient, SessionId, Timestamp, Unclaimed, UserId};
+use pia_kernel::{Clock, LiveSetting, Recipient, SessionId, Timestamp, UnverifiedAccounts, UserId};
 use pia_testkit::FixedClock;
 
 use super::*;
-use crate::access_tokens::Claim;
+use crate::access_tokens::SessionRef;
 use crate::factor_proofs::FactorSettings;
 use crate::fakes::{Factors, PASSWORD};
 use crate::ports::{AccountStore, MockAccountStore};
 
 /// Answers as it is told, and keeps what it is asked.
-struct Answering(Erasure, Mutex<Vec<Departure>>);
+struct Answering(Erasure, Mutex<Vec<AccountErasure>>);
 
 #[async_trait]
 impl Eraser for Answering {
-    async fn erase(&self, departure: Departure) -> Result<Erasure, Unavailable> {
+    async fn erase(&self, departure: AccountErasure) -> Result<Erasure, Unavailable> {
         self.1.lock().unwrap().push(departure);
         Ok(self.0)
     }
 
-    async fn erase_unclaimed(&self, _: Unclaimed) -> Result<u64, Unavailable> {
+    async fn erase_unclaimed(&self, _: UnverifiedAccounts) -> Result<u64, Unavailable> {
         Ok(0)
     }
 
@@ -34,14 +34,14 @@ impl Eraser for Answering {
 struct Leaving {
     deletion: AccountDeletion,
     eraser: Arc<Answering>,
-    standings: Standings,
-    caller: Claim,
+    standings: CallerCache,
+    caller: SessionRef,
     kept: Arc<Factors>,
 }
 
 fn leaving(erasure: Erasure, provider: Option<&'static str>) -> Leaving {
     let clock: Arc<dyn Clock> = Arc::new(FixedClock(Timestamp::UNIX_EPOCH));
-    let caller = Claim { user: UserId::generate(), session: SessionId::generate() };
+    let caller = SessionRef { user: UserId::generate(), session: SessionId::generate() };
     let kept = Arc::<Factors>::default();
     let mut ports = kept.ports();
     if let Some(provider) = provider {
@@ -53,10 +53,10 @@ fn leaving(erasure: Erasure, provider: Option<&'static str>) -> Leaving {
         ports.accounts = Arc::new(accounts) as Arc<dyn AccountStore>;
     }
     let mut gates = MockAccountStore::new();
-    gates.expect_standing().returning(|user, session, _| Ok(Some(Standing::of(user, session))));
-    let standings = Standings::new(Arc::new(gates), Arc::clone(&clock));
+    gates.expect_standing().returning(|user, session, _| Ok(Some(CallerState::of(user, session))));
+    let standings = CallerCache::new(Arc::new(gates), Arc::clone(&clock));
     let eraser = Arc::new(Answering(erasure, Mutex::default()));
-    let owners = Reauthenticator::new(ports, Live::new(FactorSettings::default()), clock);
+    let owners = Reauthenticator::new(ports, LiveSetting::new(FactorSettings::default()), clock);
     let deletion = AccountDeletion::new(owners, Arc::clone(&eraser) as _, standings.clone());
     Leaving { deletion, eraser, standings, caller, kept }
 }
@@ -68,8 +68,8 @@ impl Leaving {
         self.deletion.delete(self.standing(), farewell).await
     }
 
-    fn standing(&self) -> Standing {
-        Standing::of(self.caller.user, self.caller.session)
+    fn standing(&self) -> CallerState {
+        CallerState::of(self.caller.user, self.caller.session)
     }
 
     fn signed_in(self, ago: Duration) -> Self {
@@ -78,7 +78,7 @@ impl Leaving {
         self
     }
 
-    fn asked(&self) -> Vec<Departure> {
+    fn asked(&self) -> Vec<AccountErasure> {
         self.eraser.1.lock().unwrap().clone()
     }
 }

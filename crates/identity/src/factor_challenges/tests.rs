@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use pia_kernel::{Letter, Timestamp};
+use pia_kernel::{QueuedEmail, Timestamp};
 use pia_testkit::ManualClock;
 use totp_rs::{Builder, Secret as TotpSecret};
 
@@ -132,7 +132,7 @@ async fn a_recovery_code_meets_a_challenge_once_and_that_is_audited() {
     assert!(met.is_ok() && is_wrong(&again));
     assert_eq!(world.kept.audited(), ["recovery_code.used"]);
     let left = world.kept.state.lock().unwrap().codes.len().to_string();
-    let told = Letter::new("recovery-code-used").with("left", left);
+    let told = QueuedEmail::new("recovery-code-used").with("left", left);
     assert_eq!(world.kept.state.lock().unwrap().letters, [told]);
 }
 

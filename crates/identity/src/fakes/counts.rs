@@ -6,23 +6,23 @@ use async_trait::async_trait;
 use pia_kernel::{Timestamp, Unavailable};
 
 use super::Factors;
-use crate::ports::{Attempt, AttemptStore, GuessLedger, GuessRules, Quota};
+use crate::ports::{RateLimitOutcome, RateLimitStore, PasswordThrottleStore, GuessRules, Quota};
 
 /// Waits a second after each guess that is not free.
 #[async_trait]
-impl GuessLedger for Factors {
+impl PasswordThrottleStore for Factors {
     async fn count(
         &self,
         _: &str,
         rules: GuessRules,
         _: Timestamp,
-    ) -> Result<Attempt, Unavailable> {
+    ) -> Result<RateLimitOutcome, Unavailable> {
         let before = self.guesses.fetch_add(1, Ordering::SeqCst);
         if before < rules.free {
-            return Ok(Attempt::Allowed);
+            return Ok(RateLimitOutcome::Allowed);
         }
         self.guesses.fetch_sub(1, Ordering::SeqCst);
-        Ok(Attempt::Wait(rules.first_wait))
+        Ok(RateLimitOutcome::Wait(rules.first_wait))
     }
 
     async fn failures(&self, _: &str) -> Result<u32, Unavailable> {
@@ -45,14 +45,14 @@ impl GuessLedger for Factors {
 }
 
 #[async_trait]
-impl AttemptStore for Factors {
-    async fn attempt(&self, _: &str, quota: Quota, _: Timestamp) -> Result<Attempt, Unavailable> {
+impl RateLimitStore for Factors {
+    async fn attempt(&self, _: &str, quota: Quota, _: Timestamp) -> Result<RateLimitOutcome, Unavailable> {
         let before = self.attempts.fetch_add(1, Ordering::SeqCst);
         if before < quota.burst {
-            return Ok(Attempt::Allowed);
+            return Ok(RateLimitOutcome::Allowed);
         }
         self.attempts.fetch_sub(1, Ordering::SeqCst);
-        Ok(Attempt::Wait(quota.interval()))
+        Ok(RateLimitOutcome::Wait(quota.interval()))
     }
 
     async fn give_back(&self, _: &str, _: Quota, _: Timestamp) -> Result<(), Unavailable> {

@@ -5,27 +5,27 @@ use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use pia_kernel::{
-    Effects, Live, Mail, Recipient, Secret, SessionId, Timestamp, Unavailable, UserId,
+    SideEffects, LiveSetting, Mail, Recipient, Secret, SessionId, Timestamp, Unavailable, UserId,
 };
 use pia_testkit::ManualClock;
 
-use crate::access_tokens::Claim;
-use crate::account::{Account, AccountRules, Standing};
+use crate::access_tokens::SessionRef;
+use crate::account::{Account, AccountRules, CallerState};
 use crate::email::fold_email;
-use crate::mailed_links::MailedPorts;
+use crate::email_tokens::MailedPorts;
 use crate::ports::{
-    AccountStore, AppAccess, Attempt, AttemptStore, Credentials, MailedPurpose, MailedTokenStore,
+    AccountStore, AppAccess, RateLimitOutcome, RateLimitStore, Credentials, MailedPurpose, MailedTokenStore,
     MockAccountStore, MockPasswordHasher, NewMailedToken, PasswordChange, PasswordHasher,
     PasswordReset, PasswordStore, Quota, TokenHash, Verdict,
 };
-use crate::standings::Standings;
+use crate::caller_cache::CallerCache;
 use crate::verification::Verification;
 
 /// Everybody's accounts and letters, and what was asked for in which order.
 pub(crate) struct Post {
     state: Mutex<State>,
     pub(crate) clock: Arc<ManualClock>,
-    pub(crate) mail: Live<bool>,
+    pub(crate) mail: LiveSetting<bool>,
 }
 
 #[derive(Default)]
@@ -48,7 +48,7 @@ pub(crate) fn verification(required: bool) -> Verification {
 impl Post {
     pub(crate) fn open() -> Arc<Self> {
         let clock = Arc::new(ManualClock::new(Timestamp::UNIX_EPOCH));
-        Arc::new(Self { state: Mutex::default(), clock, mail: Live::new(true) })
+        Arc::new(Self { state: Mutex::default(), clock, mail: LiveSetting::new(true) })
     }
 
     /// Somebody with this address, and a password if something is kept of it.
@@ -82,11 +82,11 @@ impl Post {
 
     pub(crate) fn verification(self: &Arc<Self>, required: bool) -> Verification {
         let rules = AccountRules { require_verification: required, ..AccountRules::default() };
-        Verification::new(self.ports(), Live::new(rules), self.standings())
+        Verification::new(self.ports(), LiveSetting::new(rules), self.standings())
     }
 
-    pub(crate) fn standings(self: &Arc<Self>) -> Standings {
-        Standings::new(self.accounts(), Arc::<ManualClock>::clone(&self.clock))
+    pub(crate) fn standings(self: &Arc<Self>) -> CallerCache {
+        CallerCache::new(self.accounts(), Arc::<ManualClock>::clone(&self.clock))
     }
 
     pub(crate) fn accounts(self: &Arc<Self>) -> Arc<dyn AccountStore> {
@@ -102,7 +102,7 @@ impl Post {
         accounts.expect_find().returning(move |user| Ok(post.account(user)));
         accounts
             .expect_standing()
-            .returning(|user, session, _| Ok(Some(Standing::of(user, session))));
+            .returning(|user, session, _| Ok(Some(CallerState::of(user, session))));
         Arc::new(accounts)
     }
 
@@ -158,7 +158,7 @@ impl Post {
         self.state.lock().unwrap().audit.clone()
     }
 
-    fn write(state: &mut State, effects: Effects) {
+    fn write(state: &mut State, effects: SideEffects) {
         state.audit.extend(effects.audit.iter().map(|it| it.action));
         state.letters.extend(effects.mail);
     }
@@ -184,7 +184,7 @@ impl MailedTokenStore for Post {
         &self,
         user: UserId,
         token: Option<NewMailedToken>,
-        effects: Effects,
+        effects: SideEffects,
     ) -> Result<(), Unavailable> {
         let mut state = self.state.lock().unwrap();
         state.steps.push("write");
@@ -215,7 +215,7 @@ impl MailedTokenStore for Post {
         user: UserId,
         token: TokenHash,
         at: Timestamp,
-        effects: Effects,
+        effects: SideEffects,
     ) -> Result<bool, Unavailable> {
         let mut state = self.state.lock().unwrap();
         let good = Self::spend(&mut state, user, (token, MailedPurpose::Verification), at);
@@ -269,16 +269,16 @@ impl PasswordStore for Post {
 }
 
 #[async_trait]
-impl AttemptStore for Post {
-    async fn attempt(&self, who: &str, quota: Quota, _: Timestamp) -> Result<Attempt, Unavailable> {
+impl RateLimitStore for Post {
+    async fn attempt(&self, who: &str, quota: Quota, _: Timestamp) -> Result<RateLimitOutcome, Unavailable> {
         let mut state = self.state.lock().unwrap();
         state.steps.push("count");
         let counted = state.counted.entry(who.to_owned()).or_default();
         if *counted >= quota.burst {
-            return Ok(Attempt::Wait(quota.interval()));
+            return Ok(RateLimitOutcome::Wait(quota.interval()));
         }
         *counted += 1;
-        Ok(Attempt::Allowed)
+        Ok(RateLimitOutcome::Allowed)
     }
 
     async fn give_back(&self, who: &str, _: Quota, _: Timestamp) -> Result<(), Unavailable> {
@@ -294,6 +294,6 @@ impl AttemptStore for Post {
 }
 
 /// A session of somebody.
-pub(crate) fn claim(user: UserId) -> Claim {
-    Claim { user, session: SessionId::generate() }
+pub(crate) fn claim(user: UserId) -> SessionRef {
+    SessionRef { user, session: SessionId::generate() }
 }

@@ -52,7 +52,7 @@ impl Ports {
             token: Arc::new(self.token),
         };
         let rules = RegistrationRules { require_declaration: true, ..RegistrationRules::default() };
-        FirstAdmin::new(ports, Live::new(rules), Arc::new(FixedClock(Timestamp::UNIX_EPOCH)))
+        FirstAdmin::new(ports, LiveSetting::new(rules), Arc::new(FixedClock(Timestamp::UNIX_EPOCH)))
     }
 }
 

@@ -35,7 +35,7 @@ async fn the_link_holds_what_is_kept_as_a_hash_alone() {
     assert_eq!(hash(&Secret::new(token.to_owned())), Some(new.hash));
     assert_eq!(new.email.as_deref(), Some("Ada@Example.org"));
     assert_eq!((new.role, new.expires_at), (Role::KbManager, Timestamp::UNIX_EPOCH + DAY));
-    let letter = Letter::new("invitation").with("link", made.link.expose().clone());
+    let letter = QueuedEmail::new("invitation").with("link", made.link.expose().clone());
     assert_eq!(effects.mail, [letter.to_address(Timestamp::UNIX_EPOCH, "Ada@Example.org")]);
     assert_eq!(effects.audit[0].object, Some(format!("invitation:{}", made.id)));
     assert!(!format!("{made:?}").contains(token));

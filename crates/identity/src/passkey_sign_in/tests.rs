@@ -2,7 +2,7 @@
 
 use std::sync::Mutex;
 
-use pia_kernel::{Live, PasskeyId};
+use pia_kernel::{LiveSetting, PasskeyId};
 use pia_testkit::FixedClock;
 
 use super::*;
@@ -15,7 +15,7 @@ use crate::ports::{
 use crate::refresh_tokens::RefreshKeys;
 use crate::sessions::SessionSettings;
 use crate::signing_keys::SigningKeys;
-use crate::standings::Standings;
+use crate::caller_cache::CallerCache;
 
 const NOW: Timestamp = Timestamp::UNIX_EPOCH;
 
@@ -77,7 +77,7 @@ impl World {
         let log = step.clone();
         failures.expect_failed().returning(move |attempt, effects| {
             assert_eq!(attempt.user, Some(user));
-            assert_eq!(effects(user, NOW), Effects::about(NOW, user, "sign_in.failed"));
+            assert_eq!(effects(user, NOW), SideEffects::about(NOW, user, "sign_in.failed"));
             log(&format!("note {} {}", attempt.outcome.name(), attempt.method.name()));
             Ok(())
         });
@@ -130,9 +130,9 @@ fn sessions(begun: Begun, step: impl Fn(&str) + Clone + Send + Sync + 'static) -
     let current = Secret::new("an example of thirty-two letters".to_owned());
     let keys = SigningKeys { current, previous: None };
     let names = TokenNames { issuer: "issuer".to_owned(), audience: "audience".to_owned() };
-    let settings = Live::new(SessionSettings::default());
+    let settings = LiveSetting::new(SessionSettings::default());
     let access = AccessTokens::new(&keys, names, settings.clone(), Arc::clone(&clock));
-    let standings = Standings::new(Arc::new(MockAccountStore::new()), Arc::clone(&clock));
+    let standings = CallerCache::new(Arc::new(MockAccountStore::new()), Arc::clone(&clock));
     let tokens = (access, RefreshKeys::derive(&keys));
     Sessions::new(Arc::new(store), standings, tokens, settings, clock)
 }

@@ -7,7 +7,7 @@ use super::*;
 use crate::factor_proofs::FactorAnswer;
 use crate::fakes::{Factors, PASSWORD};
 use crate::ports::{
-    Ceremony, Credentials, Evidence, MockAccountStore, MockPasskeyCeremony, MockPasskeyChallenges,
+    Ceremony, Credentials, VerifiedProof, MockAccountStore, MockPasskeyCeremony, MockPasskeyChallenges,
     MockPasskeyStore, PasskeyCredential,
 };
 
@@ -16,7 +16,7 @@ struct World {
     challenges: MockPasskeyChallenges,
     ceremony: Option<MockPasskeyCeremony>,
     factors: FactorPorts,
-    claim: Claim,
+    claim: SessionRef,
 }
 
 const NOW: Timestamp = Timestamp::UNIX_EPOCH;
@@ -31,7 +31,7 @@ fn world() -> World {
         challenges: MockPasskeyChallenges::new(),
         ceremony: Some(ceremony),
         factors: Arc::<Factors>::default().ports(),
-        claim: Claim { user: UserId::generate(), session: SessionId::generate() },
+        claim: SessionRef { user: UserId::generate(), session: SessionId::generate() },
     }
 }
 
@@ -44,8 +44,8 @@ impl World {
             challenges: Arc::new(self.challenges),
             ceremony,
         };
-        let standings = Standings::new(Arc::new(MockAccountStore::new()), Arc::clone(&clock));
-        let settings = Live::new(FactorSettings::default());
+        let standings = CallerCache::new(Arc::new(MockAccountStore::new()), Arc::clone(&clock));
+        let settings = LiveSetting::new(FactorSettings::default());
         Passkeys::new(ports, self.factors, settings, standings, clock)
     }
 
@@ -112,8 +112,8 @@ fn secret(text: &str) -> Secret<String> {
     Secret::new(text.to_owned())
 }
 
-fn password(text: &str) -> FreshProof {
-    FreshProof::Password(secret(text))
+fn password(text: &str) -> ReauthProof {
+    ReauthProof::Password(secret(text))
 }
 
 #[tokio::test]
@@ -121,8 +121,8 @@ async fn the_password_is_leave_to_add_a_passkey() {
     let mut world = world().with_passkeys(19);
     let claim = world.claim;
     world.challenges.expect_open_registration().once().returning(move |user, leave, _, effects| {
-        assert_eq!((user, leave), (claim.user, Leave::Evidence(Evidence::Password)));
-        assert_eq!(effects, Effects::default());
+        assert_eq!((user, leave), (claim.user, Leave::Evidence(VerifiedProof::Password)));
+        assert_eq!(effects, SideEffects::default());
         Ok(true)
     });
 
@@ -138,15 +138,15 @@ async fn a_recovery_code_is_leave_to_add_a_passkey_and_its_owner_is_told() {
     let mut world = World { factors: kept.ports(), ..world().with_passkeys(0) };
     let claim = world.claim;
     world.challenges.expect_open_registration().once().returning(move |_, leave, _, effects| {
-        assert!(matches!(leave, Leave::Evidence(Evidence::RecoveryCode(_))));
+        assert!(matches!(leave, Leave::Evidence(VerifiedProof::RecoveryCode(_))));
         assert_eq!(effects.audit[0].action, "recovery_code.used");
-        let letter = Letter::new("recovery-code-used").to_user(NOW, claim.user);
+        let letter = QueuedEmail::new("recovery-code-used").to_user(NOW, claim.user);
         assert_eq!(effects.mail, [letter]);
         Ok(true)
     });
     let code = FactorAnswer::RecoveryCode(secret("K3V90-0QXZ7-1BCDE-FGHJK-MNPQR"));
 
-    let asked = world.build().ask(claim, Some(FreshProof::Factor(code))).await;
+    let asked = world.build().ask(claim, Some(ReauthProof::Factor(code))).await;
 
     assert!(asked.is_ok());
 }
@@ -155,7 +155,7 @@ async fn a_recovery_code_is_leave_to_add_a_passkey_and_its_owner_is_told() {
 async fn a_wrong_proof_or_one_that_is_used_up_is_none() {
     let (wrong, spent) = (world().with_passkeys(0), world().with_passkeys(0).opened(false));
     let nothing_on = world().with_passkeys(0);
-    let code = FreshProof::Factor(FactorAnswer::Code(secret("123456")));
+    let code = ReauthProof::Factor(FactorAnswer::Code(secret("123456")));
 
     let claim = wrong.claim;
     for outcome in [
@@ -227,7 +227,7 @@ async fn a_passkey_is_added_with_its_letter() {
         assert_eq!((change.user, change.session, most), (claim.user, claim.session, 20));
         let mail = &change.effects.mail[0];
         assert_eq!(mail.to, Recipient::User(claim.user));
-        assert_eq!(mail.letter, Letter::new("passkey-added").with("name", "My key"));
+        assert_eq!(mail.letter, QueuedEmail::new("passkey-added").with("name", "My key"));
         assert_eq!(change.effects.audit[0].action, "passkey.added");
         assert_eq!((new.name.as_str(), new.credential.key.as_str()), ("My key", "key"));
         Ok(Added::Stored)
@@ -287,7 +287,7 @@ async fn a_passkey_is_removed_with_its_letter() {
     let (id, listed) = (own.id, own.clone());
     world.store.expect_of_user().returning(move |_| Ok(vec![entry(1), listed.clone()]));
     world.store.expect_remove().once().returning(move |change, removed| {
-        let letter = Letter::new("passkey-removed").with("name", "Key 3");
+        let letter = QueuedEmail::new("passkey-removed").with("name", "Key 3");
         assert_eq!((removed, &change.effects.mail[0].letter), (id, &letter));
         assert_eq!(change.effects.audit[0].action, "passkey.removed");
         Ok(true)

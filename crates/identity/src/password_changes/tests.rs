@@ -23,10 +23,10 @@ fn world() -> World {
     let passwords = PasswordPorts {
         store: Arc::clone(&post) as _,
         hasher: Post::hasher(),
-        rules: Live::new(RegistrationRules::default()),
+        rules: LiveSetting::new(RegistrationRules::default()),
     };
     let ports = FactorPorts { accounts: post.accounts(), ..kept.ports() };
-    let factors = (ports, Live::new(FactorSettings::default()));
+    let factors = (ports, LiveSetting::new(FactorSettings::default()));
     let changes = PasswordChanges::new(factors, passwords, post.standings(), clock);
     World { post, kept, changes }
 }

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::fakes::{Post, claim};
-use crate::ports::MockGuessLedger;
+use crate::ports::MockPasswordThrottleStore;
 
 const ADA: &str = "ada+pia@example.org";
 const NEW: &str = "a perfectly fine passphrase";
@@ -16,21 +16,21 @@ fn device() -> Device {
 }
 
 fn resets(post: &Arc<Post>) -> PasswordResets {
-    resets_with(post, MockGuessLedger::new())
+    resets_with(post, MockPasswordThrottleStore::new())
 }
 
-fn resets_with(post: &Arc<Post>, guesses: MockGuessLedger) -> PasswordResets {
+fn resets_with(post: &Arc<Post>, guesses: MockPasswordThrottleStore) -> PasswordResets {
     let passwords = PasswordPorts {
         store: Arc::clone(post) as _,
         hasher: Post::hasher(),
-        rules: Live::new(RegistrationRules::default()),
+        rules: LiveSetting::new(RegistrationRules::default()),
     };
     PasswordResets::new(post.ports(), passwords, Arc::new(guesses), post.standings())
 }
 
 /// Guesses by strangers and by herself where she is are forgotten.
-fn forgiving() -> MockGuessLedger {
-    let mut guesses = MockGuessLedger::new();
+fn forgiving() -> MockPasswordThrottleStore {
+    let mut guesses = MockPasswordThrottleStore::new();
     guesses.expect_clear().times(0..=2).returning(|_| Ok(()));
     guesses
 }
@@ -197,7 +197,7 @@ async fn without_mail_that_is_said_before_anything_else() {
 async fn guesses_at_the_old_password_are_forgotten_once_there_is_another() {
     let post = Post::open();
     post.person(ADA, Some("kept old"));
-    let mut guesses = MockGuessLedger::new();
+    let mut guesses = MockPasswordThrottleStore::new();
     guesses.expect_clear().times(2).returning(|_| Ok(()));
     let resets = resets_with(&post, guesses);
     resets.request(ADA).await.unwrap();

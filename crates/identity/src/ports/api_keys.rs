@@ -1,11 +1,11 @@
 //! Where API keys are kept.
 
 use async_trait::async_trait;
-use pia_kernel::{ApiKeyId, Effects, Timestamp, Unavailable, UserId};
+use pia_kernel::{ApiKeyId, SideEffects, Timestamp, Unavailable, UserId};
 
-use super::{Evidence, Kept};
-use crate::access_tokens::Claim;
-use crate::account::KeyClaim;
+use super::{VerifiedProof, StoreAppPassword};
+use crate::access_tokens::SessionRef;
+use crate::account::ApiKeyRef;
 
 /// What is kept of an API key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -41,7 +41,7 @@ pub struct NewApiKey {
     /// What its owner is told of it from now on.
     pub entry: ApiKeyEntry,
     /// Who makes it, in which session.
-    pub by: Claim,
+    pub by: SessionRef,
     /// What is kept of it.
     pub hash: ApiKeyHash,
 }
@@ -67,7 +67,7 @@ pub struct ApiKeyEntry {
 }
 
 /// What is written with the end of a key of this name.
-pub type KeyEndEffects = fn(KeyClaim, Timestamp, &str) -> Effects;
+pub type KeyEndEffects = fn(ApiKeyRef, Timestamp, &str) -> SideEffects;
 
 /// Where API keys are kept.
 #[cfg_attr(any(test, feature = "mock"), mockall::automock)]
@@ -81,16 +81,16 @@ pub trait ApiKeyStore: Send + Sync {
         &self,
         new: NewApiKey,
         most: usize,
-        evidence: Evidence,
-        effects: Effects,
-    ) -> Result<Kept, Unavailable>;
+        evidence: VerifiedProof,
+        effects: SideEffects,
+    ) -> Result<StoreAppPassword, Unavailable>;
 
     /// A user's keys, in the order they were made, those that have ended too.
     async fn list(&self, user: UserId) -> Result<Vec<ApiKeyEntry>, Unavailable>;
 
     /// Which key this is, and whose. Whether it still opens anything is told by
     /// [`AccountStore::key_standing`](crate::AccountStore::key_standing).
-    async fn find(&self, hash: ApiKeyHash) -> Result<Option<KeyClaim>, Unavailable>;
+    async fn find(&self, hash: ApiKeyHash) -> Result<Option<ApiKeyRef>, Unavailable>;
 
     /// Whose key this is.
     async fn owner(&self, key: ApiKeyId) -> Result<Option<UserId>, Unavailable>;
@@ -107,7 +107,7 @@ pub trait ApiKeyStore: Send + Sync {
     /// Forgets a user's key. Answers whether there was one.
     async fn remove(
         &self,
-        claim: KeyClaim,
+        claim: ApiKeyRef,
         at: Timestamp,
         effects: KeyEndEffects,
     ) -> Result<bool, Unavailable>;

@@ -1,10 +1,10 @@
 //! Where app passwords are kept.
 
 use async_trait::async_trait;
-use pia_kernel::{AppPasswordId, Effects, Timestamp, Unavailable, UserId};
+use pia_kernel::{AppPasswordId, SideEffects, Timestamp, Unavailable, UserId};
 
-use super::{EndEffects, Evidence};
-use crate::access_tokens::Claim;
+use super::{EndEffects, VerifiedProof};
+use crate::access_tokens::SessionRef;
 
 /// What is kept of an app password.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -16,7 +16,7 @@ pub struct NewAppPassword {
     /// What it is known by.
     pub id: AppPasswordId,
     /// Who makes it, in which session.
-    pub by: Claim,
+    pub by: SessionRef,
     /// What its owner calls it.
     pub name: String,
     /// What is kept of it.
@@ -40,7 +40,7 @@ pub struct AppPasswordEntry {
 
 /// What came of keeping an app password.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kept {
+pub enum StoreAppPassword {
     /// It is good from now on.
     Done,
     /// The evidence is good no more.
@@ -52,7 +52,7 @@ pub enum Kept {
 }
 
 /// What is written with the end of an app password of this name.
-pub type RemovalEffects = fn(UserId, Timestamp, &str) -> Effects;
+pub type RemovalEffects = fn(UserId, Timestamp, &str) -> SideEffects;
 
 /// Where app passwords are kept.
 ///
@@ -69,9 +69,9 @@ pub trait AppPasswordStore: Send + Sync {
         &self,
         new: NewAppPassword,
         most: usize,
-        evidence: Evidence,
-        effects: Effects,
-    ) -> Result<Kept, Unavailable>;
+        evidence: VerifiedProof,
+        effects: SideEffects,
+    ) -> Result<StoreAppPassword, Unavailable>;
 
     /// A user's app passwords, in the order they were made.
     async fn list(&self, user: UserId) -> Result<Vec<AppPasswordEntry>, Unavailable>;

@@ -1,10 +1,10 @@
 //! What second factors ask of the outside world.
 
 use async_trait::async_trait;
-use pia_kernel::{Effects, Secret, SessionId, Timestamp, Unavailable, UserId};
+use pia_kernel::{SideEffects, Secret, SessionId, Timestamp, Unavailable, UserId};
 
 use super::{Begun, EndEffects, TokenHash};
-use crate::access_tokens::Claim;
+use crate::access_tokens::SessionRef;
 use crate::account::CredentialsEpoch;
 
 /// Keeps secrets of people so that the database alone does not give them away.
@@ -64,7 +64,7 @@ pub struct RecoveryHash(pub [u8; 32]);
 
 /// What a user has shown of themselves, judged as far as that needs no store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Evidence {
+pub enum VerifiedProof {
     /// The right password.
     Password,
     /// That they have just signed in.
@@ -86,15 +86,15 @@ pub struct FactorChange {
     /// When it is made.
     pub at: Timestamp,
     /// What is written with it.
-    pub effects: Effects,
+    pub effects: SideEffects,
     /// What is written with the end of each other session.
     pub if_ended: EndEffects,
 }
 
 impl FactorChange {
     /// Whoever makes it.
-    pub fn claim(&self) -> Claim {
-        Claim { user: self.user, session: self.session }
+    pub fn claim(&self) -> SessionRef {
+        SessionRef { user: self.user, session: self.session }
     }
 }
 
@@ -145,7 +145,7 @@ pub trait FactorStore: Send + Sync {
 
     /// Takes the factor off, and its recovery codes and challenges with it.
     /// Answers whether the evidence was good for that; of many at once, one is.
-    async fn disable(&self, change: FactorChange, evidence: Evidence) -> Result<bool, Unavailable>;
+    async fn disable(&self, change: FactorChange, evidence: VerifiedProof) -> Result<bool, Unavailable>;
 
     /// Puts these recovery codes in the place of the ones before. Answers
     /// whether the evidence was good for that; but for a password, it is good
@@ -153,7 +153,7 @@ pub trait FactorStore: Send + Sync {
     async fn replace_codes(
         &self,
         change: FactorChange,
-        evidence: Evidence,
+        evidence: VerifiedProof,
         codes: &[RecoveryHash],
     ) -> Result<bool, Unavailable>;
 
@@ -162,10 +162,10 @@ pub trait FactorStore: Send + Sync {
     /// once, one is told so.
     async fn spend(
         &self,
-        claim: Claim,
-        evidence: Evidence,
+        claim: SessionRef,
+        evidence: VerifiedProof,
         at: Timestamp,
-        effects: Effects,
+        effects: SideEffects,
     ) -> Result<bool, Unavailable>;
 
     /// Replaces a sealed secret by the same one sealed anew, if it is still
@@ -192,7 +192,7 @@ pub struct NewChallenge {
 
 /// What is written with the answer to a challenge; it is told how many
 /// recovery codes are left, if one of them was the answer.
-pub type RedeemEffects = fn(UserId, Timestamp, Option<u64>) -> Effects;
+pub type RedeemEffects = fn(UserId, Timestamp, Option<u64>) -> SideEffects;
 
 /// The answer to a challenge.
 #[derive(Debug, Clone)]
@@ -202,7 +202,7 @@ pub struct Redemption {
     /// Whose it is.
     pub user: UserId,
     /// What they have shown.
-    pub evidence: Evidence,
+    pub evidence: VerifiedProof,
     /// When they did.
     pub at: Timestamp,
     /// What is written with it.

@@ -1,7 +1,7 @@
 //! What making the first administrator asks of the outside world.
 
 use async_trait::async_trait;
-use pia_kernel::{Effects, Secret, Unavailable};
+use pia_kernel::{SideEffects, Secret, Unavailable};
 
 use super::{NewAccount, SeatLimits};
 
@@ -31,7 +31,7 @@ pub trait FirstAdminStore: Send + Sync {
         &self,
         new: NewAccount,
         limits: SeatLimits,
-        effects: Effects,
+        effects: SideEffects,
     ) -> Result<Appointed, Unavailable>;
 }
 

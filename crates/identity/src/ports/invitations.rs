@@ -1,7 +1,7 @@
 //! What invitations ask of the outside world.
 
 use async_trait::async_trait;
-use pia_kernel::{Effects, GroupId, InvitationId, Page, Timestamp, Unavailable, UserId};
+use pia_kernel::{SideEffects, GroupId, InvitationId, PageRequest, Timestamp, Unavailable, UserId};
 
 use super::TokenHash;
 use crate::role::Role;
@@ -60,13 +60,13 @@ pub struct InvitationEntry {
 #[async_trait]
 pub trait InvitationStore: Send + Sync {
     /// Stores an invitation. Answers whether there is such a group.
-    async fn add(&self, new: NewInvitation, effects: Effects) -> Result<bool, Unavailable>;
+    async fn add(&self, new: NewInvitation, effects: SideEffects) -> Result<bool, Unavailable>;
 
     /// A part of those that are still good, the newest first.
-    async fn page(&self, now: Timestamp, page: Page) -> Result<Vec<InvitationEntry>, Unavailable>;
+    async fn page(&self, now: Timestamp, page: PageRequest) -> Result<Vec<InvitationEntry>, Unavailable>;
 
     /// Takes an invitation back. Answers whether it was there.
-    async fn revoke(&self, id: InvitationId, effects: Effects) -> Result<bool, Unavailable>;
+    async fn revoke(&self, id: InvitationId, effects: SideEffects) -> Result<bool, Unavailable>;
 
     /// Forgets invitations that ended before `now`. Answers how many they were.
     async fn sweep(&self, now: Timestamp) -> Result<u64, Unavailable>;

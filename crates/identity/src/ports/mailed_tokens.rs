@@ -1,7 +1,7 @@
 //! What letters with links ask of the outside world.
 
 use async_trait::async_trait;
-use pia_kernel::{Effects, Timestamp, Unavailable, UserId};
+use pia_kernel::{SideEffects, Timestamp, Unavailable, UserId};
 
 use super::{MailedPurpose, NewMailedToken, TokenHash};
 
@@ -23,7 +23,7 @@ pub trait MailedTokenStore: Send + Sync {
         &self,
         user: UserId,
         token: Option<NewMailedToken>,
-        effects: Effects,
+        effects: SideEffects,
     ) -> Result<(), Unavailable>;
 
     /// Writes about as much as [`put`](Self::put) does and leaves nothing, so
@@ -45,7 +45,7 @@ pub trait MailedTokenStore: Send + Sync {
         user: UserId,
         token: TokenHash,
         at: Timestamp,
-        effects: Effects,
+        effects: SideEffects,
     ) -> Result<bool, Unavailable>;
 
     /// Forgets tokens that ended before `now`. Answers how many they were.

@@ -1,9 +1,9 @@
 //! What passkeys ask of the outside world.
 
 use async_trait::async_trait;
-use pia_kernel::{Effects, PasskeyId, Secret, SessionId, Timestamp, Unavailable, UserId};
+use pia_kernel::{SideEffects, PasskeyId, Secret, SessionId, Timestamp, Unavailable, UserId};
 
-use super::{Evidence, FactorChange, TokenHash};
+use super::{VerifiedProof, FactorChange, TokenHash};
 use crate::account::Account;
 
 /// What an authenticator is asked, and what its answer is judged by.
@@ -94,7 +94,7 @@ pub trait PasskeyCeremony: Send + Sync {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Leave {
     /// What its owner has shown just now; it is used up.
-    Evidence(Evidence),
+    Evidence(VerifiedProof),
     /// That the session began no earlier, for who has nothing to show.
     NewSession {
         /// The session that asks.
@@ -128,7 +128,7 @@ pub trait PasskeyChallenges: Send + Sync {
         user: UserId,
         leave: Leave,
         challenge: NewPasskeyChallenge,
-        effects: Effects,
+        effects: SideEffects,
     ) -> Result<bool, Unavailable>;
 
     /// Stores a challenge that signs somebody in.
@@ -220,10 +220,10 @@ pub struct PasskeyUse {
     /// When.
     pub at: Timestamp,
     /// What is written with it.
-    pub effects: Effects,
+    pub effects: SideEffects,
     /// What is written if the counter went back, and the passkey is blocked
     /// for that.
-    pub if_rolled_back: Effects,
+    pub if_rolled_back: SideEffects,
 }
 
 /// What came of a passkey's use.
@@ -283,7 +283,7 @@ pub trait PasskeyStore: Send + Sync {
         user: UserId,
         id: PasskeyId,
         change: PasskeyChange,
-        if_unblocked: Effects,
+        if_unblocked: SideEffects,
     ) -> Result<bool, Unavailable>;
 
     /// Writes down that a passkey was used, unless it is blocked; one whose

@@ -1,11 +1,11 @@
 //! What passwords ask of the outside world.
 
 use async_trait::async_trait;
-use pia_kernel::{Effects, Secret, Timestamp, Unavailable, UserId};
+use pia_kernel::{SideEffects, Secret, Timestamp, Unavailable, UserId};
 
 use super::{EndEffects, TokenHash};
-use crate::access_tokens::Claim;
-use crate::account::KeyClaim;
+use crate::access_tokens::SessionRef;
+use crate::account::ApiKeyRef;
 
 /// A password in the place of one that was forgotten.
 #[derive(Debug, Clone)]
@@ -19,7 +19,7 @@ pub struct PasswordReset {
     /// When it is chosen.
     pub at: Timestamp,
     /// What is written with it.
-    pub effects: Effects,
+    pub effects: SideEffects,
     /// What is written with the end of each session.
     pub if_ended: EndEffects,
 }
@@ -28,7 +28,7 @@ pub struct PasswordReset {
 #[derive(Debug, Clone)]
 pub struct PasswordChange {
     /// Whose it is, and the session that goes on.
-    pub by: Claim,
+    pub by: SessionRef,
     /// What was kept of the one before.
     pub old: Secret<String>,
     /// What is kept of it.
@@ -38,7 +38,7 @@ pub struct PasswordChange {
     /// When it is chosen.
     pub at: Timestamp,
     /// What is written with it, given the access that is left.
-    pub effects: fn(UserId, Timestamp, AppAccess) -> Effects,
+    pub effects: fn(UserId, Timestamp, AppAccess) -> SideEffects,
     /// What is written with the end of each other session.
     pub if_ended: EndEffects,
     /// What is written with each app password and API key that is revoked.
@@ -60,7 +60,7 @@ pub struct AppAccessRevoked {
     /// Written with each app password.
     pub app_password: EndEffects,
     /// Written with each API key.
-    pub api_key: fn(KeyClaim, Timestamp) -> Effects,
+    pub api_key: fn(ApiKeyRef, Timestamp) -> SideEffects,
 }
 
 /// Where passwords are replaced.

@@ -1,7 +1,7 @@
 //! Speaking to identity providers, and what is kept of sign-ins at them.
 
 use async_trait::async_trait;
-use pia_kernel::{Effects, Secret, SessionId, Timestamp, Unavailable, UserId};
+use pia_kernel::{SideEffects, Secret, SessionId, Timestamp, Unavailable, UserId};
 
 use super::{Begun, ProviderIdentity, TokenHash};
 use crate::account::Account;
@@ -174,7 +174,7 @@ pub enum CodeRedemption {
 }
 
 /// What is written with the end of a session that a code gave.
-pub type ReplayEffects = fn(UserId, Timestamp) -> Effects;
+pub type ReplayEffects = fn(UserId, Timestamp) -> SideEffects;
 
 /// Where one-time codes are kept.
 #[cfg_attr(any(test, feature = "mock"), mockall::automock)]

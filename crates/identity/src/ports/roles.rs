@@ -1,7 +1,7 @@
 //! What changing other people's accounts asks of the outside world.
 
 use async_trait::async_trait;
-use pia_kernel::{Effects, Timestamp, Unavailable, UserId};
+use pia_kernel::{SideEffects, Timestamp, Unavailable, UserId};
 
 use super::Seats;
 use crate::role::Role;
@@ -103,7 +103,7 @@ pub trait RoleStore: Send + Sync {
         user: UserId,
         role: Role,
         max_admins: Option<u32>,
-        effects: Effects,
+        effects: SideEffects,
     ) -> Result<RoleChange, Unavailable>;
 
     /// Deactivates an account. All that was begun with it ends: its sessions,
@@ -112,7 +112,7 @@ pub trait RoleStore: Send + Sync {
         &self,
         user: UserId,
         at: Timestamp,
-        effects: Effects,
+        effects: SideEffects,
     ) -> Result<Deactivation, Unavailable>;
 
     /// Makes an account active again, if there is a seat for it.
@@ -120,6 +120,6 @@ pub trait RoleStore: Send + Sync {
         &self,
         user: UserId,
         limits: SeatLimits,
-        effects: Effects,
+        effects: SideEffects,
     ) -> Result<Reactivation, Unavailable>;
 }

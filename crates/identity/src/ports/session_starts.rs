@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use pia_kernel::{Timestamp, Unavailable};
 
-use crate::access_tokens::Claim;
+use crate::access_tokens::SessionRef;
 
 /// Knows when sessions began: who has just signed in need not prove again who
 /// they are.
@@ -11,5 +11,5 @@ use crate::access_tokens::Claim;
 #[async_trait]
 pub trait SessionStarts: Send + Sync {
     /// When a session began; nothing if it is over.
-    async fn began_at(&self, claim: Claim) -> Result<Option<Timestamp>, Unavailable>;
+    async fn began_at(&self, claim: SessionRef) -> Result<Option<Timestamp>, Unavailable>;
 }

@@ -1,7 +1,7 @@
 //! Where attempts to sign in are remembered.
 
 use async_trait::async_trait;
-use pia_kernel::{Page, SessionId, SignInId, Timestamp, Unavailable, UserId};
+use pia_kernel::{PageRequest, SessionId, SignInId, Timestamp, Unavailable, UserId};
 
 use super::EndEffects;
 use crate::device::Device;
@@ -107,7 +107,7 @@ pub trait SignInLog: Send + Sync {
     async fn failed(&self, attempt: FailedSignIn, effects: EndEffects) -> Result<(), Unavailable>;
 
     /// A part of a user's attempts, newest first.
-    async fn page(&self, user: UserId, page: Page) -> Result<Vec<SignInEntry>, Unavailable>;
+    async fn page(&self, user: UserId, page: PageRequest) -> Result<Vec<SignInEntry>, Unavailable>;
 
     /// Forgets attempts made before `time`. Answers how many they were.
     async fn sweep(&self, time: Timestamp) -> Result<u64, Unavailable>;

@@ -2,7 +2,7 @@
 
 use pia_kernel::Unavailable;
 
-use crate::destination::{DestinationError, WayBack};
+use crate::redirect_target::{DestinationError, ReturnState};
 use crate::ports::ProviderError;
 use crate::sessions::StartError;
 
@@ -28,7 +28,7 @@ pub enum BeginError {
 #[error("{why}")]
 pub struct ArrivalError {
     /// Who waits to hear of it.
-    pub back: Option<WayBack>,
+    pub back: Option<ReturnState>,
     /// Why it did.
     #[source]
     pub why: ProviderSignInError,

@@ -7,7 +7,7 @@ use pia_testkit::FixedClock;
 use super::*;
 use crate::access_tokens::{AccessTokens, TokenNames};
 use crate::account::Account;
-use crate::destination::DestinationError;
+use crate::redirect_target::DestinationError;
 use crate::ports::{
     Begun, CodeRedemption, MockAccountStore, MockIdentityProviders, MockLicenceInForce,
     MockProviderAccounts, MockProviderFlows, MockSeats, MockSessionStore, MockSignInCodes,
@@ -39,10 +39,10 @@ impl Fixture {
         let keys =
             SigningKeys { current: secret("an example of thirty-two letters"), previous: None };
         let names = TokenNames { issuer: "issuer".to_owned(), audience: "audience".to_owned() };
-        let settings = Live::new(SessionSettings::default());
+        let settings = LiveSetting::new(SessionSettings::default());
         let access = AccessTokens::new(&keys, names, settings.clone(), Arc::clone(&clock));
         let accounts: Arc<dyn AccountStore> = Arc::new(self.accounts);
-        let standings = Standings::new(Arc::clone(&accounts), Arc::clone(&clock));
+        let standings = CallerCache::new(Arc::clone(&accounts), Arc::clone(&clock));
         let tokens = (access, RefreshKeys::derive(&keys));
         let sessions = Sessions::new(
             Arc::new(self.sessions),
@@ -60,7 +60,7 @@ impl Fixture {
             seats: Arc::new(MockSeats::new()),
             licence: Arc::new(MockLicenceInForce::new()),
         };
-        let (rules, here) = (Live::new(RegistrationRules::default()), "https://pia.example");
+        let (rules, here) = (LiveSetting::new(RegistrationRules::default()), "https://pia.example");
         ProviderSignIn::new(ports, (sessions, standings), rules, here.to_owned(), clock)
     }
 

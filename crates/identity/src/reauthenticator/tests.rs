@@ -14,20 +14,20 @@ struct World {
     kept: Arc<Factors>,
     clock: Arc<ManualClock>,
     reauthenticator: Reauthenticator,
-    caller: Standing,
+    caller: CallerState,
 }
 
 fn world(kept: Arc<Factors>) -> World {
     let clock = Arc::new(ManualClock::new(Timestamp::UNIX_EPOCH + Duration::from_hours(1)));
-    let settings = Live::new(FactorSettings::default());
+    let settings = LiveSetting::new(FactorSettings::default());
     let reauthenticator =
         Reauthenticator::new(kept.ports(), settings, Arc::<ManualClock>::clone(&clock));
-    let caller = Standing::of(UserId::generate(), SessionId::generate());
+    let caller = CallerState::of(UserId::generate(), SessionId::generate());
     World { kept, clock, reauthenticator, caller }
 }
 
-fn by_password(text: &str) -> FreshProof {
-    FreshProof::Password(Secret::new(text.to_owned()))
+fn by_password(text: &str) -> ReauthProof {
+    ReauthProof::Password(Secret::new(text.to_owned()))
 }
 
 #[tokio::test]
@@ -51,7 +51,7 @@ async fn a_sign_in_of_the_last_ten_minutes_is_proof_enough() {
 async fn a_sign_in_with_an_app_password_is_none() {
     let world = world(Arc::default());
     world.kept.state.lock().unwrap().began_at = Some(world.clock.now());
-    let program = Standing { scope: SessionScope::Data, ..world.caller };
+    let program = CallerState { scope: SessionScope::Data, ..world.caller };
 
     let judged = world.reauthenticator.check(program, None).await.unwrap();
 
@@ -76,7 +76,7 @@ async fn a_recovery_code_is_proof_once() {
     let code = recovery_codes::fresh().unwrap().remove(0);
     let hash = recovery_codes::hash(world.caller.user, &code).unwrap();
     world.kept.state.lock().unwrap().codes = vec![hash];
-    let proof = || Some(FreshProof::Factor(FactorAnswer::RecoveryCode(code.clone())));
+    let proof = || Some(ReauthProof::Factor(FactorAnswer::RecoveryCode(code.clone())));
 
     let first = world.reauthenticator.check(world.caller, proof()).await;
     let second = world.reauthenticator.check(world.caller, proof()).await;
@@ -91,7 +91,7 @@ async fn without_a_factor_no_code_is_proof() {
     let world = world(Arc::default());
     let code = FactorAnswer::Code(Secret::new("123456".to_owned()));
 
-    let judged = world.reauthenticator.check(world.caller, Some(FreshProof::Factor(code))).await;
+    let judged = world.reauthenticator.check(world.caller, Some(ReauthProof::Factor(code))).await;
 
     assert!(matches!(judged, Err(OwnerError::Wrong)));
 }

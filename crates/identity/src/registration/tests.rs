@@ -56,7 +56,7 @@ fn registration_with(
         verification,
     };
     let clock = Arc::new(FixedClock(Timestamp::UNIX_EPOCH));
-    Registration::new(ports, Live::new(rules), clock)
+    Registration::new(ports, LiveSetting::new(rules), clock)
 }
 
 async fn faults(person: NewPerson, rules: RegistrationRules) -> Vec<(&'static str, &'static str)> {
@@ -92,7 +92,7 @@ async fn an_account_is_stored_with_its_hash_its_limit_and_its_audit_entry() {
             let (at, user) = (Timestamp::UNIX_EPOCH, new.account.user);
             new.password_hash.as_ref().is_some_and(|it| it.expose() == "$kept$")
                 && *seats == Some(25)
-                && *effects == Effects::audit(at, user, "account.registered")
+                && *effects == SideEffects::audit(at, user, "account.registered")
         })
         .once()
         .returning(|_, _, _| Ok(Registered::Stored));

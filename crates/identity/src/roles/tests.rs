@@ -4,25 +4,25 @@ use pia_kernel::SessionId;
 use pia_testkit::FixedClock;
 
 use super::*;
-use crate::access_tokens::Claim;
-use crate::account::Standing;
+use crate::access_tokens::SessionRef;
+use crate::account::CallerState;
 use crate::ports::{MockAccountStore, MockRoleStore, MockSeats};
 
 const NOW: Timestamp = Timestamp::UNIX_EPOCH;
 
 fn roles(store: MockRoleStore) -> Roles {
     let mut accounts = MockAccountStore::new();
-    accounts.expect_standing().returning(|user, session, _| Ok(Some(Standing::of(user, session))));
+    accounts.expect_standing().returning(|user, session, _| Ok(Some(CallerState::of(user, session))));
     let mut seats = MockSeats::new();
     seats.expect_limit().return_const(Some(25));
     seats.expect_admins().return_const(Some(2));
     let clock = Arc::new(FixedClock(NOW));
-    let standings = Standings::new(Arc::new(accounts), Arc::<FixedClock>::clone(&clock));
+    let standings = CallerCache::new(Arc::new(accounts), Arc::<FixedClock>::clone(&clock));
     Roles::new(Arc::new(store), Arc::new(seats), standings, clock)
 }
 
-async fn remembered(roles: &Roles) -> Claim {
-    let claim = Claim { user: UserId::generate(), session: SessionId::generate() };
+async fn remembered(roles: &Roles) -> SessionRef {
+    let claim = SessionRef { user: UserId::generate(), session: SessionId::generate() };
     roles.standings.fresh(claim).await.unwrap();
     assert!(roles.standings.cached(claim).is_some());
     claim
@@ -67,7 +67,7 @@ async fn who_is_shut_out_is_told_by_mail() {
     store
         .expect_deactivate()
         .withf(move |_, _, effects| {
-            let letter = Letter::new("account-deactivated").to_user(NOW, user);
+            let letter = QueuedEmail::new("account-deactivated").to_user(NOW, user);
             effects.mail == [letter] && effects.audit[0].action == "account.deactivated"
         })
         .once()

@@ -5,7 +5,7 @@ use pia_testkit::ManualClock;
 use totp_rs::{Builder, Secret as TotpSecret};
 
 use super::*;
-use crate::account::Standing;
+use crate::account::CallerState;
 use crate::fakes::{Factors, Meanwhile, PASSWORD};
 use crate::ports::MockAccountStore;
 
@@ -15,9 +15,9 @@ const START: u64 = 1_800_000_015;
 struct World {
     kept: Arc<Factors>,
     factors: SecondFactors,
-    standings: Standings,
+    standings: CallerCache,
     clock: Arc<ManualClock>,
-    claim: Claim,
+    claim: SessionRef,
 }
 
 fn world() -> World {
@@ -25,15 +25,15 @@ fn world() -> World {
     let start = Timestamp::UNIX_EPOCH + Duration::from_secs(START);
     let clock = Arc::new(ManualClock::new(start));
     let mut accounts = MockAccountStore::new();
-    accounts.expect_standing().returning(|user, session, _| Ok(Some(Standing::of(user, session))));
-    let standings = Standings::new(Arc::new(accounts), Arc::<ManualClock>::clone(&clock));
+    accounts.expect_standing().returning(|user, session, _| Ok(Some(CallerState::of(user, session))));
+    let standings = CallerCache::new(Arc::new(accounts), Arc::<ManualClock>::clone(&clock));
     let factors = SecondFactors::new(
         kept.ports(),
         standings.clone(),
-        Live::new(FactorSettings::default()),
+        LiveSetting::new(FactorSettings::default()),
         Arc::<ManualClock>::clone(&clock),
     );
-    let claim = Claim { user: UserId::generate(), session: SessionId::generate() };
+    let claim = SessionRef { user: UserId::generate(), session: SessionId::generate() };
     World { kept, factors, standings, clock, claim }
 }
 
@@ -41,12 +41,12 @@ fn secret(text: &str) -> Secret<String> {
     Secret::new(text.to_owned())
 }
 
-fn by_code(code: Secret<String>) -> FreshProof {
-    FreshProof::Factor(FactorAnswer::Code(code))
+fn by_code(code: Secret<String>) -> ReauthProof {
+    ReauthProof::Factor(FactorAnswer::Code(code))
 }
 
-fn by_recovery_code(code: &Secret<String>) -> FreshProof {
-    FreshProof::Factor(FactorAnswer::RecoveryCode(code.clone()))
+fn by_recovery_code(code: &Secret<String>) -> ReauthProof {
+    ReauthProof::Factor(FactorAnswer::RecoveryCode(code.clone()))
 }
 
 impl World {
@@ -77,7 +77,7 @@ async fn a_factor_is_on_once_its_first_code_was_seen() {
     world.standings.fresh(world.claim).await.unwrap();
 
     let shown = world.begin().await.unwrap();
-    let before = world.factors.disable(world.claim, FreshProof::Password(secret(PASSWORD))).await;
+    let before = world.factors.disable(world.claim, ReauthProof::Password(secret(PASSWORD))).await;
     let codes = world.factors.confirm(world.claim, world.code(&shown)).await.unwrap();
 
     assert!(matches!(before, Err(FactorChangeError::NotOn)));
@@ -186,7 +186,7 @@ async fn any_fresh_proof_takes_the_factor_off() {
         let (shown, codes) = world.on().await;
         let (action, letter) = ("factor.disabled", "factor-disabled");
         let (proof, audited, letters) = match number {
-            0 => (FreshProof::Password(secret(PASSWORD)), vec![action], vec![letter]),
+            0 => (ReauthProof::Password(secret(PASSWORD)), vec![action], vec![letter]),
             1 => (by_code(world.code(&shown)), vec![action], vec![letter]),
             _ => (
                 by_recovery_code(&codes[7]),
@@ -210,9 +210,9 @@ async fn a_wrong_proof_changes_nothing_and_is_counted() {
     let (_, codes) = world.on().await;
     let long = "x".repeat(10_000);
     let wrong = [
-        FreshProof::Password(secret("a wrong password")),
-        FreshProof::Password(secret("")),
-        FreshProof::Password(secret(&long)),
+        ReauthProof::Password(secret("a wrong password")),
+        ReauthProof::Password(secret("")),
+        ReauthProof::Password(secret(&long)),
         by_code(secret("12345")),
         by_code(secret(&long)),
         by_recovery_code(&secret("K3V90-0QXZ7-1BCDE-FGHJK-MNPQR")),
@@ -254,7 +254,7 @@ async fn the_owner_is_told_that_a_recovery_code_made_new_ones() {
 
     world.factors.regenerate_codes(world.claim, by_recovery_code(&codes[3])).await.unwrap();
 
-    let letters = ["recovery-code-used", "recovery-codes-regenerated"].map(Letter::new);
+    let letters = ["recovery-code-used", "recovery-codes-regenerated"].map(QueuedEmail::new);
     assert_eq!(world.kept.state.lock().unwrap().letters[1..], letters);
     let audited = ["recovery_code.used", "recovery_codes.regenerated"];
     assert_eq!(world.kept.audited()[1..], audited);

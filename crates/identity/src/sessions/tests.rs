@@ -4,13 +4,13 @@ use pia_testkit::FixedClock;
 
 use super::*;
 use crate::access_tokens::TokenNames;
-use crate::account::{CredentialsEpoch, Standing};
+use crate::account::{CredentialsEpoch, CallerState};
 use crate::ports::{MockAccountStore, MockSessionStore};
 use crate::signing_keys::SigningKeys;
 
 struct Fixture {
     sessions: Sessions,
-    standings: Standings,
+    standings: CallerCache,
     access: AccessTokens,
 }
 
@@ -42,11 +42,11 @@ fn fixture(store: MockSessionStore, previous_key: Option<&str>) -> Fixture {
         previous: previous_key.map(secret),
     };
     let names = TokenNames { issuer: "issuer".to_owned(), audience: "audience".to_owned() };
-    let settings = Live::new(SessionSettings::default());
+    let settings = LiveSetting::new(SessionSettings::default());
     let access = AccessTokens::new(&keys, names, settings.clone(), Arc::clone(&clock));
     let mut accounts = MockAccountStore::new();
-    accounts.expect_standing().returning(|user, session, _| Ok(Some(Standing::of(user, session))));
-    let standings = Standings::new(Arc::new(accounts), Arc::clone(&clock));
+    accounts.expect_standing().returning(|user, session, _| Ok(Some(CallerState::of(user, session))));
+    let standings = CallerCache::new(Arc::new(accounts), Arc::clone(&clock));
     let tokens = (access.clone(), RefreshKeys::derive(&keys));
     let sessions = Sessions::new(Arc::new(store), standings.clone(), tokens, settings, clock);
     Fixture { sessions, standings, access }
@@ -68,7 +68,7 @@ fn rotated() -> Rotation {
 async fn a_session_begins_with_what_it_is_allowed_and_its_audit_entry() {
     let mut store = MockSessionStore::new();
     let user = UserId::generate();
-    let told = Letter::new("new-device").to_user(Timestamp::UNIX_EPOCH, user);
+    let told = QueuedEmail::new("new-device").to_user(Timestamp::UNIX_EPOCH, user);
     store
         .expect_begin()
         .withf(move |new, most, effects, others| {
@@ -77,8 +77,8 @@ async fn a_session_begins_with_what_it_is_allowed_and_its_audit_entry() {
                 && new.expires_at == at + Duration::from_hours(720)
                 && *most == 10
                 && (new.method, &new.device) == (PASSWORD, &tidied())
-                && *effects == Effects::audit(at, user, "session.started")
-                && (others.if_ended)(user, at) == Effects::about(at, user, "session.evicted")
+                && *effects == SideEffects::audit(at, user, "session.started")
+                && (others.if_ended)(user, at) == SideEffects::about(at, user, "session.evicted")
                 && (others.if_new_device)(user, at).mail == [told.clone()]
         })
         .once()
@@ -88,7 +88,7 @@ async fn a_session_begins_with_what_it_is_allowed_and_its_audit_entry() {
     let grant = fixture.sessions.start(&account(user), PASSWORD, device()).await.unwrap();
 
     let claim = fixture.access.read(grant.access.expose());
-    assert_eq!(claim, Some(Claim { user, session: grant.session }));
+    assert_eq!(claim, Some(SessionRef { user, session: grant.session }));
     assert_eq!(grant.expires_in, Duration::from_mins(15));
 }
 
@@ -135,7 +135,7 @@ async fn what_is_presented_carries_the_grace_and_the_new_lifetime() {
                 && presented.lifetime == Duration::from_hours(720)
                 && presented.hash != presented.successor
                 && presented.device == tidied()
-                && if_reused(user, at) == Effects::about(at, user, "session.reuse_detected")
+                && if_reused(user, at) == SideEffects::about(at, user, "session.reuse_detected")
         })
         .once()
         .returning(|_, _| Ok(rotated()));
@@ -210,13 +210,13 @@ async fn an_answer_lost_while_the_keys_were_changed_is_told_again() {
 
 #[tokio::test]
 async fn signing_out_ends_the_session_for_the_gates_at_once() {
-    let claim = Claim { user: UserId::generate(), session: SessionId::generate() };
+    let claim = SessionRef { user: UserId::generate(), session: SessionId::generate() };
     let mut store = MockSessionStore::new();
     store
         .expect_end()
         .withf(|_, at, effects| {
             let user = UserId::generate();
-            effects(user, *at) == Effects::audit(*at, user, "session.ended")
+            effects(user, *at) == SideEffects::audit(*at, user, "session.ended")
         })
         .once()
         .returning(move |_, _, _| Ok(Some((claim.user, claim.session))));
@@ -230,7 +230,7 @@ async fn signing_out_ends_the_session_for_the_gates_at_once() {
 
 #[tokio::test]
 async fn a_reused_token_has_everyone_looked_at_anew() {
-    let claim = Claim { user: UserId::generate(), session: SessionId::generate() };
+    let claim = SessionRef { user: UserId::generate(), session: SessionId::generate() };
     let mut store = MockSessionStore::new();
     store.expect_rotate().returning(|_, _| Ok(Rotation::Reused));
     let fixture = fixture(store, None);
@@ -243,7 +243,7 @@ async fn a_reused_token_has_everyone_looked_at_anew() {
 
 #[tokio::test]
 async fn a_new_session_has_the_users_others_looked_at_anew() {
-    let claim = Claim { user: UserId::generate(), session: SessionId::generate() };
+    let claim = SessionRef { user: UserId::generate(), session: SessionId::generate() };
     let mut store = MockSessionStore::new();
     store.expect_begin().returning(|_, _, _, _| Ok(Begun::Done));
     let fixture = fixture(store, None);
@@ -256,16 +256,16 @@ async fn a_new_session_has_the_users_others_looked_at_anew() {
 
 /// What comes of ending all other sessions, and whether the gates still
 /// remember the caller and another session of theirs.
-async fn revoke_others_when(ended: Option<u64>) -> (Result<u64, RevokeError>, Option<Standing>) {
-    let caller = Claim { user: UserId::generate(), session: SessionId::generate() };
-    let other = Claim { session: SessionId::generate(), ..caller };
+async fn revoke_others_when(ended: Option<u64>) -> (Result<u64, RevokeError>, Option<CallerState>) {
+    let caller = SessionRef { user: UserId::generate(), session: SessionId::generate() };
+    let other = SessionRef { session: SessionId::generate(), ..caller };
     let mut store = MockSessionStore::new();
     store
         .expect_revoke()
         .withf(move |by, which, at, effects| {
             let (user, revoked) = (caller.user, "session.revoked");
             (*by, *which) == (caller, Revoked::Others)
-                && effects(user, *at) == Effects::audit(*at, user, revoked)
+                && effects(user, *at) == SideEffects::audit(*at, user, revoked)
         })
         .once()
         .returning(move |_, _, _, _| Ok(ended));
@@ -293,7 +293,7 @@ async fn a_session_that_is_over_ends_no_others() {
 #[tokio::test]
 async fn a_session_that_is_not_there_is_told_from_one_that_ended() {
     let revoke = async |ended| {
-        let caller = Claim { user: UserId::generate(), session: SessionId::generate() };
+        let caller = SessionRef { user: UserId::generate(), session: SessionId::generate() };
         let mut store = MockSessionStore::new();
         store.expect_revoke().returning(move |_, _, _, _| Ok(ended));
         fixture(store, None).sessions.revoke(caller, SessionId::generate()).await
@@ -321,9 +321,9 @@ async fn sessions_are_told_in_parts() {
         .withf(|_, now, page| (*now, page.limit) == (Timestamp::UNIX_EPOCH, 2))
         .returning(move |_, _, _| Ok(stored.clone()));
 
-    let page = Page { after: None, limit: 1 };
+    let page = PageRequest { after: None, limit: 1 };
     let part = fixture(store, None).sessions.page(UserId::generate(), page).await.unwrap();
 
-    assert_eq!(part.next, Some(Place { at: first.began_at, id: first.session.0 }));
+    assert_eq!(part.next, Some(Cursor { at: first.began_at, id: first.session.0 }));
     assert_eq!(part.items, [first]);
 }

@@ -4,7 +4,7 @@ use std::sync::Mutex;
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use pia_kernel::{Live, SessionId, Timestamp, UserId};
+use pia_kernel::{LiveSetting, SessionId, Timestamp, UserId};
 use pia_testkit::FixedClock;
 use ring::digest;
 
@@ -12,14 +12,14 @@ use super::*;
 use crate::access_tokens::{AccessTokens, TokenNames};
 use crate::fakes::{self, Factors};
 use crate::ports::{
-    Attempt, Begun, MockAccountStore, MockAppPasswordStore, MockGuessLedger, MockPasswordHasher,
+    RateLimitOutcome, Begun, MockAccountStore, MockAppPasswordStore, MockPasswordThrottleStore, MockPasswordHasher,
     MockSessionStore, MockSignInLog,
 };
 use crate::recovery_codes;
 use crate::refresh_tokens::RefreshKeys;
 use crate::sessions::SessionSettings;
 use crate::signing_keys::SigningKeys;
-use crate::standings::Standings;
+use crate::caller_cache::CallerCache;
 
 const ADA: UserId = UserId(uuid::Uuid::from_u128(1));
 const ADDRESS: &str = "Ada@example.org";
@@ -42,7 +42,7 @@ enum Found {
 struct World {
     found: Found,
     verdict: fn() -> Result<Verdict, Unavailable>,
-    attempt: Attempt,
+    attempt: RateLimitOutcome,
     /// Whether the account was signed in to from here before.
     known: bool,
     /// Whether what is typed is one of the account's app passwords.
@@ -62,7 +62,7 @@ impl World {
         Self {
             found,
             verdict,
-            attempt: Attempt::Allowed,
+            attempt: RateLimitOutcome::Allowed,
             known: false,
             app_password: None,
             program: Program::App,
@@ -99,7 +99,7 @@ impl World {
         let mut failures = MockSignInLog::new();
         let log = step.clone();
         failures.expect_failed().returning(move |attempt, effects| {
-            assert_eq!(effects(ADA, attempt.at), Effects::about(attempt.at, ADA, "sign_in.failed"));
+            assert_eq!(effects(ADA, attempt.at), SideEffects::about(attempt.at, ADA, "sign_in.failed"));
             let whose = if attempt.user.is_some() { "somebody's" } else { "nobody's" };
             assert_eq!(attempt.device, device());
             log(&format!("note {whose} {}", attempt.outcome.name()));
@@ -151,8 +151,8 @@ impl World {
     }
 }
 
-fn ledger(attempt: Attempt, steps: &Steps) -> Arc<dyn GuessLedger> {
-    let mut ledger = MockGuessLedger::new();
+fn ledger(attempt: RateLimitOutcome, steps: &Steps) -> Arc<dyn PasswordThrottleStore> {
+    let mut ledger = MockPasswordThrottleStore::new();
     let log = logger(steps);
     let strangers = URL_SAFE_NO_PAD.encode(digest::digest(&digest::SHA256, b"ada@example.org"));
     ledger.expect_count().returning(move |who, rules, _| {
@@ -205,9 +205,9 @@ fn sessions(begun: Begun, clock: &Arc<dyn Clock>) -> Sessions {
     let current = Secret::new("an example of thirty-two letters".to_owned());
     let keys = SigningKeys { current, previous: None };
     let names = TokenNames { issuer: "issuer".to_owned(), audience: "audience".to_owned() };
-    let settings = Live::new(SessionSettings::default());
+    let settings = LiveSetting::new(SessionSettings::default());
     let access = AccessTokens::new(&keys, names, settings.clone(), Arc::clone(clock));
-    let standings = Standings::new(Arc::new(MockAccountStore::new()), Arc::clone(clock));
+    let standings = CallerCache::new(Arc::new(MockAccountStore::new()), Arc::clone(clock));
     let tokens = (access, RefreshKeys::derive(&keys));
     Sessions::new(Arc::new(store), standings, tokens, settings, Arc::clone(clock))
 }
@@ -328,7 +328,7 @@ async fn after_too_many_wrong_passwords_none_is_looked_at_whoever_is_meant() {
     for found in [Found::With("kept"), Found::WithoutPassword, Found::Nobody] {
         for password in ["a perfectly fine passphrase", APP_PASSWORD] {
             let world =
-                World { attempt: Attempt::Wait(wait), ..World::with(found, || Ok(Verdict::Right)) };
+                World { attempt: RateLimitOutcome::Wait(wait), ..World::with(found, || Ok(Verdict::Right)) };
 
             let (outcome, steps) = world.sign_in_with(ADDRESS, password).await;
 
@@ -341,7 +341,7 @@ async fn after_too_many_wrong_passwords_none_is_looked_at_whoever_is_meant() {
 #[tokio::test]
 async fn no_wait_is_told_that_is_longer_than_the_longest() {
     let world = World {
-        attempt: Attempt::Wait(Duration::from_hours(100)),
+        attempt: RateLimitOutcome::Wait(Duration::from_hours(100)),
         ..World::with(Found::Nobody, || Ok(Verdict::Wrong))
     };
 

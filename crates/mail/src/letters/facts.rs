@@ -2,9 +2,9 @@
 
 use std::net::IpAddr;
 
-use pia_outbox::OutgoingLetter;
+use pia_outbox::OutgoingEmail;
 
-use super::kind::Kind;
+use super::kind::EmailKind;
 use super::program::program;
 
 /// What a letter tells of what it is about.
@@ -17,15 +17,15 @@ pub(super) struct Facts {
 }
 
 impl Facts {
-    pub(super) fn of(letter: &OutgoingLetter, kind: &Kind) -> Option<Self> {
+    pub(super) fn of(letter: &OutgoingEmail, kind: &EmailKind) -> Option<Self> {
         let at = letter.at.to_string();
         let minute = at.get(..16).unwrap_or(&at).replace('T', " ");
         let program = letter.agent.as_deref().and_then(program);
         let at = format!("{minute} UTC");
         match kind {
             // Where somebody is who invites or manages others is not told them.
-            Kind::Invitation(_) => None,
-            Kind::AccountDeactivated => Some(Self { at, address: None, program: None }),
+            EmailKind::Invitation(_) => None,
+            EmailKind::AccountDeactivated => Some(Self { at, address: None, program: None }),
             _ => Some(Self { at, address: letter.address, program }),
         }
     }

@@ -1,7 +1,7 @@
 //! Letters in German.
 
 use super::facts::Facts;
-use super::kind::{AppAccess, Kind, Link};
+use super::kind::{AppAccess, EmailKind, Link};
 use super::wording::{Action, Wording};
 
 const PASSWORD_CHANGED: &str =
@@ -9,7 +9,7 @@ const PASSWORD_CHANGED: &str =
 
 /// The letter, its facts and its last line.
 pub(super) fn write(
-    kind: &Kind,
+    kind: &EmailKind,
     facts: Option<&Facts>,
     public_url: &str,
 ) -> (Wording, Vec<(&'static str, String)>, String) {
@@ -25,113 +25,113 @@ pub(super) fn write(
     (wording, facts.map(named).unwrap_or_default(), sender)
 }
 
-fn subject(kind: &Kind) -> &'static str {
+fn subject(kind: &EmailKind) -> &'static str {
     match kind {
-        Kind::VerifyAddress(_) => "Bestätigen Sie Ihre E-Mail-Adresse",
-        Kind::PasswordReset(_) => "Wählen Sie ein neues Passwort",
-        Kind::Invitation(_) => "Sie sind eingeladen",
-        Kind::AddressTaken => "Sie haben schon ein Konto",
-        Kind::PasswordChanged(_) => "Ihr Passwort wurde geändert",
-        Kind::NewDevice => "Ein neues Gerät hat sich angemeldet",
-        Kind::FactorEnabled => "Die Anmeldung in zwei Schritten ist eingeschaltet",
-        Kind::FactorDisabled => "Die Anmeldung in zwei Schritten ist ausgeschaltet",
-        Kind::SecondFactorFailed => "Möglicherweise kennt jemand Ihr Passwort",
-        Kind::RecoveryCodesRegenerated => "Sie haben neue Wiederherstellungscodes",
-        Kind::RecoveryCodeUsed(_) => "Ein Wiederherstellungscode wurde benutzt",
-        Kind::PasskeyAdded(_) => "Ein Passkey wurde hinzugefügt",
-        Kind::PasskeyRemoved(_) => "Ein Passkey wurde entfernt",
-        Kind::PasskeyCloned(_) => "Ein Passkey wurde gesperrt",
-        Kind::AppPasswordAdded(_) => "Ein App-Passwort wurde erstellt",
-        Kind::AppPasswordRemoved(_) => "Ein App-Passwort wurde entfernt",
-        Kind::ApiKeyAdded(_) => "Ein API-Schlüssel wurde erstellt",
-        Kind::ApiKeyRemoved(_) => "Ein API-Schlüssel wurde entfernt",
-        Kind::DeviceRegistered(_) => "Ein Gerät möchte an Ihre verschlüsselten Daten",
-        Kind::DeviceApproved(_) => "Ein Gerät hat den Schlüssel zu Ihren Daten",
-        Kind::DeviceRevoked(_) => "Ein Gerät wurde abgewiesen",
-        Kind::RecoveryKeyChanged => "Die Wiederherstellung Ihrer Daten wurde geändert",
-        Kind::SyncReset => "Ihre synchronisierten Daten wurden gelöscht",
-        Kind::AccountDeactivated => "Ihr Konto wurde deaktiviert",
-        Kind::AccountDeleted => "Ihr Konto wurde gelöscht",
+        EmailKind::VerifyAddress(_) => "Bestätigen Sie Ihre E-Mail-Adresse",
+        EmailKind::PasswordReset(_) => "Wählen Sie ein neues Passwort",
+        EmailKind::Invitation(_) => "Sie sind eingeladen",
+        EmailKind::AddressTaken => "Sie haben schon ein Konto",
+        EmailKind::PasswordChanged(_) => "Ihr Passwort wurde geändert",
+        EmailKind::NewDevice => "Ein neues Gerät hat sich angemeldet",
+        EmailKind::FactorEnabled => "Die Anmeldung in zwei Schritten ist eingeschaltet",
+        EmailKind::FactorDisabled => "Die Anmeldung in zwei Schritten ist ausgeschaltet",
+        EmailKind::SecondFactorFailed => "Möglicherweise kennt jemand Ihr Passwort",
+        EmailKind::RecoveryCodesRegenerated => "Sie haben neue Wiederherstellungscodes",
+        EmailKind::RecoveryCodeUsed(_) => "Ein Wiederherstellungscode wurde benutzt",
+        EmailKind::PasskeyAdded(_) => "Ein Passkey wurde hinzugefügt",
+        EmailKind::PasskeyRemoved(_) => "Ein Passkey wurde entfernt",
+        EmailKind::PasskeyCloned(_) => "Ein Passkey wurde gesperrt",
+        EmailKind::AppPasswordAdded(_) => "Ein App-Passwort wurde erstellt",
+        EmailKind::AppPasswordRemoved(_) => "Ein App-Passwort wurde entfernt",
+        EmailKind::ApiKeyAdded(_) => "Ein API-Schlüssel wurde erstellt",
+        EmailKind::ApiKeyRemoved(_) => "Ein API-Schlüssel wurde entfernt",
+        EmailKind::DeviceRegistered(_) => "Ein Gerät möchte an Ihre verschlüsselten Daten",
+        EmailKind::DeviceApproved(_) => "Ein Gerät hat den Schlüssel zu Ihren Daten",
+        EmailKind::DeviceRevoked(_) => "Ein Gerät wurde abgewiesen",
+        EmailKind::RecoveryKeyChanged => "Die Wiederherstellung Ihrer Daten wurde geändert",
+        EmailKind::SyncReset => "Ihre synchronisierten Daten wurden gelöscht",
+        EmailKind::AccountDeactivated => "Ihr Konto wurde deaktiviert",
+        EmailKind::AccountDeleted => "Ihr Konto wurde gelöscht",
     }
 }
 
-fn opening(kind: &Kind) -> String {
+fn opening(kind: &EmailKind) -> String {
     if let Some(text) = with_something_filled_in(kind) {
         return text;
     }
     let text = match kind {
-        Kind::VerifyAddress(_) => {
+        EmailKind::VerifyAddress(_) => {
             "jemand, vermutlich Sie, hat diese Adresse für ein Konto angegeben. Bestätigen Sie, \
              dass es Ihre ist."
         }
-        Kind::PasswordReset(_) => {
+        EmailKind::PasswordReset(_) => {
             "jemand, vermutlich Sie, möchte ein neues Passwort für Ihr Konto."
         }
-        Kind::Invitation(_) => "Sie sind eingeladen, auf diesem Server ein Konto zu erstellen.",
-        Kind::AddressTaken => {
+        EmailKind::Invitation(_) => "Sie sind eingeladen, auf diesem Server ein Konto zu erstellen.",
+        EmailKind::AddressTaken => {
             "jemand, vermutlich Sie, wollte mit dieser Adresse ein Konto erstellen. Es gibt schon \
              eines, und daran wurde nichts geändert."
         }
-        Kind::PasswordChanged(None) => PASSWORD_CHANGED,
-        Kind::NewDevice => "ein bisher unbekanntes Gerät hat sich an Ihrem Konto angemeldet.",
-        Kind::FactorEnabled => {
+        EmailKind::PasswordChanged(None) => PASSWORD_CHANGED,
+        EmailKind::NewDevice => "ein bisher unbekanntes Gerät hat sich an Ihrem Konto angemeldet.",
+        EmailKind::FactorEnabled => {
             "für Ihr Konto wurde eine Authenticator-App eingerichtet. Wer sich anmeldet, braucht \
              von nun an ihre Codes."
         }
-        Kind::FactorDisabled => {
+        EmailKind::FactorDisabled => {
             "die Authenticator-App wurde von Ihrem Konto entfernt. Zum Anmelden genügt von nun an \
              das Passwort."
         }
-        Kind::SecondFactorFailed => {
+        EmailKind::SecondFactorFailed => {
             "jemand hat das richtige Passwort Ihres Kontos eingegeben und danach fünf falsche \
              Codes. Die Anmeldung ist nicht gelungen."
         }
-        Kind::RecoveryCodesRegenerated => {
+        EmailKind::RecoveryCodesRegenerated => {
             "für Ihr Konto wurden neue Wiederherstellungscodes erstellt. Die alten gelten nicht \
              mehr."
         }
-        Kind::RecoveryCodeUsed(None) => "ein Wiederherstellungscode Ihres Kontos wurde benutzt.",
-        Kind::PasswordChanged(Some(_))
-        | Kind::RecoveryCodeUsed(Some(_))
-        | Kind::PasskeyAdded(_)
-        | Kind::PasskeyRemoved(_)
-        | Kind::PasskeyCloned(_)
-        | Kind::AppPasswordAdded(_)
-        | Kind::AppPasswordRemoved(_)
-        | Kind::ApiKeyAdded(_)
-        | Kind::ApiKeyRemoved(_)
-        | Kind::DeviceRegistered(_)
-        | Kind::DeviceApproved(_)
-        | Kind::DeviceRevoked(_) => "",
-        Kind::RecoveryKeyChanged => {
+        EmailKind::RecoveryCodeUsed(None) => "ein Wiederherstellungscode Ihres Kontos wurde benutzt.",
+        EmailKind::PasswordChanged(Some(_))
+        | EmailKind::RecoveryCodeUsed(Some(_))
+        | EmailKind::PasskeyAdded(_)
+        | EmailKind::PasskeyRemoved(_)
+        | EmailKind::PasskeyCloned(_)
+        | EmailKind::AppPasswordAdded(_)
+        | EmailKind::AppPasswordRemoved(_)
+        | EmailKind::ApiKeyAdded(_)
+        | EmailKind::ApiKeyRemoved(_)
+        | EmailKind::DeviceRegistered(_)
+        | EmailKind::DeviceApproved(_)
+        | EmailKind::DeviceRevoked(_) => "",
+        EmailKind::RecoveryKeyChanged => {
             "die Wiederherstellung Ihrer Ende-zu-Ende-verschlüsselten Daten wurde eingerichtet \
              oder geändert."
         }
-        Kind::SyncReset => {
+        EmailKind::SyncReset => {
             "alles, was Ihre Geräte über den Server abgleichen, wurde dort gelöscht, mit allen \
              Chats und den Schlüsseln der Ende-zu-Ende-Verschlüsselung. Auf Ihren Geräten ist es \
              noch da."
         }
-        Kind::AccountDeactivated => "Ihr Konto wurde deaktiviert. Alle Geräte wurden abgemeldet.",
-        Kind::AccountDeleted => "Ihr Konto wurde gelöscht, mit allem, was dafür gespeichert war.",
+        EmailKind::AccountDeactivated => "Ihr Konto wurde deaktiviert. Alle Geräte wurden abgemeldet.",
+        EmailKind::AccountDeleted => "Ihr Konto wurde gelöscht, mit allem, was dafür gespeichert war.",
     };
     text.to_owned()
 }
 
 /// What happened to something that has a name, or of which some are left.
-fn with_something_filled_in(kind: &Kind) -> Option<String> {
+fn with_something_filled_in(kind: &EmailKind) -> Option<String> {
     Some(match kind {
-        Kind::PasswordChanged(Some(left)) => format!("{PASSWORD_CHANGED}{}", still_open(*left)),
-        Kind::RecoveryCodeUsed(Some(left)) => {
+        EmailKind::PasswordChanged(Some(left)) => format!("{PASSWORD_CHANGED}{}", still_open(*left)),
+        EmailKind::RecoveryCodeUsed(Some(left)) => {
             format!("ein Wiederherstellungscode Ihres Kontos wurde benutzt. {}", codes_left(*left))
         }
-        Kind::PasskeyAdded(name) => {
+        EmailKind::PasskeyAdded(name) => {
             format!("der Passkey „{name}“ wurde Ihrem Konto hinzugefügt. Er öffnet das Konto.")
         }
-        Kind::PasskeyRemoved(name) => {
+        EmailKind::PasskeyRemoved(name) => {
             format!("der Passkey „{name}“ wurde von Ihrem Konto entfernt.")
         }
-        Kind::PasskeyCloned(name) => {
+        EmailKind::PasskeyCloned(name) => {
             format!(
                 "eine Anmeldung mit dem Passkey „{name}“ wurde abgelehnt und der Passkey gesperrt: \
                  Es scheint eine Kopie davon zu geben. Entfernen Sie ihn aus Ihrem Konto und fügen \
@@ -139,37 +139,37 @@ fn with_something_filled_in(kind: &Kind) -> Option<String> {
                  keine gibt."
             )
         }
-        Kind::AppPasswordAdded(name) => {
+        EmailKind::AppPasswordAdded(name) => {
             format!(
                 "das App-Passwort „{name}“ wurde für Ihr Konto erstellt. Damit kann man sich anmelden."
             )
         }
-        Kind::AppPasswordRemoved(name) => {
+        EmailKind::AppPasswordRemoved(name) => {
             format!("das App-Passwort „{name}“ wurde von Ihrem Konto entfernt.")
         }
-        Kind::ApiKeyAdded(name) => {
+        EmailKind::ApiKeyAdded(name) => {
             format!(
                 "der API-Schlüssel „{name}“ wurde für Ihr Konto erstellt. Wer ihn hat, fragt in \
                  Ihrem Namen Modelle."
             )
         }
-        Kind::ApiKeyRemoved(name) => {
+        EmailKind::ApiKeyRemoved(name) => {
             format!("der API-Schlüssel „{name}“ wurde von Ihrem Konto entfernt.")
         }
-        Kind::DeviceRegistered(name) => {
+        EmailKind::DeviceRegistered(name) => {
             format!(
                 "das Gerät „{name}“ möchte den Schlüssel zu Ihren Ende-zu-Ende-verschlüsselten \
                  Daten. Es bekommt ihn nur, wenn Sie das auf einem Ihrer anderen Geräte erlauben \
                  oder auf ihm Ihren Wiederherstellungscode eingeben."
             )
         }
-        Kind::DeviceApproved(name) => {
+        EmailKind::DeviceApproved(name) => {
             format!(
                 "der Schlüssel zu Ihren Ende-zu-Ende-verschlüsselten Daten wurde für das Gerät \
                  „{name}“ gespeichert. Es kann diese Daten von nun an lesen."
             )
         }
-        Kind::DeviceRevoked(name) => {
+        EmailKind::DeviceRevoked(name) => {
             format!(
                 "das Gerät „{name}“ wurde abgewiesen: Der Server gibt ihm den Schlüssel zu Ihren \
                  Ende-zu-Ende-verschlüsselten Daten nicht mehr. Was es schon gelesen hat, kann es \
@@ -205,11 +205,11 @@ fn codes_left(left: u32) -> String {
     }
 }
 
-fn action(kind: &Kind) -> Option<Action> {
+fn action(kind: &EmailKind) -> Option<Action> {
     let (label, link) = match kind {
-        Kind::VerifyAddress(link) => ("Adresse bestätigen", link),
-        Kind::PasswordReset(link) => ("Neues Passwort wählen", link),
-        Kind::Invitation(link) => ("Konto erstellen", link),
+        EmailKind::VerifyAddress(link) => ("Adresse bestätigen", link),
+        EmailKind::PasswordReset(link) => ("Neues Passwort wählen", link),
+        EmailKind::Invitation(link) => ("Konto erstellen", link),
         _ => return None,
     };
     let Link { url, hours } = link;
@@ -225,26 +225,26 @@ fn span(hours: u32) -> String {
     }
 }
 
-fn advice(kind: &Kind, public_url: &str) -> Vec<String> {
+fn advice(kind: &EmailKind, public_url: &str) -> Vec<String> {
     let text = match kind {
-        Kind::VerifyAddress(_) => {
+        EmailKind::VerifyAddress(_) => {
             "Wenn Sie es nicht waren, folgen Sie dem Link nicht: Sie würden ein Konto bestätigen, \
              dessen Passwort jemand anderes kennt. Ohne Ihre Bestätigung wird die Adresse nicht \
              verwendet."
         }
-        Kind::PasswordReset(_) => {
+        EmailKind::PasswordReset(_) => {
             "Wenn Sie es nicht waren, müssen Sie nichts tun: Ihr Passwort bleibt, wie es ist. \
              Geben Sie den Link niemandem weiter."
         }
-        Kind::Invitation(_) => "Wenn Sie nicht wissen, worum es geht, müssen Sie nichts tun.",
-        Kind::AddressTaken => {
+        EmailKind::Invitation(_) => "Wenn Sie nicht wissen, worum es geht, müssen Sie nichts tun.",
+        EmailKind::AddressTaken => {
             return vec![format!(
                 "Wenn Sie es waren, melden Sie sich mit dem Konto an, das Sie haben. Wenn Sie \
                  das Passwort vergessen haben, wählen Sie ein neues: \
                  {public_url}/auth/forgot-password.html"
             )];
         }
-        Kind::DeviceRegistered(_) => {
+        EmailKind::DeviceRegistered(_) => {
             return vec![
                 "Wenn Sie es waren, vergleichen Sie die Fingerabdrücke, die beide Geräte zeigen, \
                  bevor Sie es erlauben."
@@ -257,10 +257,10 @@ fn advice(kind: &Kind, public_url: &str) -> Vec<String> {
                 ),
             ];
         }
-        Kind::AccountDeactivated => {
+        EmailKind::AccountDeactivated => {
             "Wenn Sie das für ein Versehen halten, fragen Sie die Betreiber des Servers."
         }
-        Kind::AccountDeleted => {
+        EmailKind::AccountDeleted => {
             "Wenn Sie es nicht waren, sagen Sie es sofort den Betreibern des Servers. Gelöschte \
              Daten lassen sich nicht wiederherstellen."
         }
@@ -298,7 +298,7 @@ mod tests {
             (2, 3, " Weiterhin gültig: 2 App-Passwörter und 3 API-Schlüssel."),
         ] {
             let left = AppAccess { app_passwords, api_keys };
-            let text = opening(&Kind::PasswordChanged(Some(left)));
+            let text = opening(&EmailKind::PasswordChanged(Some(left)));
             assert!(text.starts_with(&format!("{PASSWORD_CHANGED}{told}")), "{text}");
         }
     }
@@ -307,8 +307,8 @@ mod tests {
     fn how_many_recovery_codes_are_left_is_told_only_where_it_is_known() {
         let used = "ein Wiederherstellungscode Ihres Kontos wurde benutzt.";
 
-        assert_eq!(opening(&Kind::RecoveryCodeUsed(None)), used);
-        let known = opening(&Kind::RecoveryCodeUsed(Some(5)));
+        assert_eq!(opening(&EmailKind::RecoveryCodeUsed(None)), used);
+        let known = opening(&EmailKind::RecoveryCodeUsed(Some(5)));
         assert_eq!(known, format!("{used} 5 sind noch übrig."));
     }
 }

@@ -1,13 +1,13 @@
 //! The letters there are, and what is filled in.
 
-use pia_outbox::{OutgoingLetter, RenderError};
+use pia_outbox::{OutgoingEmail, RenderError};
 
 /// The most that a letter shows of a name.
-const LONGEST_NAME: usize = 100;
+const MAX_NAME_CHARS: usize = 100;
 
 /// A letter with all that it needs.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum EmailKind {
     VerifyAddress(Link),
     PasswordReset(Link),
     Invitation(Link),
@@ -52,8 +52,8 @@ pub(super) struct AppAccess {
     pub(super) api_keys: u32,
 }
 
-impl Kind {
-    pub(super) fn read(letter: &OutgoingLetter) -> Result<Self, RenderError> {
+impl EmailKind {
+    pub(super) fn read(letter: &OutgoingEmail) -> Result<Self, RenderError> {
         Ok(match &*letter.name {
             "verify-address" => Self::VerifyAddress(link(letter)?),
             "password-reset" => Self::PasswordReset(link(letter)?),
@@ -85,13 +85,13 @@ impl Kind {
     }
 }
 
-fn field<'a>(letter: &'a OutgoingLetter, name: &'static str) -> Result<&'a str, RenderError> {
+fn field<'a>(letter: &'a OutgoingEmail, name: &'static str) -> Result<&'a str, RenderError> {
     letter.fields.get(name).map(String::as_str).ok_or(RenderError::Field(name))
 }
 
 /// A link that leads to a page and not into the letter: one line of what a URL
 /// may be made of.
-fn link(letter: &OutgoingLetter) -> Result<Link, RenderError> {
+fn link(letter: &OutgoingEmail) -> Result<Link, RenderError> {
     let url = field(letter, "link")?;
     let http = url.starts_with("https://") || url.starts_with("http://");
     if !http || !url.bytes().all(|it| it.is_ascii_graphic() && !b"<>\"".contains(&it)) {
@@ -100,26 +100,26 @@ fn link(letter: &OutgoingLetter) -> Result<Link, RenderError> {
     Ok(Link { url: url.to_owned(), hours: letter.hours().filter(|it| *it > 0) })
 }
 
-fn left(letter: &OutgoingLetter) -> Result<Option<u32>, RenderError> {
+fn left(letter: &OutgoingEmail) -> Result<Option<u32>, RenderError> {
     number(letter, "left")
 }
 
-fn app_access(letter: &OutgoingLetter) -> Result<Option<AppAccess>, RenderError> {
+fn app_access(letter: &OutgoingEmail) -> Result<Option<AppAccess>, RenderError> {
     let (app_passwords, api_keys) = (number(letter, "appPasswords")?, number(letter, "apiKeys")?);
     let both = app_passwords.zip(api_keys);
     Ok(both.map(|(app_passwords, api_keys)| AppAccess { app_passwords, api_keys }))
 }
 
-fn number(letter: &OutgoingLetter, field: &'static str) -> Result<Option<u32>, RenderError> {
+fn number(letter: &OutgoingEmail, field: &'static str) -> Result<Option<u32>, RenderError> {
     let number = |it: &String| it.parse::<u32>().map_err(|_no_number| RenderError::Field(field));
     letter.fields.get(field).map(number).transpose()
 }
 
 /// What somebody called something, on one line.
-fn name(letter: &OutgoingLetter) -> Result<String, RenderError> {
+fn name(letter: &OutgoingEmail) -> Result<String, RenderError> {
     let name = field(letter, "name")?;
     let plain = name.chars().map(|it| if it.is_control() || is_invisible(it) { ' ' } else { it });
-    let plain: String = plain.take(LONGEST_NAME).collect();
+    let plain: String = plain.take(MAX_NAME_CHARS).collect();
     Ok(plain.trim().to_owned())
 }
 

@@ -20,7 +20,7 @@ const SYSTEMS: [(&str, &str); 6] = [
 ];
 
 /// The most letters of a program that is not known.
-const LONGEST: usize = 24;
+const MAX_PRODUCT_CHARS: usize = 24;
 
 /// A program's name as a letter shows it: `Firefox, Windows`.
 ///
@@ -46,7 +46,7 @@ pub(super) fn program(agent: &str) -> Option<String> {
 fn word(agent: &str) -> Option<String> {
     let word = agent.split(['/', ' ', '(']).next().unwrap_or_default();
     let plain = |it: char| it.is_ascii_alphanumeric() || it == '-';
-    let fits = !word.is_empty() && word.len() <= LONGEST && word.chars().all(plain);
+    let fits = !word.is_empty() && word.len() <= MAX_PRODUCT_CHARS && word.chars().all(plain);
     (fits && word != "Mozilla").then(|| word.to_owned())
 }
 

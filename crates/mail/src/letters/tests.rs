@@ -33,9 +33,9 @@ const NAMES: [&str; 25] = [
 ];
 const LINK: &str = "https://pia.example/auth/verify-email?userId=1&token=abc";
 
-fn letter(name: &str, language: Language) -> OutgoingLetter {
+fn letter(name: &str, language: Language) -> OutgoingEmail {
     let fields = [("link", LINK), ("hours", "24"), ("name", "My key"), ("left", "7")];
-    OutgoingLetter {
+    OutgoingEmail {
         to: "ada@example.org".to_owned(),
         name: name.to_owned(),
         fields: fields.iter().map(|(name, it)| ((*name).to_owned(), (*it).to_owned())).collect(),
@@ -46,21 +46,21 @@ fn letter(name: &str, language: Language) -> OutgoingLetter {
     }
 }
 
-fn with(name: &str, field: &str, value: &str) -> OutgoingLetter {
+fn with(name: &str, field: &str, value: &str) -> OutgoingEmail {
     let mut letter = letter(name, Language::En);
     letter.fields.insert(field.to_owned(), value.to_owned());
     letter
 }
 
-fn render(letter: &OutgoingLetter) -> Result<Rendition, RenderError> {
-    PlainLetters::new("https://pia.example", Live::new(Language::De)).render(letter)
+fn render(letter: &OutgoingEmail) -> Result<EmailContent, RenderError> {
+    PlainLetters::new("https://pia.example", LiveSetting::new(Language::De)).render(letter)
 }
 
-fn rendered(letter: &OutgoingLetter) -> Rendition {
+fn rendered(letter: &OutgoingEmail) -> EmailContent {
     render(letter).unwrap_or_else(|err| panic!("{}: {err}", letter.name))
 }
 
-fn failure(letter: &OutgoingLetter) -> Option<RenderError> {
+fn failure(letter: &OutgoingEmail) -> Option<RenderError> {
     render(letter).err()
 }
 
@@ -131,7 +131,7 @@ fn a_changed_password_tells_what_still_opens_the_account() {
 
 #[test]
 fn a_letter_is_in_the_operators_language_where_the_readers_is_not_known() {
-    let unknown = OutgoingLetter { language: None, ..letter("new-device", Language::En) };
+    let unknown = OutgoingEmail { language: None, ..letter("new-device", Language::En) };
 
     assert!(rendered(&unknown).html.contains(r#"<html lang="de">"#));
 }
@@ -223,7 +223,7 @@ fn how_many_recovery_codes_are_left_is_told_only_where_it_is_known() {
     let mut letter = letter("recovery-code-used", Language::En);
     letter.fields.remove("left");
 
-    let Rendition { text, html, .. } = rendered(&letter);
+    let EmailContent { text, html, .. } = rendered(&letter);
 
     assert!(text.contains("\n\nA recovery code of your account was used.\n\n"), "{text}");
     assert!(html.contains("A recovery code of your account was used.<"), "{html}");

@@ -4,10 +4,10 @@ use std::error::Error as StdError;
 use std::time::Duration;
 
 use lettre::transport::smtp::Error;
-use pia_outbox::Sent;
+use pia_outbox::RelayOutcome;
 
 /// The most that is kept of what a relay said.
-const LONGEST: usize = 200;
+const MAX_REPLY_CHARS: usize = 200;
 
 /// How far it came.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,10 +24,10 @@ pub(super) enum Step {
 
 /// Why a mail was not taken, in words that name nobody.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Failure(Sent);
+pub(super) struct Failure(RelayOutcome);
 
 impl Failure {
-    pub(super) fn outcome(self) -> Sent {
+    pub(super) fn outcome(self) -> RelayOutcome {
         self.0
     }
 
@@ -35,36 +35,36 @@ impl Failure {
     pub(super) fn of_step(step: Step, err: &Error) -> Self {
         let why = format!("{}: {}", step.told(), plain(err));
         Self(match step {
-            Step::Entry | Step::Sender => Sent::Away(why),
-            Step::Recipient | Step::Content if wants_to_know_us(err) => Sent::Away(why),
-            Step::Recipient | Step::Content if err.is_permanent() => Sent::Refused(why),
-            Step::Recipient | Step::Content => Sent::TryLater(why),
+            Step::Entry | Step::Sender => RelayOutcome::Away(why),
+            Step::Recipient | Step::Content if wants_to_know_us(err) => RelayOutcome::Away(why),
+            Step::Recipient | Step::Content if err.is_permanent() => RelayOutcome::Refused(why),
+            Step::Recipient | Step::Content => RelayOutcome::TryLater(why),
         })
     }
 
     /// It has not said anything in time.
     pub(super) fn silent(limit: Duration) -> Self {
-        Self(Sent::Away(format!("the relay did not answer within {} ms", limit.as_millis())))
+        Self(RelayOutcome::Away(format!("the relay did not answer within {} ms", limit.as_millis())))
     }
 
     /// There is none.
     pub(super) fn unset() -> Self {
-        Self(Sent::Away("no relay is set".to_owned()))
+        Self(RelayOutcome::Away("no relay is set".to_owned()))
     }
 
     /// The mail cannot go to any relay.
     pub(super) fn of_mail(err: &dyn StdError) -> Self {
-        Self(Sent::Refused(err.to_string()))
+        Self(RelayOutcome::Refused(err.to_string()))
     }
 
     /// The mail's address has letters that the relay does not know.
     pub(super) fn foreign_letters() -> Self {
-        Self(Sent::Refused("the relay takes only addresses of plain letters".to_owned()))
+        Self(RelayOutcome::Refused("the relay takes only addresses of plain letters".to_owned()))
     }
 
     /// There is nobody to vouch for the relay.
     pub(super) fn certificates(err: &dyn StdError) -> Self {
-        Self(Sent::Away(format!("certificates cannot be read: {err}")))
+        Self(RelayOutcome::Away(format!("certificates cannot be read: {err}")))
     }
 }
 
@@ -92,5 +92,5 @@ fn plain(err: &Error) -> String {
     let words = text.split(|it: char| it.is_whitespace() || it.is_control());
     let words = words.filter(|it| !it.is_empty());
     let words: Vec<_> = words.map(|it| if names(it) { "…" } else { it }).collect();
-    words.join(" ").chars().take(LONGEST).collect()
+    words.join(" ").chars().take(MAX_REPLY_CHARS).collect()
 }

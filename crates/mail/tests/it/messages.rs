@@ -1,7 +1,7 @@
 //! What arrives.
 
 use pia_mail::MailSettings;
-use pia_outbox::{Relay as _, RenderedMail, Sent};
+use pia_outbox::{Relay as _, RenderedMail, RelayOutcome};
 use pia_testkit::relay::Relay;
 
 use crate::scene::{mail, send, settings, smtp};
@@ -14,7 +14,7 @@ async fn a_mail_arrives_as_it_was_written() {
     let sent = smtp(settings(&relay)).send(&written).await;
 
     let got = relay.next_mail().await;
-    assert_eq!(sent, Sent::Taken);
+    assert_eq!(sent, RelayOutcome::Taken);
     assert_eq!((&*got.from, &*got.to), ("pia@pia.example", &["ada@example.org".to_owned()][..]));
     assert_eq!(got.subject(), written.rendition.subject);
     assert_eq!(got.text.replace("\r\n", "\n"), written.rendition.text);
@@ -53,7 +53,7 @@ async fn no_header_can_be_made_by_what_a_mail_says() {
     let sent = smtp(named).send(&written).await;
 
     let got = relay.next_mail().await;
-    assert_eq!(sent, Sent::Taken);
+    assert_eq!(sent, RelayOutcome::Taken);
     assert_eq!(got.header("bcc"), None);
     assert_eq!(got.to, ["ada@example.org"]);
     assert_eq!(got.text.replace("\r\n", "\n"), written.rendition.text);
@@ -67,7 +67,7 @@ async fn what_is_no_address_goes_nowhere() {
     for to in ["", "ada", "ada@example.org>\r\nRCPT TO:<eve@example.org", "a@b, c@d", "ada@"] {
         let mail = RenderedMail { to: to.to_owned(), ..mail("x") };
         let why = "the address is no e-mail address".to_owned();
-        assert_eq!(smtp.send(&mail).await, Sent::Refused(why), "{to}");
+        assert_eq!(smtp.send(&mail).await, RelayOutcome::Refused(why), "{to}");
     }
     assert!(relay.stop().await.is_empty());
 }
@@ -79,8 +79,8 @@ async fn a_relay_of_plain_letters_gets_no_other_addresses() {
     let sent = smtp(settings(&relay)).send(&mail("jürgen@example.org")).await;
 
     let why = "the relay takes only addresses of plain letters".to_owned();
-    assert_eq!(sent, Sent::Refused(why));
-    assert_eq!(send(settings(&relay)).await, Sent::Taken);
+    assert_eq!(sent, RelayOutcome::Refused(why));
+    assert_eq!(send(settings(&relay)).await, RelayOutcome::Taken);
     assert_eq!(relay.stop().await.len(), 1);
 }
 
@@ -92,7 +92,7 @@ async fn a_domain_in_another_script_is_one_that_any_relay_takes() {
     let smtp = smtp(MailSettings { from, ..settings(&relay) });
     let sent = smtp.send(&mail("karl@müller.example")).await;
 
-    assert_eq!(sent, Sent::Taken);
+    assert_eq!(sent, RelayOutcome::Taken);
     let got = relay.next_mail().await;
     assert_eq!(
         (&*got.from, &*got.to[0]),

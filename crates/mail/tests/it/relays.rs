@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use pia_kernel::Live;
+use pia_kernel::LiveSetting;
 use pia_mail::{MailSettings, SmtpRelay};
-use pia_outbox::{Relay as _, Sent};
+use pia_outbox::{Relay as _, RelayOutcome};
 use pia_testkit::relay::{Behaviour, Relay};
 
 use crate::scene::{away, credentials, mail, send, settings, smtp};
@@ -34,7 +34,7 @@ async fn a_connection_that_ended_while_it_idled_is_replaced() {
 
     let sent = smtp.send(&mail("ada@example.org")).await;
 
-    assert_eq!(sent, Sent::Taken);
+    assert_eq!(sent, RelayOutcome::Taken);
     assert_eq!(relay.stop().await.len(), 1);
 }
 
@@ -50,8 +50,8 @@ async fn a_relay_that_puts_a_mail_off_takes_it_later() {
 
     let why = "the relay does not take mail to this address: transient error (451): 4.7.1 … try \
                again later";
-    let later = Sent::TryLater(why.to_owned());
-    assert_eq!(all, [later.clone(), later, Sent::Taken]);
+    let later = RelayOutcome::TryLater(why.to_owned());
+    assert_eq!(all, [later.clone(), later, RelayOutcome::Taken]);
     assert_eq!(relay.stop().await.len(), 1);
 }
 
@@ -63,7 +63,7 @@ async fn what_a_relay_says_of_an_address_is_kept_without_it() {
 
     let why = "the relay does not take mail to this address: permanent error (550): 5.1.1 … no \
                such user, see …";
-    assert_eq!(sent, Sent::Refused(why.to_owned()));
+    assert_eq!(sent, RelayOutcome::Refused(why.to_owned()));
 }
 
 #[tokio::test]
@@ -86,8 +86,8 @@ async fn a_relay_that_hangs_up_half_way_gets_the_mail_again() {
     let first = smtp.send(&mail("ada@example.org")).await;
     let second = smtp.send(&mail("ada@example.org")).await;
 
-    assert!(matches!(first, Sent::TryLater(_)), "{first:?}");
-    assert_eq!(second, Sent::Taken);
+    assert!(matches!(first, RelayOutcome::TryLater(_)), "{first:?}");
+    assert_eq!(second, RelayOutcome::Taken);
     assert_eq!(relay.stop().await.len(), 1);
 }
 
@@ -114,7 +114,7 @@ async fn a_relay_that_is_not_there_is_away() {
 
 #[tokio::test]
 async fn without_a_relay_nothing_is_sent() {
-    let smtp = SmtpRelay::new(Live::new(None), "pia.example");
+    let smtp = SmtpRelay::new(LiveSetting::new(None), "pia.example");
 
     let why = away(smtp.send(&mail("ada@example.org")).await);
 
@@ -124,7 +124,7 @@ async fn without_a_relay_nothing_is_sent() {
 #[tokio::test]
 async fn another_relay_serves_as_soon_as_it_is_set() {
     let [first, second] = [Relay::start().await, Relay::start().await];
-    let live = Live::new(Some(settings(&first)));
+    let live = LiveSetting::new(Some(settings(&first)));
     let smtp = SmtpRelay::new(live.clone(), "pia.example");
 
     smtp.send(&mail("ada@example.org")).await;
@@ -148,7 +148,7 @@ async fn a_relay_that_asks_for_it_is_told_who_we_are() {
     let (unnamed, wrong) = (away(unnamed), away(wrong));
     assert!(unnamed.contains("(530)"), "{unnamed}");
     assert!(wrong.contains("(535)") && !wrong.contains("wr0ng"), "{wrong}");
-    assert_eq!(right, Sent::Taken);
+    assert_eq!(right, RelayOutcome::Taken);
     assert_eq!(relay.next_mail().await.user.as_deref(), Some("pia"));
 }
 
@@ -161,9 +161,9 @@ async fn a_relay_is_greeted_with_the_name_under_which_the_server_is_known() {
         ("[2001:db8::1]", "[IPv6:2001:db8::1]"),
     ] {
         let relay = Relay::start().await;
-        let smtp = SmtpRelay::new(Live::new(Some(settings(&relay))), host);
+        let smtp = SmtpRelay::new(LiveSetting::new(Some(settings(&relay))), host);
 
-        assert_eq!(smtp.send(&mail("ada@example.org")).await, Sent::Taken);
+        assert_eq!(smtp.send(&mail("ada@example.org")).await, RelayOutcome::Taken);
         assert_eq!(relay.next_mail().await.greeting, greeted);
     }
 }

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use pia_kernel::{Live, MailId, Secret, Timestamp};
+use pia_kernel::{LiveSetting, MailId, Secret, Timestamp};
 use pia_mail::{MailSettings, Security, SmtpRelay};
-use pia_outbox::{Relay as _, RenderedMail, Rendition, Sent};
+use pia_outbox::{Relay as _, RenderedMail, EmailContent, RelayOutcome};
 use pia_testkit::relay::Relay;
 
 pub(crate) fn settings(relay: &Relay) -> MailSettings {
@@ -25,11 +25,11 @@ pub(crate) fn credentials(password: &str) -> (String, Secret<String>) {
 }
 
 pub(crate) fn smtp(settings: MailSettings) -> SmtpRelay {
-    SmtpRelay::new(Live::new(Some(settings)), "pia.example")
+    SmtpRelay::new(LiveSetting::new(Some(settings)), "pia.example")
 }
 
 pub(crate) fn mail(to: &str) -> RenderedMail {
-    let rendition = Rendition {
+    let rendition = EmailContent {
         subject: "Prüfung – ‘тест’".to_owned(),
         text: "Grüße,\n.\nhttps://pia.example/x?a=1&b=2\n".to_owned(),
         html: "<p>Grüße</p>".to_owned(),
@@ -39,14 +39,14 @@ pub(crate) fn mail(to: &str) -> RenderedMail {
 }
 
 /// Hands one mail over.
-pub(crate) async fn send(settings: MailSettings) -> Sent {
+pub(crate) async fn send(settings: MailSettings) -> RelayOutcome {
     smtp(settings).send(&mail("ada@example.org")).await
 }
 
 /// Why the relay is of no use.
-pub(crate) fn away(sent: Sent) -> String {
+pub(crate) fn away(sent: RelayOutcome) -> String {
     match sent {
-        Sent::Away(why) => why,
+        RelayOutcome::Away(why) => why,
         other => panic!("{other:?}"),
     }
 }

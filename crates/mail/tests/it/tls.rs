@@ -1,7 +1,7 @@
 //! Relays that nobody should read along with.
 
 use pia_mail::{MailSettings, Security};
-use pia_outbox::Sent;
+use pia_outbox::RelayOutcome;
 use pia_testkit::relay::{Behaviour, Relay, RelayTls};
 
 use crate::scene::{away, credentials, send, settings};
@@ -28,7 +28,7 @@ async fn name_and_mail_are_sent_once_the_connection_is_encrypted() {
 
         let sent = send(trusting(&relay, security)).await;
 
-        assert_eq!(sent, Sent::Taken, "{tls:?}");
+        assert_eq!(sent, RelayOutcome::Taken, "{tls:?}");
         let got = relay.next_mail().await;
         assert_eq!((got.encrypted, got.user.as_deref()), (true, Some("pia")), "{tls:?}");
     }

@@ -3,7 +3,7 @@
 use pia_kernel::{GroupId, Timestamp, characters};
 
 /// How many characters a name may have.
-const LONGEST: usize = 100;
+const MAX_NAME_CHARS: usize = 100;
 
 /// People with something in common.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,12 +33,12 @@ pub struct GroupName(String);
 
 /// Why a group cannot be called so.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum NameFault {
+pub enum NameError {
     /// There is nothing to read.
     #[error("a group's name must not be empty")]
     Empty,
     /// Nobody would read it.
-    #[error("a group's name has {LONGEST} characters at most")]
+    #[error("a group's name has {MAX_NAME_CHARS} characters at most")]
     TooLong,
     /// It would break what it is written into.
     #[error("a group's name has no control characters")]
@@ -47,16 +47,16 @@ pub enum NameFault {
 
 impl GroupName {
     /// A name as somebody typed it.
-    pub fn parse(name: &str) -> Result<Self, NameFault> {
+    pub fn parse(name: &str) -> Result<Self, NameError> {
         let name = name.trim();
         if name.is_empty() {
-            return Err(NameFault::Empty);
+            return Err(NameError::Empty);
         }
-        if characters(name) > LONGEST {
-            return Err(NameFault::TooLong);
+        if characters(name) > MAX_NAME_CHARS {
+            return Err(NameError::TooLong);
         }
         if name.chars().any(char::is_control) {
-            return Err(NameFault::Control);
+            return Err(NameError::Control);
         }
         Ok(Self(name.to_owned()))
     }
@@ -93,8 +93,8 @@ mod tests {
         let longest = "ü".repeat(100);
 
         assert_eq!(GroupName::parse(&longest).map(|it| it.as_str().to_owned()), Ok(longest));
-        assert_eq!(GroupName::parse(&"ü".repeat(101)), Err(NameFault::TooLong));
-        assert_eq!(GroupName::parse(" \t"), Err(NameFault::Empty));
-        assert_eq!(GroupName::parse("a\u{1b}b"), Err(NameFault::Control));
+        assert_eq!(GroupName::parse(&"ü".repeat(101)), Err(NameError::TooLong));
+        assert_eq!(GroupName::parse(" \t"), Err(NameError::Empty));
+        assert_eq!(GroupName::parse("a\u{1b}b"), Err(NameError::Control));
     }
 }

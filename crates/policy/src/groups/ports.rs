@@ -1,10 +1,10 @@
 //! What looking after groups asks of the outside world.
 
 use async_trait::async_trait;
-use pia_kernel::{Effects, GroupId, Unavailable, UserId};
+use pia_kernel::{SideEffects, GroupId, Unavailable, UserId};
 
 use super::group::{Group, GroupEntry, GroupName};
-use super::settings::{GroupSettings, SettingChange, SettingsFault};
+use super::settings::{GroupSettings, SettingChange, SettingsError};
 
 /// What came of making a group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,7 +47,7 @@ pub enum SettingsChanged {
     /// There is no such group.
     Unknown,
     /// Together with what was set before it cannot be.
-    Refused(SettingsFault),
+    Refused(SettingsError),
 }
 
 /// What came of putting somebody into a group.
@@ -79,18 +79,18 @@ pub trait GroupStore: Send + Sync {
     async fn named(&self, name: &GroupName) -> Result<Option<GroupEntry>, Unavailable>;
 
     /// Stores a group that says nothing of its members yet.
-    async fn add(&self, group: Group, effects: Effects) -> Result<GroupAdded, Unavailable>;
+    async fn add(&self, group: Group, effects: SideEffects) -> Result<GroupAdded, Unavailable>;
 
     /// Calls a group otherwise.
     async fn rename(
         &self,
         group: GroupId,
         name: GroupName,
-        effects: Effects,
+        effects: SideEffects,
     ) -> Result<GroupRenamed, Unavailable>;
 
     /// Takes away a group that nobody is in.
-    async fn remove(&self, group: GroupId, effects: Effects) -> Result<GroupRemoved, Unavailable>;
+    async fn remove(&self, group: GroupId, effects: SideEffects) -> Result<GroupRemoved, Unavailable>;
 
     /// What a group says of its members; nothing if there is no such group.
     async fn settings(&self, group: GroupId) -> Result<Option<GroupSettings>, Unavailable>;
@@ -100,7 +100,7 @@ pub trait GroupStore: Send + Sync {
         &self,
         group: GroupId,
         changes: &[SettingChange],
-        effects: Effects,
+        effects: SideEffects,
     ) -> Result<SettingsChanged, Unavailable>;
 
     /// Puts somebody into a group, and so out of the one that they were in.
@@ -108,7 +108,7 @@ pub trait GroupStore: Send + Sync {
         &self,
         user: UserId,
         group: GroupId,
-        effects: Effects,
+        effects: SideEffects,
     ) -> Result<MemberPut, Unavailable>;
 }
 

@@ -9,15 +9,15 @@ use super::quota::Quota;
 
 /// No limit is larger: so much can still be counted and added up in whole
 /// numbers of millionths.
-pub const LARGEST_LIMIT: i64 = 1_000_000_000_000;
+pub const MAX_LIMIT: i64 = 1_000_000_000_000;
 /// The modes for which a group may name a catalogue entry.
 pub const MODES: [&str; 3] = ["Optimize", "Assistant", "Research"];
 /// How many characters the name of a persona's type may have.
-const LONGEST_TYPE: usize = 50;
+const MAX_TYPE_CHARS: usize = 50;
 /// How many characters the id of a catalogue entry may have.
-const LONGEST_ENTRY: usize = 100;
-const MOST_TYPES: usize = 100;
-const MOST_MODELS: usize = 200;
+const MAX_ENTRY_CHARS: usize = 100;
+const MAX_TYPES: usize = 100;
+const MAX_MODELS: usize = 200;
 
 /// What a group says of its members.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -55,24 +55,24 @@ pub enum SettingChange {
 
 /// Why a group cannot be set so.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum SettingsFault {
+pub enum SettingsError {
     /// A limit is out of its range.
-    #[error("a limit is a whole number, 0 to {LARGEST_LIMIT}")]
+    #[error("a limit is a whole number, 0 to {MAX_LIMIT}")]
     Limit,
     /// Nothing is used so.
     #[error("the modes are Optimize, Assistant and Research")]
     Mode,
     /// No persona has such a type.
-    #[error("a persona's type has 1 to {LONGEST_TYPE} characters that can be read")]
+    #[error("a persona's type has 1 to {MAX_TYPE_CHARS} characters that can be read")]
     PersonaType,
     /// No catalogue entry has such an id.
-    #[error("the id of a catalogue entry has 1 to {LONGEST_ENTRY} characters that can be read")]
+    #[error("the id of a catalogue entry has 1 to {MAX_ENTRY_CHARS} characters that can be read")]
     Entry,
     /// There would be too many types.
-    #[error("a group has entries for {MOST_TYPES} types of personas at most")]
+    #[error("a group has entries for {MAX_TYPES} types of personas at most")]
     TooManyTypes,
     /// There would be too many models.
-    #[error("a group allows {MOST_MODELS} models at most")]
+    #[error("a group allows {MAX_MODELS} models at most")]
     TooManyModels,
 }
 
@@ -85,18 +85,18 @@ impl GroupSettings {
 
     /// The same with what is to be otherwise, the later change above the
     /// earlier; nothing if any of it cannot be.
-    pub fn with(&self, changes: &[SettingChange]) -> Result<Self, SettingsFault> {
+    pub fn with(&self, changes: &[SettingChange]) -> Result<Self, SettingsError> {
         let mut settings = self.clone();
         for change in changes {
             settings.apply(change)?;
         }
-        if settings.persona_types.len() > MOST_TYPES {
-            return Err(SettingsFault::TooManyTypes);
+        if settings.persona_types.len() > MAX_TYPES {
+            return Err(SettingsError::TooManyTypes);
         }
         Ok(settings)
     }
 
-    fn apply(&mut self, change: &SettingChange) -> Result<(), SettingsFault> {
+    fn apply(&mut self, change: &SettingChange) -> Result<(), SettingsError> {
         match change {
             SettingChange::Quota(quota, limit) => {
                 put(&mut self.quotas, *quota, limit.map(bounded).transpose()?);
@@ -107,11 +107,11 @@ impl GroupSettings {
             SettingChange::Pool(pool) => self.credits.pool = *pool,
             SettingChange::Mode(mode, entry) => {
                 let mode = MODES.into_iter().find(|it| it.eq_ignore_ascii_case(mode.trim()));
-                let mode = mode.ok_or(SettingsFault::Mode)?.to_owned();
+                let mode = mode.ok_or(SettingsError::Mode)?.to_owned();
                 put(&mut self.modes, mode, entry.as_deref().map(entry_id).transpose()?);
             }
             SettingChange::PersonaType(of, entry) => {
-                let of = legible(of, LONGEST_TYPE).ok_or(SettingsFault::PersonaType)?;
+                let of = legible(of, MAX_TYPE_CHARS).ok_or(SettingsError::PersonaType)?;
                 let entry = entry.as_deref().map(entry_id).transpose()?;
                 put(&mut self.persona_types, of.to_lowercase(), entry);
             }
@@ -123,8 +123,8 @@ impl GroupSettings {
                         allowed.push(model);
                     }
                 }
-                if allowed.len() > MOST_MODELS {
-                    return Err(SettingsFault::TooManyModels);
+                if allowed.len() > MAX_MODELS {
+                    return Err(SettingsError::TooManyModels);
                 }
                 self.models = allowed;
             }
@@ -140,13 +140,13 @@ fn put<K: Ord, V>(map: &mut BTreeMap<K, V>, key: K, value: Option<V>) {
     }
 }
 
-fn bounded(limit: i64) -> Result<i64, SettingsFault> {
-    let there = (0..=LARGEST_LIMIT).contains(&limit);
-    if there { Ok(limit) } else { Err(SettingsFault::Limit) }
+fn bounded(limit: i64) -> Result<i64, SettingsError> {
+    let there = (0..=MAX_LIMIT).contains(&limit);
+    if there { Ok(limit) } else { Err(SettingsError::Limit) }
 }
 
-fn entry_id(id: &str) -> Result<String, SettingsFault> {
-    Ok(legible(id, LONGEST_ENTRY).ok_or(SettingsFault::Entry)?.to_owned())
+fn entry_id(id: &str) -> Result<String, SettingsError> {
+    Ok(legible(id, MAX_ENTRY_CHARS).ok_or(SettingsError::Entry)?.to_owned())
 }
 
 /// Trimmed, if it then is neither empty nor too long and has no control

@@ -15,7 +15,7 @@ fn quiet() -> MockGroupWatch {
     MockGroupWatch::new()
 }
 
-fn noticed(effects: &Effects, by: Option<UserId>, object: &str, action: &str) -> bool {
+fn noticed(effects: &SideEffects, by: Option<UserId>, object: &str, action: &str) -> bool {
     let [AuditEntry { at, actor, subject: None, object: Some(it), action: name }] =
         effects.audit.as_slice()
     else {
@@ -50,8 +50,8 @@ async fn a_name_that_cannot_be_never_reaches_the_store() {
     let renamed = groups.rename(None, GroupId::generate(), "a\nb").await;
     let found = groups.named("").await;
 
-    assert!(matches!(made, Err(GroupError::Name(NameFault::Empty))));
-    assert!(matches!(renamed, Err(GroupError::Name(NameFault::Control))));
+    assert!(matches!(made, Err(GroupError::Name(NameError::Empty))));
+    assert!(matches!(renamed, Err(GroupError::Name(NameError::Control))));
     assert!(matches!(found, Err(GroupError::Unknown)));
 }
 
@@ -62,7 +62,7 @@ async fn a_setting_that_cannot_be_never_reaches_the_store() {
     let changed =
         groups(MockGroupStore::new(), quiet()).change(None, GroupId::generate(), &wrong).await;
 
-    assert!(matches!(changed, Err(GroupError::Settings(SettingsFault::Limit))));
+    assert!(matches!(changed, Err(GroupError::Settings(SettingsError::Limit))));
 }
 
 #[tokio::test]
@@ -121,7 +121,7 @@ async fn what_the_store_could_not_do_is_told() {
     store
         .expect_change()
         .once()
-        .returning(|_, _, _| Ok(SettingsChanged::Refused(SettingsFault::TooManyTypes)));
+        .returning(|_, _, _| Ok(SettingsChanged::Refused(SettingsError::TooManyTypes)));
     store.expect_change().returning(|_, _, _| Ok(SettingsChanged::Unknown));
     store.expect_put().once().returning(|_, _, _| Ok(MemberPut::UnknownGroup));
     store.expect_put().returning(|_, _, _| Ok(MemberPut::UnknownAccount));
@@ -155,7 +155,7 @@ async fn what_the_store_could_not_do_is_told() {
             Some(GroupError::IsDefault),
             Some(GroupError::HasMembers),
             Some(GroupError::Unknown),
-            Some(GroupError::Settings(SettingsFault::TooManyTypes)),
+            Some(GroupError::Settings(SettingsError::TooManyTypes)),
             Some(GroupError::Unknown),
             Some(GroupError::Unknown),
             Some(GroupError::UnknownAccount),

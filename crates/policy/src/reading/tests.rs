@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::edition::Edition;
-use crate::envelope::{LONGEST_LICENCE, seal};
+use crate::envelope::{MAX_LICENCE_BYTES, seal};
 use crate::feature::Feature;
 use crate::signing_key::SigningKey;
 use crate::terms::Terms;
@@ -51,7 +51,7 @@ fn with(field: &str, value: Value) -> Value {
 
 fn unreadable(text: &str, key: &SigningKey) -> String {
     match Licence::read(text, &key.verifying_key()) {
-        Err(LicenceFault::Unreadable(why)) => why,
+        Err(LicenceError::Unreadable(why)) => why,
         other => panic!("{other:?}"),
     }
 }
@@ -95,7 +95,7 @@ fn a_licence_that_was_cut_anywhere_is_truncated() {
     for end in 0..text.len() {
         let outcome = Licence::read(&text.as_bytes()[..end], &key.verifying_key());
 
-        assert!(matches!(outcome, Err(LicenceFault::Truncated(_))), "{end}: {outcome:?}");
+        assert!(matches!(outcome, Err(LicenceError::Truncated(_))), "{end}: {outcome:?}");
     }
 }
 
@@ -141,7 +141,7 @@ fn a_licence_of_another_issuer_is_foreign() {
 
     let outcome = Licence::read(theirs.issue(&terms()).unwrap(), &ours.verifying_key());
 
-    assert_eq!(outcome, Err(LicenceFault::Foreign(theirs.verifying_key().id())));
+    assert_eq!(outcome, Err(LicenceError::Foreign(theirs.verifying_key().id())));
 }
 
 #[test]
@@ -151,7 +151,7 @@ fn a_licence_that_claims_our_key_is_forged() {
 
     let claims = text.replace(&theirs.verifying_key().id(), &ours.verifying_key().id());
 
-    assert_eq!(Licence::read(claims, &ours.verifying_key()), Err(LicenceFault::Forged));
+    assert_eq!(Licence::read(claims, &ours.verifying_key()), Err(LicenceError::Forged));
 }
 
 #[test]
@@ -164,7 +164,7 @@ fn a_payload_under_another_signature_is_forged() {
     let (content, _) = large.rsplit_once('.').unwrap();
     let outcome = Licence::read(format!("{content}.{signature}"), &key.verifying_key());
 
-    assert_eq!(outcome, Err(LicenceFault::Forged));
+    assert_eq!(outcome, Err(LicenceError::Forged));
 }
 
 #[test]
@@ -179,11 +179,11 @@ fn what_is_no_licence_is_told_so() {
         (b"{\"edition\":\"Cloud\"}".to_vec(), "it does not begin with `pia-license-v1.`"),
         (format!("{text}.more").into_bytes(), "it has more parts than a licence"),
         (format!("{text}A").into_bytes(), "its signature is not whole"),
-        (vec![b'A'; LONGEST_LICENCE + 1], "it is longer than 64 KiB"),
+        (vec![b'A'; MAX_LICENCE_BYTES + 1], "it is longer than 64 KiB"),
     ] {
         let outcome = Licence::read(&what, &key.verifying_key());
 
-        assert_eq!(outcome, Err(LicenceFault::Truncated(why)));
+        assert_eq!(outcome, Err(LicenceError::Truncated(why)));
     }
 }
 
@@ -320,7 +320,7 @@ fn no_licence_is_issued_that_a_server_would_refuse() {
         Terms { max_users: Some(0), ..terms() },
         Terms { licensee: String::new(), ..terms() },
         Terms { edition: "Platinum".to_owned(), ..terms() },
-        Terms { licensee: "a".repeat(LONGEST_LICENCE), ..terms() },
+        Terms { licensee: "a".repeat(MAX_LICENCE_BYTES), ..terms() },
     ] {
         assert!(key.issue(&terms).is_err());
     }

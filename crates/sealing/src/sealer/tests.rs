@@ -9,7 +9,7 @@ use uuid::Uuid;
 use super::*;
 use crate::envelope::HEADER_LEN;
 
-const PLACE: Place<'static> = Place { purpose: "totp-secret", row: b"row" };
+const PLACE: SealContext<'static> = SealContext { purpose: "totp-secret", row: b"row" };
 const PLAIN: &[u8] = b"twenty bytes, or so.";
 
 #[derive(Default)]
@@ -125,9 +125,9 @@ async fn it_opens_neither_for_another_person_nor_in_another_place() {
 
     let elsewhere = [
         (eve, PLACE),
-        (ada(), Place { purpose: "mail", ..PLACE }),
-        (ada(), Place { row: b"another row", ..PLACE }),
-        (ada(), Place { purpose: "totp-secretr", row: b"ow" }),
+        (ada(), SealContext { purpose: "mail", ..PLACE }),
+        (ada(), SealContext { row: b"another row", ..PLACE }),
+        (ada(), SealContext { purpose: "totp-secretr", row: b"ow" }),
     ];
     for (person, place) in elsewhere {
         let refused = sealer.open(person, place, &sealed).await;
@@ -182,23 +182,23 @@ fn no_key_is_ever_printed() {
 #[tokio::test]
 async fn keys_derived_once_seal_and_open_what_the_sealer_does() {
     let sealer = sealer(&Arc::default(), 1, None);
-    let seal = sealer.of(ada()).await.unwrap().unwrap();
+    let seal = sealer.seal_for(ada()).await.unwrap().unwrap();
 
     let theirs = seal.seal(PLACE, PLAIN).unwrap();
     let ours = sealer.seal(ada(), PLACE, &plain()).await.unwrap().unwrap();
 
     assert_eq!(sealer.open(ada(), PLACE, &theirs).await.unwrap().expose(), PLAIN);
     assert_eq!(seal.open(PLACE, &ours).unwrap().expose(), PLAIN);
-    let elsewhere = Place { row: b"another row", ..PLACE };
+    let elsewhere = SealContext { row: b"another row", ..PLACE };
     assert!(matches!(seal.open(elsewhere, &theirs), Err(OpenError::Forged)));
 }
 
 #[tokio::test]
 async fn what_is_long_is_opened_where_it_is() {
-    let seal = sealer(&Arc::default(), 1, None).of(ada()).await.unwrap().unwrap();
-    let other = sealer(&Arc::default(), 2, None).of(ada()).await.unwrap().unwrap();
+    let seal = sealer(&Arc::default(), 1, None).seal_for(ada()).await.unwrap().unwrap();
+    let other = sealer(&Arc::default(), 2, None).seal_for(ada()).await.unwrap().unwrap();
     let sealed = seal.seal(PLACE, PLAIN).unwrap();
-    let elsewhere = Place { row: b"another row", ..PLACE };
+    let elsewhere = SealContext { row: b"another row", ..PLACE };
 
     let forged = seal.open_long(elsewhere, sealed.clone());
     let other = other.open_long(PLACE, sealed.clone());
@@ -214,8 +214,8 @@ async fn keys_derived_once_open_what_the_previous_key_sealed() {
     let salts = Arc::default();
     let old = sealer(&salts, 1, None).seal(ada(), PLACE, &plain()).await.unwrap().unwrap();
 
-    let both = sealer(&salts, 2, Some(1)).of(ada()).await.unwrap().unwrap();
-    let new = sealer(&salts, 2, None).of(ada()).await.unwrap().unwrap();
+    let both = sealer(&salts, 2, Some(1)).seal_for(ada()).await.unwrap().unwrap();
+    let new = sealer(&salts, 2, None).seal_for(ada()).await.unwrap().unwrap();
 
     assert_eq!(both.open(PLACE, &old).unwrap().expose(), PLAIN);
     assert!(matches!(new.open(PLACE, &old), Err(OpenError::OtherKey(_))));
@@ -224,8 +224,8 @@ async fn keys_derived_once_open_what_the_previous_key_sealed() {
 #[tokio::test]
 async fn a_digest_knows_a_value_again_for_its_person_only() {
     let sealer = sealer(&Arc::default(), 1, None);
-    let seal = sealer.of(ada()).await.unwrap().unwrap();
-    let eve = sealer.of(UserId::generate()).await.unwrap().unwrap();
+    let seal = sealer.seal_for(ada()).await.unwrap().unwrap();
+    let eve = sealer.seal_for(UserId::generate()).await.unwrap().unwrap();
 
     assert_eq!(seal.digest(PLAIN), seal.digest(PLAIN));
     assert_ne!(seal.digest(PLAIN), seal.digest(b"another"));

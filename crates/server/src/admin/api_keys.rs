@@ -1,13 +1,13 @@
 //! `pia-server admin api-key …`: looks after people's API keys.
 
-use pia_identity::{ApiKeyEntry, KeyOversight, RemoveApiKeyError, Roles};
+use pia_identity::{ApiKeyEntry, ApiKeyAdmin, RemoveApiKeyError, Roles};
 
 use super::{AdminError, line};
 use crate::config::ApiKeyCommand;
 
 /// Does it, and answers what is to be told of it.
 pub(super) async fn run(
-    keys: &KeyOversight,
+    keys: &ApiKeyAdmin,
     roles: &Roles,
     command: ApiKeyCommand,
 ) -> Result<String, AdminError> {
@@ -21,7 +21,7 @@ pub(super) async fn run(
     }
 }
 
-async fn list(keys: &KeyOversight, roles: &Roles, email: &str) -> Result<String, AdminError> {
+async fn list(keys: &ApiKeyAdmin, roles: &Roles, email: &str) -> Result<String, AdminError> {
     let member = roles.member(email).await?;
     let mut told = String::new();
     for ApiKeyEntry { id, name, weekly_credits, created_at, expires_at, used_at, scopes: _ } in

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use pia_assistant::{Bank, Micros, Mismatch, Weeks};
-use pia_kernel::{AuditEntry, Clock, Effects, Live};
+use pia_assistant::{CreditStore, Micros, Mismatch, Weeks};
+use pia_kernel::{AuditEntry, Clock, SideEffects, LiveSetting};
 use pia_policy::GroupError;
 use pia_storage::Database;
-use pia_storage_assistant::SqlBank;
+use pia_storage_assistant::SqlCreditStore;
 
 use super::groups::GroupDesk;
 use super::{AdminError, line};
@@ -14,14 +14,14 @@ use crate::config::CreditsCommand;
 
 /// What looks after budgets, without a server round it.
 pub(super) struct CreditDesk {
-    bank: SqlBank,
+    bank: SqlCreditStore,
     clock: Arc<dyn Clock>,
 }
 
 impl CreditDesk {
     pub(super) fn open(db: &Database, clock: &Arc<dyn Clock>) -> Self {
-        let weeks = Live::new(Weeks::default());
-        Self { bank: SqlBank::idle(db.clone(), weeks, Arc::clone(clock)), clock: Arc::clone(clock) }
+        let weeks = LiveSetting::new(Weeks::default());
+        Self { bank: SqlCreditStore::idle(db.clone(), weeks, Arc::clone(clock)), clock: Arc::clone(clock) }
     }
 
     /// Does it, and answers what is to be told of it.
@@ -62,7 +62,7 @@ impl CreditDesk {
             object: Some(format!("group:{}", group.id)),
             action: "Group.ToppedUp",
         };
-        let effects = Effects { audit: vec![entry], mail: Vec::new() };
+        let effects = SideEffects { audit: vec![entry], mail: Vec::new() };
         let given = self.bank.top_up(group.id, Micros::credits(credits), effects).await?;
         let given = given.ok_or(GroupError::Unknown)?.rounded_down();
         Ok(format!("{} was given {credits} credits, {given} in all.\n", group.name.as_str()))

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use pia_identity::{DEFAULT_GROUP, Roles, Standings};
-use pia_kernel::{Clock, GroupId, Live};
+use pia_identity::{DEFAULT_GROUP, Roles, CallerCache};
+use pia_kernel::{Clock, GroupId, LiveSetting};
 use pia_policy::{
     CreditLimit, Feature, Group, GroupEntry, GroupError, GroupSettings, Groups, LicenceState,
     Licensed, Quota, SettingChange,
@@ -17,7 +17,7 @@ use crate::config::{GroupCommand, ListedEntries};
 /// What looks after groups, without a server round it.
 pub(super) struct GroupDesk {
     groups: Groups,
-    licence: Live<LicenceState>,
+    licence: LiveSetting<LicenceState>,
     clock: Arc<dyn Clock>,
     catalogue: ListedEntries,
 }
@@ -25,12 +25,12 @@ pub(super) struct GroupDesk {
 impl GroupDesk {
     pub(super) fn open(
         db: &Database,
-        standings: &Standings,
-        licence: Live<LicenceState>,
+        standings: &CallerCache,
+        licence: LiveSetting<LicenceState>,
         clock: &Arc<dyn Clock>,
         catalogue: &ListedEntries,
     ) -> Self {
-        let free = Live::new(DEFAULT_GROUP);
+        let free = LiveSetting::new(DEFAULT_GROUP);
         let GroupPolicy { groups, rules: _ } = GroupPolicy::compose(db, standings, free, clock);
         let (clock, catalogue) = (Arc::clone(clock), catalogue.clone());
         Self { groups, licence, clock, catalogue }

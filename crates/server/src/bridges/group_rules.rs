@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use pia_assistant::{CreditLimits, GroupRules, Mode, Rules};
-use pia_kernel::{Clock, GroupId, Live, Timestamp, Unavailable};
+use pia_kernel::{Clock, GroupId, LiveSetting, Timestamp, Unavailable};
 use pia_policy::{Credits, GroupSettings, GroupStore};
 use tokio::runtime::Handle;
 
@@ -20,7 +20,7 @@ const MANY: usize = 1_000;
 pub(crate) struct RulesOfGroups {
     store: Arc<dyn GroupStore>,
     /// The group of those who do not pay.
-    free: Live<GroupId>,
+    free: LiveSetting<GroupId>,
     clock: Arc<dyn Clock>,
     runtime: Handle,
     /// How long the store is waited for.
@@ -46,7 +46,7 @@ impl RulesOfGroups {
     /// Reads on the runtime that this is called on.
     pub(crate) fn new(
         store: Arc<dyn GroupStore>,
-        free: Live<GroupId>,
+        free: LiveSetting<GroupId>,
         clock: Arc<dyn Clock>,
         limit: Duration,
     ) -> Self {
@@ -154,7 +154,7 @@ mod tests {
         let clock = Arc::new(ManualClock::new(Timestamp::UNIX_EPOCH));
         let rules = RulesOfGroups::new(
             Arc::new(store),
-            Live::new(free),
+            LiveSetting::new(free),
             Arc::<ManualClock>::clone(&clock),
             FRESH,
         );

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use pia_identity::Standings;
+use pia_identity::CallerCache;
 use pia_kernel::{GroupId, UserId};
 use pia_policy::GroupWatch;
 
@@ -10,7 +10,7 @@ use super::RulesOfGroups;
 
 /// What this process remembers of groups and who is in them.
 pub(crate) struct Copies {
-    pub(crate) standings: Standings,
+    pub(crate) standings: CallerCache,
     pub(crate) rules: Arc<RulesOfGroups>,
 }
 
@@ -28,8 +28,8 @@ impl GroupWatch for Copies {
 mod tests {
     use std::time::Duration;
 
-    use pia_identity::{Claim, MockAccountStore, Standing};
-    use pia_kernel::{Clock, Live, SessionId, SystemClock};
+    use pia_identity::{SessionRef, MockAccountStore, CallerState};
+    use pia_kernel::{Clock, LiveSetting, SessionId, SystemClock};
     use pia_policy::{GroupSettings, MemberPut, MockGroupStore, SettingChange, SettingsChanged};
 
     use super::*;
@@ -40,18 +40,18 @@ mod tests {
         let mut accounts = MockAccountStore::new();
         accounts
             .expect_standing()
-            .returning(|user, session, _| Ok(Some(Standing::of(user, session))));
-        let standings = Standings::new(Arc::new(accounts), Arc::new(SystemClock));
+            .returning(|user, session, _| Ok(Some(CallerState::of(user, session))));
+        let standings = CallerCache::new(Arc::new(accounts), Arc::new(SystemClock));
         let mut store = MockGroupStore::new();
         store.expect_settings().times(2).returning(|_| Ok(Some(GroupSettings::default())));
         store.expect_change().returning(|_, _, _| Ok(SettingsChanged::Unknown));
         store.expect_put().returning(|_, _, _| Ok(MemberPut::Done));
-        let free = Live::new(GroupId::generate());
+        let free = LiveSetting::new(GroupId::generate());
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let policy =
             GroupPolicy::over(Arc::new(store), &standings, free, (&clock, Duration::from_secs(5)));
         let (user, group) = (UserId::generate(), GroupId::generate());
-        let claim = Claim { user, session: SessionId::generate() };
+        let claim = SessionRef { user, session: SessionId::generate() };
         standings.fresh(claim).await.unwrap();
         policy.rules.of(group).await.unwrap();
 

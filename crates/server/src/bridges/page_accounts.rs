@@ -11,14 +11,14 @@ use pia_identity::{
     Joined as Registered, MailedError, NewPerson, PasswordResets, RegisterError, Registration,
     RegistrationRules, ResetError, Verification, VerifyError,
 };
-use pia_kernel::{Live, Secret, Unavailable, UserId};
+use pia_kernel::{LiveSetting, Secret, Unavailable, UserId};
 
 /// Accounts, as the pages want them.
 pub(crate) struct PageAccounts {
     pub(crate) registration: Registration,
     pub(crate) verification: Verification,
     pub(crate) resets: PasswordResets,
-    pub(crate) rules: Live<RegistrationRules>,
+    pub(crate) rules: LiveSetting<RegistrationRules>,
 }
 
 #[async_trait]

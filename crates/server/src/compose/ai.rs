@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use pia_assistant::{CreditSettings, Gateway, NoPersonas, Rules, Tokens, Turnstile, Unguarded};
+use pia_assistant::{CreditSettings, Gateway, NoPersonas, Rules, Tokens, UpstreamLimiter, Unguarded};
 use pia_http::AiApi;
-use pia_kernel::{Clock, Live};
-use pia_storage_assistant::{Counts, SqlBank};
+use pia_kernel::{Clock, LiveSetting};
+use pia_storage_assistant::{Counts, SqlCreditStore};
 use pia_upstream::{CapNames, Limits, O200k, Sampling, SetupError, Tls, TokioWaits, Upstream};
 use pia_web::Metrics;
 use tokio_util::sync::CancellationToken;
@@ -17,7 +17,7 @@ use crate::config::{Config, LiveConfig};
 #[derive(Clone)]
 pub struct AiFactory {
     gateway: Gateway,
-    limits: Live<Limits>,
+    limits: LiveSetting<Limits>,
     tls: Tls,
     caps: Arc<CapNames>,
     sampling: Arc<Sampling>,
@@ -37,7 +37,7 @@ impl AiFactory {
 impl AiFactory {
     pub(super) fn compose(
         config: &LiveConfig,
-        (bank, rules): (&SqlBank, &Arc<dyn Rules>),
+        (bank, rules): (&SqlCreditStore, &Arc<dyn Rules>),
         (stop, tls): (CancellationToken, Tls),
         clock: &Arc<dyn Clock>,
     ) -> Result<Self, ComposeError> {
@@ -63,14 +63,14 @@ impl AiFactory {
             personas: Arc::new(NoPersonas),
             guardrail: Arc::new(Unguarded),
             keys: Arc::default(),
-            turnstile: Arc::new(Turnstile::shared_by(bank.instances())),
+            turnstile: Arc::new(UpstreamLimiter::shared_by(bank.instances())),
             attempts: Arc::default(),
         };
         Ok(Self { gateway, limits, tls, caps: Arc::default(), sampling: Arc::default() })
     }
 
     /// Counts what becomes of calls, and of the usage that is written.
-    pub(super) fn count(&self, metrics: &Metrics, bank: &SqlBank) {
+    pub(super) fn count(&self, metrics: &Metrics, bank: &SqlCreditStore) {
         count(metrics, bank);
         count_admissions(metrics, bank);
         let attempts = Arc::clone(&self.gateway.attempts);
@@ -107,7 +107,7 @@ impl AiFactory {
 }
 
 /// What an operator says of credits.
-pub(super) fn credit_settings(config: &LiveConfig) -> Live<CreditSettings> {
+pub(super) fn credit_settings(config: &LiveConfig) -> LiveSetting<CreditSettings> {
     config.follow(|it| CreditSettings {
         max_output: it.ai.max_output.map(i64::from),
         free_tier: it.free_tier,
@@ -119,7 +119,7 @@ pub(super) fn credit_settings(config: &LiveConfig) -> Live<CreditSettings> {
 type Counted = fn(Counts) -> u64;
 
 /// Counts what becomes of admissions.
-fn count_admissions(metrics: &Metrics, bank: &SqlBank) {
+fn count_admissions(metrics: &Metrics, bank: &SqlCreditStore) {
     let read = |of: Counted| {
         let bank = bank.clone();
         Box::new(move || of(bank.counts()))
@@ -165,7 +165,7 @@ fn count_admissions(metrics: &Metrics, bank: &SqlBank) {
 }
 
 /// Counts what becomes of the usage that is written.
-fn count(metrics: &Metrics, usage: &SqlBank) {
+fn count(metrics: &Metrics, usage: &SqlCreditStore) {
     let (written, waiting) = (usage.clone(), usage.clone());
     let (dropped, failures) = (usage.clone(), usage.clone());
     metrics.counter(

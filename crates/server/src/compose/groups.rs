@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use pia_assistant::Rules;
-use pia_identity::Standings;
-use pia_kernel::{Clock, GroupId, Live};
+use pia_identity::CallerCache;
+use pia_kernel::{Clock, GroupId, LiveSetting};
 use pia_policy::{GroupStore, Groups};
 use pia_storage::Database;
 use pia_storage_policy::SqlGroups;
@@ -23,8 +23,8 @@ impl GroupPolicy {
     /// `standings` forgets whoever is put into another.
     pub(crate) fn compose(
         db: &Database,
-        standings: &Standings,
-        free: Live<GroupId>,
+        standings: &CallerCache,
+        free: LiveSetting<GroupId>,
         clock: &Arc<dyn Clock>,
     ) -> Self {
         let store = Arc::new(SqlGroups::new(db.clone()));
@@ -34,8 +34,8 @@ impl GroupPolicy {
     /// The same over any store.
     pub(crate) fn over(
         store: Arc<dyn GroupStore>,
-        standings: &Standings,
-        free: Live<GroupId>,
+        standings: &CallerCache,
+        free: LiveSetting<GroupId>,
         (clock, limit): (&Arc<dyn Clock>, Duration),
     ) -> Self {
         let rules = RulesOfGroups::new(Arc::clone(&store), free, Arc::clone(clock), limit);

@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use pia_identity::{
     AccessTokens, AccountStore, Accounts, ApiKeyStore, ApiKeys, AppPasswordStore, AppPasswords,
-    AttemptStore, FactorChallenges, FactorPorts, FactorSettings, GuessLedger, KeyCallers,
+    RateLimitStore, FactorChallenges, FactorPorts, FactorSettings, PasswordThrottleStore, ApiKeyAuthenticator,
     PasswordHasher, Reauthenticator, RefreshKeys, Registration, RegistrationPorts, Seats,
-    SecondFactors, Sessions, SignIn, SignInHistory, SignInLog, SignInPorts, Standings,
+    SecondFactors, Sessions, SignIn, SignInHistory, SignInLog, SignInPorts, CallerCache,
 };
-use pia_kernel::{Clock, Live};
+use pia_kernel::{Clock, LiveSetting};
 use pia_passwords::Argon2Hasher;
 use pia_sealing::Sealer;
 use pia_storage::Database;
@@ -18,7 +18,7 @@ use pia_storage_identity::{
 };
 
 use super::ComposeError;
-use super::letters::Letters;
+use super::letters::EmailServices;
 use crate::bridges::SealedSecrets;
 use crate::config::LiveConfig;
 use crate::licence::{LicenceFile, LicenceSeats};
@@ -26,7 +26,7 @@ use crate::licence::{LicenceFile, LicenceSeats};
 /// Identity's use cases over their adapters.
 pub(super) struct Identity {
     pub(super) tokens: AccessTokens,
-    pub(super) standings: Standings,
+    pub(super) standings: CallerCache,
     pub(super) sessions: Sessions,
     pub(super) sign_in: SignIn,
     pub(super) history: SignInHistory,
@@ -35,14 +35,14 @@ pub(super) struct Identity {
     pub(super) reauthenticator: Reauthenticator,
     pub(super) second_factors: SecondFactors,
     pub(super) app_passwords: AppPasswords,
-    pub(super) keys: (ApiKeys, KeyCallers),
+    pub(super) keys: (ApiKeys, ApiKeyAuthenticator),
     pub(super) challenges: FactorChallenges,
-    pub(super) letters: Letters,
-    pub(super) attempts: Arc<dyn AttemptStore>,
-    pub(super) guesses: Arc<dyn GuessLedger>,
+    pub(super) letters: EmailServices,
+    pub(super) attempts: Arc<dyn RateLimitStore>,
+    pub(super) guesses: Arc<dyn PasswordThrottleStore>,
     pub(super) hasher: Arc<dyn PasswordHasher>,
     pub(super) seats: Arc<dyn Seats>,
-    pub(super) factors: (FactorPorts, Live<FactorSettings>),
+    pub(super) factors: (FactorPorts, LiveSetting<FactorSettings>),
     pub(super) log: Arc<dyn SignInLog>,
 }
 
@@ -51,23 +51,23 @@ impl Identity {
         config: &LiveConfig,
         db: &Database,
         (licence, sealer): (&LicenceFile, Sealer),
-        mail: &Live<bool>,
+        mail: &LiveSetting<bool>,
         clock: &Arc<dyn Clock>,
     ) -> Result<Self, ComposeError> {
         let start = config.latest();
         let (main_clock, clock) = (clock, || Arc::clone(clock));
         let accounts: Arc<dyn AccountStore> = Arc::new(SqlAccounts::new(db.clone()));
-        let attempts: Arc<dyn AttemptStore> = Arc::new(SqlAttempts::new(db.clone()));
-        let guesses: Arc<dyn GuessLedger> = Arc::new(SqlGuesses::new(db.clone()));
+        let attempts: Arc<dyn RateLimitStore> = Arc::new(SqlAttempts::new(db.clone()));
+        let guesses: Arc<dyn PasswordThrottleStore> = Arc::new(SqlGuesses::new(db.clone()));
         let app_passwords: Arc<dyn AppPasswordStore> = Arc::new(SqlAppPasswords::new(db.clone()));
         let log: Arc<dyn SignInLog> = Arc::new(SqlSignIns::new(db.clone()));
         let cost = config.follow(|it| it.password_hashing.cost);
         let hasher = Arc::new(Argon2Hasher::new(cost, start.password_hashing.size)?);
-        let standings = Standings::new(Arc::clone(&accounts), clock());
+        let standings = CallerCache::new(Arc::clone(&accounts), clock());
         let (tokens, sessions) = sessions(config, db, &standings, main_clock);
         let factors = factor_ports(db, sealer, (&accounts, &attempts), Arc::clone(&hasher) as _);
-        let proofs = Live::new(factor_settings(config));
-        let letters = Letters::compose(
+        let proofs = LiveSetting::new(factor_settings(config));
+        let letters = EmailServices::compose(
             (config, db),
             mail,
             (&factors, &proofs),
@@ -121,7 +121,7 @@ impl Identity {
 fn sessions(
     config: &LiveConfig,
     db: &Database,
-    standings: &Standings,
+    standings: &CallerCache,
     clock: &Arc<dyn Clock>,
 ) -> (AccessTokens, Sessions) {
     let (start, settings) = (config.latest(), config.follow(|it| it.jwt.sessions));
@@ -139,20 +139,20 @@ fn sessions(
 
 fn keys(
     db: &Database,
-    (factors, proofs): (&FactorPorts, &Live<FactorSettings>),
-    standings: &Standings,
+    (factors, proofs): (&FactorPorts, &LiveSetting<FactorSettings>),
+    standings: &CallerCache,
     clock: &Arc<dyn Clock>,
-) -> (ApiKeys, KeyCallers) {
+) -> (ApiKeys, ApiKeyAuthenticator) {
     let store: Arc<dyn ApiKeyStore> = Arc::new(SqlApiKeys::new(db.clone()));
     let (gates, live) = (standings.clone(), proofs.clone());
-    let callers = KeyCallers::new(Arc::clone(&store), gates.clone(), Arc::clone(clock));
+    let callers = ApiKeyAuthenticator::new(Arc::clone(&store), gates.clone(), Arc::clone(clock));
     (ApiKeys::new(store, factors.clone(), gates, live, Arc::clone(clock)), callers)
 }
 
 fn factor_ports(
     db: &Database,
     sealer: Sealer,
-    (accounts, attempts): (&Arc<dyn AccountStore>, &Arc<dyn AttemptStore>),
+    (accounts, attempts): (&Arc<dyn AccountStore>, &Arc<dyn RateLimitStore>),
     hasher: Arc<dyn PasswordHasher>,
 ) -> FactorPorts {
     FactorPorts {
@@ -173,9 +173,9 @@ fn factor_settings(config: &LiveConfig) -> FactorSettings {
 }
 
 fn challenges(
-    (db, guesses): (&Database, &Arc<dyn GuessLedger>),
+    (db, guesses): (&Database, &Arc<dyn PasswordThrottleStore>),
     factors: &FactorPorts,
-    settings: &Live<FactorSettings>,
+    settings: &LiveSetting<FactorSettings>,
     clock: Arc<dyn Clock>,
 ) -> FactorChallenges {
     let store = Arc::new(SqlChallenges::new(db.clone()));

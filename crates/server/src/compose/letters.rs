@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use pia_identity::{
-    FactorPorts, FactorSettings, GuessLedger, MailedPorts, PasswordChanges, PasswordPorts,
-    PasswordResets, Standings, Verification,
+    FactorPorts, FactorSettings, PasswordThrottleStore, MailedPorts, PasswordChanges, PasswordPorts,
+    PasswordResets, CallerCache, Verification,
 };
-use pia_kernel::{Clock, Live};
+use pia_kernel::{Clock, LiveSetting};
 use pia_storage::Database;
 use pia_storage_identity::{SqlMailedTokens, SqlPasswords};
 
@@ -14,18 +14,18 @@ use crate::config::LiveConfig;
 
 /// What letters with links are for.
 #[derive(Clone)]
-pub(super) struct Letters {
+pub(super) struct EmailServices {
     pub(super) verification: Verification,
     pub(super) resets: PasswordResets,
     pub(super) passwords: PasswordChanges,
 }
 
-impl Letters {
+impl EmailServices {
     pub(super) fn compose(
         (config, db): (&LiveConfig, &Database),
-        mail: &Live<bool>,
-        (factors, settings): (&FactorPorts, &Live<FactorSettings>),
-        (standings, guesses): (&Standings, &Arc<dyn GuessLedger>),
+        mail: &LiveSetting<bool>,
+        (factors, settings): (&FactorPorts, &LiveSetting<FactorSettings>),
+        (standings, guesses): (&CallerCache, &Arc<dyn PasswordThrottleStore>),
         clock: &Arc<dyn Clock>,
     ) -> Self {
         let links = MailedPorts {

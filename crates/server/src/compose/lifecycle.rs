@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use pia_identity::{AccountDeletion, AccountExport, UnclaimedAccounts};
-use pia_kernel::{AuditLog, Clock, Eraser, Live};
+use pia_kernel::{AuditLog, Clock, Eraser, LiveSetting};
 use pia_sealing::Sealer;
 use pia_storage::Database;
 use pia_storage_lifecycle::{SqlAuditLog, SqlEraser, SqlPersonalData};
@@ -18,7 +18,7 @@ pub(super) struct Lifecycle {
     pub(super) deletion: AccountDeletion,
     pub(super) unclaimed: UnclaimedAccounts,
     pub(super) audit: Arc<dyn AuditLog>,
-    pub(super) audit_kept: Live<Duration>,
+    pub(super) audit_kept: LiveSetting<Duration>,
     pub(super) eraser: Arc<dyn Eraser>,
 }
 

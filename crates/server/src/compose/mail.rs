@@ -4,37 +4,37 @@ use std::sync::Arc;
 
 use pia_kernel::Clock;
 use pia_mail::{PlainLetters, SmtpRelay};
-use pia_outbox::{Postman, PostmanPorts, PostmanSettings};
+use pia_outbox::{OutboxSender, OutboxSenderPorts, OutboxSenderSettings};
 use pia_storage_outbox::SqlOutbox;
 use pia_web::Metrics;
 use tokio_util::task::TaskTracker;
 
-use super::ground::Ground;
+use super::infrastructure::Infrastructure;
 use crate::config::LiveConfig;
-use crate::rounds::Rounds;
+use crate::outbox_worker::OutboxWorker;
 
 /// What sends what waits in the outbox, once it is run.
 pub(super) fn rounds(
     config: &LiveConfig,
-    ground: &Ground,
+    ground: &Infrastructure,
     (metrics, tasks): (&Metrics, &TaskTracker),
     clock: &Arc<dyn Clock>,
-) -> Rounds {
+) -> OutboxWorker {
     let public_url = config.latest().server.public_url.clone();
     let relay = SmtpRelay::new(config.follow(|it| it.smtp.relay.clone()), &public_url.host());
     let language = config.follow(|it| it.smtp.language);
-    let ports = PostmanPorts {
+    let ports = OutboxSenderPorts {
         outbox: Arc::new(SqlOutbox::new(ground.db.clone())),
         letters: Arc::new(PlainLetters::new(public_url.to_string(), language)),
         relay: Arc::new(relay),
     };
-    let postman = Postman::new(ports, PostmanSettings::default(), Arc::clone(clock));
+    let postman = OutboxSender::new(ports, OutboxSenderSettings::default(), Arc::clone(clock));
     count(metrics, &postman);
-    Rounds { postman, set_up: ground.mail.clone(), tasks: tasks.clone() }
+    OutboxWorker { postman, set_up: ground.mail.clone(), tasks: tasks.clone() }
 }
 
 /// Counts what becomes of mails.
-fn count(metrics: &Metrics, postman: &Postman) {
+fn count(metrics: &Metrics, postman: &OutboxSender) {
     let [sent, waiting, postponed, given_up] = [(); 4].map(|()| postman.clone());
     metrics.counter(
         "mails_sent",

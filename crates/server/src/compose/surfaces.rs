@@ -4,13 +4,13 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 use pia_assistant::Credits;
-use pia_console::{Console, Reception};
+use pia_console::{SetupPages, AccountPages};
 use pia_http::{Api, Browsers};
 use pia_kernel::Clock;
 use pia_passwords::PoolSize;
-use pia_web::{Budgets, Gates, Line, RouteTable, Runner};
+use pia_web::{Budgets, Gates, ConcurrencyLimiter, RouteTable, Runner};
 
-use super::ground::Ground;
+use super::infrastructure::Infrastructure;
 use super::use_cases::UseCases;
 use crate::bridges::PageAccounts;
 use crate::config::LiveConfig;
@@ -20,7 +20,7 @@ use crate::readiness::Looks;
 pub(super) fn api(
     config: &LiveConfig,
     (use_cases, credits): (UseCases, Credits),
-    ground: &Ground,
+    ground: &Infrastructure,
     (runner, clock): (&Runner, &Arc<dyn Clock>),
 ) -> Api {
     let UseCases {
@@ -68,16 +68,16 @@ pub(super) fn api(
 
 /// More are served than hash at once: while some wait for the database, no
 /// thread shall wait for them.
-fn sign_ins(config: &LiveConfig, runner: &Runner) -> Line {
+fn sign_ins(config: &LiveConfig, runner: &Runner) -> ConcurrencyLimiter {
     const OF_A_THREAD: NonZeroUsize = NonZeroUsize::new(4).unwrap();
     let PoolSize { threads, waiting } = config.latest().password_hashing.size;
     let places = threads.saturating_mul(OF_A_THREAD);
-    Line::before(runner.clone(), places, threads.saturating_add(waiting.get()))
+    ConcurrencyLimiter::before(runner.clone(), places, threads.saturating_add(waiting.get()))
 }
 
 /// What the pages that set the server up call.
-pub(super) fn console(use_cases: &UseCases, ground: &Ground, runner: &Runner) -> Console {
-    Console {
+pub(super) fn console(use_cases: &UseCases, ground: &Infrastructure, runner: &Runner) -> SetupPages {
+    SetupPages {
         desk: Arc::new(ground.setup.clone()),
         first_admin: use_cases.people.first_admin.clone(),
         runner: runner.clone(),
@@ -85,14 +85,14 @@ pub(super) fn console(use_cases: &UseCases, ground: &Ground, runner: &Runner) ->
 }
 
 /// What the pages of accounts call.
-pub(super) fn reception(config: &LiveConfig, use_cases: &UseCases, runner: &Runner) -> Reception {
+pub(super) fn reception(config: &LiveConfig, use_cases: &UseCases, runner: &Runner) -> AccountPages {
     let accounts = PageAccounts {
         registration: use_cases.identity.registration.clone(),
         verification: use_cases.identity.letters.verification.clone(),
         resets: use_cases.identity.letters.resets.clone(),
         rules: config.follow(|it| it.local_auth.registration.clone()),
     };
-    Reception {
+    AccountPages {
         desk: Arc::new(accounts),
         name: config.latest().server.name.clone(),
         public_url: config.latest().server.public_url.to_string(),
@@ -104,7 +104,7 @@ pub(super) fn reception(config: &LiveConfig, use_cases: &UseCases, runner: &Runn
 pub(super) fn gates(
     config: &LiveConfig,
     use_cases: &UseCases,
-    ground: &Ground,
+    ground: &Infrastructure,
     (runner, clock): (&Runner, &Arc<dyn Clock>),
 ) -> Gates {
     let (start, identity) = (config.latest(), &use_cases.identity);

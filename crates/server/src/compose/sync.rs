@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use pia_http::SyncApi;
-use pia_kernel::{Clock, Live};
+use pia_kernel::{Clock, LiveSetting};
 use pia_sealing::Sealer;
 use pia_storage::Database;
 use pia_storage_sync::{SqlSyncHoldings, SqlSyncReader, SqlSyncStore};
@@ -15,7 +15,7 @@ use crate::config::LiveConfig;
 /// Synchronisation's use cases over their adapters.
 pub(super) struct Syncing {
     pub(super) api: SyncApi,
-    pub(super) events_kept: Live<Duration>,
+    pub(super) events_kept: LiveSetting<Duration>,
 }
 
 impl Syncing {

@@ -8,21 +8,21 @@ use pia_sync::{Chats, PendingDevices};
 
 use super::ComposeError;
 use super::e2ee::E2ee;
-use super::ground::Ground;
+use super::infrastructure::Infrastructure;
 use super::identity::Identity;
 use super::lifecycle::Lifecycle;
-use super::people::People;
+use super::administration::Administration;
 use super::sync::Syncing;
 use super::{chats, passkeys, providers};
 use crate::bridges::WaitingDevices;
 use crate::config::LiveConfig;
-use crate::housekeeping::Chore;
+use crate::housekeeping::MaintenanceTask;
 
 /// A chore of what knows by itself what is old.
 macro_rules! sweep {
     ($what:literal, $of:expr) => {{
         let of = $of.clone();
-        Chore::new($what, move || {
+        MaintenanceTask::new($what, move || {
             let of = of.clone();
             async move { of.sweep().await }
         })
@@ -32,7 +32,7 @@ macro_rules! sweep {
 /// The use cases of all domains.
 pub(super) struct UseCases {
     pub(super) identity: Identity,
-    pub(super) people: People,
+    pub(super) people: Administration,
     pub(super) passkeys: Passkeys,
     pub(super) passkey_sign_in: PasskeySignIn,
     pub(super) provider_sign_in: ProviderSignIn,
@@ -45,10 +45,10 @@ pub(super) struct UseCases {
 impl UseCases {
     pub(super) fn compose(
         config: &LiveConfig,
-        ground: &Ground,
+        ground: &Infrastructure,
         clock: &Arc<dyn Clock>,
     ) -> Result<Self, ComposeError> {
-        let Ground { db, sealer, mail, licence, setup, tls, silences } = ground;
+        let Infrastructure { db, sealer, mail, licence, setup, tls, silences } = ground;
         let sealed = (&**licence, sealer.clone());
         let identity = Identity::compose(config, db, sealed, mail, clock)?;
         let server = &config.latest().server;
@@ -58,7 +58,7 @@ impl UseCases {
         let waiting: Arc<dyn PendingDevices> = Arc::new(WaitingDevices(e2ee.devices.clone()));
         let known = (waiting, silences.clone());
         Ok(Self {
-            people: People::compose(config, db, (&identity, setup), clock),
+            people: Administration::compose(config, db, (&identity, setup), clock),
             provider_sign_in: providers::compose(config, db, (&identity, licence, tls), clock)?,
             syncing: Syncing::compose(config, (db, sealer), known, clock),
             lifecycle: Lifecycle::compose(config, (db, sealer), &identity, clock),
@@ -71,7 +71,7 @@ impl UseCases {
     }
 
     /// What is to be cleared away now and then.
-    pub(super) fn chores(&self, clock: &Arc<dyn Clock>) -> Vec<Chore> {
+    pub(super) fn chores(&self, clock: &Arc<dyn Clock>) -> Vec<MaintenanceTask> {
         let identity = &self.identity;
         vec![
             sweep!("expired sessions", identity.sessions),
@@ -95,7 +95,7 @@ impl UseCases {
         ]
     }
 
-    fn old_audit_entries(&self, clock: &Arc<dyn Clock>) -> Chore {
+    fn old_audit_entries(&self, clock: &Arc<dyn Clock>) -> MaintenanceTask {
         let kept = self.lifecycle.audit_kept.clone();
         swept_at("old audit entries", &self.lifecycle.audit, clock, move |it, now| {
             let before = now - *kept.get();
@@ -103,7 +103,7 @@ impl UseCases {
         })
     }
 
-    fn old_sync_events(&self, clock: &Arc<dyn Clock>) -> Chore {
+    fn old_sync_events(&self, clock: &Arc<dyn Clock>) -> MaintenanceTask {
         let kept = self.syncing.events_kept.clone();
         let support = Arc::new(self.syncing.api.support.clone());
         swept_at("old sync events", &support, clock, move |it, now| {
@@ -113,9 +113,9 @@ impl UseCases {
     }
 
     /// What was deleted stays in the database's log while somebody reads there.
-    fn deleted_traces(&self) -> Chore {
+    fn deleted_traces(&self) -> MaintenanceTask {
         let eraser = Arc::clone(&self.lifecycle.eraser);
-        Chore::new("traces of deleted accounts", move || {
+        MaintenanceTask::new("traces of deleted accounts", move || {
             let eraser = Arc::clone(&eraser);
             async move {
                 if !eraser.settle().await? {
@@ -128,12 +128,12 @@ impl UseCases {
 }
 
 /// The same of something that has to be told the time.
-fn swept_at<T, F, W>(what: &'static str, store: &Arc<T>, clock: &Arc<dyn Clock>, work: F) -> Chore
+fn swept_at<T, F, W>(what: &'static str, store: &Arc<T>, clock: &Arc<dyn Clock>, work: F) -> MaintenanceTask
 where
     T: ?Sized + Send + Sync + 'static,
     F: Fn(Arc<T>, Timestamp) -> W + Send + Sync + 'static,
     W: Future<Output = Result<u64, Unavailable>> + Send + 'static,
 {
     let (store, clock) = (Arc::clone(store), Arc::clone(clock));
-    Chore::new(what, move || work(Arc::clone(&store), clock.now()))
+    MaintenanceTask::new(what, move || work(Arc::clone(&store), clock.now()))
 }

@@ -13,7 +13,7 @@ const VERBS: &str = "unknown `admin` command: use grant, list, deactivate, react
 const ROLES: &str = "expected one of user, kb_manager, org_manager, admin";
 /// How long an invitation is good that nobody says more of.
 const DAYS: u16 = 7;
-const MOST_DAYS: u16 = 365;
+const MAX_DAYS: u16 = 365;
 
 /// What is done to accounts from the command line.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -85,7 +85,7 @@ impl AdminWords {
             self.role = Some(role.ok_or(Reason::source(ROLES))?);
             return Ok(());
         }
-        let days = value.parse().ok().filter(|it| (1..=MOST_DAYS).contains(it));
+        let days = value.parse().ok().filter(|it| (1..=MAX_DAYS).contains(it));
         self.days = Some(days.ok_or(Reason::source("expected a number of days, 1 to 365"))?);
         Ok(())
     }

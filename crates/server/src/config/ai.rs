@@ -24,8 +24,8 @@ use super::fault::Reason;
 use super::section::Section;
 use super::snapshot::Effect;
 
-const SHORTEST: Duration = Duration::from_millis(100);
-const LONGEST: Duration = Duration::from_hours(1);
+const MIN_TIMEOUT: Duration = Duration::from_millis(100);
+const MAX_TIMEOUT: Duration = Duration::from_hours(1);
 
 /// Upstream models.
 #[derive(Debug, Clone)]
@@ -52,7 +52,7 @@ impl Ai {
         };
         let connect = from.restart("ConnectTimeout");
         let limits = Limits {
-            connect: connect.within(Duration::from_secs(10), SHORTEST..=LONGEST),
+            connect: connect.within(Duration::from_secs(10), MIN_TIMEOUT..=MAX_TIMEOUT),
             first_byte: span(from, "FirstByteTimeout", 120),
             silence: span(from, "SilenceTimeout", 120),
             // Clients give up after 300 seconds, and would not hear why.
@@ -71,7 +71,7 @@ impl Ai {
 }
 
 fn span(from: &mut Section<'_>, name: &str, seconds: u64) -> Duration {
-    from.reload(name).within(Duration::from_secs(seconds), SHORTEST..=LONGEST)
+    from.reload(name).within(Duration::from_secs(seconds), MIN_TIMEOUT..=MAX_TIMEOUT)
 }
 
 fn size(from: &mut Section<'_>, name: &str, mib: usize) -> usize {

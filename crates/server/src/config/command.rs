@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::slice::Iter;
 
 use super::admin_command::{AdminCommand, AdminWords};
-use super::fault::{Fault, Faults, Reason};
+use super::fault::{SettingError, Faults, Reason};
 
 /// What `--help` says.
 pub const USAGE: &str = "\
@@ -92,12 +92,12 @@ impl CommandLine {
             if let Err(reason) = line.take(argument, &mut rest, &mut admin) {
                 // The argument itself is not told: it may be a secret.
                 let origin = format!("argument {} of the command line", index + 1);
-                faults.push(Fault::of_source(origin, reason));
+                faults.push(SettingError::of_source(origin, reason));
             }
         }
         match admin.map(AdminWords::command) {
             Some(Ok(command)) => line.prefer(Command::Admin(command)),
-            Some(Err(reason)) => faults.push(Fault::of_source("the command line", reason)),
+            Some(Err(reason)) => faults.push(SettingError::of_source("the command line", reason)),
             None => {}
         }
         Faults::check(faults)?;

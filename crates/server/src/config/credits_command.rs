@@ -3,7 +3,7 @@
 use super::fault::Reason;
 
 const VERBS: &str = "unknown `admin credits` command: use check or top-up; see `--help`";
-const MOST: i64 = 1_000_000_000;
+const MAX_CREDITS: i64 = 1_000_000_000;
 
 /// What is done to budgets from the command line.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,7 +25,7 @@ impl CreditsCommand {
         match words {
             ["check"] => Ok(Self::Check),
             ["top-up", group, credits] => {
-                let credits = credits.parse().ok().filter(|it| (1..=MOST).contains(it));
+                let credits = credits.parse().ok().filter(|it| (1..=MAX_CREDITS).contains(it));
                 let reason = "expected a number of credits, 1 to 1000000000";
                 let credits = credits.ok_or(Reason::source(reason))?;
                 Ok(Self::TopUp { group: (*group).to_owned(), credits })

@@ -65,13 +65,13 @@ impl Reason {
 
 /// One thing for which the settings cannot be used.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Fault {
+pub struct SettingError {
     key: Option<String>,
     origin: Option<String>,
     reason: Reason,
 }
 
-impl Fault {
+impl SettingError {
     pub(super) fn of_key(key: String, origin: Option<String>, reason: Reason) -> Self {
         Self { key: Some(key), origin, reason }
     }
@@ -91,7 +91,7 @@ impl Fault {
     }
 }
 
-impl fmt::Display for Fault {
+impl fmt::Display for SettingError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} ", self.reason.code)?;
         match (&self.key, &self.origin) {
@@ -108,7 +108,7 @@ impl fmt::Display for Fault {
 }
 
 /// The sentence again: `main` prints errors so, and an operator is owed it.
-impl fmt::Debug for Fault {
+impl fmt::Debug for SettingError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
     }
@@ -116,28 +116,28 @@ impl fmt::Debug for Fault {
 
 /// Everything for which the settings cannot be used, found in one go.
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
-pub struct Faults(Vec<Fault>);
+pub struct Faults(Vec<SettingError>);
 
 impl Faults {
     /// Fails if there are any.
-    pub(super) fn check(faults: Vec<Fault>) -> Result<(), Self> {
+    pub(super) fn check(faults: Vec<SettingError>) -> Result<(), Self> {
         if faults.is_empty() { Ok(()) } else { Err(Self(faults)) }
     }
 
     /// One after the other, each worth a line in the log.
-    pub fn iter(&self) -> impl Iterator<Item = &Fault> {
+    pub fn iter(&self) -> impl Iterator<Item = &SettingError> {
         self.0.iter()
     }
 }
 
-impl From<Vec<Fault>> for Faults {
-    fn from(faults: Vec<Fault>) -> Self {
+impl From<Vec<SettingError>> for Faults {
+    fn from(faults: Vec<SettingError>) -> Self {
         Self(faults)
     }
 }
 
-impl From<Fault> for Faults {
-    fn from(fault: Fault) -> Self {
+impl From<SettingError> for Faults {
+    fn from(fault: SettingError) -> Self {
         Self(vec![fault])
     }
 }

@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 
 use figment::value::Value;
 
-use super::fault::{Code, Fault, Reason};
+use super::fault::{Code, SettingError, Reason};
 use super::section::{Layered, Outcome, join};
 use super::setting::Setting;
 use super::snapshot::Effect;
@@ -151,7 +151,7 @@ impl<'a> Field<'a> {
 
     fn refuse_item(&mut self, index: &str, item: &Value, text: impl Into<Cow<'static, str>>) {
         let (key, origin) = (join(&self.key, index), self.layered.origin(item));
-        self.outcome.faults.push(Fault::of_key(key, origin, Reason::form(text)));
+        self.outcome.faults.push(SettingError::of_key(key, origin, Reason::form(text)));
     }
 
     fn found(&self) -> Option<&'a Value> {
@@ -181,7 +181,7 @@ impl<'a> Field<'a> {
 
     fn refuse(&mut self, reason: Reason) {
         let origin = self.found().and_then(|it| self.layered.origin(it));
-        self.outcome.faults.push(Fault::of_key(self.key.clone(), origin, reason));
+        self.outcome.faults.push(SettingError::of_key(self.key.clone(), origin, reason));
     }
 
     fn keep(self, value: Option<String>) {

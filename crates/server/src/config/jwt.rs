@@ -10,7 +10,7 @@ use super::known_secrets;
 use super::section::Section;
 use super::setting::Setting;
 
-const FEWEST_CHARS: usize = 32;
+const MIN_SECRET_CHARS: usize = 32;
 const SECOND: Duration = Duration::from_secs(1);
 const DAY: Duration = Duration::from_hours(24);
 
@@ -66,7 +66,7 @@ struct SigningKey(Secret<String>);
 impl Setting for SigningKey {
     fn parse(text: &str) -> Result<Self, Reason> {
         let key = Secret::<String>::parse(text)?;
-        if text.chars().count() < FEWEST_CHARS {
+        if text.chars().count() < MIN_SECRET_CHARS {
             return Err(Reason::weak("expected at least 32 characters"));
         }
         if known_secrets::is_known(text) {

@@ -50,7 +50,7 @@ const PLACEHOLDERS: &[&str] = &[
 ];
 
 /// Fewer different characters than any random secret of 32 has.
-const FEWEST_DIFFERENT: usize = 8;
+const MIN_DISTINCT_CHARS: usize = 8;
 
 /// Whether a text is one that others know, or has next to nothing to guess.
 pub(super) fn is_known(text: &str) -> bool {
@@ -59,7 +59,7 @@ pub(super) fn is_known(text: &str) -> bool {
     let mut different: Vec<char> = text.chars().collect();
     different.sort_unstable();
     different.dedup();
-    different.len() < FEWEST_DIFFERENT
+    different.len() < MIN_DISTINCT_CHARS
         || repeats(text.as_bytes())
         || PLACEHOLDERS.iter().any(|it| plain.contains(it))
 }

@@ -8,7 +8,7 @@ use std::path::Path;
 use figment::value::{Dict, Map, Value};
 use figment::{Error, Metadata, Profile, Provider};
 
-use super::fault::{Fault, Reason};
+use super::fault::{SettingError, Reason};
 
 /// Names that are spoken of without their section.
 const NAMED: &[(&str, &str)] = &[
@@ -26,7 +26,7 @@ const NAMED: &[(&str, &str)] = &[
 ];
 
 /// Longer than any file of settings that is meant.
-const LONGEST_FILE: u64 = 1024 * 1024;
+const MAX_FILE_BYTES: u64 = 1024 * 1024;
 
 /// One source of settings.
 pub(super) struct Layer {
@@ -36,8 +36,8 @@ pub(super) struct Layer {
 
 impl Layer {
     /// A file, which need not be there.
-    pub(super) fn json(name: &str, path: &Path) -> Result<Self, Fault> {
-        let wrong = |reason: String| Fault::of_source(name, Reason::source(reason));
+    pub(super) fn json(name: &str, path: &Path) -> Result<Self, SettingError> {
+        let wrong = |reason: String| SettingError::of_source(name, Reason::source(reason));
         let Some(text) = read(path).map_err(wrong)? else { return Ok(Self::empty(name)) };
         // Editors of Windows begin a file with a mark that JSON does not know.
         let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
@@ -54,7 +54,7 @@ impl Layer {
     pub(super) fn environment(
         variables: &[(String, String)],
         ours: &[&str],
-    ) -> Result<Self, Vec<Fault>> {
+    ) -> Result<Self, Vec<SettingError>> {
         let mut layer = Self::empty("the environment");
         let mut faults = Vec::new();
         for (name, value) in variables {
@@ -75,7 +75,7 @@ impl Layer {
                 continue;
             };
             if ours {
-                faults.push(Fault::of_key(key, Some(layer.origin.clone()), reason));
+                faults.push(SettingError::of_key(key, Some(layer.origin.clone()), reason));
             }
         }
         if faults.is_empty() { Ok(layer) } else { Err(faults) }
@@ -125,9 +125,9 @@ fn read(path: &Path) -> Result<Option<String>, String> {
     }
     let file = std::fs::File::open(path).map_err(|err| err.to_string())?;
     let mut text = String::new();
-    let length = file.take(LONGEST_FILE + 1).read_to_string(&mut text);
+    let length = file.take(MAX_FILE_BYTES + 1).read_to_string(&mut text);
     match u64::try_from(length.map_err(|err| err.to_string())?) {
-        Ok(length) if length <= LONGEST_FILE => Ok(Some(text)),
+        Ok(length) if length <= MAX_FILE_BYTES => Ok(Some(text)),
         _ => Err("expected at most 1 MiB".to_owned()),
     }
 }

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use pia_kernel::Live;
+use pia_kernel::LiveSetting;
 
 use super::Config;
 use super::fault::Faults;
@@ -60,9 +60,9 @@ impl LiveConfig {
     pub fn follow<T: Send + Sync + 'static>(
         &self,
         part: impl Fn(&Config) -> T + Send + 'static,
-    ) -> Live<T> {
+    ) -> LiveSetting<T> {
         let mut state = self.lock();
-        let live = Live::new(part(&state.latest));
+        let live = LiveSetting::new(part(&state.latest));
         let handle = live.clone();
         state.followers.push(Box::new(move |config| handle.set(part(config))));
         live

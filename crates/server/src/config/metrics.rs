@@ -7,7 +7,7 @@ use super::known_secrets;
 use super::section::Section;
 use super::setting::Setting;
 
-const FEWEST_CHARS: usize = 16;
+const MIN_TOKEN_CHARS: usize = 16;
 
 /// What is measured.
 #[derive(Debug, Clone)]
@@ -28,7 +28,7 @@ struct Token(Secret<String>);
 impl Setting for Token {
     fn parse(text: &str) -> Result<Self, Reason> {
         let token = Secret::<String>::parse(text)?;
-        if text.chars().count() < FEWEST_CHARS || known_secrets::is_known(text) {
+        if text.chars().count() < MIN_TOKEN_CHARS || known_secrets::is_known(text) {
             return Err(Reason::weak("expected at least 16 random characters"));
         }
         // It travels in a header, whose ends are trimmed.

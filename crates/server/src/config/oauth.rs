@@ -16,8 +16,8 @@ use super::setting::Setting;
 /// Where Microsoft's accounts are, in front of a tenant.
 const MICROSOFT: &str = "https://login.microsoftonline.com";
 
-const SHORTEST: Duration = Duration::from_millis(100);
-const LONGEST: Duration = Duration::from_mins(1);
+const MIN_TIMEOUT: Duration = Duration::from_millis(100);
+const MAX_TIMEOUT: Duration = Duration::from_mins(1);
 
 /// Identity providers.
 #[derive(Debug, Clone)]
@@ -33,7 +33,7 @@ impl OAuth {
             Some((provider, settings))
         };
         let providers: BTreeMap<_, _> = Provider::ALL.into_iter().filter_map(read).collect();
-        let patience = from.reload("Timeout").within(Duration::from_secs(10), SHORTEST..=LONGEST);
+        let patience = from.reload("Timeout").within(Duration::from_secs(10), MIN_TIMEOUT..=MAX_TIMEOUT);
         Self { providers: ProvidersSettings { providers, patience } }
     }
 }

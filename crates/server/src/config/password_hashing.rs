@@ -9,7 +9,7 @@ use super::fault::Reason;
 use super::section::Section;
 
 /// The least memory times passes that OWASP calls sufficient.
-const LEAST: u64 = 7168 * 5;
+const MIN_COST: u64 = 7168 * 5;
 
 /// What a password's hash costs.
 #[derive(Debug, Clone)]
@@ -22,9 +22,9 @@ pub struct PasswordHashing {
 
 impl PasswordHashing {
     pub(super) fn read(from: &mut Section<'_>) -> Option<Self> {
-        let memory = from.reload("MemoryKib").within(19_456, 8..=HashCost::MOST_MEMORY_KIB);
-        let iterations = from.reload("Iterations").within(2, 1..=HashCost::MOST_ITERATIONS);
-        let parallelism = from.reload("Parallelism").within(1, 1..=HashCost::MOST_PARALLELISM);
+        let memory = from.reload("MemoryKib").within(19_456, 8..=HashCost::MAX_MEMORY_KIB);
+        let iterations = from.reload("Iterations").within(2, 1..=HashCost::MAX_ITERATIONS);
+        let parallelism = from.reload("Parallelism").within(1, 1..=HashCost::MAX_PARALLELISM);
         let cores = available_parallelism().map_or(1, usize::from);
         // None is left free: these threads step back for those who wait for
         // something else.
@@ -37,7 +37,7 @@ impl PasswordHashing {
                 None
             }
         };
-        let weak = u64::from(memory) * u64::from(iterations) < LEAST;
+        let weak = u64::from(memory) * u64::from(iterations) < MIN_COST;
         if weak && !from.environment().is_development() {
             from.note("MemoryKib", "with Iterations is less than OWASP calls sufficient");
         }

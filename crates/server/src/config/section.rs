@@ -6,7 +6,7 @@ use figment::Figment;
 use figment::value::Value;
 
 use super::environment::Environment;
-use super::fault::{Fault, Reason};
+use super::fault::{SettingError, Reason};
 use super::field::Field;
 use super::notice::Notice;
 use super::snapshot::{Effect, Snapshot};
@@ -22,7 +22,7 @@ pub(super) struct Layered {
 /// What came of reading.
 #[derive(Default)]
 pub(super) struct Outcome {
-    pub(super) faults: Vec<Fault>,
+    pub(super) faults: Vec<SettingError>,
     pub(super) notices: Vec<Notice>,
     pub(super) snapshot: Snapshot,
     /// Sections that are known though nothing may be in them.
@@ -43,9 +43,9 @@ impl Layered {
         layers: Figment,
         environment: Environment,
         dir: PathBuf,
-    ) -> Result<Self, Fault> {
+    ) -> Result<Self, SettingError> {
         let merged = layers.find_value("").map_err(|_may_quote| {
-            Fault::of_source("the settings", Reason::source("cannot be put together"))
+            SettingError::of_source("the settings", Reason::source("cannot be put together"))
         })?;
         Ok(Self { layers, merged, environment, dir })
     }
@@ -133,7 +133,7 @@ impl<'a> Section<'a> {
     pub(super) fn refuse(&mut self, name: &str, reason: Reason) {
         let key = join(&self.path, name);
         let origin = self.layered.find(&key).and_then(|it| self.layered.origin(it));
-        self.outcome.faults.push(Fault::of_key(key, origin, reason));
+        self.outcome.faults.push(SettingError::of_key(key, origin, reason));
     }
 
     /// Whether a setting was refused already.

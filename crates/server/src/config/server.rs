@@ -17,7 +17,7 @@ use super::setting::Setting;
 const PORT: u16 = 8080;
 /// The longest body that a route takes; with less, it could never be called.
 const MAX_NAME_CHARS: usize = 64;
-const LONGEST_BODY: ByteSize = ByteSize::mib(32);
+const MAX_BODY_SIZE: ByteSize = ByteSize::mib(32);
 
 /// Where the server is reached.
 #[derive(Debug, Clone)]
@@ -143,7 +143,7 @@ impl ServerConfig {
                 .div_ceil(workers),
             max_body_memory: from
                 .restart("MaxBodyMemory")
-                .within(ByteSize::mib(256), LONGEST_BODY..=ByteSize(usize::MAX))
+                .within(ByteSize::mib(256), MAX_BODY_SIZE..=ByteSize(usize::MAX))
                 .0,
             tls,
         };

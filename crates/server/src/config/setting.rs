@@ -9,7 +9,7 @@ use pia_kernel::Secret;
 use super::fault::Reason;
 
 /// Longer than any single value that is meant.
-const LONGEST: usize = 16 * 1024;
+const MAX_VALUE_BYTES: usize = 16 * 1024;
 
 /// A type that a setting can have.
 ///
@@ -39,7 +39,7 @@ pub(super) fn choice<T: Copy>(text: &str, names: &[(&str, T)]) -> Result<T, Reas
 /// Fails for what no value may be: too long, or with characters that end a
 /// line of a header or a log.
 fn printable(text: &str) -> Result<&str, Reason> {
-    if text.len() > LONGEST {
+    if text.len() > MAX_VALUE_BYTES {
         return Err(Reason::form("expected at most 16 KiB"));
     }
     if text.contains(char::is_control) {

@@ -12,7 +12,7 @@ use super::setting::{Setting, choice};
 
 /// The longest timeout. Letting us in and taking one mail may each take it, and
 /// the claim on the mail must outlast both.
-const LONGEST: Duration = Duration::from_mins(2);
+const MAX_TIMEOUT: Duration = Duration::from_mins(2);
 
 /// Through which relay mail is sent, and in whose name.
 #[derive(Debug, Clone)]
@@ -33,7 +33,7 @@ impl Smtp {
         let address = from.reload("From").optional::<SenderAddress>();
         let from_name = from.reload("FromName").or("Pia".to_owned());
         let timeout = from.reload("Timeout");
-        let timeout = timeout.within(Duration::from_secs(30), Duration::from_secs(1)..=LONGEST);
+        let timeout = timeout.within(Duration::from_secs(30), Duration::from_secs(1)..=MAX_TIMEOUT);
         let ca = from.reload("CaPath").optional::<PathBuf>();
         let language = from.reload("Language").or(Language::En);
         let ca = ca.map(|it| from.dir().join(it));

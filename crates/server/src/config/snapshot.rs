@@ -15,18 +15,18 @@ pub enum Effect {
 }
 
 #[derive(Clone)]
-struct Kept {
+struct StoredSettings {
     effect: Effect,
     value: Option<Secret<String>>,
 }
 
 /// The settings that there are, each with what it is now. Tells names alone.
 #[derive(Clone, Default)]
-pub(super) struct Snapshot(BTreeMap<String, Kept>);
+pub(super) struct Snapshot(BTreeMap<String, StoredSettings>);
 
 impl Snapshot {
     pub(super) fn keep(&mut self, key: String, effect: Effect, value: Option<String>) {
-        self.0.insert(key, Kept { effect, value: value.map(Secret::new) });
+        self.0.insert(key, StoredSettings { effect, value: value.map(Secret::new) });
     }
 
     pub(super) fn keys(&self) -> impl Iterator<Item = &str> {

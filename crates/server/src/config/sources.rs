@@ -7,7 +7,7 @@ use figment::Figment;
 
 use super::command::{Command, CommandLine};
 use super::environment::Environment;
-use super::fault::{Fault, Faults, Reason};
+use super::fault::{SettingError, Faults, Reason};
 use super::layers::Layer;
 use super::section::{Layered, Outcome, Section};
 use super::{AdminConfig, Config, MigrationConfig, SECTIONS, unknown};
@@ -56,7 +56,7 @@ impl Sources {
         };
         let environment = match named {
             Some((origin, name)) => {
-                Environment::named(&name).map_err(|it| Fault::of_source(origin, it))?
+                Environment::named(&name).map_err(|it| SettingError::of_source(origin, it))?
             }
             None => Environment::production(),
         };
@@ -67,7 +67,7 @@ impl Sources {
         let dir = std::path::absolute(&dir).unwrap_or(dir);
         if !dir.is_dir() {
             let reason = Reason::source("expected a folder");
-            return Err(Fault::of_source("the content root", reason).into());
+            return Err(SettingError::of_source("the content root", reason).into());
         }
         Ok((line.command, Self { dir, environment, variables, arguments: line.settings }))
     }

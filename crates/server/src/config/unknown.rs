@@ -4,16 +4,16 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use figment::value::{Dict, Value};
 
-use super::fault::{Fault, Reason};
+use super::fault::{SettingError, Reason};
 use super::notice::Notice;
 use super::section::{Layered, Outcome, join};
 
 /// As many slips as are told of at once.
-const MOST: usize = 50;
+const MAX_REPORTED: usize = 50;
 /// As many letters as may differ for one name to be taken for another.
-const MOST_DIFFERENT: usize = 2;
+const MAX_EDIT_DISTANCE: usize = 2;
 /// Longer than any name that is compared.
-const LONGEST: usize = 60;
+const MAX_KEY_CHARS: usize = 60;
 
 /// Finds in known sections what is no setting of theirs. Sections that nobody
 /// knows are not ours to judge, unless one looks like a slip.
@@ -58,7 +58,7 @@ impl Known {
 
     /// What is in a section that is spelled almost so.
     fn like(&self, section: &str, name: &str) -> Option<&str> {
-        if name.len() > LONGEST {
+        if name.len() > MAX_KEY_CHARS {
             return None;
         }
         let names = self.settings.values().chain(self.sections.values());
@@ -68,7 +68,7 @@ impl Known {
         });
         let apart = inside.map(|it| (distance(&it.to_lowercase(), name), it));
         let nearest = apart.min()?;
-        (nearest.0 <= MOST_DIFFERENT && nearest.0 * 2 < name.len()).then_some(nearest.1)
+        (nearest.0 <= MAX_EDIT_DISTANCE && nearest.0 * 2 < name.len()).then_some(nearest.1)
     }
 }
 
@@ -84,7 +84,7 @@ impl Search<'_> {
                 (Some(key), None) => {
                     let (key, origin) = (key.clone(), self.layered.origin(value));
                     let reason = Reason::form("expected a section");
-                    self.outcome.faults.push(Fault::of_key(key, origin, reason));
+                    self.outcome.faults.push(SettingError::of_key(key, origin, reason));
                 }
                 (None, _) => self.unknown(path, name, value),
             }
@@ -93,7 +93,7 @@ impl Search<'_> {
 
     fn unknown(&mut self, path: &str, name: &str, value: &Value) {
         let meant = self.known.like(path, name);
-        if self.outcome.notices.len() >= MOST || (path.is_empty() && meant.is_none()) {
+        if self.outcome.notices.len() >= MAX_REPORTED || (path.is_empty() && meant.is_none()) {
             return;
         }
         let text = match meant {

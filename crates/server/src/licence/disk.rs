@@ -6,19 +6,19 @@ use std::path::{Path, PathBuf};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use pia_policy::LONGEST_LICENCE;
+use pia_policy::MAX_LICENCE_BYTES;
 use ring::rand::{SecureRandom as _, SystemRandom};
 
 /// What one look at a path found.
 #[derive(Clone, PartialEq, Eq)]
-pub(crate) enum Look {
+pub(crate) enum FileChange {
     Missing,
     /// What is in it; of a file that is too long, one byte more than may be.
     Content(Vec<u8>),
     Failed(String),
 }
 
-impl Look {
+impl FileChange {
     /// Follows links, since that is how secrets are mounted into containers.
     pub(crate) fn at(path: &Path) -> Self {
         match content(path) {
@@ -35,7 +35,7 @@ fn content(path: &Path) -> io::Result<Vec<u8>> {
         return Err(io::Error::other("it is not a file"));
     }
     let mut content = Vec::new();
-    let bound = u64::try_from(LONGEST_LICENCE).unwrap_or(u64::MAX).saturating_add(1);
+    let bound = u64::try_from(MAX_LICENCE_BYTES).unwrap_or(u64::MAX).saturating_add(1);
     File::open(path)?.take(bound).read_to_end(&mut content)?;
     Ok(content)
 }

@@ -3,19 +3,19 @@
 use std::sync::Arc;
 
 use pia_identity::{LicenceInForce, Seats};
-use pia_kernel::{Clock, Live};
+use pia_kernel::{Clock, LiveSetting};
 use pia_policy::{Licence, LicenceState, Licensed};
 
 /// The licence's `maxUsers` and `maxAdmins`, for the domain that makes accounts.
 #[derive(Clone)]
 pub struct LicenceSeats {
-    state: Live<LicenceState>,
+    state: LiveSetting<LicenceState>,
     clock: Arc<dyn Clock>,
 }
 
 impl LicenceSeats {
     /// Seats as the licence in `state` has them at each moment.
-    pub fn new(state: Live<LicenceState>, clock: Arc<dyn Clock>) -> Self {
+    pub fn new(state: LiveSetting<LicenceState>, clock: Arc<dyn Clock>) -> Self {
         Self { state, clock }
     }
 }

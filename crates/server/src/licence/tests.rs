@@ -21,7 +21,7 @@ pub(crate) struct Bench {
 }
 
 #[derive(Clone)]
-pub(crate) struct Hands(Live<Timestamp>);
+pub(crate) struct Hands(LiveSetting<Timestamp>);
 
 impl Clock for Hands {
     fn now(&self) -> Timestamp {
@@ -40,7 +40,7 @@ impl Bench {
         Self {
             folder: tempfile::tempdir().unwrap(),
             key: SigningKey::generate().unwrap(),
-            clock: Hands(Live::new(Timestamp::from_micros(1_800_000_000_000_000))),
+            clock: Hands(LiveSetting::new(Timestamp::from_micros(1_800_000_000_000_000))),
         }
     }
 
@@ -112,7 +112,7 @@ fn licensee(file: &LicenceFile) -> String {
     }
 }
 
-fn refused(file: &LicenceFile) -> LicenceFault {
+fn refused(file: &LicenceFile) -> LicenceError {
     match &*file.state().get() {
         LicenceState::Refused(fault) => fault.clone(),
         other => panic!("{other:?}"),
@@ -260,7 +260,7 @@ fn a_file_that_stays_cut_off_is_believed_at_the_second_look() {
     assert_eq!(file.standing(), SetupStanding::Done);
     file.check();
 
-    assert!(matches!(refused(&file), LicenceFault::Truncated(_)));
+    assert!(matches!(refused(&file), LicenceError::Truncated(_)));
 }
 
 #[test]
@@ -326,7 +326,7 @@ fn unknown_features_are_told() {
     let reading = LicenceReading::of(bench.licence("A"), &bench.key.verifying_key()).unwrap();
 
     let unknown_features = vec!["Telepathy\n".to_owned()];
-    let log = logged(|| told::loaded(&LicenceReading { unknown_features, ..reading }));
+    let log = logged(|| log::loaded(&LicenceReading { unknown_features, ..reading }));
 
     assert!(log.contains("SVC-LIC-008") && log.contains(r#"["Telepathy\n"]"#), "{log}");
     drop(file);

@@ -5,8 +5,8 @@ use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::PathBuf;
 
 use pia_identity::{Appointed, FirstAdminStore, NewAccount, SeatLimits};
-use pia_kernel::Effects;
-use pia_policy::LicenceFault;
+use pia_kernel::SideEffects;
+use pia_policy::LicenceError;
 
 use super::*;
 use crate::licence::tests::{Bench, DAY, logged};
@@ -64,7 +64,7 @@ impl FirstAdminStore for Admins {
         &self,
         _new: NewAccount,
         _limits: SeatLimits,
-        _effects: Effects,
+        _effects: SideEffects,
     ) -> Result<Appointed, Unavailable> {
         Ok(Appointed::AlreadySetUp)
     }
@@ -235,7 +235,7 @@ async fn a_licence_that_is_not_accepted_leaves_the_token_for_another_try() {
     let refused = setup.install(&bench.token(), b"no licence").await;
     let taken = setup.install(&bench.token(), bench.licence("Somebody").as_bytes()).await;
 
-    assert!(matches!(refused, Err(InstallError::Refused(LicenceFault::Truncated(_)))));
+    assert!(matches!(refused, Err(InstallError::Refused(LicenceError::Truncated(_)))));
     assert!(taken.is_ok());
 }
 

@@ -15,7 +15,7 @@ use ring::rand::{SecureRandom as _, SystemRandom};
 use crate::licence::replace;
 
 /// Twice a token's length: whatever is longer is something else.
-const LONGEST: u64 = 86;
+const MAX_FILE_BYTES: u64 = 86;
 
 /// The file with the token.
 ///
@@ -25,7 +25,7 @@ const LONGEST: u64 = 86;
 /// points to the wrong place.
 pub(super) struct TokenFile {
     path: PathBuf,
-    told: Mutex<Option<Told>>,
+    told: Mutex<Option<SetupTokenFile>>,
 }
 
 /// What a server that is not set up lacks first.
@@ -37,7 +37,7 @@ pub(super) enum WaitsFor {
 
 /// What the log was last told; it is told again when that changes.
 #[derive(PartialEq, Eq)]
-enum Told {
+enum SetupTokenFile {
     Waiting(WaitsFor),
     NotAToken,
     Failed(String),
@@ -57,11 +57,11 @@ impl TokenFile {
     /// Sees to it that there is a token which only the file's owner can read.
     pub(super) fn keep(&self, lacking: WaitsFor) {
         let outcome = self.existing().and_then(|existing| match existing {
-            Existing::Nothing => self.write().map(|()| Told::Waiting(lacking)),
-            Existing::Token(_) => self.tighten().map(|()| Told::Waiting(lacking)),
-            Existing::SomethingElse => Ok(Told::NotAToken),
+            Existing::Nothing => self.write().map(|()| SetupTokenFile::Waiting(lacking)),
+            Existing::Token(_) => self.tighten().map(|()| SetupTokenFile::Waiting(lacking)),
+            Existing::SomethingElse => Ok(SetupTokenFile::NotAToken),
         });
-        self.tell(outcome.unwrap_or_else(|err| Told::Failed(err.to_string())));
+        self.tell(outcome.unwrap_or_else(|err| SetupTokenFile::Failed(err.to_string())));
     }
 
     /// Removes the token.
@@ -72,7 +72,7 @@ impl TokenFile {
         });
         match outcome {
             Ok(()) => self.forget(),
-            Err(err) => self.tell(Told::Failed(err.to_string())),
+            Err(err) => self.tell(SetupTokenFile::Failed(err.to_string())),
         }
     }
 
@@ -100,7 +100,7 @@ impl TokenFile {
             Err(err) => return Err(err),
         }
         let mut content = Vec::new();
-        fs::File::open(&self.path)?.take(LONGEST).read_to_end(&mut content)?;
+        fs::File::open(&self.path)?.take(MAX_FILE_BYTES).read_to_end(&mut content)?;
         let text = String::from_utf8(content).unwrap_or_else(|_binary| "?".to_owned());
         Ok(match text.trim() {
             "" => Existing::Nothing,
@@ -131,29 +131,29 @@ impl TokenFile {
         Ok(())
     }
 
-    fn tell(&self, now: Told) {
+    fn tell(&self, now: SetupTokenFile) {
         let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
         if told.as_ref() == Some(&now) {
             return;
         }
         let path = self.path.display();
         match &now {
-            Told::Waiting(WaitsFor::Administrator) => tracing::warn!(
+            SetupTokenFile::Waiting(WaitsFor::Administrator) => tracing::warn!(
                 code = "SVC-SET-004", setup.token_path = %path,
                 "the server has no administrator: make the first one at /admin/setup, with the \
                  token from this file, or with `pia-server admin grant`"
             ),
-            Told::Waiting(WaitsFor::Licence) => tracing::warn!(
+            SetupTokenFile::Waiting(WaitsFor::Licence) => tracing::warn!(
                 code = "SVC-SET-001", setup.token_path = %path,
                 "the server waits to be set up: give it a licence at /admin/setup, with the \
                  token from this file"
             ),
-            Told::NotAToken => tracing::error!(
+            SetupTokenFile::NotAToken => tracing::error!(
                 code = "SVC-SET-002", setup.token_path = %path,
                 "there is something else than a setup token at Setup:TokenPath; it is left \
                  alone, and nobody can set the server up"
             ),
-            Told::Failed(why) => tracing::error!(
+            SetupTokenFile::Failed(why) => tracing::error!(
                 code = "SVC-SET-003", setup.token_path = %path, error = why,
                 "the file of the setup token cannot be kept in order"
             ),
@@ -163,7 +163,7 @@ impl TokenFile {
 
     fn forget(&self) {
         let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
-        if matches!(told.take(), Some(Told::Waiting(_))) {
+        if matches!(told.take(), Some(SetupTokenFile::Waiting(_))) {
             tracing::info!("the server is set up; the setup token is gone");
         }
     }

@@ -260,7 +260,7 @@ async fn each_fault_of_a_request_is_told_and_no_model_is_asked() {
     assert_eq!((malformed.status, malformed.error()), (400, "malformed_json"));
     assert_eq!((unsupported.status, unsupported.error()), (415, "unsupported_media_type"));
     assert_eq!((stranger.status, stranger.error()), (401, "unauthorized"));
-    assert_eq!(demo.seen().calls, 0);
+    assert_eq!(demo.call_counts().calls, 0);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -299,7 +299,7 @@ async fn the_status_names_the_modes_that_a_model_serves_and_asks_none() {
     );
     assert_eq!(one.body, json!({ "available": true, "modes": ["Research"] }));
     assert_eq!(nobody.status, 401);
-    assert_eq!(demo.seen().calls, 0);
+    assert_eq!(demo.call_counts().calls, 0);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -272,7 +272,7 @@ async fn a_suspended_free_tier_serves_nobody_who_does_not_pay_and_makes_no_accou
     assert_eq!(refusal, json!({ "period": "free_tier_suspended" }));
     assert_eq!(told, json!({ "limited": false, "suspended": true }));
     assert_eq!(register.refusal(), (403, "free_tier_suspended"));
-    assert_eq!(demo.seen().calls, 0);
+    assert_eq!(demo.call_counts().calls, 0);
     paying.await;
 }
 
@@ -309,7 +309,7 @@ async fn two_hundred_calls_at_once_on_two_servers_spend_a_budget_for_fifty(datab
     drop(open);
     told_once(ada, |it| it["groupCap"]["weekly"]["used"].as_i64() > Some(0)).await;
 
-    assert_eq!((demo.seen().calls, refusals), (50, 150));
+    assert_eq!((demo.call_counts().calls, refusals), (50, 150));
     assert!(check.is_ok(), "{check:?}");
 }
 
@@ -379,7 +379,7 @@ async fn nobody_is_admitted_unseen_while_the_database_is_away(database: Fresh) {
 
     assert_eq!(refused.refusal(), (503, "unavailable"));
     assert_eq!(refused.header("retry-after"), Some("1"));
-    assert_eq!((served.status, demo.seen().calls), (200, 1));
+    assert_eq!((served.status, demo.call_counts().calls), (200, 1));
 }
 
 async fn top_ups_are_given_and_checked_from_the_command_line(database: Fresh) {

@@ -79,7 +79,7 @@ async fn a_busy_upstream_is_a_bad_gateway_that_says_when_to_come_again() {
     }
     let silent = ada.post(CHAT, &said("demo:status=429")).await;
     assert_eq!(silent.header("retry-after"), Some("10"));
-    assert_eq!(demo.seen().calls, 4);
+    assert_eq!(demo.call_counts().calls, 4);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -94,7 +94,7 @@ async fn too_long_a_conversation_is_told_in_words_that_clients_know() {
         assert_eq!(answer.refusal(), (502, "context_too_long"), "{request}");
         assert!(message.contains("context length") && !message.contains("8192"), "{message}");
     }
-    assert_eq!(demo.seen().calls, 3);
+    assert_eq!(demo.call_counts().calls, 3);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -114,7 +114,7 @@ async fn only_tools_that_are_refused_are_the_callers_to_mend() {
         let answer = ada.post(CHAT, &request).await;
         assert_eq!(answer.refusal(), (502, "upstream_failed"), "{status}");
     }
-    assert_eq!(demo.seen().calls, 7);
+    assert_eq!(demo.call_counts().calls, 7);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -151,7 +151,7 @@ async fn an_upstream_that_takes_too_long_is_a_gateway_timeout() {
         assert_eq!(answer.body["message"], TIMED_OUT.1);
     }
     assert!(demo.until(|it| it.open == 0).await);
-    assert_eq!(demo.seen().calls, 5);
+    assert_eq!(demo.call_counts().calls, 5);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -307,7 +307,7 @@ async fn the_demo_upstreams_faults_in_mid_stream_are_told() {
     }
     let cut = ada.post(CHAT, &said("demo:cut")).await;
     assert_eq!(cut.refusal(), (502, "upstream_failed"));
-    assert_eq!(demo.seen().calls, 3);
+    assert_eq!(demo.call_counts().calls, 3);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -24,7 +24,7 @@ on_both_databases!(
 );
 
 /// So many calls are open at the upstream at most; one of three waits.
-const ROOM: u64 = 2;
+const MAX_WAITING_CALLS: u64 = 2;
 const JSON: &str = "content-type: application/json\r\n";
 const FAILED: (&str, &str) =
     ("Bad Gateway", "The upstream AI provider could not answer the request.");
@@ -208,7 +208,7 @@ fn alive() -> usize {
 /// A server with little room at its upstream, and somebody whose group has
 /// every limit that there is.
 async fn start(setting: Setting) -> (TestApp, Client) {
-    let setting = setting.with("Ai__Protection__MaxConcurrent", ROOM).with("Ai__MaxWait", "20s");
+    let setting = setting.with("Ai__Protection__MaxConcurrent", MAX_WAITING_CALLS).with("Ai__MaxWait", "20s");
     let app = setting.start().await;
     let limits = "credits.hourly=1000000 credits.daily=2000000 credits.weekly=3000000 \
                   credits.group-daily=4000000 credits.group-weekly=5000000 credits.pool=true";
@@ -226,7 +226,7 @@ async fn after_every_fault_of_an_upstream_nothing_is_left_open(database: Fresh) 
     for (path, body) in ways() {
         open.push(Live::ask(&ada, path, &body).await);
     }
-    until(async || (told(&app, LOAD).await == [3, ROOM, 1]).then_some(())).await;
+    until(async || (told(&app, LOAD).await == [3, MAX_WAITING_CALLS, 1]).then_some(())).await;
     drop(open);
     is_idle(&app, Some(&upstream)).await;
     let tasks = alive();

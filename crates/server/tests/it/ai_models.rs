@@ -160,7 +160,7 @@ async fn two_servers_together_ask_an_upstream_no_more_than_it_may_be(database: F
 
     assert_eq!(refused.each_ref().map(Answer::refusal), [(503, "ai_crowded"); 2]);
     served.await;
-    assert_eq!(demo.seen().calls, 5);
+    assert_eq!(demo.call_counts().calls, 5);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -104,7 +104,7 @@ async fn what_is_missing_or_unknown_is_told_and_no_model_is_asked() {
         assert_eq!(answer.body["errors"][0]["field"], field, "{shown}");
         assert_eq!(answer.body["errors"][0]["code"], code, "{shown}");
     }
-    assert_eq!(demo.seen().calls, 0);
+    assert_eq!(demo.call_counts().calls, 0);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -123,7 +123,7 @@ async fn too_long_a_text_is_refused_with_its_limit() {
         "errors": [{ "field": "text", "code": "too_long", "message": message }],
     });
     assert_eq!((answer.status, answer.body), (400, expected));
-    assert_eq!(demo.seen().calls, 0);
+    assert_eq!(demo.call_counts().calls, 0);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -5,7 +5,7 @@ use diesel_async::RunQueryDsl;
 use pia_kernel::MailId;
 use pia_sealing::{MasterKeys, ServerSeal};
 use pia_storage::schema::mails;
-use pia_storage::{Database, DbError, DbUid, StoredLetter, on_conn};
+use pia_storage::{Database, DbError, DbUid, StoredEmail, on_conn};
 
 use crate::client::{Answer, Client};
 use crate::harness::TestApp;
@@ -19,14 +19,14 @@ pub(crate) fn open(app: &TestApp) -> Database {
 }
 
 /// The letters to an address, the oldest first.
-pub(crate) async fn letters_to(app: &TestApp, address: &str) -> Vec<StoredLetter> {
+pub(crate) async fn letters_to(app: &TestApp, address: &str) -> Vec<StoredEmail> {
     let sealed = mails::table.order(mails::id).select((mails::id, mails::sealed));
     let (db, seal) = (open(app), seal(app));
     let found: Result<Vec<Row>, DbError> =
         async { on_conn!(db.reader(), |conn| Ok(sealed.load(conn).await?)) }.await;
     let opened = found.expect("letters").into_iter().map(|(id, sealed)| {
         let sealed = sealed.expect("a letter that was not sent");
-        StoredLetter::open(&seal, MailId(id.0), &sealed).expect("a letter")
+        StoredEmail::open(&seal, MailId(id.0), &sealed).expect("a letter")
     });
     opened.filter(|it| it.to == address).collect()
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use pia_kernel::{Clock, Letter, Mail, SystemClock, Timestamp};
+use pia_kernel::{Clock, QueuedEmail, Mail, SystemClock, Timestamp};
 use pia_testkit::ManualClock;
 use pia_testkit::databases::Fresh;
 use serde_json::json;
@@ -30,7 +30,7 @@ const CANARY: &str = "canary-4f1c9e7a";
 
 fn invitation(at: Timestamp, number: usize) -> Mail {
     let link = format!("https://pia.example/{CANARY}/{number}");
-    Letter::new("invitation").with("link", link).to_address(at, "canary@example.org")
+    QueuedEmail::new("invitation").with("link", link).to_address(at, "canary@example.org")
 }
 
 /// A clock that tests move, and the same for a server.
@@ -70,7 +70,7 @@ async fn a_letter_is_delivered_and_forgotten(database: Fresh) {
     let app = app.start().await;
     let ada = app.sign_up("ada@example.org").await;
 
-    app.queue(Letter::new("password-changed").to_user(SystemClock.now(), ada.user_id())).await;
+    app.queue(QueuedEmail::new("password-changed").to_user(SystemClock.now(), ada.user_id())).await;
 
     let mail = relay.next_mail().await;
     assert_eq!((&*mail.from, &*mail.to), (FROM, &["ada@example.org".to_owned()][..]));
@@ -198,7 +198,7 @@ async fn whoever_deletes_their_account_is_written_to_no_more(database: Fresh) {
     let ((clock, of_server), port) = (clock(), closed_port().await);
     let app = Setting::on(database).with_relay_at(port).at(of_server).start().await;
     let ada = app.sign_up("ada@example.org").await;
-    app.queue(Letter::new("new-device").to_user(clock.now(), ada.user_id())).await;
+    app.queue(QueuedEmail::new("new-device").to_user(clock.now(), ada.user_id())).await;
 
     app.remove(ada.user_id()).await;
 

@@ -2,7 +2,7 @@
 
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
-use pia_kernel::{Effects, Live, Mail, UserId};
+use pia_kernel::{SideEffects, LiveSetting, Mail, UserId};
 use pia_sealing::{MasterKeys, ServerSeal};
 use pia_storage::schema::{accounts, mails};
 use pia_storage::{Database, DbError, DbUid, WriteEffects, in_tx, on_conn};
@@ -44,8 +44,8 @@ impl TestApp {
     pub(crate) async fn queue(&self, mail: Mail) {
         let config = self.config.latest();
         let keys = MasterKeys { current: config.encryption.master_key.clone(), previous: None };
-        let db = open(self).with_effects(ServerSeal::new(keys), Live::new(true));
-        let effects = Effects { audit: Vec::new(), mail: vec![mail] };
+        let db = open(self).with_effects(ServerSeal::new(keys), LiveSetting::new(true));
+        let effects = SideEffects { audit: Vec::new(), mail: vec![mail] };
         let written = async {
             in_tx!(db, async |conn| -> Result<(), DbError> {
                 conn.write_effects(&db, &effects).await

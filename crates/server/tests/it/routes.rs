@@ -1,7 +1,7 @@
 //! The route table, against a second list of what it must say.
 
 use pia_testkit::databases::Fresh;
-use pia_web::{Access, Accounts, Budget, Charge, Credentials, Document, Licensing, PaidBy, Route};
+use pia_web::{Access, Accounts, Budget, RateLimit, Credentials, Document, Licensing, PaidBy, Route};
 
 use crate::client::Client;
 use crate::harness::{Setting, TestApp};
@@ -143,8 +143,8 @@ fn told(route: &Route) -> String {
         Licensing::InForce => "licensed",
     };
     let budget = match route.charge {
-        Charge::Free => "free",
-        Charge::AtGate(budget) | Charge::InHandler(budget) => budget.name(),
+        RateLimit::Free => "free",
+        RateLimit::AtGate(budget) | RateLimit::InHandler(budget) => budget.name(),
     };
     let feature = route.feature.map_or("", |it| it.name());
     let line = format!("{} {} {access} {licensing} {budget} {feature}", route.method, route.path);
@@ -210,8 +210,8 @@ fn rows_say_what_their_paths_promise() {
         let below = |prefixes: &[&str]| prefixes.iter().any(|it| route.path.starts_with(it));
         let guards = matches!(
             route.charge,
-            Charge::AtGate(Budget::Auth | Budget::LocalAuth)
-                | Charge::InHandler(Budget::Auth | Budget::LocalAuth)
+            RateLimit::AtGate(Budget::Auth | Budget::LocalAuth)
+                | RateLimit::InHandler(Budget::Auth | Budget::LocalAuth)
         );
         let anonymous = route.access == Access::Anonymous;
         let asks_models = route.access == Access::Bearer && below(&["/api/ai/", "/v1/"]);

@@ -14,17 +14,17 @@ use futures_util::join;
 use pia_storage::schema::{ai_usage, credit_reservations, credit_windows};
 use pia_storage::{AsyncPostgres, DbError, DbInstant, DbUid, Instant, Pipelined, Uid, columns};
 
-use super::last_seen::LastSeen;
-use super::{Batch, Booked, Entries, Held, Tried, fill, last_week};
+use super::window_cache::WindowCache;
+use super::{Batch, BatchResult, Entries, LockedWindows, AttemptOutcome, fill, last_week};
 use crate::statements::Statements;
 use crate::usage_row::UsageRow;
 use crate::window_row::{ReservationRow, WindowRow};
 
 /// What is to be done, after what was read.
 enum Prepared {
-    Decided(Booked, Entries),
+    Decided(BatchResult, Entries),
     /// Nothing is written.
-    Not(Tried),
+    Not(AttemptOutcome),
 }
 
 /// Tries to book a batch; where windows are missing that were not `made`,
@@ -33,10 +33,10 @@ pub(super) async fn attempt(
     conn: Object<AsyncPostgres>,
     batch: &Batch,
     made: bool,
-    last_seen: &mut LastSeen,
-) -> Result<Tried, DbError> {
-    if let Some(booked) = batch.guess(&conn, last_seen).await? {
-        return Ok(Tried::Booked(booked));
+    last_seen: &mut WindowCache,
+) -> Result<AttemptOutcome, DbError> {
+    if let Some(booked) = batch.try_optimistic(&conn, last_seen).await? {
+        return Ok(AttemptOutcome::Booked(booked));
     }
     let mut conn = Pipelined::new(conn);
     let tried = match batch.prepare(&mut conn, made, last_seen).await {
@@ -45,8 +45,8 @@ pub(super) async fn attempt(
             let (written, committed) = join!(write.run(conn.shared()?), conn.commit());
             committed?;
             written?;
-            last_seen.wrote(entries.windows);
-            Ok(Tried::Booked(booked))
+            last_seen.record_written(entries.windows);
+            Ok(AttemptOutcome::Booked(booked))
         }
         Ok(Prepared::Not(tried)) => {
             conn.roll_back().await?;
@@ -66,7 +66,7 @@ impl Batch {
         &self,
         conn: &mut Pipelined,
         made: bool,
-        last_seen: &mut LastSeen,
+        last_seen: &mut WindowCache,
     ) -> Result<Prepared, DbError> {
         let (keys, ids) = (self.keys(), self.reservations());
         let shared = conn.shared()?;
@@ -74,11 +74,11 @@ impl Batch {
             join!(conn.begin(), windows(shared, &keys), reservations(shared, &ids));
         begun?;
         let (windows, ended) = (windows?, ended?);
-        last_seen.read(&windows);
-        let mut held = Held::new(windows, self.weeks, self.now)?;
+        last_seen.record_read(&windows);
+        let mut held = LockedWindows::new(windows, self.weeks, self.now)?;
         let missing = self.missing(&held);
         if !made && !missing.is_empty() {
-            return Ok(Prepared::Not(Tried::Missing(missing)));
+            return Ok(Prepared::Not(AttemptOutcome::Missing(missing)));
         }
         for holder in self.unfilled(&held.books) {
             let unused = conn.alone()?.unused(last_week(&holder, &held.books)).await?;
@@ -88,7 +88,7 @@ impl Batch {
         let decided = self.decide(held, &missing, ended, &written);
         Ok(match decided {
             Some((booked, entries)) => Prepared::Decided(booked, entries),
-            None => Prepared::Not(Tried::Short),
+            None => Prepared::Not(AttemptOutcome::Short),
         })
     }
 }
@@ -202,19 +202,19 @@ const NOTE: &str = "
     FROM ";
 
 /// Writes what windows have become, by itself.
-pub(crate) async fn put(conn: &mut AsyncPostgres, rows: &[WindowRow]) -> QueryResult<()> {
+pub(crate) async fn update_windows(conn: &mut AsyncPostgres, rows: &[WindowRow]) -> QueryResult<()> {
     if rows.is_empty() {
         return Ok(());
     }
-    Put(Windows::of(rows)).execute(conn).await.map(drop)
+    UpdateWindows(Windows::of(rows)).execute(conn).await.map(drop)
 }
 
-struct Put<'a>(Windows<'a>);
+struct UpdateWindows<'a>(Windows<'a>);
 
 /// All that a batch writes, as one statement: either all of it reaches the
 /// server or nothing. What there is nothing of is left out.
 struct Write<'a> {
-    put: Option<Put<'a>>,
+    put: Option<UpdateWindows<'a>>,
     ended: &'a [DbUid],
     opened: Option<Reserved<'a>>,
     usage: Option<Usage<'a>>,
@@ -224,7 +224,7 @@ impl<'a> Write<'a> {
     fn of(entries: &'a Entries, usage: &'a [UsageRow]) -> Self {
         let Entries { windows, ended, opened } = entries;
         Self {
-            put: (!windows.is_empty()).then(|| Put(Windows::of(windows))),
+            put: (!windows.is_empty()).then(|| UpdateWindows(Windows::of(windows))),
             ended,
             opened: (!opened.is_empty()).then(|| Reserved::of(opened)),
             usage: (!usage.is_empty()).then(|| Usage::of(usage)),
@@ -240,7 +240,7 @@ impl<'a> Write<'a> {
     }
 }
 
-impl QueryFragment<Pg> for Put<'_> {
+impl QueryFragment<Pg> for UpdateWindows<'_> {
     fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, Pg>) -> QueryResult<()> {
         out.push_sql(PUT);
         self.0.unnest("v", &mut out)?;
@@ -283,18 +283,18 @@ impl QueryFragment<Pg> for Write<'_> {
     }
 }
 
-pia_storage::prepared_by_text!(Put<'_>, Write<'_>);
+pia_storage::prepared_by_text!(UpdateWindows<'_>, Write<'_>);
 
 #[cfg(test)]
 mod tests {
-    use pia_assistant::{Kind, WindowKey};
+    use pia_assistant::{WindowKind, WindowKey};
     use uuid::Uuid;
 
     use super::*;
 
     #[test]
     fn a_batch_writes_one_statement_without_what_there_is_nothing_of() {
-        let key = WindowKey { kind: Kind::Hourly, owner: Uuid::nil() };
+        let key = WindowKey { kind: WindowKind::Hourly, owner: Uuid::nil() };
         let windows = vec![WindowRow::new(key, None, None); 2];
         let ended = vec![DbUid(Uuid::nil())];
         let entries = Entries { windows, ended, opened: Vec::new() };

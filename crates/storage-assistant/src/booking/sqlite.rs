@@ -11,7 +11,7 @@ use diesel_async::pooled_connection::deadpool::Object;
 use pia_storage::schema::{accounts, ai_usage, credit_reservations, credit_windows};
 use pia_storage::{AsyncSqlite, DbError, DbUid, Instant};
 
-use super::{Batch, Entries, Held, NOBODY, Tried, fill, last_week};
+use super::{Batch, Entries, LockedWindows, DELETED_USER, AttemptOutcome, fill, last_week};
 use crate::statements::unused;
 use crate::usage_row::UsageRow;
 use crate::window_row::{ReservationRow, WindowRow};
@@ -22,7 +22,7 @@ pub(super) async fn attempt(
     mut conn: Object<AsyncSqlite>,
     batch: Arc<Batch>,
     made: bool,
-) -> Result<Tried, DbError> {
+) -> Result<AttemptOutcome, DbError> {
     let errand = conn.spawn_blocking(move |conn| {
         Ok(conn.immediate_transaction(|conn| batch.on_sqlite(conn, made)))
     });
@@ -30,11 +30,11 @@ pub(super) async fn attempt(
 }
 
 impl Batch {
-    fn on_sqlite(&self, conn: &mut SqliteConnection, made: bool) -> Result<Tried, DbError> {
-        let mut held = Held::new(windows(conn, &self.keys())?, self.weeks, self.now)?;
+    fn on_sqlite(&self, conn: &mut SqliteConnection, made: bool) -> Result<AttemptOutcome, DbError> {
+        let mut held = LockedWindows::new(windows(conn, &self.keys())?, self.weeks, self.now)?;
         let missing = self.missing(&held);
         if !made && !missing.is_empty() {
-            return Ok(Tried::Missing(missing));
+            return Ok(AttemptOutcome::Missing(missing));
         }
         for holder in self.unfilled(&held.books) {
             let unused = unused(conn, last_week(&holder, &held.books))?;
@@ -43,17 +43,17 @@ impl Batch {
         let ended = reservations(conn, &self.reservations())?;
         let written = written(conn, &self.doubtful(&ended))?;
         let Some((booked, entries)) = self.decide(held, &missing, ended, &written) else {
-            return Ok(Tried::Short);
+            return Ok(AttemptOutcome::Short);
         };
         entries.write(conn)?;
         self.usage.iter().try_for_each(|it| note(conn, it))?;
-        Ok(Tried::Booked(booked))
+        Ok(AttemptOutcome::Booked(booked))
     }
 }
 
 impl Entries {
     fn write(&self, conn: &mut SqliteConnection) -> QueryResult<()> {
-        put(conn, &self.windows)?;
+        update_windows(conn, &self.windows)?;
         for id in &self.ended {
             let ended = credit_reservations::table.filter(credit_reservations::id.eq(id));
             diesel::delete(ended).execute(conn)?;
@@ -97,21 +97,21 @@ fn written(conn: &mut SqliteConnection, ids: &[DbUid]) -> QueryResult<Vec<DbUid>
 /// is nobody's.
 fn note(conn: &mut SqliteConnection, row: &UsageRow) -> QueryResult<()> {
     let account = accounts::table.find(row.user_id).select(accounts::id);
-    let user_id = account.first::<DbUid>(conn).optional()?.unwrap_or(NOBODY);
+    let user_id = account.first::<DbUid>(conn).optional()?.unwrap_or(DELETED_USER);
     let row = UsageRow { user_id, ..row.clone() };
     let usage = diesel::insert_into(ai_usage::table).values(row);
     usage.on_conflict_do_nothing().execute(conn).map(drop)
 }
 
 /// Writes what windows have become.
-pub(crate) fn put(conn: &mut SqliteConnection, rows: &[WindowRow]) -> QueryResult<()> {
-    rows.iter().try_for_each(|row| Put(row).execute(conn).map(drop))
+pub(crate) fn update_windows(conn: &mut SqliteConnection, rows: &[WindowRow]) -> QueryResult<()> {
+    rows.iter().try_for_each(|row| UpdateWindow(row).execute(conn).map(drop))
 }
 
 /// One window's update: diesel would prepare its own each time.
-struct Put<'a>(&'a WindowRow);
+struct UpdateWindow<'a>(&'a WindowRow);
 
-impl QueryFragment<Sqlite> for Put<'_> {
+impl QueryFragment<Sqlite> for UpdateWindow<'_> {
     fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, Sqlite>) -> QueryResult<()> {
         let row = self.0;
         out.push_sql("UPDATE credit_windows SET week = ");
@@ -131,9 +131,9 @@ impl QueryFragment<Sqlite> for Put<'_> {
     }
 }
 
-impl QueryId for Put<'_> {
-    type QueryId = Put<'static>;
+impl QueryId for UpdateWindow<'_> {
+    type QueryId = UpdateWindow<'static>;
     const HAS_STATIC_QUERY_ID: bool = true;
 }
 
-impl RunQueryDsl<SqliteConnection> for Put<'_> {}
+impl RunQueryDsl<SqliteConnection> for UpdateWindow<'_> {}

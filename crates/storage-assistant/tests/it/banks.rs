@@ -6,11 +6,11 @@ use std::time::Duration;
 use diesel::prelude::*;
 use diesel_async::{RunQueryDsl, SimpleAsyncConnection};
 use pia_assistant::{
-    Admission, Ask, Bank, BudgetRefusal, CreditLimits, Hold, Holder, Micros, Rates, Weeks,
+    Admission, AdmissionRequest, CreditStore, BudgetRefusal, CreditLimits, ReservationGuard, Holder, Micros, Rates, Weeks,
 };
-use pia_kernel::{Clock, GroupId, Live, SystemClock, Timestamp, UserId};
+use pia_kernel::{Clock, GroupId, LiveSetting, SystemClock, Timestamp, UserId};
 use pia_storage::{Database, DbError, DbInstant, DbUid, on_conn};
-use pia_storage_assistant::SqlBank;
+use pia_storage_assistant::SqlCreditStore;
 use tokio::runtime::Handle;
 use tokio_util::task::TaskTracker;
 use uuid::Uuid;
@@ -21,21 +21,21 @@ pub(crate) fn default_group() -> GroupId {
 }
 
 /// A bank of the machine's time.
-pub(crate) fn start(db: &Database, tasks: &TaskTracker) -> SqlBank {
+pub(crate) fn start(db: &Database, tasks: &TaskTracker) -> SqlCreditStore {
     start_at(db, Arc::new(SystemClock), tasks)
 }
 
-pub(crate) fn start_at(db: &Database, clock: Arc<dyn Clock>, tasks: &TaskTracker) -> SqlBank {
-    start_by(db, Live::new(Weeks::UTC), clock, tasks)
+pub(crate) fn start_at(db: &Database, clock: Arc<dyn Clock>, tasks: &TaskTracker) -> SqlCreditStore {
+    start_by(db, LiveSetting::new(Weeks::UTC), clock, tasks)
 }
 
 pub(crate) fn start_by(
     db: &Database,
-    weeks: Live<Weeks>,
+    weeks: LiveSetting<Weeks>,
     clock: Arc<dyn Clock>,
     tasks: &TaskTracker,
-) -> SqlBank {
-    SqlBank::start(db.clone(), weeks, clock, tasks, &Handle::current())
+) -> SqlCreditStore {
+    SqlCreditStore::start(db.clone(), weeks, clock, tasks, &Handle::current())
 }
 
 /// Makes an account with this id, at this time.
@@ -68,18 +68,18 @@ pub(crate) async fn member(db: &Database, limits: CreditLimits) -> Holder {
 }
 
 /// A call whose answer may have so many thousand tokens, a credit each.
-pub(crate) fn ask(holder: Holder, credits: i64) -> Ask {
-    Ask { holder, rates: Rates::default(), fee: Micros(0), prompt: 0, output: credits * 1000 }
+pub(crate) fn ask(holder: Holder, credits: i64) -> AdmissionRequest {
+    AdmissionRequest { holder, rates: Rates::default(), fee: Micros(0), prompt: 0, output: credits * 1000 }
 }
 
-pub(crate) async fn admitted(bank: &SqlBank, ask: Ask) -> Hold {
+pub(crate) async fn admitted(bank: &SqlCreditStore, ask: AdmissionRequest) -> ReservationGuard {
     match bank.admit(ask).await.unwrap() {
         Admission::Granted { hold, .. } => hold,
         Admission::Refused(refusal) => panic!("refused: {refusal:?}"),
     }
 }
 
-pub(crate) async fn refused(bank: &SqlBank, ask: Ask) -> BudgetRefusal {
+pub(crate) async fn refused(bank: &SqlCreditStore, ask: AdmissionRequest) -> BudgetRefusal {
     match bank.admit(ask).await.unwrap() {
         Admission::Refused(refusal) => refusal,
         Admission::Granted { .. } => panic!("admitted"),
@@ -87,14 +87,14 @@ pub(crate) async fn refused(bank: &SqlBank, ask: Ask) -> BudgetRefusal {
 }
 
 /// Waits until all that ended is booked.
-pub(crate) async fn settled(bank: &SqlBank) {
+pub(crate) async fn settled(bank: &SqlCreditStore) {
     while bank.waiting() > 0 {
         tokio::task::yield_now().await;
     }
 }
 
 /// What each window of somebody holds: used and reserved, in credits.
-pub(crate) async fn counted(bank: &SqlBank, holder: Holder) -> Vec<(String, i64, i64)> {
+pub(crate) async fn counted(bank: &SqlCreditStore, holder: Holder) -> Vec<(String, i64, i64)> {
     let books = bank.books(holder).await.unwrap();
     let told = |it: &pia_assistant::Window| {
         (it.key.kind.name().to_owned(), it.used.rounded_up(), it.reserved.rounded_up())
@@ -103,7 +103,7 @@ pub(crate) async fn counted(bank: &SqlBank, holder: Holder) -> Vec<(String, i64,
 }
 
 /// Every window's reservations are those of open calls.
-pub(crate) async fn sound(bank: &SqlBank) {
+pub(crate) async fn sound(bank: &SqlCreditStore) {
     assert_eq!(bank.check().await.unwrap(), []);
 }
 

@@ -7,9 +7,9 @@ use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use futures_util::future::join_all;
 use pia_assistant::{
-    Admission, Bank, CreditLimits, Holder, Period, Rates, UsageLog, UsageRecord, Weeks,
+    Admission, CreditStore, CreditLimits, Holder, Period, Rates, UsageLog, UsageRecord, Weeks,
 };
-use pia_kernel::{ApiKeyId, Effects, GroupId, Live, Timestamp, UserId};
+use pia_kernel::{ApiKeyId, SideEffects, GroupId, LiveSetting, Timestamp, UserId};
 use pia_storage::schema::ai_usage;
 use pia_storage::{Database, DbError, DbUid, on_conn};
 use pia_testkit::ManualClock;
@@ -327,13 +327,13 @@ async fn a_batch_that_is_booked_twice_is_charged_once(db: Database) {
     let hold = admitted(&bank, ask(ada, 2)).await;
     let (id, usage) = (hold.reservation(), usage(ada.member));
     let parts = bank.books(ada).await.unwrap().windows.into_keys();
-    let parts = parts.map(|window| pia_assistant::Part { window, amount: credits(2) }).collect();
+    let parts = parts.map(|window| pia_assistant::ReservationLine { window, amount: credits(2) }).collect();
     std::mem::forget(hold);
 
     let settlement =
         pia_assistant::Settlement { reservation: id, parts, spent: credits(1), usage: Some(usage) };
     for _ in 0..2 {
-        pia_assistant::Settles::settle(&bank, settlement.clone());
+        pia_assistant::SettlementSink::settle(&bank, settlement.clone());
         settled(&bank).await;
     }
 
@@ -402,7 +402,7 @@ async fn a_new_week_begins_with_what_was_left_of_the_last_and_exactly_once(db: D
         .windows
         .values()
         .chain(banks[1].books(bob).await.unwrap().windows.values())
-        .filter(|it| it.key.kind == pia_assistant::Kind::Pool)
+        .filter(|it| it.key.kind == pia_assistant::WindowKind::Pool)
         .map(|it| it.total.rounded_down())
         .collect();
     sound(&banks[0]).await;
@@ -418,7 +418,7 @@ async fn a_week_goes_on_in_another_zone_and_leaves_what_it_would(db: Database) {
     let zone = |id| Weeks::of_zone(id).unwrap();
     let monday = zone("Europe/Berlin").start(Timestamp::from_micros(1_800_000_000_000_000));
     let clock = Arc::new(ManualClock::new(monday + Duration::from_hours(50)));
-    let weeks = Live::new(zone("Europe/Berlin"));
+    let weeks = LiveSetting::new(zone("Europe/Berlin"));
     let tasks = TaskTracker::new();
     let bank = start_by(&db, weeks.clone(), Arc::<ManualClock>::clone(&clock), &tasks);
     let limits = CreditLimits { weekly: 10, pool: true, ..CreditLimits::default() };
@@ -454,8 +454,8 @@ async fn top_ups_are_drawn_last_and_stay(db: Database) {
     let bank = start_at(&db, Arc::<ManualClock>::clone(&clock), &TaskTracker::new());
     let ada = member(&db, CreditLimits { weekly: 2, ..CreditLimits::default() }).await;
 
-    let none = bank.top_up(GroupId::generate(), credits(5), Effects::default()).await.unwrap();
-    let given = join_all((0..5).map(|_| bank.top_up(ada.group, credits(1), Effects::default())));
+    let none = bank.top_up(GroupId::generate(), credits(5), SideEffects::default()).await.unwrap();
+    let given = join_all((0..5).map(|_| bank.top_up(ada.group, credits(1), SideEffects::default())));
     let given: Vec<_> = given.await.into_iter().map(|it| it.unwrap().unwrap()).collect();
     admitted(&bank, ask(ada, 4)).await.settle(credits(4), None);
     settled(&bank).await;
@@ -476,7 +476,7 @@ async fn top_ups_are_drawn_last_and_stay(db: Database) {
 async fn a_keys_purse_is_counted_by_itself(db: Database) {
     let bank = start(&db, &TaskTracker::new());
     let ada = member(&db, CreditLimits::default()).await;
-    let purse = |key| pia_assistant::KeyPurse { key, weekly: 2 };
+    let purse = |key| pia_assistant::ApiKeyBudget { key, weekly: 2 };
     let of = |key| Holder { key: Some(purse(key)), ..ada };
     let (one, other) = (of(ApiKeyId::generate()), of(ApiKeyId::generate()));
 

@@ -1,9 +1,9 @@
 //! Admitting calls by what windows were when they were last seen.
 
-use pia_assistant::{Admission, Bank, CreditLimits, Holder};
-use pia_kernel::Effects;
+use pia_assistant::{Admission, CreditStore, CreditLimits, Holder};
+use pia_kernel::SideEffects;
 use pia_storage::{Database, Provider};
-use pia_storage_assistant::SqlBank;
+use pia_storage_assistant::SqlCreditStore;
 use tokio_util::task::TaskTracker;
 
 use crate::banks::{admitted, ask, counted, credits, member, refused, settled, sound, start};
@@ -18,7 +18,7 @@ pia_testkit::contract! {
 const GROUPS: CreditLimits =
     CreditLimits { hourly: 20, group_weekly: 20, daily: 0, weekly: 0, group_daily: 0, pool: false };
 
-async fn reserved(bank: &SqlBank, holder: Holder) -> i64 {
+async fn reserved(bank: &SqlCreditStore, holder: Holder) -> i64 {
     counted(bank, holder).await.into_iter().map(|it| it.2).max().unwrap()
 }
 
@@ -91,7 +91,7 @@ async fn what_was_topped_up_elsewhere_is_there_at_once(db: Database) {
     let _all = [admitted(&one, ask(ada, 2)).await, admitted(&one, ask(ada, 2)).await];
     refused(&one, ask(ada, 2)).await;
 
-    other.top_up(ada.group, credits(4), Effects::default()).await.unwrap();
+    other.top_up(ada.group, credits(4), SideEffects::default()).await.unwrap();
 
     let _more = [admitted(&one, ask(ada, 2)).await, admitted(&one, ask(ada, 2)).await];
     refused(&one, ask(ada, 2)).await;

@@ -6,11 +6,11 @@ use std::time::Duration;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use futures_util::future::join_all;
-use pia_assistant::{Bank, CreditLimits};
-use pia_kernel::{Clock, Live, SystemClock};
+use pia_assistant::{CreditStore, CreditLimits};
+use pia_kernel::{Clock, LiveSetting, SystemClock};
 use pia_storage::schema::credit_instances;
 use pia_storage::{Database, DbError, DbInstant, DbUid, on_conn};
-use pia_storage_assistant::SqlBank;
+use pia_storage_assistant::SqlCreditStore;
 use tokio_util::task::TaskTracker;
 
 use crate::banks::{admitted, ask, counted, credits, execute, member, settled, sound, start};
@@ -50,8 +50,8 @@ fn limits() -> CreditLimits {
 
 async fn what_a_killed_instance_reserved_is_released_once(db: Database) {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
-    let (weeks, tasks) = (Live::new(pia_assistant::Weeks::UTC), TaskTracker::new());
-    let dead = SqlBank::start(db.clone(), weeks, Arc::new(SystemClock), &tasks, runtime.handle());
+    let (weeks, tasks) = (LiveSetting::new(pia_assistant::Weeks::UTC), TaskTracker::new());
+    let dead = SqlCreditStore::start(db.clone(), weeks, Arc::new(SystemClock), &tasks, runtime.handle());
     let ada = member(&db, limits()).await;
     for _ in 0..20 {
         std::mem::forget(admitted(&dead, ask(ada, 2)).await);
@@ -132,16 +132,16 @@ async fn an_instance_that_ends_leaves_no_row(db: Database) {
 async fn instances_know_how_many_they_are(db: Database) {
     let (staying, leaving) = (TaskTracker::new(), TaskTracker::new());
     let one = start(&db, &staying);
-    let alone = one.show_up().await.unwrap();
+    let alone = one.heartbeat().await.unwrap();
     let other = start(&db, &leaving);
-    let second = other.show_up().await.unwrap();
-    let two = one.show_up().await.unwrap();
+    let second = other.heartbeat().await.unwrap();
+    let two = one.heartbeat().await.unwrap();
     let told = (*one.instances().get(), *other.instances().get());
 
     other.drain(crate::banks::LIMIT).await;
     leaving.close();
     leaving.wait().await;
-    let left = one.show_up().await.unwrap();
+    let left = one.heartbeat().await.unwrap();
 
     assert_eq!((alone, second, two), (1, 2, 2));
     assert_eq!(told, (2, 2));
@@ -150,7 +150,7 @@ async fn instances_know_how_many_they_are(db: Database) {
 
 async fn an_instance_that_died_is_not_counted(db: Database) {
     let bank = start(&db, &TaskTracker::new());
-    bank.show_up().await.unwrap();
+    bank.heartbeat().await.unwrap();
     // Of others there is nothing here but their word.
     let soon = DbInstant(SystemClock.now() + Duration::from_mins(1));
     let word = |id: u128| {
@@ -170,10 +170,10 @@ async fn an_instance_that_died_is_not_counted(db: Database) {
     }
     .await;
     assert_eq!(said.unwrap(), 2);
-    let before = bank.show_up().await.unwrap();
+    let before = bank.heartbeat().await.unwrap();
 
     kill_all(&db).await;
-    let after = bank.show_up().await.unwrap();
+    let after = bank.heartbeat().await.unwrap();
 
     assert_eq!((before, after), (3, 1));
 }
@@ -195,7 +195,7 @@ async fn one_that_cannot_say_that_it_is_alive_admits_nobody_before_another_may_t
             let bank = start(&db, &TaskTracker::new());
             let ada = member(&db, limits()).await;
             let hold = admitted(&bank, ask(ada, 5)).await;
-            bank.show_up().await.unwrap();
+            bank.heartbeat().await.unwrap();
             // All else that a call needs is there.
             execute(&db, "ALTER TABLE credit_instances RENAME TO away").await;
 

@@ -8,7 +8,7 @@ use pia_assistant::{Micros, Mode, Outcome, Rates, Usage, UsageLog, UsageRecord};
 use pia_kernel::{ApiKeyId, GroupId, Timestamp, UserId};
 use pia_storage::schema::ai_usage;
 use pia_storage::{Database, DbError, DbUid, Provider, on_conn};
-use pia_storage_assistant::SqlBank;
+use pia_storage_assistant::SqlCreditStore;
 use tokio_util::task::TaskTracker;
 use uuid::Uuid;
 
@@ -47,7 +47,7 @@ pub(crate) fn record(model: &str) -> UsageRecord {
     }
 }
 
-fn start(db: &Database) -> SqlBank {
+fn start(db: &Database) -> SqlCreditStore {
     crate::banks::start(db, &TaskTracker::new())
 }
 

@@ -2,7 +2,7 @@
 
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
-use pia_kernel::{Place, UserId};
+use pia_kernel::{Cursor, UserId};
 use pia_storage::schema::{chats as table, ledgers};
 use pia_storage::{Database, DbError, DbInstant, DbUid, in_tx};
 use pia_sync::{ChatPage, ChatStore, ChatsPart, ListedChats, NewChat, Unless};
@@ -150,7 +150,7 @@ async fn nothing_is_told_again_that_has_not_changed(db: Database) {
     assert_eq!((&same, &any), (&ListedChats::Unchanged(version), &ListedChats::Unchanged(version)));
     let ListedChats::Page(changed) = changed else { panic!("{changed:?}") };
     assert_eq!((changed.version.epoch, changed.version.version), (version.epoch, 2));
-    let behind = Place { at: at(10), id: pia_sync::ChatId(uuid::Uuid::from_u128(2)).0 };
+    let behind = Cursor { at: at(10), id: pia_sync::ChatId(uuid::Uuid::from_u128(2)).0 };
     let end = page(&db, ada, ChatsPart { after: Some(behind), ..ALL }).await;
     assert_eq!(numbers(&end), (vec![], vec![]));
 }

@@ -5,7 +5,7 @@ use pia_e2ee::{
     ActivationForm, ApproveError, Change, DeviceState, FindCopyError, FindError, KeepKeyError,
     KeyState, KeyStore as _, RegisterError, RevokeError,
 };
-use pia_kernel::{Effects, UserId};
+use pia_kernel::{SideEffects, UserId};
 use pia_storage::Database;
 
 use crate::people::{Machine, Person, START, key_form, recovery_form, text};
@@ -195,12 +195,12 @@ async fn of_what_is_refused_nothing_is_written(db: Database) {
     let before = ada.devices.list(ada.user).await.unwrap();
 
     // Two rows of one id: the second statement fails.
-    let mut judge = |held: &pia_e2ee::Holdings| {
+    let mut judge = |held: &pia_e2ee::AccountKeys| {
         let mut renamed = held.devices[0].clone();
         renamed.name.push('!');
         let mut twin = renamed.clone();
         twin.row = pia_e2ee::DeviceRow(UserId::generate().0);
-        let effects = Effects::audit(START, ada.user, "device.revoked");
+        let effects = SideEffects::audit(START, ada.user, "device.revoked");
         Change { devices: vec![renamed, twin], effects, ..Change::default() }
     };
     let failed = ada.keys.change(ada.user, START, &mut judge).await;

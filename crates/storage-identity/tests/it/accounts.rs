@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use futures_util::future::join_all;
-use pia_identity::{AccountStore, CustomerType, SessionStore, Standing, TokenHash};
-use pia_kernel::{Effects, Secret, SessionId, UserId};
+use pia_identity::{AccountStore, CustomerType, SessionStore, CallerState, TokenHash};
+use pia_kernel::{SideEffects, Secret, SessionId, UserId};
 use pia_storage::Database;
 use pia_storage_identity::{SqlAccounts, SqlSessions};
 
@@ -61,7 +61,7 @@ async fn a_declaration_is_kept_with_its_effects(db: Database) {
     let accounts = SqlAccounts::new(db.clone());
     let user = person(&db, "ada@example.org").await;
 
-    let effects = Effects::audit(START, user, "declared");
+    let effects = SideEffects::audit(START, user, "declared");
     let there = accounts.declare(user, CustomerType::Business, "Engines", effects).await.unwrap();
 
     let account = accounts.find(user).await.unwrap().unwrap();
@@ -75,7 +75,7 @@ async fn a_declaration_of_nobody_is_told_and_leaves_no_effects(db: Database) {
     let accounts = SqlAccounts::new(db.clone());
     let nobody = UserId::generate();
 
-    let effects = Effects::audit(START, nobody, "declared");
+    let effects = SideEffects::audit(START, nobody, "declared");
     let there = accounts.declare(nobody, CustomerType::Business, "", effects).await.unwrap();
 
     assert!(!there);
@@ -87,7 +87,7 @@ async fn session(db: &Database, user: UserId, token: u8) -> SessionId {
     let new = new_session(user, TokenHash([token; 32]), START);
     let session = new.session;
     let sessions = SqlSessions::new(db.clone());
-    sessions.begin(new, 10, Effects::default(), nothing()).await.unwrap();
+    sessions.begin(new, 10, SideEffects::default(), nothing()).await.unwrap();
     session
 }
 
@@ -105,7 +105,7 @@ async fn a_caller_stands_while_session_and_account_do(db: Database) {
         let customer = CustomerType::NotDeclared;
         assert_eq!(
             during,
-            Some(Standing { customer, email_verified: false, ..Standing::of(user, session) })
+            Some(CallerState { customer, email_verified: false, ..CallerState::of(user, session) })
         );
         assert_eq!(after, None);
     }

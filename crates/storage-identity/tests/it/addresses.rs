@@ -7,7 +7,7 @@ use pia_identity::{
     AccountStore, InvitationStore, NewAccount, NewInvitation, ProviderAccounts, Registered, Role,
     RoleStore, ShownInvitation, TokenHash, readable_email,
 };
-use pia_kernel::{Effects, InvitationId, UserId};
+use pia_kernel::{SideEffects, InvitationId, UserId};
 use pia_storage::schema::{accounts, invitations};
 use pia_storage::{Database, DbError, DbUid, on_conn};
 use pia_storage_identity::{
@@ -78,7 +78,7 @@ async fn of_concurrent_registrations_under_both_forms_one_is_stored(db: Database
     let accounts = SqlAccounts::new(db);
 
     let all = [TYPED, SENT].into_iter().cycle().take(32);
-    let all = all.map(|it| accounts.register(newcomer(it), None, Effects::default()));
+    let all = all.map(|it| accounts.register(newcomer(it), None, SideEffects::default()));
     let outcomes: Vec<_> = join_all(all).await.into_iter().map(Result::unwrap).collect();
 
     let stored = outcomes.iter().filter(|it| **it == Registered::Stored).count();
@@ -92,7 +92,7 @@ async fn an_address_that_a_version_before_stored_is_taken(db: Database) {
 
     for email in [TYPED, SENT] {
         let new = newcomer(&readable_email(email));
-        let registered = accounts.register(new, None, Effects::default()).await.unwrap();
+        let registered = accounts.register(new, None, SideEffects::default()).await.unwrap();
         assert_eq!(registered, Registered::EmailTaken);
     }
 }
@@ -139,7 +139,7 @@ async fn of_two_accounts_that_would_collide_each_stays_its_owners(db: Database) 
         let (email, _) = stored(&db, user).await;
         assert_eq!(found(&db, &email).await, [Some(user); 3]);
     }
-    let again = SqlAccounts::new(db).register(newcomer(TYPED), None, Effects::default()).await;
+    let again = SqlAccounts::new(db).register(newcomer(TYPED), None, SideEffects::default()).await;
     assert_eq!(again.unwrap(), Registered::EmailTaken);
 }
 
@@ -181,7 +181,7 @@ async fn an_invitation_that_a_version_before_stored_is_good_for_its_address(db: 
         at: START,
         expires_at: START + HOUR,
     };
-    assert!(SqlInvitations::new(db.clone()).add(new, Effects::default()).await.unwrap());
+    assert!(SqlInvitations::new(db.clone()).add(new, SideEffects::default()).await.unwrap());
     let update = diesel::update(invitations::table.find(DbUid(id.0)));
     let update = update.set(invitations::email_folded.eq(TYPED));
     let done: Result<usize, DbError> =
@@ -193,6 +193,6 @@ async fn an_invitation_that_a_version_before_stored_is_good_for_its_address(db: 
     assert_eq!(done, AddressesFolded { folded: 1, shared: Vec::new() });
     let invitation = Some(ShownInvitation { hash, max_admins: None });
     let new = NewAccount { invitation, ..newcomer(SENT) };
-    let registered = accounts.register(new, None, Effects::default()).await.unwrap();
+    let registered = accounts.register(new, None, SideEffects::default()).await.unwrap();
     assert_eq!(registered, Registered::Stored);
 }

@@ -6,10 +6,10 @@ use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use futures_util::future::join_all;
 use pia_identity::{
-    AccountStore, ApiKeyEntry, ApiKeyHash, ApiKeyStore, Claim, Evidence, Kept, KeyClaim, KeyScope,
+    AccountStore, ApiKeyEntry, ApiKeyHash, ApiKeyStore, SessionRef, VerifiedProof, StoreAppPassword, ApiKeyRef, KeyScope,
     KeyUse, NewApiKey, RecoveryHash, SessionScope, SessionStore, Step, TokenHash,
 };
-use pia_kernel::{ApiKeyId, Effects, SessionId, Timestamp, UserId};
+use pia_kernel::{ApiKeyId, SideEffects, SessionId, Timestamp, UserId};
 use pia_storage::schema::api_keys;
 use pia_storage::{Database, DbError, DbUid, on_conn};
 use pia_storage_identity::{SqlAccounts, SqlApiKeys, SqlSessions};
@@ -33,7 +33,7 @@ pia_testkit::contract! {
 async fn begin(db: &Database, user: UserId, token: u8) -> SessionId {
     let new = fresh(db, new_session(user, TokenHash([token; 32]), START)).await;
     let session = new.session;
-    SqlSessions::new(db.clone()).begin(new, 100, Effects::default(), nothing()).await.unwrap();
+    SqlSessions::new(db.clone()).begin(new, 100, SideEffects::default(), nothing()).await.unwrap();
     session
 }
 
@@ -52,28 +52,28 @@ fn new_in(session: SessionId, user: UserId, number: u8) -> NewApiKey {
         expires_at: None,
         used_at: None,
     };
-    NewApiKey { entry, by: Claim { user, session }, hash: ApiKeyHash([number; 32]) }
+    NewApiKey { entry, by: SessionRef { user, session }, hash: ApiKeyHash([number; 32]) }
 }
 
-async fn add(db: &Database, new: NewApiKey, evidence: Evidence) -> Kept {
-    let effects = Effects::audit(START, new.by.user, "added");
+async fn add(db: &Database, new: NewApiKey, evidence: VerifiedProof) -> StoreAppPassword {
+    let effects = SideEffects::audit(START, new.by.user, "added");
     SqlApiKeys::new(db.clone()).add(new, 3, evidence, effects).await.unwrap()
 }
 
 /// A stored key.
-pub(crate) async fn key(db: &Database, user: UserId, number: u8) -> KeyClaim {
+pub(crate) async fn key(db: &Database, user: UserId, number: u8) -> ApiKeyRef {
     let new = new(db, user, number).await;
     let key = new.entry.id;
-    assert_eq!(add(db, new, Evidence::Password).await, Kept::Done);
-    KeyClaim { user, key }
+    assert_eq!(add(db, new, VerifiedProof::Password).await, StoreAppPassword::Done);
+    ApiKeyRef { user, key }
 }
 
-fn removed(claim: KeyClaim, at: Timestamp, name: &str) -> Effects {
+fn removed(claim: ApiKeyRef, at: Timestamp, name: &str) -> SideEffects {
     assert_eq!(name, "key 1");
-    Effects::audit(at, claim.user, "removed")
+    SideEffects::audit(at, claim.user, "removed")
 }
 
-pub(crate) async fn scope(db: &Database, claim: KeyClaim, second: u64) -> Option<SessionScope> {
+pub(crate) async fn scope(db: &Database, claim: ApiKeyRef, second: u64) -> Option<SessionScope> {
     let now = START + Duration::from_secs(second);
     let standing = SqlAccounts::new(db.clone()).key_standing(claim, now).await.unwrap();
     standing.map(|it| {
@@ -91,10 +91,10 @@ async fn a_key_is_found_by_its_hash_and_listed_for_its_owner_alone(db: Database)
     };
     let keys = SqlApiKeys::new(db.clone());
 
-    add(&db, later.clone(), Evidence::Password).await;
-    add(&db, sooner.clone(), Evidence::SignIn).await;
+    add(&db, later.clone(), VerifiedProof::Password).await;
+    add(&db, sooner.clone(), VerifiedProof::SignIn).await;
 
-    let claim = KeyClaim { user: ada, key: sooner.entry.id };
+    let claim = ApiKeyRef { user: ada, key: sooner.entry.id };
     assert_eq!(keys.find(ApiKeyHash([1; 32])).await.unwrap(), Some(claim));
     assert_eq!(keys.find(ApiKeyHash([9; 32])).await.unwrap(), None);
     assert_eq!(keys.owner(claim.key).await.unwrap(), Some(ada));
@@ -108,24 +108,24 @@ async fn of_many_keys_made_at_once_no_more_stay_than_may(db: Database) {
     let ada = person(&db, "ada@example.org").await;
     let session = begin(&db, ada, 100).await;
 
-    let all = (0..16).map(|number| add(&db, new_in(session, ada, number), Evidence::Password));
+    let all = (0..16).map(|number| add(&db, new_in(session, ada, number), VerifiedProof::Password));
     let all = join_all(all).await;
 
-    let kept = all.iter().filter(|it| **it == Kept::Done).count();
+    let kept = all.iter().filter(|it| **it == StoreAppPassword::Done).count();
     let listed = SqlApiKeys::new(db.clone()).list(ada).await.unwrap().len();
     assert_eq!((kept, listed), (3, 3));
-    assert_eq!(all.iter().filter(|it| **it == Kept::Full).count(), 13);
+    assert_eq!(all.iter().filter(|it| **it == StoreAppPassword::Full).count(), 13);
     assert_eq!(audited(&db, ada, "added").await, 3);
 }
 
 async fn evidence_that_is_spent_makes_no_key(db: Database) {
     let ada = person(&db, "ada@example.org").await;
 
-    let by_code = add(&db, new(&db, ada, 1).await, Evidence::Code(Step(1))).await;
+    let by_code = add(&db, new(&db, ada, 1).await, VerifiedProof::Code(Step(1))).await;
     let by_paper =
-        add(&db, new(&db, ada, 2).await, Evidence::RecoveryCode(RecoveryHash([7; 32]))).await;
+        add(&db, new(&db, ada, 2).await, VerifiedProof::RecoveryCode(RecoveryHash([7; 32]))).await;
 
-    assert_eq!((by_code, by_paper), (Kept::Stale, Kept::Stale));
+    assert_eq!((by_code, by_paper), (StoreAppPassword::Stale, StoreAppPassword::Stale));
     assert_eq!(audited(&db, ada, "added").await, 0);
 }
 
@@ -138,7 +138,7 @@ async fn a_session_that_is_over_or_somebody_elses_makes_no_key(db: Database) {
     deactivate(&db, bob).await;
 
     for over in [new_in(SessionId::generate(), ada, 4), new_in(his, ada, 5), late, shut_out] {
-        assert_eq!(add(&db, over, Evidence::Password).await, Kept::Gone);
+        assert_eq!(add(&db, over, VerifiedProof::Password).await, StoreAppPassword::Gone);
     }
 }
 
@@ -147,17 +147,17 @@ async fn a_key_lets_its_owner_in_until_it_ends(db: Database) {
     let endless = key(&db, ada, 1).await;
     let mut short = new(&db, ada, 2).await;
     short.entry.expires_at = Some(START + Duration::from_secs(10));
-    let ending = KeyClaim { user: ada, key: short.entry.id };
-    add(&db, short, Evidence::Password).await;
+    let ending = ApiKeyRef { user: ada, key: short.entry.id };
+    add(&db, short, VerifiedProof::Password).await;
 
-    let as_key = |claim: KeyClaim, weekly_credits| {
+    let as_key = |claim: ApiKeyRef, weekly_credits| {
         Some(SessionScope::Key(KeyUse { key: claim.key, weekly_credits }))
     };
     assert_eq!(scope(&db, endless, 1_000_000).await, as_key(endless, 1));
     assert_eq!(scope(&db, ending, 9).await, as_key(ending, 2));
     assert_eq!(scope(&db, ending, 10).await, None);
-    assert_eq!(scope(&db, KeyClaim { user: bob, ..endless }, 0).await, None);
-    assert_eq!(scope(&db, KeyClaim { key: ApiKeyId::generate(), ..endless }, 0).await, None);
+    assert_eq!(scope(&db, ApiKeyRef { user: bob, ..endless }, 0).await, None);
+    assert_eq!(scope(&db, ApiKeyRef { key: ApiKeyId::generate(), ..endless }, 0).await, None);
 }
 
 async fn a_key_of_somebody_deactivated_lets_nobody_in(db: Database) {
@@ -205,7 +205,7 @@ async fn a_key_is_taken_away_once_and_by_its_owner_alone(db: Database) {
     let remove = async |claim| keys.remove(claim, START, removed).await.unwrap();
 
     let told =
-        [remove(KeyClaim { user: bob, ..claim }).await, remove(claim).await, remove(claim).await];
+        [remove(ApiKeyRef { user: bob, ..claim }).await, remove(claim).await, remove(claim).await];
 
     assert_eq!(told, [false, true, false]);
     assert_eq!((scope(&db, claim, 1).await, scope(&db, other, 1).await.is_some()), (None, true));

@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use pia_identity::{
-    AccountStore, AppPasswordHash, AppPasswordStore, Claim, Evidence, FactorChange, FactorStore,
-    Kept, NewAppPassword, NewSession, RecoveryHash, SessionScope, SessionStarts, SessionStore,
+    AccountStore, AppPasswordHash, AppPasswordStore, SessionRef, VerifiedProof, FactorChange, FactorStore,
+    StoreAppPassword, NewAppPassword, NewSession, RecoveryHash, SessionScope, SessionStarts, SessionStore,
     Step, TokenHash,
 };
-use pia_kernel::{AppPasswordId, Effects, SessionId, Timestamp, UserId};
+use pia_kernel::{AppPasswordId, SideEffects, SessionId, Timestamp, UserId};
 use pia_storage::Database;
 use pia_storage_identity::{
     SqlAccounts, SqlAppPasswords, SqlFactors, SqlSessionStarts, SqlSessions,
@@ -38,24 +38,24 @@ async fn new(db: &Database, user: UserId, number: u8) -> NewAppPassword {
 fn new_in(session: SessionId, user: UserId, number: u8) -> NewAppPassword {
     let at = START + Duration::from_secs(number.into());
     let hash = AppPasswordHash([number; 32]);
-    let by = Claim { user, session };
+    let by = SessionRef { user, session };
     NewAppPassword { id: AppPasswordId::generate(), by, name: format!("app {number}"), hash, at }
 }
 
-fn added(user: UserId) -> Effects {
-    Effects::audit(START, user, "added")
+fn added(user: UserId) -> SideEffects {
+    SideEffects::audit(START, user, "added")
 }
 
-fn removed(user: UserId, at: Timestamp, name: &str) -> Effects {
+fn removed(user: UserId, at: Timestamp, name: &str) -> SideEffects {
     assert_eq!(name, "app 1");
-    Effects::audit(at, user, "removed")
+    SideEffects::audit(at, user, "removed")
 }
 
-fn ended(user: UserId, at: Timestamp) -> Effects {
-    Effects::audit(at, user, "ended")
+fn ended(user: UserId, at: Timestamp) -> SideEffects {
+    SideEffects::audit(at, user, "ended")
 }
 
-async fn add(db: &Database, new: NewAppPassword, evidence: Evidence) -> Kept {
+async fn add(db: &Database, new: NewAppPassword, evidence: VerifiedProof) -> StoreAppPassword {
     let effects = added(new.by.user);
     SqlAppPasswords::new(db.clone()).add(new, 3, evidence, effects).await.unwrap()
 }
@@ -69,7 +69,7 @@ async fn begin(db: &Database, user: UserId, token: u8, with: Option<AppPasswordI
     let new = new_session(user, TokenHash([token; 32]), START + Duration::from_secs(token.into()));
     let new = fresh(db, NewSession { app_password: with, ..new }).await;
     let session = new.session;
-    SqlSessions::new(db.clone()).begin(new, 10, Effects::default(), nothing()).await.unwrap();
+    SqlSessions::new(db.clone()).begin(new, 10, SideEffects::default(), nothing()).await.unwrap();
     session
 }
 
@@ -80,9 +80,9 @@ async fn an_app_password_is_found_for_its_owner_alone(db: Database) {
     let passwords = SqlAppPasswords::new(db.clone());
 
     let kept =
-        (add(&db, second, Evidence::Password).await, add(&db, first, Evidence::SignIn).await);
+        (add(&db, second, VerifiedProof::Password).await, add(&db, first, VerifiedProof::SignIn).await);
 
-    assert_eq!(kept, (Kept::Done, Kept::Done));
+    assert_eq!(kept, (StoreAppPassword::Done, StoreAppPassword::Done));
     let find = async |user, byte| passwords.find(user, AppPasswordHash([byte; 32])).await.unwrap();
     assert_eq!(
         (find(ada, 1).await, find(bob, 1).await, find(ada, 9).await),
@@ -98,12 +98,12 @@ async fn of_many_made_at_once_no_more_stay_than_may(db: Database) {
     let session = begin(&db, ada, 100, None).await;
 
     let all =
-        join_all((0..16).map(|number| add(&db, new_in(session, ada, number), Evidence::Password)))
+        join_all((0..16).map(|number| add(&db, new_in(session, ada, number), VerifiedProof::Password)))
             .await;
 
-    let kept = all.iter().filter(|it| **it == Kept::Done).count();
+    let kept = all.iter().filter(|it| **it == StoreAppPassword::Done).count();
     assert_eq!((kept, names(&db, ada).await.len()), (3, 3));
-    assert_eq!(all.iter().filter(|it| **it == Kept::Full).count(), 13);
+    assert_eq!(all.iter().filter(|it| **it == StoreAppPassword::Full).count(), 13);
     assert_eq!(audited(&db, ada, "added").await, 3);
 }
 
@@ -112,7 +112,7 @@ async fn factor_on(db: &Database, user: UserId, code: RecoveryHash) {
     factors.begin(user, b"sealed", START).await.unwrap();
     let session = begin(db, user, 99, None).await;
     let change =
-        FactorChange { user, session, at: START, effects: Effects::default(), if_ended: ended };
+        FactorChange { user, session, at: START, effects: SideEffects::default(), if_ended: ended };
     assert!(factors.enable(change, b"sealed", Step(1), &[code]).await.unwrap());
 }
 
@@ -122,32 +122,32 @@ async fn a_recovery_code_makes_one_of_many(db: Database) {
     let session = begin(&db, ada, 100, None).await;
 
     let by_paper =
-        (0..16).map(|number| add(&db, new_in(session, ada, number), Evidence::RecoveryCode(code)));
+        (0..16).map(|number| add(&db, new_in(session, ada, number), VerifiedProof::RecoveryCode(code)));
     let by_paper = join_all(by_paper).await;
-    let by_used_code = add(&db, new(&db, ada, 17).await, Evidence::Code(Step(1))).await;
-    let by_code = add(&db, new(&db, ada, 18).await, Evidence::Code(Step(2))).await;
+    let by_used_code = add(&db, new(&db, ada, 17).await, VerifiedProof::Code(Step(1))).await;
+    let by_code = add(&db, new(&db, ada, 18).await, VerifiedProof::Code(Step(2))).await;
 
-    assert_eq!(by_paper.iter().filter(|it| **it == Kept::Done).count(), 1);
-    assert_eq!(by_paper.iter().filter(|it| **it == Kept::Stale).count(), 15);
-    assert_eq!((by_used_code, by_code), (Kept::Stale, Kept::Done));
+    assert_eq!(by_paper.iter().filter(|it| **it == StoreAppPassword::Done).count(), 1);
+    assert_eq!(by_paper.iter().filter(|it| **it == StoreAppPassword::Stale).count(), 15);
+    assert_eq!((by_used_code, by_code), (StoreAppPassword::Stale, StoreAppPassword::Done));
 }
 
 async fn without_a_factor_no_code_makes_any(db: Database) {
     let ada = person(&db, "ada@example.org").await;
 
-    let by_code = add(&db, new(&db, ada, 1).await, Evidence::Code(Step(1))).await;
+    let by_code = add(&db, new(&db, ada, 1).await, VerifiedProof::Code(Step(1))).await;
     let by_paper =
-        add(&db, new(&db, ada, 2).await, Evidence::RecoveryCode(RecoveryHash([7; 32]))).await;
+        add(&db, new(&db, ada, 2).await, VerifiedProof::RecoveryCode(RecoveryHash([7; 32]))).await;
 
-    assert_eq!((by_code, by_paper), (Kept::Stale, Kept::Stale));
+    assert_eq!((by_code, by_paper), (StoreAppPassword::Stale, StoreAppPassword::Stale));
 }
 
 async fn a_session_that_began_with_one_is_for_data_and_ends_with_it(db: Database) {
     let ada = person(&db, "ada@example.org").await;
     let (first, other) = (new(&db, ada, 1).await, new(&db, ada, 2).await);
     let (id, other_id) = (first.id, other.id);
-    add(&db, first, Evidence::Password).await;
-    add(&db, other, Evidence::Password).await;
+    add(&db, first, VerifiedProof::Password).await;
+    add(&db, other, VerifiedProof::Password).await;
     let (accounts, passwords) = (SqlAccounts::new(db.clone()), SqlAppPasswords::new(db.clone()));
     let sessions = [
         begin(&db, ada, 10, Some(id)).await,
@@ -177,7 +177,7 @@ async fn one_that_is_somebody_elses_is_not_taken_away(db: Database) {
     let (ada, bob) = (person(&db, "ada@example.org").await, person(&db, "bob@example.org").await);
     let first = new(&db, ada, 1).await;
     let id = first.id;
-    add(&db, first, Evidence::Password).await;
+    add(&db, first, VerifiedProof::Password).await;
 
     let taken = SqlAppPasswords::new(db.clone()).remove((bob, id), START, removed, ended).await;
 
@@ -190,18 +190,18 @@ async fn an_account_that_is_no_more_or_deactivated_gets_none(db: Database) {
     let first = new(&db, ada, 1).await;
     deactivate(&db, ada).await;
 
-    let deactivated = add(&db, first, Evidence::Password).await;
+    let deactivated = add(&db, first, VerifiedProof::Password).await;
     let nobody = new_in(SessionId::generate(), UserId::generate(), 2);
-    let gone = add(&db, nobody, Evidence::Password).await;
+    let gone = add(&db, nobody, VerifiedProof::Password).await;
 
-    assert_eq!((deactivated, gone), (Kept::Gone, Kept::Gone));
+    assert_eq!((deactivated, gone), (StoreAppPassword::Gone, StoreAppPassword::Gone));
 }
 
 async fn app_passwords_go_with_their_account(db: Database) {
     let ada = person(&db, "ada@example.org").await;
     let first = new(&db, ada, 1).await;
     let id = first.id;
-    add(&db, first, Evidence::Password).await;
+    add(&db, first, VerifiedProof::Password).await;
     begin(&db, ada, 10, Some(id)).await;
 
     remove(&db, ada).await;
@@ -214,8 +214,8 @@ async fn a_session_tells_its_owner_when_it_began(db: Database) {
     let session = begin(&db, ada, 3, None).await;
     let starts = SqlSessionStarts::new(db.clone());
 
-    let own = starts.began_at(Claim { user: ada, session }).await.unwrap();
-    let foreign = starts.began_at(Claim { user: bob, session }).await.unwrap();
+    let own = starts.began_at(SessionRef { user: ada, session }).await.unwrap();
+    let foreign = starts.began_at(SessionRef { user: bob, session }).await.unwrap();
 
     assert_eq!((own, foreign), (Some(START + Duration::from_secs(3)), None));
 }
@@ -227,7 +227,7 @@ async fn a_session_that_is_over_or_somebody_elses_makes_none(db: Database) {
     let late = NewAppPassword { at: START + Duration::from_hours(2), ..new_in(expired, ada, 2) };
 
     for over in [new_in(SessionId::generate(), ada, 1), new_in(his, ada, 1), late] {
-        assert_eq!(add(&db, over, Evidence::Password).await, Kept::Gone);
+        assert_eq!(add(&db, over, VerifiedProof::Password).await, StoreAppPassword::Gone);
     }
 
     assert_eq!(names(&db, ada).await, Vec::<String>::new());
@@ -237,7 +237,7 @@ async fn sessions_of_app_passwords_make_room_before_those_of_their_owner(db: Dat
     let ada = person(&db, "ada@example.org").await;
     let app = new(&db, ada, 1).await;
     let (id, first) = (app.id, app.by.session);
-    add(&db, app, Evidence::Password).await;
+    add(&db, app, VerifiedProof::Password).await;
     let sessions = SqlSessions::new(db.clone());
 
     for token in 1..=20 {

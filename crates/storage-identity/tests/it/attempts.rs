@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use futures_util::future::join_all;
-use pia_identity::{Attempt, AttemptStore, Quota};
+use pia_identity::{RateLimitOutcome, RateLimitStore, Quota};
 use pia_storage::Database;
 use pia_storage_identity::SqlAttempts;
 
@@ -23,7 +23,7 @@ const TEN_A_MINUTE: Quota = Quota { burst: 10, window: Duration::from_mins(1) };
 /// How many attempts at once are allowed.
 async fn allowed(attempts: &SqlAttempts) -> usize {
     let all = join_all((0..64).map(|_| attempts.attempt("ip:1", TEN_A_MINUTE, START))).await;
-    all.into_iter().filter(|it| matches!(it, Ok(Attempt::Allowed))).count()
+    all.into_iter().filter(|it| matches!(it, Ok(RateLimitOutcome::Allowed))).count()
 }
 
 async fn of_concurrent_attempts_no_more_than_the_bucket_holds_are_allowed(db: Database) {
@@ -42,7 +42,7 @@ async fn an_empty_bucket_says_when_it_holds_one_again(db: Database) {
     let refused = attempts.attempt("ip:1", TEN_A_MINUTE, START).await.unwrap();
     let later = attempts.attempt("ip:1", TEN_A_MINUTE, START + wait).await.unwrap();
 
-    assert_eq!((refused, later), (Attempt::Wait(wait), Attempt::Allowed));
+    assert_eq!((refused, later), (RateLimitOutcome::Wait(wait), RateLimitOutcome::Allowed));
 }
 
 async fn an_attempt_that_is_given_back_can_be_made_again(db: Database) {
@@ -77,7 +77,7 @@ async fn only_buckets_that_are_full_again_are_swept(db: Database) {
     let swept = attempts.sweep(later).await.unwrap();
 
     let refused = attempts.attempt("empty", TEN_A_MINUTE, later).await.unwrap();
-    assert_eq!((swept, refused), (1, Attempt::Wait(Duration::from_secs(6))));
+    assert_eq!((swept, refused), (1, RateLimitOutcome::Wait(Duration::from_secs(6))));
 }
 
 async fn bounds_of_time_and_quota_are_borne(db: Database) {
@@ -87,6 +87,6 @@ async fn bounds_of_time_and_quota_are_borne(db: Database) {
     let first = attempts.attempt("ip:1", endless, START).await.unwrap();
     let second = attempts.attempt("ip:1", endless, START).await.unwrap();
 
-    assert_eq!(first, Attempt::Allowed);
-    assert!(matches!(second, Attempt::Wait(_)), "{second:?}");
+    assert_eq!(first, RateLimitOutcome::Allowed);
+    assert!(matches!(second, RateLimitOutcome::Wait(_)), "{second:?}");
 }

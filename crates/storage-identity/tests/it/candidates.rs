@@ -6,7 +6,7 @@ use pia_identity::{
     AccountStore, Candidate, Device, FactorStore, FailedSignIn, Network, NewSession, SessionStore,
     SignInLog, SignInMethod, SignInOutcome, TokenHash,
 };
-use pia_kernel::{Effects, Timestamp, UserId};
+use pia_kernel::{SideEffects, Timestamp, UserId};
 use pia_storage::Database;
 use pia_storage_identity::{SqlAccounts, SqlFactors, SqlSessions, SqlSignIns};
 
@@ -40,7 +40,7 @@ async fn was_there(db: &Database, email: &str, from: &str, since: Timestamp) -> 
 async fn signed_in_from(db: &Database, user: UserId, token: u8, address: &str) {
     let device = Device { address: address.parse().ok(), ..device() };
     let new = NewSession { device, ..new_session(user, TokenHash([token; 32]), START) };
-    SqlSessions::new(db.clone()).begin(new, 10, Effects::default(), nothing()).await.unwrap();
+    SqlSessions::new(db.clone()).begin(new, 10, SideEffects::default(), nothing()).await.unwrap();
 }
 
 async fn a_candidate_is_the_active_account_with_the_address(db: Database) {
@@ -69,7 +69,7 @@ async fn an_account_knows_from_where_it_was_signed_in_to(db: Database) {
         method: SignInMethod::Password,
         device: Device { address: "192.0.2.2".parse().ok(), ..device() },
     };
-    SqlSignIns::new(db.clone()).failed(failed, |_, _| Effects::default()).await.unwrap();
+    SqlSignIns::new(db.clone()).failed(failed, |_, _| SideEffects::default()).await.unwrap();
     let (ada, bob) = ("ada@example.org", "bob@example.org");
 
     assert!(was_there(&db, ada, "192.0.2.1", before()).await);

@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use pia_identity::{
-    ChallengeStore, Evidence, FactorChange, FactorStore, NewChallenge, RecoveryHash, Redeemed,
+    ChallengeStore, VerifiedProof, FactorChange, FactorStore, NewChallenge, RecoveryHash, Redeemed,
     Redemption, SessionStore, Step, TokenHash,
 };
-use pia_kernel::{Effects, Timestamp, UserId};
+use pia_kernel::{SideEffects, Timestamp, UserId};
 use pia_storage::Database;
 use pia_storage_identity::{SqlChallenges, SqlFactors, SqlSessions};
 
@@ -47,16 +47,16 @@ async fn open(db: &Database, challenges: &SqlChallenges, user: UserId, hash: Tok
     challenges.open(new).await.unwrap();
 }
 
-fn redeemed(user: UserId, at: Timestamp, codes_left: Option<u64>) -> Effects {
+fn redeemed(user: UserId, at: Timestamp, codes_left: Option<u64>) -> SideEffects {
     let told = if codes_left == Some(9) { "redeemed with nine left" } else { "redeemed" };
-    Effects::audit(at, user, told)
+    SideEffects::audit(at, user, told)
 }
 
 async fn redeem(
     challenges: &SqlChallenges,
     user: UserId,
     token: TokenHash,
-    evidence: Evidence,
+    evidence: VerifiedProof,
 ) -> Redeemed {
     let redemption = Redemption { hash: token, user, evidence, at: START, effects: redeemed };
     challenges.redeem(redemption).await.unwrap()
@@ -90,7 +90,7 @@ async fn of_many_answers_at_once_one_is_taken(db: Database) {
     let (user, challenges) = challenged(&db).await;
     let challenges = &challenges;
 
-    let answers = (0..64).map(|it| redeem(challenges, user, TOKEN, Evidence::Code(Step(20 + it))));
+    let answers = (0..64).map(|it| redeem(challenges, user, TOKEN, VerifiedProof::Code(Step(20 + it))));
     let all = join_all(answers).await;
 
     assert_eq!((count(&all, Redeemed::Done), count(&all, Redeemed::Gone)), (1, 63));
@@ -105,7 +105,7 @@ async fn of_many_challenges_at_once_one_takes_the_same_code(db: Database) {
     }
     let challenges = &challenges;
 
-    let answers = tokens.iter().map(|it| redeem(challenges, user, *it, Evidence::Code(Step(20))));
+    let answers = tokens.iter().map(|it| redeem(challenges, user, *it, VerifiedProof::Code(Step(20))));
     let all = join_all(answers).await;
 
     assert_eq!((count(&all, Redeemed::Done), count(&all, Redeemed::Stale)), (1, 63));
@@ -118,7 +118,7 @@ async fn of_many_challenges_at_once_one_takes_the_same_recovery_code(db: Databas
     for token in &tokens {
         open(&db, &challenges, user, *token).await;
     }
-    let (challenges, code) = (&challenges, Evidence::RecoveryCode(RecoveryHash([3; 32])));
+    let (challenges, code) = (&challenges, VerifiedProof::RecoveryCode(RecoveryHash([3; 32])));
 
     let all = join_all(tokens.iter().map(|it| redeem(challenges, user, *it, code))).await;
 
@@ -129,10 +129,10 @@ async fn of_many_challenges_at_once_one_takes_the_same_recovery_code(db: Databas
 async fn what_is_good_no_more_leaves_the_challenge_there(db: Database) {
     let (user, challenges) = challenged(&db).await;
 
-    let used = redeem(&challenges, user, TOKEN, Evidence::Code(Step(10))).await;
-    let unknown = Evidence::RecoveryCode(RecoveryHash([99; 32]));
+    let used = redeem(&challenges, user, TOKEN, VerifiedProof::Code(Step(10))).await;
+    let unknown = VerifiedProof::RecoveryCode(RecoveryHash([99; 32]));
     let unknown = redeem(&challenges, user, TOKEN, unknown).await;
-    let good = redeem(&challenges, user, TOKEN, Evidence::Code(Step(11))).await;
+    let good = redeem(&challenges, user, TOKEN, VerifiedProof::Code(Step(11))).await;
 
     assert_eq!((used, unknown, good), (Redeemed::Stale, Redeemed::Stale, Redeemed::Done));
     assert_eq!(audited(&db, user, "redeemed").await, 1);
@@ -142,7 +142,7 @@ async fn a_challenge_is_answered_by_its_own_user_in_time(db: Database) {
     let (user, challenges) = challenged(&db).await;
     let eve = person(&db, "eve@example.org").await;
     enable(&db, eve).await;
-    let evidence = Evidence::Code(Step(20));
+    let evidence = VerifiedProof::Code(Step(20));
     let at = START + LIFETIME;
     let late = Redemption { hash: TOKEN, user, evidence, at, effects: redeemed };
 
@@ -158,19 +158,19 @@ async fn challenges_go_when_the_factor_is_taken_off(db: Database) {
     let new = new_session(user, TokenHash([77; 32]), START);
     let session = new.session;
     let new = fresh(&db, new).await;
-    SqlSessions::new(db.clone()).begin(new, 10, Effects::default(), nothing()).await.unwrap();
+    SqlSessions::new(db.clone()).begin(new, 10, SideEffects::default(), nothing()).await.unwrap();
     let change = FactorChange {
         user,
         session,
         at: START,
-        effects: Effects::default(),
-        if_ended: |_, _| Effects::default(),
+        effects: SideEffects::default(),
+        if_ended: |_, _| SideEffects::default(),
     };
 
-    assert!(SqlFactors::new(db).disable(change, Evidence::Password).await.unwrap());
+    assert!(SqlFactors::new(db).disable(change, VerifiedProof::Password).await.unwrap());
 
     assert_eq!(challenges.owner(TOKEN, 5, START).await.unwrap(), None);
-    assert_eq!(redeem(&challenges, user, TOKEN, Evidence::Code(Step(20))).await, Redeemed::Gone);
+    assert_eq!(redeem(&challenges, user, TOKEN, VerifiedProof::Code(Step(20))).await, Redeemed::Gone);
 }
 
 async fn a_deactivated_account_has_no_challenges(db: Database) {
@@ -179,7 +179,7 @@ async fn a_deactivated_account_has_no_challenges(db: Database) {
     deactivate(&db, user).await;
 
     assert_eq!(challenges.owner(TOKEN, 5, START).await.unwrap(), None);
-    assert_eq!(redeem(&challenges, user, TOKEN, Evidence::Code(Step(20))).await, Redeemed::Gone);
+    assert_eq!(redeem(&challenges, user, TOKEN, VerifiedProof::Code(Step(20))).await, Redeemed::Gone);
 }
 
 async fn challenges_that_ended_are_swept(db: Database) {

@@ -6,10 +6,10 @@ use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use futures_util::future::join_all;
 use pia_identity::{
-    Begun, Claim, Enrolled, Evidence, Factor, FactorChange, FactorState, FactorStore, NewSession,
+    Begun, SessionRef, Enrolled, VerifiedProof, Factor, FactorChange, FactorState, FactorStore, NewSession,
     RecoveryHash, SessionStore, SignInMethod, Step, TokenHash,
 };
-use pia_kernel::{Effects, SessionId, Timestamp, UserId};
+use pia_kernel::{SideEffects, SessionId, Timestamp, UserId};
 use pia_storage::schema::sessions;
 use pia_storage::{Database, DbError, DbUid, on_conn};
 use pia_storage_identity::{SqlFactors, SqlSessions};
@@ -41,12 +41,12 @@ pia_testkit::contract! {
 const ENABLING: u8 = 251;
 const SHOWING: u8 = 252;
 
-fn ended(user: UserId, at: Timestamp) -> Effects {
-    Effects::audit(at, user, "ended")
+fn ended(user: UserId, at: Timestamp) -> SideEffects {
+    SideEffects::audit(at, user, "ended")
 }
 
 fn change(user: UserId, session: SessionId) -> FactorChange {
-    let effects = Effects::audit(START, user, "changed");
+    let effects = SideEffects::audit(START, user, "changed");
     FactorChange { user, session, at: START, effects, if_ended: ended }
 }
 
@@ -59,7 +59,7 @@ pub(crate) async fn enable(db: &Database, user: UserId) {
     let factors = SqlFactors::new(db.clone());
     assert_eq!(factors.begin(user, b"sealed", START).await.unwrap(), Enrolled::Begun);
     let session = begin_session(db, user, ENABLING).await;
-    let change = FactorChange { effects: Effects::default(), ..change(user, session) };
+    let change = FactorChange { effects: SideEffects::default(), ..change(user, session) };
     assert!(factors.enable(change, b"sealed", Step(10), &codes(0..10)).await.unwrap());
     end(db, session).await;
 }
@@ -87,7 +87,7 @@ async fn begin_session(db: &Database, user: UserId, token: u8) -> SessionId {
         app_password: None,
         device,
     };
-    SqlSessions::new(db.clone()).begin(new, 10, Effects::default(), only(ended)).await.unwrap();
+    SqlSessions::new(db.clone()).begin(new, 10, SideEffects::default(), only(ended)).await.unwrap();
     session
 }
 
@@ -97,7 +97,7 @@ async fn alive(db: &Database, token: u8) -> bool {
 }
 
 /// Whether this evidence is good for new recovery codes.
-async fn good(db: &Database, user: UserId, evidence: Evidence) -> bool {
+async fn good(db: &Database, user: UserId, evidence: VerifiedProof) -> bool {
     let session = begin_session(db, user, SHOWING).await;
     let change = change(user, session);
     let factors = SqlFactors::new(db.clone());
@@ -132,7 +132,7 @@ async fn of_many_first_codes_at_once_one_puts_the_factor_on(db: Database) {
     assert_eq!(all.into_iter().map(Result::unwrap).filter(|it| *it).count(), 1);
     assert_eq!(factors.factor(user).await.unwrap().unwrap().state, FactorState::On);
     assert_eq!(audited(&db, user, "changed").await, 1);
-    assert!(!good(&db, user, Evidence::Code(Step(7))).await, "it was used for that");
+    assert!(!good(&db, user, VerifiedProof::Code(Step(7))).await, "it was used for that");
 }
 
 async fn a_factor_is_put_on_with_the_secret_that_was_confirmed_and_no_other(db: Database) {
@@ -162,7 +162,7 @@ async fn a_step_is_good_once_and_none_before_it_is(db: Database) {
     enable(&db, user).await;
 
     let session = begin_session(&db, user, 1).await;
-    let (code, codes) = (|step| Evidence::Code(Step(step)), codes(0..10));
+    let (code, codes) = (|step| VerifiedProof::Code(Step(step)), codes(0..10));
     let all = (0..64).map(|_| factors.replace_codes(change(user, session), code(12), &codes));
     let all = join_all(all).await;
 
@@ -177,7 +177,7 @@ async fn a_recovery_code_is_good_once_however_many_show_it(db: Database) {
     enable(&db, user).await;
     let other = person(&db, "eve@example.org").await;
     enable(&db, other).await;
-    let shown = Evidence::RecoveryCode(RecoveryHash([3; 32]));
+    let shown = VerifiedProof::RecoveryCode(RecoveryHash([3; 32]));
     let new = codes(100..110);
 
     let session = begin_session(&db, user, 1).await;
@@ -191,15 +191,15 @@ async fn a_recovery_code_is_good_once_however_many_show_it(db: Database) {
 async fn a_code_that_another_store_asks_for_is_spent_once(db: Database) {
     let (user, factors) = (person(&db, "ada@example.org").await, SqlFactors::new(db.clone()));
     enable(&db, user).await;
-    let claim = Claim { user, session: begin_session(&db, user, 1).await };
-    let spent = || Effects::audit(START, user, "spent");
-    let code = Evidence::RecoveryCode(RecoveryHash([3; 32]));
+    let claim = SessionRef { user, session: begin_session(&db, user, 1).await };
+    let spent = || SideEffects::audit(START, user, "spent");
+    let code = VerifiedProof::RecoveryCode(RecoveryHash([3; 32]));
 
     let all = join_all((0..64).map(|_| factors.spend(claim, code, START, spent()))).await;
-    let step = factors.spend(claim, Evidence::Code(Step(12)), START, spent()).await.unwrap();
-    let old = factors.spend(claim, Evidence::Code(Step(11)), START, spent()).await.unwrap();
+    let step = factors.spend(claim, VerifiedProof::Code(Step(12)), START, spent()).await.unwrap();
+    let old = factors.spend(claim, VerifiedProof::Code(Step(11)), START, spent()).await.unwrap();
     end(&db, claim.session).await;
-    let over = factors.spend(claim, Evidence::Code(Step(13)), START, spent()).await.unwrap();
+    let over = factors.spend(claim, VerifiedProof::Code(Step(13)), START, spent()).await.unwrap();
 
     assert_eq!(all.into_iter().map(Result::unwrap).filter(|it| *it).count(), 1);
     assert_eq!([step, old, over], [true, false, false]);
@@ -211,9 +211,9 @@ async fn new_recovery_codes_take_the_place_of_the_ones_before(db: Database) {
     enable(&db, user).await;
     let change = change(user, begin_session(&db, user, 1).await);
 
-    let done = factors.replace_codes(change, Evidence::Password, &codes(50..60)).await.unwrap();
+    let done = factors.replace_codes(change, VerifiedProof::Password, &codes(50..60)).await.unwrap();
 
-    let code = |number| Evidence::RecoveryCode(RecoveryHash([number; 32]));
+    let code = |number| VerifiedProof::RecoveryCode(RecoveryHash([number; 32]));
     assert!(done);
     assert!(!good(&db, user, code(3)).await);
     assert!(good(&db, user, code(53)).await);
@@ -225,7 +225,7 @@ async fn of_many_who_take_it_off_at_once_one_does(db: Database) {
     let session = begin_session(&db, user, 1).await;
 
     let all =
-        join_all((0..64).map(|_| factors.disable(change(user, session), Evidence::Password))).await;
+        join_all((0..64).map(|_| factors.disable(change(user, session), VerifiedProof::Password))).await;
 
     assert_eq!(all.into_iter().map(Result::unwrap).filter(|it| *it).count(), 1);
     assert_eq!(factors.factor(user).await.unwrap(), None);
@@ -236,9 +236,9 @@ async fn without_a_factor_that_is_on_nothing_is_good(db: Database) {
     let (user, factors) = (person(&db, "ada@example.org").await, SqlFactors::new(db.clone()));
     let session = begin_session(&db, user, 1).await;
     let evidence = [
-        Evidence::Password,
-        Evidence::Code(Step(20)),
-        Evidence::RecoveryCode(RecoveryHash([3; 32])),
+        VerifiedProof::Password,
+        VerifiedProof::Code(Step(20)),
+        VerifiedProof::RecoveryCode(RecoveryHash([3; 32])),
     ];
 
     for begun in [false, true] {
@@ -263,11 +263,11 @@ async fn a_change_ends_all_sessions_but_its_own_and_those_of_others(db: Database
     }
     let own = begin_session(&db, user, 3).await;
     begin_session(&db, other, 4).await;
-    let wrong = Evidence::Code(Step(10));
+    let wrong = VerifiedProof::Code(Step(10));
 
     let refused = factors.disable(change(user, own), wrong).await.unwrap();
     let all_alive = alive(&db, 1).await && alive(&db, 2).await;
-    let done = factors.disable(change(user, own), Evidence::Password).await.unwrap();
+    let done = factors.disable(change(user, own), VerifiedProof::Password).await.unwrap();
 
     assert!(!refused && all_alive && done);
     let left = [alive(&db, 1).await, alive(&db, 2).await, alive(&db, 3).await, alive(&db, 4).await];
@@ -283,8 +283,8 @@ async fn nothing_changes_for_a_deactivated_account(db: Database) {
     deactivate(&db, user).await;
 
     let change = || change(user, session);
-    let exchanged = factors.replace_codes(change(), Evidence::Password, &codes(0..10)).await;
-    let disabled = factors.disable(change(), Evidence::Password).await;
+    let exchanged = factors.replace_codes(change(), VerifiedProof::Password, &codes(0..10)).await;
+    let disabled = factors.disable(change(), VerifiedProof::Password).await;
     assert!(!exchanged.unwrap() && !disabled.unwrap());
 }
 
@@ -345,8 +345,8 @@ async fn nothing_changes_from_a_session_that_is_over(db: Database) {
     let on = change(user, begin_session(&db, user, 4).await);
     assert!(factors.enable(on, b"sealed", Step(10), &codes).await.unwrap());
     for change in over {
-        let exchange = factors.replace_codes(change.clone(), Evidence::Password, &codes).await;
-        let disabled = factors.disable(change, Evidence::Password).await;
+        let exchange = factors.replace_codes(change.clone(), VerifiedProof::Password, &codes).await;
+        let disabled = factors.disable(change, VerifiedProof::Password).await;
         assert!(!exchange.unwrap() && !disabled.unwrap());
     }
 
@@ -362,9 +362,9 @@ async fn each_change_outdates_sign_ins_that_are_under_way(db: Database) {
 
     assert!(factors.enable(change(), b"sealed", Step(7), &codes).await.unwrap());
     before.push(epoch(&db, user).await);
-    assert!(factors.replace_codes(change(), Evidence::Password, &codes).await.unwrap());
+    assert!(factors.replace_codes(change(), VerifiedProof::Password, &codes).await.unwrap());
     before.push(epoch(&db, user).await);
-    assert!(factors.disable(change(), Evidence::Password).await.unwrap());
+    assert!(factors.disable(change(), VerifiedProof::Password).await.unwrap());
 
     for before in before {
         assert_eq!(begin_as_of(&db, user, before, 9).await, Begun::Stale, "{before:?}");

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use futures_util::future::join_all;
-use pia_identity::{Attempt, GuessLedger, GuessRules};
+use pia_identity::{RateLimitOutcome, PasswordThrottleStore, GuessRules};
 use pia_kernel::Timestamp;
 use pia_storage::Database;
 use pia_storage_identity::SqlGuesses;
@@ -33,17 +33,17 @@ const RULES: GuessRules = GuessRules {
 /// How many of 64 guesses at once are let through.
 async fn let_through(guesses: &SqlGuesses, now: Timestamp) -> usize {
     let all = join_all((0..64).map(|_| guesses.count("ada", RULES, now))).await;
-    all.into_iter().filter(|it| matches!(it, Ok(Attempt::Allowed))).count()
+    all.into_iter().filter(|it| matches!(it, Ok(RateLimitOutcome::Allowed))).count()
 }
 
 /// Waits as long as it must, and guesses. Answers how long that was.
 async fn guess(guesses: &SqlGuesses, now: &mut Timestamp) -> Duration {
     match guesses.count("ada", RULES, *now).await.unwrap() {
-        Attempt::Allowed => Duration::ZERO,
-        Attempt::Wait(wait) => {
+        RateLimitOutcome::Allowed => Duration::ZERO,
+        RateLimitOutcome::Wait(wait) => {
             *now = *now + wait;
             let allowed = guesses.count("ada", RULES, *now).await.unwrap();
-            assert_eq!(allowed, Attempt::Allowed);
+            assert_eq!(allowed, RateLimitOutcome::Allowed);
             wait
         }
     }
@@ -136,7 +136,7 @@ async fn each_is_counted_apart(db: Database) {
 
     let bobs = guesses.count("bob", RULES, START).await.unwrap();
 
-    assert_eq!(bobs, Attempt::Allowed);
+    assert_eq!(bobs, RateLimitOutcome::Allowed);
 }
 
 async fn a_clock_that_is_behind_keeps_nobody_out_who_need_not_wait(db: Database) {
@@ -145,7 +145,7 @@ async fn a_clock_that_is_behind_keeps_nobody_out_who_need_not_wait(db: Database)
 
     let behind = guesses.count("ada", RULES, START).await.unwrap();
 
-    assert_eq!(behind, Attempt::Allowed);
+    assert_eq!(behind, RateLimitOutcome::Allowed);
 }
 
 async fn only_old_guesses_are_swept(db: Database) {

@@ -7,7 +7,7 @@ use pia_identity::{
     AccountStore, DEFAULT_GROUP, InvitationStore, NewAccount, NewInvitation, Registered, Role,
     RoleStore, ShownInvitation, TokenHash,
 };
-use pia_kernel::{Effects, GroupId, InvitationId, Page, Timestamp};
+use pia_kernel::{SideEffects, GroupId, InvitationId, PageRequest, Timestamp};
 use pia_storage::Database;
 use pia_storage_identity::{SqlAccounts, SqlInvitations, SqlRoles};
 
@@ -44,7 +44,7 @@ fn invitation(hash: TokenHash, email: Option<&str>) -> NewInvitation {
 
 async fn invite(db: &Database, new: NewInvitation) -> InvitationId {
     let id = new.id;
-    assert!(SqlInvitations::new(db.clone()).add(new, Effects::default()).await.unwrap());
+    assert!(SqlInvitations::new(db.clone()).add(new, SideEffects::default()).await.unwrap());
     id
 }
 
@@ -55,12 +55,12 @@ fn invited(email: &str, hash: TokenHash) -> NewAccount {
 }
 
 async fn register(db: &Database, new: NewAccount, seats: Option<u32>) -> Registered {
-    let effects = Effects::audit(START, new.account.user, "made");
+    let effects = SideEffects::audit(START, new.account.user, "made");
     SqlAccounts::new(db.clone()).register(new, seats, effects).await.unwrap()
 }
 
 async fn all(db: &Database, now: Timestamp) -> Vec<InvitationId> {
-    let page = Page { limit: 200, after: None };
+    let page = PageRequest { limit: 200, after: None };
     let entries = SqlInvitations::new(db.clone()).page(now, page).await.unwrap();
     entries.into_iter().map(|it| it.id).collect()
 }
@@ -159,7 +159,7 @@ async fn a_revoked_invitation_is_good_no_more_and_of_use_and_revocation_one_wins
         let new = invited(&format!("{n}@example.org"), hash);
         let user = new.account.user;
 
-        let revoke = store.revoke(id, Effects::about(START, user, "revoked"));
+        let revoke = store.revoke(id, SideEffects::about(START, user, "revoked"));
         let (registered, revoked) = futures_util::join!(register(&db, new, None), revoke);
 
         let revoked = revoked.unwrap();
@@ -167,7 +167,7 @@ async fn a_revoked_invitation_is_good_no_more_and_of_use_and_revocation_one_wins
         assert_eq!(registered, expected);
         assert_eq!(audited(&db, user, "revoked").await, i64::from(revoked));
     }
-    assert!(!store.revoke(InvitationId::generate(), Effects::default()).await.unwrap());
+    assert!(!store.revoke(InvitationId::generate(), SideEffects::default()).await.unwrap());
 }
 
 async fn invitations_are_listed_in_parts_while_they_are_good(db: Database) {
@@ -180,9 +180,9 @@ async fn invitations_are_listed_in_parts_while_they_are_good(db: Database) {
     }
     invite(&db, NewInvitation { expires_at: START, ..invitation(TOKEN, None) }).await;
 
-    let first = store.page(START, Page { limit: 2, after: None }).await.unwrap();
-    let last = first.last().map(|it| pia_kernel::Place { at: it.at, id: it.id.0 });
-    let rest = store.page(START, Page { limit: 9, after: last }).await.unwrap();
+    let first = store.page(START, PageRequest { limit: 2, after: None }).await.unwrap();
+    let last = first.last().map(|it| pia_kernel::Cursor { at: it.at, id: it.id.0 });
+    let rest = store.page(START, PageRequest { limit: 9, after: last }).await.unwrap();
 
     made.reverse();
     let listed: Vec<_> = first.iter().chain(&rest).map(|it| it.id).collect();
@@ -194,7 +194,7 @@ async fn invitations_are_listed_in_parts_while_they_are_good(db: Database) {
 async fn nobody_is_invited_into_a_group_that_is_not_there(db: Database) {
     let new = NewInvitation { group: Some(GroupId::generate()), ..invitation(TOKEN, None) };
 
-    let added = SqlInvitations::new(db.clone()).add(new, Effects::default()).await.unwrap();
+    let added = SqlInvitations::new(db.clone()).add(new, SideEffects::default()).await.unwrap();
 
     assert!(!added);
     assert!(all(&db, START).await.is_empty());

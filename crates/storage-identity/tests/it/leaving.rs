@@ -7,7 +7,7 @@ use pia_identity::{
     AppPasswordStore, Begun, ChallengeStore, CodeChallenge, CredentialsEpoch, Enrolled,
     FactorStore, NewChallenge, NewSession, NewSignInCode, SessionStore, SignInCodes, TokenHash,
 };
-use pia_kernel::{AppPasswordId, Effects, UserId};
+use pia_kernel::{AppPasswordId, SideEffects, UserId};
 use pia_storage::schema::app_passwords;
 use pia_storage::{Database, DbError, DbInstant, DbUid, on_conn};
 use pia_storage_identity::{
@@ -27,7 +27,7 @@ const ROUNDS: u8 = 6;
 async fn begin(db: &Database, user: UserId, token: u8, with: Option<AppPasswordId>) -> Begun {
     let new = new_session(user, TokenHash([token; 32]), START);
     let new = NewSession { app_password: with, ..new };
-    SqlSessions::new(db.clone()).begin(new, 100, Effects::default(), nothing()).await.unwrap()
+    SqlSessions::new(db.clone()).begin(new, 100, SideEffects::default(), nothing()).await.unwrap()
 }
 
 async fn open(db: &Database, user: UserId, token: u8) -> Begun {
@@ -89,11 +89,11 @@ async fn sessions_begun_beside_the_end_of_their_app_password_end_with_it_and_not
     for round in 0..ROUNDS {
         let id = add_app_password(&db, user).await;
         let tokens = || (0..8).map(|it| round * 10 + it);
-        let quiet = |_, _| Effects::default();
+        let quiet = |_, _| SideEffects::default();
 
         let (_some_begun, removed) = futures_util::join!(
             join_all(tokens().map(|it| begin(&db, user, it, Some(id)))),
-            passwords.remove((user, id), START, |_, _, _| Effects::default(), quiet),
+            passwords.remove((user, id), START, |_, _, _| SideEffects::default(), quiet),
         );
 
         assert!(removed.unwrap());

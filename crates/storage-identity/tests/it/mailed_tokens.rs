@@ -8,7 +8,7 @@ use futures_util::future::join_all;
 use pia_identity::{
     AccountStore, MailedPurpose, MailedTokenStore, NewMailedToken, Registered, TokenHash,
 };
-use pia_kernel::{Effects, Letter, Timestamp, UserId};
+use pia_kernel::{SideEffects, QueuedEmail, Timestamp, UserId};
 use pia_storage::schema::{mailed_tokens, mails};
 use pia_storage::{Database, DbError, on_conn};
 use pia_storage_identity::{SqlAccounts, SqlMailedTokens};
@@ -43,7 +43,7 @@ pub(crate) fn token(number: u8, purpose: MailedPurpose) -> NewMailedToken {
 
 pub(crate) async fn put(db: &Database, user: UserId, token: NewMailedToken) {
     let tokens = SqlMailedTokens::new(db.clone());
-    tokens.put(user, Some(token), Effects::default()).await.unwrap();
+    tokens.put(user, Some(token), SideEffects::default()).await.unwrap();
 }
 
 /// Somebody who was sent a token to verify their address with.
@@ -54,7 +54,7 @@ async fn written(db: &Database) -> (UserId, SqlMailedTokens) {
 }
 
 async fn verify(tokens: &SqlMailedTokens, user: UserId, number: u8, at: Timestamp) -> bool {
-    let effects = Effects::audit(at, user, "verified");
+    let effects = SideEffects::audit(at, user, "verified");
     tokens.verify(user, TokenHash([number; 32]), at, effects).await.unwrap()
 }
 
@@ -167,8 +167,8 @@ async fn however_many_are_put_at_once_three_are_good(db: Database) {
 async fn a_letter_goes_out_with_its_token(db: Database) {
     let user = person(&db, "ada@example.org").await;
     let tokens = SqlMailedTokens::new(db.clone());
-    let letter = Letter::new("password-reset").to_user(START, user);
-    let effects = Effects::about(START, user, "asked").and_mail(letter);
+    let letter = QueuedEmail::new("password-reset").to_user(START, user);
+    let effects = SideEffects::about(START, user, "asked").and_mail(letter);
 
     tokens.put(user, Some(token(1, RESET)), effects).await.unwrap();
 
@@ -179,17 +179,17 @@ async fn a_letter_goes_out_with_its_token(db: Database) {
 async fn a_letter_may_go_out_without_a_token(db: Database) {
     let user = person(&db, "ada@example.org").await;
     let tokens = SqlMailedTokens::new(db.clone());
-    let letter = Letter::new("address-taken").to_user(START, user);
+    let letter = QueuedEmail::new("address-taken").to_user(START, user);
 
-    tokens.put(user, None, Effects::default().and_mail(letter)).await.unwrap();
+    tokens.put(user, None, SideEffects::default().and_mail(letter)).await.unwrap();
 
     assert_eq!(rows(&db).await, (0, 1));
 }
 
 async fn what_is_pretended_leaves_nothing(db: Database) {
     let (user, tokens) = written(&db).await;
-    let stranger = Letter::new("invitation").to_address(START, "bob@example.org");
-    tokens.put(user, None, Effects::default().and_mail(stranger)).await.unwrap();
+    let stranger = QueuedEmail::new("invitation").to_address(START, "bob@example.org");
+    tokens.put(user, None, SideEffects::default().and_mail(stranger)).await.unwrap();
 
     join_all((0..16).map(|_| tokens.pretend(START))).await;
 
@@ -202,7 +202,7 @@ async fn a_new_account_is_stored_with_its_token(db: Database) {
     new.verification = Some(token(1, VERIFICATION));
 
     let registered =
-        SqlAccounts::new(db.clone()).register(new, None, Effects::default()).await.unwrap();
+        SqlAccounts::new(db.clone()).register(new, None, SideEffects::default()).await.unwrap();
 
     assert_eq!(registered, Registered::Stored);
     assert!(verify(&tokens, user, 1, START).await);
@@ -211,10 +211,10 @@ async fn a_new_account_is_stored_with_its_token(db: Database) {
 async fn nobody_deactivated_has_tokens_or_letters(db: Database) {
     let (user, tokens) = written(&db).await;
     deactivate(&db, user).await;
-    let letter = Letter::new("verify-address").to_user(START, user);
+    let letter = QueuedEmail::new("verify-address").to_user(START, user);
 
     tokens
-        .put(user, Some(token(2, VERIFICATION)), Effects::default().and_mail(letter))
+        .put(user, Some(token(2, VERIFICATION)), SideEffects::default().and_mail(letter))
         .await
         .unwrap();
 
@@ -240,6 +240,6 @@ async fn tokens_go_with_their_account(db: Database) {
     remove(&db, user).await;
 
     assert_eq!(owner(&tokens, 1, VERIFICATION).await, None);
-    tokens.put(user, Some(token(2, VERIFICATION)), Effects::default()).await.unwrap();
+    tokens.put(user, Some(token(2, VERIFICATION)), SideEffects::default()).await.unwrap();
     assert_eq!(rows(&db).await, (0, 0));
 }

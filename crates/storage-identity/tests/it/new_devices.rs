@@ -6,7 +6,7 @@ use pia_identity::{
     BeginEffects, Device, FailedSignIn, NewSession, SessionStore, SignInLog, SignInMethod,
     SignInOutcome, TokenHash,
 };
-use pia_kernel::{Effects, UserId};
+use pia_kernel::{SideEffects, UserId};
 use pia_storage::Database;
 use pia_storage_identity::{SqlSessions, SqlSignIns};
 
@@ -34,10 +34,10 @@ async fn news(db: &Database, user: UserId, token: u8, device: Device) -> i64 {
     let at = START + Duration::from_secs(token.into());
     let new = NewSession { device, ..new_session(user, TokenHash([token; 32]), at) };
     let others = BeginEffects {
-        if_ended: |_, _| Effects::default(),
-        if_new_device: |user, at| Effects::audit(at, user, "new"),
+        if_ended: |_, _| SideEffects::default(),
+        if_new_device: |user, at| SideEffects::audit(at, user, "new"),
     };
-    SqlSessions::new(db.clone()).begin(new, 200, Effects::default(), others).await.unwrap();
+    SqlSessions::new(db.clone()).begin(new, 200, SideEffects::default(), others).await.unwrap();
     audited(db, user, "new").await
 }
 
@@ -50,7 +50,7 @@ async fn the_first_sign_in_ever_is_no_news(db: Database) {
         method: SignInMethod::Password,
         device: device(Some("other"), None, "198.51.100.7"),
     };
-    SqlSignIns::new(db.clone()).failed(failed, |_, _| Effects::default()).await.unwrap();
+    SqlSignIns::new(db.clone()).failed(failed, |_, _| SideEffects::default()).await.unwrap();
 
     let first = news(&db, ada, 1, device(Some("one"), None, "192.0.2.1")).await;
     let failed_before = news(&db, ada, 2, device(Some("other"), None, "198.51.100.7")).await;

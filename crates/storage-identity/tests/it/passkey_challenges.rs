@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use pia_identity::{
-    Evidence, Leave, NewPasskeyChallenge, PasskeyChallenges, RecoveryHash, SessionStore, Step,
+    VerifiedProof, Leave, NewPasskeyChallenge, PasskeyChallenges, RecoveryHash, SessionStore, Step,
     TokenHash,
 };
-use pia_kernel::{Effects, Secret, SessionId, Timestamp, UserId};
+use pia_kernel::{SideEffects, Secret, SessionId, Timestamp, UserId};
 use pia_storage::Database;
 use pia_storage_identity::{SqlPasskeyChallenges, SqlSessions};
 
@@ -29,7 +29,7 @@ pia_testkit::contract! {
 
 const TOKEN: TokenHash = TokenHash([1; 32]);
 const LIFETIME: Duration = Duration::from_mins(5);
-const PASSWORD: Leave = Leave::Evidence(Evidence::Password);
+const PASSWORD: Leave = Leave::Evidence(VerifiedProof::Password);
 
 fn challenge(hash: TokenHash) -> NewPasskeyChallenge {
     let state = Secret::new("a state".to_owned());
@@ -37,7 +37,7 @@ fn challenge(hash: TokenHash) -> NewPasskeyChallenge {
 }
 
 async fn open(db: &Database, user: UserId, leave: Leave, hash: TokenHash) -> bool {
-    let effects = Effects::audit(START, user, "opened");
+    let effects = SideEffects::audit(START, user, "opened");
     let challenges = SqlPasskeyChallenges::new(db.clone());
     challenges.open_registration(user, leave, challenge(hash), effects).await.unwrap()
 }
@@ -109,8 +109,8 @@ async fn a_password_is_leave_as_often_as_it_is_shown(db: Database) {
 async fn codes_are_leave_once_each(db: Database) {
     let ada = person(&db, "ada@example.org").await;
     enable(&db, ada).await;
-    let code = Leave::Evidence(Evidence::Code(Step(20)));
-    let paper = Leave::Evidence(Evidence::RecoveryCode(RecoveryHash([3; 32])));
+    let code = Leave::Evidence(VerifiedProof::Code(Step(20)));
+    let paper = Leave::Evidence(VerifiedProof::RecoveryCode(RecoveryHash([3; 32])));
 
     let mut all = Vec::new();
     for (number, leave) in [code, code, paper, paper].into_iter().enumerate() {
@@ -126,7 +126,7 @@ async fn codes_are_leave_once_each(db: Database) {
 async fn of_many_at_once_with_one_code_one_has_leave(db: Database) {
     let ada = person(&db, "ada@example.org").await;
     enable(&db, ada).await;
-    let (db, code) = (&db, Leave::Evidence(Evidence::Code(Step(20))));
+    let (db, code) = (&db, Leave::Evidence(VerifiedProof::Code(Step(20))));
 
     let all = join_all((0..16).map(|it| open(db, ada, code, TokenHash([it; 32])))).await;
 
@@ -139,7 +139,7 @@ async fn a_new_session_is_leave_and_an_old_one_is_not(db: Database) {
     let new = new_session(ada, TokenHash([1; 32]), START);
     let session = new.session;
     let sessions = SqlSessions::new(db.clone());
-    sessions.begin(new, 10, Effects::default(), nothing()).await.unwrap();
+    sessions.begin(new, 10, SideEffects::default(), nothing()).await.unwrap();
     let just_after = Timestamp::from_micros(START.micros() + 1);
     let leave = |session, since| Leave::NewSession { session, since };
 

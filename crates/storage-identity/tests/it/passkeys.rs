@@ -7,7 +7,7 @@ use pia_identity::{
     Added, Begun, FactorChange, NewPasskey, PasskeyChange, PasskeyCredential, PasskeyEntry,
     PasskeyStore, PasskeyUse, SessionStore, TokenHash, Used,
 };
-use pia_kernel::{Effects, Letter, PasskeyId, SessionId, Timestamp, UserId};
+use pia_kernel::{SideEffects, QueuedEmail, PasskeyId, SessionId, Timestamp, UserId};
 use pia_storage::schema::{mails, sessions};
 use pia_storage::{Database, DbError, DbUid, on_conn};
 use pia_storage_identity::{SqlPasskeys, SqlSessions};
@@ -45,7 +45,7 @@ async fn session(db: &Database, user: UserId, number: u8) -> SessionId {
     let new = new_session(user, TokenHash([number; 32]), START);
     let session = new.session;
     let sessions = SqlSessions::new(db.clone());
-    sessions.begin(fresh(db, new).await, 10, Effects::default(), only(nothing)).await.unwrap();
+    sessions.begin(fresh(db, new).await, 10, SideEffects::default(), only(nothing)).await.unwrap();
     session
 }
 
@@ -53,18 +53,18 @@ async fn session(db: &Database, user: UserId, number: u8) -> SessionId {
 pub(crate) async fn add_to(db: &Database, user: UserId) {
     let session = session(db, user, 250).await;
     let store = SqlPasskeys::new(db.clone());
-    let change = FactorChange { effects: Effects::default(), ..change(user, session, "added") };
+    let change = FactorChange { effects: SideEffects::default(), ..change(user, session, "added") };
     assert_eq!(store.add(change, passkey(1, 0), 10).await.unwrap(), Added::Stored);
 }
 
-fn nothing(_: UserId, _: Timestamp) -> Effects {
-    Effects::default()
+fn nothing(_: UserId, _: Timestamp) -> SideEffects {
+    SideEffects::default()
 }
 
 fn change(user: UserId, session: SessionId, action: &'static str) -> FactorChange {
-    let letter = Letter::new("passkey-added").with("name", "Key").to_user(START, user);
-    let effects = Effects::audit(START, user, action).and_mail(letter);
-    let if_ended = |user, at| Effects::audit(at, user, "ended");
+    let letter = QueuedEmail::new("passkey-added").with("name", "Key").to_user(START, user);
+    let effects = SideEffects::audit(START, user, action).and_mail(letter);
+    let if_ended = |user, at| SideEffects::audit(at, user, "ended");
     FactorChange { user, session, at: START, effects, if_ended }
 }
 
@@ -84,8 +84,8 @@ async fn take_off(db: &Database, user: UserId, session: SessionId, id: PasskeyId
 }
 
 async fn sign_in(db: &Database, user: UserId, id: PasskeyId, counter: u32) -> Used {
-    let effects = Effects::audit(START, user, "used");
-    let if_rolled_back = Effects::about(START, user, "rolled back");
+    let effects = SideEffects::audit(START, user, "used");
+    let if_rolled_back = SideEffects::about(START, user, "rolled back");
     let used = PasskeyUse { id, user, counter, at: START, effects, if_rolled_back };
     SqlPasskeys::new(db.clone()).sign_in(used).await.unwrap()
 }
@@ -250,7 +250,7 @@ async fn its_owner_lets_a_blocked_passkey_in_again(db: Database) {
     let new = passkey(1, 7);
     add(&db, user, session, &new).await;
     sign_in(&db, user, new.id, 7).await;
-    let effects = || Effects::audit(START, user, "unblocked");
+    let effects = || SideEffects::audit(START, user, "unblocked");
     let change =
         |name: Option<&str>, unblock| PasskeyChange { name: name.map(str::to_owned), unblock };
 

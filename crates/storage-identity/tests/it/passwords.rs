@@ -6,11 +6,11 @@ use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use futures_util::future::join_all;
 use pia_identity::{
-    AccountStore, AppAccess, AppAccessRevoked, Begun, ChallengeStore, Claim, CredentialsEpoch,
+    AccountStore, AppAccess, AppAccessRevoked, Begun, ChallengeStore, SessionRef, CredentialsEpoch,
     MailedPurpose, MailedTokenStore, NewChallenge, PasskeyStore, PasswordChange, PasswordReset,
     PasswordStore, SessionStore, TokenHash,
 };
-use pia_kernel::{AppPasswordId, Effects, Letter, Secret, SessionId, Timestamp, UserId};
+use pia_kernel::{AppPasswordId, SideEffects, QueuedEmail, Secret, SessionId, Timestamp, UserId};
 use pia_storage::schema::{accounts, app_passwords, mailed_tokens, mails};
 use pia_storage::{Database, DbError, DbInstant, DbUid, on_conn};
 use pia_storage_identity::{
@@ -48,8 +48,8 @@ pia_testkit::contract! {
 
 const RESET: MailedPurpose = MailedPurpose::PasswordReset;
 
-fn ended(user: UserId, at: Timestamp) -> Effects {
-    Effects::audit(at, user, "ended")
+fn ended(user: UserId, at: Timestamp) -> SideEffects {
+    SideEffects::audit(at, user, "ended")
 }
 
 fn secret(text: &str) -> Secret<String> {
@@ -57,18 +57,18 @@ fn secret(text: &str) -> Secret<String> {
 }
 
 fn reset(user: UserId, token: u8, password: &str) -> PasswordReset {
-    let letter = Letter::new("password-changed").to_user(START, user);
+    let letter = QueuedEmail::new("password-changed").to_user(START, user);
     PasswordReset {
         user,
         token: TokenHash([token; 32]),
         password_hash: secret(password),
         at: START,
-        effects: Effects::audit(START, user, "reset").and_mail(letter),
+        effects: SideEffects::audit(START, user, "reset").and_mail(letter),
         if_ended: ended,
     }
 }
 
-fn change(by: Claim, old: &str, new: &str) -> PasswordChange {
+fn change(by: SessionRef, old: &str, new: &str) -> PasswordChange {
     PasswordChange {
         by,
         old: secret(old),
@@ -76,13 +76,13 @@ fn change(by: Claim, old: &str, new: &str) -> PasswordChange {
         revoke_app_access: false,
         at: START,
         effects: |user, at, left| {
-            let letter = Letter::new("password-changed").with("apiKeys", left.api_keys.to_string());
-            Effects::audit(at, user, "changed").and_mail(letter.to_user(at, user))
+            let letter = QueuedEmail::new("password-changed").with("apiKeys", left.api_keys.to_string());
+            SideEffects::audit(at, user, "changed").and_mail(letter.to_user(at, user))
         },
         if_ended: ended,
         if_revoked: AppAccessRevoked {
-            app_password: |user, at| Effects::audit(at, user, "app password revoked"),
-            api_key: |claim, at| Effects::audit(at, claim.user, "key revoked"),
+            app_password: |user, at| SideEffects::audit(at, user, "app password revoked"),
+            api_key: |claim, at| SideEffects::audit(at, claim.user, "key revoked"),
         },
     }
 }
@@ -94,15 +94,15 @@ async fn forgetful(db: &Database) -> (UserId, SqlPasswords) {
     (user, SqlPasswords::new(db.clone()))
 }
 
-async fn begin_session(db: &Database, user: UserId, token: u8) -> Claim {
+async fn begin_session(db: &Database, user: UserId, token: u8) -> SessionRef {
     let new = new_session(user, TokenHash([token; 32]), START);
     let session = new.session;
     let sessions = SqlSessions::new(db.clone());
-    sessions.begin(fresh(db, new).await, 10, Effects::default(), only(ended)).await.unwrap();
-    Claim { user, session }
+    sessions.begin(fresh(db, new).await, 10, SideEffects::default(), only(ended)).await.unwrap();
+    SessionRef { user, session }
 }
 
-async fn is_live(db: &Database, claim: Claim) -> bool {
+async fn is_live(db: &Database, claim: SessionRef) -> bool {
     let accounts = SqlAccounts::new(db.clone());
     accounts.standing(claim.user, claim.session, START).await.unwrap().is_some()
 }
@@ -220,7 +220,7 @@ async fn a_reset_leaves_the_factor_and_passkeys_of_a_verified_account_and_other_
     let (user, passwords) = forgetful(&db).await;
     put(&db, user, token(9, MailedPurpose::Verification)).await;
     let tokens = SqlMailedTokens::new(db.clone());
-    assert!(tokens.verify(user, TokenHash([9; 32]), START, Effects::default()).await.unwrap());
+    assert!(tokens.verify(user, TokenHash([9; 32]), START, SideEffects::default()).await.unwrap());
     passkeys::add_to(&db, user).await;
     let eve = person(&db, "eve@example.org").await;
     enable(&db, user).await;
@@ -297,7 +297,7 @@ async fn a_change_replaces_the_password_and_ends_the_other_sessions(db: Database
 
 async fn of_many_changes_at_once_one_is_made(db: Database) {
     let (user, passwords) = forgetful(&db).await;
-    let by = Claim { user, session: SessionId::generate() };
+    let by = SessionRef { user, session: SessionId::generate() };
     let texts: Vec<_> = (0..64).map(|it| format!("password {it}")).collect();
 
     let all = join_all(texts.iter().map(|it| passwords.change(change(by, "first", it)))).await;
@@ -308,7 +308,7 @@ async fn of_many_changes_at_once_one_is_made(db: Database) {
 
 async fn of_a_change_and_a_reset_at_once_one_is_made(db: Database) {
     let (user, passwords) = forgetful(&db).await;
-    let by = Claim { user, session: SessionId::generate() };
+    let by = SessionRef { user, session: SessionId::generate() };
 
     let (changed, was_reset) = futures_util::join!(
         passwords.change(change(by, "first", "by the thief")),

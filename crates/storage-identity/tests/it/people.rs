@@ -8,7 +8,7 @@ use pia_identity::{
     Account, AccountStore, BeginEffects, Begun, CredentialsEpoch, Device, EndEffects, NewAccount,
     NewSession, Registered, SessionStore, SignInMethod, TokenHash,
 };
-use pia_kernel::{Effects, Secret, SessionId, Timestamp, UserId};
+use pia_kernel::{SideEffects, Secret, SessionId, Timestamp, UserId};
 use pia_storage::schema::{accounts, audit_entries, audit_identities};
 use pia_storage::{Database, DbError, DbInstant, DbUid, on_conn};
 use pia_storage_identity::{SqlAccounts, SqlSessions};
@@ -63,17 +63,17 @@ pub(crate) async fn begin_as_of(
 ) -> Begun {
     let new = NewSession { epoch, ..new_session(user, TokenHash([token; 32]), START) };
     let sessions = SqlSessions::new(db.clone());
-    sessions.begin(new, 100, Effects::default(), nothing()).await.unwrap()
+    sessions.begin(new, 100, SideEffects::default(), nothing()).await.unwrap()
 }
 
 /// What ends is told of, and nothing else.
 pub(crate) fn only(if_ended: EndEffects) -> BeginEffects {
-    BeginEffects { if_ended, if_new_device: |_, _| Effects::default() }
+    BeginEffects { if_ended, if_new_device: |_, _| SideEffects::default() }
 }
 
 /// Nothing is told of.
 pub(crate) fn nothing() -> BeginEffects {
-    only(|_, _| Effects::default())
+    only(|_, _| SideEffects::default())
 }
 
 /// An account that was not stored yet.
@@ -87,7 +87,7 @@ pub(crate) fn newcomer(email: &str) -> NewAccount {
 pub(crate) async fn person(db: &Database, email: &str) -> UserId {
     let (new, accounts) = (newcomer(email), SqlAccounts::new(db.clone()));
     let user = new.account.user;
-    let registered = accounts.register(new, None, Effects::default()).await.unwrap();
+    let registered = accounts.register(new, None, SideEffects::default()).await.unwrap();
     assert_eq!(registered, Registered::Stored);
     user
 }

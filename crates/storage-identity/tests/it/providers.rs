@@ -6,11 +6,11 @@ use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use futures_util::future::join_all;
 use pia_identity::{
-    Account, AccountStore, CodeChallenge, Destination, KnownAccount, NewAccount, NewProviderFlow,
+    Account, AccountStore, CodeChallenge, RedirectTarget, KnownAccount, NewAccount, NewProviderFlow,
     Provider, ProviderAccounts, ProviderFlow, ProviderFlows, ProviderIdentity, Registered,
     TokenHash,
 };
-use pia_kernel::{Effects, Secret, UserId};
+use pia_kernel::{SideEffects, Secret, UserId};
 use pia_storage::schema::provider_flows;
 use pia_storage::{Database, DbError, on_conn};
 use pia_storage_identity::{SqlAccounts, SqlProviderAccounts, SqlProviderFlows};
@@ -36,7 +36,7 @@ const LIFETIME: Duration = Duration::from_mins(10);
 fn flow() -> ProviderFlow {
     ProviderFlow {
         provider: Provider::EntraId,
-        destination: Destination::Program {
+        destination: RedirectTarget::Program {
             url: "http://localhost:1/".to_owned(),
             challenge: CodeChallenge([7; 32]),
         },
@@ -65,7 +65,7 @@ async fn a_sign_in_goes_on_as_it_was_put_down(db: Database) {
         (meant.provider, meant.destination, meant.state)
     );
     assert!(taken.nonce.is("canary-nonce") && taken.verifier.is("canary-verifier"));
-    for destination in [Destination::Browser, Destination::Page { path: "/admin".to_owned() }] {
+    for destination in [RedirectTarget::Browser, RedirectTarget::Page { path: "/admin".to_owned() }] {
         let flow = ProviderFlow { destination: destination.clone(), state: None, ..flow() };
         let new =
             NewProviderFlow { hash: STATE, browser: BROWSER, flow, expires_at: START + LIFETIME };
@@ -156,7 +156,7 @@ async fn known(db: &Database) -> (Account, SqlProviderAccounts) {
     let new = newcomer("ada@example.org", identity("https://issuer", "ada"));
     let account = new.account.clone();
     let accounts = SqlAccounts::new(db.clone());
-    let stored = accounts.register(new, None, Effects::default()).await.unwrap();
+    let stored = accounts.register(new, None, SideEffects::default()).await.unwrap();
     assert_eq!(stored, Registered::Stored);
     (account, SqlProviderAccounts::new(db.clone()))
 }
@@ -197,7 +197,7 @@ async fn of_many_accounts_of_one_identity_one_is_stored(db: Database) {
 
     let all = (0..32).map(|_| {
         let new = newcomer("ada@example.org", identity("https://issuer", "ada"));
-        accounts.register(new, None, Effects::default())
+        accounts.register(new, None, SideEffects::default())
     });
     let all: Vec<_> = join_all(all).await.into_iter().map(Result::unwrap).collect();
 

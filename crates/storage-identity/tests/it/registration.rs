@@ -2,7 +2,7 @@
 
 use futures_util::future::join_all;
 use pia_identity::{AccountStore, Registered};
-use pia_kernel::Effects;
+use pia_kernel::SideEffects;
 use pia_storage::Database;
 use pia_storage_identity::SqlAccounts;
 
@@ -21,7 +21,7 @@ async fn of_concurrent_registrations_of_one_address_one_is_stored(db: Database) 
     let spellings = ["jürgen@example.org", "JÜRGEN@example.org", " Jürgen@EXAMPLE.org "];
 
     let all = spellings.into_iter().cycle().take(64);
-    let all = all.map(|it| accounts.register(newcomer(it), Some(1000), Effects::default()));
+    let all = all.map(|it| accounts.register(newcomer(it), Some(1000), SideEffects::default()));
     let outcomes: Vec<_> = join_all(all).await.into_iter().map(Result::unwrap).collect();
 
     let stored = outcomes.iter().filter(|it| **it == Registered::Stored).count();
@@ -33,7 +33,7 @@ async fn of_concurrent_registrations_no_more_are_stored_than_there_are_seats(db:
     let accounts = SqlAccounts::new(db);
 
     let all = (0..64).map(|n| {
-        accounts.register(newcomer(&format!("{n}@example.org")), Some(10), Effects::default())
+        accounts.register(newcomer(&format!("{n}@example.org")), Some(10), SideEffects::default())
     });
     let outcomes: Vec<_> = join_all(all).await.into_iter().map(Result::unwrap).collect();
 
@@ -47,8 +47,8 @@ async fn a_deactivated_account_takes_no_seat_but_keeps_its_address(db: Database)
     let gone = person(&db, "gone@example.org").await;
     deactivate(&db, gone).await;
 
-    let same = accounts.register(newcomer("gone@example.org"), Some(1), Effects::default()).await;
-    let other = accounts.register(newcomer("new@example.org"), Some(1), Effects::default()).await;
+    let same = accounts.register(newcomer("gone@example.org"), Some(1), SideEffects::default()).await;
+    let other = accounts.register(newcomer("new@example.org"), Some(1), SideEffects::default()).await;
 
     assert_eq!((same.unwrap(), other.unwrap()), (Registered::EmailTaken, Registered::Stored));
 }
@@ -58,7 +58,7 @@ async fn an_account_is_stored_with_its_effects(db: Database) {
     let new = newcomer("Ada@Example.org");
     let (account, user) = (new.account.clone(), new.account.user);
 
-    accounts.register(new, None, Effects::audit(START, user, "made")).await.unwrap();
+    accounts.register(new, None, SideEffects::audit(START, user, "made")).await.unwrap();
 
     assert_eq!(accounts.find(user).await.unwrap(), Some(account));
     assert_eq!(audited(&db, user, "made").await, 1);
@@ -70,8 +70,8 @@ async fn a_registration_that_is_refused_leaves_no_effects(db: Database) {
     let (same, late) = (newcomer("ADA@example.org"), newcomer("late@example.org"));
     let (other, latecomer) = (same.account.user, late.account.user);
 
-    let taken = accounts.register(same, None, Effects::audit(START, other, "made")).await;
-    let full = accounts.register(late, Some(1), Effects::audit(START, latecomer, "made")).await;
+    let taken = accounts.register(same, None, SideEffects::audit(START, other, "made")).await;
+    let full = accounts.register(late, Some(1), SideEffects::audit(START, latecomer, "made")).await;
 
     assert_eq!((taken.unwrap(), full.unwrap()), (Registered::EmailTaken, Registered::SeatsTaken));
     assert_eq!(audited(&db, other, "made").await, 0);

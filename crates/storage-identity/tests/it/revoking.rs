@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use futures_util::future::{join, join_all};
-use pia_identity::{Claim, Device, Presented, Revoked, Rotation, SessionStore, TokenHash};
-use pia_kernel::{Effects, Page, Place, SessionId, Timestamp, UserId};
+use pia_identity::{SessionRef, Device, PresentedToken, Revoked, Rotation, SessionStore, TokenHash};
+use pia_kernel::{SideEffects, PageRequest, Cursor, SessionId, Timestamp, UserId};
 use pia_storage::Database;
 use pia_storage_identity::SqlSessions;
 
@@ -21,12 +21,12 @@ pia_testkit::contract! {
     whatever_began_before_ends_with_the_others_however_many_begin_meanwhile,
 }
 
-fn revoked(subject: UserId, at: Timestamp) -> Effects {
-    Effects::audit(at, subject, "revoked")
+fn revoked(subject: UserId, at: Timestamp) -> SideEffects {
+    SideEffects::audit(at, subject, "revoked")
 }
 
-fn evicted(_: UserId, _: Timestamp) -> Effects {
-    Effects::default()
+fn evicted(_: UserId, _: Timestamp) -> SideEffects {
+    SideEffects::default()
 }
 
 /// A user and what may be done about their sessions.
@@ -43,19 +43,19 @@ impl Person {
     }
 
     /// Begins a session that is known by `token`.
-    async fn begin(&self, token: u8, at: Timestamp) -> Claim {
+    async fn begin(&self, token: u8, at: Timestamp) -> SessionRef {
         let new = new_session(self.user, self.hash(token), at);
-        let claim = Claim { user: self.user, session: new.session };
-        self.sessions.begin(new, 200, Effects::default(), only(evicted)).await.unwrap();
+        let claim = SessionRef { user: self.user, session: new.session };
+        self.sessions.begin(new, 200, SideEffects::default(), only(evicted)).await.unwrap();
         claim
     }
 
-    async fn revoke(&self, by: Claim, which: Revoked) -> Option<u64> {
+    async fn revoke(&self, by: SessionRef, which: Revoked) -> Option<u64> {
         self.sessions.revoke(by, which, START, revoked).await.unwrap()
     }
 
     async fn refresh(&self, token: u8) -> Rotation {
-        let presented = Presented {
+        let presented = PresentedToken {
             hash: self.hash(token),
             successor: self.hash(token + 1),
             at: START,
@@ -66,8 +66,8 @@ impl Person {
         self.sessions.rotate(presented, revoked).await.unwrap()
     }
 
-    async fn page(&self, after: Option<Place>, limit: u16) -> Vec<SessionId> {
-        let part = self.sessions.page(self.user, START, Page { after, limit }).await.unwrap();
+    async fn page(&self, after: Option<Cursor>, limit: u16) -> Vec<SessionId> {
+        let part = self.sessions.page(self.user, START, PageRequest { after, limit }).await.unwrap();
         part.into_iter().map(|it| it.session).collect()
     }
 
@@ -99,7 +99,7 @@ async fn live_sessions_are_told_in_parts_the_newest_first(db: Database) {
         let part = ada.page(after, 2).await;
         let last = part.last().unwrap();
         let at = begun.iter().find(|it| it.1 == *last).unwrap().0;
-        after = Some(Place { at, id: last.0 });
+        after = Some(Cursor { at, id: last.0 });
         told.extend(part);
     }
 
@@ -160,7 +160,7 @@ async fn a_session_that_is_over_ends_nothing(db: Database) {
     let (kept, ended) = (ada.begin(1, START).await, ada.begin(2, START).await);
     let expired = ada.begin(3, START - HOUR).await;
     ada.revoke(kept, Revoked::One(ended.session)).await;
-    let foreign = Claim { user: ada.user, ..bob.begin(1, START).await };
+    let foreign = SessionRef { user: ada.user, ..bob.begin(1, START).await };
 
     for by in [ended, expired, foreign] {
         assert_eq!(ada.revoke(by, Revoked::Others).await, None);

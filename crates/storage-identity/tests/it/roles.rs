@@ -4,10 +4,10 @@ use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use futures_util::future::join_all;
 use pia_identity::{
-    AccountStore, Begun, ChallengeStore, CredentialsEpoch, Deactivation, NewChallenge, Presented,
+    AccountStore, Begun, ChallengeStore, CredentialsEpoch, Deactivation, NewChallenge, PresentedToken,
     Reactivation, Role, RoleChange, RoleStore, Rotation, SeatLimits, SessionStore, TokenHash,
 };
-use pia_kernel::{Effects, Letter, UserId};
+use pia_kernel::{SideEffects, QueuedEmail, UserId};
 use pia_storage::schema::{mailed_tokens, passkey_challenges, sign_in_codes};
 use pia_storage::{Database, DbError, DbInstant, DbUid, on_conn};
 use pia_storage_identity::{SqlAccounts, SqlChallenges, SqlRoles, SqlSessions};
@@ -30,8 +30,8 @@ pia_testkit::contract! {
     a_deactivated_account_is_found_by_its_address_and_among_administrators,
 }
 
-fn nothing() -> Effects {
-    Effects::default()
+fn nothing() -> SideEffects {
+    SideEffects::default()
 }
 
 /// Accounts with this role.
@@ -63,7 +63,7 @@ async fn a_role_is_given_with_its_effects_and_once(db: Database) {
     let (roles, user) = (SqlRoles::new(db.clone()), person(&db, "ada@example.org").await);
 
     for _ in 0..2 {
-        let effects = Effects::about(START, user, "granted");
+        let effects = SideEffects::about(START, user, "granted");
         let change = roles.set_role(user, Role::OrgManager, Some(0), effects).await.unwrap();
         assert_eq!(change, RoleChange::Done);
     }
@@ -87,7 +87,7 @@ async fn the_last_active_administrator_stays_one(db: Database) {
     assert_eq!(deactivate(&db, admins[0]).await, Deactivation::Done);
     let last = admins[1];
 
-    let effects = || Effects::about(START, last, "tried");
+    let effects = || SideEffects::about(START, last, "tried");
     let demoted = roles.set_role(last, Role::User, None, effects()).await.unwrap();
     let deactivated = roles.deactivate(last, START, effects()).await.unwrap();
 
@@ -128,7 +128,7 @@ async fn of_one_demoted_and_one_deactivated_at_once_one_stays(db: Database) {
 
 async fn who_is_not_there_is_told_so_and_leaves_no_effects(db: Database) {
     let (roles, nobody) = (SqlRoles::new(db.clone()), UserId::generate());
-    let effects = || Effects::about(START, nobody, "tried");
+    let effects = || SideEffects::about(START, nobody, "tried");
 
     let granted = roles.set_role(nobody, Role::Admin, None, effects()).await.unwrap();
     let deactivated = roles.deactivate(nobody, START, effects()).await.unwrap();
@@ -150,13 +150,13 @@ async fn a_deactivated_account_loses_all_that_was_begun_with_it(db: Database) {
     let challenge = NewChallenge { hash, user, epoch, expires_at: START + HOUR };
     challenges.open(challenge).await.unwrap();
 
-    let effects = Effects::about(START, user, "shut out")
-        .and_mail(Letter::new("account-deactivated").to_user(START, user));
+    let effects = SideEffects::about(START, user, "shut out")
+        .and_mail(QueuedEmail::new("account-deactivated").to_user(START, user));
     let roles = SqlRoles::new(db.clone());
     roles.deactivate(user, START, effects).await.unwrap();
     roles.reactivate(user, SeatLimits::default(), nothing()).await.unwrap();
 
-    let presented = Presented {
+    let presented = PresentedToken {
         hash: TokenHash([1; 32]),
         successor: TokenHash([3; 32]),
         at: START,

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use pia_identity::{
-    AccountStore, Device, NewSession, Presented, Rotation, SessionEntry, SessionStore, TokenHash,
+    AccountStore, Device, NewSession, PresentedToken, Rotation, SessionEntry, SessionStore, TokenHash,
 };
-use pia_kernel::{Effects, Page, SessionId, Timestamp, UserId};
+use pia_kernel::{SideEffects, PageRequest, SessionId, Timestamp, UserId};
 use pia_storage::Database;
 use pia_storage_identity::{SqlAccounts, SqlSessions};
 
@@ -42,7 +42,7 @@ impl Chain {
         let chain = Self { db: db.clone(), user, session: SessionId::generate(), salt };
         let new = new_session(user, chain.hash(1), START);
         let new = NewSession { session: chain.session, ..new };
-        chain.sessions().begin(new, 10, Effects::default(), only(reused)).await.unwrap();
+        chain.sessions().begin(new, 10, SideEffects::default(), only(reused)).await.unwrap();
         chain
     }
 
@@ -51,7 +51,7 @@ impl Chain {
     }
 
     async fn present_on(&self, device: Device, token: u8, after: Duration) -> Rotation {
-        let presented = Presented {
+        let presented = PresentedToken {
             hash: self.hash(token),
             successor: self.hash(token + 1),
             at: START + after,
@@ -64,7 +64,7 @@ impl Chain {
 
     /// The session as its user is told of it.
     async fn told(&self) -> SessionEntry {
-        let page = Page { after: None, limit: 10 };
+        let page = PageRequest { after: None, limit: 10 };
         let told = self.sessions().page(self.user, START, page).await.unwrap();
         told.into_iter().find(|it| it.session == self.session).unwrap()
     }
@@ -84,8 +84,8 @@ impl Chain {
     }
 }
 
-fn reused(subject: UserId, at: Timestamp) -> Effects {
-    Effects::audit(at, subject, "reused")
+fn reused(subject: UserId, at: Timestamp) -> SideEffects {
+    SideEffects::audit(at, subject, "reused")
 }
 
 async fn concurrent_presentations_of_one_token_have_one_successor(db: Database) {

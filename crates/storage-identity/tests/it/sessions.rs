@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use pia_identity::{Begun, SessionStore, TokenHash};
-use pia_kernel::{Effects, Timestamp, UserId};
+use pia_kernel::{SideEffects, Timestamp, UserId};
 use pia_storage::Database;
 use pia_storage_identity::SqlSessions;
 
@@ -20,12 +20,12 @@ pia_testkit::contract! {
     sessions_go_with_their_account,
 }
 
-fn begun(subject: UserId, at: Timestamp) -> Effects {
-    Effects::audit(at, subject, "begun")
+fn begun(subject: UserId, at: Timestamp) -> SideEffects {
+    SideEffects::audit(at, subject, "begun")
 }
 
-fn ended(subject: UserId, at: Timestamp) -> Effects {
-    Effects::audit(at, subject, "ended")
+fn ended(subject: UserId, at: Timestamp) -> SideEffects {
+    SideEffects::audit(at, subject, "ended")
 }
 
 /// Begins a session that lasts an hour, known by `token`.

@@ -6,7 +6,7 @@ use futures_util::future::join_all;
 use pia_identity::{
     CodeChallenge, CodeRedemption, NewSignInCode, SessionStore, SignInCodes, TokenHash,
 };
-use pia_kernel::{Effects, SessionId, Timestamp, UserId};
+use pia_kernel::{SideEffects, SessionId, Timestamp, UserId};
 use pia_storage::Database;
 use pia_storage_identity::{SqlSessions, SqlSignInCodes};
 
@@ -40,8 +40,8 @@ async fn put(codes: &SqlSignInCodes, user: UserId, hash: TokenHash) {
     codes.put(new).await.unwrap();
 }
 
-fn replayed(user: UserId, at: Timestamp) -> Effects {
-    Effects::about(at, user, "replayed")
+fn replayed(user: UserId, at: Timestamp) -> SideEffects {
+    SideEffects::about(at, user, "replayed")
 }
 
 async fn present(codes: &SqlSignInCodes, at: Timestamp) -> CodeRedemption {
@@ -53,7 +53,7 @@ async fn session(db: &Database, user: UserId, token: u8) -> SessionId {
     let new = new_session(user, TokenHash([token; 32]), START);
     let session = new.session;
     let sessions = SqlSessions::new(db.clone());
-    sessions.begin(new, 100, Effects::default(), nothing()).await.unwrap();
+    sessions.begin(new, 100, SideEffects::default(), nothing()).await.unwrap();
     session
 }
 

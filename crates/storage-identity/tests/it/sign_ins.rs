@@ -8,7 +8,7 @@ use pia_identity::{
     Begun, FailedSignIn, SessionStore, SignInEntry, SignInLog, SignInMethod, SignInOutcome,
     TokenHash,
 };
-use pia_kernel::{Effects, Page, Place, SessionId, Timestamp, UserId};
+use pia_kernel::{SideEffects, PageRequest, Cursor, SessionId, Timestamp, UserId};
 use pia_storage::schema::{audit_entries, audit_identities, sign_ins};
 use pia_storage::{Database, DbError, DbUid, on_conn};
 use pia_storage_identity::{SqlSessions, SqlSignIns};
@@ -32,19 +32,19 @@ fn failure(user: Option<UserId>, at: Timestamp) -> FailedSignIn {
     FailedSignIn { user, at, outcome, method, device: device() }
 }
 
-fn audit(user: UserId, at: Timestamp) -> Effects {
-    Effects::about(at, user, "failed")
+fn audit(user: UserId, at: Timestamp) -> SideEffects {
+    SideEffects::about(at, user, "failed")
 }
 
 async fn begin(db: &Database, user: UserId) -> Option<SessionId> {
     let new = new_session(user, TokenHash([1; 32]), START);
     let (session, sessions) = (new.session, SqlSessions::new(db.clone()));
-    let begun = sessions.begin(new, 10, Effects::default(), nothing()).await;
+    let begun = sessions.begin(new, 10, SideEffects::default(), nothing()).await;
     (begun.unwrap() == Begun::Done).then_some(session)
 }
 
 async fn told(db: &Database, user: UserId) -> Vec<SignInEntry> {
-    let page = Page { after: None, limit: 100 };
+    let page = PageRequest { after: None, limit: 100 };
     SqlSignIns::new(db.clone()).page(user, page).await.unwrap()
 }
 
@@ -146,9 +146,9 @@ async fn attempts_are_told_in_parts_the_newest_first(db: Database) {
 
     let (mut entries, mut after) = (Vec::new(), None);
     for size in [4, 4, 1] {
-        let part = log.page(user, Page { after, limit: 4 }).await.unwrap();
+        let part = log.page(user, PageRequest { after, limit: 4 }).await.unwrap();
         assert_eq!(part.len(), size);
-        after = part.last().map(|it| Place { at: it.at, id: it.id.0 });
+        after = part.last().map(|it| Cursor { at: it.at, id: it.id.0 });
         entries.extend(part);
     }
 

@@ -8,10 +8,10 @@ use std::time::Duration;
 use diesel::connection::InstrumentationEvent;
 use diesel_async::AsyncConnection;
 use pia_identity::{
-    AccountStore, AttemptStore, BeginEffects, GuessLedger, GuessRules, Quota, SessionStore,
+    AccountStore, RateLimitStore, BeginEffects, PasswordThrottleStore, GuessRules, Quota, SessionStore,
     TokenHash,
 };
-use pia_kernel::{Effects, Letter, Timestamp, UserId};
+use pia_kernel::{SideEffects, QueuedEmail, Timestamp, UserId};
 use pia_storage::{Conn, Database, Provider};
 use pia_storage_identity::{SqlAccounts, SqlAttempts, SqlGuesses, SqlSessions};
 
@@ -98,13 +98,13 @@ async fn sign_in(db: &Database, user: UserId, token: u8) {
 
 async fn begin(db: &Database, user: UserId, token: u8, now: Timestamp) {
     let others = BeginEffects {
-        if_ended: |user, at| Effects::about(at, user, "session.evicted"),
+        if_ended: |user, at| SideEffects::about(at, user, "session.evicted"),
         if_new_device: |user, at| {
-            Effects::default().and_mail(Letter::new("new-device").to_user(at, user))
+            SideEffects::default().and_mail(QueuedEmail::new("new-device").to_user(at, user))
         },
     };
     let new = new_session(user, TokenHash([token; 32]), now);
-    let started = Effects::audit(now, user, "session.started");
+    let started = SideEffects::audit(now, user, "session.started");
     SqlSessions::new(db.clone()).begin(new, 10, started, others).await.unwrap();
 }
 

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use pia_identity::Role;
 use pia_kernel::{
-    AuditEntry, AuditLog, AuditPerson, AuditSide, Effects, Eraser, Origin, Page, PersonalData,
-    Place, UserId,
+    AuditEntry, AuditLog, AuditPerson, AuditSide, SideEffects, Eraser, RequestContext, PageRequest, PersonalData,
+    Cursor, UserId,
 };
 use pia_storage::{Database, DbError, WriteEffects, in_tx};
 use pia_storage_lifecycle::{SqlAuditLog, SqlEraser, SqlPersonalData};
@@ -20,7 +20,7 @@ pia_testkit::contract! {
     old_entries_go_with_all_that_belongs_to_them,
 }
 
-const ALL: Page = Page { after: None, limit: 100 };
+const ALL: PageRequest = PageRequest { after: None, limit: 100 };
 
 fn entry(actor: Option<UserId>, subject: Option<UserId>, seconds: u64) -> AuditEntry {
     let at = AT + Duration::from_secs(seconds);
@@ -28,14 +28,14 @@ fn entry(actor: Option<UserId>, subject: Option<UserId>, seconds: u64) -> AuditE
 }
 
 async fn write(db: &Database, entries: &[AuditEntry]) {
-    let origin = Origin {
+    let origin = RequestContext {
         address: Some("192.0.2.7".parse().unwrap()),
         agent: Some("an agent".into()),
         request: Some("request-1".into()),
         language: None,
     };
     for entry in entries {
-        let effects = Effects { audit: vec![entry.clone()], mail: vec![] };
+        let effects = SideEffects { audit: vec![entry.clone()], mail: vec![] };
         let writing = async {
             in_tx!(db, async |conn| -> Result<(), DbError> {
                 conn.write_effects(db, &effects).await
@@ -79,11 +79,11 @@ async fn parts_neither_repeat_nor_hide_entries(db: Database) {
 
     for whose in [None, Some(user)] {
         let mut read = Vec::new();
-        let mut page = Page { after: None, limit: 2 };
+        let mut page = PageRequest { after: None, limit: 2 };
         loop {
             let part = log.page(whose, page).await.unwrap();
             let Some(last) = part.last() else { break };
-            page.after = Some(Place { at: last.at, id: last.id });
+            page.after = Some(Cursor { at: last.at, id: last.id });
             read.extend(part);
         }
 

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use futures_util::future::{join, join_all};
 use pia_identity::{Account, AccountStore, NewAccount, Registered, Role};
-use pia_kernel::{Effects, Eraser, Erasure, Secret, Timestamp, UserId};
+use pia_kernel::{SideEffects, Eraser, Erasure, Secret, Timestamp, UserId};
 use pia_storage::Database;
 use pia_storage_chats::SqlChats;
 use pia_storage_identity::SqlAccounts;
@@ -25,7 +25,7 @@ pia_testkit::contract! {
 
 const WRITERS: u128 = 8;
 /// The longest that registrations wait, but for one in a hundred.
-const MOST_WAIT: Duration = Duration::from_millis(200);
+const MAX_WAIT: Duration = Duration::from_millis(200);
 const LIMITS: ChatLimits = ChatLimits { chats: 1_000_000, storage: u64::MAX >> 1 };
 
 fn at(number: u128) -> Timestamp {
@@ -83,7 +83,7 @@ async fn register(db: &Database, ended: &AtomicBool) -> Vec<Duration> {
         let account = Account::local(user, format!("{user}@example.com"), AT);
         let new = NewAccount::local(account, Secret::new("a hash".to_owned()));
         let began = Instant::now();
-        let registered = accounts.register(new, Some(1_000_000), Effects::default()).await;
+        let registered = accounts.register(new, Some(1_000_000), SideEffects::default()).await;
         waits.push(began.elapsed());
         assert_eq!(registered.unwrap(), Registered::Stored);
     }
@@ -113,5 +113,5 @@ async fn a_deletion_beside_eight_writers_fails_none_of_them_nor_holds_up_registr
 
     waits.sort_unstable();
     let (count, p99) = (waits.len(), waits[waits.len() * 99 / 100]);
-    assert!(p99 < MOST_WAIT, "{p99:?} of {count}");
+    assert!(p99 < MAX_WAIT, "{p99:?} of {count}");
 }

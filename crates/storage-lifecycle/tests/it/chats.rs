@@ -4,7 +4,7 @@ use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use pia_identity::Role;
 use pia_kernel::{PersonalData, UserId};
-use pia_sealing::Place;
+use pia_sealing::SealContext;
 use pia_storage::schema::chats;
 use pia_storage::{Database, DbError, DbInstant, DbUid, on_conn};
 use pia_storage_lifecycle::SqlPersonalData;
@@ -21,8 +21,8 @@ pia_testkit::contract! {
 
 async fn chat(db: &Database, user: UserId, number: u128, document: Option<&str>) {
     let id = Uuid::from_u128(number);
-    let place = Place { purpose: "chat", row: id.as_bytes() };
-    let seal = sealer(db).of(user).await.unwrap().unwrap();
+    let place = SealContext { purpose: "chat", row: id.as_bytes() };
+    let seal = sealer(db).seal_for(user).await.unwrap().unwrap();
     let body = document.map(|it| seal.seal(place, it.as_bytes()).unwrap());
     let row = diesel::insert_into(chats::table).values((
         chats::user_id.eq(DbUid(user.0)),
@@ -96,7 +96,7 @@ async fn what_cannot_be_read_any_more_is_told_without_its_document(db: Database)
     // The first byte names the form, those behind it the master key.
     let other = "UPDATE chats SET body = ";
     let sealed =
-        sealer(&db).of(ada).await.unwrap().unwrap().seal(Place { purpose: "x", row: b"" }, b"{}");
+        sealer(&db).seal_for(ada).await.unwrap().unwrap().seal(SealContext { purpose: "x", row: b"" }, b"{}");
     let mut sealed = sealed.unwrap();
     sealed[1] ^= 1;
     let hex = sealed.iter().fold(String::new(), |hex, it| format!("{hex}{it:02x}"));

@@ -7,11 +7,11 @@ use diesel_async::RunQueryDsl;
 use futures_util::future::join_all;
 use pia_identity::Role;
 use pia_kernel::{
-    AuditEntry, Effects, Eraser, Erasure, MailId, Origin, SessionId, Timestamp, Unclaimed, UserId,
+    AuditEntry, SideEffects, Eraser, Erasure, MailId, RequestContext, SessionId, Timestamp, UnverifiedAccounts, UserId,
 };
 use pia_storage::schema::{accounts, ai_usage, audit_entries, audit_identities, mails, sign_ins};
 use pia_storage::{
-    AuditIdentity, AuditPart, Database, DbError, DbInstant, DbUid, StoredLetter, WriteEffects,
+    AuditIdentity, AuditPart, Database, DbError, DbInstant, DbUid, StoredEmail, WriteEffects,
     in_tx, on_conn,
 };
 use pia_storage_lifecycle::SqlEraser;
@@ -49,8 +49,8 @@ async fn count(db: &Database, sql: &str) -> i64 {
     found.unwrap()
 }
 
-async fn write(db: &Database, effects: Effects) {
-    let origin = Origin {
+async fn write(db: &Database, effects: SideEffects) {
+    let origin = RequestContext {
         address: Some("192.0.2.7".parse().unwrap()),
         agent: Some("an agent".into()),
         request: Some("request-1".into()),
@@ -78,7 +78,7 @@ async fn who_leaves_is_gone_and_nobody_else(db: Database) {
     .await
     .unwrap();
     let [(id, None, Some(sealed))] = &waiting[..] else { panic!("one letter of nobody's") };
-    let letter = StoredLetter::open(&seal(), MailId(id.0), sealed).unwrap();
+    let letter = StoredEmail::open(&seal(), MailId(id.0), sealed).unwrap();
     assert_eq!((&*letter.to, &*letter.letter), (&*address(ada.user), "account-deleted"));
 }
 
@@ -144,14 +144,14 @@ type Identity = (DbUid, String, Option<DbUid>, Option<Vec<u8>>);
 
 async fn what_is_left_in_the_audit_log_names_nobody_and_can_be_verified(db: Database) {
     let (ada, bob) = (person(&db, Role::User).await, person(&db, Role::User).await);
-    write(&db, Effects::audit(AT, ada.user, "hers")).await;
-    write(&db, Effects::about(AT, ada.user, "about_her")).await;
-    write(&db, Effects::audit(AT, bob.user, "his")).await;
+    write(&db, SideEffects::audit(AT, ada.user, "hers")).await;
+    write(&db, SideEffects::about(AT, ada.user, "about_her")).await;
+    write(&db, SideEffects::audit(AT, bob.user, "his")).await;
     let eraser = SqlEraser::new(db.clone());
-    let origin = Origin {
+    let origin = RequestContext {
         address: Some("192.0.2.9".parse().unwrap()),
         request: Some("request-2".into()),
-        ..Origin::default()
+        ..RequestContext::default()
     };
 
     origin.scope(eraser.erase(departure(ada))).await.unwrap();
@@ -259,13 +259,13 @@ fn now() -> Timestamp {
     Timestamp::from_micros(1_800_000_000_000_000)
 }
 
-fn unclaimed() -> Unclaimed {
+fn unclaimed() -> UnverifiedAccounts {
     let effects = |at| {
         let action = "account.expired";
         let entry = AuditEntry { at, actor: None, subject: None, object: None, action };
-        Effects { audit: vec![entry], mail: Vec::new() }
+        SideEffects { audit: vec![entry], mail: Vec::new() }
     };
-    Unclaimed { made: now() - 365 * DAY..now() - 7 * DAY, at: now(), effects }
+    UnverifiedAccounts { made: now() - 365 * DAY..now() - 7 * DAY, at: now(), effects }
 }
 
 /// Somebody who registered so many days ago, and never came.
@@ -308,7 +308,7 @@ async fn came(db: &Database, user: UserId, outcome: &str) {
 async fn who_never_came_goes_without_a_name_and_everybody_else_stays(db: Database) {
     let (gone, guessed_at) = (newcomer(&db, 8).await, newcomer(&db, 300).await);
     came(&db, guessed_at, "wrong_password").await;
-    write(&db, Effects::audit(now(), gone, "account.registered")).await;
+    write(&db, SideEffects::audit(now(), gone, "account.registered")).await;
     let (young, old) = (newcomer(&db, 6).await, newcomer(&db, 366).await);
     let used = newcomer(&db, 8).await;
     came(&db, used, "signed_in").await;

@@ -7,7 +7,7 @@ use diesel::sql_types::Text;
 use diesel_async::RunQueryDsl;
 use pia_kernel::PersonalData;
 use pia_storage::{Conn, Database};
-use pia_storage_lifecycle::{Fate, INVENTORY, SqlPersonalData};
+use pia_storage_lifecycle::{ErasurePolicy, INVENTORY, SqlPersonalData};
 
 pia_testkit::contract! {
     the_inventory_names_every_column_of_every_table_and_no_other,
@@ -61,7 +61,7 @@ async fn the_inventory_names_every_column_of_every_table_and_no_other(db: Databa
     assert_eq!(named.len(), INVENTORY.len(), "a table is named twice");
     for table in INVENTORY {
         assert!(table.left_out.iter().all(|(_, why)| !why.is_empty()), "{}", table.name);
-        let nobodys = matches!(table.fate, Fate::Nobodys(_));
+        let nobodys = matches!(table.fate, ErasurePolicy::Nobodys(_));
         assert!(!nobodys || table.told.is_empty(), "{}", table.name);
     }
 }

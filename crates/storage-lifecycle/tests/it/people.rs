@@ -5,7 +5,7 @@ use std::sync::Arc;
 use diesel::prelude::*;
 use diesel_async::{RunQueryDsl, SimpleAsyncConnection};
 use pia_identity::Role;
-use pia_kernel::{AuditEntry, Departure, Effects, Letter, Secret, SessionId, Timestamp, UserId};
+use pia_kernel::{AuditEntry, AccountErasure, SideEffects, QueuedEmail, Secret, SessionId, Timestamp, UserId};
 use pia_sealing::{MasterKeys, Sealer};
 use pia_storage::schema::{accounts, sessions};
 use pia_storage::{Database, DbError, DbInstant, DbUid, on_conn};
@@ -63,12 +63,12 @@ pub(crate) async fn execute(db: &Database, sql: &str) {
 }
 
 /// What the use case says when somebody leaves.
-pub(crate) fn departure(person: Person) -> Departure {
+pub(crate) fn departure(person: Person) -> AccountErasure {
     let entry =
         AuditEntry { at: AT, actor: None, subject: None, object: None, action: "account.deleted" };
-    let letter = Letter::new("account-deleted").to_address(AT, address(person.user));
-    let effects = Effects { audit: vec![entry], mail: vec![letter] };
-    Departure { user: person.user, session: person.session, at: AT, effects }
+    let letter = QueuedEmail::new("account-deleted").to_address(AT, address(person.user));
+    let effects = SideEffects { audit: vec![entry], mail: vec![letter] };
+    AccountErasure { user: person.user, session: person.session, at: AT, effects }
 }
 
 /// What seals under keys whose salts are in `db`.

@@ -6,8 +6,8 @@ use std::time::Duration;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use futures_util::future::join_all;
-use pia_kernel::{Effects, Letter, Live, Origin, Secret, Timestamp};
-use pia_outbox::{Claim, Claimed, Outbox, OutgoingMail};
+use pia_kernel::{SideEffects, QueuedEmail, LiveSetting, RequestContext, Secret, Timestamp};
+use pia_outbox::{ClaimToken, ClaimResult, Outbox, ClaimedEmail};
 use pia_sealing::{MasterKeys, ServerSeal};
 use pia_storage::schema::mails;
 use pia_storage::{Database, DbError, DbInstant, WriteEffects, in_tx, on_conn};
@@ -31,22 +31,22 @@ const START: Timestamp = Timestamp::UNIX_EPOCH;
 const CLAIM: Duration = Duration::from_mins(5);
 
 async fn queue(db: &Database, link: &str, at: Timestamp) {
-    let letter = Letter::new("invitation").with("link", link).to_address(at, "ada@example.org");
-    let effects = Effects { audit: vec![], mail: vec![letter] };
+    let letter = QueuedEmail::new("invitation").with("link", link).to_address(at, "ada@example.org");
+    let effects = SideEffects { audit: vec![], mail: vec![letter] };
     let writing = async {
         in_tx!(db, async |conn| -> Result<(), DbError> { conn.write_effects(db, &effects).await })
     };
-    let origin = Origin {
+    let origin = RequestContext {
         address: Some("192.0.2.7".parse().unwrap()),
         agent: Some("an agent".into()),
-        ..Origin::default()
+        ..RequestContext::default()
     };
     origin.scope(writing).await.unwrap();
 }
 
-async fn claim(outbox: &SqlOutbox, now: Timestamp) -> Option<OutgoingMail> {
+async fn claim(outbox: &SqlOutbox, now: Timestamp) -> Option<ClaimedEmail> {
     match outbox.claim(now, now + CLAIM).await.unwrap() {
-        Some(Claimed::Mail(mail)) => Some(*mail),
+        Some(ClaimResult::Mail(mail)) => Some(*mail),
         Some(other) => panic!("{other:?}"),
         None => None,
     }
@@ -69,10 +69,10 @@ async fn a_claimed_mail_says_what_was_queued(db: Database) {
     let mail = claim(&outbox, START).await.unwrap();
 
     assert_eq!((mail.claim.tries, mail.claim.queued_at), (1, START));
-    assert_eq!((&*mail.letter.to, &*mail.letter.name), ("ada@example.org", "invitation"));
-    assert_eq!(mail.letter.fields["link"], "https://pia.example/1");
-    assert_eq!(mail.letter.address, Some("192.0.2.7".parse().unwrap()));
-    assert_eq!(mail.letter.agent.as_deref(), Some("an agent"));
+    assert_eq!((&*mail.email.to, &*mail.email.name), ("ada@example.org", "invitation"));
+    assert_eq!(mail.email.fields["link"], "https://pia.example/1");
+    assert_eq!(mail.email.address, Some("192.0.2.7".parse().unwrap()));
+    assert_eq!(mail.email.agent.as_deref(), Some("an agent"));
     assert!(!format!("{mail:?}").contains("pia.example"));
 }
 
@@ -85,7 +85,7 @@ async fn of_many_who_ask_at_once_each_mail_goes_to_one(db: Database) {
     let all = join_all((0..32).map(|_| claim(&outbox, START))).await;
 
     let got: Vec<_> =
-        all.into_iter().flatten().map(|it| it.letter.fields["link"].clone()).collect();
+        all.into_iter().flatten().map(|it| it.email.fields["link"].clone()).collect();
     let different: BTreeSet<_> = got.iter().collect();
     assert_eq!((got.len(), different.len()), (20, 20));
     assert_eq!(outbox.waiting().await.unwrap(), 20);
@@ -99,7 +99,7 @@ async fn mails_go_in_the_order_they_are_due(db: Database) {
 
     let mut got = Vec::new();
     while let Some(mail) = claim(&outbox, START + Duration::from_secs(5)).await {
-        got.push(mail.letter.fields["link"].clone());
+        got.push(mail.email.fields["link"].clone());
     }
 
     assert_eq!(got, ["1", "2", "3"]);
@@ -178,12 +178,12 @@ async fn of_a_mail_that_was_given_up_only_why_is_kept(db: Database) {
 async fn a_mail_of_another_key_is_locked(db: Database) {
     queue(&db, "x", START).await;
     let keys = MasterKeys { current: Secret::new([8; 32]), previous: None };
-    let other = db.clone().with_effects(ServerSeal::new(keys), Live::new(true));
+    let other = db.clone().with_effects(ServerSeal::new(keys), LiveSetting::new(true));
 
     let locked = SqlOutbox::new(other).claim(START, START + CLAIM).await.unwrap();
     let ours = claim(&SqlOutbox::new(db), START + CLAIM).await;
 
-    assert!(matches!(locked, Some(Claimed::Locked(Claim { tries: 1, .. }))));
+    assert!(matches!(locked, Some(ClaimResult::Locked(ClaimToken { tries: 1, .. }))));
     assert!(ours.is_some());
 }
 
@@ -198,7 +198,7 @@ async fn a_mail_that_was_changed_is_ruined(db: Database) {
     let ruined = SqlOutbox::new(db).claim(START, START + CLAIM).await.unwrap();
 
     assert_eq!(done.unwrap(), 1);
-    assert!(matches!(ruined, Some(Claimed::Ruined(_))));
+    assert!(matches!(ruined, Some(ClaimResult::Ruined(_))));
 }
 
 async fn what_was_given_up_or_never_sent_is_forgotten(db: Database) {

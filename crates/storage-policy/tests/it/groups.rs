@@ -2,7 +2,7 @@
 
 use futures_util::future::join_all;
 use futures_util::join;
-use pia_kernel::{Effects, GroupId, UserId};
+use pia_kernel::{SideEffects, GroupId, UserId};
 use pia_policy::{GroupAdded, GroupRemoved, GroupRenamed, GroupStore, MemberPut};
 use pia_storage::Database;
 use pia_storage_policy::SqlGroups;
@@ -21,8 +21,8 @@ pia_testkit::contract! {
     what_is_not_there_is_told_and_leaves_no_effects,
 }
 
-fn nothing() -> Effects {
-    Effects::default()
+fn nothing() -> SideEffects {
+    SideEffects::default()
 }
 
 async fn groups_are_listed_with_their_members_the_default_one_first(db: Database) {

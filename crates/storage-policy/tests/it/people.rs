@@ -2,7 +2,7 @@
 
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
-use pia_kernel::{AuditEntry, Effects, GroupId, Timestamp, UserId};
+use pia_kernel::{AuditEntry, SideEffects, GroupId, Timestamp, UserId};
 use pia_policy::{Group, GroupAdded, GroupName, GroupStore};
 use pia_storage::schema::{accounts, audit_entries};
 use pia_storage::{Database, DbError, DbInstant, DbUid, on_conn};
@@ -28,7 +28,7 @@ pub(crate) fn called(of: &str) -> Group {
 pub(crate) async fn group(db: &Database, name: &str) -> GroupId {
     let group = called(name);
     let id = group.id;
-    let added = SqlGroups::new(db.clone()).add(group, Effects::default()).await.unwrap();
+    let added = SqlGroups::new(db.clone()).add(group, SideEffects::default()).await.unwrap();
     assert_eq!(added, GroupAdded::Stored);
     id
 }
@@ -61,9 +61,9 @@ pub(crate) async fn group_of(db: &Database, user: UserId) -> GroupId {
 }
 
 /// That this was done.
-pub(crate) fn noting(action: &'static str) -> Effects {
+pub(crate) fn noting(action: &'static str) -> SideEffects {
     let entry = AuditEntry { at: START, actor: None, subject: None, object: None, action };
-    Effects { audit: vec![entry], mail: Vec::new() }
+    SideEffects { audit: vec![entry], mail: Vec::new() }
 }
 
 /// How many audit entries say this.

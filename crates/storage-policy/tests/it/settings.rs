@@ -4,7 +4,7 @@ use futures_util::future::join_all;
 use pia_kernel::GroupId;
 use pia_policy::{
     CreditLimit, Credits, GroupSettings, GroupStore, Quota, SettingChange, SettingsChanged,
-    SettingsFault,
+    SettingsError,
 };
 use pia_storage::Database;
 use pia_storage_policy::SqlGroups;
@@ -108,7 +108,7 @@ async fn what_changes_nothing_or_cannot_be_leaves_no_effects(db: Database) {
     let nowhere = groups.change(GroupId::generate(), &types(0, 1), noting("set")).await.unwrap();
 
     assert!(matches!(same, SettingsChanged::Done(it) if it.persona_types.len() == 60));
-    assert_eq!(many, SettingsChanged::Refused(SettingsFault::TooManyTypes));
+    assert_eq!(many, SettingsChanged::Refused(SettingsError::TooManyTypes));
     assert_eq!(nowhere, SettingsChanged::Unknown);
     assert_eq!(groups.settings(DEFAULT).await.unwrap().unwrap().persona_types.len(), 60);
     assert_eq!(noted(&db, "set").await, 1);

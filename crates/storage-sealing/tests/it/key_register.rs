@@ -1,7 +1,7 @@
 //! The one name of the master key.
 
 use futures_util::future::join_all;
-use pia_sealing::{Installed, KeyId, KeyRegister};
+use pia_sealing::{InstalledKey, KeyId, KeyRegister};
 use pia_storage::Database;
 use pia_storage_sealing::SqlKeyRegister;
 
@@ -11,7 +11,7 @@ pia_testkit::contract! {
 }
 
 fn name(number: usize) -> KeyId {
-    KeyId::kept(format!("{number:032x}"))
+    KeyId::from_stored(format!("{number:032x}"))
 }
 
 async fn of_many_names_at_once_one_is_put_down_and_told_to_all(db: Database) {
@@ -24,8 +24,8 @@ async fn of_many_names_at_once_one_is_put_down_and_told_to_all(db: Database) {
         .into_iter()
         .zip(&names)
         .map(|(told, ours)| match told.unwrap() {
-            Installed::Ours => ours.clone(),
-            Installed::Other(other) => other,
+            InstalledKey::Ours => ours.clone(),
+            InstalledKey::Other(other) => other,
         })
         .collect();
     assert!(told.windows(2).all(|it| it[0] == it[1]), "{told:?}");
@@ -41,5 +41,5 @@ async fn a_name_is_replaced_only_where_the_one_before_stands(db: Database) {
 
     assert!(!wrong);
     assert!(right.into_iter().all(Result::unwrap));
-    assert_eq!(register.install(&name(2)).await.unwrap(), Installed::Ours);
+    assert_eq!(register.install(&name(2)).await.unwrap(), InstalledKey::Ours);
 }

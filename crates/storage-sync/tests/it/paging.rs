@@ -3,7 +3,7 @@
 use futures_util::join;
 use pia_kernel::{Timestamp, UserId};
 use pia_storage::Database;
-use pia_sync::{Channel, Item, Key, Page, Room, SyncReader};
+use pia_sync::{Channel, Item, Key, ItemPage, PageLimit, SyncReader};
 
 use crate::person::{Person, START, at, item, todo};
 
@@ -100,7 +100,7 @@ async fn pages_are_whole_while_rows_move_to_their_end(db: Database) {
 
 async fn a_page_shows_what_the_head_read_with_it_knows_of(db: Database) {
     let person = Person::of(db).await;
-    let room = Room { rows: 1_000, bytes: u64::MAX };
+    let room = PageLimit { rows: 1_000, bytes: u64::MAX };
     let pushing = async {
         for second in 1..=150 {
             person.push(second, vec![todo(second.into(), second)]).await;
@@ -129,10 +129,10 @@ async fn what_somebody_without_anything_has_is_their_accounts_beginning(db: Data
     let person = Person::of(db).await;
 
     let head = person.reader.head(person.user).await.unwrap().unwrap();
-    let room = Room { rows: 5, bytes: 5 };
+    let room = PageLimit { rows: 5, bytes: 5 };
     let both = person.reader.head_and_page(person.user, START, room).await.unwrap();
 
-    assert_eq!(both, Some((head.clone(), Page::default())));
+    assert_eq!(both, Some((head.clone(), ItemPage::default())));
     assert_eq!((head.last_stamp, head.version, head.awaited), (START, 0, false));
     assert_eq!(person.page(Timestamp::from_micros(i64::MIN), 5, 5).await.rows, []);
 }

@@ -12,7 +12,7 @@ use pia_storage::{Database, DbError, DbInstant, DbUid, on_conn};
 use pia_storage_sealing::SqlSalts;
 use pia_storage_sync::{SqlSyncReader, SqlSyncStore};
 use pia_sync::{
-    Applied, Changes, Channel, Conflict, Item, Key, Page, PushSettings, Room, SyncReader, SyncStore,
+    Applied, Changes, Channel, Conflict, Item, Key, ItemPage, PushSettings, PageLimit, SyncReader, SyncStore,
 };
 use std::sync::Arc;
 use uuid::Uuid;
@@ -114,8 +114,8 @@ impl Person {
         done(self.apply(changes).await).0
     }
 
-    pub(crate) async fn page(&self, since: Timestamp, rows: u32, bytes: u64) -> Page {
-        self.reader.page(self.user, since, Room { rows, bytes }).await.unwrap()
+    pub(crate) async fn page(&self, since: Timestamp, rows: u32, bytes: u64) -> ItemPage {
+        self.reader.page(self.user, since, PageLimit { rows, bytes }).await.unwrap()
     }
 
     /// All that changed since, in its order.

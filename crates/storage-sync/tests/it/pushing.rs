@@ -7,7 +7,7 @@ use pia_kernel::StorageUse;
 use pia_storage::Database;
 use pia_storage_sync::SqlSyncHoldings;
 use pia_sync::{
-    Applied, Changes, Channel, Item, Limits, MOST_IN_A_PUSH, PushSettings, SyncHoldings,
+    Applied, Changes, Channel, Item, Limits, MAX_CHANGES_PER_PUSH, PushSettings, SyncHoldings,
 };
 
 use crate::person::{Person, START, at, changes, done, item, key, todo};
@@ -262,7 +262,7 @@ async fn many_items_are_kept_at_once(db: Database) {
 
 async fn as_many_as_a_push_may_hold_are_weighed_at_once(db: Database) {
     let person = Person { settings: at_most(1), ..Person::of(db).await };
-    let most = u128::try_from(MOST_IN_A_PUSH).unwrap();
+    let most = u128::try_from(MAX_CHANGES_PER_PUSH).unwrap();
 
     // All of them are looked for, and all sessions but one leave.
     person.push(10, (0..most).map(|it| item(Channel::Sessions, it, 5)).collect()).await;

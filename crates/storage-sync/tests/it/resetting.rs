@@ -2,7 +2,7 @@
 
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
-use pia_kernel::{Effects, Page, Timestamp};
+use pia_kernel::{SideEffects, PageRequest, Timestamp};
 use pia_storage::schema::chats;
 use pia_storage::{Database, DbInstant, DbUid, on_conn};
 use pia_storage_sync::SqlSyncHoldings;
@@ -22,7 +22,7 @@ pia_testkit::contract! {
 
 pub(crate) async fn reset(person: &Person, second: u64) -> bool {
     let holdings = SqlSyncHoldings::new(person.db.clone());
-    holdings.reset(person.user, at(second), Effects::default()).await.unwrap()
+    holdings.reset(person.user, at(second), SideEffects::default()).await.unwrap()
 }
 
 async fn a_reset_leaves_nothing_but_the_highest_stamp(db: Database) {
@@ -110,7 +110,7 @@ async fn what_was_done_is_listed_and_forgotten_in_time(db: Database) {
     person.delete(20, vec![todo(1, 5).key]).await;
     reset(&person, 30).await;
 
-    let page = |limit| holdings.events(person.user, Page { after: None, limit });
+    let page = |limit| holdings.events(person.user, PageRequest { after: None, limit });
     let told: Vec<_> = page(10).await.unwrap();
     let kinds: Vec<_> = told.iter().map(|it| (it.kind.as_str(), it.stored, it.deleted)).collect();
 

@@ -9,7 +9,7 @@ use diesel_async::AsyncConnection;
 use pia_kernel::{Timestamp, Unavailable, UserId};
 use pia_storage::{Conn, Database, Provider};
 use pia_sync::{
-    Ask, Channel, Item, Limits, PendingDevice, PendingDevices, Pulled, Pulling, PushSettings,
+    PullRequest, Channel, Item, Limits, PendingDevice, PendingDevices, Pulled, Pulling, PushSettings,
     Silences,
 };
 
@@ -71,13 +71,13 @@ fn pulling(person: &Person) -> Pulling {
 
 /// A pull by somebody who says what they have, which is not that.
 async fn pull(person: &Person, since: Timestamp, catalogue: Option<i64>) -> Pulled {
-    let (pulling, ask) = (pulling(person), Ask { since, limit: Some(500), catalogue });
+    let (pulling, ask) = (pulling(person), PullRequest { since, limit: Some(500), catalogue });
     let standing = pulling.look(person.user, since).await.unwrap();
     pulling.pull(person.user, &ask, &standing).await.unwrap()
 }
 
 async fn pull_at_once(person: &Person, since: Timestamp, catalogue: Option<i64>) -> Pulled {
-    let ask = Ask { since, limit: Some(500), catalogue };
+    let ask = PullRequest { since, limit: Some(500), catalogue };
     pulling(person).pull_at_once(person.user, &ask).await.unwrap().1
 }
 

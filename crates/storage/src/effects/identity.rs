@@ -3,8 +3,8 @@
 
 use std::net::IpAddr;
 
-use pia_kernel::{AuditEntry, Origin, Secret, UserId};
-use pia_sealing::{Place, ServerSeal};
+use pia_kernel::{AuditEntry, RequestContext, Secret, UserId};
+use pia_sealing::{SealContext, ServerSeal};
 use ring::digest;
 use ring::rand::{SecureRandom, SystemRandom};
 use serde::{Deserialize, Serialize};
@@ -50,14 +50,14 @@ pub struct AuditIdentity {
 }
 
 /// An identity as it is kept.
-pub(super) struct Kept {
+pub(super) struct SealedIdentity {
     pub(super) sealed: Vec<u8>,
     pub(super) commitment: Vec<u8>,
 }
 
 impl AuditIdentity {
     /// Who is on which side of an entry, as far as anything is known of them.
-    pub(super) fn of(entry: &AuditEntry, origin: &Origin) -> Vec<(AuditPart, Self)> {
+    pub(super) fn from_entry(entry: &AuditEntry, origin: &RequestContext) -> Vec<(AuditPart, Self)> {
         let actor = Self {
             user: entry.actor,
             address: origin.address,
@@ -89,20 +89,20 @@ impl AuditIdentity {
         seal: &ServerSeal,
         entry: Uuid,
         part: AuditPart,
-    ) -> Result<Kept, DbError> {
+    ) -> Result<SealedIdentity, DbError> {
         let mut plain = vec![0; SALT_LEN];
         SystemRandom::new().fill(&mut plain).map_err(|_err| DbError::NoKey)?;
         plain.extend(serde_json::to_vec(self).map_err(|_err| DbError::Unreadable("an identity"))?);
         let commitment = digest::digest(&digest::SHA256, &plain).as_ref().to_vec();
         let sealed = seal.seal(place(&entry, part), &Secret::new(plain))?;
-        Ok(Kept { sealed, commitment })
+        Ok(SealedIdentity { sealed, commitment })
     }
 }
 
-fn place(entry: &Uuid, part: AuditPart) -> Place<'_> {
+fn place(entry: &Uuid, part: AuditPart) -> SealContext<'_> {
     let purpose = match part {
         AuditPart::Actor => "audit-actor",
         AuditPart::Subject => "audit-subject",
     };
-    Place { purpose, row: entry.as_bytes() }
+    SealContext { purpose, row: entry.as_bytes() }
 }

@@ -6,16 +6,16 @@ use diesel::pg::Pg;
 use diesel::prelude::*;
 use diesel::query_builder::{AstPass, QueryFragment};
 use diesel::sql_types::{Binary, Integer, Nullable, Text};
-use pia_kernel::{AuditEntry, Effects, Mail, MailId, Origin, Recipient, UserId};
+use pia_kernel::{AuditEntry, SideEffects, Mail, MailId, RequestContext, Recipient, UserId};
 use uuid::Uuid;
 
 use super::identity::{AuditIdentity, AuditPart};
-use super::letter::StoredLetter;
+use super::stored_email::StoredEmail;
 use crate::columns;
 use crate::db::{Database, DbError};
 use crate::schema::{audit_entries, audit_identities, mails};
 use crate::sql_types::{DbInstant, DbUid, Instant, Uid};
-use crate::together::Together;
+use crate::cte_batch::CteBatch;
 
 /// What goes with a change, sealed and ready to be written in its transaction.
 #[derive(Debug, Default)]
@@ -125,12 +125,12 @@ inserts!(Entries by ENTER, Identities by IDENTIFY, Mails by POST);
 impl EffectRows {
     /// The rows of what goes with a change; `addresses` are those of the users
     /// whom letters go to. Whose account is gone by now is not written to.
-    pub(super) fn of(
+    pub(super) fn new_rows(
         db: &Database,
-        effects: &Effects,
+        effects: &SideEffects,
         addresses: &HashMap<UserId, String>,
     ) -> Result<Self, DbError> {
-        let (origin, mut rows) = (Origin::current(), Self::default());
+        let (origin, mut rows) = (RequestContext::current(), Self::default());
         for entry in &effects.audit {
             rows.enter(db, entry, &origin)?;
         }
@@ -147,7 +147,7 @@ impl EffectRows {
     }
 
     /// Has them written together with others, on PostgreSQL.
-    pub fn join<'a>(&'a self, writes: &mut Together<'a>) {
+    pub fn join<'a>(&'a self, writes: &mut CteBatch<'a>) {
         if !self.entries.is_empty() {
             writes.add(Entries::of(&self.entries));
         }
@@ -173,7 +173,7 @@ impl EffectRows {
         Ok(())
     }
 
-    fn enter(&mut self, db: &Database, entry: &AuditEntry, origin: &Origin) -> Result<(), DbError> {
+    fn enter(&mut self, db: &Database, entry: &AuditEntry, origin: &RequestContext) -> Result<(), DbError> {
         let id = Uuid::now_v7();
         let mut row = EntryRow {
             id: DbUid(id),
@@ -184,7 +184,7 @@ impl EffectRows {
             actor_commitment: None,
             subject_commitment: None,
         };
-        for (part, identity) in AuditIdentity::of(entry, origin) {
+        for (part, identity) in AuditIdentity::from_entry(entry, origin) {
             let kept = identity.seal(db.seal()?, id, part)?;
             match part {
                 AuditPart::Actor => row.actor_commitment = Some(kept.commitment),
@@ -208,9 +208,9 @@ fn mail_row(
     db: &Database,
     (user_id, address): (Option<DbUid>, &str),
     mail: &Mail,
-    origin: &Origin,
+    origin: &RequestContext,
 ) -> Result<MailRow, DbError> {
-    let letter = StoredLetter::new(address.to_owned(), mail, origin);
+    let letter = StoredEmail::new(address.to_owned(), mail, origin);
     let (id, at) = (MailId::generate(), DbInstant(letter.at));
     Ok(MailRow {
         id: DbUid(id.0),

@@ -2,10 +2,10 @@
 
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
-use pia_kernel::{AuditEntry, Effects, Letter, MailId, Origin, Timestamp, UserId};
+use pia_kernel::{AuditEntry, SideEffects, QueuedEmail, MailId, RequestContext, Timestamp, UserId};
 use pia_storage::schema::{audit_entries, audit_identities, mails};
 use pia_storage::{
-    AuditIdentity, AuditPart, Database, DbError, DbUid, StoredLetter, WriteEffects, in_tx, on_conn,
+    AuditIdentity, AuditPart, Database, DbError, DbUid, StoredEmail, WriteEffects, in_tx, on_conn,
 };
 use pia_testkit::databases::seal;
 
@@ -19,8 +19,8 @@ pia_testkit::contract! {
 
 const AT: Timestamp = Timestamp::UNIX_EPOCH;
 
-fn origin() -> Origin {
-    Origin {
+fn origin() -> RequestContext {
+    RequestContext {
         address: Some("192.0.2.7".parse().unwrap()),
         agent: Some("an agent".into()),
         request: Some("request-1".into()),
@@ -28,7 +28,7 @@ fn origin() -> Origin {
     }
 }
 
-async fn write(db: &Database, effects: Effects) {
+async fn write(db: &Database, effects: SideEffects) {
     let writing = async {
         in_tx!(db, async |conn| -> Result<(), DbError> { conn.write_effects(db, &effects).await })
     };
@@ -72,7 +72,7 @@ async fn an_entry_keeps_no_more_than_a_commitment_to_who_did_it(db: Database) {
         action: "account.deactivated",
     };
 
-    write(&db, Effects { audit: vec![entry], mail: vec![] }).await;
+    write(&db, SideEffects { audit: vec![entry], mail: vec![] }).await;
 
     let (entries, identities) = written(&db).await;
     let (id, action, request, by, on) = &entries[0];
@@ -91,7 +91,7 @@ async fn an_entry_keeps_no_more_than_a_commitment_to_who_did_it(db: Database) {
 async fn what_a_stranger_did_belongs_to_whom_it_happened_to(db: Database) {
     let user = UserId::generate();
 
-    write(&db, Effects::about(AT, user, "sign_in.failed")).await;
+    write(&db, SideEffects::about(AT, user, "sign_in.failed")).await;
 
     let (_, identities) = written(&db).await;
     let owners: Vec<_> = identities.iter().map(|it| (it.1.as_str(), it.2)).collect();
@@ -99,7 +99,7 @@ async fn what_a_stranger_did_belongs_to_whom_it_happened_to(db: Database) {
 }
 
 async fn entries_are_never_changed(db: Database) {
-    write(&db, Effects::audit(AT, UserId::generate(), "made")).await;
+    write(&db, SideEffects::audit(AT, UserId::generate(), "made")).await;
 
     let changed: Result<usize, DbError> = async {
         let update = diesel::update(audit_entries::table).set(audit_entries::action.eq("other"));
@@ -113,9 +113,9 @@ async fn entries_are_never_changed(db: Database) {
 }
 
 async fn a_letter_waits_sealed(db: Database) {
-    let letter = Letter::new("invitation").with("link", "https://pia.example/secret-link");
+    let letter = QueuedEmail::new("invitation").with("link", "https://pia.example/secret-link");
 
-    write(&db, Effects { audit: vec![], mail: vec![letter.to_address(AT, "ada@example.org")] })
+    write(&db, SideEffects { audit: vec![], mail: vec![letter.to_address(AT, "ada@example.org")] })
         .await;
 
     let waiting: (DbUid, String, Option<Vec<u8>>) = async {
@@ -125,7 +125,7 @@ async fn a_letter_waits_sealed(db: Database) {
     .await
     .unwrap();
     let sealed = waiting.2.unwrap();
-    let letter = StoredLetter::open(&seal(), MailId(waiting.0.0), &sealed).unwrap();
+    let letter = StoredEmail::open(&seal(), MailId(waiting.0.0), &sealed).unwrap();
     assert_eq!((&*waiting.1, &*letter.to), ("invitation", "ada@example.org"));
     assert_eq!(letter.fields["link"], "https://pia.example/secret-link");
     assert_eq!((letter.address, letter.at), (origin().address, AT));
@@ -133,9 +133,9 @@ async fn a_letter_waits_sealed(db: Database) {
 }
 
 async fn nobody_is_written_to_who_has_no_account(db: Database) {
-    let letter = Letter::new("password-changed").to_user(AT, UserId::generate());
+    let letter = QueuedEmail::new("password-changed").to_user(AT, UserId::generate());
 
-    write(&db, Effects { audit: vec![], mail: vec![letter] }).await;
+    write(&db, SideEffects { audit: vec![], mail: vec![letter] }).await;
 
     let waiting: i64 = async {
         let count = mails::table.count();

@@ -15,7 +15,7 @@ use super::{ChatId, blob};
 /// A nonce, a key of 32 bytes and a tag.
 const WRAPPED_DEK: usize = 60;
 /// A nonce and a tag.
-const LEAST_PAYLOAD: usize = 28;
+const MIN_PAYLOAD_BYTES: usize = 28;
 /// What may be said in plain of a chat that is encrypted.
 const PLAIN_OF_ENCRYPTED: [&str; 7] = [
     "id",
@@ -27,7 +27,7 @@ const PLAIN_OF_ENCRYPTED: [&str; 7] = [
     "wrappedDek",
 ];
 /// What is put behind a document: when it was made, and little else.
-const ROOM: usize = 256;
+const ENVELOPE_BYTES: usize = 256;
 
 /// A chat that a device wrote, as it is to be stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,7 +49,7 @@ pub struct NewChat {
 
 /// What is wrong with a document.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ChatFault {
+pub struct ChatViolation {
     /// Where: `messages[3].role`; empty for the document as a whole.
     pub field: Cow<'static, str>,
     /// What is wrong, for programs: `required`.
@@ -71,7 +71,7 @@ pub enum UnreadableChat {
     },
     /// It says what it must not.
     #[error("{}: {}", .0.field, .0.message)]
-    Invalid(ChatFault),
+    Invalid(ChatViolation),
 }
 
 impl NewChat {
@@ -80,7 +80,7 @@ impl NewChat {
     pub fn read(document: &[u8]) -> Result<Self, UnreadableChat> {
         let fields = top_level(document)?;
         let read = Read::from(&fields).map_err(UnreadableChat::Invalid)?;
-        let mut text = Vec::with_capacity(document.len() + ROOM);
+        let mut text = Vec::with_capacity(document.len() + ENVELOPE_BYTES);
         read.write(&fields, &mut text);
         Ok(Self {
             id: read.id,
@@ -151,7 +151,7 @@ struct Read<'a> {
 }
 
 impl<'a> Read<'a> {
-    fn from(fields: &Fields<'a>) -> Result<Self, ChatFault> {
+    fn from(fields: &Fields<'a>) -> Result<Self, ChatViolation> {
         let id = guid(fields, "id")?.ok_or_else(|| required("id"))?;
         let updated = time(fields, "updatedAt")?.ok_or_else(|| required("updatedAt"))?;
         let accessed = time(fields, "lastAccessedAt")?;
@@ -208,9 +208,9 @@ impl<'a> Read<'a> {
 }
 
 /// Whether there is what only devices can read; both parts of it, then.
-fn is_encrypted(fields: &Fields<'_>) -> Result<bool, ChatFault> {
+fn is_encrypted(fields: &Fields<'_>) -> Result<bool, ChatViolation> {
     let blobs = [
-        ("encryptedPayload", LEAST_PAYLOAD..=usize::MAX, "of at least 28 bytes"),
+        ("encryptedPayload", MIN_PAYLOAD_BYTES..=usize::MAX, "of at least 28 bytes"),
         ("wrappedDek", WRAPPED_DEK..=WRAPPED_DEK, "of 60 bytes"),
     ];
     if blobs.iter().all(|(key, ..)| fields.get(key).is_none()) {
@@ -225,7 +225,7 @@ fn is_encrypted(fields: &Fields<'_>) -> Result<bool, ChatFault> {
     Ok(true)
 }
 
-fn check_messages(fields: &Fields<'_>) -> Result<(), ChatFault> {
+fn check_messages(fields: &Fields<'_>) -> Result<(), ChatViolation> {
     let Some(messages) = fields.get("messages") else { return Ok(()) };
     if has_half_character(messages.get()) {
         return Err(wrong(
@@ -238,25 +238,25 @@ fn check_messages(fields: &Fields<'_>) -> Result<(), ChatFault> {
         Fault::Wrong(index, key) => {
             let field = format!("messages[{index}].{key}");
             let message = format!("`{field}` is not what clients read there.");
-            ChatFault { field: field.into(), code: "invalid", message }
+            ChatViolation { field: field.into(), code: "invalid", message }
         }
     })
 }
 
-fn text<'a>(fields: &Fields<'a>, key: &'static str) -> Result<Option<Cow<'a, str>>, ChatFault> {
+fn text<'a>(fields: &Fields<'a>, key: &'static str) -> Result<Option<Cow<'a, str>>, ChatViolation> {
     let Some(value) = fields.get(key) else { return Ok(None) };
     let text = messages::text(value.get());
     text.map(Some).ok_or_else(|| wrong(key, &format!("`{key}` must be a text.")))
 }
 
-fn guid(fields: &Fields<'_>, key: &'static str) -> Result<Option<Uuid>, ChatFault> {
+fn guid(fields: &Fields<'_>, key: &'static str) -> Result<Option<Uuid>, ChatViolation> {
     let Some(text) = text(fields, key)? else { return Ok(None) };
     messages::guid(&text)
         .map(Some)
         .ok_or_else(|| wrong(key, &format!("`{key}` must be a GUID with hyphens.")))
 }
 
-fn time<'a>(fields: &Fields<'a>, key: &'static str) -> Result<Option<TimeText<'a>>, ChatFault> {
+fn time<'a>(fields: &Fields<'a>, key: &'static str) -> Result<Option<TimeText<'a>>, ChatViolation> {
     let Some(text) = text(fields, key)? else { return Ok(None) };
     let read = TimeText::read(text);
     read.map(Some).ok_or_else(|| wrong(key, &format!("`{key}` must be an ISO 8601 time.")))
@@ -267,16 +267,16 @@ pub(super) fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
 
-fn required(field: &'static str) -> ChatFault {
+fn required(field: &'static str) -> ChatViolation {
     fault(field, "required", &format!("`{field}` is required."))
 }
 
-fn wrong(field: &'static str, message: &str) -> ChatFault {
+fn wrong(field: &'static str, message: &str) -> ChatViolation {
     fault(field, "invalid", message)
 }
 
-fn fault(field: &'static str, code: &'static str, message: &str) -> ChatFault {
-    ChatFault { field: field.into(), code, message: message.to_owned() }
+fn fault(field: &'static str, code: &'static str, message: &str) -> ChatViolation {
+    ChatViolation { field: field.into(), code, message: message.to_owned() }
 }
 
 #[cfg(test)]

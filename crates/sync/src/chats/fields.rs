@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 
 /// How many keys there may be: far more than there are, and too few to cost
 /// more memory than the document.
-const MOST: usize = 256;
+const MAX_KEYS: usize = 256;
 /// How deep a document may be nested. Clients read 64 levels, of which lists
 /// take some.
 const DEEPEST: usize = 60;
@@ -78,8 +78,8 @@ impl<'de: 'a, 'a> Deserialize<'de> for Fields<'a> {
                 let mut count = 0;
                 while let Some(Key(key)) = map.next_key()? {
                     count += 1;
-                    if count > MOST {
-                        return Err(de::Error::custom(format!("more than {MOST} keys")));
+                    if count > MAX_KEYS {
+                        return Err(de::Error::custom(format!("more than {MAX_KEYS} keys")));
                     }
                     fields.take(key, map.next_value()?);
                 }

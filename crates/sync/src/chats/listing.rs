@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use pia_kernel::{Place, Timestamp};
+use pia_kernel::{Cursor, Timestamp};
 use uuid::Uuid;
 
 use super::{ChatId, StoredChat};
@@ -14,7 +14,7 @@ pub struct ChatsPart {
     /// then or later: a device may bring what was written long before.
     pub since: Option<Timestamp>,
     /// Those behind this place.
-    pub after: Option<Place>,
+    pub after: Option<Cursor>,
     /// How many at most.
     pub limit: u16,
     /// Whether what was deleted is told of too.
@@ -31,7 +31,7 @@ pub struct ChatPage {
     /// What was deleted, in the same order; nothing unless asked for.
     pub deleted: Vec<ChatId>,
     /// Behind which place the next part begins; nothing if this is the last.
-    pub next: Option<Place>,
+    pub next: Option<Cursor>,
 }
 
 /// What came of asking for a list.
@@ -189,7 +189,7 @@ mod tests {
 
     #[test]
     fn parts_behind_the_first_are_always_told() {
-        let place = Place { at: Timestamp::UNIX_EPOCH, id: Uuid::nil() };
+        let place = Cursor { at: Timestamp::UNIX_EPOCH, id: Uuid::nil() };
         let behind = ChatsPart { after: Some(place), ..ALL };
 
         assert_eq!(behind.unless(&["*", &behind.tag(&state())]), Unless::Never);

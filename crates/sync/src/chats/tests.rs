@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use pia_kernel::{Live, StorageUse, Timestamp, UserId};
+use pia_kernel::{LiveSetting, StorageUse, Timestamp, UserId};
 use pia_testkit::FixedClock;
 use uuid::Uuid;
 
@@ -31,7 +31,7 @@ fn stored() -> StoredChat {
 const LIMITS: ChatLimits = ChatLimits { chats: 3, storage: 90 };
 
 fn chats(store: MockChatStore) -> Chats {
-    Chats::new(Arc::new(store), Live::new(LIMITS), Arc::new(FixedClock(NOW)))
+    Chats::new(Arc::new(store), LiveSetting::new(LIMITS), Arc::new(FixedClock(NOW)))
 }
 
 fn answering(written: ChatWritten) -> Chats {

@@ -8,8 +8,8 @@ use serde::de::IntoDeserializer;
 use serde::de::value::{Error, StrDeserializer};
 
 /// How many digits of a second clients keep, and how many they read.
-const MOST_DIGITS: usize = 7;
-const MOST_READ_DIGITS: usize = 16;
+const MAX_DIGITS: usize = 7;
+const MAX_PARSED_DIGITS: usize = 16;
 /// With what the year before the first begins.
 const NO_YEAR: &str = "0000";
 
@@ -24,7 +24,7 @@ pub(super) struct TimeText<'a> {
 impl<'a> TimeText<'a> {
     pub(super) fn read(text: Cow<'a, str>) -> Option<Self> {
         let at = time(&text)?;
-        let as_told = zone(&text, MOST_DIGITS) == Some("Z") && !text.starts_with(NO_YEAR);
+        let as_told = zone(&text, MAX_DIGITS) == Some("Z") && !text.starts_with(NO_YEAR);
         let text = if as_told { text } else { in_utc(&text, at).into() };
         Some(Self { at, text })
     }
@@ -34,7 +34,7 @@ impl<'a> TimeText<'a> {
 pub(super) fn is_readable(text: &str) -> bool {
     // In UTC it could be of a year that clients have none of.
     let at_an_end = ["0001-01-01", "9999-12-31"].iter().any(|it| text.starts_with(it));
-    let zoned = zone(text, MOST_READ_DIGITS).is_some_and(|it| it.len() <= 1 || !at_an_end);
+    let zoned = zone(text, MAX_PARSED_DIGITS).is_some_and(|it| it.len() <= 1 || !at_an_end);
     zoned && !text.starts_with(NO_YEAR) && time(text).is_some()
 }
 
@@ -54,7 +54,7 @@ fn in_utc(text: &str, at: Timestamp) -> String {
     let Some(whole) = whole.filter(|it| *it != at) else { return at.to_string() };
     match whole.to_string().strip_suffix('Z') {
         Some(whole) if !whole.contains('.') => {
-            format!("{whole}.{}Z", fraction.get(..MOST_DIGITS).unwrap_or(fraction))
+            format!("{whole}.{}Z", fraction.get(..MAX_DIGITS).unwrap_or(fraction))
         }
         _ => at.to_string(),
     }

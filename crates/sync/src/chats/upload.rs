@@ -3,7 +3,7 @@
 use pia_kernel::{StorageUse, Timestamp, Unavailable, UserId};
 
 use super::{
-    ChatFault, ChatId, Chats, DeleteChatError, NewChat, PutChat, PutChatError, UnreadableChat,
+    ChatViolation, ChatId, Chats, DeleteChatError, NewChat, PutChat, PutChatError, UnreadableChat,
 };
 
 /// What came of them all.
@@ -43,7 +43,7 @@ pub enum UploadStatus {
     /// There would be more bytes than may be stored.
     OutOfStorage(StorageUse),
     /// It is no chat.
-    Unreadable(ChatFault),
+    Unreadable(ChatViolation),
 }
 
 /// Why none of the rest was stored.
@@ -85,7 +85,7 @@ impl Chats {
                     self.delete(user, *id).await?;
                     UploadStatus::Deleted
                 }
-                None => UploadStatus::Unreadable(ChatFault {
+                None => UploadStatus::Unreadable(ChatViolation {
                     field: "id".into(),
                     code: "invalid",
                     message: "An id must be a GUID.".to_owned(),
@@ -111,12 +111,12 @@ impl Chats {
     }
 }
 
-fn fault(err: UnreadableChat) -> ChatFault {
+fn fault(err: UnreadableChat) -> ChatViolation {
     match err {
         UnreadableChat::Invalid(fault) => fault,
         UnreadableChat::Malformed { .. } => {
             let message = "The chat is no JSON.".to_owned();
-            ChatFault { field: "".into(), code: "invalid", message }
+            ChatViolation { field: "".into(), code: "invalid", message }
         }
     }
 }

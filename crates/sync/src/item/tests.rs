@@ -97,8 +97,8 @@ fn an_encrypted_push_takes_no_plain_item_but_preferences() {
 fn an_item_that_is_too_long_is_refused() {
     let told = |length| item(Channel::Memories, &json!({ "data": "x".repeat(length) }));
 
-    assert_eq!(told(MOST_BYTES).unwrap_err(), Refusal::TooLarge);
-    assert!(told(MOST_BYTES - 100).is_ok());
+    assert_eq!(told(MAX_ITEM_BYTES).unwrap_err(), Refusal::TooLarge);
+    assert!(told(MAX_ITEM_BYTES - 100).is_ok());
 }
 
 #[test]

@@ -22,8 +22,8 @@ fn item(key: Key, second: i64, encrypted: bool) -> Item {
 }
 
 /// Kept since second 100, changed at second 10.
-fn kept() -> Kept {
-    Kept {
+fn kept() -> StoredItem {
+    StoredItem {
         stamp: at(100),
         changed_at: at(10),
         deleted_at: None,
@@ -36,7 +36,7 @@ fn kept() -> Kept {
 }
 
 struct Case {
-    kept: Option<Kept>,
+    kept: Option<StoredItem>,
     seen: Option<Timestamp>,
     strategy: Strategy,
     device: Option<&'static str>,
@@ -44,7 +44,7 @@ struct Case {
 }
 
 impl Case {
-    fn of(kept: Option<Kept>) -> Self {
+    fn of(kept: Option<StoredItem>) -> Self {
         Self {
             kept,
             seen: Some(at(200)),
@@ -89,23 +89,23 @@ fn the_later_change_wins_and_the_earlier_is_told_and_brought_what_is_kept() {
 
 #[test]
 fn what_loses_again_as_it_was_is_told_and_moves_nothing() {
-    let beaten = |by: &[u8]| Some(Kept { beaten: Some(by.to_vec()), ..kept() });
+    let beaten = |by: &[u8]| Some(StoredItem { beaten: Some(by.to_vec()), ..kept() });
 
     assert_eq!(Case::of(beaten(OTHER)).push(10, false, OTHER), ("nothing", vec![ServerWins]));
     assert_eq!(Case::of(beaten(b"else")).push(10, false, OTHER), ("restamp", vec![ServerWins]));
-    let gone = Kept { deleted_at: Some(at(50)), ..beaten(OTHER).unwrap() };
+    let gone = StoredItem { deleted_at: Some(at(50)), ..beaten(OTHER).unwrap() };
     assert_eq!(Case::of(Some(gone)).push(50, false, OTHER), ("nothing", vec![ServerWins]));
-    let plan = Case::of(Some(Kept { encrypted: true, ..kept() }))
+    let plan = Case::of(Some(StoredItem { encrypted: true, ..kept() }))
         .plan(vec![(item(KEY, 9, true), OTHER.to_vec())], vec![]);
     let [Write::Restamp { loser, .. }] = plan.writes.as_slice() else { panic!("{plan:?}") };
-    let again = Kept { encrypted: true, beaten: Some(loser.clone()), ..kept() };
+    let again = StoredItem { encrypted: true, beaten: Some(loser.clone()), ..kept() };
     // Its ciphertext differs each time.
     assert_eq!(Case::of(Some(again)).push(9, true, b"third"), ("nothing", vec![ServerWins]));
 }
 
 #[test]
 fn of_what_is_deleted_its_id_and_since_when_are_told() {
-    let gone = Kept { deleted_at: Some(at(50)), ..kept() };
+    let gone = StoredItem { deleted_at: Some(at(50)), ..kept() };
 
     let told = gone.tombstone(KEY).unwrap();
 
@@ -131,7 +131,7 @@ fn a_replay_does_nothing() {
     for second in [9, 10, 11] {
         assert_eq!(Case::of(Some(kept())).push(second, false, ONE), ("nothing", vec![]));
     }
-    let encrypted = || Kept { encrypted: true, ..kept() };
+    let encrypted = || StoredItem { encrypted: true, ..kept() };
     // Its ciphertext differs each time.
     assert_eq!(Case::of(Some(encrypted())).push(10, true, OTHER), ("nothing", vec![]));
     assert_eq!(Case::of(Some(encrypted())).push(11, true, OTHER), ("put", vec![]));
@@ -141,7 +141,7 @@ fn a_replay_does_nothing() {
 #[test]
 fn an_encrypted_copy_replaces_the_plain_one_of_the_same_time_and_not_the_other_way() {
     assert_eq!(Case::of(Some(kept())).push(10, true, OTHER), ("put", vec![]));
-    let encrypted = Kept { encrypted: true, ..kept() };
+    let encrypted = StoredItem { encrypted: true, ..kept() };
     assert_eq!(Case::of(Some(encrypted)).push(10, false, OTHER), ("restamp", vec![ServerWins]));
 }
 
@@ -152,13 +152,13 @@ fn sessions_are_only_added_but_for_the_encrypted_copy() {
     assert_eq!(session(None).push(10, false, OTHER), ("put", vec![]));
     assert_eq!(session(Some(kept())).push(99, false, OTHER), ("nothing", vec![]));
     assert_eq!(session(Some(kept())).push(10, true, OTHER), ("put", vec![]));
-    let encrypted = Kept { encrypted: true, ..kept() };
+    let encrypted = StoredItem { encrypted: true, ..kept() };
     assert_eq!(session(Some(encrypted)).push(99, true, OTHER), ("nothing", vec![]));
 }
 
 #[test]
 fn what_was_deleted_comes_back_only_by_a_later_change() {
-    let gone = || Some(Kept { deleted_at: Some(at(50)), ..kept() });
+    let gone = || Some(StoredItem { deleted_at: Some(at(50)), ..kept() });
 
     assert_eq!(Case::of(gone()).push(50, false, OTHER), ("restamp", vec![ServerWins]));
     assert_eq!(Case::of(gone()).push(51, false, OTHER), ("put", vec![]));
@@ -183,13 +183,13 @@ fn a_deletion_beats_every_version_accepted_before_it() {
     };
 
     assert_eq!(Case::of(Some(kept())).plan(vec![], vec![KEY]).writes, bury(10, 50));
-    let of_the_future = Kept { changed_at: at(1000), ..kept() };
+    let of_the_future = StoredItem { changed_at: at(1000), ..kept() };
     assert_eq!(Case::of(Some(of_the_future)).plan(vec![], vec![KEY]).writes, bury(1000, 1000));
 }
 
 #[test]
 fn what_is_unknown_or_deleted_is_not_deleted_again() {
-    let gone = Kept { deleted_at: Some(at(50)), ..kept() };
+    let gone = StoredItem { deleted_at: Some(at(50)), ..kept() };
 
     assert_eq!(Case::of(None).plan(vec![], vec![KEY, KEY]), Plan::default());
     assert_eq!(Case::of(Some(gone)).plan(vec![], vec![KEY, KEY]), Plan::default());
@@ -222,10 +222,10 @@ fn growth_counts_what_lives() {
         let items = items.into_iter().map(|it| (it, OTHER.to_vec())).collect();
         Case::of(kept).plan(items, deletes)
     };
-    let growth = |plan: Plan, kept: Option<Kept>| {
+    let growth = |plan: Plan, kept: Option<StoredItem>| {
         plan.growth(Channel::Todos, &kept.into_iter().map(|it| (KEY, it)).collect())
     };
-    let gone = || Some(Kept { deleted_at: Some(at(50)), ..kept() });
+    let gone = || Some(StoredItem { deleted_at: Some(at(50)), ..kept() });
 
     let added = plan(Some(kept()), vec![item(KEY, 99, false), item(fresh, 99, false)], vec![]);
     assert_eq!(growth(added, Some(kept())), 1);

@@ -112,7 +112,7 @@ pub struct Row {
 
 /// What changed after some stamp, in the order of the stamps.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Page {
+pub struct ItemPage {
     /// What changed, without plugin preferences.
     pub rows: Vec<Row>,
     /// Up to which stamp this is all that changed; nothing if there was none.
@@ -124,7 +124,7 @@ pub struct Page {
 
 /// How much a page holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Room {
+pub struct PageLimit {
     /// So many rows at most.
     pub rows: u32,
     /// So many bytes of bodies at most, but one row in any case.
@@ -141,7 +141,7 @@ pub trait SyncReader: Send + Sync {
 
     /// What changed after a stamp, as much as there is room for. One
     /// statement.
-    async fn page(&self, user: UserId, since: Timestamp, room: Room) -> Result<Page, Unavailable>;
+    async fn page(&self, user: UserId, since: Timestamp, room: PageLimit) -> Result<ItemPage, Unavailable>;
 
     /// Both: what there is of a person, and then what changed after a stamp.
     ///
@@ -152,8 +152,8 @@ pub trait SyncReader: Send + Sync {
         &self,
         user: UserId,
         since: Timestamp,
-        room: Room,
-    ) -> Result<Option<(Head, Page)>, Unavailable>;
+        room: PageLimit,
+    ) -> Result<Option<(Head, ItemPage)>, Unavailable>;
 
     /// The last stamp of all that there is of a person that is not after this
     /// one. One statement.

@@ -21,20 +21,20 @@ fn head() -> Head {
     }
 }
 
-fn standing(head: Head, since: Timestamp) -> Standing {
-    Standing { head, since }
+fn standing(head: Head, since: Timestamp) -> PullState {
+    PullState { head, since }
 }
 
 async fn pull(reader: MockSyncReader, since: Timestamp, head: Head) -> Pulled {
     let standing = standing(head, since);
     let catalogue = Some(standing.catalogue_version());
-    let ask = Ask { since, limit: Some(500), catalogue };
+    let ask = PullRequest { since, limit: Some(500), catalogue };
     let pulling =
         Pulling::new(Arc::new(reader), Arc::new(MockPendingDevices::new()), Silences::default());
     pulling.pull(UserId::generate(), &ask, &standing).await.unwrap()
 }
 
-fn giving(page: Page) -> MockSyncReader {
+fn giving(page: ItemPage) -> MockSyncReader {
     let mut reader = MockSyncReader::new();
     reader.expect_page().once().return_once(move |_, _, _| Ok(page));
     reader
@@ -45,7 +45,7 @@ async fn a_device_that_has_everything_is_given_nothing_and_no_row_is_read() {
     let pulled = pull(MockSyncReader::new(), at(100), head()).await;
 
     assert_eq!((pulled.watermark, pulled.has_more), (at(100), false));
-    assert_eq!(pulled.page, Page::default());
+    assert_eq!(pulled.page, ItemPage::default());
 }
 
 #[tokio::test]
@@ -65,7 +65,7 @@ async fn pull_after_a_silence(
 ) -> (Timestamp, bool) {
     let key = Key { channel: Channel::Todos, id: Uuid::nil() };
     let row = Row { key, stamp: at(first), body: None };
-    let page = Page { rows: vec![row], up_to: Some(at(first)), cut: true };
+    let page = ItemPage { rows: vec![row], up_to: Some(at(first)), cut: true };
     let (rows, both, from) = (page.clone(), page.clone(), at(reads[0]));
     let mut reader = MockSyncReader::new();
     for read in reads.iter().chain(&reads[1..]).copied() {
@@ -82,10 +82,10 @@ async fn pull_after_a_silence(
         .once()
         .return_once(move |_, _, _| Ok(Some((head(), both))));
     reader.expect_last_until().returning(|_, until| Ok((until == at(50)).then_some(at(40))));
-    let silences = Silences::new(vec![Silence { began_at: at(50), ended_at: at(70) }]);
+    let silences = Silences::new(vec![StampGap { began_at: at(50), ended_at: at(70) }]);
     let pulling = Pulling::new(Arc::new(reader), Arc::new(MockPendingDevices::new()), silences);
     let (user, standing) = (UserId::generate(), standing(head(), at(since)));
-    let ask = Ask { since: at(since), limit, catalogue: Some(standing.catalogue_version()) };
+    let ask = PullRequest { since: at(since), limit, catalogue: Some(standing.catalogue_version()) };
 
     let told = pulling.pull(user, &ask, &standing).await.unwrap();
     assert_eq!(pulling.pull_at_once(user, &ask).await.unwrap().1, told);
@@ -115,9 +115,9 @@ async fn it_was_no_time_without_stamps_for_who_was_given_some() {
 
 #[tokio::test]
 async fn a_page_that_is_cut_is_gone_on_with_after_its_last_row() {
-    let cut = Page { rows: vec![], up_to: Some(at(60)), cut: true };
-    let whole = Page { rows: vec![], up_to: Some(at(60)), cut: false };
-    let newer = Page { rows: vec![], up_to: Some(at(130)), cut: false };
+    let cut = ItemPage { rows: vec![], up_to: Some(at(60)), cut: true };
+    let whole = ItemPage { rows: vec![], up_to: Some(at(60)), cut: false };
+    let newer = ItemPage { rows: vec![], up_to: Some(at(130)), cut: false };
 
     for (page, expected) in
         [(cut, (at(60), true)), (whole, (at(100), false)), (newer, (at(130), false))]
@@ -131,27 +131,27 @@ async fn a_page_that_is_cut_is_gone_on_with_after_its_last_row() {
 #[tokio::test]
 async fn a_device_that_knows_no_pages_is_given_all_at_once() {
     let mut reader = MockSyncReader::new();
-    let large = |room: &Room| room.rows >= 100_000 && room.bytes > PAGE_BYTES;
+    let large = |room: &PageLimit| room.rows >= 100_000 && room.bytes > PAGE_BYTES;
     reader
         .expect_page()
         .withf(move |_, _, room| large(room))
         .once()
-        .returning(|_, _, _| Ok(Page::default()));
+        .returning(|_, _, _| Ok(ItemPage::default()));
     let pulling =
         Pulling::new(Arc::new(reader), Arc::new(MockPendingDevices::new()), Silences::default());
     let standing = standing(head(), at(10));
 
     let catalogue = Some(standing.catalogue_version());
-    let ask = Ask { since: at(10), limit: None, catalogue };
+    let ask = PullRequest { since: at(10), limit: None, catalogue };
     let pulled = pulling.pull(UserId::generate(), &ask, &standing).await.unwrap();
 
     assert!(!pulled.has_more);
 }
 
-async fn pull_at_once(head: Option<Head>, page: Page, since: Timestamp) -> Option<Pulled> {
+async fn pull_at_once(head: Option<Head>, page: ItemPage, since: Timestamp) -> Option<Pulled> {
     let mut reader = MockSyncReader::new();
     let standing = head.clone().map(|it| standing(it, since));
-    let catalogue = standing.as_ref().map(Standing::catalogue_version);
+    let catalogue = standing.as_ref().map(PullState::catalogue_version);
     reader
         .expect_head_and_page()
         .withf(move |_, it, room| *it == since && room.rows == 500)
@@ -159,7 +159,7 @@ async fn pull_at_once(head: Option<Head>, page: Page, since: Timestamp) -> Optio
         .return_once(move |_, _, _| Ok(head.map(|it| (it, page))));
     let pulling =
         Pulling::new(Arc::new(reader), Arc::new(MockPendingDevices::new()), Silences::default());
-    let ask = Ask { since, limit: Some(9_000), catalogue };
+    let ask = PullRequest { since, limit: Some(9_000), catalogue };
     match pulling.pull_at_once(UserId::generate(), &ask).await {
         Ok((stands, pulled)) => {
             assert_eq!(Some(stands), standing);
@@ -172,24 +172,24 @@ async fn pull_at_once(head: Option<Head>, page: Page, since: Timestamp) -> Optio
 
 #[tokio::test]
 async fn at_once_is_given_what_is_given_one_after_the_other() {
-    let page = Page { rows: vec![], up_to: Some(at(60)), cut: true };
+    let page = ItemPage { rows: vec![], up_to: Some(at(60)), cut: true };
 
     let at_once = pull_at_once(Some(head()), page.clone(), at(10)).await.unwrap();
 
     assert_eq!(at_once, pull(giving(page), at(10), head()).await);
     assert_eq!((at_once.watermark, at_once.has_more), (at(60), true));
-    assert_eq!(pull_at_once(None, Page::default(), at(10)).await, None);
+    assert_eq!(pull_at_once(None, ItemPage::default(), at(10)).await, None);
 }
 
 #[tokio::test]
 async fn what_was_written_after_the_look_waits_if_the_look_saw_nothing_new() {
-    let newer = Page { rows: vec![], up_to: Some(at(950)), cut: false };
+    let newer = ItemPage { rows: vec![], up_to: Some(at(950)), cut: false };
 
     for since in [at(100), at(900)] {
         let pulled = pull_at_once(Some(head()), newer.clone(), since).await.unwrap();
 
         assert_eq!((pulled.watermark, pulled.has_more), (at(100), false));
-        assert_eq!(pulled.page, Page::default());
+        assert_eq!(pulled.page, ItemPage::default());
     }
 }
 
@@ -221,7 +221,7 @@ async fn the_operators_part_comes_unless_the_device_has_it() {
         Pulling::new(Arc::new(reader), Arc::new(MockPendingDevices::new()), Silences::default());
     let standing = standing(Head { preferences: Some(at(1)), ..head() }, at(100));
 
-    let ask = Ask { since: at(100), limit: Some(500), catalogue: Some(1) };
+    let ask = PullRequest { since: at(100), limit: Some(500), catalogue: Some(1) };
     let pulled = pulling.pull(UserId::generate(), &ask, &standing).await.unwrap();
 
     let offered = pulled.catalogue.unwrap();
@@ -239,7 +239,7 @@ async fn devices_that_wait_are_asked_for_only_if_there_are_any() {
     let standing = standing(Head { awaited: true, ..head() }, at(100));
 
     let catalogue = Some(standing.catalogue_version());
-    let ask = Ask { since: at(100), limit: Some(500), catalogue };
+    let ask = PullRequest { since: at(100), limit: Some(500), catalogue };
     let pulled = pulling.pull(UserId::generate(), &ask, &standing).await.unwrap();
 
     assert_eq!(pulled.pending.len(), 1);

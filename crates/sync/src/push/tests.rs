@@ -12,7 +12,7 @@ const NOON: Timestamp = Timestamp::UNIX_EPOCH;
 const AN_HOUR: std::time::Duration = std::time::Duration::from_hours(1);
 
 fn pushing(store: MockSyncStore) -> Pushing {
-    let settings = Live::new(PushSettings::default());
+    let settings = LiveSetting::new(PushSettings::default());
     Pushing::new(Arc::new(store), settings, Arc::new(FixedClock(NOON)))
 }
 
@@ -98,7 +98,7 @@ async fn what_does_not_say_when_it_was_changed_was_changed_by_now() {
 
 #[tokio::test]
 async fn too_many_changes_are_refused_before_anything_is_looked_at() {
-    let push = Push { items: vec![todo(&json!({})); MOST_IN_A_PUSH + 1], ..Push::default() };
+    let push = Push { items: vec![todo(&json!({})); MAX_CHANGES_PER_PUSH + 1], ..Push::default() };
 
     let refused = pushing(MockSyncStore::new()).push(UserId::generate(), push).await;
 

@@ -10,7 +10,7 @@ use super::links::Links;
 use super::reply::{Said, Translate, text_of};
 
 /// More of a text is not kept to look for links in it.
-const MOST_TEXT: usize = 1024 * 1024;
+const MAX_TEXT_BYTES: usize = 1024 * 1024;
 
 /// A stream of such an answer.
 #[derive(Debug, Default)]
@@ -38,7 +38,7 @@ impl Cited {
                     add(&mut self.links, &cited);
                 }
                 let text = delta.get("content").map(text_of).unwrap_or_default();
-                if self.text.len() + text.len() <= MOST_TEXT {
+                if self.text.len() + text.len() <= MAX_TEXT_BYTES {
                     self.text.push_str(&text);
                 }
             }

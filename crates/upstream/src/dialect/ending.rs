@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use bytes::Bytes;
 use pia_assistant::{CapName, OutputCap, ReasoningEffort};
 
-use crate::rope::quoted;
+use crate::json_rope::quoted;
 
 /// More members of an object that is still open.
 #[derive(Debug, Default)]

@@ -1,11 +1,11 @@
 //! What an upstream cites, as Markdown: callers read nothing but the text.
 
 /// As much of a title as is shown.
-const LONGEST_TITLE: usize = 120;
+const MAX_TITLE_CHARS: usize = 120;
 /// Longer than any address that is meant.
-const LONGEST_URL: usize = 2048;
+const MAX_URL_CHARS: usize = 2048;
 /// As many places as an answer cites.
-const MOST: usize = 50;
+const MAX_LINKS: usize = 50;
 
 /// The places that an answer cites, each once.
 #[derive(Debug, Default)]
@@ -21,8 +21,8 @@ impl Links {
     /// Adds a place, and answers whether it is a new one that can be shown.
     pub(super) fn add(&mut self, url: &str, title: Option<&str>) -> bool {
         let shown = url.starts_with("https://") || url.starts_with("http://");
-        let plain = url.len() <= LONGEST_URL && !url.contains(char::is_control);
-        let new = self.0.len() < MOST && !self.0.iter().any(|it| it.url == url);
+        let plain = url.len() <= MAX_URL_CHARS && !url.contains(char::is_control);
+        let new = self.0.len() < MAX_LINKS && !self.0.iter().any(|it| it.url == url);
         if !(shown && plain && new) {
             return false;
         }
@@ -56,7 +56,7 @@ impl Link {
 /// A title on one line, in which nothing can be mistaken for Markdown's signs.
 fn readable(title: &str) -> String {
     let words: Vec<&str> = title.split_whitespace().collect();
-    let title: String = words.join(" ").chars().take(LONGEST_TITLE).collect();
+    let title: String = words.join(" ").chars().take(MAX_TITLE_CHARS).collect();
     title.replace('\\', "").replace('[', "(").replace(']', ")").replace('`', "'")
 }
 

@@ -7,7 +7,7 @@ use bytes::{BufMut, Bytes, BytesMut};
 use pia_assistant::{Frame, UpstreamError};
 use serde_json::{Value, json};
 
-use crate::look::Look;
+use crate::event_filter::EventFilter;
 
 /// Puts the events of one stream into the common form.
 pub(crate) trait Translate: Send {
@@ -44,7 +44,7 @@ impl Said {
     /// read nevertheless where it says whose words it has, or is no part of an
     /// answer.
     pub(super) fn plain(&mut self, json: &[u8]) {
-        static PARTS: LazyLock<Look> = LazyLock::new(Look::of_answers);
+        static PARTS: LazyLock<EventFilter> = LazyLock::new(EventFilter::of_answers);
         if PARTS.tells(json) {
             return self.frames.push_back(Frame::Look(Bytes::copy_from_slice(json)));
         }

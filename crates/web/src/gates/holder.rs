@@ -1,7 +1,7 @@
 //! Who shows what: the token of a session, or an API key.
 
 use actix_web::dev::ServiceRequest;
-use pia_identity::{Claim, KeyCallers, KeyClaim, Program, Standing};
+use pia_identity::{SessionRef, ApiKeyAuthenticator, ApiKeyRef, Program, CallerState};
 use pia_kernel::UserId;
 
 use super::{Gates, bearer, payer};
@@ -14,9 +14,9 @@ use crate::routes::Route;
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Holder {
     /// An access token, which its signature makes good.
-    Session(Claim),
+    Session(SessionRef),
     /// An API key that is kept.
-    Key(KeyClaim),
+    Key(ApiKeyRef),
 }
 
 impl Holder {
@@ -27,7 +27,7 @@ impl Holder {
         }
     }
 
-    pub(super) fn session(self) -> Option<Claim> {
+    pub(super) fn session(self) -> Option<SessionRef> {
         match self {
             Self::Session(claim) => Some(claim),
             Self::Key(_) => None,
@@ -46,7 +46,7 @@ impl Gates {
         route: &Route,
     ) -> Result<Option<Holder>, ApiError> {
         let Some(shown) = bearer(request) else { return Ok(None) };
-        let Some(hash) = KeyCallers::read(shown) else {
+        let Some(hash) = ApiKeyAuthenticator::read(shown) else {
             return Ok(self.tokens.read(shown).map(Holder::Session));
         };
         if !route.takes_keys() || program_with_key(request.headers()) == Program::Browser {
@@ -63,14 +63,14 @@ impl Gates {
         Ok(found.map(Holder::Key))
     }
 
-    pub(super) fn cached(&self, holder: Holder) -> Option<Standing> {
+    pub(super) fn cached(&self, holder: Holder) -> Option<CallerState> {
         match holder {
             Holder::Session(claim) => self.standings.cached(claim),
             Holder::Key(claim) => self.keys.cached(claim),
         }
     }
 
-    pub(super) async fn fresh(&self, holder: Holder) -> Result<Option<Standing>, ApiError> {
+    pub(super) async fn fresh(&self, holder: Holder) -> Result<Option<CallerState>, ApiError> {
         match holder {
             Holder::Session(claim) => {
                 let standings = self.standings.clone();

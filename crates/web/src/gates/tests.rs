@@ -8,7 +8,7 @@ use actix_web::middleware::from_fn;
 use actix_web::web::Data;
 use actix_web::{App, HttpResponse, test};
 use pia_identity::{
-    KeyCallers, MockAccountStore, MockApiKeyStore, MockAttemptStore, Quota, SessionSettings,
+    ApiKeyAuthenticator, MockAccountStore, MockApiKeyStore, MockRateLimitStore, Quota, SessionSettings,
     SigningKeys, TokenNames,
 };
 use pia_kernel::Timestamp;
@@ -17,7 +17,7 @@ use pia_testkit::FixedClock;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::{Accounts, Answer, Credentials, Docs, Document, PaidBy, Quotas, surface, wire};
+use crate::{Accounts, ResponseDoc, Credentials, Docs, Document, PaidBy, Quotas, surface, wire};
 
 const NOW: Timestamp = Timestamp::UNIX_EPOCH;
 
@@ -46,19 +46,19 @@ fn gates(table: Vec<Route>, state: LicenceState) -> Data<Gates> {
         feedback: quota,
         pod_uplink: quota,
     };
-    let attempts = Arc::new(MockAttemptStore::new());
-    let standings = Standings::new(Arc::new(MockAccountStore::new()), Arc::clone(&clock));
+    let attempts = Arc::new(MockRateLimitStore::new());
+    let standings = CallerCache::new(Arc::new(MockAccountStore::new()), Arc::clone(&clock));
     let keys = Arc::new(MockApiKeyStore::new());
     Data::new(Gates {
         table: RouteTable::new(table),
         tokens: tokens(Arc::clone(&clock)),
-        keys: KeyCallers::new(keys, standings.clone(), Arc::clone(&clock)),
+        keys: ApiKeyAuthenticator::new(keys, standings.clone(), Arc::clone(&clock)),
         standings,
         budgets: Arc::new(Budgets::new(quotas, attempts, Arc::clone(&clock))),
-        licence: Live::new(state),
+        licence: LiveSetting::new(state),
         setup_url: "http://here/admin/setup".to_owned(),
-        rules: Live::new(AccountRules::default()),
-        metrics_token: Live::new(Some(Secret::new("open sesame".to_owned()))),
+        rules: LiveSetting::new(AccountRules::default()),
+        metrics_token: LiveSetting::new(Some(Secret::new("open sesame".to_owned()))),
         clock,
         runner: Runner::here(),
     })
@@ -67,7 +67,7 @@ fn gates(table: Vec<Route>, state: LicenceState) -> Data<Gates> {
 fn tokens(clock: Arc<dyn Clock>) -> AccessTokens {
     let current = Secret::new("an example of thirty-two letters".to_owned());
     let names = TokenNames { issuer: "i".to_owned(), audience: "a".to_owned() };
-    let settings = Live::new(SessionSettings::default());
+    let settings = LiveSetting::new(SessionSettings::default());
     AccessTokens::new(&SigningKeys { current, previous: None }, names, settings, clock)
 }
 
@@ -82,14 +82,14 @@ fn route(path: &'static str) -> Route {
         feature: None,
         payer: PaidBy::Caller,
         document: Document::Public,
-        charge: Charge::Free,
+        charge: RateLimit::Free,
         body_limit: 0,
         handler: |route| route.to(HttpResponse::Ok),
         docs: Docs {
             tag: "test",
             summary: "",
             request: None,
-            answer: Answer::Json(wire::<String>),
+            answer: ResponseDoc::Json(wire::<String>),
             refusals: &[],
         },
     }

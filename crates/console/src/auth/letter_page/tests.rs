@@ -3,13 +3,13 @@
 use super::*;
 use crate::testing::{Accounts, Shown, opened, reception};
 
-const PAGES: [&LetterPage; 2] = [&FORGOT_PASSWORD, &RESEND_VERIFICATION];
+const PAGES: [&EmailPage; 2] = [&FORGOT_PASSWORD, &RESEND_VERIFICATION];
 
-fn uri(page: &LetterPage) -> String {
+fn uri(page: &EmailPage) -> String {
     format!("/auth/{}", page.page)
 }
 
-async fn filled_in(page: &LetterPage, accounts: &Arc<Accounts>, form: &'static str) -> Shown {
+async fn filled_in(page: &EmailPage, accounts: &Arc<Accounts>, form: &'static str) -> Shown {
     let (reception, body) = (reception(Arc::clone(accounts)), Bytes::from_static(form.as_bytes()));
     let request = crate::testing::sent(&uri(page));
     Shown::of(page.answer(&reception, &request, Ok(body)).await).await

@@ -8,7 +8,7 @@ use crate::testing::{Accounts, Shown, opened};
 const LINK: &str = "/auth/reset-password.html?email=ada%2B1%40example.org&token=the%26token";
 const FORM: &str = "email=ada%2B1%40example.org&token=the%26token&password=the+new+words";
 
-fn reception() -> Reception {
+fn reception() -> AccountPages {
     crate::testing::reception(Arc::new(Accounts::default()))
 }
 

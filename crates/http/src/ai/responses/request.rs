@@ -15,7 +15,7 @@ const UNSUPPORTED: [&str; 4] = ["previous_response_id", "conversation", "prompt"
 const SAME: [&str; 5] = ["model", "temperature", "top_p", "parallel_tool_calls", "top_logprobs"];
 
 /// A request that was read.
-pub(super) struct Asked {
+pub(super) struct TranslatedRequest {
     /// The body of a chat completion's request.
     pub(super) chat: Bytes,
     /// What the answer repeats of the request.
@@ -23,7 +23,7 @@ pub(super) struct Asked {
 }
 
 /// Reads a request.
-pub(super) fn read(body: &[u8]) -> Result<Asked, ApiError> {
+pub(super) fn read(body: &[u8]) -> Result<TranslatedRequest, ApiError> {
     let request: Value = serde_json::from_slice(body)
         .map_err(|err| wrong("", "malformed_json", &format!("The body is no JSON: {err}.")))?;
     let Value::Object(request) = request else {
@@ -55,7 +55,7 @@ pub(super) fn read(body: &[u8]) -> Result<Asked, ApiError> {
         put("stream_options", Some(json!({ "include_usage": true })));
     }
     let chat = Bytes::from(Value::Object(chat).to_string());
-    Ok(Asked { chat, echo: Echo::of(request) })
+    Ok(TranslatedRequest { chat, echo: Echo::of(request) })
 }
 
 fn given<'a>(request: &'a Map<String, Value>, name: &str) -> Option<&'a Value> {

@@ -30,12 +30,12 @@ enum Phase {
 /// An item of the output.
 struct Item {
     id: String,
-    kind: Kind,
+    kind: OutputItemKind,
     /// What was written so far: the text, or the arguments.
     text: String,
 }
 
-enum Kind {
+enum OutputItemKind {
     Message,
     Call { index: u64, call_id: String, name: String },
 }
@@ -102,11 +102,11 @@ impl Events {
     }
 
     fn say(&mut self, text: &str) {
-        let message = |it: &Item| matches!(it.kind, Kind::Message);
+        let message = |it: &Item| matches!(it.kind, OutputItemKind::Message);
         let at = if let Some(at) = self.items.iter().position(message) {
             at
         } else {
-            let at = self.add("msg", Kind::Message);
+            let at = self.add("msg", OutputItemKind::Message);
             let part = json!({ "type": "output_text", "text": "", "annotations": [] });
             self.write_of(
                 at,
@@ -124,11 +124,11 @@ impl Events {
 
     fn call(&mut self, delta: &Value) {
         let index = at(delta, "/index").as_u64().unwrap_or(0);
-        let same = |it: &Item| matches!(it.kind, Kind::Call { index: own, .. } if own == index);
+        let same = |it: &Item| matches!(it.kind, OutputItemKind::Call { index: own, .. } if own == index);
         let at = self.items.iter().position(same).unwrap_or_else(|| {
             let call_id = text(delta, "/id").to_owned();
             let name = text(delta, "/function/name").to_owned();
-            self.add("fc", Kind::Call { index, call_id, name })
+            self.add("fc", OutputItemKind::Call { index, call_id, name })
         });
         let arguments = text(delta, "/function/arguments");
         if arguments.is_empty() {
@@ -141,11 +141,11 @@ impl Events {
     }
 
     /// Adds an item to the output. Answers where it is.
-    fn add(&mut self, id: &str, kind: Kind) -> usize {
+    fn add(&mut self, id: &str, kind: OutputItemKind) -> usize {
         let at = self.items.len();
         let item = Item { id: new_id(id), kind, text: String::new() };
         let mut begun = with(item.whole(), "status", json!("in_progress"));
-        if matches!(item.kind, Kind::Message) {
+        if matches!(item.kind, OutputItemKind::Message) {
             begun = with(begun, "content", json!([]));
         }
         self.items.push(item);
@@ -175,7 +175,7 @@ impl Events {
     fn end_item(&mut self, number: usize) {
         let Some(item) = self.items.get(number) else { return };
         let (whole, text) = (item.whole(), item.text.clone());
-        if matches!(item.kind, Kind::Message) {
+        if matches!(item.kind, OutputItemKind::Message) {
             let part = at(&whole, "/content/0").clone();
             let done = json!({ "content_index": 0, "text": text, "logprobs": [] });
             self.write_of(number, "response.output_text.done", done);
@@ -217,8 +217,8 @@ impl Events {
 impl Item {
     fn whole(&self) -> Value {
         match &self.kind {
-            Kind::Message => spoken(&self.id, &self.text),
-            Kind::Call { call_id, name, .. } => called(&self.id, call_id, name, &self.text),
+            OutputItemKind::Message => spoken(&self.id, &self.text),
+            OutputItemKind::Call { call_id, name, .. } => called(&self.id, call_id, name, &self.text),
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::error::Error;
 
 use pia_identity::BegunExport;
-use pia_web::Feed;
+use pia_web::BodySender;
 
 use super::encoder::Encoder;
 use super::manifest::Manifest;
@@ -18,7 +18,7 @@ type Failure = Box<dyn Error + Send + Sync>;
 pub(super) async fn tell(
     export: BegunExport,
     mut encoder: Box<dyn Encoder>,
-    feed: Feed,
+    feed: BodySender,
 ) -> Result<(), Failure> {
     let mut counts = Vec::new();
     for section in export.inventory.sections.iter().copied() {

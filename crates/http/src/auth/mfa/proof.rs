@@ -1,6 +1,6 @@
 //! What proves that it is still the owner who asks.
 
-use pia_identity::{FactorAnswer, FreshProof};
+use pia_identity::{FactorAnswer, ReauthProof};
 use pia_kernel::Secret;
 use pia_web::{ApiError, FieldError};
 use serde::Deserialize;
@@ -21,14 +21,14 @@ pub(crate) struct FreshProofRequest {
 
 impl FreshProofRequest {
     /// Reads what is shown, if anything is.
-    pub(crate) fn proof_if_any(self) -> Result<Option<FreshProof>, ApiError> {
+    pub(crate) fn proof_if_any(self) -> Result<Option<ReauthProof>, ApiError> {
         if self.password.is_none() && self.code.is_none() && self.recovery_code.is_none() {
             return Ok(None);
         }
         self.proof().map(Some)
     }
 
-    pub(crate) fn proof(self) -> Result<FreshProof, ApiError> {
+    pub(crate) fn proof(self) -> Result<ReauthProof, ApiError> {
         fresh_proof(self.password, self.code, self.recovery_code)?.ok_or_else(|| {
             fault("required", "One of `password`, `code` and `recoveryCode` is needed.")
         })
@@ -40,12 +40,12 @@ pub(crate) fn fresh_proof(
     password: Option<Secret<String>>,
     code: Option<Secret<String>>,
     recovery_code: Option<Secret<String>>,
-) -> Result<Option<FreshProof>, ApiError> {
+) -> Result<Option<ReauthProof>, ApiError> {
     match (password, code, recovery_code) {
         (None, None, None) => Ok(None),
-        (Some(password), None, None) => Ok(Some(FreshProof::Password(password))),
+        (Some(password), None, None) => Ok(Some(ReauthProof::Password(password))),
         (None, code, recovery_code) => {
-            Ok(Some(FreshProof::Factor(factor_answer(code, recovery_code)?)))
+            Ok(Some(ReauthProof::Factor(factor_answer(code, recovery_code)?)))
         }
         (Some(_), _, _) => {
             Err(fault("invalid", "Send one of `password`, `code` and `recoveryCode` only."))

@@ -4,7 +4,7 @@ use actix_web::http::StatusCode;
 use actix_web::http::header::{COOKIE, HOST, LOCATION, REFERRER_POLICY, SET_COOKIE};
 use actix_web::http::uri::Authority;
 use actix_web::{HttpRequest, HttpResponse};
-use pia_identity::WayBack;
+use pia_identity::ReturnState;
 use pia_kernel::Secret;
 use pia_web::{ApiError, reads_pages};
 
@@ -96,7 +96,7 @@ impl Browsers {
     pub(super) fn fail(
         &self,
         request: &HttpRequest,
-        back: Option<WayBack>,
+        back: Option<ReturnState>,
         refusal: ApiError,
     ) -> Result<HttpResponse, ApiError> {
         if let Some(back) = back {

@@ -8,7 +8,7 @@ use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::Value;
 
 /// Who shows more codes at once guesses.
-const MOST_CODES: usize = 4;
+const MAX_CODES: usize = 4;
 
 /// What of a body tells which code is to be redeemed.
 #[derive(Default)]
@@ -48,7 +48,7 @@ struct Reading {
 impl Reading {
     fn code(&mut self, given: Value) {
         match given {
-            Value::String(code) if self.shown.codes.len() < MOST_CODES => {
+            Value::String(code) if self.shown.codes.len() < MAX_CODES => {
                 self.shown.codes.push(Secret::new(code));
             }
             Value::Null => {}
@@ -143,7 +143,7 @@ mod tests {
         let codes = |count: usize| format!("{{{}}}", vec![r#""code":"c""#; count].join(","));
 
         assert_eq!(read(&codes(3)).0.len(), 3);
-        assert_eq!(read(&codes(10_000)).0.len(), MOST_CODES);
+        assert_eq!(read(&codes(10_000)).0.len(), MAX_CODES);
     }
 
     #[test]

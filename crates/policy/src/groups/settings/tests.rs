@@ -2,7 +2,7 @@
 
 use super::*;
 
-fn changed(changes: &[SettingChange]) -> Result<GroupSettings, SettingsFault> {
+fn changed(changes: &[SettingChange]) -> Result<GroupSettings, SettingsError> {
     GroupSettings::default().with(changes)
 }
 
@@ -55,11 +55,11 @@ fn limits_are_neither_below_nothing_nor_beyond_counting() {
     let quota = |limit| changed(&[SettingChange::Quota(Quota::KnowledgeDocuments, Some(limit))]);
     let credits = |limit| changed(&[SettingChange::Credits(CreditLimit::Hourly, Some(limit))]);
 
-    for wrong in [-1, LARGEST_LIMIT + 1, i64::MIN, i64::MAX] {
-        assert_eq!(quota(wrong), Err(SettingsFault::Limit));
-        assert_eq!(credits(wrong), Err(SettingsFault::Limit));
+    for wrong in [-1, MAX_LIMIT + 1, i64::MIN, i64::MAX] {
+        assert_eq!(quota(wrong), Err(SettingsError::Limit));
+        assert_eq!(credits(wrong), Err(SettingsError::Limit));
     }
-    assert!(quota(LARGEST_LIMIT).is_ok() && credits(0).is_ok());
+    assert!(quota(MAX_LIMIT).is_ok() && credits(0).is_ok());
 }
 
 #[test]
@@ -77,13 +77,13 @@ fn modes_are_spelled_as_we_do_and_types_in_lower_case() {
 fn what_nothing_can_be_called_is_refused() {
     let of_type = |of: String| changed(&[persona(&of, Some("e"))]);
 
-    assert_eq!(changed(&[mode("Chat", None)]), Err(SettingsFault::Mode));
+    assert_eq!(changed(&[mode("Chat", None)]), Err(SettingsError::Mode));
     assert!(of_type("t".repeat(50)).is_ok());
     for wrong in [String::new(), "t".repeat(51), "a\nb".to_owned(), "\u{130}".repeat(50)] {
-        assert_eq!(of_type(wrong), Err(SettingsFault::PersonaType));
+        assert_eq!(of_type(wrong), Err(SettingsError::PersonaType));
     }
     for wrong in [String::new(), "e".repeat(101), "a\0".to_owned()] {
-        assert_eq!(changed(&[SettingChange::Models(vec![wrong])]), Err(SettingsFault::Entry));
+        assert_eq!(changed(&[SettingChange::Models(vec![wrong])]), Err(SettingsError::Entry));
     }
 }
 
@@ -106,8 +106,8 @@ fn there_are_only_so_many_models_and_types() {
     };
 
     assert!(changed(&[models(200)]).is_ok() && changed(&types(100)).is_ok());
-    assert_eq!(changed(&[models(201)]), Err(SettingsFault::TooManyModels));
-    assert_eq!(changed(&types(101)), Err(SettingsFault::TooManyTypes));
+    assert_eq!(changed(&[models(201)]), Err(SettingsError::TooManyModels));
+    assert_eq!(changed(&types(101)), Err(SettingsError::TooManyTypes));
 }
 
 #[test]

@@ -7,7 +7,7 @@ use crate::config::fault::Reason;
 use crate::config::setting::Setting;
 
 /// As long as an id may be: it stands in lists, logs and the database.
-const LONGEST_ID: usize = 100;
+const MAX_ID_CHARS: usize = 100;
 
 /// The id of a catalogue entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,8 +16,8 @@ pub(super) struct EntryId(pub(super) String);
 impl Setting for EntryId {
     fn parse(text: &str) -> Result<Self, Reason> {
         let id = String::parse(text)?;
-        if id.chars().count() > LONGEST_ID {
-            return Err(Reason::form(format!("expected at most {LONGEST_ID} characters")));
+        if id.chars().count() > MAX_ID_CHARS {
+            return Err(Reason::form(format!("expected at most {MAX_ID_CHARS} characters")));
         }
         if id.contains(',') {
             return Err(Reason::form("expected no comma: ids stand in lists"));

@@ -86,7 +86,7 @@ impl Prices {
 pub(super) struct Price(u64);
 
 impl Price {
-    const MOST: u64 = 10_000_000_000;
+    const MAX_PRICE: u64 = 10_000_000_000;
 
     /// The same as credits, of what is not paid for by the million.
     pub(super) fn credits(self) -> Micros {
@@ -95,7 +95,7 @@ impl Price {
 }
 
 /// As many characters as a price may have.
-const LONGEST_PRICE: usize = 36;
+const MAX_PRICE_CHARS: usize = 36;
 
 impl Setting for Price {
     fn parse(text: &str) -> Result<Self, Reason> {
@@ -120,7 +120,7 @@ fn thousandths(text: &str) -> Option<u64> {
     let (whole, part) = number.split_once('.').unwrap_or((number, "0"));
     let digits = |it: &str| !it.is_empty() && it.bytes().all(|it| it.is_ascii_digit());
     let unsigned = exponent.strip_prefix(['+', '-']).unwrap_or(exponent);
-    if !digits(whole) || !digits(part) || !digits(unsigned) || text.len() > LONGEST_PRICE {
+    if !digits(whole) || !digits(part) || !digits(unsigned) || text.len() > MAX_PRICE_CHARS {
         return None;
     }
     // As long as it may be, nothing of this overflows.
@@ -130,11 +130,11 @@ fn thousandths(text: &str) -> Option<u64> {
     let power = |of: i32| 10_u128.checked_pow(u32::try_from(of).ok()?);
     if decimals <= 0 {
         let thousandths = if number == 0 { 0 } else { number.checked_mul(power(-decimals)?)? };
-        return u64::try_from(thousandths).ok().filter(|it| *it <= Price::MOST);
+        return u64::try_from(thousandths).ok().filter(|it| *it <= Price::MAX_PRICE);
     }
     // So small that nothing is left of it.
     let Some(divisor) = power(decimals) else { return Some(0) };
-    if number > divisor.saturating_mul(Price::MOST.into()) {
+    if number > divisor.saturating_mul(Price::MAX_PRICE.into()) {
         return None;
     }
     u64::try_from((number + divisor / 2) / divisor).ok()

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
-use pia_kernel::{AuditLog as _, AuditPerson, AuditRecord, AuditSide, Live, Page, UserId};
+use pia_kernel::{AuditLog as _, AuditPerson, AuditRecord, AuditSide, LiveSetting, PageRequest, UserId};
 use pia_kernel::{Clock as _, SystemClock};
 use pia_sealing::{MasterKeys, ServerSeal};
 use pia_storage::schema::{audit_entries, audit_identities};
@@ -33,11 +33,11 @@ fn open(app: &TestApp) -> Database {
     let startup = config.database.startup.clone();
     let keys = MasterKeys { current: config.encryption.master_key.clone(), previous: None };
     let db = Database::open(&startup.target, startup.options).expect("a database");
-    db.with_effects(ServerSeal::new(keys), Live::new(false))
+    db.with_effects(ServerSeal::new(keys), LiveSetting::new(false))
 }
 
 async fn entries(app: &TestApp) -> Vec<AuditRecord> {
-    let page = Page { after: None, limit: 100 };
+    let page = PageRequest { after: None, limit: 100 };
     SqlAuditLog::new(open(app)).page(None, page).await.expect("entries")
 }
 

@@ -22,7 +22,7 @@ pub(crate) enum Stored {
 const ENTITY: &str = "assistant_chat";
 /// What is inside the ciphertext (sync 6.6).
 const HIDDEN: [&str; 3] = ["title", "providerId", "messages"];
-const MOST_PAGES: usize = 100;
+const MAX_PAGES: usize = 100;
 
 fn day(at: Moment) -> String {
     let text = at.to_string();
@@ -165,7 +165,7 @@ impl Device {
         let since = newest.map(|it| format!("&since={}", escaped(&it.exact())));
         let first = format!("/api/v1/chats?includeDeleted=true{}", since.unwrap_or_default());
         let (mut path, mut tag) = (first.clone(), None);
-        for page in 1..=MOST_PAGES {
+        for page in 1..=MAX_PAGES {
             let known = self.chats_etag.clone().filter(|_| page == 1);
             let headers: Vec<(&str, &str)> =
                 known.iter().map(|it| ("If-None-Match", it.as_str())).collect();
@@ -184,7 +184,7 @@ impl Device {
             };
             path = format!("{first}&cursor={}", escaped(&next));
         }
-        panic!("sync 6.2, Loop: more than {MOST_PAGES} pages");
+        panic!("sync 6.2, Loop: more than {MAX_PAGES} pages");
     }
 
     /// Applies a page; the cursor of the next one.

@@ -22,7 +22,7 @@ pub(crate) enum Pulled {
     Locked,
 }
 
-const MOST_PAGES: usize = 1000;
+const MAX_PAGES: usize = 1000;
 
 impl Device {
     pub(crate) async fn pull(&mut self) -> Pulled {
@@ -34,7 +34,7 @@ impl Device {
         let forced = !self.initialized;
         let mut since = self.cursor.unwrap_or(Moment::FIRST);
         let (mut etag, mut catalog) = (None, None);
-        for number in 1..=MOST_PAGES {
+        for number in 1..=MAX_PAGES {
             let first = number == 1;
             let answer = self.ask(since, limit, first && !forced, first).await;
             match answer.status {
@@ -69,7 +69,7 @@ impl Device {
                 return Pulled::Applied { pages: number };
             }
         }
-        panic!("sync 2.5: more than {MOST_PAGES} pages");
+        panic!("sync 2.5: more than {MAX_PAGES} pages");
     }
 
     async fn ask(&mut self, since: Moment, limit: usize, by_tag: bool, first: bool) -> Answer {

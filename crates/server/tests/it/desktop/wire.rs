@@ -15,7 +15,7 @@ use crate::harness::PASSWORD;
 /// Between two requests, at least (sync section 9).
 const PACE: Duration = Duration::from_millis(100);
 /// The longest that the client waits on a 429 before it gives up.
-const LONGEST: u64 = 30;
+const MAX_WAIT_SECONDS: u64 = 30;
 
 const JSON: &str = "application/json; charset=utf-8";
 
@@ -83,7 +83,7 @@ impl Device {
             }
             let wait = answer.header("retry-after").and_then(|it| it.parse::<u64>().ok());
             let wait = wait.expect("sync section 9: a 429 says in seconds when to come again");
-            if wait > LONGEST {
+            if wait > MAX_WAIT_SECONDS {
                 return answer;
             }
             // The budget goes by the world's clock and not by ours.

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::thinking::{Thinking, longest};
 use super::turns::Conversation;
 use crate::dialect::reply::unreadable;
-use crate::rope::{Members, Rope, Writer};
+use crate::json_rope::{Members, Rope, Writer};
 
 /// What searches the web, and how often it may for one answer.
 const WEB_SEARCH: &str = r#"{"type":"web_search_20250305","name":"web_search","max_uses":5}"#;

@@ -3,7 +3,7 @@
 use pia_assistant::ReasoningEffort;
 
 /// The fewest tokens that can be meant for thinking.
-const LEAST: i64 = 1024;
+const MIN_THINKING_TOKENS: i64 = 1024;
 
 /// Models that think for so many tokens, and know no efforts: those up to 4.5.
 const BY_BUDGET: [&str; 7] = ["-3-7-", "-4-0", "-4-1", "-4-5", "-4-2", "claude-3", "claude-2"];
@@ -52,13 +52,13 @@ impl Thinking {
         }
         // What is thought counts as output, and something must be left to say.
         let budget = budget(effort).min(max_tokens / 2);
-        if budget < LEAST || in_mid_turn { Self::Unsaid } else { Self::Budget(budget) }
+        if budget < MIN_THINKING_TOKENS || in_mid_turn { Self::Unsaid } else { Self::Budget(budget) }
     }
 }
 
 fn budget(effort: ReasoningEffort) -> i64 {
     match effort {
-        ReasoningEffort::None | ReasoningEffort::Minimal => LEAST,
+        ReasoningEffort::None | ReasoningEffort::Minimal => MIN_THINKING_TOKENS,
         ReasoningEffort::Low => 2048,
         ReasoningEffort::Medium => 8192,
         ReasoningEffort::High => 16_384,

@@ -6,12 +6,12 @@ use std::collections::BTreeSet;
 use pia_assistant::UpstreamError;
 
 use crate::dialect::reply::unreadable;
-use crate::rope::{Members, Rope, Writer};
+use crate::json_rope::{Members, Rope, Writer};
 
 /// Longer texts are not blank.
-const LONGEST_BLANK: usize = 256;
+const MAX_BLANK_CHARS: usize = 256;
 /// As long as what stands before an image's data may be.
-const LONGEST_PREFIX: usize = 200;
+const MAX_PREFIX_CHARS: usize = 200;
 
 /// A conversation in Anthropic's form.
 #[derive(Debug, Default)]
@@ -185,13 +185,13 @@ fn text(words: &Rope) -> Rope {
 }
 
 fn is_blank(words: &Rope) -> bool {
-    let short = words.len() <= LONGEST_BLANK;
+    let short = words.len() <= MAX_BLANK_CHARS;
     short && words.string().is_none_or(|it| it.trim().is_empty())
 }
 
 /// The type and the data of an image that is in its URL.
 fn data(url: &Rope) -> Option<(String, Rope)> {
-    let beginning = url.slice(0..LONGEST_PREFIX).flat();
+    let beginning = url.slice(0..MAX_PREFIX_CHARS).flat();
     let comma = beginning.iter().position(|it| *it == b',')?;
     let prefix = Writer::default().rope(&url.slice(0..comma)).text("\"").finish().string()?;
     let media_type = prefix.strip_prefix("data:")?.strip_suffix(";base64")?;

@@ -9,7 +9,7 @@ use super::WEB_SEARCH;
 use crate::dialect::Search;
 use crate::dialect::ending::Ending;
 use crate::dialect::reply::unreadable;
-use crate::rope::{Members, Rope, Writer, quoted};
+use crate::json_rope::{Members, Rope, Writer, quoted};
 
 /// What it knows under the same name, but for what is looked at more closely.
 const KNOWN: [&str; 6] = [

@@ -1,6 +1,6 @@
 //! Exports as they come out, and how far they read ahead.
 
-use std::io::{Cursor, Read as _};
+use std::io::{self, Read as _};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use futures_util::StreamExt;
 use pia_identity::AccountExport;
 use pia_kernel::{
-    Effects, ExportPage, Inventory, LeftOut, PersonalData, Place, SystemClock, Unavailable, UserId,
+    SideEffects, ExportPage, Inventory, LeftOut, PersonalData, Cursor, SystemClock, Unavailable, UserId,
 };
 use pia_web::Runner;
 use serde_json::Value;
@@ -34,7 +34,7 @@ impl PersonalData for Pages {
         Inventory { sections: vec!["none", "rows"], left_out }
     }
 
-    async fn begin_export(&self, _: UserId, effects: Effects) -> Result<bool, Unavailable> {
+    async fn begin_export(&self, _: UserId, effects: SideEffects) -> Result<bool, Unavailable> {
         Ok(effects.audit[0].action == "account.exported")
     }
 
@@ -42,7 +42,7 @@ impl PersonalData for Pages {
         &self,
         _: UserId,
         section: &'static str,
-        _: Option<Place>,
+        _: Option<Cursor>,
     ) -> Result<ExportPage, Unavailable> {
         if section == "none" {
             return Ok(ExportPage::default());
@@ -52,7 +52,7 @@ impl PersonalData for Pages {
             return Err(Unavailable::new("storage", "down"));
         }
         let rows = (0..ROWS).map(|row| format!("{{\"row\":\"{}\"}}", noise(page * ROWS + row)));
-        let next = (page < self.most).then(Place::top);
+        let next = (page < self.most).then(Cursor::top);
         Ok(ExportPage { rows: rows.collect(), next })
     }
 }
@@ -89,7 +89,7 @@ async fn told(pages: &Arc<Pages>, encoder: Box<dyn Encoder>) -> (Vec<u8>, bool) 
     (told, true)
 }
 
-fn file(archive: &mut ZipArchive<Cursor<Vec<u8>>>, name: &str) -> Value {
+fn file(archive: &mut ZipArchive<io::Cursor<Vec<u8>>>, name: &str) -> Value {
     let mut text = String::new();
     archive.by_name(name).unwrap().read_to_string(&mut text).unwrap();
     serde_json::from_str(&text).unwrap()
@@ -100,7 +100,7 @@ async fn an_archive_has_a_file_for_each_kind_of_data_and_says_what_is_in_it() {
     let (told, whole) = told(&pages(3, 0), Box::new(Archive::new())).await;
 
     assert!(whole && told.starts_with(b"PK"));
-    let mut archive = ZipArchive::new(Cursor::new(told)).unwrap();
+    let mut archive = ZipArchive::new(io::Cursor::new(told)).unwrap();
     let names: Vec<_> = archive.file_names().map(|it| it.unwrap().into_owned()).collect();
     assert_eq!(names, ["none.json", "rows.json", "manifest.json"]);
     let manifest = file(&mut archive, "manifest.json");
@@ -129,7 +129,7 @@ async fn what_fails_half_way_is_no_archive() {
     let (document, also_whole) = told(&pages(5, 4), Box::new(Document::new())).await;
 
     assert!(!whole && !also_whole && !archive.is_empty());
-    assert!(ZipArchive::new(Cursor::new(archive)).is_err());
+    assert!(ZipArchive::new(io::Cursor::new(archive)).is_err());
     assert!(serde_json::from_slice::<Value>(&document).is_err());
 }
 

@@ -1,0 +1,140 @@
+//! What is asked for before a call is made.
+
+use pia_kernel::{GroupId, UserId};
+use uuid::Uuid;
+
+use super::window::{WindowKind, WindowKey};
+use crate::rates::{Micros, Rates};
+use crate::rules::{CreditLimits, ApiKeyBudget};
+use crate::usage::Usage;
+
+/// Fewer tokens than these are nothing left.
+const MIN_RESERVATION: i64 = 1000;
+/// Fewer than these are no room for an answer, unless its caller wants no more.
+const MIN_OUTPUT_TOKENS: i64 = 256;
+
+/// Whose windows are looked at, and what they may hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Holder {
+    /// Who calls.
+    pub member: UserId,
+    /// Their group.
+    pub group: GroupId,
+    /// The key that they call with.
+    pub key: Option<ApiKeyBudget>,
+    /// What their group says.
+    pub limits: CreditLimits,
+}
+
+impl Holder {
+    /// Whether nothing has to be counted.
+    pub fn is_unlimited(&self) -> bool {
+        self.limits.is_unlimited() && self.key.is_none_or(|it| it.weekly <= 0)
+    }
+
+    /// How much a window may hold, where that is said. A pool and top-ups say
+    /// it themselves.
+    pub(crate) fn limit(&self, kind: WindowKind) -> Option<Micros> {
+        let limits = &self.limits;
+        let whole = match kind {
+            WindowKind::Hourly => limits.hourly,
+            WindowKind::Daily => limits.daily,
+            WindowKind::Weekly => limits.weekly,
+            WindowKind::GroupDaily => limits.group_daily,
+            WindowKind::GroupWeekly => limits.group_weekly,
+            WindowKind::Key => self.key.map_or(0, |it| it.weekly),
+            WindowKind::Pool | WindowKind::TopUp => 0,
+        };
+        (whole > 0).then(|| Micros::credits(whole))
+    }
+
+    /// Whether a window of this kind plays a part.
+    fn counts(&self, kind: WindowKind) -> bool {
+        match kind {
+            WindowKind::Pool => self.limits.pool && self.limits.weekly > 0,
+            WindowKind::TopUp => self.limits.weekly > 0,
+            _ => self.limit(kind).is_some(),
+        }
+    }
+
+    fn owner(&self, kind: WindowKind) -> Uuid {
+        match kind {
+            WindowKind::Key => self.key.map_or(Uuid::nil(), |it| it.key.0),
+            it if it.is_groups() => self.group.0,
+            _ => self.member.0,
+        }
+    }
+
+    /// The windows that play a part. Top-ups may not be there.
+    pub fn windows(&self) -> impl Iterator<Item = WindowKey> + '_ {
+        let kinds = WindowKind::ALL.into_iter().filter(|it| self.counts(*it));
+        kinds.map(|kind| WindowKey { kind, owner: self.owner(kind) })
+    }
+}
+
+/// One call that somebody would like to make.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AdmissionRequest {
+    /// Out of whose windows.
+    pub holder: Holder,
+    /// What its tokens cost at most.
+    pub rates: Rates,
+    /// What it costs at most besides its tokens.
+    pub fee: Micros,
+    /// Our estimate of its prompt, in tokens.
+    pub prompt: i64,
+    /// How long its answer may be, in tokens, if there is enough left for it.
+    pub output: i64,
+}
+
+impl AdmissionRequest {
+    /// What it costs with an answer of so many tokens.
+    pub(crate) fn cost(&self, output: i64) -> Micros {
+        let tokens = Usage { input: self.prompt, output, ..Usage::default() };
+        self.rates.price(&tokens).plus(self.fee)
+    }
+
+    /// The least that has to be left.
+    pub(crate) fn least(&self) -> Micros {
+        let left = self.rates.price(&Usage { output: MIN_RESERVATION, ..Usage::default() });
+        left.max(self.cost(self.output.clamp(1, MIN_OUTPUT_TOKENS)))
+    }
+
+    /// How long the answer may be with so much left.
+    pub(crate) fn affordable(&self, left: Micros) -> i64 {
+        if self.rates.output == 0 {
+            return self.output;
+        }
+        let prompt = i128::from(self.prompt.max(0)) * i128::from(self.rates.input);
+        let left = i128::from(left.minus(self.fee).0) * 1000 - prompt;
+        let tokens = left.div_euclid(i128::from(self.rates.output));
+        self.output.min(i64::try_from(tokens).unwrap_or(i64::MAX))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_affordable_never_costs_more_than_is_left() {
+        let holder = Holder {
+            member: UserId::generate(),
+            group: GroupId::generate(),
+            key: None,
+            limits: CreditLimits::default(),
+        };
+        for (input, output) in [(1, 1), (1_000_000, 1_000_000), (333, 7), (3, 999_999_999)] {
+            let rates = Rates { input, output, ..Rates::default() };
+            let fee = Micros(77_777);
+            let ask = AdmissionRequest { holder, rates, fee, prompt: 777, output: i64::MAX };
+            for left in [ask.cost(0).0, ask.cost(0).0 + 1, 1_000_000, 999_999_937] {
+                let left = Micros(left.max(ask.cost(0).0));
+                let tokens = ask.affordable(left);
+
+                assert!(ask.cost(tokens) <= left, "{input} {output} {left:?} {tokens}");
+                assert!(ask.cost(tokens.saturating_add(1000)) >= left, "{output} {left:?}");
+            }
+        }
+    }
+}

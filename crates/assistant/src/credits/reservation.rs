@@ -1,0 +1,175 @@
+//! What was reserved for a call, and what becomes of it.
+
+use std::fmt;
+use std::sync::Arc;
+
+use uuid::Uuid;
+
+use super::window::WindowKey;
+use crate::rates::{Micros, Rates};
+use crate::usage::{Usage, UsageRecord};
+
+/// What was reserved of one window.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ReservationLine {
+    /// Of which one.
+    pub window: WindowKey,
+    /// How much.
+    pub amount: Micros,
+}
+
+/// The end of a call for which something was reserved.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Settlement {
+    /// Which reservation ends.
+    pub reservation: Uuid,
+    /// What it was, in the order in which it is drawn from.
+    pub parts: Vec<ReservationLine>,
+    /// What was spent.
+    pub spent: Micros,
+    /// What is written down of the call, where there is something to say.
+    pub usage: Option<UsageRecord>,
+}
+
+impl Settlement {
+    /// What was spent beyond what was reserved: tokens that no cap holds back,
+    /// and that are known at the end alone.
+    pub fn hidden(&self) -> Micros {
+        self.spent.minus(reserved(&self.parts)).max(Micros(0))
+    }
+
+    /// What the call cost beyond what was spent of any budget.
+    pub fn uncharged(&self) -> Micros {
+        let cost = self.usage.as_ref().map_or(self.spent, |it| it.spent);
+        cost.minus(self.spent).max(Micros(0))
+    }
+}
+
+/// What was reserved for a call, in each plain window and in those together
+/// that are drawn from one after the other.
+fn reserved(parts: &[ReservationLine]) -> Micros {
+    let (drawn, plain): (Vec<&ReservationLine>, Vec<&ReservationLine>) =
+        parts.iter().partition(|it| it.window.kind.is_drawn());
+    let drawn = drawn.iter().map(|it| it.amount).fold(Micros(0), Micros::plus);
+    plain.first().map_or(drawn, |it| it.amount)
+}
+
+/// What a call costs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Charge {
+    /// What nobody knew of before its end.
+    hidden: Micros,
+    /// Everything else.
+    expected: Micros,
+}
+
+impl Charge {
+    /// Of these tokens, and of tools at this fee.
+    pub(crate) fn of(rates: &Rates, tokens: &Usage, fee: Micros) -> Self {
+        let hidden = rates.price_of_hidden(tokens);
+        Self { hidden, expected: rates.price(tokens).minus(hidden).plus(fee) }
+    }
+
+    /// What of it is spent of what was reserved. However much its upstream made
+    /// of the prompt, or wrote beyond its cap, that is at most all of it, so
+    /// that no budget is passed; only what was hidden until the end comes on
+    /// top.
+    pub(super) fn spent(self, parts: &[ReservationLine]) -> Micros {
+        self.expected.min(reserved(parts)).plus(self.hidden)
+    }
+}
+
+/// Where calls are settled.
+#[cfg_attr(any(test, feature = "mock"), mockall::automock)]
+pub trait SettlementSink: Send + Sync {
+    /// Ends a reservation and notes what was used. Never waits; the adapter
+    /// books it soon after, and tries again while the database is away.
+    fn settle(&self, settlement: Settlement);
+}
+
+/// What was reserved for a call. Dropped, it is settled, so no path can forget
+/// to.
+pub struct ReservationGuard {
+    reservation: Uuid,
+    parts: Vec<ReservationLine>,
+    to: Arc<dyn SettlementSink>,
+}
+
+impl ReservationGuard {
+    /// What was reserved, and where it is settled.
+    pub fn new(reservation: Uuid, parts: Vec<ReservationLine>, to: Arc<dyn SettlementSink>) -> Self {
+        Self { reservation, parts, to }
+    }
+
+    /// Which reservation it is.
+    pub fn reservation(&self) -> Uuid {
+        self.reservation
+    }
+
+    /// Ends it, with what was spent.
+    pub fn settle(mut self, spent: Micros, usage: Option<UsageRecord>) {
+        self.end(spent, usage);
+    }
+
+    /// Ends it with what a call used.
+    pub(crate) fn settle_call(mut self, usage: UsageRecord, charge: Charge) {
+        self.end(charge.spent(&self.parts), Some(usage));
+    }
+
+    fn end(&mut self, spent: Micros, usage: Option<UsageRecord>) {
+        let parts = std::mem::take(&mut self.parts);
+        if !parts.is_empty() {
+            self.to.settle(Settlement { reservation: self.reservation, parts, spent, usage });
+        }
+    }
+}
+
+/// A call that was never made, or cost nothing.
+impl Drop for ReservationGuard {
+    fn drop(&mut self) {
+        self.end(Micros(0), None);
+    }
+}
+
+impl fmt::Debug for ReservationGuard {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Hold")
+            .field("reservation", &self.reservation)
+            .field("parts", &self.parts)
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use super::*;
+    use crate::credits::window::WindowKind;
+
+    #[derive(Default)]
+    struct Till(Mutex<Vec<Settlement>>);
+
+    impl SettlementSink for Till {
+        fn settle(&self, settlement: Settlement) {
+            self.0.lock().unwrap().push(settlement);
+        }
+    }
+
+    fn hold(till: &Arc<Till>) -> ReservationGuard {
+        let window = WindowKey { kind: WindowKind::Hourly, owner: Uuid::nil() };
+        let parts = vec![ReservationLine { window, amount: Micros(9) }];
+        ReservationGuard::new(Uuid::now_v7(), parts, Arc::clone(till) as Arc<dyn SettlementSink>)
+    }
+
+    #[test]
+    fn each_is_settled_once_and_for_nothing_where_nobody_said_for_what() {
+        let till = Arc::new(Till::default());
+
+        drop(hold(&till));
+        hold(&till).settle(Micros(4), None);
+
+        let spent: Vec<_> = till.0.lock().unwrap().iter().map(|it| it.spent).collect();
+        assert_eq!(spent, [Micros(0), Micros(4)]);
+    }
+}

@@ -1,0 +1,239 @@
+//! Deciding about a call, by windows that nobody else changes meanwhile.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use pia_kernel::Timestamp;
+
+use super::admission_request::{AdmissionRequest, Holder};
+use super::reservation::ReservationLine;
+use super::refusal::{BudgetRefusal, Gauge, Period, until};
+use super::shortage::TruncationCause;
+use super::week::Weeks;
+use super::window::{WindowKind, Window, WindowKey};
+use crate::rates::Micros;
+
+/// When an open call may have ended.
+const SOON: Duration = Duration::from_mins(1);
+
+/// Windows at one moment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CreditWindows {
+    /// The windows, each as of that moment.
+    pub windows: BTreeMap<WindowKey, Window>,
+    /// The weeks that are counted by.
+    pub weeks: Weeks,
+    /// The moment.
+    pub now: Timestamp,
+}
+
+/// What a call may spend.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Grant {
+    /// Out of which windows, and how much of each at most.
+    pub parts: Vec<ReservationLine>,
+    /// How long its answer may be, in tokens.
+    pub output: i64,
+    /// What is known of the budget that is in the way of as long an answer as
+    /// was asked for.
+    pub short: Option<Box<TruncationCause>>,
+}
+
+/// Why a window is in the way.
+struct Short {
+    period: Period,
+    kind: WindowKind,
+    frees: Timestamp,
+}
+
+impl CreditWindows {
+    /// Decides whether a call may be made. Where it may, what it may spend is
+    /// reserved.
+    pub fn admit(&mut self, ask: &AdmissionRequest) -> Result<Grant, BudgetRefusal> {
+        let holder = &ask.holder;
+        let least = ask.least();
+        let left = self.left(holder);
+        if left < least {
+            return Err(self.refusal(holder, least, least));
+        }
+        let output = ask.affordable(left);
+        let parts = self.parts(holder, ask.cost(output));
+        for part in &parts {
+            if let Some(window) = self.windows.get_mut(&part.window) {
+                window.reserved = window.reserved.plus(part.amount);
+            }
+        }
+        let short = (output < ask.output).then(|| {
+            let books = self.of(holder);
+            Box::new(TruncationCause { books, ask: *ask, output, parts: parts.clone() })
+        });
+        Ok(Grant { parts, output, short })
+    }
+
+    /// The same with the windows of one holder alone.
+    fn of(&self, holder: &Holder) -> Self {
+        let own = holder.windows().filter_map(|it| Some((it, self.windows.get(&it)?.clone())));
+        Self { windows: own.collect(), weeks: self.weeks, now: self.now }
+    }
+
+    /// Counts what a call spent out of what was reserved for it, in the order
+    /// in which it is drawn. What is more than that is drawn from where the
+    /// rest came from. Of what `released` names the reservation ends; the
+    /// other reservations ended before.
+    pub fn settle(&mut self, parts: &[ReservationLine], spent: Micros, released: &[ReservationLine]) {
+        for (window, spent) in spread(parts, spent) {
+            if let Some(window) = self.windows.get_mut(&window) {
+                window.spend(spent, self.now);
+            }
+        }
+        for part in released {
+            if let Some(window) = self.windows.get_mut(&part.window) {
+                window.reserved = window.reserved.minus(part.amount);
+            }
+        }
+    }
+
+    pub(crate) fn window(&self, holder: &Holder, kind: WindowKind) -> Option<&Window> {
+        let key = holder.windows().find(|it| it.kind == kind)?;
+        self.windows.get(&key)
+    }
+
+    /// What is left in the tightest window.
+    fn left(&self, holder: &Holder) -> Micros {
+        let plain = WindowKind::ALL.into_iter().filter(|it| !it.is_drawn());
+        let tightest = plain.filter_map(|it| self.left_of(holder, it)).min();
+        let drawn = holder.limit(WindowKind::Weekly).map(|_| self.drawn(holder));
+        tightest.into_iter().chain(drawn).min().unwrap_or(Micros(i64::MAX))
+    }
+
+    fn left_of(&self, holder: &Holder, kind: WindowKind) -> Option<Micros> {
+        Some(self.window(holder, kind)?.left_of(holder.limit(kind)?))
+    }
+
+    /// What is left of allowance, pool and top-ups together. Of each alone no
+    /// debt is paid by the next: it was charged where it belongs.
+    fn drawn(&self, holder: &Holder) -> Micros {
+        let left = self.draws(holder).map(|(_, left)| left);
+        left.fold(Micros(0), Micros::plus)
+    }
+
+    fn draws<'a>(&'a self, holder: &'a Holder) -> impl Iterator<Item = (WindowKey, Micros)> + 'a {
+        [WindowKind::Weekly, WindowKind::Pool, WindowKind::TopUp].into_iter().filter_map(|kind| {
+            let window = self.window(holder, kind)?;
+            let left = window.left_of(holder.limit(kind).unwrap_or(window.total));
+            Some((window.key, left.max(Micros(0))))
+        })
+    }
+
+    /// So much of every plain window, and so much of those that are drawn from
+    /// one after the other.
+    fn parts(&self, holder: &Holder, amount: Micros) -> Vec<ReservationLine> {
+        let plain = holder.windows().filter(|it| !it.kind.is_drawn());
+        let mut parts: Vec<ReservationLine> = plain.map(|window| ReservationLine { window, amount }).collect();
+        let mut rest = amount;
+        for (window, left) in self.draws(holder) {
+            let some = rest.min(left);
+            if some.0 > 0 {
+                parts.push(ReservationLine { window, amount: some });
+                rest = rest.minus(some);
+            }
+        }
+        if amount.0 == 0 {
+            let own = holder.windows().filter(|it| it.kind == WindowKind::Weekly);
+            parts.extend(own.map(|window| ReservationLine { window, amount }));
+        }
+        parts
+    }
+
+    /// Of several windows that are in the way of `least` the one that is so the
+    /// longest, and when there is enough for what is `wanted`.
+    pub(super) fn refusal(&self, holder: &Holder, least: Micros, wanted: Micros) -> BudgetRefusal {
+        let plain = self.plain_shorts(holder, least, wanted);
+        let short = plain.chain(self.drawn_short(holder, least, wanted));
+        let worst = short.reduce(|worst, it| if it.frees > worst.frees { it } else { worst });
+        let Some(Short { period, kind, frees }) = worst else {
+            // Something was in the way, or nobody would have asked.
+            return BudgetRefusal::suspended(self.weeks.end(self.now), self.now);
+        };
+        // A key's purse is a budget of the week, too.
+        let of_week = period == Period::Weekly;
+        let total = |kind| self.window(holder, kind).map(|it| stock_gauge(it.total, it.taken()));
+        let taken = self.window(holder, kind).map_or(Micros(0), Window::taken);
+        BudgetRefusal {
+            period,
+            gauge: holder.limit(kind).map(|limit| gauge(limit, taken)),
+            pool: total(WindowKind::Pool).filter(|_| of_week),
+            top_up: total(WindowKind::TopUp).filter(|it| it.limit > 0),
+            resets_at: frees,
+            retry_after: until(frees, self.now),
+        }
+    }
+
+    /// When to come again where nothing but open calls is in the way.
+    fn soon(&self) -> Timestamp {
+        self.now + SOON
+    }
+
+    fn plain_shorts<'a>(
+        &'a self,
+        holder: &'a Holder,
+        least: Micros,
+        wanted: Micros,
+    ) -> impl Iterator<Item = Short> + 'a {
+        const PERIODS: [(WindowKind, Period); 5] = [
+            (WindowKind::Hourly, Period::Hourly),
+            (WindowKind::Daily, Period::Daily),
+            (WindowKind::Key, Period::Weekly),
+            (WindowKind::GroupDaily, Period::GroupDaily),
+            (WindowKind::GroupWeekly, Period::GroupWeekly),
+        ];
+        PERIODS.into_iter().filter_map(move |(kind, period)| {
+            let (left, window) = (self.left_of(holder, kind)?, self.window(holder, kind)?);
+            let frees = if left.plus(window.reserved) >= wanted {
+                self.soon()
+            } else {
+                window.frees(wanted.minus(left), self.weeks, self.now)
+            };
+            (left < least).then_some(Short { period, kind, frees })
+        })
+    }
+
+    fn drawn_short(&self, holder: &Holder, least: Micros, wanted: Micros) -> Option<Short> {
+        holder.limit(WindowKind::Weekly)?;
+        let short = self.drawn(holder) < least;
+        let open = self.draws(holder).filter_map(|(key, _)| Some(self.windows.get(&key)?.reserved));
+        let with_open = open.fold(self.drawn(holder), Micros::plus);
+        let frees = if with_open >= wanted { self.soon() } else { self.weeks.end(self.now) };
+        let (period, kind) = (Period::Weekly, WindowKind::Weekly);
+        short.then_some(Short { period, kind, frees })
+    }
+}
+
+pub(crate) fn gauge(limit: Micros, used: Micros) -> Gauge {
+    Gauge { limit: limit.rounded_down(), used: used.rounded_up() }
+}
+
+/// The same of what there is some of, in fractions of a credit, too: no more of
+/// it is told to be gone than is told to have been there.
+pub(crate) fn stock_gauge(total: Micros, used: Micros) -> Gauge {
+    let limit = total.rounded_down().max(0);
+    Gauge { limit, used: used.rounded_up().min(limit) }
+}
+
+/// What was spent of which window.
+fn spread(parts: &[ReservationLine], spent: Micros) -> Vec<(WindowKey, Micros)> {
+    let plain = parts.iter().filter(|it| !it.window.kind.is_drawn());
+    let mut spread: Vec<_> = plain.map(|it| (it.window, spent)).collect();
+    let mut rest = spent;
+    let mut drawn = parts.iter().filter(|it| it.window.kind.is_drawn()).peekable();
+    while let Some(part) = drawn.next() {
+        let some = if drawn.peek().is_some() { rest.min(part.amount) } else { rest };
+        spread.push((part.window, some));
+        rest = rest.minus(some);
+    }
+    spread
+}
+
+#[cfg(test)]
+#[path = "books_tests.rs"]
+mod tests;

@@ -1,0 +1,387 @@
+//! What windows let through, and what they tell of a refusal.
+
+use std::time::Duration;
+
+use pia_kernel::{ApiKeyId, GroupId, Timestamp, UserId};
+use proptest::collection::vec;
+use proptest::prelude::*;
+use proptest::sample::Index;
+
+use super::*;
+use crate::credits::reservation::Charge;
+use crate::rates::Rates;
+use crate::rules::{CreditLimits, ApiKeyBudget};
+use crate::usage::Usage;
+
+fn now() -> Timestamp {
+    serde_json::from_value("2026-11-18T12:00:00Z".into()).unwrap()
+}
+
+fn week_ends() -> Timestamp {
+    Weeks::UTC.end(now())
+}
+
+fn holder(limits: CreditLimits) -> Holder {
+    Holder { member: UserId::generate(), group: GroupId::generate(), key: None, limits }
+}
+
+/// A call with a short prompt, whose answer may have so many tokens. A credit
+/// is a thousand of them.
+fn ask(holder: Holder, output: i64) -> AdmissionRequest {
+    AdmissionRequest { holder, rates: Rates::default(), fee: Micros(0), prompt: 0, output }
+}
+
+fn books(holder: &Holder) -> CreditWindows {
+    let mut windows: BTreeMap<_, _> = holder.windows().map(|key| (key, Window::new(key))).collect();
+    for window in windows.values_mut() {
+        window.turn(Weeks::UTC, now());
+    }
+    CreditWindows { windows, weeks: Weeks::UTC, now: now() }
+}
+
+fn window(books: &mut CreditWindows, kind: WindowKind) -> &mut Window {
+    books.windows.values_mut().find(|it| it.key.kind == kind).unwrap()
+}
+
+fn credits(grant: &Grant) -> Vec<(WindowKind, i64)> {
+    grant.parts.iter().map(|it| (it.window.kind, it.amount.rounded_up())).collect()
+}
+
+#[test]
+fn a_call_is_reserved_in_every_window_that_it_counts_in() {
+    let key = Some(ApiKeyBudget { key: ApiKeyId::generate(), weekly: 50 });
+    let limits = CreditLimits {
+        hourly: 10,
+        daily: 20,
+        weekly: 30,
+        group_daily: 40,
+        group_weekly: 60,
+        pool: false,
+    };
+    let holder = Holder { key, ..holder(limits) };
+    let mut books = books(&holder);
+
+    let grant = books.admit(&ask(holder, 4_000)).unwrap();
+
+    let kinds =
+        [WindowKind::Hourly, WindowKind::Daily, WindowKind::GroupDaily, WindowKind::GroupWeekly, WindowKind::Key, WindowKind::Weekly];
+    assert_eq!(credits(&grant), kinds.map(|it| (it, 4)));
+    assert_eq!((grant.output, &grant.short), (4_000, &None));
+    let reserved: Vec<_> = books.windows.values().map(|it| it.reserved.0).collect();
+    assert_eq!(reserved.iter().filter(|it| **it == 4_000_000).count(), 6);
+}
+
+#[test]
+fn an_answer_may_be_as_long_as_the_tightest_window_allows() {
+    let limits = CreditLimits { hourly: 10, daily: 7, weekly: 30, ..CreditLimits::default() };
+    let holder = holder(limits);
+    let mut books = books(&holder);
+    window(&mut books, WindowKind::Daily).spend(Micros::credits(2), now());
+
+    let grant = books.admit(&AdmissionRequest { prompt: 500, ..ask(holder, 90_000) }).unwrap();
+
+    assert_eq!(grant.output, 4_500);
+    assert_eq!(credits(&grant)[0], (WindowKind::Hourly, 5));
+    assert!(grant.short.is_some());
+}
+
+#[test]
+fn the_budget_that_cut_an_answer_off_is_told_as_it_is_after_the_call() {
+    let limits = CreditLimits { hourly: 3, daily: 90, weekly: 90, ..CreditLimits::default() };
+    let holder = holder(limits);
+    let mut books = books(&holder);
+    window(&mut books, WindowKind::Hourly).spend(Micros(400_000), now() - Duration::from_mins(30));
+    let grant = books.admit(&ask(holder, 2_700)).unwrap();
+    assert_eq!(grant.output, 2_600);
+
+    let ended = now() + Duration::from_mins(2);
+    let tokens = Usage { output: 2_600, ..Usage::default() };
+    let refusal =
+        grant.short.unwrap().after(Charge::of(&Rates::default(), &tokens, Micros(0)), ended);
+
+    assert_eq!(
+        (refusal.period, refusal.gauge),
+        (Period::Hourly, Some(Gauge { limit: 3, used: 3 }))
+    );
+    // What was spent before is not enough for as much as was asked for.
+    assert_eq!(refusal.resets_at, ended + Duration::from_mins(61));
+    assert_eq!(refusal.retry_after, Duration::from_mins(61));
+}
+
+#[test]
+fn a_call_that_needs_more_than_there_ever_is_is_told_the_end_of_the_window() {
+    for (limits, at) in [
+        (CreditLimits { hourly: 3, ..CreditLimits::default() }, now() + Duration::from_mins(61)),
+        (
+            CreditLimits { daily: 3, ..CreditLimits::default() },
+            now() + Duration::from_hours(24) + Duration::from_mins(15),
+        ),
+        (CreditLimits { weekly: 3, ..CreditLimits::default() }, week_ends()),
+    ] {
+        let holder = holder(limits);
+
+        let refusal = books(&holder).admit(&AdmissionRequest { prompt: 5_000, ..ask(holder, 9) }).unwrap_err();
+
+        assert_eq!(refusal.resets_at, at, "{limits:?}");
+        assert_eq!(refusal.gauge, Some(Gauge { limit: 3, used: 0 }));
+    }
+}
+
+#[test]
+fn with_less_than_a_thousand_tokens_left_a_call_is_refused() {
+    let holder = holder(CreditLimits { hourly: 10, ..CreditLimits::default() });
+    let left = |left: i64, prompt: i64, output: i64| {
+        let mut books = books(&holder);
+        window(&mut books, WindowKind::Hourly).spend(Micros(10_000_000 - left), now());
+        books.admit(&AdmissionRequest { prompt, ..ask(holder, output) })
+    };
+
+    assert!(left(1_000_000, 100, 50).is_ok());
+    assert_eq!(left(999_999, 100, 50).unwrap_err().period, Period::Hourly);
+    // There must be room for the prompt and a few words, too.
+    assert_eq!(left(1_156_000, 900, 5000).unwrap().output, 256);
+    assert_eq!(left(1_155_999, 900, 5000).unwrap_err().period, Period::Hourly);
+}
+
+#[test]
+fn where_only_open_calls_are_in_the_way_it_is_soon_over() {
+    let limits = CreditLimits { weekly: 10, daily: 10, ..CreditLimits::default() };
+    let holder = holder(limits);
+    let mut books = books(&holder);
+    window(&mut books, WindowKind::Daily).spend(Micros::credits(1), now() - Duration::from_hours(1));
+    books.admit(&ask(holder, 9_000)).unwrap();
+    window(&mut books, WindowKind::Weekly).reserved = Micros::credits(10);
+
+    let refusal = books.admit(&ask(holder, 5_000)).unwrap_err();
+
+    assert_eq!(refusal.resets_at, now() + Duration::from_mins(1));
+}
+
+#[test]
+fn a_rolling_budget_is_there_again_when_enough_of_it_is_forgotten() {
+    let holder = holder(CreditLimits { hourly: 10, ..CreditLimits::default() });
+    let mut books = books(&holder);
+    window(&mut books, WindowKind::Hourly).spend(Micros(500_000), now() - Duration::from_mins(40));
+    window(&mut books, WindowKind::Hourly).spend(Micros::credits(9), now() - Duration::from_mins(20));
+
+    let refusal = books.admit(&ask(holder, 5_000)).unwrap_err();
+
+    assert_eq!(refusal.period, Period::Hourly);
+    assert_eq!(refusal.gauge, Some(Gauge { limit: 10, used: 10 }));
+    assert_eq!(refusal.resets_at, now() + Duration::from_mins(21));
+    assert_eq!(refusal.retry_after, Duration::from_mins(21));
+    assert_eq!((refusal.pool, refusal.top_up), (None, None));
+}
+
+#[test]
+fn what_only_open_calls_hold_is_there_again_soon() {
+    let holder = holder(CreditLimits { daily: 3, ..CreditLimits::default() });
+    let mut books = books(&holder);
+    books.admit(&ask(holder, 3_000)).unwrap();
+
+    let refusal = books.admit(&ask(holder, 3_000)).unwrap_err();
+
+    assert_eq!(
+        (refusal.period, refusal.resets_at),
+        (Period::Daily, now() + Duration::from_mins(1))
+    );
+    assert_eq!(refusal.gauge, Some(Gauge { limit: 3, used: 3 }));
+}
+
+#[test]
+fn each_budget_is_told_by_its_name_and_when_its_week_ends() {
+    let all = [
+        (CreditLimits { weekly: 1, ..CreditLimits::default() }, Period::Weekly, WindowKind::Weekly),
+        (
+            CreditLimits { group_weekly: 1, ..CreditLimits::default() },
+            Period::GroupWeekly,
+            WindowKind::GroupWeekly,
+        ),
+    ];
+    for (limits, period, kind) in all {
+        let holder = holder(limits);
+        let mut books = books(&holder);
+        window(&mut books, kind).spend(Micros(1), now());
+
+        let refusal = books.admit(&ask(holder, 1)).unwrap_err();
+
+        assert_eq!((refusal.period, refusal.resets_at), (period, week_ends()));
+        assert_eq!(refusal.gauge, Some(Gauge { limit: 1, used: 1 }));
+        assert_eq!((refusal.pool, refusal.top_up), (None, None));
+    }
+}
+
+#[test]
+fn a_groups_day_rolls_too() {
+    let holder = holder(CreditLimits { group_daily: 5, ..CreditLimits::default() });
+    let mut books = books(&holder);
+    window(&mut books, WindowKind::GroupDaily).spend(Micros::credits(5), now());
+
+    let refusal = books.admit(&ask(holder, 1)).unwrap_err();
+
+    let forgotten = now() + Duration::from_hours(24) + Duration::from_mins(15);
+    assert_eq!((refusal.period, refusal.resets_at), (Period::GroupDaily, forgotten));
+}
+
+#[test]
+fn of_two_budgets_that_are_used_up_the_one_is_told_that_is_so_longer() {
+    let limits = CreditLimits { hourly: 5, weekly: 5, ..CreditLimits::default() };
+    let holder = holder(limits);
+    let mut books = books(&holder);
+    window(&mut books, WindowKind::Hourly).spend(Micros::credits(5), now());
+    window(&mut books, WindowKind::Weekly).spend(Micros::credits(5), now());
+
+    assert_eq!(books.admit(&ask(holder, 1)).unwrap_err().period, Period::Weekly);
+}
+
+#[test]
+fn a_keys_purse_is_a_weekly_budget_which_tells_of_the_pool_too() {
+    let key = Some(ApiKeyBudget { key: ApiKeyId::generate(), weekly: 2 });
+    let limits = CreditLimits { weekly: 50, pool: true, ..CreditLimits::default() };
+    let holder = Holder { key, ..holder(limits) };
+    let mut books = books(&holder);
+    window(&mut books, WindowKind::Pool).fill(Micros::credits(100));
+    window(&mut books, WindowKind::Key).spend(Micros::credits(2), now());
+
+    let refusal = books.admit(&ask(holder, 1)).unwrap_err();
+
+    assert_eq!(
+        (refusal.period, refusal.gauge),
+        (Period::Weekly, Some(Gauge { limit: 2, used: 2 }))
+    );
+    assert_eq!((refusal.pool, refusal.top_up), (Some(Gauge { limit: 100, used: 0 }), None));
+}
+
+fn pooled() -> (Holder, CreditWindows) {
+    let limits = CreditLimits { weekly: 10, pool: true, ..CreditLimits::default() };
+    let holder = holder(limits);
+    let mut books = books(&holder);
+    window(&mut books, WindowKind::Pool).fill(Micros::credits(5));
+    window(&mut books, WindowKind::TopUp).total = Micros::credits(100);
+    (holder, books)
+}
+
+#[test]
+fn allowance_pool_and_top_ups_are_drawn_from_one_after_the_other() {
+    let (holder, mut books) = pooled();
+    window(&mut books, WindowKind::Weekly).spend(Micros::credits(8), now());
+
+    let grant = books.admit(&ask(holder, 20_000)).unwrap();
+    books.settle(&grant.parts, Micros::credits(6), &grant.parts);
+
+    assert_eq!(credits(&grant), [(WindowKind::Weekly, 2), (WindowKind::Pool, 5), (WindowKind::TopUp, 13)]);
+    let mut used = |kind| window(&mut books, kind).used.rounded_up();
+    assert_eq!([used(WindowKind::Weekly), used(WindowKind::Pool), used(WindowKind::TopUp)], [10, 4, 0]);
+    assert!(books.windows.values().all(|it| it.reserved.0 == 0));
+}
+
+#[test]
+fn hidden_tokens_are_charged_where_the_last_ones_came_from() {
+    let (holder, mut books) = pooled();
+    window(&mut books, WindowKind::Weekly).spend(Micros::credits(8), now());
+
+    let grant = books.admit(&ask(holder, 3_000)).unwrap();
+    books.settle(&grant.parts, Micros::credits(9), &grant.parts);
+
+    let mut used = |kind| window(&mut books, kind).used.rounded_up();
+    assert_eq!([used(WindowKind::Weekly), used(WindowKind::Pool), used(WindowKind::TopUp)], [10, 7, 0]);
+    // What the pool owes, the top-ups do not pay for.
+    assert_eq!(credits(&books.admit(&ask(holder, 2_000)).unwrap()), [(WindowKind::TopUp, 2)]);
+}
+
+#[test]
+fn what_was_reaped_is_charged_and_not_released_again() {
+    let holder = holder(CreditLimits { hourly: 10, ..CreditLimits::default() });
+    let mut books = books(&holder);
+    let grant = books.admit(&ask(holder, 3_000)).unwrap();
+    window(&mut books, WindowKind::Hourly).reserved = Micros(0);
+
+    books.settle(&grant.parts, Micros::credits(2), &[]);
+
+    let it = window(&mut books, WindowKind::Hourly);
+    assert_eq!((it.used, it.reserved), (Micros::credits(2), Micros(0)));
+}
+
+#[test]
+fn tokens_that_cost_nothing_are_never_in_the_way() {
+    let holder = holder(CreditLimits { weekly: 1, ..CreditLimits::default() });
+    let mut books = books(&holder);
+    window(&mut books, WindowKind::Weekly).spend(Micros::credits(1), now());
+    let free = Rates { input: 0, output: 0, cached_input: 0, connector: 0 };
+
+    let grant = books.admit(&AdmissionRequest { rates: free, prompt: 9, ..ask(holder, 77) }).unwrap();
+
+    assert_eq!((grant.output, credits(&grant)), (77, vec![(WindowKind::Weekly, 0)]));
+}
+
+/// What somebody does next.
+#[derive(Debug, Clone)]
+enum Step {
+    /// Asks, with such a fee and prompt, for such an answer.
+    Ask { fee: i64, prompt: i64, output: i64 },
+    /// One of the open calls ends, with so much more or less than was thought.
+    End { which: Index, input: i64, output: i64, reasoning: i64 },
+    /// Time goes on.
+    Wait { minutes: u64 },
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        3 => (0_i64..4_000_000, 0_i64..6_000, 1_i64..9_000)
+            .prop_map(|(fee, prompt, output)| Step::Ask { fee, prompt, output }),
+        3 => (any::<Index>(), 0_i64..20_000, 0_i64..20_000, 0_i64..3_000)
+            .prop_map(|(which, input, output, reasoning)| Step::End {
+                which, input, output, reasoning
+            }),
+        1 => (0_u64..90).prop_map(|minutes| Step::Wait { minutes }),
+    ]
+}
+
+proptest! {
+    /// Whatever upstreams make of prompts, and write beyond their caps: only
+    /// what they hide takes a budget beyond its limit.
+    #[test]
+    fn no_budget_is_passed_but_by_what_was_hidden(steps in vec(step(), 1..60)) {
+        let key = Some(ApiKeyBudget { key: ApiKeyId::generate(), weekly: 60 });
+        let limits = CreditLimits {
+            hourly: 30, daily: 40, weekly: 20, group_daily: 50, group_weekly: 70, pool: true,
+        };
+        let holder = Holder { key, ..holder(limits) };
+        let rates = Rates { input: 1_000_000, output: 3_000_000, connector: 7, ..Rates::default() };
+        let mut books = books(&holder);
+        window(&mut books, WindowKind::Pool).fill(Micros::credits(5));
+        window(&mut books, WindowKind::TopUp).total = Micros::credits(20);
+        let (mut open, mut hidden) = (Vec::<(Grant, Micros)>::new(), Micros(0));
+        for step in steps {
+            match step {
+                Step::Ask { fee, prompt, output } => {
+                    let fee = Micros(fee);
+                    let ask = AdmissionRequest { holder, rates, fee, prompt, output };
+                    open.extend(books.admit(&ask).map(|it| (it, fee)));
+                }
+                Step::End { which, input, output, reasoning } if !open.is_empty() => {
+                    let (grant, fee) = open.swap_remove(which.index(open.len()));
+                    let tokens = Usage { input, output, reasoning, ..Usage::default() };
+                    let spent = Charge::of(&rates, &tokens, fee).spent(&grant.parts);
+                    prop_assert!(spent <= rates.price(&tokens).plus(fee));
+                    hidden = hidden.plus(rates.price_of_hidden(&tokens));
+                    books.settle(&grant.parts, spent, &grant.parts);
+                }
+                Step::End { .. } => {}
+                Step::Wait { minutes } => {
+                    books.now = books.now + Duration::from_mins(minutes);
+                    for window in books.windows.values_mut() {
+                        window.turn(Weeks::UTC, books.now);
+                    }
+                }
+            }
+            for it in books.windows.values() {
+                let limit = holder.limit(it.key.kind).unwrap_or(it.total);
+                prop_assert!(it.taken().minus(hidden) <= limit, "{it:?} of {limit:?}");
+            }
+        }
+    }
+}
+
+#[path = "top_ups_tests.rs"]
+mod top_ups;

@@ -1,0 +1,139 @@
+//! What one call costs, from before it is made until it is written down.
+
+use std::sync::Arc;
+
+use pia_kernel::Clock;
+use uuid::Uuid;
+
+use crate::credits::{Charge, ReservationGuard, TruncationCause};
+use crate::error::AssistantError;
+use crate::gateway::AiCaller;
+use crate::meter::Meter;
+use crate::ports::{Tokens, UsageLog};
+use crate::rates::Micros;
+use crate::target::{Mode, Target};
+use crate::upstream_limiter::Permit;
+use crate::usage::{Outcome, Usage, UsageRecord};
+
+/// Who calls which model, and what it has cost so far. Dropping it writes that
+/// down and settles what was reserved for it, so no path can forget to.
+///
+/// A caller who leaves before the answer leaves a record, too: the upstream has
+/// the prompt by then and may bill it. So does an upstream that falls silent or
+/// breaks off. Only a call that was refused, or never arrived, cost nothing.
+pub(crate) struct MeteredCall {
+    pub(crate) asker: AiCaller,
+    pub(crate) mode: Mode,
+    /// Which model answers; its rates are what the call is priced by.
+    pub(crate) target: Arc<Target>,
+    /// What its tools cost besides its tokens.
+    pub(crate) fee: Micros,
+    pub(crate) meter: Meter,
+    pub(crate) end: End,
+    /// What was reserved, where anything limits the caller.
+    pub(crate) hold: Option<ReservationGuard>,
+    /// What is known of the budget that is in the way of as long an answer as
+    /// there might be.
+    pub(crate) short: Option<Box<TruncationCause>>,
+    /// The room that it takes at its upstream.
+    pub(crate) slot: Option<Permit>,
+    pub(crate) log: Arc<dyn UsageLog>,
+    pub(crate) tokens: Arc<dyn Tokens>,
+    pub(crate) clock: Arc<dyn Clock>,
+}
+
+/// How a call has ended, as far as is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum End {
+    /// It has not: dropped now, its caller has left.
+    Open,
+    /// The whole answer is there.
+    Completed,
+    /// The upstream, or this server's stop, has ended it.
+    Failed,
+    /// It cost nothing.
+    Void,
+}
+
+impl MeteredCall {
+    /// Ends a call that its upstream failed. Nothing is owed to one that has
+    /// said nothing but that it would not answer.
+    pub(crate) fn fail(&mut self, cost: Billable) {
+        self.end = match cost {
+            Billable::Nothing => End::Void,
+            Billable::Something => End::Failed,
+        };
+    }
+
+    /// Ends a call whose answer is of no use, as it lacks all or its end: the
+    /// upstream's fault, unless it was cut off where the caller's budget did
+    /// not reach for more.
+    pub(crate) fn lacking(&mut self, cut_off: bool) -> AssistantError {
+        self.fail(Billable::Something);
+        let Some(short) = self.short.take().filter(|_| cut_off) else {
+            return AssistantError::UpstreamFailed;
+        };
+        let tokens = self.meter.tokens_so_far(&*self.tokens);
+        let rates = &self.target.rates;
+        let charge = Charge::of(rates, &tokens, self.fee);
+        let refusal = short.after(charge, self.clock.now());
+        AssistantError::OverBudget(refusal)
+    }
+
+    /// The tokens so far, as the upstream told them or as we count them.
+    pub(crate) fn used(&self) -> Usage {
+        self.meter.tokens(&*self.tokens)
+    }
+
+    fn record(&self, outcome: Outcome, tokens: Usage) -> UsageRecord {
+        let rates = self.target.rates;
+        UsageRecord {
+            id: Uuid::now_v7(),
+            at: self.clock.now(),
+            user: self.asker.user,
+            group: self.asker.group,
+            key: self.asker.key.map(|it| it.key),
+            mode: self.mode,
+            provider: self.target.provider.name(),
+            entry: self.target.id.clone(),
+            model: self.target.model.clone(),
+            tokens,
+            rates,
+            spent: rates.price(&tokens).plus(self.fee),
+            estimated: self.meter.told.is_none(),
+            outcome,
+        }
+    }
+}
+
+/// Whether a failed call may have cost something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Billable {
+    Nothing,
+    Something,
+}
+
+impl Drop for MeteredCall {
+    fn drop(&mut self) {
+        let tokens = match self.end {
+            End::Completed => self.used(),
+            End::Open | End::Failed | End::Void => self.meter.tokens_so_far(&*self.tokens),
+        };
+        if let Some(slot) = &mut self.slot {
+            slot.took = tokens.input.saturating_add(tokens.output);
+        }
+        let outcome = match self.end {
+            // What was reserved is released as it is dropped.
+            End::Void => return,
+            End::Open => Outcome::Abandoned,
+            End::Completed => Outcome::Completed,
+            End::Failed => Outcome::Failed,
+        };
+        let usage = self.record(outcome, tokens);
+        let charge = Charge::of(&usage.rates, &tokens, self.fee);
+        match self.hold.take() {
+            Some(hold) => hold.settle_call(usage, charge),
+            None => self.log.note(usage),
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! Who opens a page, and with what in its address.
+
+use actix_web::http::StatusCode;
+use actix_web::http::header::ACCEPT_LANGUAGE;
+use actix_web::{HttpRequest, HttpResponse};
+use pia_kernel::Language;
+use serde::Deserialize;
+
+use super::page_layout::PageLayout;
+use super::notice::Notice;
+
+/// More is in no address that we make.
+const MAX_QUERY_BYTES: usize = 4096;
+
+/// What the address of a page may hold.
+#[derive(Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub(crate) struct Query {
+    pub(crate) lang: String,
+    pub(crate) email: String,
+    pub(crate) token: String,
+    pub(crate) user_id: String,
+    pub(crate) reason: String,
+    pub(crate) invitation: String,
+    /// What a form that led here has done.
+    pub(crate) done: String,
+}
+
+/// A page that is opened.
+pub(crate) struct PageRequest {
+    pub(crate) frame: PageLayout,
+    /// None where it makes no sense.
+    query: Option<Query>,
+}
+
+impl PageRequest {
+    pub(crate) fn of(request: &HttpRequest) -> Self {
+        let query = query(request.query_string());
+        let chosen = query.as_ref().and_then(|it| Language::of_tag(&it.lang));
+        let accepted = request.headers().get(ACCEPT_LANGUAGE).and_then(|it| it.to_str().ok());
+        let frame = PageLayout::new(accepted.and_then(Language::preferred), chosen);
+        Self { frame, query }
+    }
+
+    /// What the address holds, or a page that says it is broken.
+    pub(crate) fn query(self) -> Result<(PageLayout, Query), Box<HttpResponse>> {
+        match self.query {
+            Some(query) => Ok((self.frame, query)),
+            None => Err(Box::new(broken_link(self.frame))),
+        }
+    }
+}
+
+/// The page for an address that lacks something.
+pub(crate) fn broken_link(frame: PageLayout) -> HttpResponse {
+    let said = frame.texts.refusals.broken_link;
+    Notice::of(frame, said).answer(StatusCode::BAD_REQUEST)
+}
+
+fn query(text: &str) -> Option<Query> {
+    let query: Query =
+        (text.len() <= MAX_QUERY_BYTES).then(|| serde_urlencoded::from_str(text).ok())??;
+    let Query { lang, email, token, user_id, reason, invitation, done } = &query;
+    let whole = [lang, email, token, user_id, reason, invitation, done]
+        .iter()
+        .all(|it| !it.chars().any(|it| it.is_control() || it == char::REPLACEMENT_CHARACTER));
+    whole.then_some(query)
+}

@@ -1,0 +1,61 @@
+//! How a person's devices and keys stand.
+
+use pia_kernel::Timestamp;
+
+use crate::device::{Device, DeviceId};
+use crate::proof_key::ProofKey;
+
+/// How a person's devices and keys stand, in the transaction that may change
+/// them.
+#[derive(Debug, Clone, Default)]
+pub struct AccountKeys {
+    /// All their devices, those that were turned away among them.
+    pub devices: Vec<Device>,
+    /// Whether the account is end-to-end encrypted. It stays so.
+    pub encrypted: bool,
+    /// Whether everything of theirs was reset at some time.
+    pub was_reset: bool,
+    /// Which of their keys is in use; 0 before the first.
+    pub umk_version: i32,
+    /// What proof their copy for recovery is guarded by; nothing if there is no
+    /// such copy.
+    pub recovery: Option<ProofOnFile>,
+}
+
+/// What proof a copy for recovery is guarded by.
+#[derive(Debug, Clone)]
+pub enum ProofOnFile {
+    /// None.
+    Missing,
+    /// One by this key.
+    Kept(ProofKey),
+    /// One by a key that cannot be read any more: the server's master key was
+    /// given up. Nothing proves anything by it.
+    Lost,
+}
+
+impl AccountKeys {
+    /// The device of this id.
+    pub(crate) fn device(&self, id: &DeviceId) -> Option<&Device> {
+        self.devices.iter().find(|it| it.id == *id)
+    }
+
+    /// The device of this id, if it has the person's key.
+    pub(crate) fn active(&self, id: &DeviceId) -> Option<&Device> {
+        self.device(id).filter(|it| it.is_active())
+    }
+
+    /// Whether any device but this one has it.
+    pub(crate) fn others_active(&self, id: &DeviceId) -> bool {
+        self.devices.iter().any(|it| it.is_active() && it.id != *id)
+    }
+
+    /// Tells whether every device that was let in was let in since then.
+    pub(crate) fn began_since(&self, then: Timestamp) -> bool {
+        self.devices.iter().filter_map(|it| it.activated_at).all(|it| it >= then)
+    }
+
+    pub(crate) fn any_active(&self) -> bool {
+        self.devices.iter().any(Device::is_active)
+    }
+}

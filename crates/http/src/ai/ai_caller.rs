@@ -1,0 +1,113 @@
+//! Who asks a model, and for what.
+
+use actix_web::HttpRequest;
+use pia_assistant::{AiCaller, ApiKeyBudget, Mode, Surface};
+use pia_identity::{KeyUse, SessionScope};
+use pia_web::{Caller, speaks_openai};
+use uuid::Uuid;
+
+/// The contract's header first, then the one that the desktop client sends.
+const MODE_HEADERS: [&str; 2] = ["x-service-mode", "x-pia-mode"];
+
+/// Of the persona in the same way.
+const PERSONA_HEADERS: [&str; 2] = ["x-service-persona", "x-pia-persona"];
+
+/// A mode or a persona that makes no sense is none.
+pub(super) fn asker(caller: &Caller, request: &HttpRequest) -> AiCaller {
+    AiCaller {
+        user: caller.0.user,
+        group: caller.0.group,
+        key: purse(caller.0.scope),
+        mode: named(request, MODE_HEADERS).and_then(Mode::named),
+        surface: if speaks_openai(request.path()) { Surface::OpenAi } else { Surface::Desktop },
+        persona: named(request, PERSONA_HEADERS).and_then(|it| Uuid::try_parse(it.trim()).ok()),
+    }
+}
+
+/// The purse of whoever calls with a key.
+pub(super) fn purse(scope: SessionScope) -> Option<ApiKeyBudget> {
+    match scope {
+        SessionScope::Key(KeyUse { key, weekly_credits }) => {
+            Some(ApiKeyBudget { key, weekly: weekly_credits })
+        }
+        SessionScope::Full | SessionScope::Data => None,
+    }
+}
+
+/// What the first of these headers says that is there.
+fn named<'a>(request: &'a HttpRequest, headers: [&'static str; 2]) -> Option<&'a str> {
+    let mut given = headers.into_iter().filter_map(|it| request.headers().get(it));
+    given.find(|it| !it.as_bytes().trim_ascii().is_empty())?.to_str().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use actix_web::test::TestRequest;
+    use pia_identity::CallerState;
+    use pia_kernel::{ApiKeyId, SessionId, UserId};
+
+    use super::*;
+
+    fn mode_of(headers: &[(&'static str, &'static str)]) -> Option<Mode> {
+        asked(headers).mode
+    }
+
+    fn asked(headers: &[(&'static str, &'static str)]) -> AiCaller {
+        let standing = CallerState::of(UserId::generate(), SessionId::generate());
+        let mut request = TestRequest::default();
+        for header in headers {
+            request = request.insert_header(*header);
+        }
+        asker(&Caller(standing), &request.to_http_request())
+    }
+
+    #[test]
+    fn whoever_calls_with_a_key_brings_its_purse() {
+        let own = CallerState::of(UserId::generate(), SessionId::generate());
+        let used = KeyUse { key: ApiKeyId::generate(), weekly_credits: 7 };
+        let purse = |scope| {
+            let request = TestRequest::default().to_http_request();
+            asker(&Caller(CallerState { scope, ..own }), &request).key
+        };
+
+        assert_eq!(purse(SessionScope::Key(used)), Some(ApiKeyBudget { key: used.key, weekly: 7 }));
+        assert_eq!((purse(SessionScope::Full), purse(SessionScope::Data)), (None, None));
+    }
+
+    #[test]
+    fn either_header_names_the_mode_in_any_case() {
+        assert_eq!(mode_of(&[("X-Pia-Mode", "Research")]), Some(Mode::Research));
+        assert_eq!(mode_of(&[("X-Service-Mode", "optimize")]), Some(Mode::Optimize));
+        assert_eq!(mode_of(&[]), None);
+    }
+
+    #[test]
+    fn the_first_header_wins_even_with_a_mode_that_nobody_knows() {
+        let both = [("X-Pia-Mode", "Research"), ("X-Service-Mode", "assistant")];
+        let unknown = [("X-Pia-Mode", "Research"), ("X-Service-Mode", "whatever")];
+
+        assert_eq!(mode_of(&both), Some(Mode::Assistant));
+        assert_eq!(mode_of(&unknown), None);
+        let empty = [("X-Pia-Mode", "Research"), ("X-Service-Mode", " ")];
+        assert_eq!(mode_of(&empty), Some(Mode::Research));
+    }
+
+    #[test]
+    fn either_header_names_the_persona_and_what_is_no_id_is_none() {
+        const ID: &str = "0000000a-0000-0000-0000-000000000001";
+        let persona = |headers: &[(&'static str, &'static str)]| asked(headers).persona;
+
+        assert_eq!(persona(&[("X-Pia-Persona", ID)]), Uuid::try_parse(ID).ok());
+        assert_eq!(persona(&[("X-Pia-Persona", ID), ("X-Service-Persona", "none")]), None);
+        assert_eq!(persona(&[]), None);
+    }
+
+    #[test]
+    fn the_description_names_the_headers_that_are_read() {
+        let document = crate::document().unwrap();
+
+        let told = document["paths"]["/api/ai/chat"]["post"]["parameters"].as_array().unwrap();
+        let names = told.iter().map(|it| it["name"].as_str().unwrap().to_ascii_lowercase());
+        assert_eq!(names.collect::<Vec<_>>(), [MODE_HEADERS, PERSONA_HEADERS].concat());
+    }
+}

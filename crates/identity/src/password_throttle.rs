@@ -1,0 +1,144 @@
+//! Slowing down whoever guesses at passwords and second factors, and nobody else.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use pia_kernel::{Clock, Unavailable, UserId};
+use ring::digest;
+
+use crate::device::{Device, Network};
+use crate::email::fold_email;
+use crate::ports::{RateLimitOutcome, PasswordThrottleStore, GuessRules};
+
+/// What guesses are counted under. Addresses cannot be read from it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Bucket(String);
+
+/// Why a guess was not looked at.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum GuessError {
+    /// There were too many wrong ones.
+    #[error("too many wrong guesses")]
+    Wait(Duration),
+    /// The ledger did not answer.
+    #[error(transparent)]
+    Unavailable(#[from] Unavailable),
+}
+
+/// Counts wrong passwords, each of which makes the next one wait longer.
+///
+/// Whoever comes from where an account was signed in to before is counted
+/// apart from all others, who are counted together: strangers slow down one
+/// another, and never the owner. An address without an account is counted
+/// like any other.
+#[derive(Clone)]
+pub(crate) struct PasswordThrottle {
+    pub(crate) ledger: Arc<dyn PasswordThrottleStore>,
+    pub(crate) rules: GuessRules,
+    pub(crate) clock: Arc<dyn Clock>,
+}
+
+impl PasswordThrottle {
+    /// Counts a guess at a password as wrong, until something else is known of
+    /// it. `known` is from where it comes, if the account was signed in to from
+    /// there before.
+    pub(crate) async fn count(
+        &self,
+        email: &str,
+        known: Option<Network>,
+    ) -> Result<Bucket, GuessError> {
+        self.count_in(Bucket::of(email, known)).await
+    }
+
+    /// Counts a guess at the second factor of a user who has shown their
+    /// password, until something else is known of it.
+    pub(crate) async fn count_factor(&self, user: UserId) -> Result<Bucket, GuessError> {
+        self.count_in(Bucket(format!("second-factor:{user}"))).await
+    }
+
+    /// Whether no further guess is free of a wait.
+    pub(crate) async fn are_used_up(&self, bucket: &Bucket) -> Result<bool, Unavailable> {
+        Ok(self.ledger.failures(&bucket.0).await? >= self.rules.free)
+    }
+
+    async fn count_in(&self, bucket: Bucket) -> Result<Bucket, GuessError> {
+        match self.ledger.count(&bucket.0, self.rules, self.clock.now()).await? {
+            RateLimitOutcome::Allowed => Ok(bucket),
+            RateLimitOutcome::Wait(wait) => Err(GuessError::Wait(wait.min(self.rules.longest_wait))),
+        }
+    }
+
+    /// The guess was right, and those before are forgotten. That it fails
+    /// fails nobody's sign-in.
+    pub(crate) async fn right(&self, bucket: &Bucket) {
+        tell(self.ledger.clear(&bucket.0).await);
+    }
+
+    /// Whoever it was has shown in another way that the account is theirs:
+    /// what strangers guessed, and they themselves where they are, is
+    /// forgotten. That it fails fails nothing else.
+    pub(crate) async fn forgive(&self, email: &str, device: &Device) {
+        tell(self.ledger.clear(&Bucket::of(email, None).0).await);
+        if let Some(network) = device.network() {
+            tell(self.ledger.clear(&Bucket::of(email, Some(network)).0).await);
+        }
+    }
+
+    /// Nobody judged the guess.
+    pub(crate) async fn unjudged(&self, bucket: &Bucket) {
+        tell(self.ledger.give_back(&bucket.0, self.rules).await);
+    }
+}
+
+impl Bucket {
+    fn of(email: &str, known: Option<Network>) -> Self {
+        let mut hash = digest::Context::new(&digest::SHA256);
+        hash.update(fold_email(email).as_bytes());
+        if let Some(network) = known {
+            // No address has a line break in it.
+            hash.update(b"\n");
+            hash.update(network.to_string().as_bytes());
+        }
+        Self(format!("sign-in:{}", URL_SAFE_NO_PAD.encode(hash.finish())))
+    }
+}
+
+fn tell(outcome: Result<(), Unavailable>) {
+    if let Err(err) = outcome {
+        tracing::warn!(
+            error = &err as &dyn std::error::Error,
+            "a guess stays counted that was not wrong"
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn network(text: &str) -> Option<Network> {
+        Device { address: text.parse().ok(), ..Device::default() }.network()
+    }
+
+    #[test]
+    fn an_address_has_one_bucket_however_it_is_spelled_and_is_not_named_by_it() {
+        let ada = Bucket::of("ada@example.org", None);
+
+        assert_eq!(Bucket::of(" Ada@Example.org", None), ada);
+        assert_ne!(Bucket::of("eve@example.org", None), ada);
+        assert!(!ada.0.contains("ada"));
+    }
+
+    #[test]
+    fn each_network_that_is_known_has_a_bucket_of_its_own() {
+        let ada = |from| Bucket::of("ada@example.org", network(from));
+
+        assert_ne!(ada("192.0.2.1"), Bucket::of("ada@example.org", None));
+        assert_ne!(ada("192.0.2.1"), ada("192.0.2.2"));
+        assert_eq!(ada("2001:db8:1:2::1"), ada("2001:db8:1:2:ffff::9"));
+        assert_ne!(ada("2001:db8:1:2::1"), ada("2001:db8:1:3::1"));
+        assert_eq!(ada("::ffff:192.0.2.1"), ada("192.0.2.1"));
+    }
+}

@@ -1,0 +1,63 @@
+//! What slows guessing at passwords down.
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+use pia_kernel::{Timestamp, Unavailable};
+
+use super::RateLimitOutcome;
+
+/// How guesses at one password are slowed down.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct GuessRules {
+    /// How many wrong ones cost nothing but themselves.
+    pub free: u32,
+    /// How long the next one waits after these; then each waits twice as long
+    /// as the one before.
+    pub first_wait: Duration,
+    /// But no longer than this.
+    pub longest_wait: Duration,
+    /// How long after the last of them they are forgotten.
+    pub memory: Duration,
+}
+
+impl Default for GuessRules {
+    fn default() -> Self {
+        Self {
+            free: 5,
+            first_wait: Duration::from_secs(1),
+            longest_wait: Duration::from_mins(15),
+            memory: Duration::from_hours(24),
+        }
+    }
+}
+
+/// Where guesses at passwords are counted, for all instances together.
+#[cfg_attr(any(test, feature = "mock"), mockall::automock)]
+#[async_trait]
+pub trait PasswordThrottleStore: Send + Sync {
+    /// Counts a guess of `who` as a wrong one, unless it must wait.
+    ///
+    /// It is counted before it is judged: however many are made at once, no
+    /// more are let through than if each had turned out wrong before the next
+    /// was made.
+    async fn count(
+        &self,
+        who: &str,
+        rules: GuessRules,
+        now: Timestamp,
+    ) -> Result<RateLimitOutcome, Unavailable>;
+
+    /// How many guesses of `who` count as wrong.
+    async fn failures(&self, who: &str) -> Result<u32, Unavailable>;
+
+    /// Takes one count back, of a guess that nobody judged.
+    async fn give_back(&self, who: &str, rules: GuessRules) -> Result<(), Unavailable>;
+
+    /// Forgets what was counted of `who`, who has guessed right.
+    async fn clear(&self, who: &str) -> Result<(), Unavailable>;
+
+    /// Forgets whose last guess was counted before `time`. Answers how many
+    /// they were.
+    async fn sweep(&self, time: Timestamp) -> Result<u64, Unavailable>;
+}

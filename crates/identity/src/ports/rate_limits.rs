@@ -1,0 +1,53 @@
+//! Budgets of attempts.
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+use pia_kernel::{Timestamp, Unavailable};
+
+/// So many attempts at once, and that many again evenly over `window`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Quota {
+    /// How many fit in a full bucket.
+    pub burst: u32,
+    /// How long an empty bucket takes to fill.
+    pub window: Duration,
+}
+
+impl Quota {
+    /// How long the bucket takes to hold one more.
+    pub fn interval(self) -> Duration {
+        self.window / self.burst.max(1)
+    }
+}
+
+/// Whether one more attempt is let through.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RateLimitOutcome {
+    /// It is, and was counted.
+    Allowed,
+    /// Not before so much time has passed.
+    Wait(Duration),
+}
+
+/// Where attempts at signing in are counted, for all instances together.
+#[cfg_attr(any(test, feature = "mock"), mockall::automock)]
+#[async_trait]
+pub trait RateLimitStore: Send + Sync {
+    /// Counts an attempt of `who`, unless their bucket is empty.
+    ///
+    /// Of any number at once, no more are allowed than the bucket holds.
+    async fn attempt(
+        &self,
+        who: &str,
+        quota: Quota,
+        now: Timestamp,
+    ) -> Result<RateLimitOutcome, Unavailable>;
+
+    /// Puts one attempt back that turned out not to count; a full bucket
+    /// stays as it is.
+    async fn give_back(&self, who: &str, quota: Quota, now: Timestamp) -> Result<(), Unavailable>;
+
+    /// Forgets buckets that are full again. Answers how many they were.
+    async fn sweep(&self, now: Timestamp) -> Result<u64, Unavailable>;
+}

@@ -1,0 +1,137 @@
+//! The accounts of those who sign in at identity providers.
+
+use std::sync::Arc;
+
+use pia_kernel::{Clock, SideEffects, LiveSetting, UserId, shortened};
+
+use crate::account::Account;
+use crate::email;
+use crate::ports::{
+    AccountStore, KnownAccount, LicenceInForce, NewAccount, ProviderAccounts, ProviderClaims,
+    ProviderIdentity, Registered, Seats,
+};
+use crate::provider::Provider;
+use crate::provider_sign_in::ProviderSignInError;
+use crate::registration::RegistrationRules;
+
+/// Longer names are cut: nobody can mend what their provider says.
+const MAX_NAME_CHARS: usize = 200;
+
+/// Finds the accounts of those who sign in at identity providers, and makes
+/// them when they come first.
+///
+/// Whoever a provider knows is known by that alone ever after: an address that
+/// changes there changes nothing here, and an address that has an account
+/// opens it to nobody else, whoever vouches for them.
+#[derive(Clone)]
+pub(crate) struct ProviderPeople {
+    pub(crate) known: Arc<dyn ProviderAccounts>,
+    pub(crate) accounts: Arc<dyn AccountStore>,
+    pub(crate) seats: Arc<dyn Seats>,
+    pub(crate) licence: Arc<dyn LicenceInForce>,
+    pub(crate) rules: LiveSetting<RegistrationRules>,
+    pub(crate) clock: Arc<dyn Clock>,
+}
+
+impl ProviderPeople {
+    /// The account of whom the provider says somebody is.
+    pub(crate) async fn welcome(
+        &self,
+        provider: Provider,
+        claims: ProviderClaims,
+    ) -> Result<Account, ProviderSignInError> {
+        if let Some(account) = self.find(provider, &claims.identity).await? {
+            return Ok(account);
+        }
+        let email = address(&claims)?;
+        if self.known.has_address(&email).await? {
+            return self.find_again(provider, &claims.identity).await;
+        }
+        if !self.licence.in_force() {
+            return Err(ProviderSignInError::LicenceEnded);
+        }
+        if self.rules.get().suspended {
+            return Err(ProviderSignInError::Suspended);
+        }
+        if !self.rules.get().admit(&email) {
+            return Err(ProviderSignInError::RegistrationClosed);
+        }
+        self.register(provider, email, claims).await
+    }
+
+    async fn find(
+        &self,
+        provider: Provider,
+        identity: &ProviderIdentity,
+    ) -> Result<Option<Account>, ProviderSignInError> {
+        match self.known.find(provider, identity).await? {
+            Some(KnownAccount::Active(account)) => Ok(Some(account)),
+            Some(KnownAccount::Deactivated) => Err(ProviderSignInError::Deactivated),
+            None => Ok(None),
+        }
+    }
+
+    async fn register(
+        &self,
+        provider: Provider,
+        email: String,
+        claims: ProviderClaims,
+    ) -> Result<Account, ProviderSignInError> {
+        let now = self.clock.now();
+        let account = Account {
+            display_name: claims.name.as_deref().and_then(shown_name),
+            provider: provider.name().to_owned(),
+            email_verified_at: Some(now),
+            ..Account::local(UserId::generate(), email, now)
+        };
+        let identity = claims.identity;
+        let new = NewAccount {
+            account: account.clone(),
+            password_hash: None,
+            identity: Some(identity.clone()),
+            verification: None,
+            invitation: None,
+        };
+        let effects = SideEffects::audit(now, account.user, "account.registered");
+        let limit = self.seats.limit();
+        match self.accounts.register(new, limit, effects).await? {
+            Registered::Stored => Ok(account),
+            Registered::NotInvited => Err(ProviderSignInError::RegistrationClosed),
+            Registered::SeatsTaken => {
+                Err(ProviderSignInError::SeatsTaken { limit: limit.unwrap_or_default() })
+            }
+            Registered::EmailTaken => self.find_again(provider, &identity).await,
+        }
+    }
+
+    /// Of somebody whose address is taken: by themselves, perhaps, in another
+    /// tab just now.
+    async fn find_again(
+        &self,
+        provider: Provider,
+        identity: &ProviderIdentity,
+    ) -> Result<Account, ProviderSignInError> {
+        self.find(provider, identity).await?.ok_or(ProviderSignInError::EmailExists)
+    }
+}
+
+/// The address, if the provider saw that it is theirs. What it says outright
+/// not to have seen is not taken from anybody.
+fn address(claims: &ProviderClaims) -> Result<String, ProviderSignInError> {
+    let email = claims.email.as_deref().and_then(|it| email::read(it).ok());
+    let email = email.ok_or(ProviderSignInError::EmailMissing)?;
+    match claims.email_verified {
+        Some(true) => Ok(email),
+        None if claims.trusts_email => Ok(email),
+        Some(false) | None => Err(ProviderSignInError::EmailNotVerified),
+    }
+}
+
+fn shown_name(name: &str) -> Option<String> {
+    let shown: String = name.chars().filter(|it| !it.is_control()).collect();
+    let short = shortened(shown.trim(), MAX_NAME_CHARS).trim_end();
+    (!short.is_empty()).then(|| short.to_owned())
+}
+
+#[cfg(test)]
+mod tests;

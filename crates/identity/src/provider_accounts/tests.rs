@@ -1,0 +1,147 @@
+//! Whose account it is, with stores that say what they are told to.
+
+use pia_kernel::{Timestamp, Unavailable};
+use pia_testkit::FixedClock;
+
+use super::*;
+use crate::ports::{
+    MockAccountStore, MockLicenceInForce, MockProviderAccounts, MockSeats, ProviderIdentity,
+};
+use crate::registration::RegistrationPolicy;
+
+const NOW: Timestamp = Timestamp::UNIX_EPOCH;
+
+fn identity() -> ProviderIdentity {
+    ProviderIdentity { issuer: "https://issuer".to_owned(), subject: "ada".to_owned() }
+}
+
+fn claims() -> ProviderClaims {
+    ProviderClaims {
+        identity: identity(),
+        email: Some(" Ada@example.org ".to_owned()),
+        email_verified: Some(true),
+        trusts_email: false,
+        name: Some("Ada\n".to_owned()),
+    }
+}
+
+fn account() -> Account {
+    Account::local(UserId::generate(), "ada@example.org".to_owned(), NOW)
+}
+
+/// What knows nobody at first, and answers this when it is asked again.
+fn knowing_later(later: Option<KnownAccount>) -> MockProviderAccounts {
+    knowing_later_at(later, false)
+}
+
+fn knowing_later_at(later: Option<KnownAccount>, taken: bool) -> MockProviderAccounts {
+    let mut known = MockProviderAccounts::new();
+    known.expect_find().once().returning(|_, _| Ok(None));
+    known.expect_find().returning(move |_, _| Ok(later.clone()));
+    known.expect_has_address().returning(move |_| Ok(taken));
+    known
+}
+
+fn people(
+    known: MockProviderAccounts,
+    accounts: MockAccountStore,
+    policy: RegistrationPolicy,
+    in_force: bool,
+) -> ProviderPeople {
+    let (mut seats, mut licence) = (MockSeats::new(), MockLicenceInForce::new());
+    seats.expect_limit().return_const(Some(25));
+    licence.expect_in_force().return_const(in_force);
+    ProviderPeople {
+        known: Arc::new(known),
+        accounts: Arc::new(accounts),
+        seats: Arc::new(seats),
+        licence: Arc::new(licence),
+        rules: LiveSetting::new(RegistrationRules { policy, ..RegistrationRules::default() }),
+        clock: Arc::new(FixedClock(NOW)),
+    }
+}
+
+fn registering(outcome: Registered) -> MockAccountStore {
+    let mut accounts = MockAccountStore::new();
+    accounts.expect_register().once().returning(move |_, _, _| Ok(outcome));
+    accounts
+}
+
+#[tokio::test]
+async fn an_account_is_stored_with_its_identity_its_limit_and_its_audit_entry() {
+    let mut accounts = MockAccountStore::new();
+    accounts
+        .expect_register()
+        .withf(|new, seats, effects| {
+            let account = &new.account;
+            (account.email.as_str(), account.provider.as_str()) == ("Ada@example.org", "google")
+                && account.display_name.as_deref() == Some("Ada")
+                && account.email_verified_at == Some(NOW)
+                && new.password_hash.is_none()
+                && new.identity.as_ref() == Some(&identity())
+                && *seats == Some(25)
+                && *effects == SideEffects::audit(NOW, account.user, "account.registered")
+        })
+        .once()
+        .returning(|_, _, _| Ok(Registered::Stored));
+    let people = people(knowing_later(None), accounts, RegistrationPolicy::Open, true);
+
+    let account = people.welcome(Provider::Google, claims()).await.unwrap();
+
+    assert_eq!(account.provider, "google");
+}
+
+#[tokio::test]
+async fn whoever_was_registered_meanwhile_in_another_tab_is_let_in() {
+    let there = account();
+    let known = |taken| knowing_later_at(Some(KnownAccount::Active(there.clone())), taken);
+    // Before the address was looked for, or after.
+    for (known, accounts) in [
+        (known(true), MockAccountStore::new()),
+        (known(false), registering(Registered::EmailTaken)),
+    ] {
+        let people = people(known, accounts, RegistrationPolicy::Open, true);
+
+        assert_eq!(people.welcome(Provider::Google, claims()).await.unwrap(), there);
+    }
+}
+
+#[tokio::test]
+async fn what_the_store_refuses_is_told_apart() {
+    let refused = async |outcome| {
+        let accounts = registering(outcome);
+        let people = people(knowing_later(None), accounts, RegistrationPolicy::Open, true);
+        people.welcome(Provider::Google, claims()).await.unwrap_err()
+    };
+
+    let taken = refused(Registered::EmailTaken).await;
+    let full = refused(Registered::SeatsTaken).await;
+
+    assert!(matches!(taken, ProviderSignInError::EmailExists));
+    assert!(matches!(full, ProviderSignInError::SeatsTaken { limit: 25 }));
+}
+
+#[tokio::test]
+async fn nothing_is_made_while_the_licence_or_the_operator_does_not_let_it() {
+    let refused = async |policy, in_force| {
+        let people = people(knowing_later(None), MockAccountStore::new(), policy, in_force);
+        people.welcome(Provider::Google, claims()).await.unwrap_err()
+    };
+
+    let ended = refused(RegistrationPolicy::Open, false).await;
+    let closed = refused(RegistrationPolicy::Closed, true).await;
+
+    assert!(matches!(ended, ProviderSignInError::LicenceEnded));
+    assert!(matches!(closed, ProviderSignInError::RegistrationClosed));
+}
+
+#[tokio::test]
+async fn an_outage_is_told_as_one() {
+    let mut known = MockProviderAccounts::new();
+    known.expect_find().returning(|_, _| Err(Unavailable::new("storage", "down")));
+    let people = people(known, MockAccountStore::new(), RegistrationPolicy::Open, true);
+
+    let outcome = people.welcome(Provider::Google, claims()).await;
+
+    assert!(matches!(outcome, Err(ProviderSignInError::Unavailable(_))));
+}

@@ -1,0 +1,93 @@
+//! That it is an account's owner who asks, and not somebody with their session.
+
+use std::time::Duration;
+
+use pia_kernel::Unavailable;
+
+use crate::access_tokens::SessionRef;
+use crate::account::Account;
+use crate::factor_proofs::{FactorProofs, ReauthProof, ProofError};
+use crate::ports::{VerifiedProof, Factor};
+
+/// How long a sign-in proves who signed in, where nothing else can.
+pub(crate) const FRESH: Duration = Duration::from_mins(10);
+
+/// Why somebody was not taken for the owner.
+#[derive(Debug, thiserror::Error)]
+pub enum OwnerError {
+    /// They have not shown anything, and could.
+    #[error("a proof is needed")]
+    Missing,
+    /// There is nothing that they could show, and they signed in a while ago.
+    #[error("a fresh sign-in is needed")]
+    SignInAgain,
+    /// What they have shown is wrong, or was used before.
+    #[error("the proof is wrong")]
+    Wrong,
+    /// There were too many wrong ones.
+    #[error("too many wrong proofs")]
+    TooMany {
+        /// When the next may be tried.
+        wait: Duration,
+    },
+    /// Something that is needed did not answer.
+    #[error(transparent)]
+    Unavailable(#[from] Unavailable),
+}
+
+impl FactorProofs {
+    /// Goes on with what shows that the owner asks, whose factor this is, if
+    /// one is on. What goes on may still find the proof wrong.
+    ///
+    /// An account without password and factor has nothing to show, and its
+    /// owner signs in elsewhere: they must just have done so.
+    pub(crate) async fn owner<T, F>(
+        &self,
+        claim: SessionRef,
+        (account, factor): (&Account, Option<&Factor>),
+        proof: Option<ReauthProof>,
+        then: impl FnOnce(VerifiedProof) -> F + Send,
+    ) -> Result<T, OwnerError>
+    where
+        F: Future<Output = Result<T, ProofError>> + Send,
+    {
+        if let Some(proof) = proof {
+            let judge = async { then(self.judge((account, factor), proof).await?).await };
+            return Ok(self.counted(claim.user, judge).await?);
+        }
+        if factor.is_some() || self.password_hash(account).await?.is_some() {
+            return Err(OwnerError::Missing);
+        }
+        let began_at = self.ports.starts.began_at(claim).await?;
+        if began_at.is_none_or(|it| it + FRESH < self.clock.now()) {
+            return Err(OwnerError::SignInAgain);
+        }
+        Ok(then(VerifiedProof::SignIn).await?)
+    }
+
+    /// Returns what a proof shows, as far as that can be said without spending
+    /// it.
+    pub(crate) async fn judge(
+        &self,
+        (account, factor): (&Account, Option<&Factor>),
+        proof: ReauthProof,
+    ) -> Result<VerifiedProof, ProofError> {
+        match (proof, factor) {
+            (ReauthProof::Password(password), _) => self.password(account, password).await,
+            (ReauthProof::Factor(answer), Some(factor)) => {
+                self.answer(account.user, factor, &answer).await
+            }
+            (ReauthProof::Factor(_), None) => Err(ProofError::Wrong),
+        }
+    }
+}
+
+impl From<ProofError> for OwnerError {
+    fn from(err: ProofError) -> Self {
+        match err {
+            ProofError::Wrong => Self::Wrong,
+            ProofError::TooMany { wait } => Self::TooMany { wait },
+            ProofError::Unavailable(err) => Self::Unavailable(err),
+        }
+    }
+}

@@ -1,0 +1,312 @@
+//! Where a sign-in at a provider leads in the end.
+
+use std::fmt::Write as _;
+
+use serde::{Deserialize, Serialize};
+
+use crate::code_challenge::CodeChallenge;
+
+/// Longer ones are no targets that anyone means.
+const MAX_URL_BYTES: usize = 2048;
+/// The hosts of programs on the browser's own machine, as they are spelled.
+const LOOPBACK: [&str; 3] = ["localhost", "127.0.0.1", "[::1]"];
+/// The pages of this server that a sign-in may lead to.
+const PAGES: [&str; 2] = ["/admin", "/account"];
+/// The one way to make challenges that is known.
+const METHOD: &str = "S256";
+
+/// Where a sign-in at a provider leads in the end.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum RedirectTarget {
+    /// A program on the browser's machine, which listens there.
+    Program {
+        /// Where, as it was spelled.
+        url: String,
+        /// What only that program can answer.
+        challenge: CodeChallenge,
+    },
+    /// A page of this server.
+    Page {
+        /// Its path, behind that of the server.
+        path: String,
+    },
+    /// Nowhere: the browser itself is told the tokens.
+    Browser,
+}
+
+/// Why a sign-in may not lead there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum DestinationError {
+    /// It is neither a loopback address nor a page of this server.
+    #[error("the target is neither a loopback address nor a page of this server")]
+    Target,
+    /// A program must challenge whoever redeems its code.
+    #[error("a loopback target needs a challenge")]
+    ChallengeRequired,
+    /// The challenge is in no form that is known.
+    #[error("the challenge is malformed")]
+    ChallengeInvalid,
+    /// Nobody but a program challenges.
+    #[error("only a loopback target has a challenge")]
+    ChallengeUnexpected,
+}
+
+impl RedirectTarget {
+    /// What these parameters mean: first whether a program may challenge there
+    /// at all, then whether anybody may be sent there.
+    pub(crate) fn of(
+        target: Option<&str>,
+        challenge: Option<&str>,
+        method: Option<&str>,
+    ) -> Result<Self, DestinationError> {
+        match target {
+            Some(target) if is_loopback(target) => {
+                let challenge = challenge.ok_or(DestinationError::ChallengeRequired)?;
+                let known = method.is_none_or(|it| it == METHOD);
+                let challenge = CodeChallenge::parse(challenge).filter(|_| known);
+                let challenge = challenge.ok_or(DestinationError::ChallengeInvalid)?;
+                Ok(Self::Program { url: target.to_owned(), challenge })
+            }
+            _ if challenge.is_some() => Err(DestinationError::ChallengeUnexpected),
+            Some(target) if is_page(target) => Ok(Self::Page { path: target.to_owned() }),
+            Some(_) => Err(DestinationError::Target),
+            None => Ok(Self::Browser),
+        }
+    }
+}
+
+/// `http://localhost:1234/path`. Written out rather than parsed: browsers and
+/// parsers read odd addresses differently, and an odd one is refused.
+fn is_loopback(target: &str) -> bool {
+    let Some(rest) = target.strip_prefix("http://").filter(|_| target.len() <= MAX_URL_BYTES) else {
+        return false;
+    };
+    let (authority, path) = match rest.find('/') {
+        Some(at) => rest.split_at(at),
+        None => (rest, ""),
+    };
+    let here = LOOPBACK.iter().find_map(|host| authority.strip_prefix(host));
+    let port = |it: &str| it.strip_prefix(':').is_some_and(is_port);
+    let plain = |it: u8| it.is_ascii_alphanumeric() || b"/-._~!$&'()*+,;=:@%".contains(&it);
+    here.is_some_and(|it| it.is_empty() || port(it)) && path.bytes().all(plain)
+}
+
+fn is_port(text: &str) -> bool {
+    text.bytes().all(|it| it.is_ascii_digit()) && text.parse::<u16>().is_ok_and(|it| it > 0)
+}
+
+fn is_page(target: &str) -> bool {
+    let plain = |it: char| it.is_ascii_alphanumeric() || "-_.~".contains(it);
+    let segment = |it: &str| !matches!(it, "" | "." | "..") && it.chars().all(plain);
+    let under = |page: &&str| {
+        target.strip_prefix(*page).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    };
+    target.len() <= MAX_URL_BYTES
+        && PAGES.iter().any(under)
+        && target.strip_prefix('/').is_some_and(|it| it.split('/').all(segment))
+}
+
+/// The way back to whoever began a sign-in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReturnState {
+    target: String,
+    /// What they want to hear again.
+    state: Option<String>,
+}
+
+impl ReturnState {
+    pub(crate) fn new(target: String, state: Option<String>) -> Self {
+        Self { target, state }
+    }
+
+    /// Where the browser is sent with this to tell, and the state as it was
+    /// given.
+    pub fn with(&self, told: &[(&str, &str)]) -> String {
+        let state = self.state.as_deref().map(|it| ("state", it));
+        let mut url = self.target.clone();
+        for (nth, (name, value)) in told.iter().copied().chain(state).enumerate() {
+            url.push(if nth == 0 { '?' } else { '&' });
+            url.push_str(name);
+            url.push('=');
+            encode(value, &mut url);
+        }
+        url
+    }
+}
+
+fn encode(value: &str, url: &mut String) {
+    for byte in value.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
+            url.push(byte.into());
+        } else {
+            // Writing to a text cannot fail.
+            let _written = write!(url, "%{byte:02X}");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CHALLENGE: &str = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM";
+
+    /// What is no target, whatever it looks like.
+    const NOT_TARGETS: &[&str] = &[
+        "",
+        " ",
+        "https://localhost:1/",
+        "HTTP://localhost:1/",
+        "http://LOCALHOST:1/",
+        "http:localhost:1/",
+        "http:/localhost:1/",
+        "http:///localhost:1/",
+        "http://localhost.evil.example/",
+        "http://localhostevil.example/",
+        "http://localhost@evil.example/",
+        "http://localhost:1@evil.example/",
+        "http://user@localhost:1/",
+        "http://user:password@localhost:1/",
+        "http://evil.example/localhost",
+        "http://localhost:1/#fragment",
+        "http://localhost:1/?query=1",
+        "http://localhost?query",
+        "http://localhost#@evil.example/",
+        "http://localhost\\@evil.example/",
+        "http://localhost:1/\\evil",
+        "http://localhost:0/",
+        "http://localhost:65536/",
+        "http://localhost:/",
+        "http://localhost:+1/",
+        "http://localhost:1 /",
+        "http://localhost:1/\r\nSet-Cookie: a=b",
+        "http://localhost:1/\t",
+        "http://localhost:1/ä",
+        "http://127.0.0.2:1/",
+        "http://127.1:1/",
+        "http://2130706433:1/",
+        "http://0.0.0.0:1/",
+        "http://[::ffff:127.0.0.1]:1/",
+        "http://[0:0:0:0:0:0:0:1]:1/",
+        "http://::1:1/",
+        "http://[::1]evil/",
+        "ftp://localhost:1/",
+        "javascript:alert(1)",
+        "pia://callback",
+        "/",
+        "//admin",
+        "//evil.example/admin",
+        "/\\evil.example/admin",
+        "/adminx",
+        "/accounts",
+        "/Admin",
+        "/admin/",
+        "/admin//users",
+        "/admin/../auth",
+        "/admin/./users",
+        "/admin/%2e%2e/auth",
+        "/admin?next=//evil.example",
+        "/admin#x",
+        "/admin\\evil",
+        "/auth/login",
+        "/api/sync/pull",
+        "admin",
+        "./admin",
+    ];
+
+    fn target(target: &str) -> Result<RedirectTarget, DestinationError> {
+        RedirectTarget::of(Some(target), None, None)
+    }
+
+    #[test]
+    fn programs_listen_on_their_own_machine_at_any_port_and_path() {
+        for url in [
+            "http://localhost:49152/",
+            "http://localhost",
+            "http://localhost/",
+            "http://localhost:1/callback/deep;x=1",
+            "http://127.0.0.1:65535/%20",
+            "http://[::1]:8080/a@b",
+            "http://[::1]",
+        ] {
+            let destination = RedirectTarget::of(Some(url), Some(CHALLENGE), Some("S256"));
+
+            let Ok(RedirectTarget::Program { url: kept, .. }) = destination else {
+                panic!("{url}: {destination:?}")
+            };
+            assert_eq!(kept, url);
+            assert_eq!(target(url), Err(DestinationError::ChallengeRequired), "{url}");
+        }
+    }
+
+    #[test]
+    fn pages_of_this_server_are_named_by_their_path() {
+        for path in ["/admin", "/account", "/admin/users", "/account/a-b_c.d~e/f"] {
+            assert_eq!(target(path), Ok(RedirectTarget::Page { path: path.to_owned() }));
+            let challenged = RedirectTarget::of(Some(path), Some(CHALLENGE), None);
+            assert_eq!(challenged, Err(DestinationError::ChallengeUnexpected), "{path}");
+        }
+    }
+
+    #[test]
+    fn nothing_else_is_a_target() {
+        let long = "a".repeat(MAX_URL_BYTES);
+        let too_long = [format!("http://localhost:1/{long}"), format!("/admin/{long}")];
+        for bad in NOT_TARGETS.iter().copied().chain(too_long.iter().map(String::as_str)) {
+            assert_eq!(target(bad), Err(DestinationError::Target), "{bad:.80}");
+            // A challenge makes no target good, whatever it looks like.
+            for challenge in [CHALLENGE, "short", ""] {
+                let challenged = RedirectTarget::of(Some(bad), Some(challenge), None);
+                let unexpected = Err(DestinationError::ChallengeUnexpected);
+                assert_eq!(challenged, unexpected, "{bad:.80} {challenge}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_program_challenges_in_the_one_known_way() {
+        let of = |challenge: &str, method| {
+            RedirectTarget::of(Some("http://localhost:1/"), Some(challenge), method)
+        };
+
+        assert!(of(CHALLENGE, None).is_ok() && of(CHALLENGE, Some("S256")).is_ok());
+        for (challenge, method) in [
+            (CHALLENGE, Some("plain")),
+            (CHALLENGE, Some("s256")),
+            (CHALLENGE, Some("")),
+            ("", None),
+            ("too-short", Some("S256")),
+        ] {
+            let refused = of(challenge, method);
+            assert_eq!(refused, Err(DestinationError::ChallengeInvalid), "{challenge} {method:?}");
+        }
+    }
+
+    #[test]
+    fn without_a_target_the_browser_is_answered_and_challenges_nobody() {
+        assert_eq!(RedirectTarget::of(None, None, None), Ok(RedirectTarget::Browser));
+        let challenged = RedirectTarget::of(None, Some(CHALLENGE), None);
+        assert_eq!(challenged, Err(DestinationError::ChallengeUnexpected));
+    }
+
+    #[test]
+    fn the_state_comes_back_as_it_was_given_whatever_it_holds() {
+        let odd = "a&b=c?d#e+f%20g\r\nh ü\u{0}/\"<>";
+        let back = ReturnState::new("http://localhost:1/".to_owned(), Some(odd.to_owned()));
+
+        let url = back.with(&[("code", "c-1")]);
+
+        assert_eq!(
+            url,
+            "http://localhost:1/?code=c-1&state=a%26b%3Dc%3Fd%23e%2Bf%2520g%0D%0Ah%20%C3%BC%00\
+             %2F%22%3C%3E"
+        );
+    }
+
+    #[test]
+    fn without_a_state_none_is_told() {
+        let back = ReturnState::new("https://pia.example/admin".to_owned(), None);
+
+        assert_eq!(back.with(&[("error", "x y")]), "https://pia.example/admin?error=x%20y");
+    }
+}

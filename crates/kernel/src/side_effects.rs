@@ -1,0 +1,116 @@
+//! What must happen together with a change, whichever domain makes it.
+
+use crate::{Timestamp, UserId};
+
+/// Things written in the transaction of the change they belong to.
+///
+/// They are plain data in a port's call, so domains that know nothing of one
+/// another still leave no change without its audit entry. Where the request
+/// came from is added as they are written: see [`Origin`](crate::Origin).
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SideEffects {
+    /// What the audit log keeps.
+    pub audit: Vec<AuditEntry>,
+    /// What is put into the outbox, where mail is set up.
+    pub mail: Vec<Mail>,
+}
+
+impl SideEffects {
+    /// That a user did something with what is their own.
+    pub fn audit(at: Timestamp, user: UserId, action: &'static str) -> Self {
+        let entry = AuditEntry { at, actor: Some(user), subject: None, object: None, action };
+        Self { audit: vec![entry], mail: Vec::new() }
+    }
+
+    /// That something happened to a user which they did not do, or which
+    /// nobody knows them to have done.
+    pub fn about(at: Timestamp, user: UserId, action: &'static str) -> Self {
+        let entry = AuditEntry { at, actor: None, subject: Some(user), object: None, action };
+        Self { audit: vec![entry], mail: Vec::new() }
+    }
+
+    /// The same with a letter.
+    #[must_use]
+    pub fn and_mail(mut self, mail: Mail) -> Self {
+        self.mail.push(mail);
+        self
+    }
+
+    /// The same with what belongs to another change that is made with it.
+    #[must_use]
+    pub fn and(mut self, other: Self) -> Self {
+        self.audit.extend(other.audit);
+        self.mail.extend(other.mail);
+        self
+    }
+}
+
+/// One line of the audit log.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AuditEntry {
+    /// When it happened.
+    pub at: Timestamp,
+    /// Who did it; nothing if that is not known, or was the server itself.
+    pub actor: Option<UserId>,
+    /// Whom it happened to, if that is somebody else.
+    pub subject: Option<UserId>,
+    /// What it happened to, if that is no person: `group:…`. Never something
+    /// by which a person is recognised.
+    pub object: Option<String>,
+    /// What happened, as auditors search for it: `session.reuse_detected`.
+    pub action: &'static str,
+}
+
+/// A letter to somebody.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mail {
+    /// When it is written.
+    pub at: Timestamp,
+    /// To whom.
+    pub to: Recipient,
+    /// What it says.
+    pub letter: QueuedEmail,
+}
+
+/// To whom a letter goes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Recipient {
+    /// To a user, at the address they have when it is written. It goes with
+    /// their account.
+    User(UserId),
+    /// To an address that need not be a user's.
+    Address(String),
+}
+
+/// What a letter says, in whichever language it is then written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct QueuedEmail {
+    /// Which letter it is: `password-reset`.
+    pub name: &'static str,
+    /// What is filled in, by name.
+    pub fields: Vec<(&'static str, String)>,
+}
+
+impl QueuedEmail {
+    /// A letter with nothing to fill in yet.
+    pub fn new(name: &'static str) -> Self {
+        Self { name, fields: Vec::new() }
+    }
+
+    /// The same with something filled in.
+    #[must_use]
+    pub fn with(mut self, field: &'static str, value: impl Into<String>) -> Self {
+        self.fields.push((field, value.into()));
+        self
+    }
+
+    /// To a user.
+    pub fn to_user(self, at: Timestamp, user: UserId) -> Mail {
+        Mail { at, to: Recipient::User(user), letter: self }
+    }
+
+    /// To an address.
+    pub fn to_address(self, at: Timestamp, address: impl Into<String>) -> Mail {
+        Mail { at, to: Recipient::Address(address.into()), letter: self }
+    }
+}

@@ -1,0 +1,54 @@
+//! What the operator's set-up asks of the outside world.
+
+use async_trait::async_trait;
+use pia_kernel::{Secret, Timestamp, Unavailable};
+
+use crate::licence::{Licence, LicenceError};
+
+/// Whether the server is set up, and if not, what it lacks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SetupStanding {
+    /// A licence is in force: nothing is left to do.
+    Done,
+    /// There is no licence.
+    NoLicence,
+    /// What lies in the licence's place is not accepted.
+    Refused(LicenceError),
+    /// The licence ended then.
+    Ended(Timestamp),
+}
+
+/// Why a licence was not taken.
+#[derive(Debug, thiserror::Error)]
+pub enum InstallError {
+    /// One is in force: set-up is over.
+    #[error("the server has a licence in force; replace its licence file to change it")]
+    AlreadyLicensed,
+    /// Only who can read the server's files may set it up.
+    #[error("the setup token is wrong: it is in the file that Setup:TokenPath names")]
+    WrongToken,
+    /// It is none that this build accepts.
+    #[error(transparent)]
+    Refused(#[from] LicenceError),
+    /// It would change nothing: its end has passed.
+    #[error("the licence ended at {0}")]
+    Ended(Timestamp),
+    /// It could not be kept, or the token not be read.
+    #[error(transparent)]
+    Unavailable(#[from] Unavailable),
+}
+
+/// Where a server that has no licence in force is given one.
+#[async_trait]
+pub trait LicenceDesk: Send + Sync {
+    /// What the server lacks at this moment.
+    fn standing(&self) -> SetupStanding;
+
+    /// Takes a licence from whoever knows the setup token.
+    ///
+    /// It is kept so that it outlives the process, is in force before this
+    /// returns, and ends the token. A licence that is not accepted changes
+    /// nothing, and neither does one that cannot be kept. The token is compared
+    /// in constant time, before anything is said of the licence.
+    async fn install(&self, token: &Secret<String>, text: &[u8]) -> Result<Licence, InstallError>;
+}

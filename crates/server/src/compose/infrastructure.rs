@@ -1,0 +1,95 @@
+//! What everything else stands on.
+
+use std::sync::Arc;
+
+use pia_kernel::{Clock, LiveSetting, Unavailable};
+use pia_policy::VerifyingKey;
+use pia_sealing::{AcceptNew, KeyError, KeyGuard, MasterKeys, Sealer, ServerSeal};
+use pia_storage::Database;
+use pia_storage_identity::{SqlAddresses, SqlFirstAdmin};
+use pia_storage_sealing::{SqlKeyRegister, SqlSalts};
+use pia_storage_sync::SqlSilences;
+use pia_sync::Silences;
+use pia_upstream::Tls;
+
+use super::ComposeError;
+use crate::config::{Encryption, LiveConfig};
+use crate::licence::LicenceFile;
+use crate::setup::{Administrators, Setup};
+
+/// What everything else stands on.
+pub(super) struct Infrastructure {
+    pub(super) db: Database,
+    pub(super) sealer: Sealer,
+    /// Whether there is a relay that takes mail.
+    pub(super) mail: LiveSetting<bool>,
+    pub(super) licence: Arc<LicenceFile>,
+    pub(super) setup: Setup,
+    /// How others are spoken to.
+    pub(super) tls: Tls,
+    /// When nobody was given a stamp.
+    pub(super) silences: Silences,
+}
+
+impl Infrastructure {
+    pub(super) async fn lay(
+        config: &LiveConfig,
+        clock: &Arc<dyn Clock>,
+    ) -> Result<Self, ComposeError> {
+        let start = config.latest();
+        let db = pia_storage::start(start.database.startup.clone()).await?;
+        let encryption = &start.encryption;
+        let accept = if encryption.accept_new_master_key { AcceptNew::Yes } else { AcceptNew::No };
+        let keys = master_keys(encryption, accept, &db).await?;
+        let silences = SqlSilences::new(db.clone()).end(clock.now()).await;
+        let silences = silences.map_err(ComposeError::Stamps)?;
+        let mail = config.follow(|it| it.smtp.relay.is_some());
+        fold_addresses(&db).await.map_err(ComposeError::Addresses)?;
+        let db = db.with_effects(ServerSeal::new(keys.clone()), mail.clone());
+        let path = start.license.path.clone();
+        let licence = LicenceFile::open(path, VerifyingKey::built_in(), Arc::clone(clock));
+        let licence = Arc::new(licence);
+        let admins = Administrators::look(Arc::new(SqlFirstAdmin::new(db.clone()))).await;
+        let setup = Setup::open(Arc::clone(&licence), start.setup.token_path.clone(), admins);
+        let sealer = Sealer::new(keys, Arc::new(SqlSalts::new(db.clone())));
+        Ok(Self { db, sealer, mail, licence, setup, tls: Tls::native()?, silences })
+    }
+}
+
+/// The keys that data is sealed with. Stops the start with one that the stored
+/// data was not sealed with.
+pub(crate) async fn master_keys(
+    encryption: &Encryption,
+    accept: AcceptNew,
+    db: &Database,
+) -> Result<MasterKeys, KeyError> {
+    let keys = MasterKeys {
+        current: encryption.master_key.clone(),
+        previous: encryption.previous_master_key.clone(),
+    };
+    match KeyGuard::check(&keys, accept, &SqlKeyRegister::new(db.clone())).await? {
+        KeyGuard::Known => {}
+        KeyGuard::Succeeded => tracing::info!("the master key follows the previous one"),
+        KeyGuard::GivenUp => {
+            tracing::warn!(
+                "the master key is new: what the old one sealed cannot be read any more"
+            );
+        }
+    }
+    Ok(keys)
+}
+
+/// Gives the addresses that versions before stored the form of today.
+pub(crate) async fn fold_addresses(db: &Database) -> Result<(), Unavailable> {
+    let done = SqlAddresses::new(db.clone()).fold().await?;
+    if done.folded > 0 {
+        tracing::info!(count = done.folded, "stored addresses were given one form of their domain");
+    }
+    for account in done.shared {
+        tracing::warn!(
+            %account,
+            "another account has the same address with its domain in another form; both stay"
+        );
+    }
+    Ok(())
+}

@@ -1,0 +1,117 @@
+//! Calls admitted in one statement, on PostgreSQL: by windows as they were last
+//! seen, if they still are so.
+
+use diesel::pg::Pg;
+use diesel::prelude::*;
+use diesel::query_builder::{AstPass, QueryFragment};
+use diesel::sql_types::BigInt;
+use diesel_async::RunQueryDsl;
+use pia_storage::{AsyncPostgres, DbError};
+
+use super::window_cache::WindowCache;
+use super::postgres::{OPEN, PUT, Reserved, Windows};
+use super::{Batch, BatchResult, Entries, LockedWindows, AdmissionVerdict};
+use crate::window_row::WindowRow;
+
+impl Batch {
+    /// Books it in one statement. Answers nothing, and has booked nothing,
+    /// where it cannot be, or where the windows are not what they were.
+    ///
+    /// Only what is granted whole is: to refuse a call takes a look at what
+    /// there is, top-ups that were not there before included.
+    pub(super) async fn try_optimistic(
+        &self,
+        mut conn: &AsyncPostgres,
+        last_seen: &mut WindowCache,
+    ) -> Result<Option<BatchResult>, DbError> {
+        let Some((before, booked, entries)) = self.granted(last_seen)? else { return Ok(None) };
+        let guess = Guess {
+            before: Windows::of(&before),
+            after: Windows::of(&entries.windows),
+            opened: Reserved::of(&entries.opened),
+            // There are only so many keys in a batch.
+            count: i64::try_from(before.len()).unwrap_or(i64::MAX),
+        };
+        let right = guess.execute(&mut conn).await? == before.len();
+        if right {
+            last_seen.record_written(entries.windows);
+        }
+        Ok(right.then_some(BatchResult { guessed: true, ..booked }))
+    }
+
+    /// What it would be by windows as they were last seen, with those windows,
+    /// if all its calls would be granted all that they ask for.
+    fn granted(
+        &self,
+        last_seen: &WindowCache,
+    ) -> Result<Option<(Vec<WindowRow>, BatchResult, Entries)>, DbError> {
+        if self.asks.is_empty() || !self.settlements.is_empty() || !self.usage.is_empty() {
+            return Ok(None);
+        }
+        let Some(before) = last_seen.ours(&self.keys()) else { return Ok(None) };
+        let held = LockedWindows::new(before.clone(), self.weeks, self.now)?;
+        let missing = self.missing(&held);
+        if !missing.is_empty() || !self.unfilled(&held.books).is_empty() {
+            return Ok(None);
+        }
+        let decided = self.decide(held, &missing, Vec::new(), &[]);
+        let whole = decided.filter(|(booked, entries)| {
+            let mut verdicts = self.asks.iter().zip(&booked.verdicts);
+            let granted = |it: &AdmissionVerdict| matches!(it, AdmissionVerdict::Granted(_));
+            verdicts.all(|((_, ask), it)| granted(it) && !it.is_short_of(ask))
+                && !entries.windows.is_empty()
+                && !entries.opened.is_empty()
+        });
+        Ok(whole.map(|(booked, entries)| (before, booked, entries)))
+    }
+}
+
+/// Holds windows that are still what they were, in the order of their keys, as
+/// all do who hold several. If all of them are, writes what they become and
+/// what is reserved. Its result has a row for each that is held.
+struct Guess<'a> {
+    before: Windows<'a>,
+    after: Windows<'a>,
+    opened: Reserved<'a>,
+    count: i64,
+}
+
+const HELD: &str = "
+    WITH held AS MATERIALIZED (
+        SELECT w.key FROM credit_windows w, ";
+
+/// Who waits for a row compares what it has become.
+const STILL: &str = "
+        WHERE w.key = b.key AND w.used = b.used AND w.reserved = b.reserved
+            AND w.total = b.total AND w.last_used = b.last_used AND w.buckets = b.buckets
+            AND w.week IS NOT DISTINCT FROM b.week
+        ORDER BY w.key FOR UPDATE OF w
+    ), put AS (";
+
+impl Guess<'_> {
+    fn if_all_are<'b>(&'b self, out: &mut AstPass<'_, 'b, Pg>) -> QueryResult<()> {
+        out.push_sql("(SELECT count(*) FROM held) = ");
+        out.push_bind_param::<BigInt, _>(&self.count)
+    }
+}
+
+impl QueryFragment<Pg> for Guess<'_> {
+    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, Pg>) -> QueryResult<()> {
+        out.push_sql(HELD);
+        self.before.unnest("b", &mut out)?;
+        out.push_sql(STILL);
+        out.push_sql(PUT);
+        self.after.unnest("v", &mut out)?;
+        out.push_sql(" WHERE w.key = v.key AND ");
+        self.if_all_are(&mut out)?;
+        out.push_sql("), opened AS (");
+        out.push_sql(OPEN);
+        self.opened.unnest("v", &mut out)?;
+        out.push_sql(" WHERE ");
+        self.if_all_are(&mut out)?;
+        out.push_sql(") SELECT 1 FROM held");
+        Ok(())
+    }
+}
+
+pia_storage::prepared_by_text!(Guess<'_>);

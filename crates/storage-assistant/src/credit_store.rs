@@ -1,0 +1,296 @@
+//! Credits and usage in SQL.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use diesel::prelude::*;
+use diesel_async::RunQueryDsl;
+use pia_assistant::{
+    Admission, AdmissionRequest, CreditStore, CreditWindows, Holder, WindowKind, Micros, Mismatch, Settlement, SettlementSink, UsageLog,
+    UsageRecord, Weeks, WindowKey,
+};
+use pia_kernel::{Clock, SideEffects, GroupId, LiveSetting, Unavailable};
+use pia_storage::schema::credit_windows;
+use pia_storage::{Database, DbError, DbUid, InsertAll, WriteEffects, in_tx, on_conn};
+use tokio::runtime::Handle;
+use tokio::sync::{Mutex, Notify, oneshot};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::booking::{fill, last_week, pool_of};
+use crate::lease::{self, Lease};
+use crate::queue::{PendingRequest, Entry, Queue};
+use crate::sequencer::{self, Sequencer, cause};
+use crate::statements::{LockWindows, Statements};
+use crate::tally::{Counts, Tally, add};
+use crate::window_row::WindowRow;
+
+/// How many records of usage are kept while the database is away: some minutes
+/// at full load, in about 30 MB.
+const MAX_QUEUED_RECORDS: usize = 100_000;
+
+/// Counts credits and writes usage down, in SQL.
+///
+/// One task books everything that waits in one transaction: calls that ended,
+/// what they used, and calls that would be made. Beyond 100,000 records of
+/// usage the oldest are dropped and counted. Every clone is a handle on the
+/// same.
+#[derive(Clone)]
+pub struct SqlCreditStore {
+    pub(crate) db: Database,
+    pub(crate) queue: Arc<Queue>,
+    pub(crate) sequencer: Arc<Mutex<Sequencer>>,
+    pub(crate) lease: Arc<Lease>,
+    pub(crate) tally: Arc<Tally>,
+    pub(crate) hurry: Arc<Notify>,
+    pub(crate) stop: CancellationToken,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) weeks: LiveSetting<Weeks>,
+    pub(crate) tasks: TaskTracker,
+    instances: LiveSetting<u32>,
+}
+
+impl SqlCreditStore {
+    /// A bank that nobody keeps: it looks at credits, and gives some, but
+    /// admits no call.
+    pub fn idle(db: Database, weeks: LiveSetting<Weeks>, clock: Arc<dyn Clock>) -> Self {
+        let bank = Self {
+            db,
+            queue: Arc::new(Queue::new(MAX_QUEUED_RECORDS)),
+            sequencer: Arc::default(),
+            lease: Arc::default(),
+            tally: Arc::default(),
+            hurry: Arc::default(),
+            stop: CancellationToken::new(),
+            clock,
+            weeks,
+            tasks: TaskTracker::new(),
+            instances: LiveSetting::new(1),
+        };
+        bank.queue.close();
+        bank
+    }
+
+    /// A bank that `tasks` keeps on the runtime `main`, until
+    /// [`drain`](Self::drain) ends it.
+    pub fn start(
+        db: Database,
+        weeks: LiveSetting<Weeks>,
+        clock: Arc<dyn Clock>,
+        tasks: &TaskTracker,
+        main: &Handle,
+    ) -> Self {
+        let queue = Arc::new(Queue::new(MAX_QUEUED_RECORDS));
+        let bank = Self { queue, tasks: tasks.clone(), ..Self::idle(db, weeks, clock) };
+        tasks.spawn_on(sequencer::run(bank.clone()), main);
+        tasks.spawn_on(bank.clone().run_lease(), main);
+        bank
+    }
+
+    /// Waits until everything noted so far is written, for at most `limit`,
+    /// and ends the tasks. Answers how many records were not written. Call it
+    /// when nobody notes any more.
+    pub async fn drain(&self, limit: Duration) -> u64 {
+        self.hurry.notify_one();
+        // Only the waiting is given up, never a statement that runs.
+        drop(tokio::time::timeout(limit, self.queue.wait_until_empty()).await);
+        self.stop.cancel();
+        let left = self.waiting();
+        if left > 0 {
+            tracing::error!(records = left, "Usage was not written down before the end");
+        }
+        left
+    }
+
+    /// Releases what dead instances have reserved, as is done every few
+    /// seconds. Answers how many reservations that were, one a window.
+    pub async fn reap(&self) -> Result<u64, Unavailable> {
+        let reaped = lease::reap(&self.db).await?;
+        add(&self.tally.reaped, reaped);
+        Ok(reaped)
+    }
+
+    /// Says that this instance is alive and counts those that are, itself among
+    /// them, as is done every few seconds.
+    pub async fn heartbeat(&self) -> Result<u32, Unavailable> {
+        Ok(self.renew_lease().await?)
+    }
+
+    /// How many instances live, as far as is known.
+    pub fn instances(&self) -> LiveSetting<u32> {
+        self.instances.clone()
+    }
+
+    /// How many records were written since the start.
+    pub fn written(&self) -> u64 {
+        self.queue.written()
+    }
+
+    /// How much is not written yet.
+    pub fn waiting(&self) -> u64 {
+        self.queue.waiting()
+    }
+
+    /// How many records were lost because too many waited.
+    pub fn dropped(&self) -> u64 {
+        self.queue.dropped()
+    }
+
+    /// How many times a batch could not be written and was kept.
+    pub fn failures(&self) -> u64 {
+        self.queue.failures()
+    }
+
+    /// What was counted of admissions.
+    pub fn counts(&self) -> Counts {
+        self.tally.counts()
+    }
+
+    /// Says that this instance is alive, and looks for those that are not.
+    async fn run_lease(self) {
+        loop {
+            if let Err(err) = self.renew_lease().await {
+                let cause = cause(&err);
+                tracing::warn!(error = %err, cause, "Could not say that this instance is alive");
+            }
+            match self.reap().await {
+                Ok(0) => {}
+                Ok(reaped) => {
+                    tracing::warn!(reservations = reaped, "Released what a dead instance reserved");
+                }
+                Err(err) => tracing::warn!(error = %err, "Could not look for dead instances"),
+            }
+            let pause = tokio::time::sleep(lease::RENEWAL_INTERVAL);
+            if self.stop.run_until_cancelled(pause).await.is_none() {
+                break;
+            }
+        }
+        // Whatever it still has reserved, others release at once.
+        drop(self.lease.end(&self.db).await);
+    }
+
+    async fn renew_lease(&self) -> Result<u32, DbError> {
+        self.lease.renew(&self.db).await?;
+        let living = lease::count_live(&self.db).await?.max(1);
+        if *self.instances.get() != living {
+            self.instances.set(living);
+        }
+        Ok(living)
+    }
+
+    async fn load_windows(&self, holder: Holder) -> Result<CreditWindows, DbError> {
+        let keys: Vec<String> = holder.windows().map(|it| it.to_string()).collect();
+        let (now, weeks) = (self.clock.now(), *self.weeks.get());
+        on_conn!(self.db.reader(), |conn| {
+            let rows = conn.windows(&keys).await?;
+            let mut windows = holder.windows().map(|it| (it, WindowRow::new(it, None, None)));
+            let mut books = CreditWindows { windows: std::collections::BTreeMap::new(), weeks, now };
+            for (key, empty) in windows.by_ref() {
+                let row = rows.iter().find(|it| it.key == empty.key).unwrap_or(&empty);
+                let mut window = row.window()?;
+                window.turn(weeks, now);
+                books.windows.insert(key, window);
+            }
+            if pool_of(&holder, &books).is_some() {
+                let unused = conn.unused(last_week(&holder, &books)).await?;
+                fill(&mut books, &holder, unused);
+            }
+            Ok(books)
+        })
+    }
+
+    async fn give(
+        &self,
+        group: GroupId,
+        credits: Micros,
+        effects: &SideEffects,
+    ) -> Result<Option<Micros>, DbError> {
+        let key = WindowKey { kind: WindowKind::TopUp, owner: group.0 };
+        let row = WindowRow::new(key, None, Some(DbUid(group.0)));
+        let keys = [key.to_string()];
+        in_tx!(self.db, async |conn| -> Result<Option<Micros>, DbError> {
+            if conn.existing_ids(&[], &[DbUid(group.0)]).await?.is_empty() {
+                return Ok(None);
+            }
+            conn.insert_all(vec![row.clone()]).await?;
+            let held = conn.lock_windows(&keys).await?;
+            let before = held.as_slice().first().map_or(0, |it| it.total);
+            let total = before.saturating_add(credits.0);
+            let window = credit_windows::table.find(key.to_string());
+            let given = diesel::update(window).set(credit_windows::total.eq(total));
+            given.execute(conn).await?;
+            conn.write_effects(&self.db, effects).await?;
+            Ok(Some(Micros(total)))
+        })
+    }
+
+    async fn compare(&self) -> Result<Vec<Mismatch>, DbError> {
+        let found = on_conn!(self.db.reader(), |conn| conn.mismatches().await?);
+        let told = found.into_iter().map(|it| Mismatch {
+            window: it.window_key,
+            reserved: Micros(it.reserved),
+            open: Micros(it.open),
+        });
+        Ok(told.collect())
+    }
+}
+
+impl UsageLog for SqlCreditStore {
+    fn note(&self, usage: UsageRecord) {
+        self.queue.push(Entry::Used(usage));
+    }
+}
+
+impl SettlementSink for SqlCreditStore {
+    fn settle(&self, settlement: Settlement) {
+        self.queue.push(Entry::Settled(settlement));
+    }
+}
+
+#[async_trait]
+impl CreditStore for SqlCreditStore {
+    async fn admit(&self, ask: AdmissionRequest) -> Result<Admission, Unavailable> {
+        let answered = async {
+            loop {
+                let (reply, answer) = oneshot::channel();
+                if !self.queue.push_request(PendingRequest { ask, reply }) {
+                    return Err(Unavailable::new("credits", "the server is stopping"));
+                }
+                sequencer::spawn_booking(self);
+                // The task that took the ask may end with its caller's runtime;
+                // what it reserved, if anything, ends with this instance's lease.
+                if let Ok(answer) = answer.await {
+                    return answer;
+                }
+            }
+        };
+        match tokio::time::timeout(self.db.statement_timeout(), answered).await {
+            Ok(answer) => answer,
+            Err(_) => Err(Unavailable::new("credits", "no answer in time")),
+        }
+    }
+
+    async fn books(&self, holder: Holder) -> Result<CreditWindows, Unavailable> {
+        Ok(self.load_windows(holder).await?)
+    }
+
+    async fn top_up(
+        &self,
+        group: GroupId,
+        credits: Micros,
+        effects: SideEffects,
+    ) -> Result<Option<Micros>, Unavailable> {
+        Ok(self.give(group, credits, &effects).await?)
+    }
+
+    async fn check(&self) -> Result<Vec<Mismatch>, Unavailable> {
+        Ok(self.compare().await?)
+    }
+}
+
+impl std::fmt::Debug for SqlCreditStore {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("SqlBank").field("queue", &self.queue).finish_non_exhaustive()
+    }
+}

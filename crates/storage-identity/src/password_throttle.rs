@@ -1,0 +1,138 @@
+//! Guesses at passwords in SQL, shared by every instance.
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+use diesel::dsl::{AsExprOf, case_when};
+use diesel::prelude::*;
+use diesel::query_dsl::methods;
+use diesel::sql_types::{BigInt, Integer};
+use diesel_async::RunQueryDsl;
+use pia_identity::{RateLimitOutcome, PasswordThrottleStore, GuessRules};
+use pia_kernel::{Timestamp, Unavailable};
+use pia_storage::schema::guesses::{self, counted_at_micros, failures, wait_micros};
+use pia_storage::{Database, DbError, on_conn};
+
+/// Guesses at passwords in SQL.
+#[derive(Debug, Clone)]
+pub struct SqlGuesses {
+    db: Database,
+}
+
+impl SqlGuesses {
+    /// The guesses counted in `db`.
+    pub fn new(db: Database) -> Self {
+        Self { db }
+    }
+
+    async fn add(&self, who: &str, rules: GuessRules, now: Timestamp) -> Result<RateLimitOutcome, DbError> {
+        let now = now.micros();
+        let (first, longest) = (micros(rules.first_wait), micros(rules.longest_wait));
+        let since = now.saturating_sub(micros(rules.memory));
+        let free = i32::try_from(rules.free).unwrap_or(i32::MAX);
+        let first_of_all = if free > 1 { 0 } else { first };
+        // Counted by one guarded statement, so that of guesses at once no two
+        // see the same count. Without a wait the time is not asked: the clocks
+        // of two instances may differ.
+        let forgotten = counted_at_micros.le(since);
+        let open = wait_micros.eq(0).or((counted_at_micros + wait_micros).le(now));
+        let first_guess = (
+            guesses::who.eq(who.to_owned()),
+            failures.eq(1),
+            wait_micros.eq(first_of_all),
+            counted_at_micros.eq(now),
+        );
+        let count = diesel::insert_into(guesses::table)
+            .values(first_guess)
+            .on_conflict(guesses::who)
+            .do_update()
+            .set((
+                failures.eq(case_when(forgotten, 1.into_sql::<Integer>()).otherwise(failures + 1)),
+                wait_micros.eq(case_when(forgotten, number(first_of_all))
+                    .when(failures.lt(free - 1), number(0))
+                    .when(wait_micros.eq(0), number(first))
+                    .when(wait_micros.gt(longest / 2), number(longest))
+                    .otherwise(wait_micros * 2)),
+                counted_at_micros.eq(now),
+            ));
+        if self.db.count(methods::FilterDsl::filter(count, open)).await? > 0 {
+            return Ok(RateLimitOutcome::Allowed);
+        }
+        // Gone again if whoever it is has guessed right meanwhile.
+        let opens = guesses::table.find(who).select(counted_at_micros + wait_micros);
+        let opens_at =
+            on_conn!(self.db.reader(), |conn| opens.first::<i64>(conn).await.optional()?);
+        let wait = u64::try_from(opens_at.unwrap_or(now).saturating_sub(now)).unwrap_or_default();
+        Ok(RateLimitOutcome::Wait(Duration::from_micros(wait.max(1))))
+    }
+
+    async fn counted(&self, who: &str) -> Result<u32, DbError> {
+        let count = guesses::table.find(who).select(failures);
+        let count: Option<i32> =
+            on_conn!(self.db.reader(), |conn| count.first(conn).await.optional()?);
+        Ok(count.unwrap_or_default().unsigned_abs())
+    }
+
+    async fn take_back(&self, who: &str, rules: GuessRules) -> Result<(), DbError> {
+        let counted =
+            methods::FilterDsl::filter(guesses::table.find(who.to_owned()), failures.gt(0));
+        // The wait before was over when this guess was let through. The first
+        // wait came from none; each other one from half of it.
+        let before = case_when(wait_micros.le(micros(rules.first_wait)), number(0))
+            .otherwise(wait_micros / 2);
+        let update = diesel::update(counted).set((
+            failures.eq(failures - 1),
+            wait_micros.eq(before),
+            counted_at_micros.eq(counted_at_micros - wait_micros),
+        ));
+        self.db.count(update).await?;
+        Ok(())
+    }
+
+    async fn forget(&self, who: &str) -> Result<(), DbError> {
+        let delete = diesel::delete(guesses::table.find(who.to_owned()));
+        self.db.count(delete).await?;
+        Ok(())
+    }
+
+    async fn forget_old(&self, time: Timestamp) -> Result<usize, DbError> {
+        let old = methods::FilterDsl::filter(guesses::table, counted_at_micros.lt(time.micros()));
+        self.db.count(diesel::delete(old)).await
+    }
+}
+
+#[async_trait]
+impl PasswordThrottleStore for SqlGuesses {
+    async fn count(
+        &self,
+        who: &str,
+        rules: GuessRules,
+        now: Timestamp,
+    ) -> Result<RateLimitOutcome, Unavailable> {
+        Ok(self.add(who, rules, now).await?)
+    }
+
+    async fn failures(&self, who: &str) -> Result<u32, Unavailable> {
+        Ok(self.counted(who).await?)
+    }
+
+    async fn give_back(&self, who: &str, rules: GuessRules) -> Result<(), Unavailable> {
+        Ok(self.take_back(who, rules).await?)
+    }
+
+    async fn clear(&self, who: &str) -> Result<(), Unavailable> {
+        Ok(self.forget(who).await?)
+    }
+
+    async fn sweep(&self, time: Timestamp) -> Result<u64, Unavailable> {
+        Ok(self.forget_old(time).await? as u64)
+    }
+}
+
+fn number(value: i64) -> AsExprOf<i64, BigInt> {
+    value.into_sql::<BigInt>()
+}
+
+fn micros(duration: Duration) -> i64 {
+    i64::try_from(duration.as_micros()).unwrap_or(i64::MAX)
+}

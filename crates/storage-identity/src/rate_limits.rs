@@ -1,0 +1,99 @@
+//! Budgets of sign-in attempts in SQL, shared by every instance.
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+use diesel::dsl::case_when;
+use diesel::prelude::*;
+use diesel::query_dsl::methods::FilterDsl;
+use diesel::upsert::excluded;
+use diesel_async::RunQueryDsl;
+use pia_identity::{RateLimitOutcome, RateLimitStore, Quota};
+use pia_kernel::{Timestamp, Unavailable};
+use pia_storage::schema::attempts;
+use pia_storage::{Database, DbError, on_conn};
+
+/// Budgets in SQL: of each bucket only the time is kept at which it is full
+/// again (GCRA's theoretical arrival time).
+#[derive(Debug, Clone)]
+pub struct SqlAttempts {
+    db: Database,
+}
+
+impl SqlAttempts {
+    /// The budgets kept in `db`.
+    pub fn new(db: Database) -> Self {
+        Self { db }
+    }
+
+    async fn count(&self, who: &str, quota: Quota, now: Timestamp) -> Result<RateLimitOutcome, DbError> {
+        let now = now.micros();
+        let interval = micros(quota.interval());
+        let latest = now.saturating_add(micros(quota.window)).saturating_sub(interval);
+        // Counted by one guarded statement, so that of attempts at once no two
+        // take the same token.
+        let first = now.saturating_add(interval);
+        let count = diesel::insert_into(attempts::table)
+            .values((attempts::who.eq(who.to_owned()), attempts::tat_micros.eq(first)))
+            .on_conflict(attempts::who)
+            .do_update()
+            .set(
+                attempts::tat_micros.eq(case_when(
+                    attempts::tat_micros.lt(now),
+                    excluded(attempts::tat_micros),
+                )
+                .otherwise(attempts::tat_micros + interval)),
+            )
+            .filter(attempts::tat_micros.le(latest));
+        if self.db.count(count).await? > 0 {
+            return Ok(RateLimitOutcome::Allowed);
+        }
+        // Gone again if it was swept meanwhile, and then it is full.
+        let bucket = attempts::table.find(who).select(attempts::tat_micros);
+        let full_at =
+            on_conn!(self.db.reader(), |conn| bucket.first::<i64>(conn).await.optional()?);
+        let wait = full_at.unwrap_or(latest).saturating_sub(latest);
+        let wait = u64::try_from(wait).unwrap_or_default();
+        Ok(RateLimitOutcome::Wait(Duration::from_micros(wait.max(1))))
+    }
+
+    async fn put_back(&self, who: &str, quota: Quota, now: Timestamp) -> Result<(), DbError> {
+        let bucket = FilterDsl::filter(
+            attempts::table.find(who.to_owned()),
+            attempts::tat_micros.gt(now.micros()),
+        );
+        let earlier = attempts::tat_micros - micros(quota.interval());
+        let update = diesel::update(bucket).set(attempts::tat_micros.eq(earlier));
+        self.db.count(update).await?;
+        Ok(())
+    }
+
+    async fn forget(&self, now: Timestamp) -> Result<usize, DbError> {
+        let full = FilterDsl::filter(attempts::table, attempts::tat_micros.le(now.micros()));
+        self.db.count(diesel::delete(full)).await
+    }
+}
+
+#[async_trait]
+impl RateLimitStore for SqlAttempts {
+    async fn attempt(
+        &self,
+        who: &str,
+        quota: Quota,
+        now: Timestamp,
+    ) -> Result<RateLimitOutcome, Unavailable> {
+        Ok(self.count(who, quota, now).await?)
+    }
+
+    async fn give_back(&self, who: &str, quota: Quota, now: Timestamp) -> Result<(), Unavailable> {
+        Ok(self.put_back(who, quota, now).await?)
+    }
+
+    async fn sweep(&self, now: Timestamp) -> Result<u64, Unavailable> {
+        Ok(self.forget(now).await? as u64)
+    }
+}
+
+fn micros(duration: Duration) -> i64 {
+    i64::try_from(duration.as_micros()).unwrap_or(i64::MAX)
+}

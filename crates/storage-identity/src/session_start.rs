@@ -1,0 +1,56 @@
+//! The beginning of a session, and what is written with it.
+
+mod postgres;
+mod sqlite;
+
+use diesel_async::pooled_connection::deadpool::Object;
+use pia_identity::{BeginEffects, Begun, NewSession};
+use pia_kernel::SideEffects;
+use pia_storage::{AsyncPostgres, Conn, Database, DbError, RetryBackoff};
+
+/// A session that begins, and what is written with it.
+pub(crate) struct SessionStart {
+    /// The session, its token and the sign-in.
+    pub(crate) new: NewSession,
+    /// How many live ones its user may have.
+    pub(crate) most: usize,
+    /// What is written with it.
+    pub(crate) effects: SideEffects,
+    /// What is written with what else comes of it.
+    pub(crate) others: BeginEffects,
+}
+
+impl SessionStart {
+    /// Stores all of it, if the sign-in is still good.
+    pub(crate) async fn store(&self, db: &Database) -> Result<Begun, DbError> {
+        match db.writer().await? {
+            Conn::Sqlite(mut conn) => {
+                let conn = &mut *conn;
+                conn.immediate_transaction(async |conn| self.on_sqlite(db, conn).await).await
+            }
+            Conn::Postgres(conn) => self.until_no_conflict(db, conn).await,
+        }
+    }
+
+    /// As `in_tx!` does it.
+    async fn until_no_conflict(
+        &self,
+        db: &Database,
+        mut conn: Object<AsyncPostgres>,
+    ) -> Result<Begun, DbError> {
+        let mut pauses = RetryBackoff::default();
+        loop {
+            match self.on_postgres(db, conn).await {
+                Err(err) if err.is_conflict() && pauses.next().await => {
+                    let Conn::Postgres(again) = db.writer().await? else { return Err(err) };
+                    conn = again;
+                }
+                begun => return begun,
+            }
+        }
+    }
+
+    fn most(&self) -> i64 {
+        i64::try_from(self.most.max(1)).unwrap_or(i64::MAX)
+    }
+}

@@ -1,0 +1,239 @@
+//! The beginning of a session on PostgreSQL, in two round trips: what it
+//! depends on is locked and looked at in the first, all that is written is one
+//! statement of the second, and the transaction begins and ends in them.
+
+use diesel::pg::Pg;
+use diesel::prelude::*;
+use diesel::query_builder::{AstPass, Query, QueryFragment, QueryId};
+use diesel::sql_types::{Array, BigInt, Bool, Nullable, Text};
+use diesel_async::RunQueryDsl;
+use diesel_async::pooled_connection::deadpool::Object;
+use futures_util::join;
+use pia_identity::{Begun, NewSession, SignInOutcome};
+use pia_kernel::SessionId;
+use pia_storage::schema::{accounts, app_passwords, refresh_tokens, sessions, sign_ins};
+use pia_storage::{
+    AsyncPostgres, Database, DbError, DbInstant, DbUid, Instant, Pipelined, CteBatch, Uid,
+    WriteEffects,
+};
+
+use super::SessionStart;
+use crate::session_rows::{NewRow, TokenRow};
+use crate::sign_ins::SignInRow;
+
+/// What there is before the session begins.
+struct Found {
+    on_new_device: bool,
+    /// The sessions that make room, which may be the one that begins.
+    surplus: Vec<DbUid>,
+}
+
+impl SessionStart {
+    /// Tries it once.
+    pub(super) async fn on_postgres(
+        &self,
+        db: &Database,
+        conn: Object<AsyncPostgres>,
+    ) -> Result<Begun, DbError> {
+        let mut conn = Pipelined::new(conn);
+        let begun = match self.look(&conn).await {
+            Ok(Some(found)) => match self.write(db, &mut conn, found).await {
+                Ok(()) => Ok(Begun::Done),
+                Err(err) if conn.roll_back().await.is_err() => return Err(err),
+                Err(err) => Err(err),
+            },
+            Ok(None) => {
+                conn.roll_back().await?;
+                Ok(Begun::Stale)
+            }
+            Err(err) if conn.roll_back().await.is_err() => return Err(err.into()),
+            Err(err) => Err(err.into()),
+        };
+        conn.release();
+        begun
+    }
+
+    /// Begins, and looks at what there is; nothing if what was shown is good
+    /// no more.
+    ///
+    /// The account's row is locked first, so that sessions of one user begin
+    /// one after another: otherwise each would count without the others.
+    async fn look(&self, conn: &Pipelined) -> QueryResult<Option<Found>> {
+        let shared = conn.shared()?;
+        let (begun, unchanged, used, found) = join!(
+            conn.begin(),
+            lock_unchanged(shared, &self.new),
+            use_app_password(shared, &self.new),
+            SessionStartQuery::of(self).run(shared),
+        );
+        begun?;
+        let good = unchanged? && used?;
+        let found = found?;
+        Ok(good.then_some(found))
+    }
+
+    /// Writes all of it, and commits.
+    async fn write(
+        &self,
+        db: &Database,
+        conn: &mut Pipelined,
+        found: Found,
+    ) -> Result<(), DbError> {
+        let Self { new, others, .. } = self;
+        let mut effects = self.effects.clone();
+        if found.on_new_device {
+            effects = effects.and((others.if_new_device)(new.user, new.at));
+        }
+        for _ in &found.surplus {
+            effects = effects.and((others.if_ended)(new.user, new.at));
+        }
+        let effects = conn.alone()?.effect_rows(db, &effects).await?;
+
+        let session = DbUid(new.session.0);
+        let (row, sign_in) = (NewRow::from(new), SignInRow::from(new));
+        let mut writes = CteBatch::new();
+        if !found.surplus.contains(&session) {
+            let token = TokenRow::unspent(new.hash, session);
+            writes.add(diesel::insert_into(sessions::table).values(&row));
+            writes.add(diesel::insert_into(refresh_tokens::table).values(token));
+        }
+        writes.add(diesel::insert_into(sign_ins::table).values(&sign_in));
+        effects.join(&mut writes);
+        if !found.surplus.is_empty() {
+            let surplus = sessions::id.eq_any(&found.surplus);
+            writes.add(diesel::delete(sessions::table.filter(surplus)));
+        }
+        let (written, committed) = join!(writes.write(conn.shared()?), conn.commit());
+        written?;
+        Ok(committed?)
+    }
+}
+
+/// Locks the account until the commit. Answers whether it is there and active,
+/// and its credentials are still those that were looked at.
+async fn lock_unchanged(mut conn: &AsyncPostgres, new: &NewSession) -> QueryResult<bool> {
+    let same = accounts::credentials_epoch.eq(new.epoch.0);
+    let active = accounts::deactivated_at.is_null();
+    let account = accounts::table.find(DbUid(new.user.0)).filter(same.and(active));
+    let lock = account.select(accounts::id).for_no_key_update();
+    Ok(lock.execute(&mut conn).await? == 1)
+}
+
+/// Notes the use of the app password that it begins with, if it does. Answers
+/// whether that is still there.
+async fn use_app_password(mut conn: &AsyncPostgres, new: &NewSession) -> QueryResult<bool> {
+    let Some(id) = new.app_password else { return Ok(true) };
+    let used = diesel::update(app_passwords::table.find(DbUid(id.0)));
+    let used = used.set(app_passwords::used_at.eq(DbInstant(new.at)));
+    Ok(used.execute(&mut conn).await? == 1)
+}
+
+/// Looks whether the device is new, and which sessions make room once this one
+/// is there.
+///
+/// A device is new if the account was signed in to before, and never on it.
+/// Devices are told apart by the ids that they give themselves; where one of
+/// two has none, they are the same if the same program called from the same
+/// network.
+///
+/// Those of app passwords make room first, so that a program that signs in
+/// again and again does not end the sessions of its owner; but if this one is
+/// of an app password, it stays.
+struct SessionStartQuery {
+    user: DbUid,
+    at: DbInstant,
+    session: DbUid,
+    app_password: Option<DbUid>,
+    stays: DbUid,
+    most: i64,
+    device_id: Option<String>,
+    user_agent: Option<String>,
+    network: Option<String>,
+}
+
+impl SessionStartQuery {
+    fn of(beginning: &SessionStart) -> Self {
+        let NewSession { user, at, session, app_password, device, .. } = &beginning.new;
+        let stays = app_password.map_or_else(SessionId::generate, |_| *session);
+        Self {
+            user: DbUid(user.0),
+            at: DbInstant(*at),
+            session: DbUid(session.0),
+            app_password: app_password.map(|it| DbUid(it.0)),
+            stays: DbUid(stays.0),
+            most: beginning.most(),
+            device_id: device.device_id.clone(),
+            user_agent: device.user_agent.clone(),
+            network: device.network().map(|it| it.to_string()),
+        }
+    }
+
+    async fn run(self, mut conn: &AsyncPostgres) -> QueryResult<Found> {
+        let (on_new_device, surplus) = self.get_result(&mut conn).await?;
+        Ok(Found { on_new_device, surplus })
+    }
+
+    fn signed_in<'b>(&'b self, out: &mut AstPass<'_, 'b, Pg>) -> QueryResult<()> {
+        out.push_sql("EXISTS (SELECT 1 FROM sign_ins WHERE user_id = ");
+        out.push_bind_param::<Uid, _>(&self.user)?;
+        out.push_sql(" AND outcome = '");
+        out.push_sql(SignInOutcome::SignedIn.name());
+        out.push_sql("'");
+        Ok(())
+    }
+
+    fn same_device<'b>(&'b self, out: &mut AstPass<'_, 'b, Pg>) -> QueryResult<()> {
+        out.push_sql("device_id = ");
+        out.push_bind_param::<Nullable<Text>, _>(&self.device_id)?;
+        out.push_sql(" OR (device_id IS NULL OR ");
+        out.push_bind_param::<Nullable<Text>, _>(&self.device_id)?;
+        out.push_sql(" IS NULL) AND user_agent IS NOT DISTINCT FROM ");
+        out.push_bind_param::<Nullable<Text>, _>(&self.user_agent)?;
+        out.push_sql(" AND network IS NOT DISTINCT FROM ");
+        out.push_bind_param::<Nullable<Text>, _>(&self.network)?;
+        Ok(())
+    }
+
+    /// The live sessions, with the one that begins.
+    fn live<'b>(&'b self, out: &mut AstPass<'_, 'b, Pg>) -> QueryResult<()> {
+        out.push_sql("SELECT id, app_password_id, began_at FROM sessions WHERE user_id = ");
+        out.push_bind_param::<Uid, _>(&self.user)?;
+        out.push_sql(" AND expires_at > ");
+        out.push_bind_param::<Instant, _>(&self.at)?;
+        out.push_sql(" UNION ALL SELECT ");
+        out.push_bind_param::<Uid, _>(&self.session)?;
+        out.push_sql(", ");
+        out.push_bind_param::<Nullable<Uid>, _>(&self.app_password)?;
+        out.push_sql(", ");
+        out.push_bind_param::<Instant, _>(&self.at)?;
+        Ok(())
+    }
+}
+
+impl QueryFragment<Pg> for SessionStartQuery {
+    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, Pg>) -> QueryResult<()> {
+        out.push_sql("SELECT ");
+        self.signed_in(&mut out)?;
+        out.push_sql(") AND NOT ");
+        self.signed_in(&mut out)?;
+        out.push_sql(" AND (");
+        self.same_device(&mut out)?;
+        out.push_sql(")), ARRAY(SELECT id FROM (");
+        self.live(&mut out)?;
+        out.push_sql(") AS live ORDER BY id = ");
+        out.push_bind_param::<Uid, _>(&self.stays)?;
+        out.push_sql(" DESC, app_password_id IS NULL DESC, began_at DESC, id DESC OFFSET ");
+        out.push_bind_param::<BigInt, _>(&self.most)?;
+        out.push_sql(")");
+        Ok(())
+    }
+}
+
+impl Query for SessionStartQuery {
+    type SqlType = (Bool, Array<Uid>);
+}
+
+impl QueryId for SessionStartQuery {
+    type QueryId = Self;
+    const HAS_STATIC_QUERY_ID: bool = true;
+}

@@ -1,0 +1,101 @@
+//! The beginning of a session on SQLite.
+
+use diesel::dsl::exists;
+use diesel::prelude::*;
+use diesel::sql_types::Bool;
+use diesel_async::RunQueryDsl;
+use pia_identity::{Begun, NewSession, SignInOutcome};
+use pia_kernel::SessionId;
+use pia_storage::schema::{app_passwords, refresh_tokens, sessions, sign_ins};
+use pia_storage::{AsyncSqlite, Database, DbError, DbInstant, DbUid, WriteEffects};
+
+use super::SessionStart;
+use crate::factor_writes::FactorWrites;
+use crate::session_rows::{NewRow, TokenRow};
+use crate::sign_ins::SignInRow;
+
+impl SessionStart {
+    /// Stores it in a transaction that has begun, as the only one that writes.
+    pub(super) async fn on_sqlite(
+        &self,
+        db: &Database,
+        conn: &mut AsyncSqlite,
+    ) -> Result<Begun, DbError> {
+        let Self { new, effects, others, .. } = self;
+        let (session, at) = (DbUid(new.session.0), DbInstant(new.at));
+        if !conn.lock_unchanged(new.user, new.epoch).await? {
+            return Ok(Begun::Stale);
+        }
+        if let Some(id) = new.app_password {
+            let used = diesel::update(app_passwords::table.find(DbUid(id.0)));
+            if used.set(app_passwords::used_at.eq(at)).execute(conn).await? == 0 {
+                return Ok(Begun::Stale);
+            }
+        }
+        let on_new_device = is_new_device(conn, new).await?;
+        let (row, sign_in) = (NewRow::from(new), SignInRow::from(new));
+        diesel::insert_into(sessions::table).values(&row).execute(conn).await?;
+        let token = TokenRow::unspent(new.hash, session);
+        diesel::insert_into(refresh_tokens::table).values(token).execute(conn).await?;
+        diesel::insert_into(sign_ins::table).values(&sign_in).execute(conn).await?;
+        conn.write_effects(db, effects).await?;
+        if on_new_device {
+            conn.write_effects(db, &(others.if_new_device)(new.user, new.at)).await?;
+        }
+        for ended in surplus(conn, new, self.most()).await? {
+            diesel::delete(sessions::table.find(ended)).execute(conn).await?;
+            conn.write_effects(db, &(others.if_ended)(new.user, new.at)).await?;
+        }
+        Ok(Begun::Done)
+    }
+}
+
+/// The sessions that make room.
+///
+/// Those of app passwords make room first, so that a program that signs in
+/// again and again does not end the sessions of its owner; but the one that
+/// just begins stays.
+async fn surplus(conn: &mut AsyncSqlite, new: &NewSession, most: i64) -> QueryResult<Vec<DbUid>> {
+    let first = new.app_password.map_or_else(SessionId::generate, |_| new.session);
+    let of_user = sessions::user_id.eq(DbUid(new.user.0));
+    let live = of_user.and(sessions::expires_at.gt(DbInstant(new.at)));
+    sessions::table
+        .filter(live)
+        .order((
+            sessions::id.eq(DbUid(first.0)).desc(),
+            sessions::app_password_id.is_null().desc(),
+            sessions::began_at.desc(),
+            sessions::id.desc(),
+        ))
+        .offset(most)
+        .select(sessions::id)
+        .load(conn)
+        .await
+}
+
+/// Whether the account was signed in to before, and never on this device.
+///
+/// Devices are told apart by the ids that they give themselves; where one of
+/// two has none, they are the same if the same program called from the same
+/// network.
+async fn is_new_device(conn: &mut AsyncSqlite, new: &NewSession) -> QueryResult<bool> {
+    use sign_ins::{device_id, network, outcome, user_agent, user_id};
+    let signed_in = outcome.eq(SignInOutcome::SignedIn.name());
+    let before = sign_ins::table.filter(user_id.eq(DbUid(new.user.0)).and(signed_in));
+    if !diesel::select(exists(before)).get_result::<bool>(conn).await? {
+        return Ok(false);
+    }
+    let device = &new.device;
+    let yes = |it: bool| it.into_sql::<Bool>();
+    let from = device.network().map(|it| it.to_string());
+    let same_agent = user_agent
+        .eq(device.user_agent.as_deref())
+        .or(user_agent.is_null().and(yes(device.user_agent.is_none())));
+    let same_network = network.eq(from.as_deref()).or(network.is_null().and(yes(from.is_none())));
+    let an_id_is_missing = device_id.is_null().or(yes(device.device_id.is_none()));
+    let same = device_id
+        .eq(device.device_id.as_deref())
+        .or(an_id_is_missing.and(same_agent).and(same_network));
+    let known = exists(before.filter(same));
+    Ok(!diesel::select(known).get_result::<bool>(conn).await?)
+}

@@ -1,0 +1,108 @@
+//! The tables of what the operator gives people, groups among it.
+
+use crate::inventory::{ErasurePolicy, OURS, Table};
+
+/// A table of what the operator gives people.
+const fn given(name: &'static str, left_out: &'static [(&'static str, &'static str)]) -> Table {
+    Table { name, fate: ErasurePolicy::Nobodys("what the operator gives people"), told: &[], left_out }
+}
+
+pub(crate) const USER_GROUPS: Table = Table {
+    name: "user_groups",
+    fate: ErasurePolicy::Nobodys("the groups of the server; which one is yours is told with the account"),
+    told: &[],
+    left_out: &[
+        ("id", OURS),
+        ("name", OURS),
+        ("is_default", OURS),
+        ("created_at", OURS),
+        ("client_policy_id", OURS),
+        ("name_folded", OURS),
+    ],
+};
+
+pub(crate) const GROUP_SETTINGS: Table = given(
+    "group_settings",
+    &[
+        ("group_id", OURS),
+        ("knowledge_bases", OURS),
+        ("knowledge_documents", OURS),
+        ("knowledge_storage_bytes", OURS),
+        ("monthly_embedding_tokens", OURS),
+        ("managed_personas", OURS),
+        ("credits_hourly", OURS),
+        ("credits_daily", OURS),
+        ("credits_weekly", OURS),
+        ("credits_group_daily", OURS),
+        ("credits_group_weekly", OURS),
+        ("credits_pool", OURS),
+        ("mode_entries", OURS),
+        ("persona_entries", OURS),
+        ("models", OURS),
+        ("user_storage_bytes", OURS),
+    ],
+);
+
+pub(crate) const PLUGINS: Table = given(
+    "plugins",
+    &[
+        ("id", OURS),
+        ("kind", OURS),
+        ("name", OURS),
+        ("description", OURS),
+        ("icon_url", OURS),
+        ("config_json", OURS),
+        ("version", OURS),
+        ("is_preloaded", OURS),
+        ("is_active", OURS),
+        ("cab_hash", OURS),
+        ("cab_size", OURS),
+        ("updated_at", OURS),
+        ("deleted_at", OURS),
+    ],
+);
+
+pub(crate) const GROUP_PLUGINS: Table =
+    given("group_plugins", &[("group_id", OURS), ("plugin_id", OURS)]);
+
+pub(crate) const MANAGED_PERSONAS: Table = given(
+    "managed_personas",
+    &[
+        ("id", OURS),
+        ("name", OURS),
+        ("tagline", OURS),
+        ("system_prompt", OURS),
+        ("guardrails", OURS),
+        ("output_format", OURS),
+        ("expertise", OURS),
+        ("archetype", OURS),
+        ("model_type", OURS),
+        ("emoji", OURS),
+        ("accent_color", OURS),
+        ("tool_scope", OURS),
+        ("reasoning_effort", OURS),
+        ("schema_version", OURS),
+        ("is_active", OURS),
+        ("created_at", OURS),
+        ("updated_at", OURS),
+        ("deleted_at", OURS),
+    ],
+);
+
+pub(crate) const GROUP_PERSONAS: Table =
+    given("group_personas", &[("group_id", OURS), ("persona_id", OURS)]);
+
+pub(crate) const PERSONA_PLUGINS: Table =
+    given("persona_plugins", &[("persona_id", OURS), ("plugin_id", OURS)]);
+
+pub(crate) const CLIENT_POLICIES: Table = given(
+    "client_policies",
+    &[
+        ("id", OURS),
+        ("name", OURS),
+        ("description", OURS),
+        ("document", OURS),
+        ("updated_at", OURS),
+        ("deleted_at", OURS),
+    ],
+);

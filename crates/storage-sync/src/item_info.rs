@@ -1,0 +1,229 @@
+//! Looking at what a person has, and taking it away, in SQL.
+
+use async_trait::async_trait;
+use diesel::dsl::count_star;
+use diesel::prelude::*;
+use diesel_async::RunQueryDsl;
+use pia_kernel::{SideEffects, PageRequest, Cursor, StorageUse, Timestamp, Unavailable, UserId};
+use pia_storage::schema::{
+    accounts, chats, devices, group_settings, ledgers, recovery_keys, sync_events, sync_items,
+};
+use pia_storage::{
+    Database, DbError, DbInstant, DbUid, TakeLedger, WriteEffects, fresh_epoch, in_tx, on_conn,
+    storage_use,
+};
+use pia_sync::{Channel, ChatHolding, ItemInfo, Key, SyncEvent, SyncHoldings};
+use uuid::Uuid;
+
+use crate::event_row::EventRow;
+use crate::item_row::key;
+
+/// Looks at what people have, in SQL.
+#[derive(Debug, Clone)]
+pub struct SqlSyncHoldings {
+    db: Database,
+}
+
+#[derive(Queryable, Selectable)]
+#[diesel(table_name = chats)]
+struct ChatRow {
+    id: DbUid,
+    stamp: DbInstant,
+    updated_at: DbInstant,
+    deleted_at: Option<DbInstant>,
+    encrypted: bool,
+    size: i32,
+}
+
+type HoldingRow = (i16, DbUid, DbInstant, DbInstant, Option<DbInstant>, bool, i32);
+
+impl SqlSyncHoldings {
+    /// Looks into `db`.
+    pub fn new(db: Database) -> Self {
+        Self { db }
+    }
+
+    async fn count(&self, user: UserId) -> Result<Vec<(Channel, u32, u32)>, DbError> {
+        use sync_items::{channel, deleted_at, user_id};
+        let mine = sync_items::table.filter(user_id.eq(DbUid(user.0))).group_by(channel);
+        let all = mine.select((channel, count_star(), diesel::dsl::count(deleted_at)));
+        let rows: Vec<(i16, i64, i64)> = on_conn!(self.db.reader(), |conn| all.load(conn).await?);
+        let number = |it| u32::try_from(it).unwrap_or(u32::MAX);
+        let told = |(code, all, deleted)| {
+            let kind = Channel::of_code(code).ok_or(DbError::Unreadable("sync_items.channel"))?;
+            Ok((kind, number(all - deleted), number(deleted)))
+        };
+        rows.into_iter().map(told).collect()
+    }
+
+    async fn stored(&self, user: UserId) -> Result<(i64, Option<i64>), DbError> {
+        let limit = group_settings::table.on(group_settings::group_id.eq(accounts::group_id));
+        let theirs = accounts::table.find(DbUid(user.0));
+        let stored = theirs.left_join(ledgers::table.on(ledgers::user_id.eq(accounts::id)));
+        let columns =
+            (ledgers::stored_bytes.nullable(), group_settings::user_storage_bytes.nullable());
+        let row = stored.left_join(limit).select(columns);
+        let row: Option<(Option<i64>, Option<i64>)> =
+            on_conn!(self.db.reader(), |conn| row.first(conn).await.optional()?);
+        let (bytes, limit) = row.unwrap_or_default();
+        Ok((bytes.unwrap_or_default(), limit))
+    }
+
+    async fn part(
+        &self,
+        user: UserId,
+        after: Option<Key>,
+        most: u32,
+    ) -> Result<Vec<ItemInfo>, DbError> {
+        use sync_items::{
+            changed_at, channel, deleted_at, encrypted, id, size, stamp, table, user_id,
+        };
+        let (code, last) =
+            after.map_or((0, DbUid(Uuid::nil())), |it| (it.channel.code(), DbUid(it.id)));
+        let behind = channel.gt(code).or(channel.eq(code).and(id.gt(last)));
+        let part = table
+            .filter(user_id.eq(DbUid(user.0)).and(behind))
+            .order((channel, id))
+            .limit(most.into())
+            .select((channel, id, stamp, changed_at, deleted_at, encrypted, size));
+        let rows: Vec<HoldingRow> = on_conn!(self.db.reader(), |conn| part.load(conn).await?);
+        rows.into_iter().map(holding).collect()
+    }
+
+    async fn chats_of(
+        &self,
+        user: UserId,
+        after: Option<Uuid>,
+        most: u32,
+    ) -> Result<Vec<ChatRow>, DbError> {
+        let theirs = chats::user_id.eq(DbUid(user.0));
+        Ok(on_conn!(self.db.reader(), |conn| {
+            let mut rows = chats::table.filter(theirs).into_boxed();
+            if let Some(after) = after {
+                rows = rows.filter(chats::id.gt(DbUid(after)));
+            }
+            let rows = rows.order(chats::id).limit(most.into());
+            rows.select(ChatRow::as_select()).load(conn).await?
+        }))
+    }
+
+    async fn log(&self, user: UserId, page: PageRequest) -> Result<Vec<EventRow>, DbError> {
+        use sync_events::{at, id};
+        let after = page.after.unwrap_or_else(Cursor::top);
+        let (time, key) = (DbInstant(after.at), DbUid(after.id));
+        let events = sync_events::table
+            .filter(sync_events::user_id.eq(DbUid(user.0)))
+            .filter(at.le(time).and(at.lt(time).or(id.lt(key))))
+            .order((at.desc(), id.desc()))
+            .limit(page.limit.into());
+        Ok(on_conn!(self.db.reader(), |conn| {
+            events.select(EventRow::as_select()).load(conn).await?
+        }))
+    }
+
+    async fn forget(&self, time: Timestamp) -> Result<usize, DbError> {
+        let old = sync_events::table.filter(sync_events::at.lt(DbInstant(time)));
+        on_conn!(self.db.writer(), |conn| Ok(diesel::delete(old).execute(conn).await?))
+    }
+
+    async fn clear(&self, user: UserId, at: Timestamp, effects: &SideEffects) -> Result<bool, DbError> {
+        let owner = DbUid(user.0);
+        in_tx!(self.db, async |conn| -> Result<bool, DbError> {
+            let Some(ledger) = conn.take_ledger(user).await? else { return Ok(false) };
+            let items = sync_items::table.filter(sync_items::user_id.eq(owner));
+            diesel::delete(items).execute(conn).await?;
+            let stored = chats::table.filter(chats::user_id.eq(owner));
+            diesel::delete(stored).execute(conn).await?;
+            let theirs = devices::table.filter(devices::user_id.eq(owner));
+            diesel::delete(theirs).execute(conn).await?;
+            diesel::delete(recovery_keys::table.find(owner)).execute(conn).await?;
+            let last = ledger.stamps(at).next().unwrap_or(ledger.last_stamp);
+            let begun_anew = (
+                ledgers::epoch.eq(fresh_epoch()?),
+                ledgers::last_stamp.eq(DbInstant(last)),
+                ledgers::encrypted_at.eq(None::<DbInstant>),
+                ledgers::umk_version.eq(0),
+                ledgers::reset_at.eq(DbInstant(at)),
+                ledgers::stored_bytes.eq(0),
+            );
+            diesel::update(ledgers::table.find(owner)).set(begun_anew).execute(conn).await?;
+            let event = EventRow::reset(user, at);
+            diesel::insert_into(sync_events::table).values(event).execute(conn).await?;
+            conn.write_effects(&self.db, effects).await?;
+            Ok(true)
+        })
+    }
+}
+
+#[async_trait]
+impl SyncHoldings for SqlSyncHoldings {
+    async fn counts(&self, user: UserId) -> Result<Vec<(Channel, u32, u32)>, Unavailable> {
+        Ok(self.count(user).await?)
+    }
+
+    async fn storage(&self, user: UserId, usual_limit: u64) -> Result<StorageUse, Unavailable> {
+        let (bytes, group_limit) = self.stored(user).await?;
+        Ok(storage_use(bytes, group_limit, usual_limit))
+    }
+
+    async fn all(
+        &self,
+        user: UserId,
+        after: Option<Key>,
+        most: u32,
+    ) -> Result<Vec<ItemInfo>, Unavailable> {
+        Ok(self.part(user, after, most).await?)
+    }
+
+    async fn chats(
+        &self,
+        user: UserId,
+        after: Option<Uuid>,
+        most: u32,
+    ) -> Result<Vec<ChatHolding>, Unavailable> {
+        let rows = self.chats_of(user, after, most).await?;
+        Ok(rows.into_iter().map(Into::into).collect())
+    }
+
+    async fn events(&self, user: UserId, page: PageRequest) -> Result<Vec<SyncEvent>, Unavailable> {
+        Ok(self.log(user, page).await?.into_iter().map(Into::into).collect())
+    }
+
+    async fn sweep(&self, time: Timestamp) -> Result<u64, Unavailable> {
+        Ok(self.forget(time).await? as u64)
+    }
+
+    async fn reset(
+        &self,
+        user: UserId,
+        at: Timestamp,
+        effects: SideEffects,
+    ) -> Result<bool, Unavailable> {
+        Ok(self.clear(user, at, &effects).await?)
+    }
+}
+
+impl From<ChatRow> for ChatHolding {
+    fn from(row: ChatRow) -> Self {
+        Self {
+            id: row.id.0,
+            stamp: row.stamp.0,
+            updated_at: row.updated_at.0,
+            deleted_at: row.deleted_at.map(|it| it.0),
+            encrypted: row.encrypted,
+            size: u32::try_from(row.size).unwrap_or_default(),
+        }
+    }
+}
+
+fn holding(row: HoldingRow) -> Result<ItemInfo, DbError> {
+    let (channel, id, stamp, changed_at, deleted_at, encrypted, size) = row;
+    Ok(ItemInfo {
+        key: key(channel, id)?,
+        stamp: stamp.0,
+        changed_at: changed_at.0,
+        deleted_at: deleted_at.map(|it| it.0),
+        encrypted,
+        size: u32::try_from(size).unwrap_or_default(),
+    })
+}

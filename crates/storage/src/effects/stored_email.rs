@@ -1,0 +1,63 @@
+//! A letter as it waits in the outbox.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
+use pia_kernel::{Language, Mail, MailId, RequestContext, Secret, Timestamp};
+use pia_sealing::{OpenError, SealContext, ServerSeal};
+use serde::{Deserialize, Serialize};
+
+use crate::db::DbError;
+
+/// A letter as it waits in the outbox, sealed: it may hold links that open an
+/// account.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StoredEmail {
+    /// The address it goes to.
+    pub to: String,
+    /// Which letter it is.
+    pub letter: String,
+    /// What is filled in.
+    pub fields: BTreeMap<String, String>,
+    /// In which language it is written; the operator's choice if it is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub language: Option<Language>,
+    /// When it was written.
+    pub at: Timestamp,
+    /// From where what it is about was done.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub address: Option<IpAddr>,
+    /// And with what.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
+}
+
+impl StoredEmail {
+    pub(super) fn new(to: String, Mail { at, letter, .. }: &Mail, origin: &RequestContext) -> Self {
+        let fields = letter.fields.iter().map(|(name, it)| ((*name).to_owned(), it.clone()));
+        Self {
+            to,
+            letter: letter.name.to_owned(),
+            fields: fields.collect(),
+            language: origin.language,
+            at: *at,
+            address: origin.address,
+            agent: origin.agent.as_deref().map(str::to_owned),
+        }
+    }
+
+    pub(super) fn seal(&self, seal: &ServerSeal, id: MailId) -> Result<Vec<u8>, DbError> {
+        let json = serde_json::to_vec(self).map_err(|_err| DbError::Unreadable("a letter"))?;
+        Ok(seal.seal(place(&id), &Secret::new(json))?)
+    }
+
+    /// Opens what waits under this id.
+    pub fn open(seal: &ServerSeal, id: MailId, sealed: &[u8]) -> Result<Self, OpenError> {
+        let json = seal.open(place(&id), sealed)?;
+        serde_json::from_slice(json.expose()).map_err(|_err| OpenError::Malformed)
+    }
+}
+
+fn place(id: &MailId) -> SealContext<'_> {
+    SealContext { purpose: "mail", row: id.0.as_bytes() }
+}

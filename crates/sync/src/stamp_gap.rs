@@ -1,0 +1,56 @@
+//! Times in which nobody was given a stamp.
+
+use std::sync::Arc;
+
+use pia_kernel::Timestamp;
+
+/// A time in which nobody was given a stamp, as far as the database knows: from
+/// the highest one that it had when a server started, until that start. Who has
+/// one of it was given it before the database was restored from a backup.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StampGap {
+    /// The highest stamp.
+    pub began_at: Timestamp,
+    /// When the server started.
+    pub ended_at: Timestamp,
+}
+
+/// All of them.
+#[derive(Debug, Clone, Default)]
+pub struct Silences(Arc<[StampGap]>);
+
+impl Silences {
+    /// In any order.
+    pub fn new(mut all: Vec<StampGap>) -> Self {
+        all.sort_unstable_by_key(|it| it.began_at);
+        Self(all.into())
+    }
+
+    /// The silence that a stamp is of; of several the one that began first.
+    pub fn around(&self, stamp: Timestamp) -> Option<StampGap> {
+        self.0.iter().find(|it| it.began_at < stamp && stamp < it.ended_at).copied()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(micros: i64) -> Timestamp {
+        Timestamp::from_micros(micros)
+    }
+
+    #[test]
+    fn a_stamp_is_of_a_silence_if_it_is_neither_its_first_nor_its_last() {
+        let silence = |began, ended| StampGap { began_at: at(began), ended_at: at(ended) };
+        let silences = Silences::new(vec![silence(50, 60), silence(10, 20)]);
+        let around = |stamp| silences.around(at(stamp)).map(|it| it.began_at.micros());
+
+        assert_eq!([9, 10, 20, 21, 50, 60, 99].map(around), [None; 7]);
+        assert_eq!([11, 19, 51, 59].map(around), [Some(10), Some(10), Some(50), Some(50)]);
+        assert_eq!(Silences::default().around(at(11)), None);
+        // The last stamp may have gone with its account.
+        let nested = Silences::new(vec![silence(50, 60), silence(10, 90)]);
+        assert_eq!(nested.around(at(70)), Some(silence(10, 90)));
+    }
+}

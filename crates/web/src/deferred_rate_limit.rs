@@ -1,0 +1,44 @@
+//! Counting a call by what its body says.
+
+use std::future::{Ready, ready};
+
+use actix_web::dev::Payload;
+use actix_web::{FromRequest, HttpMessage, HttpRequest, web};
+use pia_kernel::SessionId;
+
+use crate::budgets::Payer;
+use crate::extract::Pays;
+use crate::{ApiError, Gates};
+
+/// What a handler pays of a route whose [`Charge`](crate::Charge) is its own.
+///
+/// One address may belong to a whole company: a call that proves itself part
+/// of a session is counted against that, and only the rest against the address.
+#[must_use = "a call that is not counted is not limited"]
+pub struct DeferredRateLimit {
+    gates: web::Data<Gates>,
+    pays: Option<Pays>,
+}
+
+impl DeferredRateLimit {
+    /// Counts the call against `session`, or else against its sender.
+    pub async fn pay(self, session: Option<SessionId>) -> Result<(), ApiError> {
+        let Some(pays) = self.pays else { return Ok(()) };
+        let payer = session.map_or(pays.otherwise, Payer::Session);
+        self.gates.charge(pays.budget, payer).await
+    }
+}
+
+impl FromRequest for DeferredRateLimit {
+    type Error = ApiError;
+    type Future = Ready<Result<Self, ApiError>>;
+
+    fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
+        let gates = request.app_data::<web::Data<Gates>>().cloned();
+        let pays = request.extensions().get::<Pays>().copied();
+        ready(match gates {
+            Some(gates) => Ok(Self { gates, pays }),
+            None => Err(ApiError::internal("no gates are configured")),
+        })
+    }
+}
