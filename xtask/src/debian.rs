@@ -18,7 +18,7 @@ pub(crate) fn install(what_for: &str, packages: &[&str]) -> Outcome {
     apt(&[&["install", "-y", "-qq", "--no-install-recommends"], packages].concat())
 }
 
-/// Whether this runs as root.
+/// Returns whether this runs as root.
 pub(crate) fn root() -> io::Result<bool> {
     Ok(tempfile::tempfile()?.metadata()?.uid() == 0)
 }

@@ -59,7 +59,7 @@ fn licence() -> Outcome<String> {
     let mut terms = Terms::new("development", Edition::Community, SystemClock.now());
     let managed = Feature::ManagedCloud;
     terms.features = Some(Feature::ALL.into_iter().filter(|it| *it != managed).collect());
-    let key = SigningKey::read(DEVELOPMENT_KEY)?;
+    let key = SigningKey::parse(DEVELOPMENT_KEY)?;
     Ok(key.issue(&terms)? + "\n")
 }
 

@@ -17,7 +17,8 @@ use crate::places;
 /// What makes an upstream of the caller's own.
 const UPSTREAM: [&str; 3] = ["Ai__Endpoint", "Ai__ApiKey", "Ai__Model"];
 
-/// How long a server may take until it is ready; its first start makes the database.
+/// Duration for which a server may take until it is ready; its first start
+/// makes the database.
 const PATIENCE: Duration = Duration::from_mins(1);
 
 /// The server and, unless the environment names another, its demo upstream.
@@ -126,7 +127,8 @@ impl Upstream {
     }
 }
 
-/// Whether the environment names an upstream. The server reads names in any case.
+/// Returns whether the environment names an upstream. The server reads names in
+/// any case.
 fn is_named() -> bool {
     env::vars_os()
         .filter_map(|(name, _)| name.into_string().ok())

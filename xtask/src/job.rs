@@ -9,10 +9,10 @@ use crate::command::shown;
 use crate::interrupt::Interrupt;
 use crate::outcome::Outcome;
 
-/// How often a running child is looked after.
+/// Interval at which a running child is looked after.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// How long a child may take to end when told to.
+/// Duration for which a child may take to end when told to.
 const GRACE: Duration = Duration::from_secs(15);
 
 /// A child in a process group of its own; stopped, with all it started, when

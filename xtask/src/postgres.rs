@@ -22,7 +22,7 @@ const DEBIAN: &str = "/usr/lib/postgresql";
 /// Where a cluster logs, in its folder.
 const LOG: &str = "log";
 
-/// How long a new cluster may take until it answers.
+/// Duration for which a new cluster may take until it answers.
 const PATIENCE: Duration = Duration::from_mins(1);
 
 /// A running cluster in a folder of its own; both are gone when it is dropped.

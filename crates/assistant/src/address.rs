@@ -1,4 +1,4 @@
-//! What is an address, for whoever fetches it.
+//! Detection of addresses that somebody would fetch.
 
 /// Schemes of which many readers take the host from behind any slashes.
 const SPECIAL: [&str; 6] = ["http", "https", "ws", "wss", "ftp", "file"];

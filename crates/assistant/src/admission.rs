@@ -2,33 +2,35 @@
 
 use std::sync::Arc;
 
-use crate::credits::{Admission, AdmissionRequest, BudgetRefusal, ReservationGuard, Holder, TruncationCause};
+use crate::credits::{
+    Admission, AdmissionRequest, BudgetRefusal, Holder, ReservationGuard, TruncationCause,
+};
 use crate::error::AssistantError;
 use crate::gateway::{AiCaller, Gateway};
 use crate::meter::{Meter, Prompt};
+use crate::metered_call::{End, MeteredCall};
 use crate::ports::OutputCap;
 use crate::rates::{Micros, Rates};
 use crate::rules::GroupRules;
 use crate::sample::Text;
 use crate::target::{Mode, Target};
-use crate::metered_call::{End, MeteredCall};
 
 /// A call that somebody would like to make.
 pub(crate) struct Wanted<'a> {
     pub(crate) asker: AiCaller,
     /// For what it is written down.
     pub(crate) mode: Mode,
-    /// What the asker's group says.
+    /// Rules of the caller's group.
     pub(crate) rules: &'a GroupRules,
-    /// Which model answers first.
+    /// Model that is asked first.
     pub(crate) target: Arc<Target>,
-    /// What its tokens cost at most, whichever model answers in the end.
+    /// Highest rates of its tokens, whichever model answers in the end.
     pub(crate) rates: Rates,
-    /// What its tools cost at most besides its tokens.
+    /// Highest fee of its tools, besides its tokens.
     pub(crate) fee: Micros,
-    /// What its prompt says.
+    /// Text of its prompt.
     pub(crate) prompt: Text,
-    /// How long the asker wants the answer to be at most.
+    /// Maximum length of the answer that the caller asked for.
     pub(crate) max_output: Option<OutputCap>,
 }
 
@@ -37,11 +39,11 @@ pub(crate) struct Admitted {
     pub(crate) ticket: MeteredCall,
     /// Our estimate of its prompt, in tokens.
     pub(crate) prompt: i64,
-    /// How long its answer may be at most, which the upstream is to be told.
+    /// Maximum length of its answer at most, which the upstream is to be told.
     pub(crate) max_output: Option<OutputCap>,
 }
 
-/// What an admission comes to.
+/// Result of an admission.
 struct Reserved {
     /// Nothing where nothing is limited.
     hold: Option<ReservationGuard>,

@@ -1,4 +1,4 @@
-//! What is reserved, admitted, refused and settled.
+//! Tests of reservation, admission, refusal and settlement.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::fakes::{self, Script, Surroundings, asker, look, pass};
 use crate::gateway::{AiCaller, Gateway};
 use crate::ports::{CapName, Frame, OutputCap, UpstreamError};
 use crate::rates::Micros;
-use crate::rules::{CreditLimits, GroupRules, ApiKeyBudget};
+use crate::rules::{ApiKeyBudget, CreditLimits, GroupRules};
 use crate::target::Target;
 use crate::tools::UpstreamTool;
 use crate::usage::Outcome;
@@ -57,7 +57,7 @@ async fn a_call_that_nothing_limits_asks_nobody_and_keeps_its_cap() {
 
     drop(ask(&around, asker(), r#","max_completion_tokens":70"#).await.unwrap());
 
-    assert_eq!(around.asked(), []);
+    assert_eq!(around.requests(), []);
     let cap = OutputCap { tokens: 70, name: Some(CapName::MaxCompletionTokens) };
     assert_eq!(around.call().max_output, Some(cap));
     assert_eq!(around.noted().len(), 1);
@@ -84,7 +84,7 @@ async fn a_call_out_of_a_budget_is_capped_and_settled_with_its_usage() {
     drop(ask(&around, asker(), r#","max_tokens":9000"#).await.unwrap());
 
     // Four letters are a token, and the message itself four.
-    assert_eq!(around.asked()[0].prompt, 6);
+    assert_eq!(around.requests()[0].prompt, 6);
     let cap = OutputCap { tokens: 2994, name: Some(CapName::MaxTokens) };
     assert_eq!(around.call().max_output, Some(cap));
     let [settled] = around.settled().try_into().unwrap();
@@ -112,7 +112,7 @@ async fn each_tool_of_the_upstream_is_reserved_and_charged_used_or_not() {
 
         let answer = Chat::new(gateway).answer(asker(), Bytes::from(body.clone())).await;
 
-        assert_eq!(around.asked()[0].fee, Micros::credits(14));
+        assert_eq!(around.requests()[0].fee, Micros::credits(14));
         outcomes.push((answer.is_ok(), around.settled().first().map(|it| it.spent)));
     }
 
@@ -223,7 +223,7 @@ async fn nobody_is_refused_for_what_their_group_said_before() {
 
     drop(ask(&around, asker(), &long()).await.unwrap());
 
-    let asked: Vec<_> = around.asked().iter().map(|it| it.holder.limits.hourly).collect();
+    let asked: Vec<_> = around.requests().iter().map(|it| it.holder.limits.hourly).collect();
     assert_eq!(asked, [1, 5]);
 }
 

@@ -13,23 +13,23 @@ use futures_core::Stream;
 use pia_kernel::Clock;
 use uuid::Uuid;
 
-use crate::stream_start::Begun;
-use crate::server_tool_calls::{Calls, ForCaller};
 use crate::chunk::{self, Head, UsageChunk, Verdict};
 use crate::error::AssistantError;
 use crate::gateway::{Gateway, cost};
 use crate::guardrail;
 use crate::heartbeat::Heartbeat;
-use crate::strip_nulls::Nulls;
-use crate::normalize::{self, Odd};
-use crate::ports::{Frame, Frames, UpstreamError, Wait, Timer};
-use crate::refusal::{Tools, explained, reported};
-use crate::stream_state::Said;
-use crate::surface::Surface;
 use crate::metered_call::{Billable, End, MeteredCall};
+use crate::normalize::{self, Odd};
+use crate::ports::{Frame, Frames, Timer, UpstreamError, Wait};
+use crate::refusal::{Tools, explained, reported};
+use crate::server_tool_calls::{Calls, ForCaller};
+use crate::sse::{DONE, failure, framed};
+use crate::stream_start::Begun;
+use crate::stream_state::Said;
+use crate::strip_nulls::Nulls;
+use crate::surface::Surface;
 use crate::turn::Turn;
 use crate::usage::Usage;
-use crate::sse::{DONE, failure, framed};
 
 const KEEP_ALIVE: Bytes = Bytes::from_static(b": keep-alive\n\n");
 
@@ -37,19 +37,19 @@ type Opening = Pin<Box<dyn Future<Output = Result<Opened, AssistantError>> + Sen
 
 /// A call that is being answered.
 struct Opened {
-    /// What was read of the frames before they were given out.
+    /// First frame, read before the stream was returned.
     first: Option<Frame>,
     frames: Frames,
-    /// Whether some of them could not be read.
+    /// True if some of them could not be read.
     unreadable: bool,
-    /// Whether there was a part of an answer among them.
+    /// True if there was a part of an answer among them.
     answers: bool,
     ticket: MeteredCall,
-    /// Where its model may have something done.
+    /// Turn in which its model may call tools of the server.
     turn: Option<Box<Turn>>,
 }
 
-/// Whether the caller asked to be told usage.
+/// Wish of the caller to receive usage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum UsageChunks {
     Told,
@@ -76,7 +76,7 @@ pub struct ChatStream {
     told: Option<UsageChunk>,
     said: Said,
     calls: Calls,
-    /// What the former calls of this turn used.
+    /// Usage of the turn's earlier calls.
     spent: Usage,
     committed: Arc<AtomicBool>,
     stop: Wait,
@@ -99,7 +99,7 @@ impl ChatStream {
         Self {
             committed: turn.committed(),
             surface: turn.surface(),
-            phase: Phase::Opening(Box::pin(begun(Box::new(turn)))),
+            phase: Phase::Opening(Box::pin(open(Box::new(turn)))),
             first: None,
             protected,
             tools: Tools::None,
@@ -156,7 +156,9 @@ impl ChatStream {
             return Poll::Ready(None);
         }
         if self.stop.as_mut().poll(cx).is_ready() {
-            return Poll::Ready(Some(Err(self.fail(AssistantError::Stopping, Billable::Something))));
+            return Poll::Ready(Some(
+                Err(self.fail(AssistantError::Stopping, Billable::Something)),
+            ));
         }
         loop {
             if let Phase::Opening(opening) = &mut self.phase {
@@ -179,7 +181,8 @@ impl ChatStream {
         }
     }
 
-    /// What a frame becomes for the caller; nothing if it was for us alone.
+    /// Returns the chunk for the caller that a frame becomes; nothing if the
+    /// frame was for the server alone.
     fn chunk(
         &mut self,
         frame: Result<Option<Frame>, UpstreamError>,
@@ -221,20 +224,21 @@ impl ChatStream {
             Odd::Nothing => return Ok(None),
         };
         self.said.deltas |= mended == Odd::Fine && normalize::has_delta(json);
-        let sifted = opened.turn.as_ref().map(|it| self.calls.sift(json, &|name| it.is_ours(name)));
+        let sifted =
+            opened.turn.as_ref().map(|it| self.calls.extract(json, &|name| it.is_ours(name)));
         let json = match sifted {
             None | Some(ForCaller::All) => json,
             Some(ForCaller::Part(ref part)) => part,
             Some(ForCaller::Nothing) => {
                 opened.answers = true;
                 opened.ticket.meter.passed(json, 1);
-                self.said.begins(chunk::read(json).head);
+                self.said.begins(chunk::parse(json).head);
                 return Ok(None);
             }
         };
         let once = self.said.roles.once(json);
         let json = once.as_ref().unwrap_or(json);
-        let event = chunk::read(json);
+        let event = chunk::parse(json);
         if let Some(usage) = event.usage {
             opened.ticket.meter.told = Some(usage.usage);
             self.told = Some(usage);
@@ -287,7 +291,7 @@ impl ChatStream {
                 let (calls, text) = mem::take(&mut self.calls).finish();
                 self.phase = Phase::Opening(Box::pin(async move {
                     turn.serve(calls, &text).await;
-                    begun(turn).await
+                    open(turn).await
                 }));
                 Ok(None)
             }
@@ -343,7 +347,8 @@ impl ChatStream {
         self.head(ticket).usage(&usage)
     }
 
-    /// What chunks of ours begin with: as the upstream's do, where it has said.
+    /// Returns the first members of our own chunks: those of the upstream's,
+    /// where it has sent any.
     fn head(&mut self, ticket: &MeteredCall) -> &Head {
         let clock = &self.clock;
         self.said.head.get_or_insert_with(|| {
@@ -357,7 +362,7 @@ impl ChatStream {
 /// Begins a call of a turn. What it says of itself is kept only where
 /// its model may have something done: a long conversation would stay in memory
 /// as long as its answer takes.
-async fn begun(mut turn: Box<Turn>) -> Result<Opened, AssistantError> {
+async fn open(mut turn: Box<Turn>) -> Result<Opened, AssistantError> {
     let (Begun { first, frames, unreadable }, ticket) = turn.open().await?;
     let turn = turn.has_tools().then_some(turn);
     Ok(Opened { first, frames, unreadable, answers: false, ticket, turn })

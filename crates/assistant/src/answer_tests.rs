@@ -15,7 +15,10 @@ const STOP: &str = r#"{"choices":[{"delta":{},"finish_reason":"stop"}]}"#;
 const TIMED_OUT: &str = "data: {\"error\":\"Bad Gateway\",\"message\":\"Request to upstream AI provider timed out.\"}\n\ndata: [DONE]\n\n";
 const FAILED: &str = "data: {\"error\":\"Bad Gateway\",\"message\":\"The upstream AI provider could not answer the request.\"}\n\ndata: [DONE]\n\n";
 
-async fn begin(around: &Surroundings, body: &'static str) -> Result<Box<ChatStream>, AssistantError> {
+async fn begin(
+    around: &Surroundings,
+    body: &'static str,
+) -> Result<Box<ChatStream>, AssistantError> {
     let chat = Chat::new(around.gateway());
     match chat.answer(asker(), Bytes::from_static(body.as_bytes())).await? {
         ChatAnswer::Stream(answer) => Ok(answer),
@@ -23,7 +26,7 @@ async fn begin(around: &Surroundings, body: &'static str) -> Result<Box<ChatStre
     }
 }
 
-async fn read(around: &Surroundings, body: &'static str) -> String {
+async fn read_stream(around: &Surroundings, body: &'static str) -> String {
     let chunks: Vec<Bytes> = begin(around, body).await.unwrap().collect().await;
     String::from_utf8(chunks.concat()).unwrap()
 }
@@ -36,7 +39,7 @@ fn frames(frames: impl IntoIterator<Item = Frame>) -> Surroundings {
 async fn a_stream_goes_on_byte_by_byte() {
     let around = frames([pass(ANSWER), look(STOP), Frame::Done]);
 
-    let stream = read(&around, PLAIN).await;
+    let stream = read_stream(&around, PLAIN).await;
 
     assert_eq!(
         stream,
@@ -49,8 +52,8 @@ async fn a_stream_goes_on_byte_by_byte() {
 async fn a_stream_that_is_done_without_a_reason_is_given_one() {
     let call = r#"{"id":"c1","choices":[{"delta":{"tool_calls":[]}}]}"#;
 
-    let talked = read(&frames([pass(ANSWER), Frame::Done]), PLAIN).await;
-    let called = read(&frames([look(call), Frame::Done]), PLAIN).await;
+    let talked = read_stream(&frames([pass(ANSWER), Frame::Done]), PLAIN).await;
+    let called = read_stream(&frames([look(call), Frame::Done]), PLAIN).await;
 
     let stop = r#""model":"m","choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}"#;
     assert!(talked.ends_with(&format!("{stop}\n\ndata: [DONE]\n\n")), "{talked}");
@@ -62,7 +65,7 @@ async fn a_stream_that_is_done_without_a_reason_is_given_one() {
 async fn a_chunk_leaves_out_what_is_null() {
     let null = "data: {\"choices\":[{\"delta\":{\"content\":\"A\"},\"logprobs\":null}]}\n\n";
 
-    let stream = read(&frames([pass(null), look(STOP), Frame::Done]), PLAIN).await;
+    let stream = read_stream(&frames([pass(null), look(STOP), Frame::Done]), PLAIN).await;
 
     let first = "data: {\"choices\":[{\"delta\":{\"content\":\"A\"}}]}\n\n";
     assert!(stream.starts_with(first), "{stream}");
@@ -72,7 +75,7 @@ async fn a_chunk_leaves_out_what_is_null() {
 async fn an_upstream_without_done_is_given_one() {
     let around = frames([pass(ANSWER), look(STOP)]);
 
-    let stream = read(&around, PLAIN).await;
+    let stream = read_stream(&around, PLAIN).await;
 
     assert_eq!(stream, format!("{ANSWER}data: {STOP}\n\ndata: [DONE]\n\n"));
 }
@@ -82,9 +85,11 @@ async fn what_an_upstream_says_of_a_guardrail_is_not_passed_on() {
     let mark = r#"{"guardrail":{"protected":true}}"#;
     let beside = r#"{"choices":[{"delta":{"content":"!"}}],"guardrail":{"protected":true}}"#;
 
-    let stream =
-        read(&frames([look(mark), pass(ANSWER), look(beside), look(STOP), Frame::Done]), PLAIN)
-            .await;
+    let stream = read_stream(
+        &frames([look(mark), pass(ANSWER), look(beside), look(STOP), Frame::Done]),
+        PLAIN,
+    )
+    .await;
 
     let shout = r#"{"choices":[{"delta":{"content":"!"}}]}"#;
     assert_eq!(stream, format!("{ANSWER}data: {shout}\n\ndata: {STOP}\n\ndata: [DONE]\n\n"));
@@ -95,8 +100,9 @@ async fn messages_stand_for_deltas_and_a_last_one_repeats_nothing() {
     let part = r#"{"choices":[{"message":{"content":"A"}}]}"#;
     let whole = r#"{"choices":[{"message":{"content":"Answer"},"finish_reason":"stop"}]}"#;
 
-    let messages = read(&frames([look(part), look(part), look(STOP), Frame::Done]), PLAIN).await;
-    let repeated = read(&frames([pass(ANSWER), look(whole), Frame::Done]), PLAIN).await;
+    let messages =
+        read_stream(&frames([look(part), look(part), look(STOP), Frame::Done]), PLAIN).await;
+    let repeated = read_stream(&frames([pass(ANSWER), look(whole), Frame::Done]), PLAIN).await;
 
     let delta = "data: {\"choices\":[{\"delta\":{\"content\":\"A\"}}]}\n\n";
     assert_eq!(messages, format!("{delta}{delta}data: {STOP}\n\ndata: [DONE]\n\n"));
@@ -111,7 +117,7 @@ async fn what_has_a_wrong_type_breaks_no_stream_and_reaches_no_caller() {
     let odd_usage = r#"{"choices":[],"usage":{"prompt_tokens":"9","completion_tokens":2.0}}"#;
     let script = frames([look(call), look(STOP), look(odd_usage), look(usage), Frame::Done]);
 
-    let stream = read(&script, WITH_USAGE).await;
+    let stream = read_stream(&script, WITH_USAGE).await;
 
     let events: Vec<Value> = stream
         .lines()
@@ -152,8 +158,11 @@ async fn usage_comes_once_after_the_finish_to_those_who_asked() {
     );
 
     let asked = script();
-    assert_eq!(read(&asked, WITH_USAGE).await, format!("{begin}data: {usage}\n\ndata: [DONE]\n\n"));
-    assert_eq!(read(&script(), PLAIN).await, format!("{begin}data: [DONE]\n\n"));
+    assert_eq!(
+        read_stream(&asked, WITH_USAGE).await,
+        format!("{begin}data: {usage}\n\ndata: [DONE]\n\n")
+    );
+    assert_eq!(read_stream(&script(), PLAIN).await, format!("{begin}data: [DONE]\n\n"));
 
     let [record] = asked.noted().try_into().unwrap();
     assert_eq!(
@@ -167,7 +176,7 @@ async fn usage_comes_once_after_the_finish_to_those_who_asked() {
 async fn an_upstream_that_tells_no_usage_is_estimated() {
     let around = frames([pass(ANSWER), pass(ANSWER), look(STOP), Frame::Done]);
 
-    let stream = read(&around, WITH_USAGE).await;
+    let stream = read_stream(&around, WITH_USAGE).await;
 
     let usage = r#""model":"m","choices":[],"usage":{"prompt_tokens":6,"completion_tokens":3,"total_tokens":9,"prompt_tokens_details":{"cached_tokens":0}}}"#;
     assert!(stream.ends_with(&format!("{usage}\n\ndata: [DONE]\n\n")), "{stream}");
@@ -183,7 +192,7 @@ async fn an_upstream_that_tells_no_usage_is_estimated() {
 async fn a_finish_without_a_delta_gets_one() {
     let around = frames([look(r#"{"choices":[{"finish_reason":"stop"}]}"#), Frame::Done]);
 
-    let stream = read(&around, PLAIN).await;
+    let stream = read_stream(&around, PLAIN).await;
 
     assert_eq!(
         stream,
@@ -197,7 +206,7 @@ async fn calls_of_tools_go_on_as_they_came() {
     let end = r#"{"choices":[{"delta":{},"finish_reason":"tool_calls"}]}"#;
     let around = frames([look(call), look(end), Frame::Done]);
 
-    let stream = read(&around, PLAIN).await;
+    let stream = read_stream(&around, PLAIN).await;
 
     assert_eq!(stream, format!("data: {call}\n\ndata: {end}\n\ndata: [DONE]\n\n"));
 }
@@ -211,7 +220,7 @@ async fn what_fails_in_mid_stream_ends_it_with_a_chunk_of_ours() {
     ] {
         let around = Surroundings::new(Script::Frames(vec![Ok(pass(ANSWER)), Err(err)]));
 
-        assert_eq!(read(&around, WITH_USAGE).await, format!("{ANSWER}{end}"));
+        assert_eq!(read_stream(&around, WITH_USAGE).await, format!("{ANSWER}{end}"));
 
         let [record] = around.noted().try_into().unwrap();
         assert_eq!((record.outcome, record.estimated), (Outcome::Failed, true));
@@ -224,7 +233,7 @@ async fn an_error_of_the_upstream_is_told_in_our_words() {
     let error = r#"{"error":{"message":"key sk-1 of acme is over quota","code":429}}"#;
     let around = frames([pass(ANSWER), look(error), pass(ANSWER)]);
 
-    assert_eq!(read(&around, PLAIN).await, format!("{ANSWER}{FAILED}"));
+    assert_eq!(read_stream(&around, PLAIN).await, format!("{ANSWER}{FAILED}"));
     assert_eq!(around.noted()[0].outcome, Outcome::Failed);
 }
 
@@ -232,7 +241,7 @@ async fn an_error_of_the_upstream_is_told_in_our_words() {
 async fn an_event_that_is_no_chunk_ends_the_stream() {
     let around = frames([pass(ANSWER), look("{\"usage\": ")]);
 
-    assert_eq!(read(&around, PLAIN).await, format!("{ANSWER}{FAILED}"));
+    assert_eq!(read_stream(&around, PLAIN).await, format!("{ANSWER}{FAILED}"));
 }
 
 #[tokio::test]

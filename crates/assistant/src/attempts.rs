@@ -1,4 +1,4 @@
-//! What became of each attempt to have a call answered.
+//! Counters of attempts to have a call answered.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use crate::ports::UpstreamError;
 use crate::target::Target;
 
-/// How an attempt ended, as far as it is known when an answer begins.
+/// Outcome of an attempt, as far as it is known when an answer begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum AttemptOutcome {
     /// The upstream has begun to answer.
@@ -39,7 +39,7 @@ impl AttemptOutcome {
         }
     }
 
-    pub(crate) fn of(err: &UpstreamError) -> Self {
+    pub(crate) fn from_error(err: &UpstreamError) -> Self {
         match err {
             UpstreamError::Refused { status: 401 | 403, .. } => Self::KeyRefused,
             UpstreamError::Refused { status: 429, .. } => Self::Busy,
@@ -52,14 +52,14 @@ impl AttemptOutcome {
         }
     }
 
-    /// Whether another key of the same model might be answered.
+    /// Returns whether another key of the same model might be answered.
     pub(crate) fn blames_the_key(self) -> bool {
         matches!(self, Self::KeyRefused | Self::Busy)
     }
 }
 
-/// Whether another model may be asked instead: nothing was answered, and
-/// nothing is being worked on upstream.
+/// Returns whether another model may be asked instead: nothing was answered,
+/// and nothing is being worked on upstream.
 pub(crate) fn may_be_repeated(err: &UpstreamError) -> bool {
     match err {
         UpstreamError::Refused { status, .. } => matches!(status, 401 | 403 | 429 | 500..=599),
@@ -87,8 +87,8 @@ impl Attempts {
         }
     }
 
-    /// How many there were, by the id of the catalogue's entry (`default` for
-    /// what `Ai` and `Ai:Modes` say themselves) and how they ended.
+    /// Returns the counts by the id of the catalogue's entry (`default` for
+    /// `Ai` and `Ai:Modes` themselves) and outcome.
     pub fn counts(&self) -> Vec<(String, AttemptOutcome, u64)> {
         let counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         counts.iter().map(|((label, outcome), count)| (label.clone(), *outcome, *count)).collect()
@@ -123,8 +123,8 @@ mod tests {
     #[test]
     fn attempts_are_counted_by_model_and_outcome() {
         let (attempts, target) = (Attempts::default(), fakes::target("m"));
-        attempts.count(&target, AttemptOutcome::of(&refused(503)));
-        attempts.count(&target, AttemptOutcome::of(&refused(500)));
+        attempts.count(&target, AttemptOutcome::from_error(&refused(503)));
+        attempts.count(&target, AttemptOutcome::from_error(&refused(500)));
         attempts.count(&target, AttemptOutcome::Answered);
 
         let counts = attempts.counts();

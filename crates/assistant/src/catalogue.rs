@@ -1,4 +1,4 @@
-//! Which models there are, and which serves which mode.
+//! Catalogue of the models, and of which serves which mode.
 
 use std::fmt;
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use pia_kernel::Secret;
 
 use crate::target::{Mode, Protection, Target};
 
-/// How thoroughly the web is searched.
+/// Thoroughness of a web search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SearchDepth {
     /// In a moment.
@@ -41,9 +41,9 @@ pub struct SearchProvider {
     pub endpoint: String,
     /// The keys, each as good as the other; none where it wants none.
     pub keys: Vec<Secret<String>>,
-    /// How thoroughly it searches.
+    /// Thoroughness of its searches.
     pub depth: SearchDepth,
-    /// How much it may be asked. It takes no tokens.
+    /// Limits on its calls. It takes no tokens.
     pub protection: Protection,
 }
 
@@ -66,11 +66,11 @@ pub struct Catalogue {
     pub assistant: Option<Arc<Target>>,
     /// Serves looking into things.
     pub research: Option<Arc<Target>>,
-    /// What groups choose from, and tools and fallbacks name.
+    /// Models that groups choose from, and that tools and fallbacks name.
     pub entries: Vec<Arc<Target>>,
-    /// What searches the web.
+    /// Providers of web searches.
     pub searches: Vec<Arc<SearchProvider>>,
-    /// What turns texts into vectors, and talks to nobody.
+    /// Embedding models, which answer no chats.
     pub embedders: Vec<Arc<Target>>,
 }
 
@@ -85,7 +85,8 @@ impl Catalogue {
         own.or(self.default.as_ref()).map(Arc::clone)
     }
 
-    /// The same with the entries of another one, for those that are read once.
+    /// Takes over the entries of another catalogue, for those that are read
+    /// once.
     #[must_use]
     pub fn with_entries_of(mut self, other: &Self) -> Self {
         self.entries.clone_from(&other.entries);

@@ -3,16 +3,16 @@
 use bytes::Bytes;
 
 use crate::answer::ChatStream;
-use crate::chat_request::{RequestedChoice, read};
+use crate::chat_request::{RequestedChoice, parse};
 use crate::completion;
 use crate::error::AssistantError;
 use crate::gateway::{AiCaller, Gateway, Whole};
 use crate::guardrail::{marked, unmarked};
-use crate::strip_nulls::Nulls;
+use crate::metered_call::{Billable, End};
 use crate::normalize::mended_answer;
+use crate::strip_nulls::Nulls;
 use crate::surface::Surface;
 use crate::target::Mode;
-use crate::metered_call::{Billable, End};
 use crate::turn::ToolMode;
 use crate::usage::Usage;
 
@@ -43,7 +43,7 @@ impl Chat {
     /// upstream are slices of it. A call without a mode is written down as
     /// talking.
     pub async fn answer(&self, asker: AiCaller, body: Bytes) -> Result<ChatAnswer, AssistantError> {
-        let asked = read(&body)?;
+        let asked = parse(&body)?;
         // Its slices go as the upstream takes them; this would hold them all.
         drop(body);
         let (RequestedChoice::Whole(prompt) | RequestedChoice::Stream(prompt, _)) = &asked;

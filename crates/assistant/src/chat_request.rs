@@ -14,12 +14,12 @@ use crate::json::Key;
 use crate::messages;
 use crate::parameters;
 use crate::pieces::Pieces;
-use crate::prompt_body::{Prompt, ModelHint, unended};
+use crate::prompt_body::{ModelHint, Prompt, unended};
 use crate::refusal::Tools;
 use crate::tools::RequestTools;
 
-/// What may go upstream behind messages and tools, in the order in which it
-/// does. Everything else, such as `user`, `store` and `metadata`, stays here.
+/// Members that may go upstream after messages and tools, in that order.
+/// Everything else, such as `user`, `store` and `metadata`, stays here.
 const FORWARDED: [&str; 12] = [
     "tool_choice",
     "parallel_tool_calls",
@@ -38,7 +38,7 @@ const FORWARDED: [&str; 12] = [
 /// Of these, what makes no sense without tools, and is refused upstream.
 const FOR_TOOLS: [&str; 2] = ["tool_choice", "parallel_tool_calls"];
 
-/// What is read, and not forwarded as it stands.
+/// Members that are read, and not forwarded as they stand.
 const READ: [&str; 10] = [
     "messages",
     "tools",
@@ -65,7 +65,7 @@ pub(crate) enum RequestedChoice {
 
 /// Reads the body of a request. Only its surface is parsed, in place: large
 /// contents are neither copied nor unescaped.
-pub(crate) fn read(body: &Bytes) -> Result<RequestedChoice, AssistantError> {
+pub(crate) fn parse(body: &Bytes) -> Result<RequestedChoice, AssistantError> {
     let request: Surface<'_> = serde_json::from_slice(body).map_err(|err| malformed(&err))?;
     let mut wrong = Vec::new();
     let mut spoken = messages::check(request.get("messages"), &mut wrong);
@@ -110,7 +110,7 @@ fn array(body: &Bytes, value: &RawValue) -> Bytes {
     body.slice_ref(unended(value.get()).as_bytes())
 }
 
-/// What else goes on: each member behind its comma.
+/// Returns the other members to forward, each after its comma.
 fn rest(body: &Bytes, request: &Surface<'_>, tools: Tools) -> Vec<Bytes> {
     let mut pieces = Pieces::default();
     for key in FORWARDED {

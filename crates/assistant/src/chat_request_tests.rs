@@ -1,4 +1,4 @@
-//! What of a request goes upstream, and what is wrong with it.
+//! Tests of the part of a request that goes upstream, and of its violations.
 
 use serde_json::{Value, json};
 
@@ -7,7 +7,7 @@ use crate::ports::{CapName, OutputCap};
 use crate::prompt_body::Added;
 
 fn ask(body: &str) -> Result<RequestedChoice, AssistantError> {
-    read(&Bytes::copy_from_slice(body.as_bytes()))
+    parse(&Bytes::copy_from_slice(body.as_bytes()))
 }
 
 fn forwarded(body: &str) -> Value {
@@ -182,7 +182,7 @@ fn large_parts_are_slices_of_the_request() {
     }).to_string());
     let within = body.as_ptr_range();
 
-    let Ok(RequestedChoice::Whole(prompt)) = read(&body) else { panic!("refused") };
+    let Ok(RequestedChoice::Whole(prompt)) = parse(&body) else { panic!("refused") };
     let tokens = prompt.text.tokens(&crate::fakes::Quarters);
     let pieces = prompt.body(&Added::default());
 

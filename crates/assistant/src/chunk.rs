@@ -1,10 +1,10 @@
 //! One event of a stream that says something to us.
 
 use crate::json::{Members, quoted};
-use crate::usage_json;
 use crate::usage::Usage;
+use crate::usage_json;
 
-/// What to do with an event.
+/// Treatment of an event.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
     /// It goes on as it came.
@@ -19,12 +19,12 @@ pub(crate) enum Verdict {
     Broken,
 }
 
-/// What an event told of usage.
+/// Usage that an event reported.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct UsageChunk {
     pub(crate) usage: Usage,
-    /// The same as a chunk for the caller, with what the upstream says on
-    /// every chunk.
+    /// Chunk with this usage for the caller, with the members that the upstream
+    /// puts on every chunk.
     pub(crate) json: String,
 }
 
@@ -33,17 +33,18 @@ pub(crate) struct UsageChunk {
 pub(crate) struct Reading {
     pub(crate) verdict: Verdict,
     pub(crate) usage: Option<UsageChunk>,
-    /// Why the answer ends, if this event says that it does.
+    /// Reason why the answer ends, if this event says that it does.
     pub(crate) ends: bool,
-    /// Whether it holds a part of a tool call.
+    /// True if it holds a part of a tool call.
     pub(crate) calls: bool,
-    /// Whether it is of an answer, and not only about one.
+    /// True if it is of an answer, and not only about one.
     pub(crate) answers: bool,
-    /// What the upstream says on every chunk, for chunks of ours.
+    /// Members of every chunk of the upstream, for our own chunks.
     pub(crate) head: Option<Head>,
 }
 
-/// What every chunk of an answer says: members of an object, without braces.
+/// Members that every chunk of an answer has: members of an object, without
+/// braces.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Head(String);
 
@@ -56,14 +57,14 @@ impl Head {
         ))
     }
 
-    fn of(chunk: &Members<'_>) -> Option<Self> {
+    fn from_members(chunk: &Members<'_>) -> Option<Self> {
         let head = chunk.only(&HEAD).to_json();
         let members = head.strip_prefix('{')?.strip_suffix('}')?;
         (!members.is_empty()).then(|| Self(members.to_owned()))
     }
 
     /// A chunk of something else, as one of this answer.
-    pub(crate) fn put_on(&self, json: &[u8]) -> Option<String> {
+    pub(crate) fn apply_to(&self, json: &[u8]) -> Option<String> {
         let mut chunk: Members<'_> = serde_json::from_slice(json).ok()?;
         for key in HEAD {
             chunk.remove(key);
@@ -100,7 +101,7 @@ impl Reading {
 /// Callers skip a chunk without `delta`, the reason for the end included, and
 /// count on an end that says nothing else; so an end gets an empty one, and
 /// what else it said goes before it.
-pub(crate) fn read(json: &[u8]) -> Reading {
+pub(crate) fn parse(json: &[u8]) -> Reading {
     let Ok(mut chunk) = serde_json::from_slice::<Members<'_>>(json) else {
         return Reading::only(Verdict::Broken);
     };
@@ -134,7 +135,14 @@ pub(crate) fn read(json: &[u8]) -> Reading {
             Verdict::Rewritten(vec![with(&chunk, &unended(before)), with(&chunk, &choices)])
         }
     };
-    Reading { verdict, usage, ends, calls, answers: !choices.is_empty(), head: Head::of(&chunk) }
+    Reading {
+        verdict,
+        usage,
+        ends,
+        calls,
+        answers: !choices.is_empty(),
+        head: Head::from_members(&chunk),
+    }
 }
 
 /// The error that something is which is no part of an answer: some send theirs
@@ -146,8 +154,8 @@ fn complains(event: &Members<'_>) -> Option<String> {
     (complains || is("object") || is("type")).then(|| event.to_json())
 }
 
-/// What a choice says of a failure: some tell it there, beside words that came
-/// before.
+/// Returns the failure that a choice reports: some upstreams report it there,
+/// beside words that came before.
 fn failure(choice: &Members<'_>) -> Option<String> {
     let failed = choice.get("finish_reason") == Some(r#""error""#);
     choice.get("error").map(str::to_owned).or(failed.then(|| "{}".to_owned()))
@@ -186,13 +194,13 @@ fn mend(choices: &mut [Members<'_>]) -> Mended {
     mended
 }
 
-/// Whether a delta holds more than a role and empty texts.
+/// Returns whether a delta holds more than a role and empty texts.
 fn says_something(delta: &str) -> bool {
     let Ok(delta) = serde_json::from_str::<Members<'_>>(delta) else { return false };
     delta.iter().any(|(key, value)| key != "role" && !["null", r#""""#, "[]"].contains(&value))
 }
 
-/// The same choices as if they went on.
+/// Returns the choices without their end.
 fn unended(mut choices: Vec<Members<'_>>) -> Vec<Members<'_>> {
     for choice in &mut choices {
         choice.remove("finish_reason");
@@ -241,7 +249,7 @@ mod tests {
     use super::*;
 
     fn rewritten(json: &str) -> String {
-        match read(json.as_bytes()).verdict {
+        match parse(json.as_bytes()).verdict {
             Verdict::Rewritten(events) => events.join(" "),
             other => panic!("{other:?}"),
         }
@@ -258,7 +266,7 @@ mod tests {
             r#"{"choices":[{"finish_reason":"stop","delta":{}}]}"#
         );
         let fine = br#"{"choices":[{"delta":{},"finish_reason":"stop"}]}"#;
-        assert_eq!((read(fine).verdict, read(fine).ends), (Verdict::Untouched, true));
+        assert_eq!((parse(fine).verdict, parse(fine).ends), (Verdict::Untouched, true));
     }
 
     #[test]
@@ -289,7 +297,7 @@ mod tests {
     fn usage_is_taken_out_of_a_chunk_that_says_more() {
         let json = r#"{"id":"c","choices":[{"delta":{"content":"x"}}],"usage":{"prompt_tokens":3,"completion_tokens":1}}"#;
 
-        let Reading { verdict, usage, .. } = read(json.as_bytes());
+        let Reading { verdict, usage, .. } = parse(json.as_bytes());
 
         let left = r#"{"id":"c","choices":[{"delta":{"content":"x"}}]}"#;
         assert_eq!(verdict, Verdict::Rewritten(vec![left.to_owned()]));
@@ -309,7 +317,7 @@ mod tests {
         let both =
             [r#"{"choices":[],"usage":{"input_tokens":3}}"#, r#"{"usage":{"input_tokens":3}}"#];
         for json in both {
-            let Reading { verdict, usage, .. } = read(json.as_bytes());
+            let Reading { verdict, usage, .. } = parse(json.as_bytes());
 
             assert_eq!((verdict, usage.unwrap().usage.input), (Verdict::Kept, 3));
         }
@@ -319,16 +327,16 @@ mod tests {
     fn usage_that_tells_nothing_is_none() {
         let json = br#"{"choices":[{"delta":{}}],"usage":{}}"#;
 
-        assert_eq!((read(json).verdict, read(json).usage), (Verdict::Untouched, None));
+        assert_eq!((parse(json).verdict, parse(json).usage), (Verdict::Untouched, None));
     }
 
     #[test]
     fn an_error_is_told_from_one_that_is_null() {
         assert_eq!(
-            read(br#"{"error":{"message":"x"}}"#).verdict,
+            parse(br#"{"error":{"message":"x"}}"#).verdict,
             Verdict::Error(r#"{"message":"x"}"#.to_owned())
         );
-        assert_eq!(read(br#"{"error":null,"choices":[]}"#).verdict, Verdict::Untouched);
+        assert_eq!(parse(br#"{"error":null,"choices":[]}"#).verdict, Verdict::Untouched);
     }
 
     #[test]
@@ -336,8 +344,11 @@ mod tests {
         let error = r#"{"choices":[{"delta":{},"finish_reason":"error","error":{"message":"x"}}]}"#;
         let reason = r#"{"choices":[{"delta":{},"finish_reason":"error"}]}"#;
 
-        assert_eq!(read(error.as_bytes()).verdict, Verdict::Error(r#"{"message":"x"}"#.to_owned()));
-        assert_eq!(read(reason.as_bytes()).verdict, Verdict::Error("{}".to_owned()));
+        assert_eq!(
+            parse(error.as_bytes()).verdict,
+            Verdict::Error(r#"{"message":"x"}"#.to_owned())
+        );
+        assert_eq!(parse(reason.as_bytes()).verdict, Verdict::Error("{}".to_owned()));
     }
 
     #[test]
@@ -348,21 +359,21 @@ mod tests {
             r#"{"type":"server_error"}"#,
             r#"{"choices":null,"code":7}"#,
         ] {
-            assert_eq!(read(error.as_bytes()).verdict, Verdict::Error(error.to_owned()));
+            assert_eq!(parse(error.as_bytes()).verdict, Verdict::Error(error.to_owned()));
         }
     }
 
     #[test]
     fn what_says_nothing_of_an_answer_is_not_for_its_caller() {
         for json in ["{}", r#"{"type":"ping"}"#, r#"{"id":"c","choices":null}"#] {
-            assert_eq!(read(json.as_bytes()), Reading::only(Verdict::Kept), "{json}");
+            assert_eq!(parse(json.as_bytes()), Reading::only(Verdict::Kept), "{json}");
         }
     }
 
     #[test]
     fn what_is_no_chunk_is_broken() {
         for json in ["{", "[]", "1", r#"{"choices":7}"#, r#"{"choices":[1]}"#] {
-            assert_eq!(read(json.as_bytes()).verdict, Verdict::Broken, "{json}");
+            assert_eq!(parse(json.as_bytes()).verdict, Verdict::Broken, "{json}");
         }
     }
 

@@ -9,16 +9,16 @@ use serde::de::{Deserializer, SeqAccess, Visitor};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use crate::server_tool_calls::{Call, name_all};
 use crate::chunk::usage_json;
 use crate::json::Members;
-use crate::usage_json;
+use crate::server_tool_calls::{Call, name_all};
 use crate::usage::Usage;
+use crate::usage_json;
 
 /// An answer that has a message.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Completion {
-    /// What the message says, its parts joined; empty where it is a call.
+    /// Text of the message, its parts joined; empty where it is a call.
     pub(crate) text: String,
     pub(crate) finish_reason: Option<String>,
     pub(crate) usage: Option<Usage>,
@@ -61,7 +61,7 @@ struct Part<'a> {
     text: Option<String>,
 }
 
-/// What an answer says of usage, though it be none otherwise.
+/// Parses the usage of an answer, even of one that is otherwise invalid.
 pub(crate) fn usage(body: &[u8]) -> Option<Usage> {
     let told: UsageJson<'_> = serde_json::from_slice(body).ok()?;
     usage_json::usage(told.usage?.get())
@@ -83,20 +83,20 @@ fn message(body: &[u8]) -> Option<(&str, Option<String>)> {
     message.starts_with('{').then(|| (message, choice.finish_reason.map(Cow::into_owned)))
 }
 
-/// Whether this is an answer with a message.
+/// Returns whether this is an answer with a message.
 pub(crate) fn has_message(body: &[u8]) -> bool {
     message(body).is_some()
 }
 
 impl Completion {
-    /// Whether it ends where it was not to go on.
+    /// Returns whether it ends where it was not to go on.
     pub(crate) fn is_cut_off(&self) -> bool {
         self.finish_reason.as_deref() == Some("length")
     }
 }
 
 /// Reads an answer and its text; nothing if it is none.
-pub(crate) fn read(body: &[u8]) -> Option<Completion> {
+pub(crate) fn parse(body: &[u8]) -> Option<Completion> {
     let (message, finish_reason) = message(body)?;
     let message: Message<'_> = serde_json::from_str(message).ok()?;
     let text = message.content.map_or_else(String::new, text_of);
@@ -135,7 +135,7 @@ pub(crate) fn calls(body: &[u8]) -> Option<(Vec<Call>, String)> {
     (!calls.is_empty()).then(|| (calls, content.map_or_else(String::new, text_of)))
 }
 
-/// The same answer as if it had only these calls; nothing if it has those
+/// Returns the answer with only these calls; nothing if it has just those
 /// anyway, or is none.
 pub(crate) fn with_calls(body: &[u8], left: &[Call]) -> Option<Bytes> {
     let mut answer: Value = serde_json::from_slice(body).ok()?;
@@ -158,7 +158,7 @@ pub(crate) fn with_calls(body: &[u8], left: &[Call]) -> Option<Bytes> {
     Some(Bytes::from(answer.to_string()))
 }
 
-/// The same answer with this as its usage.
+/// Returns the answer with this as its usage.
 pub(crate) fn with_usage(body: &[u8], usage: &Usage) -> Option<Bytes> {
     let mut answer: Members<'_> = serde_json::from_slice(body).ok()?;
     answer.set("usage", usage_json(usage));
@@ -169,7 +169,7 @@ pub(crate) fn with_usage(body: &[u8], usage: &Usage) -> Option<Bytes> {
 /// where it is of no shape we know.
 pub(crate) fn text(body: &[u8]) -> String {
     let whole = || String::from_utf8_lossy(body).into_owned();
-    read(body).map_or_else(whole, |it| it.text)
+    parse(body).map_or_else(whole, |it| it.text)
 }
 
 /// The text of a content that is a string or an array of parts.
@@ -214,7 +214,7 @@ mod tests {
     fn a_text_may_come_whole_or_in_parts() {
         let read = |content: &str| {
             let body = format!(r#"{{"choices":[{{"message":{{"content":{content}}}}},7]}}"#);
-            read(body.as_bytes()).unwrap().text
+            parse(body.as_bytes()).unwrap().text
         };
 
         assert_eq!(read(r#""a\nb""#), "a\nb");
@@ -228,7 +228,7 @@ mod tests {
         let body = br#"{"choices":[{"message":{},"finish_reason":"length"}],
             "usage":{"prompt_tokens":4,"completion_tokens":2}}"#;
 
-        let answer = read(body).unwrap();
+        let answer = parse(body).unwrap();
 
         assert_eq!(answer.finish_reason.as_deref(), Some("length"));
         assert_eq!(

@@ -6,14 +6,14 @@ use serde_json::json;
 use crate::completion::{self, Completion};
 use crate::error::{AssistantError, Violation};
 use crate::gateway::{AiCaller, Gateway, Whole};
+use crate::metered_call::End;
 use crate::prompt_body::Prompt;
 use crate::sample::Text;
 use crate::sanitise::{STYLE, clean, unfenced};
 use crate::target::Mode;
-use crate::metered_call::End;
 use crate::turn::ToolMode;
 
-/// How long a description may be, in UTF-16 code units.
+/// Maximum length of a description, in UTF-16 code units.
 const MAX_DESCRIPTION_CHARS: usize = 4000;
 
 /// Drafts prompts from short descriptions.
@@ -31,11 +31,15 @@ impl Drafting {
     /// Instructions that rework any text in the style that is described: what
     /// a template of the user's own holds. A call without a mode is written
     /// down as optimising.
-    pub async fn prompt(&self, asker: AiCaller, description: &str) -> Result<String, AssistantError> {
+    pub async fn prompt(
+        &self,
+        asker: AiCaller,
+        description: &str,
+    ) -> Result<String, AssistantError> {
         let prompt = ask(description)?;
         let asked = self.gateway.whole(asker, Mode::Optimize, prompt, ToolMode::Plainly);
         let Whole { body, mut ticket, .. } = asked.await?;
-        let read = completion::read(&body);
+        let read = completion::parse(&body);
         let cut_off = read.as_ref().is_some_and(Completion::is_cut_off);
         let drafted = read
             .filter(|_| !cut_off)
@@ -81,7 +85,7 @@ fn ask(description: &str) -> Result<Prompt, AssistantError> {
         { "role": "system", "content": system },
         { "role": "user", "content": user },
     ]);
-    Ok(Prompt::of(&messages.to_string(), Text::of(&[&system, &user])))
+    Ok(Prompt::from_messages(&messages.to_string(), Text::from_words(&[&system, &user])))
 }
 
 #[cfg(test)]

@@ -15,13 +15,13 @@ use crate::completion;
 use crate::error::{AssistantError, Violation};
 use crate::gateway::{AiCaller, Gateway, cost};
 use crate::keys::rest;
+use crate::metered_call::{Billable, End, MeteredCall};
 use crate::ports::ChatCall;
 use crate::rates::{Micros, Rates};
 use crate::refusal::{Tools, explained};
 use crate::route::may_choose;
 use crate::sample::Text;
 use crate::target::{Mode, Target};
-use crate::metered_call::{Billable, End, MeteredCall};
 
 /// As many as OpenAI takes.
 const MAX_INPUTS: usize = 2048;
@@ -48,7 +48,7 @@ struct Request<'a> {
     dimensions: Option<&'a RawValue>,
 }
 
-/// What there is to be turned into vectors.
+/// Input to be turned into vectors.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Input<'a> {
@@ -83,8 +83,8 @@ impl Embeddings {
     /// Answers a request in the shape of OpenAI's embeddings, as the upstream
     /// does, out of the caller's budget.
     pub async fn answer(&self, asker: AiCaller, body: &[u8]) -> Result<Bytes, AssistantError> {
-        let request = read(body)?;
-        let rules = self.gateway.rules.of(asker.group).await?;
+        let request = parse(body)?;
+        let rules = self.gateway.rules.rules_of(asker.group).await?;
         let catalogue = self.gateway.catalogue.get();
         let target = catalogue.embedder(&request.model);
         let target = target.filter(|_| may_choose(&rules, &request.model));
@@ -140,7 +140,7 @@ impl Embeddings {
                 }
                 Some(Err(err)) => err,
             };
-            let outcome = AttemptOutcome::of(&err);
+            let outcome = AttemptOutcome::from_error(&err);
             gateway.attempts.count(target, outcome);
             refused = explained(&err, Tools::None, target);
             ticket.fail(cost(&err));
@@ -153,8 +153,8 @@ impl Embeddings {
     }
 }
 
-/// What is reserved for a token that we count: its model may count two.
-/// Vectors cost nothing, however many numbers they are.
+/// Returns the reservation for a token that we count: its model may count two.
+/// Vectors cost nothing, however many numbers they have.
 fn reserved(rates: Rates) -> Rates {
     Rates { input: rates.input.saturating_mul(2), output: 0, ..rates }
 }
@@ -176,7 +176,7 @@ fn complete(body: Bytes, mut ticket: MeteredCall) -> Result<Bytes, AssistantErro
     Ok(body)
 }
 
-fn read(body: &[u8]) -> Result<Checked, AssistantError> {
+fn parse(body: &[u8]) -> Result<Checked, AssistantError> {
     let request: Request<'_> = serde_json::from_slice(body).map_err(|err| malformed(&err))?;
     let mut wrong = Vec::new();
     let model: Option<String> = parsed(request.model).filter(|it: &String| !it.is_empty());
@@ -222,7 +222,7 @@ fn parsed<'a, T: Deserialize<'a>>(json: Option<&'a RawValue>) -> Option<T> {
 }
 
 impl Input<'_> {
-    /// What it says; nothing where a part is empty or there are too many.
+    /// Returns its text; nothing where a part is empty or there are too many.
     fn text(&self) -> Option<Text> {
         let mut text = Text::default();
         let mut count = |tokens: &[u32]| {

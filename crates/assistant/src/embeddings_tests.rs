@@ -57,7 +57,7 @@ async fn its_tokens_are_reserved_and_settled_as_the_upstream_tells_them() {
     let request = format!(r#"{{"model":"small","input":"{}"}}"#, "x".repeat(100));
     embed(&around, &request).await.unwrap();
 
-    let [ask] = around.asked().try_into().unwrap();
+    let [ask] = around.requests().try_into().unwrap();
     assert_eq!(ask.prompt, 25);
     let [settled] = around.settled().try_into().unwrap();
     // A thousand tokens are a credit; 40 were told, and up to 50 reserved.
@@ -82,7 +82,7 @@ async fn tokens_count_as_such() {
 
     embed(&around, r#"{"model":"small","input":[[1,2,3],[4]]}"#).await.unwrap();
 
-    assert_eq!(around.asked()[0].prompt, 4);
+    assert_eq!(around.requests()[0].prompt, 4);
 }
 
 #[tokio::test]
@@ -104,7 +104,7 @@ async fn only_an_embedding_model_that_the_group_may_name_is_asked() {
 async fn a_key_that_is_refused_is_followed_by_the_next_and_nothing_is_owed_for_it() {
     let refused = UpstreamError::Refused { status: 429, retry_after: None, body: Bytes::new() };
     let scripts = vec![Script::Fails(refused), Script::Whole(ANSWER)];
-    let around = Surroundings::of(scripts).with_rules(rules(0));
+    let around = Surroundings::with_scripts(scripts).with_rules(rules(0));
 
     embed(&around, REQUEST).await.unwrap();
 
@@ -144,13 +144,13 @@ fn what_is_wrong_is_told_by_its_member() {
         (r#"{"model":"small","input":"x","dimensions":0}"#, vec!["dimensions"]),
         ("{}", vec!["model", "input"]),
     ] {
-        let Err(AssistantError::Invalid(wrong)) = read(body.as_bytes()) else { panic!("{body}") };
+        let Err(AssistantError::Invalid(wrong)) = parse(body.as_bytes()) else { panic!("{body}") };
 
         let told: Vec<_> = wrong.iter().map(|it| it.field.as_str()).collect();
         assert_eq!(told, fields, "{body}");
     }
     let many = format!(r#"{{"model":"small","input":["a"{}]}}"#, r#","a""#.repeat(MAX_INPUTS));
-    assert!(read(many.as_bytes()).is_err());
+    assert!(parse(many.as_bytes()).is_err());
     let null = r#"{"model":"small","input":"x","dimensions":null,"encoding_format":null}"#;
-    assert_eq!(read(null.as_bytes()).unwrap().body, r#"{"input":"x""#);
+    assert_eq!(parse(null.as_bytes()).unwrap().body, r#"{"input":"x""#);
 }

@@ -1,4 +1,4 @@
-//! Why the assistant did not answer.
+//! Reason why the assistant did not answer.
 
 use std::borrow::Cow;
 use std::time::Duration;
@@ -10,11 +10,11 @@ use crate::credits::{BudgetRefusal, Period};
 /// One thing that is wrong with a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Violation {
-    /// Where: `messages[2].role`.
+    /// Path of the value: `messages[2].role`.
     pub field: String,
-    /// What, for programs: `required`, `invalid_type`, `out_of_range`, …
+    /// Code, for programs: `required`, `invalid_type`, `out_of_range`, …
     pub code: &'static str,
-    /// What, for people: a sentence.
+    /// Description, for people: a sentence.
     pub message: String,
 }
 
@@ -38,13 +38,13 @@ pub struct OpenAiError {
     pub status: u16,
     /// The kind of error (`type`): `invalid_request_error`.
     pub kind: &'static str,
-    /// What is wrong, for programs: `context_length_exceeded`.
+    /// Code, for programs: `context_length_exceeded`.
     pub code: &'static str,
-    /// The same for people.
+    /// Description, for people.
     pub message: Cow<'static, str>,
 }
 
-/// Why there is no answer, or no more of it.
+/// Reasons why there is no answer, or no more of it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AssistantError {
     /// The request's body is no JSON. Carries where and why, never content.
@@ -56,7 +56,7 @@ pub enum AssistantError {
     /// The text to optimise is longer than it may be.
     #[error("the text is longer than {limit} characters")]
     TextTooLong {
-        /// How long it may be, in UTF-16 code units.
+        /// Maximum length, in UTF-16 code units.
         limit: usize,
     },
     /// There is no such model, or the caller may not name it.
@@ -78,13 +78,13 @@ pub enum AssistantError {
     /// The upstream has too much to do.
     #[error("the upstream is busy")]
     UpstreamBusy {
-        /// When to come again, as the upstream said, or our guess.
+        /// Time to wait, as the upstream said, or our guess.
         retry_after: Duration,
     },
     /// More is asked of the upstream than the operator lets through.
     #[error("too much is asked of the upstream")]
     Crowded {
-        /// When to come again.
+        /// Time to wait.
         retry_after: Duration,
     },
     /// The upstream refused what the caller asked for, for a reason of its own.
@@ -114,8 +114,7 @@ impl From<Unavailable> for AssistantError {
 }
 
 impl AssistantError {
-    /// What people are told: a sentence that gives nothing of the upstream
-    /// away.
+    /// Returns a sentence for people, which discloses nothing of the upstream.
     pub fn message(&self) -> Cow<'static, str> {
         Cow::Borrowed(match self {
             Self::Malformed(why) => {
@@ -156,7 +155,7 @@ impl AssistantError {
         })
     }
 
-    /// What OpenAI's clients are told.
+    /// Returns the error for OpenAI's clients.
     pub fn openai(&self) -> OpenAiError {
         let (status, kind, code) = match self {
             Self::Malformed(_) => (400, INVALID_REQUEST, "malformed_json"),
@@ -183,7 +182,7 @@ impl AssistantError {
         OpenAiError { status, kind, code, message }
     }
 
-    /// Whether the same request would fail again in the same way.
+    /// Returns whether the same request would fail again in the same way.
     pub fn is_final(&self) -> bool {
         match self {
             Self::Malformed(_)

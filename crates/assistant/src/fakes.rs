@@ -1,5 +1,6 @@
 //! An upstream by script, a clock by hand, and a log that is read back.
 
+mod frames;
 mod polled;
 mod tokens;
 
@@ -14,19 +15,19 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use futures_util::StreamExt;
 use futures_util::stream;
-use pia_kernel::{SideEffects, GroupId, LiveSetting, Secret, Timestamp, Unavailable, UserId};
+use pia_kernel::{GroupId, LiveSetting, Secret, SideEffects, Timestamp, Unavailable, UserId};
 use pia_testkit::FixedClock;
 use serde_json::Value;
 
 use crate::catalogue::{Catalogue, SearchProvider};
 use crate::credits::{
-    Admission, AdmissionRequest, CreditStore, CreditWindows, CreditSettings, ReservationGuard, Holder, Mismatch, ReservationLine, Settlement, SettlementSink,
-    Weeks, Window,
+    Admission, AdmissionRequest, CreditSettings, CreditStore, CreditWindows, Holder, Mismatch,
+    ReservationGuard, ReservationLine, Settlement, SettlementSink, Weeks, Window,
 };
 use crate::gateway::{AiCaller, Gateway};
 use crate::guardrail::Guardrail;
 use crate::personas::NoPersonas;
-use crate::ports::{ChatCall, ChatUpstream, Frame, Frames, UpstreamError, UsageLog, Wait, Timer};
+use crate::ports::{ChatCall, ChatUpstream, Frame, Frames, Timer, UpstreamError, UsageLog, Wait};
 use crate::rates::Micros;
 use crate::rules::{GroupRules, Rules};
 use crate::settings::Settings;
@@ -34,6 +35,7 @@ use crate::target::{ProviderType, Target};
 use crate::usage::UsageRecord;
 use crate::web_search::{SearchResult, WebSearch};
 
+pub(crate) use self::frames::{look, pass};
 pub(crate) use self::polled::not_ready;
 pub(crate) use self::tokens::{Letters, Quarters};
 
@@ -53,15 +55,7 @@ pub(crate) fn asker() -> AiCaller {
     }
 }
 
-pub(crate) fn pass(text: &str) -> Frame {
-    Frame::Pass { bytes: Bytes::copy_from_slice(text.as_bytes()), events: 1 }
-}
-
-pub(crate) fn look(text: &str) -> Frame {
-    Frame::Look(Bytes::copy_from_slice(text.as_bytes()))
-}
-
-/// What the upstream does next.
+/// Next reaction of the fake upstream.
 pub(crate) enum Script {
     /// Streams these, and then ends.
     Frames(Vec<Result<Frame, UpstreamError>>),
@@ -106,11 +100,11 @@ struct Time {
 
 impl Surroundings {
     pub(crate) fn new(script: Script) -> Self {
-        Self::of(vec![script])
+        Self::with_scripts(vec![script])
     }
 
     /// One script for each call of a model, in their order.
-    pub(crate) fn of(scripts: Vec<Script>) -> Self {
+    pub(crate) fn with_scripts(scripts: Vec<Script>) -> Self {
         Self(Arc::new(Inner {
             script: Mutex::new(scripts.into()),
             rules: Mutex::default(),
@@ -134,7 +128,10 @@ impl Surroundings {
             usage: Arc::new(self.clone()),
             waits: Arc::new(self.clone()),
             clock: Arc::new(FixedClock(Timestamp::UNIX_EPOCH)),
-            catalogue: LiveSetting::new(Catalogue { default: Some(target("m")), ..Catalogue::default() }),
+            catalogue: LiveSetting::new(Catalogue {
+                default: Some(target("m")),
+                ..Catalogue::default()
+            }),
             settings: LiveSetting::new(Settings::default()),
             rules: Arc::new(self.clone()),
             bank: Arc::new(self.clone()),
@@ -154,19 +151,19 @@ impl Surroundings {
         self
     }
 
-    /// What groups say by now, where that is something else.
+    /// Sets the rules that groups have by now, where they changed.
     pub(crate) fn with_fresh_rules(self, rules: GroupRules) -> Self {
         *self.0.fresh.lock().unwrap() = Some(rules);
         self
     }
 
-    /// What each search of the web finds.
+    /// Sets the result of each web search.
     pub(crate) fn with_found(self, found: Result<Vec<SearchResult>, UpstreamError>) -> Self {
         *self.0.found.lock().unwrap() = found;
         self
     }
 
-    /// How the first searches of the web fail.
+    /// Sets the failures of the first web searches.
     pub(crate) fn with_unfound(self, errors: Vec<UpstreamError>) -> Self {
         *self.0.unfound.lock().unwrap() = errors.into();
         self
@@ -193,14 +190,14 @@ impl Surroundings {
         calls.iter().map(told).collect()
     }
 
-    /// What was sent upstream, in pieces.
+    /// Returns the requests sent upstream, in pieces.
     pub(crate) fn pieces(&self) -> Vec<Bytes> {
         let calls = self.0.calls.lock().unwrap();
         let [call] = calls.as_slice() else { panic!("{} calls", calls.len()) };
         call.body.clone()
     }
 
-    /// What was sent upstream.
+    /// Returns the requests sent upstream.
     pub(crate) fn sent(&self) -> String {
         String::from_utf8(self.pieces().concat()).unwrap()
     }
@@ -209,12 +206,12 @@ impl Surroundings {
         self.0.noted.lock().unwrap().clone()
     }
 
-    /// What was asked of the bank.
-    pub(crate) fn asked(&self) -> Vec<AdmissionRequest> {
+    /// Returns the recorded admission requests.
+    pub(crate) fn requests(&self) -> Vec<AdmissionRequest> {
         self.0.asked.lock().unwrap().clone()
     }
 
-    /// What was settled there.
+    /// Returns the recorded settlements.
     pub(crate) fn settled(&self) -> Vec<Settlement> {
         self.0.settled.lock().unwrap().clone()
     }
@@ -279,7 +276,7 @@ impl UsageLog for Surroundings {
 
 #[async_trait]
 impl Rules for Surroundings {
-    async fn of(&self, _group: GroupId) -> Result<Arc<GroupRules>, Unavailable> {
+    async fn rules_of(&self, _group: GroupId) -> Result<Arc<GroupRules>, Unavailable> {
         Ok(Arc::new(self.0.rules.lock().unwrap().clone()))
     }
 
@@ -287,7 +284,7 @@ impl Rules for Surroundings {
         let fresh = self.0.fresh.lock().unwrap().clone();
         match fresh {
             Some(rules) => Ok(Arc::new(rules)),
-            None => self.of(group).await,
+            None => self.rules_of(group).await,
         }
     }
 }
@@ -341,7 +338,11 @@ impl CreditStore for Surroundings {
         }
         Ok(match books.admit(&ask) {
             Ok(grant) => {
-                let hold = ReservationGuard::new(uuid::Uuid::now_v7(), grant.parts, Arc::new(self.clone()));
+                let hold = ReservationGuard::new(
+                    uuid::Uuid::now_v7(),
+                    grant.parts,
+                    Arc::new(self.clone()),
+                );
                 Admission::Granted { hold, output: grant.output, short: grant.short }
             }
             Err(refusal) => Admission::Refused(refusal),

@@ -1,4 +1,4 @@
-//! What of a message its upstream would have to fetch.
+//! Parts of a message that its upstream would have to fetch.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -9,13 +9,13 @@ use serde_json::value::RawValue;
 use crate::address::is_address;
 use crate::json::Key;
 
-/// What lies deeper in a part is not looked through; it counts as an address.
+/// Maximum depth of the search in a part; anything deeper counts as an address.
 const DEEPEST: u8 = 8;
 /// No address is longer, in bytes of JSON.
 const MAX_URL_BYTES: usize = 8 * 1024;
 /// So much of a longer text is looked at.
 const BEGINNING: usize = 256;
-/// What is read as a text, whatever it says.
+/// Keys whose values are texts, whatever they contain.
 const TEXTS: [&str; 2] = ["text", "filename"];
 /// Longer keys are not repeated to who sent them.
 const MAX_KEY_BYTES: usize = 40;
@@ -39,7 +39,7 @@ fn in_member(key: &str, value: &RawValue, depth: u8) -> Option<String> {
     Some(format!("{}{inner}", if plain { key } else { "?" }))
 }
 
-/// Whether the texts of a key are addresses.
+/// Meaning of the texts under a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Named {
     Always,
@@ -123,12 +123,13 @@ fn leads_elsewhere(json: &str, named: Named) -> bool {
     is_named(&text) && !is_data(&text)
 }
 
-/// Whether an address holds what it stands for.
+/// Returns whether an address holds what it stands for.
 fn is_data(text: &str) -> bool {
     text.get(..5).is_some_and(|it| it.eq_ignore_ascii_case("data:"))
 }
 
-/// How a long JSON string begins. An escape that would be cut is left out.
+/// Returns the start of a long JSON string. An escape that would be cut is left
+/// out.
 fn beginning(json: &str) -> String {
     let mut cuts = (0..16).filter_map(|less| json.get(..BEGINNING - less));
     let read = |start: &str| serde_json::from_str(&format!("{start}\"")).ok();

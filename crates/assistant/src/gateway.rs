@@ -14,28 +14,28 @@ use crate::answer::{ChatStream, UsageChunks};
 use crate::attempts::Attempts;
 use crate::catalogue::Catalogue;
 use crate::completion;
-use crate::credits::{CreditStore, CreditSettings};
+use crate::credits::{CreditSettings, CreditStore};
 use crate::error::AssistantError;
 use crate::guardrail::Guardrail;
 use crate::keys::KeyHealth;
+use crate::metered_call::{Billable, MeteredCall};
 use crate::personas::Personas;
-use crate::ports::{ChatUpstream, Tokens, UpstreamError, UsageLog, Timer};
+use crate::ports::{ChatUpstream, Timer, Tokens, UpstreamError, UsageLog};
 use crate::prompt_body::Prompt;
 use crate::route::{choices, embedders, modes};
 use crate::rules::{ApiKeyBudget, Rules};
 use crate::settings::Settings;
 use crate::surface::Surface;
 use crate::target::{Mode, Target};
-use crate::metered_call::{Billable, MeteredCall};
 use crate::turn::{ToolMode, Turn};
 use crate::upstream_limiter::{Crowded, Permit, UpstreamLimiter};
 use crate::usage::Usage;
 use crate::web_search::WebSearch;
 
-/// Who asks, and for what.
+/// Caller of a model, and their purpose.
 #[derive(Debug, Clone, Copy)]
 pub struct AiCaller {
-    /// Who.
+    /// Account of the caller.
     pub user: UserId,
     /// The group that they are in.
     pub group: GroupId,
@@ -49,10 +49,10 @@ pub struct AiCaller {
     pub surface: Surface,
 }
 
-/// What the AI proxy can do for somebody.
+/// Availability of the AI proxy for somebody.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Status {
-    /// Whether it can answer them anything.
+    /// True if it can answer them anything.
     pub available: bool,
     /// The modes that a model serves, without one being named.
     pub modes: Vec<Mode>,
@@ -62,37 +62,37 @@ pub struct Status {
 /// `upstream` holds the connections of that worker.
 #[derive(Clone)]
 pub struct Gateway {
-    /// Where models answer.
+    /// Client of the models.
     pub upstream: Arc<dyn ChatUpstream>,
-    /// Where usage is written down.
+    /// Log of usage.
     pub usage: Arc<dyn UsageLog>,
-    /// What streams wait for.
+    /// Timer of streams.
     pub waits: Arc<dyn Timer>,
     /// The time.
     pub clock: Arc<dyn Clock>,
-    /// Which models there are.
+    /// Catalogue of models.
     pub catalogue: LiveSetting<Catalogue>,
-    /// What an operator has set.
+    /// Operator's settings.
     pub settings: LiveSetting<Settings>,
-    /// What groups say of their members' calls.
+    /// Rules of groups for their members' calls.
     pub rules: Arc<dyn Rules>,
-    /// Where credits are counted.
+    /// Store of credits.
     pub bank: Arc<dyn CreditStore>,
-    /// What an operator has said of credits.
+    /// Operator's settings of credits.
     pub credits: LiveSetting<CreditSettings>,
-    /// What counts tokens that no upstream tells.
+    /// Counter of tokens that no upstream reports.
     pub tokens: Arc<dyn Tokens>,
-    /// Which personas are granted to whom.
+    /// Grants of personas.
     pub personas: Arc<dyn Personas>,
-    /// Which answers are given under protection.
+    /// Marking of answers given under protection.
     pub guardrail: Arc<dyn Guardrail>,
-    /// What searches the web for models that do not.
+    /// Web search for models that have none.
     pub search: Arc<dyn WebSearch>,
-    /// Which keys rest.
+    /// Health of upstream keys.
     pub keys: Arc<KeyHealth>,
     /// Lets calls to upstreams as much may be asked of them.
     pub turnstile: Arc<UpstreamLimiter>,
-    /// What became of each attempt.
+    /// Counters of attempts.
     pub attempts: Arc<Attempts>,
 }
 
@@ -106,10 +106,10 @@ pub(crate) struct Whole {
 }
 
 impl Gateway {
-    /// What the AI proxy can do for the members of a group, as it is
+    /// Returns the availability of the AI proxy for the members of a group, as
     /// configured now.
     pub async fn status(&self, group: GroupId) -> Result<Status, AssistantError> {
-        let (rules, catalogue) = (self.rules.of(group).await?, self.catalogue.get());
+        let (rules, catalogue) = (self.rules.rules_of(group).await?, self.catalogue.get());
         let modes = modes(&catalogue, &rules);
         let available = !modes.is_empty() || !choices(&catalogue, &rules).is_empty();
         Ok(Status { available, modes })
@@ -117,7 +117,11 @@ impl Gateway {
 
     /// The name that a caller may give as the `model` of a request, which may
     /// be spelled in any case; nothing where they may not.
-    pub async fn model(&self, asker: AiCaller, name: &str) -> Result<Option<String>, AssistantError> {
+    pub async fn model(
+        &self,
+        asker: AiCaller,
+        name: &str,
+    ) -> Result<Option<String>, AssistantError> {
         let models = self.models(asker).await?;
         Ok(models.into_iter().find(|it| it.eq_ignore_ascii_case(name)))
     }
@@ -125,7 +129,7 @@ impl Gateway {
     /// The names that a caller may give as the `model` of a request: for
     /// OpenAI's clients also those of embedding models.
     pub async fn models(&self, asker: AiCaller) -> Result<Vec<String>, AssistantError> {
-        let (rules, catalogue) = (self.rules.of(asker.group).await?, self.catalogue.get());
+        let (rules, catalogue) = (self.rules.rules_of(asker.group).await?, self.catalogue.get());
         let mut models = choices(&catalogue, &rules);
         if asker.surface == Surface::OpenAi {
             models.extend(embedders(&catalogue, &rules));
@@ -133,9 +137,13 @@ impl Gateway {
         Ok(models)
     }
 
-    /// Whether a caller may name this model for a conversation.
-    pub(crate) async fn may_chat(&self, asker: AiCaller, name: &str) -> Result<bool, AssistantError> {
-        let rules = self.rules.of(asker.group).await?;
+    /// Returns whether a caller may name this model for a conversation.
+    pub(crate) async fn may_chat(
+        &self,
+        asker: AiCaller,
+        name: &str,
+    ) -> Result<bool, AssistantError> {
+        let rules = self.rules.rules_of(asker.group).await?;
         let models = choices(&self.catalogue.get(), &rules);
         Ok(models.iter().any(|it| it.eq_ignore_ascii_case(name)))
     }
@@ -214,7 +222,7 @@ impl Gateway {
     }
 }
 
-/// What an upstream that failed so may bill.
+/// Returns whether an upstream may bill a call that failed so.
 pub(crate) fn cost(err: &UpstreamError) -> Billable {
     match err {
         UpstreamError::Refused { .. } | UpstreamError::Unreachable(_) => Billable::Nothing,

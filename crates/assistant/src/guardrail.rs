@@ -1,4 +1,4 @@
-//! What marks an answer as given under protection.
+//! Marking of answers given under protection.
 
 use bytes::Bytes;
 
@@ -9,7 +9,7 @@ use crate::json::Members;
 /// are told no more than that.
 #[cfg_attr(any(test, feature = "mock"), mockall::automock)]
 pub trait Guardrail: Send + Sync {
-    /// Whether the answer to this asker is.
+    /// Returns whether the answer to this asker is.
     fn protects(&self, asker: &AiCaller) -> bool;
 }
 

@@ -1,10 +1,10 @@
-//! When an open stream has to say that it is alive.
+//! Time at which an open stream has to send a sign of life.
 
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use crate::ports::{Wait, Timer};
+use crate::ports::{Timer, Wait};
 
 /// Beats after an interval without a word.
 ///

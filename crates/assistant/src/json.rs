@@ -33,7 +33,7 @@ impl Members<'_> {
         self.0.push((Cow::Borrowed(key), Cow::Owned(json)));
     }
 
-    /// The same object with only these of its keys.
+    /// Returns the object with only these of its keys.
     pub(crate) fn only(&self, keys: &[&str]) -> Self {
         Self(self.0.iter().filter(|(it, _)| keys.contains(&it.as_ref())).cloned().collect())
     }

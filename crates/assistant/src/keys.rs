@@ -1,4 +1,4 @@
-//! Which of several keys is used next.
+//! Choice of the next of several keys.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
@@ -14,7 +14,7 @@ const REST: Duration = Duration::from_secs(30);
 /// For how long at most, whatever its upstream says.
 const MAX_COOLDOWN: Duration = Duration::from_mins(10);
 
-/// What is known of keys: whose turn it is, and which of them rest. One for all
+/// State of upstream keys: the next one, and those that rest. One for all
 /// workers of a process; another process finds out by itself.
 #[derive(Debug, Default)]
 pub struct KeyHealth {

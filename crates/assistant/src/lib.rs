@@ -5,8 +5,6 @@ mod address;
 mod admission;
 mod answer;
 mod attempts;
-mod stream_start;
-mod server_tool_calls;
 mod catalogue;
 mod chat;
 mod chat_request;
@@ -20,13 +18,12 @@ mod fetched;
 mod gateway;
 mod guardrail;
 mod heartbeat;
-mod stream_merge;
 mod json;
 mod keys;
 mod languages;
 mod messages;
 mod meter;
-mod strip_nulls;
+mod metered_call;
 mod normalize;
 mod optimize;
 mod parameters;
@@ -40,23 +37,26 @@ mod rates;
 mod refusal;
 mod route;
 mod rules;
-mod stream_state;
 mod sample;
 mod sanitise;
 mod searching;
+mod server_tool_calls;
 mod server_tools;
 mod settings;
+mod sse;
+mod stream_merge;
+mod stream_start;
+mod stream_state;
+mod strip_nulls;
 mod surface;
 mod target;
 mod templates;
-mod metered_call;
-mod usage_json;
 mod tools;
 mod turn;
 mod upstream_limiter;
 mod usage;
+mod usage_json;
 mod web_search;
-mod sse;
 
 pub use answer::ChatStream;
 pub use attempts::{AttemptOutcome, Attempts};
@@ -66,9 +66,10 @@ pub use chat_request::keys as chat_request_keys;
 #[cfg(feature = "mock")]
 pub use credits::MockCreditStore;
 pub use credits::{
-    Admission, AdmissionRequest, CreditStore, CreditWindows, Buckets, BudgetRefusal, CreditSettings, CreditView, Credits,
-    FreeTier, Gauge, Grant, ReservationGuard, Holder, WindowKind, Mismatch, ReservationLine, Period, Settlement, SettlementSink,
-    TruncationCause, Stock, WeekGauge, Weeks, Window, WindowKey,
+    Admission, AdmissionRequest, Buckets, BudgetRefusal, CreditSettings, CreditStore, CreditView,
+    CreditWindows, Credits, FreeTier, Gauge, Grant, Holder, Mismatch, Period, ReservationGuard,
+    ReservationLine, Settlement, SettlementSink, Stock, TruncationCause, WeekGauge, Weeks, Window,
+    WindowKey, WindowKind,
 };
 pub use drafting::Drafting;
 pub use embeddings::Embeddings;
@@ -79,8 +80,8 @@ pub use keys::KeyHealth;
 pub use optimize::{Optimize, OptimizeRequest, Optimized};
 pub use personas::{GrantedPersona, NoPersonas, Personas};
 pub use ports::{
-    CapName, ChatCall, ChatUpstream, Frame, Frames, OutputCap, Tokens, UpstreamError, UsageLog,
-    Wait, Timer,
+    CapName, ChatCall, ChatUpstream, Frame, Frames, OutputCap, Timer, Tokens, UpstreamError,
+    UsageLog, Wait,
 };
 #[cfg(feature = "mock")]
 pub use ports::{MockChatUpstream, MockTokens, MockUsageLog};
@@ -88,7 +89,7 @@ pub use rates::{Micros, Rates};
 pub use route::DEFAULT_MODEL;
 #[cfg(feature = "mock")]
 pub use rules::MockRules;
-pub use rules::{CreditLimits, GroupRules, ApiKeyBudget, NoRules, Rules};
+pub use rules::{ApiKeyBudget, CreditLimits, GroupRules, NoRules, Rules};
 pub use settings::Settings;
 pub use surface::Surface;
 pub use target::{Addresses, Mode, Protection, ProviderType, ReasoningEffort, SAMPLING, Target};
@@ -98,7 +99,7 @@ pub use upstream_limiter::UpstreamLimiter;
 pub use usage::{Outcome, Usage, UsageRecord};
 #[cfg(feature = "mock")]
 pub use web_search::MockWebSearch;
-pub use web_search::{SearchResult, NoSearch, WebSearch};
+pub use web_search::{NoSearch, SearchResult, WebSearch};
 
 #[cfg(test)]
 mod fakes;

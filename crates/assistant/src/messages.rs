@@ -16,21 +16,21 @@ use crate::sample::Text;
 pub(crate) const MAX_VIOLATIONS: usize = 20;
 const ROLES: [&str; 6] = ["system", "developer", "user", "assistant", "tool", "function"];
 
-/// What an image costs, roughly, whatever its bytes.
+/// Rough cost of an image in tokens, whatever its bytes.
 const TOKENS_OF_AN_IMAGE: i64 = 1000;
 /// About so many bytes of a file or a recording, written in base64, make a token.
 const BYTES_OF_A_MEDIA_TOKEN: usize = 32;
 /// Beyond this a text is not unescaped only to be counted.
 const MAX_UNESCAPED_BYTES: usize = 1024 * 1024;
-/// What surrounds each message.
+/// Tokens around each message.
 const TOKENS_OF_A_MESSAGE: i64 = 4;
 
-/// What is known of messages that were looked through.
+/// Results of checking messages.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Spoken {
-    /// What their tokens are counted by.
+    /// Text by which their tokens are counted.
     pub(crate) text: Text,
-    /// Whether there are pictures among them.
+    /// True if there are pictures among them.
     pub(crate) pictures: bool,
     /// The first part that names something by an address, which whoever answers
     /// would fetch.
@@ -72,11 +72,11 @@ struct Message<'a> {
     role: Option<&'a RawValue>,
     content: Option<&'a RawValue>,
     tool_calls: Option<&'a RawValue>,
-    /// What else of it names something by such an address.
+    /// First address by which it names something to fetch.
     address: Option<String>,
 }
 
-/// What else a message may say, none of which is fetched.
+/// Other members of a message, none of which is fetched.
 const SAID: [&str; 7] = [
     "name",
     "tool_call_id",
@@ -163,7 +163,7 @@ fn check_role(at: usize, role: Option<&RawValue>, wrong: &mut Vec<Violation>) {
     wrong.push(Violation::new(format!("messages[{at}].role"), code, message));
 }
 
-/// What is gathered of one content.
+/// Results of checking one content.
 struct Content<'t> {
     text: &'t mut Text,
     /// The first part that names something by such an address, and where in it.

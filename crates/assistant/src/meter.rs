@@ -10,8 +10,8 @@ use crate::usage::Usage;
 const TEXTS: [&[u8]; 4] =
     [b"\"content\"", b"\"reasoning_content\"", b"\"reasoning\"", b"\"arguments\""];
 
-/// What is known of a prompt. It is counted where something depends on it, and
-/// else only if nobody has told in the end.
+/// Length of a prompt. It is counted where something depends on it, and
+/// otherwise only if nobody has reported it in the end.
 #[derive(Debug)]
 pub(crate) enum Prompt {
     Counted(i64),
@@ -33,13 +33,13 @@ impl Prompt {
     }
 }
 
-/// What is known, or estimated, of a call's tokens.
+/// Reported or estimated tokens of a call.
 #[derive(Debug, Default)]
 pub(crate) struct Meter {
     prompt: Prompt,
-    /// How many events came, each of which carries a token at least.
+    /// Number of events that came, each of which carries a token at least.
     pub(crate) events: i64,
-    /// What the upstream told last; it tells sums.
+    /// Last report of the upstream, which reports sums.
     pub(crate) told: Option<Usage>,
     /// The beginning of what was written, and how much it was.
     written: Sample,
@@ -71,12 +71,13 @@ impl Meter {
         self.written.add(text.as_bytes());
     }
 
-    /// Whether no word came, of an answer, of thoughts, or of a call's arguments.
+    /// Returns whether no word came, of an answer, of thoughts, or of a call's
+    /// arguments.
     pub(crate) fn is_wordless(&self) -> bool {
         self.written.is_empty()
     }
 
-    /// Whether anything came.
+    /// Returns whether anything came.
     pub(crate) fn is_silent(&self) -> bool {
         self.events == 0 && self.written.is_empty() && self.told.is_none()
     }
@@ -92,14 +93,14 @@ impl Meter {
         })
     }
 
-    /// The same of an answer that was broken off: what was told may be of its
-    /// beginning, and no less than came is owed.
+    /// Returns the usage of an answer that was cut off: the report may be of
+    /// its beginning, and no less than arrived is charged.
     pub(crate) fn tokens_so_far(&self, tokens: &dyn Tokens) -> Usage {
         let usage = self.tokens(tokens);
         Usage { output: usage.output.max(self.output(tokens)), ..usage }
     }
 
-    /// What was written. A model writes a token an event, or several.
+    /// Returns the output tokens. A model writes a token an event, or several.
     fn output(&self, tokens: &dyn Tokens) -> i64 {
         self.written.tokens(tokens).max(self.events)
     }

@@ -1,4 +1,4 @@
-//! What one call costs, from before it is made until it is written down.
+//! Metering of one call, from before it is made until it is recorded.
 
 use std::sync::Arc;
 
@@ -15,8 +15,8 @@ use crate::target::{Mode, Target};
 use crate::upstream_limiter::Permit;
 use crate::usage::{Outcome, Usage, UsageRecord};
 
-/// Who calls which model, and what it has cost so far. Dropping it writes that
-/// down and settles what was reserved for it, so no path can forget to.
+/// Call that is being metered: caller, model, and the cost so far. Dropping it
+/// records that and settles its reservation, so no path can forget to.
 ///
 /// A caller who leaves before the answer leaves a record, too: the upstream has
 /// the prompt by then and may bill it. So does an upstream that falls silent or
@@ -24,16 +24,15 @@ use crate::usage::{Outcome, Usage, UsageRecord};
 pub(crate) struct MeteredCall {
     pub(crate) asker: AiCaller,
     pub(crate) mode: Mode,
-    /// Which model answers; its rates are what the call is priced by.
+    /// Model that answers; its rates price the call.
     pub(crate) target: Arc<Target>,
-    /// What its tools cost besides its tokens.
+    /// Fee of its tools, besides its tokens.
     pub(crate) fee: Micros,
     pub(crate) meter: Meter,
     pub(crate) end: End,
-    /// What was reserved, where anything limits the caller.
+    /// Reservation, where anything limits the caller.
     pub(crate) hold: Option<ReservationGuard>,
-    /// What is known of the budget that is in the way of as long an answer as
-    /// there might be.
+    /// Facts about the budget that shortens the answer.
     pub(crate) short: Option<Box<TruncationCause>>,
     /// The room that it takes at its upstream.
     pub(crate) slot: Option<Permit>,
@@ -42,7 +41,7 @@ pub(crate) struct MeteredCall {
     pub(crate) clock: Arc<dyn Clock>,
 }
 
-/// How a call has ended, as far as is known.
+/// End of a call, as far as is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum End {
     /// It has not: dropped now, its caller has left.
@@ -75,7 +74,7 @@ impl MeteredCall {
         };
         let tokens = self.meter.tokens_so_far(&*self.tokens);
         let rates = &self.target.rates;
-        let charge = Charge::of(rates, &tokens, self.fee);
+        let charge = Charge::charge_for(rates, &tokens, self.fee);
         let refusal = short.after(charge, self.clock.now());
         AssistantError::OverBudget(refusal)
     }
@@ -106,7 +105,7 @@ impl MeteredCall {
     }
 }
 
-/// Whether a failed call may have cost something.
+/// Possible cost of a failed call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Billable {
     Nothing,
@@ -130,7 +129,7 @@ impl Drop for MeteredCall {
             End::Failed => Outcome::Failed,
         };
         let usage = self.record(outcome, tokens);
-        let charge = Charge::of(&usage.rates, &tokens, self.fee);
+        let charge = Charge::charge_for(&usage.rates, &tokens, self.fee);
         match self.hold.take() {
             Some(hold) => hold.settle_call(usage, charge),
             None => self.log.note(usage),

@@ -1,4 +1,4 @@
-//! What some upstreams write otherwise than callers read it, put right.
+//! Normalisation of what some upstreams write otherwise than callers read it.
 
 use bytes::Bytes;
 use memchr::memmem;
@@ -10,7 +10,7 @@ use crate::usage_json;
 
 type Object = Map<String, Value>;
 
-/// What becomes of an event.
+/// Treatment of an event.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Odd {
     /// There is nothing odd about it.
@@ -48,8 +48,8 @@ pub(crate) fn mended(json: &[u8], after_deltas: bool) -> Odd {
     }
 }
 
-/// Whether there is a delta in these events. A key inside a text shows with a
-/// backslash before its quote.
+/// Returns whether there is a delta in these events. A key inside a text shows
+/// with a backslash before its quote.
 pub(crate) fn has_delta(events: &[u8]) -> bool {
     memmem::find(events, br#""delta""#).is_some()
 }
@@ -83,7 +83,7 @@ pub(crate) fn mended_answer(answer: Bytes) -> Bytes {
     if usage || calls { Bytes::from(members.to_json()) } else { answer }
 }
 
-/// What becomes of usage.
+/// Treatment of usage.
 #[derive(Debug, Default, PartialEq, Eq)]
 enum OddUsage {
     #[default]
@@ -200,5 +200,5 @@ fn whole(value: &Value) -> Option<Value> {
 }
 
 #[cfg(test)]
-#[path = "odd_tests.rs"]
+#[path = "normalize_tests.rs"]
 mod tests;

@@ -1,4 +1,4 @@
-//! What becomes of events that are odd.
+//! Tests of events that need normalisation.
 
 use serde_json::json;
 

@@ -8,21 +8,21 @@ use crate::completion::{self, Completion};
 use crate::error::{AssistantError, Violation};
 use crate::gateway::{AiCaller, Gateway, Whole};
 use crate::languages;
+use crate::metered_call::End;
 use crate::prompt::{Origin, Task, prompt};
-use crate::prompt_body::{Prompt, ModelHint};
+use crate::prompt_body::{ModelHint, Prompt};
 use crate::sanitise::{clean, unfenced};
 use crate::target::Mode;
 use crate::templates::{DEFAULT, templates};
-use crate::metered_call::End;
 use crate::turn::ToolMode;
 use crate::usage::Usage;
 
-/// How long a user's own instructions may be, in UTF-16 code units.
+/// Maximum length of a user's own instructions, in UTF-16 code units.
 const MAX_PROMPT_CHARS: usize = 20_000;
-/// How long their name may be.
+/// Maximum length of their name.
 const MAX_NAME_CHARS: usize = 255;
 
-/// What is to be done to a text.
+/// Request to optimise a text.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct OptimizeRequest {
     /// The text.
@@ -36,11 +36,11 @@ pub struct OptimizeRequest {
     /// The language to write in, as a tag such as `DE`; that of the text where
     /// there is none, or one we do not know.
     pub language: Option<String>,
-    /// Whether the text was dictated.
+    /// True if the text was dictated.
     pub is_voice_input: bool,
     /// The user's own instructions. Those of a template of ours come first.
     pub custom_prompt: Option<String>,
-    /// What the user calls them.
+    /// User's name for the instructions.
     pub custom_template_name: Option<String>,
 }
 
@@ -49,7 +49,7 @@ pub struct OptimizeRequest {
 pub struct Optimized {
     /// The text.
     pub text: String,
-    /// What it took, as the upstream told or as we estimate.
+    /// Usage, as the upstream reported or as we estimate.
     pub usage: Usage,
 }
 
@@ -76,7 +76,7 @@ impl Optimize {
         let prompt = self.prompt(&request)?;
         let asked = self.gateway.whole(asker, Mode::Optimize, prompt, ToolMode::Plainly);
         let Whole { body, mut ticket, .. } = asked.await?;
-        let read = completion::read(&body);
+        let read = completion::parse(&body);
         let cut_off = read.as_ref().is_some_and(Completion::is_cut_off);
         let answer = read
             .filter(|_| !cut_off)
@@ -121,7 +121,7 @@ impl Optimize {
         }
         let origin = if request.is_voice_input { Origin::Spoken } else { Origin::Typed };
         let language = request.language.as_deref().and_then(languages::named);
-        let model = given(request.provider.as_ref()).map(str::to_owned);
+        let model = non_blank(request.provider.as_ref()).map(str::to_owned);
         let wish = ModelHint { model, ..ModelHint::default() };
         Ok(Prompt { wish, ..prompt(&text, &task, origin, language) })
     }
@@ -131,7 +131,7 @@ impl Optimize {
 /// template that is neither is an error, not the default: the user would get
 /// another text than they asked for, and not know why.
 fn task(request: &OptimizeRequest, wrong: &mut Vec<Violation>) -> Task {
-    let named = given(request.template.as_ref());
+    let named = non_blank(request.template.as_ref());
     if let Some(prompt) = named.and_then(built_in) {
         return Task::BuiltIn(prompt);
     }
@@ -151,7 +151,7 @@ fn task(request: &OptimizeRequest, wrong: &mut Vec<Violation>) -> Task {
     Task::Custom { name, wishes }
 }
 
-fn given(value: Option<&String>) -> Option<&str> {
+fn non_blank(value: Option<&String>) -> Option<&str> {
     value.map(|it| it.trim()).filter(|it| !it.is_empty())
 }
 

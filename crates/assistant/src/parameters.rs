@@ -1,4 +1,4 @@
-//! What a request says besides its messages.
+//! Parameters of a request besides its messages.
 
 use std::ops::RangeInclusive;
 
@@ -58,7 +58,8 @@ pub(crate) fn check<'a>(get: &dyn Fn(&str) -> Option<&'a RawValue>, wrong: &mut 
     }
 }
 
-/// How long the caller wants the answer to be at most; the smaller of two.
+/// Returns the maximum length of the answer that the caller wants; the smaller
+/// of two.
 pub(crate) fn cap<'a>(get: &dyn Fn(&str) -> Option<&'a RawValue>) -> Option<OutputCap> {
     let of = |name: CapName| {
         let tokens = count(get(name.key())?)?;
@@ -80,7 +81,7 @@ fn count(value: &RawValue) -> Option<i64> {
     count.filter(|it| *it > 0)
 }
 
-/// How long the caller wants it thought about; nothing for what has no name.
+/// Returns the requested reasoning effort; nothing for an unknown name.
 pub(crate) fn effort(value: &RawValue) -> Option<ReasoningEffort> {
     let name: String = serde_json::from_str(value.get()).ok()?;
     ReasoningEffort::named(&name)
@@ -93,8 +94,8 @@ pub(crate) fn name(value: &RawValue) -> Option<String> {
     (!name.is_empty() && name.len() <= MAX_NAME_CHARS).then(|| name.to_owned())
 }
 
-/// What the persona of a request is good at, and `general` where that is blank;
-/// nothing for what cannot be that.
+/// Returns the persona type of a request, and `general` where that is blank;
+/// nothing for what cannot be one.
 pub(crate) fn persona_type(metadata: &RawValue) -> Option<String> {
     #[derive(Deserialize)]
     struct Metadata<'a> {
@@ -110,7 +111,7 @@ pub(crate) fn persona_type(metadata: &RawValue) -> Option<String> {
     (characters(name) <= MAX_PERSONA_TYPE_CHARS).then(|| name.to_lowercase())
 }
 
-/// Whether the options of a stream ask for usage.
+/// Returns whether the options of a stream ask for usage.
 pub(crate) fn include_usage(json: &str) -> bool {
     options(json).is_some_and(|it| it.include_usage == Some(true))
 }

@@ -7,11 +7,11 @@ use uuid::Uuid;
 /// A persona that was granted to a group.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GrantedPersona {
-    /// Which one.
+    /// Id of the persona.
     pub id: Uuid,
 }
 
-/// Which personas are granted to whom.
+/// Grants of personas to groups.
 #[cfg_attr(any(test, feature = "mock"), mockall::automock)]
 #[async_trait]
 pub trait Personas: Send + Sync {

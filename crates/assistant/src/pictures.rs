@@ -31,8 +31,10 @@ pub(crate) fn taken_out(messages: &Bytes, can_be_asked: bool) -> Option<Describe
         let parts = message.get("content").filter(|it| it.starts_with('['));
         let parts: Option<Vec<&RawValue>> = parts.and_then(|it| serde_json::from_str(it).ok());
         if let Some(parts) = parts {
-            let told: Vec<String> =
-                parts.iter().map(|it| told(it.get(), &mut pictures, can_be_asked)).collect();
+            let told: Vec<String> = parts
+                .iter()
+                .map(|it| replace_picture(it.get(), &mut pictures, can_be_asked))
+                .collect();
             let content = format!("[{}]", told.join(","));
             message.set("content", content);
         }
@@ -42,7 +44,7 @@ pub(crate) fn taken_out(messages: &Bytes, can_be_asked: bool) -> Option<Describe
 }
 
 /// A part as it goes on.
-fn told(part: &str, pictures: &mut Vec<Bytes>, can_be_asked: bool) -> String {
+fn replace_picture(part: &str, pictures: &mut Vec<Bytes>, can_be_asked: bool) -> String {
     let is_picture = serde_json::from_str::<Part<'_>>(part).is_ok_and(|it| it.image_url.is_some());
     if !is_picture {
         return part.to_owned();

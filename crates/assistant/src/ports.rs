@@ -1,4 +1,4 @@
-//! What this domain asks of the outside world.
+//! Ports of this domain.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -33,19 +33,19 @@ impl CapName {
     }
 }
 
-/// How long an answer may be at most.
+/// Maximum length of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OutputCap {
     /// In tokens, reasoning included; above 0.
     pub tokens: i64,
-    /// What the caller called it, where it was the caller who said it.
+    /// Parameter name that the caller used, where it was the caller who set it.
     pub name: Option<CapName>,
 }
 
 /// One call of an upstream model.
 #[derive(Debug, Clone)]
 pub struct ChatCall {
-    /// Which model, and where.
+    /// Model that is called.
     pub target: Arc<Target>,
     /// The key to call it with; empty where it wants none.
     pub key: Secret<String>,
@@ -54,20 +54,20 @@ pub struct ChatCall {
     /// adapter adds the rest, and closes it. Large parts are slices of the
     /// request they came in, so that nothing is held twice.
     pub body: Vec<Bytes>,
-    /// How many tokens the answer may have at most, where that is bounded.
+    /// Number of tokens the answer may have at most, where that is bounded.
     pub max_output: Option<OutputCap>,
-    /// How long the model is to think, where that was said.
+    /// Reasoning effort, where it was requested.
     pub effort: Option<ReasoningEffort>,
 }
 
-/// What one piece of an upstream's event stream means to us.
+/// Meaning of one piece of an upstream's event stream.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Frame {
     /// Whole `data: …\n\n` frames that can go on untouched.
     Pass {
         /// The frames.
         bytes: Bytes,
-        /// How many they are.
+        /// Number of events.
         events: u32,
     },
     /// The JSON of one event that says something about usage, an error, the
@@ -82,7 +82,7 @@ pub enum Frame {
     Done,
 }
 
-/// Why an upstream gave no answer, or no more of it.
+/// Reasons why an upstream gave no answer, or no more of it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum UpstreamError {
     /// It answered with a status that is no success.
@@ -90,7 +90,7 @@ pub enum UpstreamError {
     Refused {
         /// The status.
         status: u16,
-        /// What its `Retry-After` said, where it was a number of seconds.
+        /// Value of its `Retry-After`, where it was a number of seconds.
         retry_after: Option<Duration>,
         /// The first bytes of its body. May hold anything; no client sees it.
         body: Bytes,
@@ -112,7 +112,7 @@ pub enum UpstreamError {
 /// The frames of a stream that the upstream has agreed to send.
 pub type Frames = Pin<Box<dyn Stream<Item = Result<Frame, UpstreamError>> + Send>>;
 
-/// Where models answer.
+/// Client of upstream models.
 ///
 /// Dropping what a method answers, or its future, ends the call upstream.
 #[cfg_attr(any(test, feature = "mock"), mockall::automock)]
@@ -130,7 +130,7 @@ pub trait ChatUpstream: Send + Sync {
     async fn embed(&self, call: ChatCall) -> Result<Bytes, UpstreamError>;
 }
 
-/// Where usage is written down.
+/// Log of usage.
 #[cfg_attr(any(test, feature = "mock"), mockall::automock)]
 pub trait UsageLog: Send + Sync {
     /// Notes what a call used. Never waits; the adapter writes it soon after,
@@ -138,20 +138,21 @@ pub trait UsageLog: Send + Sync {
     fn note(&self, usage: UsageRecord);
 }
 
-/// What counts the tokens of texts.
+/// Counter of tokens.
 #[cfg_attr(any(test, feature = "mock"), mockall::automock)]
 pub trait Tokens: Send + Sync {
-    /// How many tokens a text has, as far as is known of the model that reads
-    /// or wrote it. Takes a few milliseconds at most for a few kilobytes.
+    /// Returns the number of tokens a text has, as far as is known of the model
+    /// that reads or wrote it. Takes a few milliseconds at most for a few
+    /// kilobytes.
     fn count(&self, text: &str) -> i64;
 }
 
 /// Something to wait for.
 pub type Wait = Pin<Box<dyn Future<Output = ()> + Send>>;
 
-/// What a streamed answer waits for besides its upstream.
+/// Source of waiting times for a streamed answer.
 pub trait Timer: Send + Sync {
-    /// How long it is since some moment before the first call; it only grows.
+    /// Returns the time since some moment before the first call; it only grows.
     fn elapsed(&self) -> Duration;
 
     /// Ready once `delay` is over.

@@ -1,4 +1,4 @@
-//! What a model is told about a text to optimise.
+//! Instructions to a model about a text to optimise.
 
 use serde_json::json;
 
@@ -6,16 +6,16 @@ use crate::prompt_body::Prompt;
 use crate::sample::Text;
 use crate::sanitise::{STYLE, TEXT};
 
-/// What to do with a text.
+/// Task on a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Task {
-    /// What a template of ours says.
+    /// Instructions of a built-in template.
     BuiltIn(&'static str),
-    /// What the user says, by a name that may be empty.
+    /// User's instructions, with a name that may be empty.
     Custom { name: String, wishes: String },
 }
 
-/// How a text came to be written.
+/// Origin of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Origin {
     Typed,
@@ -40,7 +40,7 @@ pub(crate) fn prompt(text: &str, task: &Task, origin: Origin, language: Option<&
         { "role": "system", "content": system },
         { "role": "user", "content": user },
     ]);
-    Prompt::of(&messages.to_string(), Text::of(&[&system, &user]))
+    Prompt::from_messages(&messages.to_string(), Text::from_words(&[&system, &user]))
 }
 
 fn system(task: &Task, origin: Origin, language: Option<&str>) -> String {

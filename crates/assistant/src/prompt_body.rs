@@ -9,7 +9,7 @@ use crate::sample::Text;
 use crate::target::ReasoningEffort;
 use crate::tools::HostedTool;
 
-/// What a model is asked, as far as the caller has a say in it. It can be sent
+/// Validated part of a model request that comes from the caller. It can be sent
 /// more than once, and more can be added: nothing large is copied for that.
 #[derive(Debug, Clone)]
 pub(crate) struct Prompt {
@@ -19,36 +19,35 @@ pub(crate) struct Prompt {
     pub(crate) tool_list: Option<Bytes>,
     /// All other members, each behind its comma, in pieces.
     pub(crate) rest: Vec<Bytes>,
-    /// What its tokens are counted by.
+    /// Text by which its tokens are counted.
     pub(crate) text: Text,
     pub(crate) tools: Tools,
     /// Those of the tools that the upstream is to run.
     pub(crate) hosted: Vec<HostedTool>,
-    /// Whether the model may choose which tool it calls, if any.
+    /// True if the model may choose which tool it calls, if any.
     pub(crate) may_call: bool,
-    /// Whether it has pictures.
+    /// True if it has pictures.
     pub(crate) pictures: bool,
-    /// Where it first names something by an address and not by `data:`.
+    /// First address other than `data:` by which it names something.
     pub(crate) address: Option<String>,
-    /// What the caller wants to be enough of an answer.
+    /// Maximum length of the answer that the caller wants.
     pub(crate) max_output: Option<OutputCap>,
-    /// How long the caller wants it thought about.
+    /// Reasoning effort that the caller wants.
     pub(crate) effort: Option<ReasoningEffort>,
-    /// What else it says of who is to answer it.
+    /// Hints on which model is to answer it.
     pub(crate) wish: ModelHint,
 }
 
-/// What a request says of who is to answer it.
+/// Hints of a request on which model is to answer it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct ModelHint {
     /// The model that it names.
     pub(crate) model: Option<String>,
-    /// What the persona is good at (`metadata.pia_persona_type`), in lower
-    /// case.
+    /// Type of the persona (`metadata.pia_persona_type`), in lower case.
     pub(crate) persona_type: Option<String>,
 }
 
-/// What we add to a prompt.
+/// Parts that we add to a prompt.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Added {
     /// Messages, each as JSON, that follow the caller's.
@@ -59,7 +58,7 @@ pub(crate) struct Added {
 
 impl Prompt {
     /// A prompt of messages alone; `messages` is a JSON array.
-    pub(crate) fn of(messages: &str, text: Text) -> Self {
+    pub(crate) fn from_messages(messages: &str, text: Text) -> Self {
         Self {
             messages: Bytes::copy_from_slice(unended(messages).as_bytes()),
             tool_list: None,
@@ -132,7 +131,7 @@ mod tests {
 
     #[test]
     fn what_is_added_follows_what_is_there() {
-        let mut prompt = Prompt::of(r#"[{"role":"user"} ]"#, Text::default());
+        let mut prompt = Prompt::from_messages(r#"[{"role":"user"} ]"#, Text::default());
         prompt.rest = vec![Bytes::from_static(b",\"seed\":1")];
         let added = Added {
             messages: vec![Bytes::from_static(b"{}")],
@@ -153,7 +152,7 @@ mod tests {
 
     #[test]
     fn large_messages_are_not_copied() {
-        let mut prompt = Prompt::of("[]", Text::default());
+        let mut prompt = Prompt::from_messages("[]", Text::default());
         prompt.messages = Bytes::from(vec![b'['; 5000]);
 
         let body = prompt.body(&Added::default());

@@ -1,4 +1,4 @@
-//! What tokens cost.
+//! Rates of tokens.
 
 use crate::usage::Usage;
 
@@ -39,7 +39,7 @@ impl Micros {
         Self(self.0.saturating_add(other.0))
     }
 
-    /// What is left when the other is taken away.
+    /// Returns the rest after the other is subtracted.
     #[must_use]
     pub fn minus(self, other: Self) -> Self {
         Self(self.0.saturating_sub(other.0))
@@ -69,14 +69,15 @@ impl Rates {
         }
     }
 
-    /// What those of these tokens cost that nobody knows of until the end: no
-    /// cap holds them back for certain, and no caller sees them.
+    /// Returns the price of those of these tokens that nobody knows of until
+    /// the end: no cap holds them back for certain, and no caller sees them.
     pub(crate) fn price_of_hidden(&self, usage: &Usage) -> Micros {
         let output = usage.reasoning.min(usage.output);
         self.price(&Usage { output, connector: usage.connector, ..Usage::default() })
     }
 
-    /// What these tokens cost, rounded up to a millionth of a credit.
+    /// Returns the price of these tokens, rounded up to a millionth of a
+    /// credit.
     pub fn price(&self, usage: &Usage) -> Micros {
         let cached = usage.cached_input.min(usage.input);
         let parts = [

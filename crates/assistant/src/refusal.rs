@@ -1,4 +1,4 @@
-//! What an upstream's failure means for the caller.
+//! Translation of an upstream's failure for the caller.
 
 use std::time::Duration;
 
@@ -8,12 +8,12 @@ use crate::error::AssistantError;
 use crate::ports::UpstreamError;
 use crate::target::Target;
 
-/// What a busy upstream that names no time is given.
+/// Time to wait for a busy upstream that names none.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// No caller is told to wait longer than this.
 const MAX_RETRY_AFTER: Duration = Duration::from_hours(1);
 
-/// How upstreams say that a conversation is too long.
+/// Phrases by which upstreams say that a conversation is too long.
 const CONTEXT: [&str; 10] = [
     "context_length_exceeded",
     "context length",
@@ -27,10 +27,10 @@ const CONTEXT: [&str; 10] = [
     "reduce the length of the messages",
 ];
 
-/// How they speak of tools.
+/// Words by which they refer to tools.
 const TOOLS: [&str; 2] = ["tool", "function"];
 
-/// Whether a request had tools, so that they can be what was refused.
+/// Presence of tools in a request, so that they can be what was refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Tools {
     Sent,
@@ -92,12 +92,12 @@ fn refused(
     complaint.unwrap_or(AssistantError::UpstreamFailed)
 }
 
-/// Whether an error is one that the caller can do something about.
+/// Returns whether an error is one that the caller can do something about.
 pub(crate) fn is_complaint(error: &[u8], tools: Tools) -> bool {
     complaint(error, tools).is_some()
 }
 
-/// What the caller can do something about.
+/// Returns the error that the caller can do something about.
 fn complaint(body: &[u8], tools: Tools) -> Option<AssistantError> {
     let body = String::from_utf8_lossy(body).to_ascii_lowercase();
     let says = |words: &[&str]| words.iter().any(|it| body.contains(it));
@@ -168,7 +168,7 @@ mod tests {
         assert!(AssistantError::ContextTooLong.message().contains("context length"));
     }
 
-    /// What each type of upstream really answers.
+    /// Real responses of each type of upstream.
     const ANSWERS: &[(u16, &str, AssistantError)] = &[
         // OpenAI and AzureOpenAI
         (

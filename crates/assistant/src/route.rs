@@ -1,4 +1,4 @@
-//! Which models are asked, and in which order.
+//! Choice of the models to ask, and their order.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ pub(crate) type Route = Vec<Arc<Target>>;
 /// The model that serves everybody who names none, as callers see it.
 pub const DEFAULT_MODEL: &str = "pia-cloud";
 
-/// Which models may answer. In this order:
+/// Returns the models that may answer. In this order:
 ///
 /// 1. the model that a request names, where the group may choose it;
 /// 2. what the group has for the mode;
@@ -54,7 +54,8 @@ pub(crate) fn with_fallbacks(catalogue: &Catalogue, first: &Arc<Target>) -> Rout
 
 /// The modes that are served to who names no model.
 pub(crate) fn modes(catalogue: &Catalogue, rules: &GroupRules) -> Vec<Mode> {
-    let is_served = |mode: &Mode| route(catalogue, rules, Some(*mode), &ModelHint::default()).is_some();
+    let is_served =
+        |mode: &Mode| route(catalogue, rules, Some(*mode), &ModelHint::default()).is_some();
     Mode::ALL.into_iter().filter(is_served).collect()
 }
 
@@ -72,7 +73,7 @@ pub(crate) fn embedders(catalogue: &Catalogue, rules: &GroupRules) -> Vec<String
     rules.models.iter().filter_map(|id| catalogue.embedder(id)?.id.clone()).collect()
 }
 
-/// Whether a group's members may name this model.
+/// Returns whether a group's members may name this model.
 pub(crate) fn may_choose(rules: &GroupRules, model: &str) -> bool {
     rules.models.iter().any(|it| it.eq_ignore_ascii_case(model))
 }

@@ -1,4 +1,4 @@
-//! What an account's group says of its calls.
+//! Rules of an account's group for its calls.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -8,7 +8,8 @@ use pia_kernel::{ApiKeyId, GroupId, Unavailable};
 
 use crate::target::Mode;
 
-/// How much a group and its members may spend, in whole credits; 0 is no limit.
+/// Limits on the spending of a group and its members, in whole credits; 0 is no
+/// limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct CreditLimits {
     /// A member within any hour.
@@ -21,56 +22,56 @@ pub struct CreditLimits {
     pub group_daily: i64,
     /// All members within a calendar week.
     pub group_weekly: i64,
-    /// Whether what members left of last week's allowances is there for all
+    /// True if what members left of last week's allowances is there for all
     /// this week.
     pub pool: bool,
 }
 
 impl CreditLimits {
-    /// Whether there is nothing to watch.
+    /// Returns whether there is nothing to watch.
     pub fn is_unlimited(&self) -> bool {
         let Self { hourly, daily, weekly, group_daily, group_weekly, pool: _ } = *self;
         [hourly, daily, weekly, group_daily, group_weekly].iter().all(|it| *it <= 0)
     }
 }
 
-/// What a key may spend of what its owner may.
+/// Share of its owner's budget that a key may spend.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ApiKeyBudget {
-    /// Which key.
+    /// Id of the key.
     pub key: ApiKeyId,
     /// So many whole credits within a calendar week; 0 is no limit.
     pub weekly: i64,
 }
 
-/// What a group says of its members' calls.
+/// Rules of a group for its members' calls.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct GroupRules {
-    /// Which catalogue entry serves a mode, before all else (`ModeProviderIds`).
+    /// Catalogue entry that serves a mode, before all else (`ModeProviderIds`).
     pub modes: BTreeMap<Mode, String>,
-    /// Which entry serves a persona's type while talking
+    /// Catalogue entry that serves a persona's type while talking
     /// (`PersonaTypeProviderIds`); the types in lower case.
     pub persona_types: BTreeMap<String, String>,
     /// The entries that a request may name as its `model`.
     pub models: Vec<String>,
-    /// What may be spent.
+    /// Limits on spending.
     pub credits: CreditLimits,
-    /// Whether it is the group of those who do not pay.
+    /// True if it is the group of those who do not pay.
     pub free: bool,
 }
 
 /// Where the rules of groups are.
 ///
 /// A copy may let pass and nothing else: whoever would refuse for what
-/// [`of`](Self::of) says asks [`fresh`](Self::fresh) before.
+/// [`of`](Self::rules_of) says asks [`fresh`](Self::fresh) before.
 #[cfg_attr(any(test, feature = "mock"), mockall::automock)]
 #[async_trait]
 pub trait Rules: Send + Sync {
     /// The rules of a group, five seconds old at most; those of no limits for
     /// a group that is gone.
-    async fn of(&self, group: GroupId) -> Result<Arc<GroupRules>, Unavailable>;
+    async fn rules_of(&self, group: GroupId) -> Result<Arc<GroupRules>, Unavailable>;
 
-    /// The same as they are now.
+    /// Returns the current rules, not cached ones.
     async fn fresh(&self, group: GroupId) -> Result<Arc<GroupRules>, Unavailable>;
 }
 
@@ -80,7 +81,7 @@ pub struct NoRules;
 
 #[async_trait]
 impl Rules for NoRules {
-    async fn of(&self, _group: GroupId) -> Result<Arc<GroupRules>, Unavailable> {
+    async fn rules_of(&self, _group: GroupId) -> Result<Arc<GroupRules>, Unavailable> {
         Ok(Arc::default())
     }
 

@@ -9,7 +9,7 @@ const COUNTED: usize = 8 * 1024;
 /// About so many bytes make a token.
 const BYTES_OF_A_TOKEN: usize = 4;
 
-/// What a prompt says.
+/// Text of a prompt.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Text {
     /// Its words.
@@ -21,7 +21,7 @@ pub(crate) struct Text {
 
 impl Text {
     /// Of these words alone.
-    pub(crate) fn of(words: &[&str]) -> Self {
+    pub(crate) fn from_words(words: &[&str]) -> Self {
         let mut text = Self::default();
         for word in words {
             text.words.add(word.as_bytes());

@@ -1,6 +1,6 @@
 //! Takes out of a text what could be mistaken for a part of the prompt.
 
-/// What opens and closes the text to work on, and the wishes of a user.
+/// Tag around the text to work on, and the wishes of a user.
 pub(crate) const TEXT: &str = "pia-text";
 pub(crate) const STYLE: &str = "pia-style";
 
@@ -38,7 +38,8 @@ fn plain(text: &str) -> String {
     text.chars().filter(|it| !it.is_control() || matches!(it, '\n' | '\t')).collect()
 }
 
-/// Whether a `<` before this opens or closes a fence, however it is spaced.
+/// Returns whether a `<` before this opens or closes a fence, however it is
+/// spaced.
 fn is_fence(after: &str) -> bool {
     let mut seen =
         after.chars().filter(|it| !it.is_whitespace() && !is_invisible(*it) && *it != '/');
@@ -47,7 +48,8 @@ fn is_fence(after: &str) -> bool {
     [TEXT, STYLE].iter().any(|fence| name.starts_with(fence))
 }
 
-/// What a reader does not see, and a model may read past.
+/// Returns whether a reader does not see a character, and a model may read past
+/// it.
 fn is_invisible(character: char) -> bool {
     matches!(character,
         '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}'
@@ -55,7 +57,7 @@ fn is_invisible(character: char) -> bool {
         | '\u{e0000}'..='\u{e007f}')
 }
 
-/// Whether a `<` before this begins a token such as `<|im_end|>`.
+/// Returns whether a `<` before this begins a token such as `<|im_end|>`.
 fn is_token(after: &str) -> bool {
     let name = after.strip_prefix('|').and_then(|it| it.split_once("|>")).map(|(name, _)| name);
     name.is_some_and(|it| {

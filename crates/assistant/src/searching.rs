@@ -9,7 +9,7 @@ use crate::keys::rest;
 use crate::web_search::SearchResult;
 
 impl Gateway {
-    /// What there is about `query`; nothing where the search failed, or the
+    /// Searches the web for `query`; nothing where the search failed, or the
     /// process is to stop.
     pub(crate) async fn found(
         &self,
@@ -43,7 +43,7 @@ impl Gateway {
                 Err(err) => err,
             };
             tracing::warn!(provider = provider.id, error = %err, "a search of the web failed");
-            let outcome = AttemptOutcome::of(&err);
+            let outcome = AttemptOutcome::from_error(&err);
             self.attempts.count_of(&provider.id, outcome);
             if outcome.blames_the_key() {
                 self.keys.rests(&key, self.waits.elapsed(), rest(&err));

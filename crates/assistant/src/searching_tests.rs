@@ -8,20 +8,22 @@ use super::*;
 use crate::attempts::Attempts;
 use crate::web_search::WebSearch;
 
-/// What surrounds so many turns, in each of which the model searches once.
+/// Returns the messages around so many turns, in each of which the model
+/// searches once.
 fn turns(how_many: usize) -> Surroundings {
     let scripts = (0..how_many).flat_map(|_| [SEARCHES, ANSWER]).map(Script::Whole);
     let text = "It is out.".to_owned();
-    let found = SearchResult { title: "Rust".to_owned(), url: "https://rust-lang.org".to_owned(), text };
-    Surroundings::of(scripts.collect()).with_found(Ok(vec![found]))
+    let found =
+        SearchResult { title: "Rust".to_owned(), url: "https://rust-lang.org".to_owned(), text };
+    Surroundings::with_scripts(scripts.collect()).with_found(Ok(vec![found]))
 }
 
-fn asked(chat: &Chat) -> impl Future<Output = Result<ChatAnswer, AssistantError>> {
-    chat.answer(asker(), Bytes::from(said().to_string()))
+fn ask(chat: &Chat) -> impl Future<Output = Result<ChatAnswer, AssistantError>> {
+    chat.answer(asker(), Bytes::from(request_body().to_string()))
 }
 
-/// What the model was told of its search, turn by turn.
-fn told(around: &Surroundings) -> Vec<String> {
+/// Returns the results that the model received, turn by turn.
+fn sent_bodies(around: &Surroundings) -> Vec<String> {
     let calls = around.calls().into_iter().skip(1).step_by(2);
     calls.map(|it| it.2["messages"][2]["content"].as_str().unwrap().to_owned()).collect()
 }
@@ -30,7 +32,7 @@ fn keys(around: &Surroundings) -> Vec<String> {
     around.searched().into_iter().map(|it| it.1).collect()
 }
 
-/// What was counted for the search, by outcome.
+/// Returns the counts of the search, by outcome.
 fn counted(attempts: &Attempts) -> Vec<(&'static str, u64)> {
     let counts = attempts.counts().into_iter().filter(|(entry, ..)| entry == "web");
     counts.map(|(_, outcome, count)| (outcome.name(), count)).collect()
@@ -47,7 +49,7 @@ async fn keys_of_a_search_take_turns() {
     let around = turns(4);
     let chat = chat(&around, searching());
     for _ in 0..4 {
-        asked(&chat).await.unwrap();
+        ask(&chat).await.unwrap();
     }
 
     let keys = keys(&around);
@@ -62,13 +64,13 @@ async fn a_key_of_a_search_that_is_refused_makes_room_for_the_next_and_rests() {
         let attempts = Arc::clone(&gateway.attempts);
         let chat = Chat::new(Gateway { catalogue: LiveSetting::new(searching()), ..gateway });
         for _ in 0..3 {
-            asked(&chat).await.unwrap();
+            ask(&chat).await.unwrap();
         }
 
         let keys = keys(&around);
         let (refused, others) = keys.split_first().unwrap();
         assert!(others.len() == 3 && others.iter().all(|it| it != refused), "{keys:?}");
-        assert!(told(&around).iter().all(|it| it.contains("https://rust-lang.org")));
+        assert!(sent_bodies(&around).iter().all(|it| it.contains("https://rust-lang.org")));
         let mut counted = counted(&attempts);
         counted.sort_unstable();
         assert_eq!(counted, [("answered", 3), (outcome, 1)]);
@@ -79,11 +81,11 @@ async fn a_key_of_a_search_that_is_refused_makes_room_for_the_next_and_rests() {
 async fn where_nobody_was_reached_the_next_key_is_tried() {
     let around = turns(1).with_unfound(vec![DOWN]);
 
-    whole(&around, searching(), &said()).await.unwrap();
+    whole(&around, searching(), &request_body()).await.unwrap();
 
     let keys = keys(&around);
     assert!(keys.len() == 2 && keys[0] != keys[1], "{keys:?}");
-    assert!(told(&around)[0].contains("https://rust-lang.org"));
+    assert!(sent_bodies(&around)[0].contains("https://rust-lang.org"));
 }
 
 #[tokio::test]
@@ -100,9 +102,9 @@ async fn what_is_no_keys_fault_or_that_of_all_is_told_as_a_failed_search() {
         let attempts = Arc::clone(&gateway.attempts);
         let chat = Chat::new(Gateway { catalogue: LiveSetting::new(searching()), ..gateway });
 
-        asked(&chat).await.unwrap();
+        ask(&chat).await.unwrap();
 
-        assert!(told(&around)[0].contains("The search failed"));
+        assert!(sent_bodies(&around)[0].contains("The search failed"));
         assert_eq!(counted(&attempts), expected);
     }
 }
@@ -115,8 +117,8 @@ async fn more_searches_than_a_minute_has_room_for_fail_and_the_answer_does_not()
     let gateway = around.gateway();
     let attempts = Arc::clone(&gateway.attempts);
     let chat = Chat::new(Gateway { catalogue: LiveSetting::new(with), ..gateway });
-    asked(&chat).await.unwrap();
-    let mut second = Box::pin(asked(&chat));
+    ask(&chat).await.unwrap();
+    let mut second = Box::pin(ask(&chat));
     not_ready(&mut second).await;
     assert_eq!(around.calls().len(), 3);
 
@@ -124,7 +126,7 @@ async fn more_searches_than_a_minute_has_room_for_fail_and_the_answer_does_not()
     second.await.unwrap();
 
     assert_eq!(around.searched().len(), 1);
-    let told = told(&around);
+    let told = sent_bodies(&around);
     assert!(told[0].contains("https://rust-lang.org"), "{told:?}");
     assert!(told[1].contains("The search failed"), "{told:?}");
     // What found no room was no attempt.
@@ -149,15 +151,15 @@ impl WebSearch for Endless {
 #[tokio::test]
 async fn no_more_searches_than_may_are_open_at_once() {
     let answers = [SEARCHES, SEARCHES, ANSWER].map(Script::Whole);
-    let around = Surroundings::of(answers.into());
+    let around = Surroundings::with_scripts(answers.into());
     let with = limited(Protection { concurrent: Some(1), ..Protection::default() });
     let gateway = around.gateway();
     let turnstile = Arc::clone(&gateway.turnstile);
     let catalogue = LiveSetting::new(with);
     let chat = Chat::new(Gateway { catalogue, search: Arc::new(Endless), ..gateway });
-    let mut first = Box::pin(asked(&chat));
+    let mut first = Box::pin(ask(&chat));
     not_ready(&mut first).await;
-    let mut second = Box::pin(asked(&chat));
+    let mut second = Box::pin(ask(&chat));
     not_ready(&mut second).await;
     assert_eq!(turnstile.load(), (1, 1));
 

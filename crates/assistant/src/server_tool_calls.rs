@@ -17,7 +17,7 @@ pub(crate) struct Call {
     pub(crate) arguments: String,
 }
 
-/// What of an event is for the caller.
+/// Part of an event that is for the caller.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum ForCaller {
     /// All of it, as it came.
@@ -32,7 +32,7 @@ pub(crate) enum ForCaller {
 #[derive(Debug, Default)]
 pub(crate) struct Calls {
     open: Vec<Open>,
-    /// What was said, in frames or JSON as it came.
+    /// Content so far, in frames or JSON as it came.
     said: Vec<Bytes>,
     length: usize,
 }
@@ -55,7 +55,7 @@ impl Calls {
 
     /// Looks at an event: calls of tools that `is_ours` are taken out of it,
     /// and so is the end of an answer that has called nothing else.
-    pub(crate) fn sift(&mut self, json: &Bytes, is_ours: &dyn Fn(&str) -> bool) -> ForCaller {
+    pub(crate) fn extract(&mut self, json: &Bytes, is_ours: &dyn Fn(&str) -> bool) -> ForCaller {
         let Ok(Value::Object(mut event)) = serde_json::from_slice(json) else {
             return ForCaller::All;
         };
@@ -136,8 +136,8 @@ impl Calls {
         at
     }
 
-    /// Whether there are calls, and all of them are ours: then the answer is
-    /// not over, whatever the model says.
+    /// Returns whether there are calls, and all of them are ours: then the
+    /// answer is not over, whatever the model says.
     pub(crate) fn ours_alone(&self) -> bool {
         !self.open.is_empty() && self.open.iter().all(|it| it.ours)
     }
@@ -167,7 +167,7 @@ fn part(event: &Value) -> ForCaller {
     ForCaller::Part(Bytes::from(event.to_string()))
 }
 
-/// Whether a choice holds more than a role and nothings.
+/// Returns whether a choice holds more than a role and nothings.
 fn says_something(choice: &Map<String, Value>) -> bool {
     let delta = choice.get("delta").and_then(Value::as_object);
     delta.is_some_and(|it| {
@@ -204,12 +204,12 @@ pub(crate) fn repeated(text: &str, calls: &[Call]) -> Bytes {
     Bytes::from(message.to_string())
 }
 
-/// What a tool has to say, as the next request tells it.
+/// Returns the message that carries a tool's result in the next request.
 pub(crate) fn said_by(call: &Call, text: &str) -> Bytes {
     let message = json!({ "role": "tool", "tool_call_id": call.id, "content": text });
     Bytes::from(message.to_string())
 }
 
 #[cfg(test)]
-#[path = "calls_tests.rs"]
+#[path = "server_tool_calls_tests.rs"]
 mod tests;

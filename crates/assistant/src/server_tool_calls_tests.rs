@@ -1,10 +1,10 @@
-//! Which part of an event the caller sees.
+//! Tests of the part of an event that the caller sees.
 
 use super::*;
 
-fn sift(calls: &mut Calls, event: &Value) -> ForCaller {
+fn extract(calls: &mut Calls, event: &Value) -> ForCaller {
     let is_ours = |name: &str| name.starts_with("pia_");
-    calls.sift(&Bytes::from(event.to_string()), &is_ours)
+    calls.extract(&Bytes::from(event.to_string()), &is_ours)
 }
 
 fn passed(of: &ForCaller) -> Value {
@@ -37,9 +37,9 @@ fn what_is_ours_is_kept_with_the_end_that_it_makes() {
     let said = r#"data: {"choices":[{"delta":{"content":"I will look"}}]}"#;
     calls.heard(&Bytes::from(format!("{said}\n\ndata: {{\"x\":1}}\n\n")));
 
-    let first = sift(&mut calls, &called(&json!([call(0, "a", "pia_search", "")])));
-    let second = sift(&mut calls, &called(&json!([more(0, "{\"query\":"), more(0, "\"x\"}")])));
-    let end = sift(&mut calls, &ends());
+    let first = extract(&mut calls, &called(&json!([call(0, "a", "pia_search", "")])));
+    let second = extract(&mut calls, &called(&json!([more(0, "{\"query\":"), more(0, "\"x\"}")])));
+    let end = extract(&mut calls, &ends());
 
     assert_eq!([first, second, end], [ForCaller::Nothing, ForCaller::Nothing, ForCaller::Nothing]);
     assert!(calls.ours_alone());
@@ -56,8 +56,8 @@ fn what_is_ours_is_kept_with_the_end_that_it_makes() {
 fn what_is_the_callers_goes_on_as_it_came() {
     let mut calls = Calls::default();
 
-    assert_eq!(sift(&mut calls, &called(&json!([call(0, "a", "read", "{}")]))), ForCaller::All);
-    assert_eq!(sift(&mut calls, &ends()), ForCaller::All);
+    assert_eq!(extract(&mut calls, &called(&json!([call(0, "a", "read", "{}")]))), ForCaller::All);
+    assert_eq!(extract(&mut calls, &ends()), ForCaller::All);
     assert!(!calls.ours_alone());
 }
 
@@ -67,12 +67,12 @@ fn of_both_the_callers_go_on_as_if_they_were_alone() {
     let ours = call(0, "a", "pia_search", "{}");
 
     let event = called(&json!([ours, call(1, "b", "read", "")]));
-    let first = passed(&sift(&mut calls, &event));
-    let second = passed(&sift(&mut calls, &called(&json!([more(1, "{}")]))));
+    let first = passed(&extract(&mut calls, &event));
+    let second = passed(&extract(&mut calls, &called(&json!([more(1, "{}")]))));
 
     assert_eq!(first, called(&json!([call(0, "b", "read", "")])));
     assert_eq!(second, called(&json!([more(0, "{}")])));
-    assert_eq!(sift(&mut calls, &ends()), ForCaller::All);
+    assert_eq!(extract(&mut calls, &ends()), ForCaller::All);
 }
 
 #[test]
@@ -86,10 +86,10 @@ fn what_else_an_event_says_goes_on() {
     let mut end = ends();
     end["usage"] = usage.clone();
 
-    assert_eq!(sift(&mut calls, &with("")), ForCaller::Nothing);
-    let words = passed(&sift(&mut calls, &with("words")));
+    assert_eq!(extract(&mut calls, &with("")), ForCaller::Nothing);
+    let words = passed(&extract(&mut calls, &with("words")));
     assert_eq!(words, json!({ "choices": [{ "delta": { "content": "words" } }] }));
-    let told = passed(&sift(&mut calls, &end));
+    let told = passed(&extract(&mut calls, &end));
     assert_eq!(told, json!({ "choices": [], "usage": usage }));
 }
 
@@ -97,10 +97,10 @@ fn what_else_an_event_says_goes_on() {
 fn calls_are_told_apart_by_id_by_index_and_by_name() {
     let mut calls = Calls::default();
     // Some give each call the same index, and some none at all.
-    sift(&mut calls, &called(&json!([call(0, "a", "pia_x", "1")])));
-    sift(&mut calls, &called(&json!([call(0, "b", "pia_x", "2")])));
-    sift(&mut calls, &called(&json!([{ "function": { "name": "pia_y", "arguments": "3" } }])));
-    sift(&mut calls, &called(&json!([{ "function": { "arguments": "4" } }])));
+    extract(&mut calls, &called(&json!([call(0, "a", "pia_x", "1")])));
+    extract(&mut calls, &called(&json!([call(0, "b", "pia_x", "2")])));
+    extract(&mut calls, &called(&json!([{ "function": { "name": "pia_y", "arguments": "3" } }])));
+    extract(&mut calls, &called(&json!([{ "function": { "arguments": "4" } }])));
 
     let (calls, _) = calls.finish();
     let told: Vec<_> = calls.iter().map(|it| (it.id.as_str(), it.arguments.as_str())).collect();
@@ -111,7 +111,7 @@ fn calls_are_told_apart_by_id_by_index_and_by_name() {
 fn what_makes_no_sense_is_left_to_others() {
     let mut calls = Calls::default();
     for json in ["{", "[]", "{}", r#"{"choices":7}"#, r#"{"choices":[{"delta":[]}]}"#] {
-        assert_eq!(calls.sift(&Bytes::from(json), &|_| true), ForCaller::All, "{json}");
+        assert_eq!(calls.extract(&Bytes::from(json), &|_| true), ForCaller::All, "{json}");
     }
 }
 

@@ -7,12 +7,12 @@ use bytes::Bytes;
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::server_tool_calls::Call;
 use crate::catalogue::{Catalogue, SearchProvider};
 use crate::pictures;
 use crate::prompt_body::Prompt;
 use crate::route::{Route, with_fallbacks};
 use crate::sanitise::clean;
+use crate::server_tool_calls::Call;
 use crate::target::Target;
 use crate::web_search::SearchResult;
 
@@ -25,14 +25,14 @@ const MAX_QUERY_CHARS: usize = 1000;
 const MAX_RESULTS: usize = 10;
 const MAX_RESULT_CHARS: usize = 4000;
 
-/// What one model may have done for it here.
+/// Tools of the server that one model may use.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ServerTools {
     pub(crate) search: Option<Arc<SearchProvider>>,
     pub(crate) sight: Option<Sight>,
 }
 
-/// Who looks at pictures for a model that sees none.
+/// Model that looks at pictures for one that sees none.
 #[derive(Debug, Clone)]
 pub(crate) struct Sight {
     /// The model that looks, and those that look in its place.
@@ -41,7 +41,7 @@ pub(crate) struct Sight {
     pub(crate) pictures: Arc<[Bytes]>,
 }
 
-/// What a model wants to have done.
+/// Tool call of a model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Task {
     /// Search the web for this.
@@ -56,7 +56,7 @@ impl ServerTools {
     /// The tools of `target` for this prompt, from which pictures are taken
     /// that it cannot see. None where the caller has said which tool is to be
     /// called, or has one of the same name.
-    pub(crate) fn of(target: &Target, catalogue: &Catalogue, prompt: &mut Prompt) -> Self {
+    pub(crate) fn for_prompt(target: &Target, catalogue: &Catalogue, prompt: &mut Prompt) -> Self {
         let free = prompt.may_call;
         let taken = |name: &str| {
             let list = prompt.tool_list.as_deref().unwrap_or_default();
@@ -91,12 +91,12 @@ impl ServerTools {
         self.search.is_some() || self.sight.is_some()
     }
 
-    /// Whether a tool of this name is one of these.
+    /// Returns whether a tool of this name is one of these.
     pub(crate) fn has(&self, name: &str) -> bool {
         name == SEARCH && self.search.is_some() || name == LOOK && self.sight.is_some()
     }
 
-    /// What the model is told of them.
+    /// Returns the declarations of the tools for the model.
     pub(crate) fn declared(&self) -> Vec<String> {
         let search = self.search.as_ref().map(|_| {
             let about = "Searches the web for what is recent, or what you are not sure of. Cite \
@@ -114,7 +114,7 @@ impl ServerTools {
         search.into_iter().chain(look).collect()
     }
 
-    /// What a call asks for.
+    /// Returns the task that a call asks for.
     pub(crate) fn task(&self, call: &Call) -> Task {
         #[derive(Deserialize)]
         struct Arguments {
@@ -148,9 +148,9 @@ fn function(name: &str, about: &str, members: &serde_json::Value, required: &[&s
     json!({ "type": "function", "function": function }).to_string()
 }
 
-/// What was found, as a model is told. It was written by strangers, and is
+/// Formats the results for a model. They were written by strangers, and are
 /// fenced as such.
-pub(crate) fn told(found: &[SearchResult]) -> String {
+pub(crate) fn format_results(found: &[SearchResult]) -> String {
     if found.is_empty() {
         return "Nothing was found.".to_owned();
     }
@@ -219,10 +219,10 @@ mod tests {
         }
     }
 
-    fn seen() -> Prompt {
+    fn sample_prompt() -> Prompt {
         let part = r#"{"type":"image_url","image_url":{"url":"data:x"}}"#;
         let messages = format!(r#"[{{"role":"user","content":[{part}]}}]"#);
-        Prompt { pictures: true, ..Prompt::of(&messages, Text::default()) }
+        Prompt { pictures: true, ..Prompt::from_messages(&messages, Text::default()) }
     }
 
     fn call(name: &str, arguments: &str) -> Call {
@@ -231,11 +231,12 @@ mod tests {
 
     #[test]
     fn a_model_that_sees_is_shown_the_pictures_and_one_that_does_not_may_ask() {
-        let mut prompt = seen();
-        let tools = ServerTools::of(&Target { vision: true, ..blind() }, &catalogue(), &mut prompt);
+        let mut prompt = sample_prompt();
+        let tools =
+            ServerTools::for_prompt(&Target { vision: true, ..blind() }, &catalogue(), &mut prompt);
         assert!(tools.sight.is_none() && prompt.pictures && tools.search.is_some());
 
-        let tools = ServerTools::of(&blind(), &catalogue(), &mut prompt);
+        let tools = ServerTools::for_prompt(&blind(), &catalogue(), &mut prompt);
         assert!(tools.has(LOOK) && !prompt.pictures);
         assert!(!String::from_utf8_lossy(&prompt.messages).contains("data:x"));
         let declared = tools.declared().join(" ");
@@ -260,29 +261,30 @@ mod tests {
         let entries = [fetching("eyes"), entry("near"), fetching("far"), dark].map(Arc::new);
         let catalogue = Catalogue { entries: entries.into(), ..catalogue() };
         let route = |mut prompt: Prompt| {
-            let sight = ServerTools::of(&blind(), &catalogue, &mut prompt).sight.unwrap();
+            let sight = ServerTools::for_prompt(&blind(), &catalogue, &mut prompt).sight.unwrap();
             sight.route.iter().filter_map(|it| it.id.clone()).collect::<Vec<_>>()
         };
 
-        assert_eq!(route(seen()), ["eyes", "near", "far"]);
+        assert_eq!(route(sample_prompt()), ["eyes", "near", "far"]);
         let address = Some("messages[0]".to_owned());
-        assert_eq!(route(Prompt { address, ..seen() }), ["eyes", "far"]);
+        assert_eq!(route(Prompt { address, ..sample_prompt() }), ["eyes", "far"]);
     }
 
     #[test]
     fn who_says_which_tool_is_called_or_has_one_of_that_name_gets_none_of_ours() {
-        let mut forced = Prompt { may_call: false, ..seen() };
-        assert!(!ServerTools::of(&blind(), &catalogue(), &mut forced).any());
+        let mut forced = Prompt { may_call: false, ..sample_prompt() };
+        assert!(!ServerTools::for_prompt(&blind(), &catalogue(), &mut forced).any());
         assert!(!forced.pictures);
 
         let list = Bytes::from(format!(r#"[{{"function":{{"name":"{SEARCH}"}}}}"#));
-        let mut own = Prompt { tool_list: Some(list), ..Prompt::of("[]", Text::default()) };
-        assert!(!ServerTools::of(&blind(), &catalogue(), &mut own).any());
+        let mut own =
+            Prompt { tool_list: Some(list), ..Prompt::from_messages("[]", Text::default()) };
+        assert!(!ServerTools::for_prompt(&blind(), &catalogue(), &mut own).any());
     }
 
     #[test]
     fn a_call_that_makes_no_sense_is_told_so() {
-        let tools = ServerTools::of(&blind(), &catalogue(), &mut seen());
+        let tools = ServerTools::for_prompt(&blind(), &catalogue(), &mut sample_prompt());
 
         let search = tools.task(&call(SEARCH, r#"{"query":" x "}"#));
         assert_eq!(search, Task::Search("x".to_owned()));
@@ -306,11 +308,11 @@ mod tests {
             url: "https://e.org/a_(b)".to_owned(),
             text: "x\n".repeat(9000),
         };
-        let told = told(&vec![one; 30]);
+        let told = format_results(&vec![one; 30]);
 
         assert_eq!(told.matches("https://e.org/a_%28b%29").count(), 10);
         assert!(!told.contains("](http://evil)") && told.len() < 50_000);
-        assert_eq!(super::told(&[]), "Nothing was found.");
+        assert_eq!(format_results(&[]), "Nothing was found.");
     }
 
     #[test]
@@ -322,7 +324,7 @@ mod tests {
             text: planted.to_owned(),
         };
 
-        let told = told(&[one]);
+        let told = format_results(&[one]);
 
         for gone in ["<|", "\u{1b}", "</pia-", "<\u{200b}/pia-"] {
             assert!(!told.contains(gone), "{gone:?} in {told}");

@@ -1,15 +1,15 @@
-//! What an operator may set.
+//! Operator's settings.
 
 use std::time::Duration;
 
 /// The assistant's settings; all of them reload.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
-    /// How long a text to optimise may be, in UTF-16 code units.
+    /// Maximum length of a text to optimise, in UTF-16 code units.
     pub max_optimize_text: usize,
-    /// How long a call waits for room at its upstream.
+    /// Duration for which a call waits for room at its upstream.
     pub max_wait: Duration,
-    /// How often a model may have something done for it in one turn.
+    /// Number of times that a model may have something done for it in one turn.
     pub max_tool_rounds: u32,
     /// After how long without an event a stream opens all the same, so that
     /// the caller learns that it is being served.

@@ -1,4 +1,4 @@
-//! How events of ours are written.
+//! Formatting of our own events.
 
 use bytes::{BufMut, Bytes, BytesMut};
 
@@ -7,7 +7,7 @@ use crate::error::AssistantError;
 use crate::json::quoted;
 use crate::surface::Surface;
 
-/// What ends every stream.
+/// Last event of every stream.
 pub(crate) const DONE: &str = "data: [DONE]\n\n";
 
 /// Events, each as every client reads them.
@@ -31,7 +31,7 @@ pub(crate) fn failure(err: &AssistantError, surface: Surface) -> Bytes {
     Bytes::from(format!("data: {{\"error\":{title},\"message\":{message}{budget}}}\n\n{DONE}"))
 }
 
-/// Whose budget is used up and until when, as further members.
+/// Returns the used-up budget and its end, as further members.
 fn budget(err: &AssistantError) -> String {
     match err {
         AssistantError::OverBudget(BudgetRefusal { period, resets_at, .. }) => {
@@ -42,7 +42,7 @@ fn budget(err: &AssistantError) -> String {
     }
 }
 
-/// The same as OpenAI's clients expect it.
+/// Formats a failure as OpenAI's clients expect it.
 fn openai_failure(err: &AssistantError) -> Bytes {
     let told = err.openai();
     let (message, kind, code) = (quoted(&told.message), quoted(told.kind), quoted(told.code));

@@ -1,4 +1,4 @@
-//! What makes one answer of what several calls, or a talkative upstream, say.
+//! Merging of several calls, or of a talkative upstream, into one answer.
 
 use bytes::Bytes;
 use memchr::memmem;
@@ -54,8 +54,9 @@ impl Roles {
 /// Events of a later call, each beginning as those of the first did.
 pub(crate) fn continued(events: &[u8], head: &Head) -> Bytes {
     let events = events.split(|it| *it == b'\n').filter_map(|it| it.strip_prefix(b"data: "));
-    let events: Vec<Vec<u8>> =
-        events.map(|it| head.put_on(it).map_or_else(|| it.to_vec(), String::into_bytes)).collect();
+    let events: Vec<Vec<u8>> = events
+        .map(|it| head.apply_to(it).map_or_else(|| it.to_vec(), String::into_bytes))
+        .collect();
     framed(&events)
 }
 

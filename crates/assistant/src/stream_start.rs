@@ -1,4 +1,4 @@
-//! How an answer begins, while another model may still be asked.
+//! Start of an answer, while another model may still be asked.
 
 use std::future::poll_fn;
 
@@ -13,7 +13,7 @@ use crate::json::Members;
 use crate::ports::{Frame, Frames, UpstreamError};
 use crate::refusal::{Tools, is_complaint};
 
-/// What errors are called that are the fault of one key.
+/// Error names that are the fault of one key.
 const OF_A_KEY: [&str; 5] =
     ["authentication", "api_key", "permission", "unauthorized", "forbidden"];
 /// Those of an upstream that has too much to do.
@@ -32,14 +32,14 @@ const OF_THE_REQUEST: [&str; 6] = [
 pub(crate) struct Begun {
     pub(crate) first: Option<Frame>,
     pub(crate) frames: Frames,
-    /// Whether some of what came before could not be read.
+    /// True if some of what came before could not be read.
     pub(crate) unreadable: bool,
 }
 
 /// Waits until a stream says something. One that begins with an error has not
 /// begun: its upstream accepted the call and failed all the same. Nor has one
 /// that ends before anything of it could be read.
-pub(crate) async fn begun(mut frames: Frames, tools: Tools) -> Result<Begun, UpstreamError> {
+pub(crate) async fn start_stream(mut frames: Frames, tools: Tools) -> Result<Begun, UpstreamError> {
     let mut unreadable = false;
     loop {
         let first = match poll_fn(|cx| frames.as_mut().poll_next(cx)).await.transpose()? {
@@ -56,7 +56,7 @@ pub(crate) async fn begun(mut frames: Frames, tools: Tools) -> Result<Begun, Ups
             Some(first) => first,
         };
         if let Frame::Look(json) = &first {
-            match chunk::read(json) {
+            match chunk::parse(json) {
                 Reading { verdict: Verdict::Error(error), .. } => {
                     return Err(refusal(&error, tools));
                 }
@@ -69,7 +69,7 @@ pub(crate) async fn begun(mut frames: Frames, tools: Tools) -> Result<Begun, Ups
     }
 }
 
-/// Whether there is an event of sound JSON in some frames.
+/// Returns whether there is an event of sound JSON in some frames.
 fn is_readable(frames: &[u8]) -> bool {
     let mut events = frames.split(|it| *it == b'\n').filter_map(|it| it.strip_prefix(b"data: "));
     events.any(|it| serde_json::from_slice::<IgnoredAny>(it).is_ok())

@@ -1,4 +1,4 @@
-//! What becomes of answers that begin with an error.
+//! Tests of answers that begin with an error.
 
 use super::*;
 
@@ -14,7 +14,7 @@ async fn a_stream_that_begins_with_an_error_falls_back_as_if_it_had_been_refused
         r#"{"error":{"message":"x","code":503}}"#,
         r#"{"choices":[{"delta":{},"finish_reason":"error"}]}"#,
     ] {
-        let around = Surroundings::of(vec![failing(error), answer()]);
+        let around = Surroundings::with_scripts(vec![failing(error), answer()]);
 
         let stream = streamed(&around, with_fallback(), &said_for_a_stream()).await;
 
@@ -29,7 +29,7 @@ async fn a_stream_that_begins_with_an_error_falls_back_as_if_it_had_been_refused
     // Another key, of the same model.
     let two_keys = catalogue(vec![entry("first").with_key("k2")]);
     let busy = r#"{"error":{"message":"x","type":"rate_limit_error"}}"#;
-    let around = Surroundings::of(vec![failing(busy), answer()]);
+    let around = Surroundings::with_scripts(vec![failing(busy), answer()]);
     streamed(&around, two_keys, &said_for_a_stream()).await;
     assert_eq!(models(&around).len(), 2);
 }
@@ -38,7 +38,7 @@ async fn a_stream_that_begins_with_an_error_falls_back_as_if_it_had_been_refused
 async fn a_stream_that_begins_with_an_error_and_has_no_fallback_is_refused_with_a_status() {
     let refused = async |error: &str, body: &Value| {
         let script = Script::Frames(vec![Ok(look(error)), Ok(Frame::Done)]);
-        let around = Surroundings::of(vec![script]);
+        let around = Surroundings::with_scripts(vec![script]);
         let chat = chat(&around, catalogue(vec![entry("first")]));
         let asked = chat.answer(asker(), Bytes::from(body.to_string())).await;
         assert_eq!(around.noted(), [], "nothing is owed for {error}");
@@ -61,9 +61,9 @@ async fn a_stream_that_begins_with_an_error_and_has_no_fallback_is_refused_with_
 #[tokio::test]
 async fn a_whole_answer_that_is_an_error_falls_back_too() {
     let error = Script::Whole(r#"{"error":{"message":"x","type":"server_error"}}"#);
-    let around = Surroundings::of(vec![error, Script::Whole(ANSWER)]);
+    let around = Surroundings::with_scripts(vec![error, Script::Whole(ANSWER)]);
 
-    whole(&around, with_fallback(), &said()).await.unwrap();
+    whole(&around, with_fallback(), &request_body()).await.unwrap();
 
     let asked: Vec<_> = models(&around).into_iter().map(|it| it.0).collect();
     assert_eq!(asked, ["first", "second"]);

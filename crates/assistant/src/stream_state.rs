@@ -1,20 +1,20 @@
-//! What was said of an answer so far.
+//! State of an answer so far.
 
 use bytes::Bytes;
 
 use crate::chunk::Head;
 use crate::stream_merge::{Roles, continued};
 
-/// What the upstream has said so far that the end depends on.
+/// Parts of the upstream's answer so far that the end depends on.
 #[derive(Default)]
 pub(crate) struct Said {
     pub(crate) ended: bool,
     pub(crate) called: bool,
-    /// Whether there were deltas.
+    /// True if there were deltas.
     pub(crate) deltas: bool,
     pub(crate) roles: Roles,
     pub(crate) head: Option<Head>,
-    /// How many calls of the turn came before.
+    /// Number of calls of the turn came before.
     pub(crate) calls_before: u32,
 }
 

@@ -37,7 +37,7 @@ impl Nulls {
     }
 }
 
-/// What follows a member whose value is null.
+/// Delimiter after a member whose value is null.
 enum End {
     /// Another member; the comma before it is passed over.
     Comma,
@@ -55,7 +55,8 @@ impl<'a> Rest<'a> {
         self.text.get(self.at..).unwrap_or_default()
     }
 
-    /// What comes before the next string, and that string with its quotes.
+    /// Returns the text before the next string, and that string with its
+    /// quotes.
     fn string(&mut self) -> Option<(&'a [u8], &'a [u8])> {
         let rest = self.all();
         let start = memchr::memchr(b'"', rest)?;

@@ -1,4 +1,4 @@
-//! Which model answers, where, with which keys, and what it can do.
+//! Model that answers, with its address, keys and abilities.
 
 use std::fmt;
 
@@ -85,13 +85,13 @@ impl ProviderType {
         }
     }
 
-    /// Whether it can search the web by itself.
+    /// Returns whether it can search the web by itself.
     pub fn searches_the_web(self) -> bool {
         matches!(self, Self::OpenAi | Self::OpenRouter | Self::Mistral | Self::Anthropic)
     }
 }
 
-/// How long a model is to think before it answers.
+/// Effort of a model's reasoning before it answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ReasoningEffort {
     /// Not at all.
@@ -131,7 +131,7 @@ impl ReasoningEffort {
     }
 }
 
-/// How much one catalogue entry may be asked, by everybody together.
+/// Limits on the calls of one catalogue entry, shared by everybody.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Protection {
     /// Calls that begin within a minute.
@@ -142,9 +142,9 @@ pub struct Protection {
     pub concurrent: Option<u32>,
 }
 
-/// What becomes of addresses of pictures and the like. Whoever is given one
-/// fetches it, and an upstream in our own network would fetch from there: where
-/// a public name or a redirect leads is nothing that the address tells.
+/// Treatment of addresses of pictures and the like. Whoever receives one
+/// fetches it, and an upstream in our own network would fetch from there: the
+/// address does not tell where a public name or a redirect leads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Addresses {
     /// They are passed on.
@@ -159,9 +159,9 @@ pub struct Target {
     /// The id of its catalogue entry; nothing for what `Ai` and `Ai:Modes` say
     /// themselves.
     pub id: Option<String>,
-    /// What people call it; its id or model where nobody named it.
+    /// Display name; its id or model where it has none.
     pub name: Option<String>,
-    /// What it speaks.
+    /// API that it speaks.
     pub provider: ProviderType,
     /// Its base URL, without a slash at the end: `https://api.openai.com/v1`.
     pub endpoint: String,
@@ -169,23 +169,23 @@ pub struct Target {
     pub keys: Vec<Secret<String>>,
     /// The model's id.
     pub model: String,
-    /// What Azure calls the deployment of the model.
+    /// Azure's name of the model's deployment.
     pub deployment: Option<String>,
     /// As of which day Azure's API is spoken: `2024-10-21`.
     pub api_version: Option<String>,
     /// The agent that answers at Mistral in the model's place.
     pub agent: Option<String>,
-    /// How long it is to think where a request says nothing of it.
+    /// Reasoning effort where a request has none.
     pub reasoning_effort: Option<ReasoningEffort>,
-    /// Whether a compatible upstream understands `reasoning_effort`.
+    /// True if a compatible upstream understands `reasoning_effort`.
     pub takes_reasoning_effort: bool,
     /// Those of [`SAMPLING`] that it refuses.
     pub unsupported: Vec<&'static str>,
-    /// Whether it is to search the web by itself.
+    /// True if it is to search the web by itself.
     pub web_search: bool,
-    /// Whether it can look at pictures.
+    /// True if it can look at pictures.
     pub vision: bool,
-    /// Whether it may be given addresses within networks.
+    /// Treatment of addresses within networks.
     pub addresses: Addresses,
     /// The types of tools that requests may have its upstream run.
     pub upstream_tools: Vec<UpstreamTool>,
@@ -196,9 +196,9 @@ pub struct Target {
     /// The catalogue entries that answer in its place, in this order, when it
     /// cannot.
     pub fallbacks: Vec<String>,
-    /// What its tokens cost.
+    /// Rates of its tokens.
     pub rates: Rates,
-    /// How much it may be asked.
+    /// Limits on its calls.
     pub protection: Protection,
 }
 
@@ -241,7 +241,7 @@ impl Target {
         }
     }
 
-    /// Whether it may be given addresses within networks.
+    /// Returns whether it may be given addresses within networks.
     pub(crate) fn fetches(&self) -> bool {
         self.addresses == Addresses::PassedOn
     }
@@ -251,14 +251,14 @@ impl Target {
         self.upstream_tools.iter().any(|it| it.kind == tool.kind)
     }
 
-    /// What a call that carries these tools costs besides its tokens.
+    /// Returns the fee of a call with these tools, besides its tokens.
     pub(crate) fn fee(&self, tools: &[HostedTool]) -> Micros {
         let price = |tool: &HostedTool| self.upstream_tools.iter().find(|it| it.kind == tool.kind);
         let prices = tools.iter().filter_map(price).map(|it| it.price);
         prices.fold(Micros(0), Micros::plus)
     }
 
-    /// The same with this key.
+    /// Returns the target with this key.
     #[must_use]
     pub fn with_key(mut self, key: &str) -> Self {
         self.keys.push(Secret::new(key.to_owned()));

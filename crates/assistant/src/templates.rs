@@ -9,7 +9,7 @@ pub struct Template {
     pub id: Uuid,
     /// Its name.
     pub name: &'static str,
-    /// What it is good for.
+    /// Strength of the model.
     pub description: &'static str,
     pub(crate) prompt: &'static str,
 }

@@ -14,8 +14,8 @@ use crate::refusal::Tools;
 /// Types of tools that callers run themselves. Every other type is run by the
 /// upstream, at the operator's expense.
 const CLIENT_TYPES: [&str; 2] = ["function", "custom"];
-/// What a caller's own tool may say besides its type and the member of that
-/// name. Some upstreams switch on tools of theirs by members beside these.
+/// Members that a caller's own tool may have besides its type and the member of
+/// that name. Some upstreams switch on tools of theirs by members beside these.
 const DESCRIPTION: [&str; 6] =
     ["name", "description", "parameters", "strict", "format", "cache_control"];
 /// Choices that name no tool.
@@ -32,8 +32,8 @@ const MAX_KEY_BYTES: usize = 40;
 pub struct UpstreamTool {
     /// The type, as requests write it: `web_search`.
     pub kind: String,
-    /// What a call of the model costs for each such tool that it carries, used
-    /// or not, besides its tokens.
+    /// Price per call of each such tool that the call carries, used or not,
+    /// besides its tokens.
     pub price: Micros,
 }
 

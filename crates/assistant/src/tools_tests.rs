@@ -1,4 +1,4 @@
-//! Which tools a request may bring.
+//! Tests of the tools that a request may bring.
 
 use super::*;
 

@@ -11,13 +11,12 @@ use serde_json::json;
 
 use crate::admission::{Admitted, Wanted};
 use crate::attempts::{AttemptOutcome, may_be_repeated};
-use crate::stream_start::{Begun, answered, begun};
-use crate::server_tool_calls::{Call, repeated, said_by};
 use crate::completion;
 use crate::error::{AssistantError, Violation};
 use crate::gateway::{AiCaller, Gateway, cost};
 use crate::keys::rest;
 use crate::messages::MAX_VIOLATIONS;
+use crate::metered_call::{Billable, End, MeteredCall};
 use crate::ports::{ChatCall, ChatUpstream, OutputCap, UpstreamError};
 use crate::prompt_body::{Added, Prompt};
 use crate::rates::{Micros, Rates};
@@ -25,10 +24,11 @@ use crate::refusal::explained;
 use crate::route::{Route, route};
 use crate::rules::GroupRules;
 use crate::sample::Text;
-use crate::server_tools::{ServerTools, Task, told};
+use crate::server_tool_calls::{Call, repeated, said_by};
+use crate::server_tools::{ServerTools, Task, format_results};
+use crate::stream_start::{Begun, answered, start_stream};
 use crate::surface::Surface;
 use crate::target::{Mode, Target};
-use crate::metered_call::{Billable, End, MeteredCall};
 use crate::tools::HostedTool;
 use crate::upstream_limiter::Permit;
 use crate::usage::Usage;
@@ -36,10 +36,10 @@ use crate::usage::Usage;
 /// Of more calls at once, the rest is not done.
 const MAX_UPSTREAM_CALLS: usize = 8;
 
-/// What a picture costs, roughly.
+/// Rough cost of a picture in tokens.
 const TOKENS_OF_AN_IMAGE: i64 = 1000;
 
-/// Whether a model may have things done for it here.
+/// Permission of a model to use tools of the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ToolMode {
     WithTools,
@@ -50,23 +50,23 @@ pub(crate) enum ToolMode {
 pub(crate) struct Turn {
     gateway: Gateway,
     asker: AiCaller,
-    /// What it is written down as where its caller names no mode.
+    /// Mode that is recorded where its caller names none.
     otherwise: Mode,
     rules: Arc<GroupRules>,
     route: Route,
     prompt: Prompt,
     added: Added,
     tools: ServerTools,
-    /// How often a model may still have something done.
+    /// Number of times that a model may still have something done.
     rounds: u32,
-    /// What its former calls used.
+    /// Usage of its earlier calls.
     pub(crate) spent: Usage,
     /// Set once the caller was told that there is an answer: from then on no
     /// other model is asked.
     committed: Arc<AtomicBool>,
 }
 
-/// How a call is made: the adapter's two methods have one shape.
+/// Pending call: the adapter's two methods have one shape.
 type Asking<T> = Pin<Box<dyn Future<Output = Result<T, UpstreamError>> + Send>>;
 
 impl Turn {
@@ -82,7 +82,7 @@ impl Turn {
         mut prompt: Prompt,
         served: ToolMode,
     ) -> Result<Self, AssistantError> {
-        let rules = gateway.rules.of(asker.group).await?;
+        let rules = gateway.rules.rules_of(asker.group).await?;
         if let Some(persona) = asker.persona {
             let granted = gateway.personas.granted(asker.group, persona).await?;
             tracing::debug!(granted = granted.is_some(), "a persona was named");
@@ -108,7 +108,9 @@ impl Turn {
             route.retain(|it| it.fetches());
         }
         let tools = match (served, route.first()) {
-            (ToolMode::WithTools, Some(first)) => ServerTools::of(first, &catalogue, &mut prompt),
+            (ToolMode::WithTools, Some(first)) => {
+                ServerTools::for_prompt(first, &catalogue, &mut prompt)
+            }
             _ => ServerTools::default(),
         };
         if prompt.pictures {
@@ -132,22 +134,23 @@ impl Turn {
         })
     }
 
-    /// Whether its model may have something done, now or later.
+    /// Returns whether its model may have something done, now or later.
     pub(crate) fn has_tools(&self) -> bool {
         self.tools.any()
     }
 
-    /// Whether a tool is one of those that are done here.
+    /// Returns whether a tool is one of those that are done here.
     pub(crate) fn is_ours(&self, name: &str) -> bool {
         self.tools.has(name)
     }
 
-    /// Whether its model may have something done once more.
+    /// Returns whether its model may have something done once more.
     pub(crate) fn goes_on(&self) -> bool {
         self.rounds > 0
     }
 
-    /// What is set once the caller was told that there is an answer.
+    /// Returns a flag that is set once the caller was told that there is an
+    /// answer.
     pub(crate) fn committed(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.committed)
     }
@@ -156,7 +159,7 @@ impl Turn {
     pub(crate) async fn open(&mut self) -> Result<(Begun, MeteredCall), AssistantError> {
         let tools = self.prompt.tools;
         self.ask(|upstream, call| {
-            Box::pin(async move { begun(upstream.open(call).await?, tools).await })
+            Box::pin(async move { start_stream(upstream.open(call).await?, tools).await })
         })
         .await
     }
@@ -198,7 +201,7 @@ impl Turn {
         }
     }
 
-    /// What came of a task, as the model is told.
+    /// Outcome of a task, as the model is told.
     async fn done(&mut self, task: Task) -> String {
         match task {
             Task::Nonsense(why) => why.to_owned(),
@@ -211,7 +214,7 @@ impl Turn {
         let failed = || "The search failed. Answer without it, and say so.".to_owned();
         let Some(provider) = &self.tools.search else { return failed() };
         let found = self.gateway.found(provider, self.asker.group, query).await;
-        found.map_or_else(failed, |it| told(&it))
+        found.map_or_else(failed, |it| format_results(&it))
     }
 
     /// Asks the model that sees; a call of its own, with its own costs.
@@ -222,14 +225,14 @@ impl Turn {
         let asked = question;
         let question = json!({ "type": "text", "text": question });
         let messages = format!(r#"[{{"role":"user","content":[{question},{picture}]}}]"#);
-        let text = Text { besides: TOKENS_OF_AN_IMAGE, ..Text::of(&[asked]) };
+        let text = Text { besides: TOKENS_OF_AN_IMAGE, ..Text::from_words(&[asked]) };
         let mut looking = Self {
             gateway: self.gateway.clone(),
             asker: self.asker,
             otherwise: self.otherwise,
             rules: Arc::clone(&self.rules),
             route: sight.route.clone(),
-            prompt: Prompt { pictures: true, ..Prompt::of(&messages, text) },
+            prompt: Prompt { pictures: true, ..Prompt::from_messages(&messages, text) },
             added: Added::default(),
             tools: ServerTools::default(),
             rounds: 0,
@@ -237,7 +240,7 @@ impl Turn {
             committed: Arc::default(),
         };
         let Ok((body, mut ticket)) = looking.whole().await else { return failed() };
-        let seen = completion::read(&body).map(|it| it.text).filter(|it| !it.trim().is_empty());
+        let seen = completion::parse(&body).map(|it| it.text).filter(|it| !it.trim().is_empty());
         if seen.is_none() {
             ticket.fail(Billable::Something);
             return failed();
@@ -246,8 +249,8 @@ impl Turn {
         seen.unwrap_or_else(failed)
     }
 
-    /// What is sent. With the last attempt it is given away, unless it will be
-    /// needed for another call: its memory is free once it is sent.
+    /// Returns the request body. With the last attempt it is given away, unless
+    /// it will be needed for another call: its memory is free once it is sent.
     fn body(&mut self, is_last: bool) -> Vec<Bytes> {
         let body = self.prompt.body(&self.added);
         if is_last && !self.has_tools() {
@@ -296,7 +299,7 @@ impl Turn {
                     }
                     Err(err) => err,
                 };
-                let outcome = AttemptOutcome::of(&err);
+                let outcome = AttemptOutcome::from_error(&err);
                 gateway.attempts.count(target, outcome);
                 refused = explained(&err, self.prompt.tools, target);
                 if !may_be_repeated(&err) || self.committed.load(Ordering::Relaxed) {

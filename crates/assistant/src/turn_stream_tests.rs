@@ -23,8 +23,9 @@ async fn a_search_in_a_stream_leaves_no_trace_but_comments() {
         event(r#"{"choices":[],"usage":{"prompt_tokens":30,"completion_tokens":3}}"#),
         Ok(Frame::Done),
     ];
-    let around = Surroundings::of(vec![Script::Frames(searches), Script::Frames(answers)])
-        .with_found(Err(DOWN));
+    let around =
+        Surroundings::with_scripts(vec![Script::Frames(searches), Script::Frames(answers)])
+            .with_found(Err(DOWN));
 
     let stream = streamed(&around, searching(), &said_for_a_stream()).await;
 
@@ -64,8 +65,9 @@ async fn the_calls_of_a_turn_read_as_one_answer() {
         Ok(look(r#"{"id":"two","choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}"#)),
         Ok(Frame::Done),
     ];
-    let around = Surroundings::of(vec![Script::Frames(searches), Script::Frames(answers)])
-        .with_found(Err(DOWN));
+    let around =
+        Surroundings::with_scripts(vec![Script::Frames(searches), Script::Frames(answers)])
+            .with_found(Err(DOWN));
 
     let stream = streamed(&around, searching(), &said_for_a_stream()).await;
 
@@ -89,8 +91,9 @@ async fn a_role_that_was_told_with_a_call_of_ours_is_told_with_the_answer() {
         Ok(look(r#"{"id":"two","choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}"#)),
         Ok(Frame::Done),
     ];
-    let around = Surroundings::of(vec![Script::Frames(searches), Script::Frames(answers)])
-        .with_found(Err(DOWN));
+    let around =
+        Surroundings::with_scripts(vec![Script::Frames(searches), Script::Frames(answers)])
+            .with_found(Err(DOWN));
 
     let stream = streamed(&around, searching(), &said_for_a_stream()).await;
 

@@ -1,4 +1,4 @@
-//! Which models and keys are tried, and what is done for a model meanwhile.
+//! Tests of the models and keys that are tried, and of the server's tools.
 
 use futures_util::StreamExt;
 use pia_kernel::LiveSetting;
@@ -31,7 +31,7 @@ fn entry(id: &str) -> Target {
     Target { id: Some(id.to_owned()), ..target }
 }
 
-/// What searches the web, with two keys.
+/// Returns a search provider with two keys.
 fn web() -> SearchProvider {
     SearchProvider {
         id: "web".to_owned(),
@@ -86,12 +86,12 @@ async fn streamed(around: &Surroundings, with: Catalogue, body: &Value) -> Strin
     }
 }
 
-fn said() -> Value {
+fn request_body() -> Value {
     json!({ "messages": [{ "role": "user", "content": "12345678" }] })
 }
 
 fn said_for_a_stream() -> Value {
-    let mut body = said();
+    let mut body = request_body();
     body["stream"] = json!(true);
     body["stream_options"] = json!({ "include_usage": true });
     body
@@ -104,9 +104,9 @@ fn models(around: &Surroundings) -> Vec<(String, String)> {
 #[tokio::test]
 async fn a_model_that_is_down_is_answered_for_by_its_fallback() {
     for err in [DOWN, refused(500), refused(503), refused(429)] {
-        let around = Surroundings::of(vec![Script::Fails(err), Script::Whole(ANSWER)]);
+        let around = Surroundings::with_scripts(vec![Script::Fails(err), Script::Whole(ANSWER)]);
 
-        whole(&around, with_fallback(), &said()).await.unwrap();
+        whole(&around, with_fallback(), &request_body()).await.unwrap();
 
         let asked: Vec<_> = models(&around).into_iter().map(|it| it.0).collect();
         assert_eq!(asked, ["first", "second"]);
@@ -119,9 +119,9 @@ async fn a_model_that_is_down_is_answered_for_by_its_fallback() {
 async fn what_no_other_would_take_or_somebody_works_on_is_not_asked_again() {
     for err in [refused(400), refused(404), refused(422), UpstreamError::Silent, UpstreamError::Cut]
     {
-        let around = Surroundings::of(vec![Script::Fails(err), Script::Whole(ANSWER)]);
+        let around = Surroundings::with_scripts(vec![Script::Fails(err), Script::Whole(ANSWER)]);
 
-        assert!(whole(&around, with_fallback(), &said()).await.is_err());
+        assert!(whole(&around, with_fallback(), &request_body()).await.is_err());
 
         assert_eq!(around.calls().len(), 1);
     }
@@ -140,7 +140,7 @@ async fn only_a_model_that_may_fetch_is_given_addresses() {
     let around = Surroundings::new(Script::Whole(ANSWER));
     let refused = whole(&around, with_fallback(), &address).await.unwrap_err();
     whole(&around, with_fallback(), &shown("data:image/png;base64,AA")).await.unwrap();
-    let fetched = Surroundings::of(vec![Script::Fails(DOWN), Script::Whole(ANSWER)]);
+    let fetched = Surroundings::with_scripts(vec![Script::Fails(DOWN), Script::Whole(ANSWER)]);
     let no_other = catalogue(vec![first, entry("second")]);
     let down = whole(&fetched, no_other, &address).await.unwrap_err();
 
@@ -160,7 +160,7 @@ fn upstream_tool(kind: &str, credits: i64) -> UpstreamTool {
 }
 
 fn said_with_tools(tools: &Value) -> Value {
-    let mut body = said();
+    let mut body = request_body();
     body["tools"] = tools.clone();
     body
 }
@@ -172,7 +172,7 @@ async fn a_tool_of_the_upstream_is_run_only_where_it_is_priced() {
     let first = Target { upstream_tools: searches, fallbacks, ..entry("first") };
     let with = || catalogue(vec![first.clone(), entry("second")]);
     let tools = json!([{ "type": "function" }, { "type": "web_search" }]);
-    let around = Surroundings::of(vec![Script::Fails(DOWN), Script::Whole(ANSWER)]);
+    let around = Surroundings::with_scripts(vec![Script::Fails(DOWN), Script::Whole(ANSWER)]);
 
     let unpriced = json!([{ "type": "web_search" }, { "type": "mcp" }]);
     let refused = whole(&around, with(), &said_with_tools(&unpriced)).await.unwrap_err();
@@ -190,9 +190,9 @@ async fn a_tool_of_the_upstream_is_run_only_where_it_is_priced() {
 
 #[tokio::test]
 async fn the_last_refusal_is_told_and_nothing_is_owed() {
-    let around = Surroundings::of(vec![Script::Fails(DOWN), Script::Fails(refused(429))]);
+    let around = Surroundings::with_scripts(vec![Script::Fails(DOWN), Script::Fails(refused(429))]);
 
-    let err = whole(&around, with_fallback(), &said()).await.unwrap_err();
+    let err = whole(&around, with_fallback(), &request_body()).await.unwrap_err();
 
     assert!(matches!(err, AssistantError::UpstreamBusy { .. }), "{err:?}");
     assert_eq!(around.noted(), []);
@@ -201,7 +201,7 @@ async fn the_last_refusal_is_told_and_nothing_is_owed() {
 #[tokio::test]
 async fn a_stream_falls_back_before_its_first_event_and_never_after() {
     let answer = vec![Ok(pass("data: {\"choices\":[{\"delta\":{}}]}\n\n")), Ok(Frame::Done)];
-    let around = Surroundings::of(vec![Script::Fails(DOWN), Script::Frames(answer)]);
+    let around = Surroundings::with_scripts(vec![Script::Fails(DOWN), Script::Frames(answer)]);
     let stream = streamed(&around, with_fallback(), &said_for_a_stream()).await;
     assert!(
         stream.starts_with("data: {\"choices\":[{\"delta\":{}}]}\n\n")
@@ -209,7 +209,7 @@ async fn a_stream_falls_back_before_its_first_event_and_never_after() {
     );
 
     let cut = vec![Ok(pass("data: {\"choices\":[{\"delta\":{}}]}\n\n")), Err(UpstreamError::Cut)];
-    let around = Surroundings::of(vec![Script::Frames(cut), Script::Whole(ANSWER)]);
+    let around = Surroundings::with_scripts(vec![Script::Frames(cut), Script::Whole(ANSWER)]);
     let stream = streamed(&around, with_fallback(), &said_for_a_stream()).await;
     assert!(stream.contains("Bad Gateway"), "{stream}");
     assert_eq!(around.calls().len(), 1);
@@ -222,10 +222,10 @@ async fn a_key_that_is_refused_makes_room_for_the_next_and_rests() {
         0 => Script::Fails(refused(401)),
         _ => Script::Whole(ANSWER),
     });
-    let around = Surroundings::of(scripts.collect());
+    let around = Surroundings::with_scripts(scripts.collect());
     let chat = chat(&around, two_keys());
     for _ in 0..4 {
-        chat.answer(asker(), Bytes::from(said().to_string())).await.unwrap();
+        chat.answer(asker(), Bytes::from(request_body().to_string())).await.unwrap();
     }
 
     let keys: Vec<_> = models(&around).into_iter().map(|it| it.1).collect();
@@ -241,10 +241,10 @@ async fn a_search_is_done_here_and_the_caller_sees_the_answer_alone() {
         url: "https://rust-lang.org".to_owned(),
         text: "news".to_owned(),
     };
-    let around = Surroundings::of(vec![Script::Whole(SEARCHES), Script::Whole(ANSWER)])
+    let around = Surroundings::with_scripts(vec![Script::Whole(SEARCHES), Script::Whole(ANSWER)])
         .with_found(Ok(vec![found]));
 
-    let answer = whole(&around, searching(), &said()).await.unwrap();
+    let answer = whole(&around, searching(), &request_body()).await.unwrap();
 
     assert_eq!(answer["choices"][0]["message"], json!({ "content": "Fine." }));
     assert_eq!(answer["usage"]["prompt_tokens"], 40);
@@ -268,9 +268,9 @@ async fn a_search_is_done_here_and_the_caller_sees_the_answer_alone() {
 #[tokio::test]
 async fn a_model_that_never_ends_its_searches_is_made_to_answer() {
     let scripts = (0..5).map(|_| Script::Whole(SEARCHES)).chain([Script::Whole(SEARCHES)]);
-    let around = Surroundings::of(scripts.collect());
+    let around = Surroundings::with_scripts(scripts.collect());
 
-    let answer = whole(&around, searching(), &said()).await.unwrap();
+    let answer = whole(&around, searching(), &request_body()).await.unwrap();
 
     // The sixth call declares no tools, and what it calls all the same is not
     // the caller's.
@@ -284,7 +284,7 @@ async fn a_model_that_never_ends_its_searches_is_made_to_answer() {
 async fn a_picture_is_looked_at_by_a_model_that_sees() {
     let blind = Target { vision: false, vision_tool: Some("eyes".to_owned()), ..entry("first") };
     let scripts = [LOOKS, SEEN, ANSWER].map(Script::Whole);
-    let around = Surroundings::of(scripts.into());
+    let around = Surroundings::with_scripts(scripts.into());
     let picture =
         json!({ "type": "image_url", "image_url": { "url": "data:image/png;base64,AA" } });
     let body = json!({ "messages": [{ "role": "user", "content": [picture] }] });
@@ -312,7 +312,7 @@ async fn a_picture_is_looked_at_by_the_fallback_that_sees_where_the_first_is_dow
     let body = json!({ "messages": [{ "role": "user", "content": [picture] }] });
     let scripts =
         vec![Script::Whole(LOOKS), Script::Fails(DOWN), Script::Whole(SEEN), Script::Whole(ANSWER)];
-    let around = Surroundings::of(scripts);
+    let around = Surroundings::with_scripts(scripts);
 
     whole(&around, catalogue(vec![blind, eyes, dark, entry("other")]), &body).await.unwrap();
 
@@ -326,8 +326,8 @@ async fn a_picture_is_looked_at_by_the_fallback_that_sees_where_the_first_is_dow
 #[tokio::test]
 async fn the_callers_own_tools_are_left_to_the_caller() {
     const CALLS: &str = r#"{"choices":[{"message":{"tool_calls":[{"id":"a","function":{"name":"read_file","arguments":"{}"}}]},"finish_reason":"tool_calls"}]}"#;
-    let around = Surroundings::of(vec![Script::Whole(CALLS)]);
-    let mut body = said();
+    let around = Surroundings::with_scripts(vec![Script::Whole(CALLS)]);
+    let mut body = request_body();
     body["tools"] = json!([{ "type": "function", "function": { "name": "read_file" } }]);
 
     let answer = whole(&around, searching(), &body).await.unwrap();
@@ -340,8 +340,8 @@ async fn the_callers_own_tools_are_left_to_the_caller() {
 #[tokio::test]
 async fn what_a_group_says_decides_who_answers() {
     let rules = GroupRules { models: vec!["second".to_owned()], ..GroupRules::default() };
-    let around = Surroundings::of(vec![Script::Whole(ANSWER)]).with_rules(rules);
-    let mut body = said();
+    let around = Surroundings::with_scripts(vec![Script::Whole(ANSWER)]).with_rules(rules);
+    let mut body = request_body();
     body["model"] = json!("second");
 
     whole(&around, with_fallback(), &body).await.unwrap();
@@ -351,12 +351,12 @@ async fn what_a_group_says_decides_who_answers() {
 
 #[tokio::test]
 async fn an_answer_under_protection_says_so_first() {
-    let around = Surroundings::of(vec![Script::Whole(ANSWER)]).protected();
-    let answer = whole(&around, searching(), &said()).await.unwrap();
+    let around = Surroundings::with_scripts(vec![Script::Whole(ANSWER)]).protected();
+    let answer = whole(&around, searching(), &request_body()).await.unwrap();
     assert_eq!(answer["guardrail"], json!({ "protected": true }));
 
     let frames = vec![Ok(pass("data: {\"choices\":[{\"delta\":{}}]}\n\n")), Ok(Frame::Done)];
-    let around = Surroundings::of(vec![Script::Frames(frames)]).protected();
+    let around = Surroundings::with_scripts(vec![Script::Frames(frames)]).protected();
     let stream = streamed(&around, searching(), &said_for_a_stream()).await;
     assert!(stream.starts_with(
         "data: {\"guardrail\":{\"protected\":true}}\n\ndata: {\"choices\":[{\"delta\":{}}]}\n\n"
@@ -370,18 +370,18 @@ async fn a_model_that_is_full_is_answered_for_or_says_when_to_come_again() {
         let fallbacks = fallbacks.iter().map(|&it| it.to_owned()).collect();
         catalogue(vec![Target { fallbacks, protection, ..entry("first") }, entry("second")])
     };
-    let around = Surroundings::of([ANSWER, ANSWER].map(Script::Whole).into());
+    let around = Surroundings::with_scripts([ANSWER, ANSWER].map(Script::Whole).into());
     let with_fallback = chat(&around, full(&["second"]));
     for _ in 0..2 {
-        with_fallback.answer(asker(), Bytes::from(said().to_string())).await.unwrap();
+        with_fallback.answer(asker(), Bytes::from(request_body().to_string())).await.unwrap();
     }
     let asked: Vec<_> = models(&around).into_iter().map(|it| it.0).collect();
     assert_eq!(asked, ["first", "second"]);
 
-    let around = Surroundings::of([ANSWER, ANSWER].map(Script::Whole).into());
+    let around = Surroundings::with_scripts([ANSWER, ANSWER].map(Script::Whole).into());
     let alone = chat(&around, full(&[]));
-    alone.answer(asker(), Bytes::from(said().to_string())).await.unwrap();
-    let mut second = Box::pin(alone.answer(asker(), Bytes::from(said().to_string())));
+    alone.answer(asker(), Bytes::from(request_body().to_string())).await.unwrap();
+    let mut second = Box::pin(alone.answer(asker(), Bytes::from(request_body().to_string())));
     not_ready(&mut second).await;
     around.advance(Duration::from_secs(5));
     let err = second.await.err().unwrap();
@@ -390,7 +390,7 @@ async fn a_model_that_is_full_is_answered_for_or_says_when_to_come_again() {
     assert_eq!(around.noted().len(), 1);
 }
 
-#[path = "begun_tests.rs"]
+#[path = "stream_start_tests.rs"]
 mod begun;
 
 #[path = "searching_tests.rs"]

@@ -30,10 +30,10 @@ async fn a_stream_that_says_nothing_that_can_be_read_ends_with_an_error() {
     let no_answer = frames([pass(about), Frame::Done]);
     let billed = frames([pass(about), look(usage), Frame::Done]);
 
-    assert_eq!(read(&lost, PLAIN).await, format!("{role}data: {STOP}\n\n{FAILED}"));
-    assert_eq!(read(&lost_first, PLAIN).await, format!("data: {STOP}\n\n{FAILED}"));
-    assert_eq!(read(&no_answer, PLAIN).await, format!("{about}{FAILED}"));
-    assert_eq!(read(&billed, PLAIN).await, format!("{about}{FAILED}"));
+    assert_eq!(read_stream(&lost, PLAIN).await, format!("{role}data: {STOP}\n\n{FAILED}"));
+    assert_eq!(read_stream(&lost_first, PLAIN).await, format!("data: {STOP}\n\n{FAILED}"));
+    assert_eq!(read_stream(&no_answer, PLAIN).await, format!("{about}{FAILED}"));
+    assert_eq!(read_stream(&billed, PLAIN).await, format!("{about}{FAILED}"));
     assert_eq!(billed.noted()[0].tokens.input, 9);
 }
 
@@ -42,9 +42,9 @@ async fn what_cannot_be_read_beside_an_answer_is_left_out() {
     let empty = frames([look(STOP), Frame::Done]);
     let partly = frames([Frame::Unreadable, pass(ANSWER), Frame::Unreadable, look(STOP)]);
 
-    assert_eq!(read(&empty, PLAIN).await, format!("data: {STOP}\n\ndata: [DONE]\n\n"));
+    assert_eq!(read_stream(&empty, PLAIN).await, format!("data: {STOP}\n\ndata: [DONE]\n\n"));
     let whole = format!("{ANSWER}data: {STOP}\n\ndata: [DONE]\n\n");
-    assert_eq!(read(&partly, PLAIN).await, whole);
+    assert_eq!(read_stream(&partly, PLAIN).await, whole);
 }
 
 #[tokio::test]
@@ -55,7 +55,7 @@ async fn words_that_are_no_text_end_the_answer() {
     let later = frames([pass(ANSWER), garbled, look(STOP), Frame::Done]);
 
     assert_eq!(begin(&first, PLAIN).await.err(), Some(AssistantError::UpstreamFailed));
-    assert_eq!(read(&later, PLAIN).await, format!("{ANSWER}{FAILED}"));
+    assert_eq!(read_stream(&later, PLAIN).await, format!("{ANSWER}{FAILED}"));
 }
 
 #[tokio::test]
@@ -67,7 +67,7 @@ async fn an_error_that_is_not_called_one_stays_here() {
 
     assert_eq!(begin(&first, PLAIN).await.err(), Some(AssistantError::UpstreamFailed));
     assert_eq!(first.noted(), [], "nothing is owed");
-    assert_eq!(read(&later, PLAIN).await, format!("{ANSWER}{FAILED}"));
+    assert_eq!(read_stream(&later, PLAIN).await, format!("{ANSWER}{FAILED}"));
 }
 
 #[tokio::test]
@@ -77,7 +77,7 @@ async fn a_role_is_told_once() {
     };
     let around = frames([look(&part("a")), look(&part("b")), look(STOP), Frame::Done]);
 
-    let stream = read(&around, PLAIN).await;
+    let stream = read_stream(&around, PLAIN).await;
 
     assert_eq!(stream.matches("assistant").count(), 1, "{stream}");
     assert!(stream.contains(r#"{"choices":[{"delta":{"content":"b"}}]}"#), "{stream}");

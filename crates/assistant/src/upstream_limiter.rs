@@ -19,7 +19,7 @@ use crate::target::{Protection, Target};
 
 /// So many may wait for one upstream; more are turned away at once.
 const MAX_WAITING: usize = 1000;
-/// When to come again, where calls that are open have to end first.
+/// Time to wait where open calls have to end first.
 const SOON: Duration = Duration::from_secs(2);
 
 /// Lets calls to an upstream as its `Protection` says: at once while there is
@@ -30,7 +30,7 @@ const SOON: Duration = Duration::from_secs(2);
 #[derive(Debug)]
 pub struct UpstreamLimiter {
     gates: Mutex<HashMap<String, KeyLimiter>>,
-    /// How many instances there are; 0 counts as 1.
+    /// Number of instances there are; 0 counts as 1.
     instances: LiveSetting<u32>,
 }
 
@@ -41,7 +41,7 @@ impl Default for UpstreamLimiter {
     }
 }
 
-/// Where one upstream is entered.
+/// Limiter of one upstream.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Entrance<'a> {
     name: &'a str,
@@ -86,7 +86,7 @@ pub(crate) struct Permit {
     pub(crate) took: i64,
 }
 
-/// What lacks for a call to be let in.
+/// Reason that a call has to wait.
 enum Lack {
     /// This much time.
     Time(Duration),
@@ -100,7 +100,7 @@ impl UpstreamLimiter {
         Self { gates: Mutex::default(), instances }
     }
 
-    /// How many calls are open, and how many wait to be.
+    /// Returns the number of calls are open, and how many wait to be.
     pub fn load(&self) -> (u64, u64) {
         let gates = self.lock();
         gates.values().fold((0, 0), |(open, waiting), it| {
@@ -151,8 +151,8 @@ impl UpstreamLimiter {
         .await
     }
 
-    /// What this instance may ask of what all together may: an even part, so
-    /// that they never ask more unless that were less than one each.
+    /// Returns this instance's share of what all together may call: an even
+    /// share, so that they never call more unless that were less than one each.
     fn part(&self, whole: Protection) -> Protection {
         let instances = (*self.instances.get()).max(1);
         let part = |it: Option<u32>| it.map(|it| (it / instances).max(1));

@@ -1,4 +1,4 @@
-//! What a call used, as it is written down.
+//! Usage of a call, as it is recorded.
 
 use pia_kernel::{ApiKeyId, GroupId, Timestamp, UserId};
 use uuid::Uuid;
@@ -15,7 +15,7 @@ pub struct Usage {
     pub cached_input: i64,
     /// Of what came back, reasoning included.
     pub output: i64,
-    /// What the provider's own tools put in between.
+    /// Tokens that the provider's own tools inserted.
     pub connector: i64,
     /// Of `output`, those of reasoning, which most providers keep to themselves.
     pub reasoning: i64,
@@ -34,7 +34,7 @@ impl Usage {
     }
 }
 
-/// How a call ended.
+/// End of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
     /// With a whole answer.
@@ -61,30 +61,30 @@ impl Outcome {
 pub struct UsageRecord {
     /// Its own id, so that writing it twice is noticed.
     pub id: Uuid,
-    /// When the call ended.
+    /// Time at which the call ended.
     pub at: Timestamp,
-    /// Who called.
+    /// Account of the caller.
     pub user: UserId,
     /// The group that they were in.
     pub group: GroupId,
     /// The key that they called with, if they used one.
     pub key: Option<ApiKeyId>,
-    /// What for.
+    /// Mode of the call.
     pub mode: Mode,
-    /// Which provider type answered: `OpenAI`.
+    /// Provider type that answered: `OpenAI`.
     pub provider: &'static str,
     /// The id of the catalogue entry that answered, if it was one.
     pub entry: Option<String>,
-    /// Which model was asked.
+    /// Model that was called.
     pub model: String,
     /// The tokens.
     pub tokens: Usage,
-    /// What a million tokens of each kind cost at that time.
+    /// Rates per million tokens of each kind at that time.
     pub rates: Rates,
-    /// What the call cost by them.
+    /// Cost of the call at these rates.
     pub spent: Micros,
-    /// Whether the tokens are our estimate, the upstream having told none.
+    /// True if the tokens are our estimate, the upstream having told none.
     pub estimated: bool,
-    /// How it ended.
+    /// End of the call.
     pub outcome: Outcome,
 }

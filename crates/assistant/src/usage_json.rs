@@ -1,4 +1,4 @@
-//! What an upstream tells of the tokens it used.
+//! Parsing of the usage that an upstream reports.
 
 use serde_json::Value;
 
@@ -36,8 +36,8 @@ pub(crate) fn usage(json: &str) -> Option<Usage> {
     })
 }
 
-/// Whether a `usage` object has the keys that every client reads, and nothing
-/// in it is of a type that some fail at.
+/// Returns whether a `usage` object has the keys that every client reads, and
+/// nothing in it is of a type that some fail at.
 pub(crate) fn is_common(json: &str) -> bool {
     let Ok(Value::Object(told)) = serde_json::from_str(json) else { return false };
     let is_plain = |it: &Value| it.as_i64().is_some_and(|it| (0..=2 * MAX_TOKENS).contains(&it));

@@ -9,11 +9,11 @@ use crate::ports::UpstreamError;
 /// Something that was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SearchResult {
-    /// What it is called.
+    /// Title of the page.
     pub title: String,
-    /// Where it is: an `http` or `https` address.
+    /// Address of the page: an `http` or `https` URL.
     pub url: String,
-    /// What it says, or the part of it that matters.
+    /// Text of the page, or the relevant part of it.
     pub text: String,
 }
 
@@ -21,9 +21,9 @@ pub struct SearchResult {
 #[cfg_attr(any(test, feature = "mock"), mockall::automock)]
 #[async_trait]
 pub trait WebSearch: Send + Sync {
-    /// What there is about `query`, the best first, asked for with `key`, which
-    /// is empty where none is wanted. How much is read of it is bounded, and so
-    /// is how long it takes. Dropping the future ends it.
+    /// Searches the web for `query`, the best result first, with `key`, which
+    /// is empty where none is needed. The response is bounded, and so is the
+    /// time. Dropping the future ends it.
     async fn search(
         &self,
         provider: &SearchProvider,

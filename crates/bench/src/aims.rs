@@ -1,7 +1,7 @@
-//! What the server aims at, and whether it got there.
+//! Performance targets of the server, and the check of results against them.
 
 use crate::contenders::{ContenderRole, PROXY};
-use crate::figures::{Figures, ContenderIndex};
+use crate::figures::{ContenderIndex, Figures};
 use crate::floors::Floor;
 use crate::metric::Metric;
 use crate::stats::{median, range};
@@ -21,7 +21,7 @@ struct Aim {
 enum FigureBase {
     /// The figure itself.
     Itself,
-    /// What it is more than the bare proxy's.
+    /// The overhead: the figure minus the bare proxy's.
     WhatIsAdded,
 }
 
@@ -34,7 +34,7 @@ enum Limit {
     ACommitAndMore,
 }
 
-/// Whose aim it is.
+/// Contenders that a target applies to.
 #[derive(Debug, Clone, Copy)]
 enum TargetGroup {
     Servers,

@@ -31,7 +31,7 @@ pub(crate) struct AnswerReader {
     body: Vec<u8>,
 }
 
-/// What the next bytes are.
+/// Parser state: the expected meaning of the next bytes.
 #[derive(Debug, Default, Clone, Copy)]
 enum Next {
     #[default]
@@ -59,7 +59,7 @@ impl AnswerReader {
         Ok(Some(Answer { status: self.status, tag, body }))
     }
 
-    /// Whether nothing is held of an answer that has begun.
+    /// Returns `true` if no part of a next response is buffered.
     pub(crate) fn is_between_answers(&self) -> bool {
         matches!(self.next, Next::Head) && self.held.is_empty()
     }

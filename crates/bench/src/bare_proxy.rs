@@ -80,7 +80,8 @@ async fn forward(
     })
 }
 
-/// The same request once more: actix-web and hyper have types of their own.
+/// Converts the request for the upstream: actix-web and hyper have types of
+/// their own.
 fn outgoing(
     request: &HttpRequest,
     body: Bytes,

@@ -15,7 +15,7 @@ pub(crate) struct Call {
     proof: Proof,
 }
 
-/// What makes an answer right, besides its status.
+/// Condition that a correct response meets, besides its status.
 #[derive(Debug, Clone)]
 pub(crate) enum Proof {
     /// These bytes are in it.
@@ -32,14 +32,15 @@ impl Call {
         Self { request, proof }
     }
 
-    /// The same with an access token.
+    /// Creates a GET request with an access token.
     pub(crate) fn get_as(to: SocketAddr, path: &str, token: &str, proof: Proof) -> Self {
         let request =
             format!("GET {path} HTTP/1.1\r\nhost: {to}\r\nauthorization: Bearer {token}\r\n\r\n");
         Self { request: request.into_bytes(), proof }
     }
 
-    /// The same of whoever has the answer with this tag.
+    /// Creates a conditional GET request of a client that has the response with
+    /// this entity tag.
     pub(crate) fn get_unless(to: SocketAddr, path: &str, token: &str, tag: &str) -> Self {
         let request = format!(
             "GET {path} HTTP/1.1\r\nhost: {to}\r\nauthorization: Bearer {token}\r\n\
@@ -52,7 +53,7 @@ impl Call {
         Self { request: post.bytes(), proof }
     }
 
-    /// Whether the answer is what this call must bring.
+    /// Checks that the response is the one this call requires.
     pub(crate) fn check(&self, answer: &Answer) -> Outcome<()> {
         let right = match &self.proof {
             Proof::Unchanged => answer.status == 304 && answer.body.is_empty(),

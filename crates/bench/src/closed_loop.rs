@@ -8,7 +8,7 @@ use crate::call::Call;
 use crate::connection::Connection;
 use crate::failure::Outcome;
 
-/// What came of it.
+/// Result of a closed-loop load.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Throughput {
     pub(crate) answered: usize,

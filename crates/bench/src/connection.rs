@@ -14,7 +14,7 @@ const SILENCE: Duration = Duration::from_mins(2);
 pub(crate) struct Connection {
     stream: TcpStream,
     reader: AnswerReader,
-    /// What was whole before it was asked for.
+    /// A response that was complete before it was requested.
     whole: Option<Answer>,
     buffer: Vec<u8>,
 }

@@ -1,5 +1,5 @@
-//! Who is measured: the upstream itself, the bare proxy, the server with and
-//! without limits, and a peer.
+//! The measured contenders: the upstream itself, the bare proxy, the server
+//! with and without limits, and a peer.
 
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
@@ -21,9 +21,9 @@ use crate::postgres::Session;
 use crate::process::{self, Process};
 use crate::usage_rows::UsageRows;
 
-/// Where the bare proxy stands, behind the upstream itself.
+/// Index of the bare proxy, after the upstream itself.
 pub(crate) const PROXY: ContenderIndex = 1;
-/// How many chunks of a stream carry text.
+/// Number of chunks of a stream that carry text.
 pub(crate) const CHUNKS: u32 = 100;
 
 const MESSAGE: &str = "Say something that takes a hundred chunks.";
@@ -73,16 +73,17 @@ impl Programs {
 }
 
 impl Programs {
-    /// The same, for what peers are not asked for.
+    /// Returns the programs without peers, for benchmarks that do not measure
+    /// them.
     pub(crate) fn without_peers(&self) -> Self {
         Self { litellm: None, ..self.clone() }
     }
 }
 
-/// What a contender is, which says what it is put to and what it aims at.
+/// Role of a contender, which determines its loads and its targets.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum ContenderRole {
-    /// What others are compared with.
+    /// The baseline that others are compared with.
     Reference,
     /// The server, whose callers no budget concerns.
     Server,
@@ -100,7 +101,7 @@ pub(crate) struct Contender {
     pub(crate) address: SocketAddr,
     pub(crate) process: Process,
     pub(crate) calls: Calls,
-    /// What only a server has.
+    /// Data that only a server has.
     pub(crate) own: Option<Own>,
 }
 
@@ -110,7 +111,7 @@ impl Contender {
     }
 }
 
-/// What each of them is asked for.
+/// Requests that every contender is measured with.
 pub(crate) struct Calls {
     /// A whole answer.
     pub(crate) whole: Call,
@@ -122,12 +123,12 @@ pub(crate) struct Calls {
     pub(crate) long: Call,
 }
 
-/// What a server has beyond what every contender has.
+/// Data of a server beyond that of every contender.
 pub(crate) struct Own {
     installation: Installation,
-    /// Who may sign in.
+    /// Accounts that can sign in.
     pub(crate) accounts: Accounts,
-    /// What it writes down of each call.
+    /// Usage records that it stores, one for each call.
     pub(crate) usage: UsageRows,
 }
 
@@ -261,7 +262,13 @@ impl Contenders {
         Ok(())
     }
 
-    fn add(&mut self, name: &'static str, kind: ContenderRole, address: SocketAddr, process: Process) {
+    fn add(
+        &mut self,
+        name: &'static str,
+        kind: ContenderRole,
+        address: SocketAddr,
+        process: Process,
+    ) {
         let calls = Entrance::open(address).calls(&self.content);
         self.list.push(Contender { name, kind, address, process, calls, own: None });
     }
@@ -302,12 +309,12 @@ impl Server {
     }
 }
 
-/// What asks a server whether it lives.
+/// Creates the health check request of a server.
 pub(crate) fn health(server: SocketAddr) -> Call {
     Call::get(server, "/health", Proof::Holds(b"\"healthy\"".to_vec()))
 }
 
-/// Where a contender takes calls, and what it wants to see.
+/// Endpoint of a contender, with the credentials and the model it requires.
 struct Entrance<'a> {
     to: SocketAddr,
     path: &'a str,

@@ -1,4 +1,4 @@
-//! What a benchmark says when it cannot go on.
+//! Error type of the benchmarks.
 
 use std::error::Error;
 

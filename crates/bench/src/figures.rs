@@ -1,11 +1,11 @@
-//! What was measured, round by round, and what follows from it.
+//! Measured figures of each round, and the statistics derived from them.
 
 use std::collections::BTreeMap;
 
 use crate::metric::Metric;
 use crate::stats::median;
 
-/// Which contender a figure belongs to: its place among the contenders.
+/// Index of the contender that a figure belongs to.
 pub(crate) type ContenderIndex = usize;
 
 /// Every round's figures of every contender.
@@ -26,12 +26,22 @@ impl Figures {
     }
 
     /// Round by round, how much more one contender takes than another.
-    pub(crate) fn added(&self, of: ContenderIndex, over: ContenderIndex, metric: Metric) -> Vec<f64> {
+    pub(crate) fn added(
+        &self,
+        of: ContenderIndex,
+        over: ContenderIndex,
+        metric: Metric,
+    ) -> Vec<f64> {
         self.paired(of, over, metric, |one, other| one - other)
     }
 
     /// The median over the rounds of one contender's share of another's figure.
-    pub(crate) fn ratio(&self, of: ContenderIndex, to: ContenderIndex, metric: Metric) -> Option<f64> {
+    pub(crate) fn ratio(
+        &self,
+        of: ContenderIndex,
+        to: ContenderIndex,
+        metric: Metric,
+    ) -> Option<f64> {
         let ratios = self.paired(of, to, metric, |one, other| one / other);
         median(&ratios).filter(|it| it.is_finite())
     }

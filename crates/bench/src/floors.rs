@@ -1,4 +1,5 @@
-//! What nothing on this machine can be faster than, in the same run.
+//! Lower bounds: the fastest times possible on this machine, measured in the
+//! same run.
 
 use std::path::Path;
 use std::thread;
@@ -12,7 +13,7 @@ use crate::failure::Outcome;
 use crate::postgres::Session;
 use crate::stats::median;
 
-/// How often each is tried in a round.
+/// Number of measurements of each floor in a round.
 const TRIES: usize = 40;
 const PACED: usize = 500;
 const HASHES: usize = 3;
@@ -23,7 +24,7 @@ pub(crate) const SQLITE_COMMIT: &str = "SQLite, one-row commit, 1000/s";
 pub(crate) const POSTGRES_COMMIT: &str = "PostgreSQL, one-row commit, 1000/s";
 const PACE: Duration = Duration::from_millis(1);
 
-/// What the server sets on its connection that writes.
+/// Pragmas that the server sets on its write connection.
 const SQLITE_WRITES: &str = "
     PRAGMA journal_mode = WAL;
     PRAGMA synchronous = FULL;";

@@ -70,7 +70,7 @@ fn databases(options: &Options) -> Outcome<Option<(OwnDatabase, OwnDatabase)>> {
     Ok(Some((OwnDatabase::create(url)?, OwnDatabase::second(url)?)))
 }
 
-/// What streams take of the memory of processes that nothing else was asked of.
+/// Measures the memory that streams take in processes without any other load.
 fn memory(
     plan: &Plan,
     programs: &Programs,

@@ -18,13 +18,13 @@ use crate::{machine, page, servers};
 use report::Report;
 use round::Round;
 
-/// How long each load lasts, and how many rounds there are.
+/// Duration of each load, and number of rounds.
 #[derive(Debug, Clone, Copy)]
 struct Plan {
     rounds: u32,
-    /// How long passwords are hashed, signed in with, and tokens refreshed.
+    /// Duration of each load: password hashing, sign-ins and token refreshes.
     load: Duration,
-    /// How many sign-ins are asked for at once.
+    /// Number of concurrent sign-ins.
     storm: usize,
     quick: bool,
 }

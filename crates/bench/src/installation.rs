@@ -16,7 +16,7 @@ use crate::failure::Outcome;
 
 /// Builds without a key of their own accept what this one signs.
 const DEVELOPMENT_KEY: &str = include_str!("../../../xtask/dev-license-key");
-/// Where a server on SQLite keeps everything, in its folder.
+/// Database file of a server on SQLite, in its folder.
 pub(crate) const DATABASE_FILE: &str = "pia.db";
 const PASSWORD: &str = "a lantern over nine quiet harbours";
 /// So many accounts that a crowd of 500 sign-ins ends nobody's session and
@@ -27,14 +27,14 @@ pub(crate) const CROWD: usize = 201;
 const BUDGETS: [&str; 5] = ["Global", "Auth", "LocalAuth", "Ai", "Sync"];
 const BUDGET: &str = "1000000";
 
-/// Which database a server uses, and how it is reached.
+/// Database of a server, with its connection URL.
 #[derive(Debug, Clone)]
 pub(crate) enum Database {
     Sqlite,
     Postgres(String),
 }
 
-/// Where one server lives and what it is told.
+/// Folder and settings of one server.
 pub(crate) struct Installation {
     pub(crate) dir: PathBuf,
     pub(crate) settings: Vec<(String, String)>,
@@ -137,7 +137,7 @@ impl Accounts {
     }
 }
 
-/// What a sign-in or a refresh brings.
+/// Tokens returned by a sign-in or a refresh.
 pub(crate) struct Tokens {
     pub(crate) access: String,
     pub(crate) refresh: String,
@@ -154,13 +154,13 @@ impl Tokens {
     }
 }
 
-/// Who the account of this number belongs to.
+/// Returns the email address of the account with this number.
 pub(crate) fn address(number: usize) -> String {
     format!("person{number}@bench.example")
 }
 
 fn licence() -> Outcome<String> {
-    let key = SigningKey::read(DEVELOPMENT_KEY)?;
+    let key = SigningKey::parse(DEVELOPMENT_KEY)?;
     let terms = Terms::new("Benchmark", Edition::Community, SystemClock.now());
     Ok(key.issue(&terms)?)
 }

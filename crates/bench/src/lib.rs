@@ -1,5 +1,5 @@
-//! How fast the server is and how much memory it takes, beside what nothing on
-//! the same machine can be faster than.
+//! Benchmarks of the server's speed and memory use, compared with the lower
+//! bounds of the same machine.
 
 mod aims;
 mod answer;

@@ -14,7 +14,7 @@ use crate::process::Process;
 
 /// It imports most of Python's packages first.
 const START: Duration = Duration::from_mins(2);
-/// What calls name as their model.
+/// Model name in requests.
 pub(crate) const MODEL: &str = "bench";
 
 /// A running proxy, and what opens it.

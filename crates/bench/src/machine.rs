@@ -1,4 +1,4 @@
-//! What the figures were measured on.
+//! Description of the machine that the figures were measured on.
 
 use std::fs;
 use std::path::Path;
@@ -88,7 +88,7 @@ fn first_line(file: &str) -> String {
     text.lines().next().unwrap_or("unknown").to_owned()
 }
 
-/// What a program prints, where it is there and succeeds.
+/// Returns the output of a program, if it is installed and succeeds.
 fn said_by(program: &str, arguments: &[&str]) -> String {
     let output = Command::new(program).args(arguments).output();
     let said = output.ok().filter(|it| it.status.success()).map(|it| it.stdout);

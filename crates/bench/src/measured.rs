@@ -1,11 +1,11 @@
-//! What is measured of each server, round by round, and what it is to reach.
+//! Figures measured for each server in each round, and their targets.
 
 use std::collections::BTreeMap;
 
 use crate::stats::{median, range};
 use crate::table::Table;
 
-/// What a figure is to reach.
+/// Target of a figure.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Aim {
     AtLeast(f64),
@@ -18,10 +18,10 @@ pub(crate) trait Measured: Copy + Ord + 'static {
     /// In the order of the report.
     const ALL: &'static [Self];
 
-    /// What it is called, with its unit.
+    /// Returns the display name, with its unit.
     fn label(self) -> &'static str;
 
-    /// How many digits are worth showing after the point.
+    /// Returns the number of significant digits after the decimal point.
     fn digits(self) -> usize;
 
     fn aim(self) -> Option<Aim>;
@@ -85,7 +85,7 @@ impl<M: Measured> Figures<M> {
         table
     }
 
-    /// What was to be reached, and whether it was.
+    /// Returns the table of the targets, and of whether each was met.
     pub(crate) fn aims(&self, servers: &[&str]) -> Table {
         let mut table =
             Table::new(["Aim", "Server", "Median", "Lowest to highest round", "Result"]);
@@ -111,7 +111,7 @@ impl<M: Measured> Figures<M> {
     }
 }
 
-/// What it was measured on.
+/// Returns the table that describes the machine.
 pub(crate) fn machine(facts: &[(&'static str, String)]) -> Table {
     let mut table = Table::new(["Machine", ""]);
     for (name, value) in facts {

@@ -1,5 +1,4 @@
-//! What open streams, and readers who stand still, take of a contender's
-//! memory.
+//! Memory that open streams and stalled readers take in a contender.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -15,9 +14,9 @@ use crate::metric::Metric;
 use crate::process::{self, Process};
 use crate::stats::count;
 
-/// How many streams are open at once.
+/// Number of concurrently open streams.
 const OPEN: usize = 512;
-/// How many readers stand still.
+/// Number of stalled readers.
 const STILL: usize = 10;
 /// So many streams beforehand have it load what it needs once, such as the
 /// table that tokens are counted by, and make the first of every buffer.
@@ -40,9 +39,9 @@ pub(crate) fn measure(it: &Contender, still_for: Duration) -> Outcome<Vec<(Metri
     Ok(vec![(Metric::OpenStream, each), (Metric::Stalled, at_first), (Metric::Grown, then)])
 }
 
-/// How many MB it takes more when readers have stood still for a second than
-/// before they came, and how many more after so long. Afterwards each of them
-/// gets the rest.
+/// Returns the additional memory in MB after readers have stalled for a second,
+/// compared with before they connected, and the further increase after
+/// `still_for`. Afterwards each of them reads the rest.
 fn stalled(to: SocketAddr, call: &Call, of: &Process, still_for: Duration) -> Outcome<[f64; 2]> {
     let before = of.resident()?;
     let readers = begun(to, call, STILL)?;

@@ -1,4 +1,4 @@
-//! What is measured of each contender.
+//! Metrics measured for each contender.
 
 /// One kind of figure; lower is better but for the two rates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -44,7 +44,7 @@ impl Metric {
         Self::ResidentAfterSignIns,
     ];
 
-    /// What it is called in the report, with its unit.
+    /// Returns the name in the report, with its unit.
     pub(crate) fn label(self) -> &'static str {
         match self {
             Self::P50Gentle => "p50 at 20/s, ms",
@@ -67,7 +67,7 @@ impl Metric {
         }
     }
 
-    /// How many digits are worth showing after the point.
+    /// Returns the number of significant digits after the decimal point.
     pub(crate) fn digits(self) -> usize {
         match self {
             Self::P50Gentle
@@ -87,7 +87,8 @@ impl Metric {
         }
     }
 
-    /// Whether the difference to the bare proxy says more than the value.
+    /// Returns whether the difference to the bare proxy is more meaningful than
+    /// the value.
     pub(crate) fn is_latency(self) -> bool {
         matches!(self, Self::P50Slow | Self::P99Slow | Self::P50Fast | Self::P99Fast | Self::Chunk)
     }

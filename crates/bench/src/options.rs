@@ -1,10 +1,10 @@
-//! What the command line asks for.
+//! Command-line options.
 
 use std::path::PathBuf;
 
 use crate::failure::Outcome;
 
-/// How the benchmark is called.
+/// Usage text of the benchmark.
 pub const USAGE: &str = "\
 usage: pia-bench gateway|identity|sync [OPTIONS]
 
@@ -27,24 +27,23 @@ usage: pia-bench gateway|identity|sync [OPTIONS]
 /// The command line behind the benchmark's name.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Options {
-    /// How many rounds; as many as the plan says where nothing is said.
+    /// Number of rounds; the plan's unless set.
     pub rounds: Option<u32>,
-    /// Whether the loads are short.
+    /// Set when the loads are short.
     pub quick: bool,
-    /// Where the server's program is.
+    /// Path of the server's program.
     pub server: Option<PathBuf>,
-    /// Where the demo upstream's program is.
+    /// Path of the demo upstream's program.
     pub demo: Option<PathBuf>,
-    /// Where the program of `LiteLLM`'s proxy is, if it is to be measured.
+    /// Path of `LiteLLM`'s proxy, if it is to be measured.
     pub litellm: Option<PathBuf>,
     /// A cluster where a database may be made and dropped.
     pub postgres_url: Option<String>,
-    /// Where that cluster writes its log.
+    /// Path of that cluster's log.
     pub postgres_log: Option<PathBuf>,
-    /// How many people with many things there are; as the plan says where
-    /// nothing is said.
+    /// Number of users with many items; the plan's unless set.
     pub users: Option<u32>,
-    /// Which Markdown file takes the results.
+    /// Markdown file that the results are written to.
     pub out: Option<PathBuf>,
 }
 

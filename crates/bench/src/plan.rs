@@ -1,4 +1,4 @@
-//! How long each load of a round lasts.
+//! Duration of each load of a round.
 
 use std::time::Duration;
 
@@ -8,19 +8,19 @@ use crate::options::Options;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Plan {
     pub(crate) rounds: u32,
-    /// How long 100 requests a second are sent, to each contender.
+    /// Duration of the load of 100 requests a second, for each contender.
     pub(crate) slow: Duration,
-    /// How long 1000 requests a second are sent.
+    /// Duration of the load of 1000 requests a second.
     pub(crate) fast: Duration,
-    /// How long 32 connections send as fast as they are answered.
+    /// Duration of the closed-loop load on 32 connections.
     pub(crate) full: Duration,
-    /// How many streams are asked for.
+    /// Number of requested streams.
     pub(crate) streams: u32,
-    /// How many sign-ins are asked for at once.
+    /// Number of concurrent sign-ins.
     pub(crate) sign_ins: usize,
-    /// How long readers stand still, once.
+    /// Duration for which readers stall, once.
     pub(crate) still_for: Duration,
-    /// Whether the figures are good for more than a trial.
+    /// Set when the figures are good for no more than a trial.
     pub(crate) quick: bool,
 }
 

@@ -12,7 +12,7 @@ use crate::failure::Outcome;
 
 /// A new database, dropped with this value.
 pub(crate) struct OwnDatabase {
-    /// How to reach it.
+    /// Connection URL.
     pub(crate) url: String,
     name: String,
     cluster: Session,
@@ -42,7 +42,7 @@ impl OwnDatabase {
         Ok(Self { url, name: name.to_owned(), cluster })
     }
 
-    /// What makes its commits fast or slow.
+    /// Describes the settings that make its commits fast or slow.
     pub(crate) fn describe(&self) -> Outcome<String> {
         let version = self.cluster.setting("server_version")?;
         let (fsync, commit) =
@@ -117,7 +117,7 @@ fn whole(err: &tokio_postgres::Error) -> String {
     format!("{err}{cause}")
 }
 
-/// The same cluster, another database.
+/// Returns the URL of another database in the same cluster.
 fn with_database(url: &str, name: &str) -> Outcome<String> {
     let (base, query) = url.split_once('?').map_or((url, None), |(base, it)| (base, Some(it)));
     let (scheme, rest) = base

@@ -8,12 +8,12 @@ use std::time::{Duration, Instant};
 
 use crate::failure::Outcome;
 
-/// How long a contender may take until it answers: migrations included.
+/// Maximum time until a contender responds, migrations included.
 const START: Duration = Duration::from_secs(30);
 /// A tick of the CPU times in `/proc`: Linux shows them in hundredths of a
 /// second on every platform that this runs on.
 const TICK: Duration = Duration::from_millis(10);
-/// How much of a log is worth repeating in an error.
+/// Number of log lines that an error repeats.
 const TAIL: usize = 12;
 
 /// A running child process, killed when dropped.

@@ -2,7 +2,7 @@
 
 use crate::aims;
 use crate::contenders::{ContenderRole, PROXY};
-use crate::figures::{Figures, ContenderIndex};
+use crate::figures::{ContenderIndex, Figures};
 use crate::floors::Floor;
 use crate::metric::Metric;
 use crate::plan::Plan;
@@ -16,7 +16,7 @@ pub(crate) struct Report<'a> {
     pub(crate) contenders: &'a [(&'static str, ContenderRole)],
     pub(crate) figures: &'a Figures,
     pub(crate) floors: &'a [Floor],
-    /// What else a reader must know.
+    /// Further remarks for the reader.
     pub(crate) remarks: &'a [String],
 }
 

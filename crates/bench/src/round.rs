@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::burst::microseconds_a_chunk;
 use crate::closed_loop::{Throughput, closed_loop};
-use crate::contenders::{CHUNKS, Contender, Contenders, ContenderRole, health};
+use crate::contenders::{CHUNKS, Contender, ContenderRole, Contenders, health};
 use crate::failure::Outcome;
 use crate::figures::Figures;
 use crate::metric::Metric;
@@ -20,7 +20,7 @@ const CONNECTIONS: usize = 32;
 /// what is asked is what stays.
 const WARM: Duration = Duration::from_millis(1_500);
 
-/// What is measured, and where it is noted.
+/// One round: the contenders it measures and the figures it records.
 pub(crate) struct Round<'a> {
     pub(crate) number: usize,
     pub(crate) plan: &'a Plan,

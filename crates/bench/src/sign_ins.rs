@@ -11,18 +11,18 @@ use crate::failure::Outcome;
 use crate::open_loop::OpenLoop;
 use crate::stats::{count, percentile};
 
-/// How often each of the others is asked meanwhile, on how many connections.
+/// Rate and number of connections of each of the other calls meanwhile.
 const PER_SECOND: u32 = 200;
 const CONNECTIONS: usize = 8;
 /// Few sign-ins may be over before one sample in a hundred is worth the name.
 const AT_LEAST: Duration = Duration::from_millis(500);
 
-/// What came of it.
+/// Result of a burst of sign-ins.
 #[derive(Debug, Clone)]
 pub(crate) struct Crowd {
     /// Sign-ins a second that were answered with tokens.
     pub(crate) per_second: f64,
-    /// How many were told to come again, the server having too many waiting.
+    /// Number of sign-ins refused because too many were waiting at the server.
     pub(crate) turned_away: usize,
     /// The 99th percentile of each of the others, in milliseconds.
     pub(crate) p99s: Vec<f64>,
@@ -77,8 +77,8 @@ pub(crate) fn sign_ins(to: SocketAddr, others: &[Call], crowd: &[Call]) -> Outco
     })
 }
 
-/// Whether it was answered with tokens; a server may also say that too many
-/// are waiting, and nothing else.
+/// Returns whether the response contained tokens. The only other response
+/// allowed is that too many sign-ins are waiting.
 fn sign_in(mut connection: Connection, call: &Call) -> Outcome<bool> {
     let answer = connection.exchange(&call.request)?;
     if answer.status == 503 {

@@ -27,20 +27,20 @@ use figures::Metric;
 use report::Report;
 use round::Round;
 
-/// How much is measured, and among how many people.
+/// Amount of measurements, and number of users.
 #[derive(Debug, Clone, Copy)]
 struct Plan {
     rounds: u32,
-    /// How long each load lasts; half as long before and after it, the same
+    /// Duration of each load; for half as long before and after it, the same
     /// rows are read without a server.
     load: Duration,
-    /// How many pushes a round sends.
+    /// Number of pushes in a round.
     pushes: usize,
-    /// How often a few changes are pulled a round.
+    /// Number of pulls of a few changes in a round.
     pulls: u32,
-    /// How often everything is pulled a round.
+    /// Number of full pulls in a round.
     walks: u32,
-    /// How many people with many things share the database.
+    /// Number of users with many items in the database.
     users: u32,
     quick: bool,
 }

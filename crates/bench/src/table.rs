@@ -47,7 +47,7 @@ fn line(cells: &[String], widths: &[usize]) -> String {
     std::iter::once("|".to_owned()).chain(padded).collect()
 }
 
-/// What would end a cell early is spelled out.
+/// Escapes characters that would end a cell early.
 fn escaped(cell: &str) -> String {
     cell.replace('|', "\\|").replace(['\n', '\r'], " ")
 }

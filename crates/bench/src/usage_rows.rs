@@ -1,4 +1,4 @@
-//! Whether each call's usage was written down, as its database tells.
+//! Check in the database that each call's usage was recorded.
 
 use std::path::PathBuf;
 use std::thread;
@@ -25,7 +25,7 @@ pub(crate) enum UsageRows {
 }
 
 impl UsageRows {
-    /// How many calls are written down.
+    /// Returns the number of recorded calls.
     pub(crate) fn count(&self) -> Outcome<i64> {
         match self {
             Self::Sqlite(file) => {
@@ -37,8 +37,8 @@ impl UsageRows {
         }
     }
 
-    /// How many more there are than `before`, once that is as many as were
-    /// `expected`, or after waiting for them long enough.
+    /// Returns the number of records beyond `before`, once that reaches
+    /// `expected` or the maximum wait is over.
     pub(crate) fn since(&self, before: i64, expected: i64) -> Outcome<i64> {
         let begun = Instant::now();
         loop {

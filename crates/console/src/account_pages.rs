@@ -1,4 +1,4 @@
-//! What the pages of accounts call.
+//! Services of the account pages.
 
 use std::sync::Arc;
 
@@ -7,16 +7,16 @@ use pia_web::{ApiError, Runner};
 
 use crate::accounts::AccountDesk;
 
-/// What the pages of accounts call. The app holds it as its data.
+/// Services of the account pages. The app stores it as its data.
 #[derive(Clone)]
 pub struct AccountPages {
-    /// Where accounts are made, and come back into.
+    /// Registration and recovery of accounts.
     pub desk: Arc<dyn AccountDesk>,
-    /// What the server is called.
+    /// Name of the server.
     pub name: String,
     /// Under which address browsers know the server.
     pub public_url: String,
-    /// Where use cases run.
+    /// Runner of use cases.
     pub runner: Runner,
 }
 

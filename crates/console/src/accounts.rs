@@ -1,4 +1,4 @@
-//! What the pages ask for, of accounts.
+//! Port of the pages to accounts.
 
 use std::sync::Arc;
 
@@ -6,14 +6,14 @@ use async_trait::async_trait;
 use pia_identity::{CustomerType, Device, RegistrationRules, Violation};
 use pia_kernel::{Secret, Unavailable, UserId};
 
-/// What a person filled in to make an account, as they typed it.
+/// Registration form, as a person typed it.
 #[derive(Debug, Clone)]
 pub struct Applicant {
     /// Their address.
     pub email: String,
     /// The password they choose.
     pub password: Secret<String>,
-    /// What they want to be called.
+    /// Display name.
     pub display_name: Option<String>,
     /// In which capacity they use the service.
     pub customer: CustomerType,
@@ -23,12 +23,12 @@ pub struct Applicant {
     pub invitation: Option<Secret<String>>,
 }
 
-/// What came of wanting an account.
+/// Outcome of wanting an account.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Joined {
     /// It is made and can be used.
     Made,
-    /// What happens next is told by mail, whether or not the address is new.
+    /// The next step is told by email, whether or not the address is new.
     Mailed,
     /// It is filled in wrongly; all that is wrong is told.
     Invalid(Vec<Violation>),
@@ -40,7 +40,7 @@ pub enum Joined {
     SeatsTaken,
 }
 
-/// What came of showing that an address is one's own.
+/// Outcome of showing that an address is one's own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verified {
     /// It is.
@@ -58,7 +58,7 @@ pub enum RequestedLetter {
     Verification,
 }
 
-/// What came of asking for a letter with a link.
+/// Outcome of asking for a letter with a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LinkAsked {
     /// It is sent, if there is anyone to send it to.
@@ -67,20 +67,20 @@ pub enum LinkAsked {
     NoMail,
 }
 
-/// Who chooses another password, and which.
+/// Form to reset a password.
 #[derive(Debug, Clone)]
 pub struct NewPassword {
     /// The address of the account.
     pub email: String,
-    /// What was mailed there.
+    /// Token from the email.
     pub token: Secret<String>,
     /// The password, as it was typed.
     pub password: Secret<String>,
-    /// Where they do.
+    /// Device that sends the form.
     pub device: Device,
 }
 
-/// What came of choosing another password.
+/// Outcome of choosing another password.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PasswordReset {
     /// It is the password now.
@@ -94,7 +94,7 @@ pub enum PasswordReset {
 /// Makes accounts, and helps people to come into theirs.
 #[async_trait]
 pub trait AccountDesk: Send + Sync {
-    /// What is asked of those who make an account, at the moment.
+    /// Returns the current rules of registration.
     fn rules(&self) -> Arc<RegistrationRules>;
 
     /// Makes an account.

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::setup_pages::SetupPages;
 
-/// What a program sends, with the token in a header.
+/// Request of a program, with the token in a header.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct AdminRequest {
@@ -19,7 +19,7 @@ pub(crate) struct AdminRequest {
     display_name: Option<String>,
 }
 
-/// Whose account was made.
+/// Created administrator account.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct AdminResponse {
@@ -29,13 +29,13 @@ pub(crate) struct AdminResponse {
 }
 
 /// Makes the administrator for a program.
-pub(crate) async fn appoint(
+pub(crate) async fn create_first_admin(
     console: Data<SetupPages>,
     request: HttpRequest,
     Body(body): Body<AdminRequest>,
 ) -> Result<Json<AdminResponse>, ApiError> {
     let token = request.headers().get("x-setup-token").and_then(|it| it.to_str().ok());
-    let account = console.appoint(token.unwrap_or_default(), body.into()).await??;
+    let account = console.create_first_admin(token.unwrap_or_default(), body.into()).await??;
     Ok(Json(AdminResponse { success: true, user_id: account.user, email: account.email }))
 }
 
@@ -53,7 +53,7 @@ impl From<AdminRequest> for NewAdmin {
     }
 }
 
-/// What stands for a password that was not sent.
+/// Returns the stand-in for a password that was not sent.
 pub(crate) fn nothing() -> Secret<String> {
     Secret::new(String::new())
 }

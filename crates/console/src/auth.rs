@@ -4,16 +4,16 @@
 
 pub(crate) mod error;
 pub(crate) mod form;
-pub(crate) mod page_layout;
 pub(crate) mod letter_page;
 pub(crate) mod notice;
+pub(crate) mod page_layout;
+pub(crate) mod page_request;
 mod readable;
 pub(crate) mod register;
 pub(crate) mod reset_password;
 mod same_site;
 mod sent;
 pub(crate) mod verify_email;
-pub(crate) mod page_request;
 
 pub use readable::readable;
 

@@ -9,7 +9,7 @@ use pia_policy::SetupStanding;
 use pia_web::{ApiError, reads_pages};
 
 use crate::AccountPages;
-use crate::auth::page_layout::{PageLayout, shown};
+use crate::auth::page_layout::{PageLayout, render};
 use crate::auth::page_request::PageRequest;
 use crate::setup_pages::SetupPages;
 
@@ -21,7 +21,7 @@ struct FrontPage {
     /// The server's name.
     name: String,
     says: &'static str,
-    /// Where to go, and what to call it.
+    /// Links to other pages, with their texts.
     links: Vec<(&'static str, &'static str)>,
 }
 
@@ -35,12 +35,12 @@ pub(crate) async fn show(
         let message = "There is nothing at this address.";
         return Err(ApiError::refused(StatusCode::NOT_FOUND, "not_found", message));
     }
-    let frame = PageRequest::of(&request).frame.below("auth/");
+    let frame = PageRequest::from_request(&request).frame.below("auth/");
     let standing = console.desk.standing();
     let is_closed = reception.desk.rules().policy == RegistrationPolicy::Closed;
     let (name, says, links) =
         (reception.name.clone(), says(&frame, &standing), links(&frame, &standing, is_closed));
-    Ok(shown(StatusCode::OK, &FrontPage { frame, name, says, links }))
+    Ok(render(StatusCode::OK, &FrontPage { frame, name, says, links }))
 }
 
 fn says(frame: &PageLayout, standing: &SetupStanding) -> &'static str {

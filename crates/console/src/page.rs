@@ -1,5 +1,5 @@
-//! How a page leaves the server: not stored, not framed, and able to load
-//! nothing but its own style and icon.
+//! HTTP form of a page: not stored, not framed, and able to load nothing but
+//! its own style sheet and icon.
 
 use actix_web::http::StatusCode;
 use actix_web::http::header::{

@@ -1,10 +1,10 @@
-//! What is told of a licence that was not taken.
+//! Messages for a licence that was refused.
 
 use actix_web::http::StatusCode;
 use pia_policy::InstallError;
 use pia_web::ApiError;
 
-/// The same for people, who get a page, and for programs, who get JSON.
+/// Refusal for people, who get a page, and for programs, who get JSON.
 pub(crate) struct Refusal {
     pub(crate) status: StatusCode,
     pub(crate) code: &'static str,
@@ -12,7 +12,7 @@ pub(crate) struct Refusal {
 }
 
 impl Refusal {
-    pub(crate) fn of(err: &InstallError) -> Self {
+    pub(crate) fn from_error(err: &InstallError) -> Self {
         let (status, code) = match err {
             InstallError::AlreadyLicensed => (StatusCode::CONFLICT, "already_licensed"),
             InstallError::WrongToken => (StatusCode::FORBIDDEN, "invalid_setup_token"),
@@ -33,7 +33,7 @@ impl Refusal {
 
 /// The answer to a program. What failed in the server goes to the log.
 pub(crate) fn refused(err: InstallError) -> ApiError {
-    let Refusal { status, code, message } = Refusal::of(&err);
+    let Refusal { status, code, message } = Refusal::from_error(&err);
     let told = ApiError::refused(status, code, message);
     match err {
         InstallError::Unavailable(cause) => told.because(cause),

@@ -1,10 +1,11 @@
-//! Which pages there are, and who may open them.
+//! Routes of the pages, with their access rules.
 
 mod auth;
 
 use actix_web::http::Method;
 use pia_web::{
-    Access, Accounts, ResponseDoc, Budget, RateLimit, Credentials, Docs, Document, Licensing, PaidBy, Route,
+    Access, Accounts, Budget, Credentials, Docs, Document, Licensing, PaidBy, RateLimit,
+    ResponseDoc, Route,
 };
 
 use crate::{administrator, front, page, setup};
@@ -14,7 +15,7 @@ const KIB: usize = 1024;
 /// The console's routes. Whoever can reach the server may open them: the
 /// operator has no account before it is set up, but knows the setup token.
 pub fn routes() -> Vec<Route> {
-    let setup = [front(), show(), style(), icon(), submit(), upload(), appoint()];
+    let setup = [front(), show(), style(), icon(), submit(), upload(), create_first_admin()];
     setup.into_iter().chain(auth::routes()).collect()
 }
 
@@ -85,7 +86,7 @@ fn upload() -> Route {
     }
 }
 
-fn appoint() -> Route {
+fn create_first_admin() -> Route {
     Route {
         licensing: Licensing::InForce,
         charge: RateLimit::AtGate(Budget::Auth),
@@ -94,7 +95,7 @@ fn appoint() -> Route {
         ..open(
             Method::POST,
             "/admin/setup/administrator",
-            |route| route.to(administrator::appoint),
+            |route| route.to(administrator::create_first_admin),
             Docs {
                 refusals: &[
                     (

@@ -16,11 +16,11 @@ use serde::{Deserialize, Serialize};
 use crate::administrator;
 use crate::auth::page_layout::PageLayout;
 use crate::auth::page_request::PageRequest;
-use crate::setup_pages::SetupPages;
 use crate::refusal::{Refusal, refused};
+use crate::setup_pages::SetupPages;
 use view::SetupPage;
 
-/// What one of the page's forms sends.
+/// Submitted form of the set-up page.
 #[derive(Deserialize)]
 struct SetupForm {
     #[serde(default)]
@@ -38,7 +38,7 @@ struct SetupForm {
     switch: String,
 }
 
-/// Which of them.
+/// Step of the set-up.
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum Step {
@@ -47,7 +47,7 @@ enum Step {
     Administrator,
 }
 
-/// What was put in.
+/// Facts about the installed licence.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct UploadResponse {
@@ -92,7 +92,7 @@ pub(crate) async fn upload(
 }
 
 fn frame(request: &HttpRequest) -> PageLayout {
-    PageRequest::of(request).frame.below("setup/")
+    PageRequest::from_request(request).frame.below("setup/")
 }
 
 async fn answer_form(
@@ -123,7 +123,7 @@ async fn answer_license(
         Ok(_) => Ok(done(&frame)),
         Err(err) => {
             let page = standing(console, frame).await?.filled_in(&form.license, "");
-            Ok(page.refusing(&err).answer(Refusal::of(&err).status))
+            Ok(page.refusing(&err).answer(Refusal::from_error(&err).status))
         }
     }
 }
@@ -139,7 +139,7 @@ async fn answer_administrator(
     }
     let SetupForm { token, email, password, .. } = form;
     let admin = NewAdmin { email: email.clone(), password, display_name: None };
-    match console.appoint(&token, admin).await? {
+    match console.create_first_admin(&token, admin).await? {
         Ok(_) => Ok(done(&frame)),
         Err(err) => {
             let fewest = console.first_admin.fewest_password_chars();
@@ -185,7 +185,7 @@ async fn answer_upload(
     console.install(token, body).await?.map(|it| Json(it.into())).map_err(refused)
 }
 
-/// Whether the body is what a form's is by default.
+/// Returns whether the body is what a form's is by default.
 pub(crate) fn is_form(request: &HttpRequest) -> bool {
     let given = request.headers().get(CONTENT_TYPE).and_then(|it| it.to_str().ok());
     let essence = given.unwrap_or_default().split(';').next().unwrap_or_default().trim();

@@ -1,4 +1,4 @@
-//! What the pages call.
+//! Services of the set-up pages.
 
 use std::sync::Arc;
 
@@ -7,14 +7,14 @@ use pia_kernel::Secret;
 use pia_policy::{InstallError, Licence, LicenceDesk};
 use pia_web::{ApiError, Runner};
 
-/// What the pages call. The app holds it as its data.
+/// Services of the set-up pages. The app stores it as its data.
 #[derive(Clone)]
 pub struct SetupPages {
-    /// Where a licence is put in.
+    /// Installation of licences.
     pub desk: Arc<dyn LicenceDesk>,
-    /// Where the first administrator is made.
+    /// Creation of the first administrator.
     pub first_admin: FirstAdmin,
-    /// Where use cases run.
+    /// Runner of use cases.
     pub runner: Runner,
 }
 
@@ -34,17 +34,18 @@ impl SetupPages {
 
     /// Makes the first administrator. The outer failure is that of the server
     /// itself.
-    pub(crate) async fn appoint(
+    pub(crate) async fn create_first_admin(
         &self,
         token: &str,
         admin: NewAdmin,
     ) -> Result<Result<Account, FirstAdminError>, ApiError> {
         let (first_admin, token) = (self.first_admin.clone(), Secret::new(token.to_owned()));
-        let appoint = async move { Ok::<_, ApiError>(first_admin.appoint(&token, admin).await) };
+        let appoint =
+            async move { Ok::<_, ApiError>(first_admin.create_first_admin(&token, admin).await) };
         self.runner.run(appoint).await
     }
 
-    /// Whether nobody is administrator yet.
+    /// Returns whether nobody is administrator yet.
     pub(crate) async fn lacks_admin(&self) -> Result<bool, ApiError> {
         let first_admin = self.first_admin.clone();
         self.runner.run(async move { first_admin.is_missing().await }).await

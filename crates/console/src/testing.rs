@@ -1,5 +1,4 @@
-//! What the tests of these pages need: a desk that remembers, and answers taken
-//! apart.
+//! Test support for these pages: a recording service, and parsed responses.
 
 use std::sync::{Arc, Mutex};
 
@@ -25,7 +24,7 @@ pub(crate) struct Accounts {
     pub(crate) asked_for: LinkAsked,
     pub(crate) reset: PasswordReset,
     pub(crate) is_away: bool,
-    /// What it was asked, and in which language.
+    /// Recorded calls, each with its language.
     pub(crate) asked: Mutex<Vec<String>>,
     pub(crate) applicants: Mutex<Vec<Applicant>>,
     pub(crate) language: Mutex<Option<Language>>,
@@ -48,7 +47,7 @@ impl Default for Accounts {
 }
 
 impl Accounts {
-    pub(crate) fn asked(&self) -> Vec<String> {
+    pub(crate) fn requests(&self) -> Vec<String> {
         self.asked.lock().unwrap().clone()
     }
 
@@ -119,7 +118,7 @@ pub(crate) struct Shown {
 }
 
 impl Shown {
-    pub(crate) async fn of(answer: HttpResponse) -> Self {
+    pub(crate) async fn from_response(answer: HttpResponse) -> Self {
         let headers = answer.headers().iter();
         let headers = headers
             .map(|(name, value)| (name.as_str().to_owned(), value.to_str().unwrap().to_owned()));
@@ -132,7 +131,7 @@ impl Shown {
         self.headers.iter().find(|it| it.0 == name).map_or("", |it| it.1.as_str())
     }
 
-    /// Where a redirect leads to.
+    /// Returns the target of a redirect.
     pub(crate) fn location(&self) -> &str {
         self.header("location")
     }
@@ -141,7 +140,7 @@ impl Shown {
         self.text.contains(text)
     }
 
-    /// What its links, forms and files lead to.
+    /// Returns the targets of its links, forms and files.
     pub(crate) fn targets(&self) -> Vec<&str> {
         let of = |name| self.text.split(name).skip(1).filter_map(|it| it.split('"').next());
         ["href=\"", "action=\"", "src=\""].into_iter().flat_map(of).collect()

@@ -1,5 +1,5 @@
-//! What the pages say, in each language. A text that is missing in one does
-//! not compile.
+//! Texts of the pages, in each language. A text that is missing in one does not
+//! compile.
 
 mod de;
 mod en;
@@ -12,7 +12,7 @@ use pia_policy::{InstallError, LicenceError};
 pub(crate) struct Texts {
     /// The other language, by its own name.
     pub(crate) other_language: &'static str,
-    /// What a title begins with when something is wrong.
+    /// Prefix of the title when there is an error.
     pub(crate) error: &'static str,
     /// The heading over all that is wrong with a form.
     pub(crate) problem: &'static str,
@@ -93,7 +93,7 @@ pub(crate) struct VerifyTexts {
     pub(crate) again: &'static str,
 }
 
-/// What is wrong with a field.
+/// Messages for invalid fields.
 pub(crate) struct FaultTexts {
     pub(crate) email_missing: &'static str,
     pub(crate) email_invalid: &'static str,
@@ -109,10 +109,10 @@ pub(crate) struct FaultTexts {
     pub(crate) other: &'static str,
 }
 
-/// Why a sign-in in the browser came to nothing.
+/// Reason why a sign-in in the browser came to nothing.
 pub(crate) struct ReasonTexts {
     pub(crate) title: &'static str,
-    /// What to do about it, below whatever the reason is.
+    /// Advice below the message, whatever the reason is.
     pub(crate) then: &'static str,
     pub(crate) access_denied: &'static str,
     pub(crate) email_exists: &'static str,
@@ -138,7 +138,7 @@ pub(crate) struct ReasonTexts {
     pub(crate) other: &'static str,
 }
 
-/// What is said where a page cannot do what it was asked for.
+/// Messages of pages that cannot do what was requested.
 pub(crate) struct RefusalTexts {
     pub(crate) broken_link: Said,
     pub(crate) broken_form: Said,
@@ -181,7 +181,7 @@ pub(crate) struct SetupTexts {
 }
 
 impl Texts {
-    pub(crate) fn of(language: Language) -> &'static Self {
+    pub(crate) fn in_language(language: Language) -> &'static Self {
         match language {
             Language::En => &en::TEXTS,
             Language::De => &de::TEXTS,
@@ -211,9 +211,9 @@ impl Texts {
 }
 
 impl ReasonTexts {
-    /// What to say of a reason, which stands in an address and so may be
+    /// Returns the message for a reason, which is part of a URL and so may be
     /// anything: nothing of it is repeated.
-    pub(crate) fn of(&self, reason: &str) -> &'static str {
+    pub(crate) fn reason_text(&self, reason: &str) -> &'static str {
         match reason {
             "access_denied" => self.access_denied,
             "email_exists" => self.email_exists,
@@ -266,7 +266,7 @@ mod tests {
             let violation = Violation { field, code, message: String::new() };
 
             for language in [Language::En, Language::De] {
-                let texts = Texts::of(language);
+                let texts = Texts::in_language(language);
 
                 assert_ne!(texts.fault(&violation, 8), texts.faults.other, "{field} {code}");
             }

@@ -1,4 +1,4 @@
-//! Where password managers look for pages, whatever site it is.
+//! Well-known URLs at which password managers look for pages.
 
 use actix_web::HttpResponse;
 use actix_web::http::header::LOCATION;

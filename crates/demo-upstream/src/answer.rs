@@ -1,4 +1,4 @@
-//! What the demo model says.
+//! Response texts of the demo model.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use crate::request::{ChatRequest, Function};
 
-/// How much of a message is repeated in the answer.
+/// Maximum length of a message that is repeated in the response.
 const REPEATED: usize = 2000;
 
 /// An answer that follows from its request alone.
@@ -31,9 +31,11 @@ impl Answer {
     pub(crate) fn to(request: &ChatRequest, chunks: Option<usize>) -> Self {
         let id = identity(request);
         let said = match wanted_call(request) {
-            Some((name, arguments)) => {
-                ResponseContent::Call { id: format!("call_{id}"), name, arguments: arguments.to_string() }
-            }
+            Some((name, arguments)) => ResponseContent::Call {
+                id: format!("call_{id}"),
+                name,
+                arguments: arguments.to_string(),
+            },
             None => ResponseContent::Text(pieces(&text(request), chunks)),
         };
         let model = request.model.clone().unwrap_or_else(|| "demo".to_owned());

@@ -152,7 +152,7 @@ fn event(data: &Value) -> Bytes {
     Bytes::from(format!("data: {data}\n\n"))
 }
 
-/// What becomes of a stream's events.
+/// Converts a stream's events to steps, with the script's faults applied.
 fn streamed(mut events: Vec<Bytes>, script: &Script, delay: Duration) -> Vec<Step> {
     let half = events.len() / 2;
     let end = match script.fault {

@@ -11,14 +11,14 @@ use actix_web::web::{self, Data, PayloadConfig, ServiceConfig};
 use actix_web::{App, HttpServer};
 
 use crate::chat;
-use crate::journal::{Journal, Recorded, CallCounts};
+use crate::journal::{CallCounts, Journal, Recorded};
 use crate::options::Options;
 use crate::prepared::{self, Prepared};
 
 /// More than the largest request that anything before it forwards.
 const MAX_BODY_BYTES: usize = 64 << 20;
 
-/// How long [`Demo::until`] waits.
+/// Timeout of [`Demo::until`].
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// A demo upstream on threads of its own; stopped when dropped.
@@ -63,17 +63,17 @@ impl Demo {
         })
     }
 
-    /// Where it listens: scheme, address and port.
+    /// Returns the URL it listens on: scheme, address and port.
     pub fn url(&self) -> String {
         format!("http://{}", self.address)
     }
 
-    /// What OpenAI clients call the base URL.
+    /// Returns the base URL for OpenAI clients.
     pub fn endpoint(&self) -> String {
         format!("{}/v1", self.url())
     }
 
-    /// How often it was asked, and what is still going on.
+    /// Returns the numbers of received and of open calls.
     pub fn call_counts(&self) -> CallCounts {
         self.journal.call_counts()
     }
@@ -149,7 +149,7 @@ fn routes(
         .default_service(web::to(chat::unknown));
 }
 
-/// Why a server's thread ended before it listened.
+/// Returns the error with which a server's thread ended before it listened.
 fn ended(thread: JoinHandle<io::Result<()>>) -> io::Error {
     match thread.join() {
         Ok(Err(err)) => err,

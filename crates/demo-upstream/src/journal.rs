@@ -1,4 +1,4 @@
-//! What the upstream was asked, so that tests can look.
+//! Record of the upstream's requests, for tests to inspect.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,7 +12,7 @@ use tokio::sync::watch;
 /// Headers that carry secrets, which are not kept.
 const SECRET: &[&str] = &["authorization", "proxy-authorization", "cookie", "api-key", "x-api-key"];
 
-/// How often it was asked, and what is still going on.
+/// Numbers of received and of open calls.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CallCounts {

@@ -13,5 +13,5 @@ mod script;
 mod steps;
 
 pub use demo::Demo;
-pub use journal::{Recorded, CallCounts};
+pub use journal::{CallCounts, Recorded};
 pub use options::Options;

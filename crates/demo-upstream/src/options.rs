@@ -1,20 +1,20 @@
-//! How a demo upstream is set up.
+//! Options of a demo upstream.
 
 use std::time::Duration;
 
-/// What can be chosen when a demo upstream starts.
+/// Options that are set when a demo upstream starts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Options {
-    /// Where it listens on 127.0.0.1; 0 takes any free port.
+    /// Port on 127.0.0.1; 0 takes any free port.
     pub port: u16,
-    /// How long it waits before each chunk of a stream.
+    /// Delay before each chunk of a stream.
     pub delay: Duration,
-    /// How many chunks an answer has; nothing means one a word.
+    /// Number of chunks of a response; `None` means one a word.
     pub chunks: Option<usize>,
-    /// How many threads answer.
+    /// Number of worker threads.
     pub workers: usize,
-    /// Whether answers are made beforehand, which costs next to nothing; but
-    /// for requests with magic words.
+    /// Set when responses are built in advance, which costs next to nothing;
+    /// requests with magic words are excepted.
     pub prepared: bool,
 }
 
@@ -25,7 +25,7 @@ impl Default for Options {
 }
 
 impl Options {
-    /// What the command line of `pia-demo-upstream` takes.
+    /// Usage text of the command line of `pia-demo-upstream`.
     pub const USAGE: &str = "\
 usage: pia-demo-upstream [options]
 
@@ -38,7 +38,8 @@ usage: pia-demo-upstream [options]
 
 The first line it prints is the URL it listens on.";
 
-    /// What arguments ask for, or what is wrong with them.
+    /// Parses the command-line arguments, or returns a message that says what
+    /// is wrong.
     pub fn parse(args: impl IntoIterator<Item = String>) -> Result<Self, String> {
         let mut options = Self::default();
         let mut args = args.into_iter();

@@ -18,13 +18,13 @@ use crate::journal::Journal;
 use crate::options::Options;
 use crate::steps::{self, Step};
 
-/// How every magic word begins.
+/// Prefix of every magic word.
 const MAGIC: &[u8] = b"demo:";
 /// The length of a whole answer.
 const WHOLE: usize = 359;
 /// The length of each chunk with text.
 const CHUNK: usize = 244;
-/// How many such chunks a stream has when nothing else is said.
+/// Number of such chunks in a stream, unless requested otherwise.
 const CHUNKS: usize = 100;
 
 /// One whole answer and one stream, the same for everyone.
@@ -130,7 +130,7 @@ fn whole(content: &str, usage: &str) -> String {
     )
 }
 
-/// What `make` makes of as much text as brings it to a length.
+/// Calls `make` with as much text as brings its result to this length.
 fn padded(length: usize, make: impl Fn(&str) -> String) -> String {
     let bare = make("").len();
     make(&"x".repeat(length.saturating_sub(bare)))

@@ -1,4 +1,4 @@
-//! What of a chat request the answer depends on.
+//! Parts of a chat request that the response depends on.
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -64,7 +64,8 @@ impl ChatRequest {
         self.stream.unwrap_or_default()
     }
 
-    /// Whether a stream is to end with the usage. A whole answer always has it.
+    /// Returns whether a stream ends with the usage. A non-streaming response
+    /// always has it.
     pub(crate) fn wants_usage(&self) -> bool {
         self.stream_options.as_ref().is_some_and(|it| it.include_usage)
     }
@@ -73,7 +74,8 @@ impl ChatRequest {
         self.tools.as_deref().unwrap_or_default()
     }
 
-    /// What a tool answered, where that is what the model is to go on with.
+    /// Returns the tool result that the model is to continue from, if the last
+    /// message is one.
     pub(crate) fn tool_result(&self) -> Option<String> {
         self.messages.last().filter(|it| it.role == "tool").map(Message::text)
     }
@@ -103,7 +105,7 @@ impl Message {
         }
     }
 
-    /// How many images it carries.
+    /// Returns the number of images in the message.
     pub(crate) fn images(&self) -> usize {
         match &self.content {
             Some(Content::Parts(parts)) => {

@@ -1,8 +1,8 @@
-//! Which faults a request asks for, by magic words.
+//! Faults that a request triggers by magic words.
 
 use std::time::Duration;
 
-/// How an answer is to go wrong.
+/// Fault to simulate in a response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fault {
     /// The connection breaks half-way through the answer.
@@ -21,7 +21,7 @@ pub(crate) enum Fault {
     NoTools,
 }
 
-/// What the magic words of a request say.
+/// Instructions from the magic words of a request.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Script {
     pub(crate) fault: Option<Fault>,
@@ -38,7 +38,7 @@ pub(crate) struct Script {
 /// More chunks than anyone needs, and few enough to hold.
 const MAX_CHUNKS: usize = 100_000;
 
-/// How long `demo:slow` waits before each chunk when it does not say.
+/// Delay before each chunk for `demo:slow` without a value.
 const SLOW: Duration = Duration::from_millis(200);
 
 impl Script {

@@ -7,7 +7,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures_util::stream::{self, Stream};
 
-/// What happens next while a body is sent.
+/// Next action while a body is sent.
 pub(crate) enum Step {
     Send(Bytes),
     Wait(Duration),
@@ -19,7 +19,7 @@ pub(crate) enum Step {
     Break,
 }
 
-/// Why a body ended before its time: because it was asked to.
+/// Error of a body that was cut off on request.
 #[derive(Debug)]
 pub(crate) struct Cut;
 

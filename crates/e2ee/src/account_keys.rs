@@ -1,28 +1,27 @@
-//! How a person's devices and keys stand.
+//! State of an account's devices and keys.
 
 use pia_kernel::Timestamp;
 
 use crate::device::{Device, DeviceId};
 use crate::proof_key::ProofKey;
 
-/// How a person's devices and keys stand, in the transaction that may change
+/// State of an account's devices and keys, in the transaction that may change
 /// them.
 #[derive(Debug, Clone, Default)]
 pub struct AccountKeys {
     /// All their devices, those that were turned away among them.
     pub devices: Vec<Device>,
-    /// Whether the account is end-to-end encrypted. It stays so.
+    /// True if the account is end-to-end encrypted. It stays so.
     pub encrypted: bool,
-    /// Whether everything of theirs was reset at some time.
+    /// True if everything of theirs was reset at some time.
     pub was_reset: bool,
-    /// Which of their keys is in use; 0 before the first.
+    /// Version of the account's key in use; 0 before the first.
     pub umk_version: i32,
-    /// What proof their copy for recovery is guarded by; nothing if there is no
-    /// such copy.
+    /// Proof that guards the recovery copy; nothing if there is no such copy.
     pub recovery: Option<ProofOnFile>,
 }
 
-/// What proof a copy for recovery is guarded by.
+/// Proof that guards a recovery copy.
 #[derive(Debug, Clone)]
 pub enum ProofOnFile {
     /// None.
@@ -45,7 +44,7 @@ impl AccountKeys {
         self.device(id).filter(|it| it.is_active())
     }
 
-    /// Whether any device but this one has it.
+    /// Returns whether any device but this one has it.
     pub(crate) fn others_active(&self, id: &DeviceId) -> bool {
         self.devices.iter().any(|it| it.is_active() && it.id != *id)
     }

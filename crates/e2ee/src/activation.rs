@@ -2,14 +2,13 @@
 
 use pia_kernel::{QueuedEmail, Reauthentication, Timestamp, Unavailable, UserId};
 
+use crate::account_keys::{AccountKeys, ProofOnFile};
 use crate::change::{Change, named, noted};
 use crate::device::{DeviceId, DeviceState, WrappedKey};
 use crate::fields::{Fields, SALT, WRAPPED};
-use crate::account_keys::{AccountKeys, ProofOnFile};
 use crate::violation::Violation;
 
-/// What a device sends that opened the copy for recovery; nothing of it is
-/// checked yet.
+/// Request of a device that opened the recovery copy, not validated yet.
 #[derive(Debug, Clone, Default)]
 #[expect(missing_docs, reason = "named as on the wire")]
 pub struct ActivationForm {
@@ -20,10 +19,10 @@ pub struct ActivationForm {
     pub onboarding_session_id: Option<String>,
 }
 
-/// Why a device did not come in by the recovery code.
+/// Reasons why a device did not come in by the recovery code.
 #[derive(Debug, thiserror::Error)]
 pub enum ActivateError {
-    /// What was sent is not good.
+    /// The request is invalid.
     #[error("the activation is not good")]
     Invalid(Vec<Violation>),
     /// No such device asks to be let in.
@@ -60,7 +59,7 @@ pub(crate) struct Activation {
 }
 
 impl ActivationForm {
-    pub(crate) fn read(self) -> Result<Activation, ActivateError> {
+    pub(crate) fn validate(self) -> Result<Activation, ActivateError> {
         let mut fields = Fields::default();
         let device = fields.device_id("deviceId", self.device_id);
         let wrapped = fields.bytes("selfWrappedUmk", self.self_wrapped_umk, WRAPPED);
@@ -77,7 +76,7 @@ impl ActivationForm {
 
 impl Activation {
     /// Lets the device in, which spends its session.
-    pub(crate) fn judge(
+    pub(crate) fn decide(
         &self,
         held: &AccountKeys,
         (user, at): (UserId, Timestamp),

@@ -3,16 +3,16 @@
 use pia_kernel::{QueuedEmail, Timestamp, Unavailable, UserId};
 use ring::signature::{ECDSA_P256_SHA256_FIXED, UnparsedPublicKey};
 
+use crate::account_keys::AccountKeys;
 use crate::change::{Change, named, noted};
 use crate::device::{Approved, Device, DeviceId, DeviceState, WrappedKey};
 use crate::fields::{Fields, PUBLIC_KEY, SALT, SIGNATURE, WRAPPED, bytes};
-use crate::account_keys::AccountKeys;
 use crate::violation::Violation;
 
 /// The forms of the payload that are signed.
 const KNOWN_VERSIONS: &[i16] = &[1, 2];
 
-/// What a device sends that lets another in; nothing of it is checked yet.
+/// Request of a device that approves another, not validated yet.
 #[derive(Debug, Clone, Default)]
 #[expect(missing_docs, reason = "named as on the wire")]
 pub struct ApprovalForm {
@@ -25,10 +25,10 @@ pub struct ApprovalForm {
     pub approver_device_id: Option<String>,
 }
 
-/// Why a device was not let in by another.
+/// Reasons why a device was not let in by another.
 #[derive(Debug, thiserror::Error)]
 pub enum ApproveError {
-    /// What was sent is not good.
+    /// The request is invalid.
     #[error("the approval is not good")]
     Invalid(Vec<Violation>),
     /// The device that approves is none that has the person's key.
@@ -67,7 +67,7 @@ pub(crate) struct Approval {
 }
 
 impl ApprovalForm {
-    pub(crate) fn read(self) -> Result<Approval, ApproveError> {
+    pub(crate) fn validate(self) -> Result<Approval, ApproveError> {
         let mut fields = Fields::default();
         let session = fields.opaque("onboardingSessionId", self.onboarding_session_id);
         let target = fields.device_id("targetDeviceId", self.target_device_id);
@@ -93,7 +93,7 @@ impl ApprovalForm {
 
 impl Approval {
     /// Lets the device in, which spends its session.
-    pub(crate) fn judge(
+    pub(crate) fn decide(
         &self,
         held: &AccountKeys,
         (user, at): (UserId, Timestamp),
@@ -111,7 +111,7 @@ impl Approval {
         }
         let letter = named(QueuedEmail::new("device-approved"), target).to_user(at, user);
         let effects = noted(at, user, target, "device.approved").and_mail(letter);
-        let devices = vec![target.activated(self.key(at), at), approver.seen(at)];
+        let devices = vec![target.activated(self.key(at), at), approver.with_last_seen(at)];
         Ok((Change { devices, effects, ..Change::default() }, ()))
     }
 
@@ -139,7 +139,7 @@ impl Approval {
         key.verify(payload.as_bytes(), &signature).is_ok()
     }
 
-    /// What is signed: every part as it was sent.
+    /// Returns the signed message: every part as it was sent.
     fn payload(&self, target_key: &str) -> String {
         let Self { session, target, wrapped, salt, .. } = self;
         let target = target.as_str();

@@ -1,14 +1,14 @@
-//! What is done to a person's devices and keys.
+//! Change of an account's devices and keys.
 
-use pia_kernel::{AuditEntry, SideEffects, QueuedEmail, Timestamp, Unavailable, UserId};
+use pia_kernel::{AuditEntry, QueuedEmail, SideEffects, Timestamp, Unavailable, UserId};
 
-use crate::device::{Device, DeviceRow};
 use crate::account_keys::AccountKeys;
+use crate::device::{Device, DeviceRow};
 use crate::ports::KeyStore;
 use crate::proof_key::ProofKey;
 use crate::recovery_copy::RecoveryCopy;
 
-/// What is done to a person's devices and keys, all of it or nothing.
+/// Change of an account's devices and keys, applied as a whole or not at all.
 #[derive(Debug, Clone, Default)]
 pub struct Change {
     /// Devices as they are from now on; whichever was not there is new.
@@ -17,17 +17,17 @@ pub struct Change {
     pub forgotten: Vec<DeviceRow>,
     /// The copy for recovery from now on; what guarded the last one stays.
     pub recovery: Option<RecoveryCopy>,
-    /// What guards it from now on.
+    /// Proof key that guards it from now on.
     pub proof_key: Option<ProofKey>,
-    /// Which of the person's keys is in use from now on. With the first the
-    /// account is end-to-end encrypted.
+    /// Version of the account's key from now on. With the first the account is
+    /// end-to-end encrypted.
     pub umk_version: Option<i32>,
-    /// What goes with all that.
+    /// Side effects of the change.
     pub effects: SideEffects,
 }
 
 impl Change {
-    /// Whether nothing is done.
+    /// Returns whether nothing is done.
     pub fn is_empty(&self) -> bool {
         let Self { devices, forgotten, recovery, proof_key, umk_version, effects } = self;
         let kept = devices.is_empty() && forgotten.is_empty();
@@ -46,7 +46,12 @@ impl Change {
 }
 
 /// That something was done to a device, as auditors see it.
-pub(crate) fn noted(at: Timestamp, user: UserId, device: &Device, action: &'static str) -> SideEffects {
+pub(crate) fn noted(
+    at: Timestamp,
+    user: UserId,
+    device: &Device,
+    action: &'static str,
+) -> SideEffects {
     let object = Some(format!("device:{}", device.row.0.as_hyphenated()));
     let entry = AuditEntry { at, actor: Some(user), subject: None, object, action };
     SideEffects { audit: vec![entry], mail: Vec::new() }

@@ -6,15 +6,15 @@ use uuid::Uuid;
 
 use crate::fields::{PUBLIC_KEY, bytes};
 
-/// How long a name may be that a device gave itself.
+/// Maximum length of a name that a device gave itself.
 const MAX_ID_CHARS: usize = 64;
 
-/// Which of a person's devices it is: the name that it gave itself, as it was
-/// sent. It is part of what devices sign and encrypt.
+/// Identifier of a device, unique within its account, as the device chose it.
+/// It is part of what devices sign and encrypt.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct DeviceId(String);
 
-/// Which row of the server's a device is. Devices do not know it.
+/// Id of a device's row. Devices do not know it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct DeviceRow(pub Uuid);
 
@@ -25,29 +25,29 @@ pub struct Device {
     pub row: DeviceRow,
     /// Its own.
     pub id: DeviceId,
-    /// What its owner knows it by.
+    /// Name for the owner.
     pub name: String,
-    /// How far it has come.
+    /// State of the device.
     pub state: DeviceState,
     /// The key that others wrap for, as it was sent.
     pub agreement_key: String,
     /// The key that its approvals are judged by, as it was sent.
     pub signing_key: String,
-    /// What it runs on.
+    /// Operating system.
     pub os_version: Option<String>,
-    /// What runs on it.
+    /// Version of the app.
     pub app_version: Option<String>,
-    /// When it first registered.
+    /// Time at which it first registered.
     pub created_at: Timestamp,
-    /// When it got its key last.
+    /// Time at which it got its key last.
     pub activated_at: Option<Timestamp>,
-    /// When it was turned away last.
+    /// Time at which it was turned away last.
     pub revoked_at: Option<Timestamp>,
-    /// When it last did something to keys.
+    /// Time at which it last did something to keys.
     pub seen_at: Timestamp,
 }
 
-/// How far a device has come.
+/// State of a device.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DeviceState {
     /// It asks to be let in, as long as this lasts.
@@ -58,12 +58,13 @@ pub enum DeviceState {
     Revoked,
 }
 
-/// What a device that asks to be let in is known by, once and not for long.
+/// Single-use secret of a device that asks to be approved, valid for a short
+/// time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Onboarding {
     /// The session, as it was issued.
     pub text: String,
-    /// When it ends.
+    /// Time at which it ends.
     pub ends_at: Timestamp,
 }
 
@@ -73,11 +74,11 @@ pub struct Onboarding {
 pub struct WrappedKey {
     /// The key, encrypted.
     pub ciphertext: String,
-    /// What the key that opens it is derived with.
+    /// Salt of the key that opens it.
     pub salt: String,
-    /// Which device made it.
+    /// Device that created it.
     pub created_by: DeviceId,
-    /// When it was stored.
+    /// Time at which it was stored.
     pub created_at: Timestamp,
     /// By what another device vouched for it; nothing if it is the device's own.
     pub approved: Option<Approved>,
@@ -99,16 +100,16 @@ pub struct Approved {
 pub struct WaitingDevice {
     /// The server's own name for it.
     pub row: DeviceRow,
-    /// What its owner knows it by.
+    /// Name for the owner.
     pub name: String,
-    /// When it first registered.
+    /// Time at which it first registered.
     pub created_at: Timestamp,
 }
 
 impl DeviceId {
     /// A device's id; nothing if no device can be called so. Payloads put
     /// colons between their parts, so that an id has none.
-    pub fn read(text: &str) -> Option<Self> {
+    pub fn parse(text: &str) -> Option<Self> {
         let plain = |it: u8| it.is_ascii_alphanumeric() || b"-_.".contains(&it);
         let good = !text.is_empty() && text.len() <= MAX_ID_CHARS && text.bytes().all(plain);
         good.then(|| Self(text.to_owned()))
@@ -121,12 +122,12 @@ impl DeviceId {
 }
 
 impl Device {
-    /// Whether it has the person's key.
+    /// Returns whether it has the person's key.
     pub fn is_active(&self) -> bool {
         matches!(self.state, DeviceState::Active(_))
     }
 
-    /// Whether it was turned away.
+    /// Returns whether it was turned away.
     pub fn is_revoked(&self) -> bool {
         matches!(self.state, DeviceState::Revoked)
     }
@@ -151,28 +152,29 @@ impl Device {
         }
     }
 
-    /// Whether this is the session by which it asks to be let in. Compared as
-    /// texts are: all devices of its person are told it.
+    /// Returns whether this is the session by which it asks to be let in.
+    /// Compared as texts are: all devices of its person are told it.
     pub(crate) fn asks_by(&self, session: &str, now: Timestamp) -> bool {
         self.onboarding(now) == Some(session)
     }
 
-    /// The same device with the person's key.
+    /// Returns the device with the account's key.
     pub(crate) fn activated(&self, key: WrappedKey, at: Timestamp) -> Self {
-        let mut device = self.seen(at);
+        let mut device = self.with_last_seen(at);
         device.state = DeviceState::Active(key);
         device.activated_at = Some(at);
         device
     }
 
-    /// The same device, which did something now.
-    pub(crate) fn seen(&self, at: Timestamp) -> Self {
+    /// Returns the device with a newer time of last use.
+    pub(crate) fn with_last_seen(&self, at: Timestamp) -> Self {
         Self { seen_at: at, ..self.clone() }
     }
 }
 
 impl WrappedKey {
-    /// What a device wrapped for itself, and nobody vouches for.
+    /// Returns a key that a device wrapped for itself, which nobody vouches
+    /// for.
     pub(crate) fn own(
         device: &DeviceId,
         (ciphertext, salt): (String, String),
@@ -203,11 +205,11 @@ mod tests {
     #[test]
     fn an_id_is_a_plain_text_as_it_was_sent() {
         for good in ["0199F0E0-0000-7000-8000-00000000000a", "5", "a_b.c"] {
-            assert_eq!(DeviceId::read(good).unwrap().as_str(), good);
+            assert_eq!(DeviceId::parse(good).unwrap().as_str(), good);
         }
         let long = "x".repeat(65);
         for none in ["", " ", "a b", "a:b", "a/b", "{a}", "\u{0}", "ß", &long] {
-            assert_eq!(DeviceId::read(none), None, "{none:?}");
+            assert_eq!(DeviceId::parse(none), None, "{none:?}");
         }
     }
 }

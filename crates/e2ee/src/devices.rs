@@ -17,7 +17,8 @@ use crate::ports::{KeyState, KeyStore};
 use crate::registration::{DeviceForm, RegisterError, Registered};
 use crate::revocation::{self, RevokeError};
 
-/// How long a device may ask to be let in before it has to register again.
+/// Duration for which a device may ask to be let in before it has to register
+/// again.
 pub(crate) const ONBOARDING: Duration = Duration::from_mins(10);
 
 /// A device as the person's other devices are told of it.
@@ -29,7 +30,7 @@ pub struct Listed {
     pub onboarding: Option<String>,
 }
 
-/// Why there is nothing to tell of a device.
+/// Reasons why there is nothing to tell of a device.
 #[derive(Debug, thiserror::Error)]
 pub enum FindError {
     /// The person has no such device, or it has not what is asked for.
@@ -59,9 +60,9 @@ impl Devices {
         user: UserId,
         form: DeviceForm,
     ) -> Result<Registered, RegisterError> {
-        let (registration, at) = (form.read()?, self.clock.now());
+        let (registration, at) = (form.validate()?, self.clock.now());
         let session = Onboarding { text: random_text()?, ends_at: at + ONBOARDING };
-        let judge = |held: &_| registration.judge(held, &session, (user, at));
+        let judge = |held: &_| registration.decide(held, &session, (user, at));
         let is_first = decide(&*self.store, (user, at), judge).await?;
         let is_first = is_first.ok_or(RegisterError::Gone)?;
         Ok(Registered::new(session, random_text()?, is_first))
@@ -69,15 +70,15 @@ impl Devices {
 
     /// Lets a device in, by the word of another.
     pub async fn approve(&self, user: UserId, form: ApprovalForm) -> Result<(), ApproveError> {
-        let (approval, at) = (form.read()?, self.clock.now());
-        let judge = |held: &_| approval.judge(held, (user, at));
+        let (approval, at) = (form.validate()?, self.clock.now());
+        let judge = |held: &_| approval.decide(held, (user, at));
         decide(&*self.store, (user, at), judge).await?.ok_or(ApproveError::Gone)
     }
 
     /// Turns a device away, whether it was let in or asks for it.
     pub async fn revoke(&self, user: UserId, id: &DeviceId) -> Result<(), RevokeError> {
         let at = self.clock.now();
-        let judge = |held: &_| revocation::judge(id, held, (user, at));
+        let judge = |held: &_| revocation::decide(id, held, (user, at));
         decide(&*self.store, (user, at), judge).await?.ok_or(RevokeError::Gone)
     }
 
@@ -89,8 +90,8 @@ impl Devices {
         id: &DeviceId,
         form: KeyForm,
     ) -> Result<(), KeepKeyError> {
-        let (key, at) = (form.read(id)?, self.clock.now());
-        let judge = |held: &_| key.judge(held, (user, at), owner);
+        let (key, at) = (form.validate(id)?, self.clock.now());
+        let judge = |held: &_| key.decide(held, (user, at), owner);
         decide(&*self.store, (user, at), judge).await?.ok_or(KeepKeyError::Gone)
     }
 
@@ -113,8 +114,8 @@ impl Devices {
         }
     }
 
-    /// Whether the account is end-to-end encrypted, and what there is for
-    /// recovery.
+    /// Returns whether the account is end-to-end encrypted, and what there is
+    /// for recovery.
     pub async fn state(&self, user: UserId) -> Result<KeyState, Unavailable> {
         self.store.state(user).await
     }
@@ -126,7 +127,7 @@ impl Devices {
         Ok(waiting.map(Into::into).collect())
     }
 
-    /// What a person's devices are called, by their ids.
+    /// Returns the names of an account's devices, by their ids.
     pub async fn names(&self, user: UserId) -> Result<HashMap<String, String>, Unavailable> {
         let devices = self.store.devices(user).await?;
         Ok(devices.into_iter().map(|it| (it.id.as_str().to_owned(), it.name)).collect())

@@ -10,16 +10,16 @@ use pia_testkit::ManualClock;
 use ring::rand::SystemRandom;
 use ring::signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, KeyPair as _};
 
+use crate::account_keys::{AccountKeys, ProofOnFile};
 use crate::device::{Device, DeviceId};
 use crate::devices::Devices;
-use crate::account_keys::{AccountKeys, ProofOnFile};
 use crate::own_key::KeyForm;
 use crate::ports::{Judge, KeyState, KeyStore};
 use crate::recovery::Recovery;
 use crate::recovery_copy::{RecoveryCopy, RecoveryForm};
 use crate::registration::{DeviceForm, Registered};
 
-/// What a store of one person's keys holds.
+/// State of a fake store of one account's keys.
 #[derive(Debug, Default)]
 pub(crate) struct StoredKeys {
     pub(crate) held: AccountKeys,
@@ -70,7 +70,7 @@ impl Machine {
         let (algorithm, random) = (&ECDSA_P256_SHA256_FIXED_SIGNING, SystemRandom::new());
         let pkcs8 = EcdsaKeyPair::generate_pkcs8(algorithm, &random).unwrap();
         let signer = EcdsaKeyPair::from_pkcs8(algorithm, pkcs8.as_ref(), &random).unwrap();
-        Self { id: DeviceId::read(id).unwrap(), signer }
+        Self { id: DeviceId::parse(id).unwrap(), signer }
     }
 
     pub(crate) fn form(&self) -> DeviceForm {
@@ -131,7 +131,7 @@ impl Ada {
         self.store.0.lock().unwrap().held.device(&machine.id).unwrap().clone()
     }
 
-    pub(crate) fn told(&self) -> Vec<&'static str> {
+    pub(crate) fn actions(&self) -> Vec<&'static str> {
         std::mem::take(&mut self.store.0.lock().unwrap().told)
     }
 }

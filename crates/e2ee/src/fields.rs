@@ -18,11 +18,11 @@ pub(crate) const WRAPPED: usize = 60;
 pub(crate) const SALT: usize = 32;
 /// `r` and `s`, as IEEE P1363 puts them together.
 pub(crate) const SIGNATURE: usize = 64;
-/// What HMAC-SHA-256 takes and gives here.
+/// Size of keys and tags of HMAC-SHA-256 here, in bytes.
 pub(crate) const PROOF: usize = 32;
 /// More than any onboarding session or proof has.
 const MAX_TEXT_CHARS: usize = 200;
-/// How each public key of this form begins.
+/// First byte of each public key in this form.
 const UNCOMPRESSED: u8 = 4;
 
 /// The faults of a request so far.
@@ -30,7 +30,7 @@ const UNCOMPRESSED: u8 = 4;
 pub(crate) struct Fields(Vec<Violation>);
 
 impl Fields {
-    /// What was read, unless something is at fault.
+    /// Returns the value, unless there is a violation.
     pub(crate) fn finish<T>(self, read: impl FnOnce() -> Option<T>) -> Result<T, Vec<Violation>> {
         if self.0.is_empty() { read().ok_or_else(Vec::new) } else { Err(self.0) }
     }
@@ -46,7 +46,7 @@ impl Fields {
         self.one_line(field, &text, most).then(|| text.trim().to_owned())
     }
 
-    /// The same of what may be missing.
+    /// Reads an optional line of text.
     pub(crate) fn optional_line(
         &mut self,
         field: &'static str,
@@ -63,7 +63,7 @@ impl Fields {
         given: Option<String>,
     ) -> Option<DeviceId> {
         let text = self.required(field, given)?;
-        let id = DeviceId::read(&text);
+        let id = DeviceId::parse(&text);
         if id.is_none() {
             let message = format!("`{field}` must be a device's id: a GUID.");
             self.0.push(Violation::new(field, "invalid", message));
@@ -178,7 +178,7 @@ impl Fields {
     }
 }
 
-/// What a text in padded base64 holds, if that is so many bytes.
+/// Returns the content of a text in padded base64, if it has that many bytes.
 pub(crate) fn bytes(text: &str, length: usize) -> Option<Vec<u8>> {
     // Nobody's long text is decoded to find out that it is too long.
     if text.len() != length.div_ceil(3) * 4 {
@@ -194,7 +194,7 @@ mod tests {
 
     use super::*;
 
-    fn read(text: &str) -> Result<String, Vec<Violation>> {
+    fn parse(text: &str) -> Result<String, Vec<Violation>> {
         let mut fields = Fields::default();
         let salt = fields.bytes("hkdfSalt", Some(text.to_owned()), SALT);
         fields.finish(|| salt)
@@ -203,7 +203,7 @@ mod tests {
     #[test]
     fn base64_is_read_strictly_and_kept_as_it_is() {
         let good = STANDARD.encode([0xFF; 32]);
-        assert_eq!(read(&good), Ok(good.clone()));
+        assert_eq!(parse(&good), Ok(good.clone()));
 
         let faulty = [
             STANDARD.encode([0; 31]),
@@ -219,10 +219,10 @@ mod tests {
             "\u{0}".repeat(44),
         ];
         for text in faulty {
-            let faults = read(&text).unwrap_err();
+            let faults = parse(&text).unwrap_err();
             assert_eq!((faults[0].field, faults[0].code), ("hkdfSalt", "invalid"), "{text:.60}");
         }
-        assert_eq!(read("").unwrap_err()[0].code, "required");
+        assert_eq!(parse("").unwrap_err()[0].code, "required");
     }
 
     #[test]

@@ -12,9 +12,9 @@ mod recovery_copy;
 mod registration;
 mod revocation;
 
+mod account_keys;
 mod change;
 mod device;
-mod account_keys;
 mod ports;
 
 mod fields;
@@ -23,6 +23,7 @@ mod violation;
 #[cfg(test)]
 mod fakes;
 
+pub use account_keys::{AccountKeys, ProofOnFile};
 pub use activation::{ActivateError, ActivationForm};
 pub use approval::{ApprovalForm, ApproveError};
 pub use change::Change;
@@ -30,7 +31,6 @@ pub use device::{
     Approved, Device, DeviceId, DeviceRow, DeviceState, Onboarding, WaitingDevice, WrappedKey,
 };
 pub use devices::{Devices, FindError, Listed};
-pub use account_keys::{AccountKeys, ProofOnFile};
 pub use own_key::{KeepKeyError, KeyForm};
 pub use ports::{Judge, KeyState, KeyStore};
 pub use proof_key::{ProofKey, ProofKeyForm, PutProofKeyError};

@@ -1,11 +1,12 @@
-//! What a device wraps for itself: the account's first key, or a copy of it.
+//! Key that a device wraps for itself: the account's first key, or a copy of
+//! it.
 
-use pia_kernel::{SideEffects, QueuedEmail, Reauthentication, Timestamp, Unavailable, UserId};
+use pia_kernel::{QueuedEmail, Reauthentication, SideEffects, Timestamp, Unavailable, UserId};
 
+use crate::account_keys::AccountKeys;
 use crate::change::{Change, named, noted};
 use crate::device::{Device, DeviceId, DeviceState, WrappedKey};
 use crate::fields::{Fields, SALT, WRAPPED};
-use crate::account_keys::AccountKeys;
 use crate::violation::Violation;
 
 /// The first of a person's keys.
@@ -21,10 +22,10 @@ pub struct KeyForm {
     pub wrap_version: Option<i64>,
 }
 
-/// Why a device's own key was not kept.
+/// Reasons why a device's own key was not kept.
 #[derive(Debug, thiserror::Error)]
 pub enum KeepKeyError {
-    /// What was sent is not good.
+    /// The request is invalid.
     #[error("the wrapped key is not good")]
     Invalid(Vec<Violation>),
     /// The person has no such device.
@@ -53,7 +54,7 @@ pub(crate) struct OwnKey {
 
 impl KeyForm {
     /// The key of the device that the path names.
-    pub(crate) fn read(self, device: &DeviceId) -> Result<OwnKey, KeepKeyError> {
+    pub(crate) fn validate(self, device: &DeviceId) -> Result<OwnKey, KeepKeyError> {
         let mut fields = Fields::default();
         let named = self.device_id.is_some().then(|| fields.device_id("deviceId", self.device_id));
         if named.flatten().is_some_and(|it| it != *device) {
@@ -75,7 +76,7 @@ impl OwnKey {
     /// device of an account that is not encrypted yet is let in by it, and
     /// encrypts the account: once everything was reset, for the owner alone,
     /// since whoever comes first then decides which devices follow.
-    pub(crate) fn judge(
+    pub(crate) fn decide(
         &self,
         held: &AccountKeys,
         (user, at): (UserId, Timestamp),
@@ -87,7 +88,8 @@ impl OwnKey {
         match &device.state {
             DeviceState::Active(_) => {
                 let effects = noted(at, user, device, "device.key_stored").and_mail(letter);
-                let device = Device { state: DeviceState::Active(key), ..device.seen(at) };
+                let device =
+                    Device { state: DeviceState::Active(key), ..device.with_last_seen(at) };
                 Ok((Change::device(device).with(effects), ()))
             }
             DeviceState::Pending(_) if !held.encrypted && !held.any_active() => {

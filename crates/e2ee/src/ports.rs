@@ -1,31 +1,31 @@
-//! Where devices and keys are kept.
+//! Store of devices and keys.
 
 use async_trait::async_trait;
 use pia_kernel::{Timestamp, Unavailable, UserId};
 
+use crate::account_keys::AccountKeys;
 use crate::change::Change;
 use crate::device::{Device, DeviceId};
-use crate::account_keys::AccountKeys;
 use crate::recovery_copy::RecoveryCopy;
 
 /// Decides what is done to a person's devices and keys, by how they stand. It
 /// may be asked more than once; what it says last counts.
 pub type Judge<'a> = &'a mut (dyn FnMut(&AccountKeys) -> Change + Send);
 
-/// What others are told of a person's keys.
+/// Public state of an account's keys.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct KeyState {
-    /// Whether the account is end-to-end encrypted.
+    /// True if the account is end-to-end encrypted.
     pub encrypted: bool,
-    /// Which of their keys is in use; 0 before the first.
+    /// Version of the account's key in use; 0 before the first.
     pub umk_version: i32,
-    /// Whether there is a copy for recovery.
+    /// True if there is a copy for recovery.
     pub recovery: bool,
-    /// Whether it is guarded by a proof.
+    /// True if it is guarded by a proof.
     pub proof_key: bool,
 }
 
-/// Where devices and keys are kept.
+/// Store of devices and keys.
 #[async_trait]
 pub trait KeyStore: Send + Sync {
     /// Asks `judge` what to do and does it, with its effects, atomically.
@@ -46,7 +46,7 @@ pub trait KeyStore: Send + Sync {
     /// A device of this person.
     async fn device(&self, user: UserId, id: &DeviceId) -> Result<Option<Device>, Unavailable>;
 
-    /// What others are told of a person's keys.
+    /// Returns the public state of an account's keys.
     async fn state(&self, user: UserId) -> Result<KeyState, Unavailable>;
 
     /// A person's copy for recovery.

@@ -1,16 +1,17 @@
-//! What whoever opened a recovery copy can prove that with.
+//! Proof key: proves that somebody opened a recovery copy.
 
 use std::time::Duration;
 
 use pia_kernel::{Reauthentication, Secret, Timestamp, Unavailable, UserId};
 use ring::hmac;
 
+use crate::account_keys::{AccountKeys, ProofOnFile};
 use crate::change::Change;
 use crate::fields::{PROOF, bytes};
-use crate::account_keys::{AccountKeys, ProofOnFile};
 use crate::recovery_copy::changed;
 
-/// How long a client that encrypts an account takes for all that goes with it.
+/// Duration for which a client that encrypts an account takes for all that goes
+/// with it.
 const SETTING_UP: Duration = Duration::from_mins(10);
 
 /// A key that is derived from a person's key, and tells nothing of it. It is
@@ -26,7 +27,7 @@ pub struct ProofKeyForm {
     pub version: Option<i64>,
 }
 
-/// Why a proof key was not kept.
+/// Reasons why a proof key was not kept.
 #[derive(Debug, thiserror::Error)]
 pub enum PutProofKeyError {
     /// It is none.
@@ -53,16 +54,16 @@ pub enum PutProofKeyError {
 }
 
 impl ProofKeyForm {
-    pub(crate) fn read(self) -> Result<ProofKey, PutProofKeyError> {
+    pub(crate) fn validate(self) -> Result<ProofKey, PutProofKeyError> {
         let known = self.version.unwrap_or(1) == 1;
-        let key = self.proof_key.filter(|_| known).and_then(|it| ProofKey::read(it.expose()));
+        let key = self.proof_key.filter(|_| known).and_then(|it| ProofKey::parse(it.expose()));
         key.ok_or(PutProofKeyError::Invalid)
     }
 }
 
 impl ProofKey {
     /// A key of 32 bytes in base64; nothing if the text is none.
-    pub fn read(text: &str) -> Option<Self> {
+    pub fn parse(text: &str) -> Option<Self> {
         bytes(text, PROOF).is_some().then(|| Self(Secret::new(text.to_owned())))
     }
 
@@ -71,13 +72,14 @@ impl ProofKey {
         self.0.expose()
     }
 
-    /// Whether it is the same. How long that takes tells nothing.
+    /// Returns whether it is the same. How long that takes tells nothing.
     pub fn is(&self, other: &Self) -> bool {
         self.0.is(other.expose())
     }
 
-    /// Whether a proof was made with this key for this session: HMAC-SHA-256
-    /// over the session's text. What is no proof at all is none of it.
+    /// Returns whether a proof was made with this key for this session:
+    /// HMAC-SHA-256 over the session's text. What is no proof at all is none of
+    /// it.
     pub fn proves(&self, session: &str, proof: &str) -> bool {
         let (key, proof) = (bytes(self.expose(), PROOF), bytes(proof, PROOF));
         let (Some(key), Some(proof)) = (key, proof) else { return false };
@@ -87,7 +89,7 @@ impl ProofKey {
     }
 
     /// Guards the copy for recovery with it, for good, if its owner says so.
-    pub(crate) fn judge(
+    pub(crate) fn decide(
         &self,
         held: &AccountKeys,
         (user, at): (UserId, Timestamp),
@@ -127,7 +129,7 @@ mod tests {
 
     use super::*;
 
-    /// What the published client's tests compute with.
+    /// Session id in the published client's tests.
     const SESSION: &str = "c2Vzc2lvbi1pZC1mb3ItdGVzdA==";
     const KEY: &str = "phOEJR9lkjOF4YJxhf4nT9XmassAoNeahsxCoJFIiyc=";
     const PROVES: &str = "y+52MODeXs+WHJ+ElRnSblizJFBBznh7MVOnhS0eB1M=";
@@ -150,13 +152,13 @@ mod tests {
         derived.fill(&mut key).unwrap();
 
         assert_eq!(STANDARD.encode(key), KEY);
-        assert!(ProofKey::read(KEY).unwrap().proves(SESSION, PROVES));
+        assert!(ProofKey::parse(KEY).unwrap().proves(SESSION, PROVES));
     }
 
     #[test]
     fn what_is_no_proof_of_this_session_by_this_key_is_refused() {
-        let key = ProofKey::read(KEY).unwrap();
-        let other = ProofKey::read(&STANDARD.encode([7; 32])).unwrap();
+        let key = ProofKey::parse(KEY).unwrap();
+        let other = ProofKey::parse(&STANDARD.encode([7; 32])).unwrap();
         let short = STANDARD.encode(&STANDARD.decode(PROVES).unwrap()[..31]);
 
         assert!(!other.proves(SESSION, PROVES));

@@ -10,7 +10,7 @@ use crate::ports::KeyStore;
 use crate::proof_key::{ProofKeyForm, PutProofKeyError};
 use crate::recovery_copy::{KeepCopyError, RecoveryCopy, RecoveryForm};
 
-/// Why there is no copy to tell of.
+/// Reasons why there is no copy to tell of.
 #[derive(Debug, thiserror::Error)]
 pub enum FindCopyError {
     /// There is none.
@@ -41,8 +41,8 @@ impl Recovery {
         form: RecoveryForm,
     ) -> Result<(), KeepCopyError> {
         let at = self.clock.now();
-        let copy = form.read(at)?;
-        let judge = |held: &_| copy.judge(held, (user, at), owner);
+        let copy = form.validate(at)?;
+        let judge = |held: &_| copy.decide(held, (user, at), owner);
         decide(&*self.store, (user, at), judge).await?.ok_or(KeepCopyError::Gone)
     }
 
@@ -58,8 +58,8 @@ impl Recovery {
         (user, owner): (UserId, Reauthentication),
         form: ProofKeyForm,
     ) -> Result<(), PutProofKeyError> {
-        let (key, at) = (form.read()?, self.clock.now());
-        let judge = |held: &_| key.judge(held, (user, at), owner);
+        let (key, at) = (form.validate()?, self.clock.now());
+        let judge = |held: &_| key.decide(held, (user, at), owner);
         decide(&*self.store, (user, at), judge).await?.ok_or(PutProofKeyError::Gone)
     }
 
@@ -69,8 +69,8 @@ impl Recovery {
         (user, owner): (UserId, Reauthentication),
         form: ActivationForm,
     ) -> Result<(), ActivateError> {
-        let (activation, at) = (form.read()?, self.clock.now());
-        let judge = |held: &_| activation.judge(held, (user, at), owner);
+        let (activation, at) = (form.validate()?, self.clock.now());
+        let judge = |held: &_| activation.decide(held, (user, at), owner);
         decide(&*self.store, (user, at), judge).await?.ok_or(ActivateError::Gone)
     }
 }

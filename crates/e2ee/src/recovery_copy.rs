@@ -1,13 +1,13 @@
 //! The copy of a person's key that their recovery code opens.
 
-use pia_kernel::{SideEffects, QueuedEmail, Reauthentication, Timestamp, Unavailable, UserId};
+use pia_kernel::{QueuedEmail, Reauthentication, SideEffects, Timestamp, Unavailable, UserId};
 
+use crate::account_keys::{AccountKeys, ProofOnFile};
 use crate::change::Change;
 use crate::fields::{Fields, SALT, WRAPPED};
-use crate::account_keys::{AccountKeys, ProofOnFile};
 use crate::violation::Violation;
 
-/// What Argon2 can do at all, and what a device can be asked for: up to 4 GiB.
+/// Range of Argon2's memory that a device can be asked for: up to 4 GiB.
 const MEMORY_KIB: (i32, i32) = (8, 4_194_304);
 const TIME: (i32, i32) = (1, 1_000);
 const PARALLELISM: (i32, i32) = (1, 255);
@@ -19,17 +19,17 @@ const UMK_VERSION: (i32, i32) = (1, 1_000_000);
 pub struct RecoveryCopy {
     /// The key, encrypted.
     pub ciphertext: String,
-    /// What the key that opens it is derived with.
+    /// Salt of the key that opens it.
     pub kdf_salt: String,
-    /// How much memory deriving it takes.
+    /// Memory that deriving the key takes.
     pub kdf_memory_kib: i32,
-    /// How many passes.
+    /// Number of passes.
     pub kdf_time: i32,
-    /// How many lanes.
+    /// Number of lanes.
     pub kdf_parallelism: i32,
-    /// Which of the person's keys it is.
+    /// Version of the account's key.
     pub umk_version: i32,
-    /// When it was stored.
+    /// Time at which it was stored.
     pub created_at: Timestamp,
 }
 
@@ -46,10 +46,10 @@ pub struct RecoveryForm {
     pub umk_version: Option<i64>,
 }
 
-/// Why a copy for recovery was not kept.
+/// Reasons why a copy for recovery was not kept.
 #[derive(Debug, thiserror::Error)]
 pub enum KeepCopyError {
-    /// What was sent is not good.
+    /// The request is invalid.
     #[error("the recovery copy is not good")]
     Invalid(Vec<Violation>),
     /// There is one that is guarded by a proof. It stays.
@@ -70,7 +70,7 @@ pub enum KeepCopyError {
 }
 
 impl RecoveryForm {
-    pub(crate) fn read(self, at: Timestamp) -> Result<RecoveryCopy, KeepCopyError> {
+    pub(crate) fn validate(self, at: Timestamp) -> Result<RecoveryCopy, KeepCopyError> {
         let mut fields = Fields::default();
         let ciphertext = fields.bytes("ciphertext", self.ciphertext, WRAPPED);
         let salt = fields.bytes("kdfSalt", self.kdf_salt, SALT);
@@ -98,7 +98,7 @@ impl RecoveryCopy {
     /// Keeps it in the place of the one before. A copy of the next key than is
     /// in use tells that the person's devices have changed to that, which their
     /// owner alone can say.
-    pub(crate) fn judge(
+    pub(crate) fn decide(
         &self,
         held: &AccountKeys,
         (user, at): (UserId, Timestamp),

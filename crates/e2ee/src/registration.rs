@@ -1,22 +1,23 @@
 //! Devices that ask to be let in.
 
-use pia_kernel::{SideEffects, QueuedEmail, Timestamp, Unavailable, UserId};
+use pia_kernel::{QueuedEmail, SideEffects, Timestamp, Unavailable, UserId};
 use uuid::Uuid;
 
+use crate::account_keys::AccountKeys;
 use crate::change::{Change, named, noted};
 use crate::device::{Device, DeviceId, DeviceRow, DeviceState, Onboarding};
 use crate::fields::Fields;
-use crate::account_keys::AccountKeys;
 use crate::violation::Violation;
 
-/// How many devices a person may have, those that were turned away not counted.
+/// Number of devices a person may have, those that were turned away not
+/// counted.
 pub(crate) const MAX_DEVICES: usize = 50;
-/// How long a name may be.
+/// Maximum length of a name.
 const MAX_NAME_CHARS: usize = 200;
-/// How long a version may be.
+/// Maximum length of a version.
 const MAX_VERSION_CHARS: usize = 200;
 
-/// What a device says of itself as it registers; nothing of it is checked yet.
+/// Self-description of a device that registers, not validated yet.
 #[derive(Debug, Clone, Default)]
 #[expect(missing_docs, reason = "named as on the wire")]
 pub struct DeviceForm {
@@ -28,21 +29,21 @@ pub struct DeviceForm {
     pub app_version: Option<String>,
 }
 
-/// What a device that registered is told.
+/// Result of a registration.
 #[derive(Debug, Clone)]
 pub struct Registered {
     /// The session that it asks by.
     pub onboarding: String,
     /// Random bytes, which no client uses.
     pub challenge: String,
-    /// Whether it is to make the account's key: nobody else has one.
+    /// True if it is to make the account's key: nobody else has one.
     pub is_first: bool,
 }
 
-/// Why a device was not registered.
+/// Reasons why a device was not registered.
 #[derive(Debug, thiserror::Error)]
 pub enum RegisterError {
-    /// What it says of itself is not good.
+    /// The self-description is invalid.
     #[error("what the device says of itself is not good")]
     Invalid(Vec<Violation>),
     /// It has the person's key, by other keys of its own than it names now.
@@ -51,7 +52,7 @@ pub enum RegisterError {
     /// There are as many as may be.
     #[error("there are {limit} devices already")]
     Full {
-        /// How many that is.
+        /// Maximum number of devices.
         limit: usize,
     },
     /// The account is no more.
@@ -74,7 +75,7 @@ pub(crate) struct Registration {
 }
 
 impl DeviceForm {
-    pub(crate) fn read(self) -> Result<Registration, RegisterError> {
+    pub(crate) fn validate(self) -> Result<Registration, RegisterError> {
         let mut fields = Fields::default();
         let id = fields.device_id("deviceId", self.device_id);
         let name = fields.line("deviceName", self.device_name, MAX_NAME_CHARS);
@@ -103,7 +104,7 @@ impl Registration {
     /// The keys of a device that is in are what its approvals were judged by
     /// and what its own key is wrapped for: whoever has a token alone does not
     /// put others in their place.
-    pub(crate) fn judge(
+    pub(crate) fn decide(
         &self,
         held: &AccountKeys,
         session: &Onboarding,
@@ -115,13 +116,13 @@ impl Registration {
             if !self.has_keys_of(active) {
                 return Err(RegisterError::OtherKeys);
             }
-            return Ok((Change::device(self.put_on(active, at)), is_first));
+            return Ok((Change::device(self.update_device(active, at)), is_first));
         }
         let others = held.devices.iter().filter(|it| !it.is_revoked() && it.id != self.id);
         if others.count() >= MAX_DEVICES {
             return Err(RegisterError::Full { limit: MAX_DEVICES });
         }
-        let mut device = known.map_or_else(|| self.newcomer(at), |it| self.put_on(it, at));
+        let mut device = known.map_or_else(|| self.newcomer(at), |it| self.update_device(it, at));
         device.state = DeviceState::Pending(session.clone());
         let asked = known.is_some_and(|it| !it.is_revoked() && self.has_keys_of(it));
         let effects = if asked { SideEffects::default() } else { asks((user, at), &device, held) };
@@ -133,7 +134,7 @@ impl Registration {
     }
 
     /// A device that is known, as it describes itself now.
-    fn put_on(&self, known: &Device, at: Timestamp) -> Device {
+    fn update_device(&self, known: &Device, at: Timestamp) -> Device {
         Device {
             row: known.row,
             state: known.state.clone(),
@@ -162,11 +163,12 @@ impl Registration {
     }
 }
 
-/// Whether a device is the first that could have the person's key.
+/// True if a device is the first that could have the person's key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct IsFirst(pub(crate) bool);
 
-/// Where there is something to be let in to, its owner hears of who asks.
+/// Emails the owner about a device that asks to be approved, if there is
+/// anything to approve it for.
 fn asks((user, at): (UserId, Timestamp), device: &Device, held: &AccountKeys) -> SideEffects {
     let noted = noted(at, user, device, "device.registered");
     if !held.encrypted {

@@ -2,14 +2,14 @@
 
 use pia_kernel::{QueuedEmail, Timestamp, Unavailable, UserId};
 
+use crate::account_keys::AccountKeys;
 use crate::change::{Change, named, noted};
 use crate::device::{Device, DeviceId, DeviceRow, DeviceState};
-use crate::account_keys::AccountKeys;
 
-/// How many devices are remembered that were turned away.
+/// Number of devices that are remembered that were turned away.
 pub(crate) const MAX_REVOKED: usize = 50;
 
-/// Why a device was not turned away.
+/// Reasons why a device was not turned away.
 #[derive(Debug, thiserror::Error)]
 pub enum RevokeError {
     /// The person has no such device.
@@ -26,7 +26,7 @@ pub enum RevokeError {
 /// Turns a device away, whether it had the person's key or asked for it. The
 /// last one may go too: the account stays encrypted, and only the recovery
 /// code lets a device in again.
-pub(crate) fn judge(
+pub(crate) fn decide(
     id: &DeviceId,
     held: &AccountKeys,
     (user, at): (UserId, Timestamp),

@@ -1,11 +1,11 @@
-//! What is wrong with what a client sent.
+//! Violations in a client's request.
 
 /// One fault, told so that a program can find it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Violation {
     /// The field of the request, as it is spelled on the wire.
     pub field: &'static str,
-    /// What kind of fault it is: `required`, `invalid`, `too_long` …
+    /// Kind of violation: `required`, `invalid`, `too_long` …
     pub code: &'static str,
     /// A sentence for people.
     pub message: String,

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use pia_assistant::Credits;
 use pia_e2ee::{Devices, Recovery};
 use pia_identity::{
-    AccountDeletion, AccountExport, Accounts, ApiKeys, AppPasswords, ReauthProof, PasskeySignIn,
-    Passkeys, PasswordChanges, PasswordResets, ProviderSignIn, Reauthenticator, Registration,
-    SecondFactors, Sessions, SignIn, SignInHistory, CallerState, Verification,
+    AccountDeletion, AccountExport, Accounts, ApiKeys, AppPasswords, CallerState, PasskeySignIn,
+    Passkeys, PasswordChanges, PasswordResets, ProviderSignIn, ReauthProof, Reauthenticator,
+    Registration, SecondFactors, Sessions, SignIn, SignInHistory, Verification,
 };
 use pia_kernel::{LiveSetting, Reauthentication, Secret, SessionId, UserId};
 use pia_sync::Chats;
@@ -24,11 +24,11 @@ pub struct Api {
     pub sign_in: SignIn,
     /// Signing in by the word of an identity provider.
     pub provider_sign_in: ProviderSignIn,
-    /// How browsers come here for that.
+    /// Cookies and redirects of browsers during that.
     pub browsers: Browsers,
     /// Staying signed in.
     pub sessions: Sessions,
-    /// Who tried to sign in.
+    /// History of sign-ins.
     pub history: SignInHistory,
     /// Looking at and changing one's account.
     pub accounts: Accounts,
@@ -36,7 +36,7 @@ pub struct Api {
     pub export: AccountExport,
     /// Forgetting them.
     pub deletion: AccountDeletion,
-    /// Whether it is the owner who asks, where a session is not enough.
+    /// Proof of ownership, where a session is not enough.
     pub reauthenticator: Reauthenticator,
     /// Protecting one's account with a second factor.
     pub second_factors: SecondFactors,
@@ -64,13 +64,13 @@ pub struct Api {
     pub recovery: Recovery,
     /// Telling people of their credits.
     pub credits: Credits,
-    /// What `/ready` asks.
+    /// Dependencies that `/ready` checks.
     pub readiness: Arc<dyn Readiness>,
-    /// Whether `/openapi/v1.json` is published.
+    /// True if `/openapi/v1.json` is published.
     pub openapi: LiveSetting<bool>,
-    /// Where use cases run.
+    /// Runner of use cases.
     pub runner: Runner,
-    /// Where those run that a password is shown to.
+    /// Concurrency limit of the use cases that hash passwords.
     pub sign_ins: ConcurrencyLimiter,
 }
 

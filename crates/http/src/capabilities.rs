@@ -13,7 +13,7 @@ const CHATS: &str = "/api/v1/chats";
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct CapabilitiesResponse {
-    /// Whether chats can be stored here.
+    /// True if chats can be stored here.
     chats: bool,
     chats_schema_version: i32,
 }

@@ -50,7 +50,8 @@ pub(crate) async fn get_chat(
     Ok(json(StatusCode::OK, api.run(get).await?.into_document()))
 }
 
-/// What is not there is as good as deleted, and so is what can have no chat.
+/// Deletes a chat. One that does not exist counts as deleted, and so does an id
+/// that no chat can have.
 pub(crate) async fn delete_chat(
     caller: Caller,
     api: Data<Api>,

@@ -25,5 +25,6 @@ pub(crate) use wrapped_umk::{
     WrappedUmkRequest, WrappedUmkResponse, keep_wrapped_umk, wrapped_umk,
 };
 
-/// How every key is wrapped so far: AES-256-GCM under a derived key.
+/// Version of key wrapping, the only one so far: AES-256-GCM under a derived
+/// key.
 const WRAP_VERSION: i32 = 1;

@@ -1,11 +1,11 @@
-//! What bodies look like, for the description. Next to this file there is a
-//! JSON file for each area, by method and path.
+//! Examples of bodies, for the description. Next to this file there is a JSON
+//! file for each area, by method and path.
 
 use pia_web::Examples;
 
 /// All that there are. Tests hold them to the schemas and to the routes.
 pub fn examples() -> Result<Examples, serde_json::Error> {
-    Examples::read([
+    Examples::parse([
         include_str!("examples/ai.json"),
         include_str!("examples/auth.json"),
         include_str!("examples/chats.json"),

@@ -16,7 +16,7 @@ use actix_web::{HttpResponse, HttpResponseBuilder};
 use bytes::Bytes;
 use serde::Serialize;
 
-/// How long a piece is.
+/// Size of a piece, in bytes.
 const PIECE: usize = 32 * 1024;
 
 /// Answers this. It is written to its end before anything is sent, so that a
@@ -32,7 +32,7 @@ pub(crate) fn json_in_pieces(
     }
 }
 
-/// What was written, cut into pieces of which each is full but the last.
+/// Written bytes, cut into pieces of which each is full but the last.
 #[derive(Default)]
 struct Pieces {
     full: Vec<Bytes>,

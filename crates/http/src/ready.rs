@@ -9,19 +9,19 @@ use utoipa::ToSchema;
 
 use crate::Api;
 
-/// What readiness depends on.
+/// Dependencies of readiness.
 #[async_trait]
 pub trait Readiness: Send + Sync {
     /// Looks at everything now, within a second or so.
     async fn look(&self) -> Ready;
 }
 
-/// What was found.
+/// Result of the readiness check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ready {
-    /// Whether the database answers.
+    /// True if the database answers.
     pub database: bool,
-    /// Whether its schema is the one that this binary knows.
+    /// True if its schema is the one that this binary knows.
     pub migrations: bool,
     /// The licence: `valid`, `expired`, `refused` or `missing`. Told, but no
     /// reason to be unready: a server is set up while it has none.

@@ -20,7 +20,8 @@ use pia_web::Route;
 const KIB: usize = 1024;
 const MIB: usize = 1024 * KIB;
 
-/// What registration, gates, OpenAPI and tests are made of.
+/// Returns all routes: registration, gates, OpenAPI and tests are built from
+/// them.
 pub fn routes() -> Vec<Route> {
     let areas = [
         utility::routes(),

@@ -31,6 +31,6 @@ pub struct SyncApi {
     pub pulling: Pulling,
     /// Looking at what is kept, and taking it away.
     pub support: Support,
-    /// Whether a device that has everything is told just that.
+    /// True if a device that has everything is told just that.
     pub fast_path: LiveSetting<bool>,
 }

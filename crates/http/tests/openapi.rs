@@ -4,7 +4,7 @@
 
 use serde_json::{Map, Value};
 
-/// Where each body has an example.
+/// Areas whose bodies each have an example.
 const SHOWN: [&str; 9] = [
     "/api/ai/",
     "/api/auth/login",
@@ -44,7 +44,7 @@ fn bodies(document: &Value) -> Vec<(String, Value)> {
     bodies
 }
 
-/// What of an example does not fit its schema.
+/// Mismatches of an example with its schema.
 struct Misfits<'a> {
     document: &'a Value,
     found: Vec<String>,
@@ -71,7 +71,7 @@ impl Misfits<'_> {
         }
     }
 
-    /// What has no list of keys may have any.
+    /// Checks an object; one without a list of keys may have any.
     fn look_into(&mut self, schema: &Value, fields: &Map<String, Value>, at: &str) {
         let (known, required) = self.keys(schema);
         if known.is_empty() {
@@ -109,7 +109,8 @@ impl Misfits<'_> {
     }
 }
 
-/// Whether it is of the right type, and of the right form where there is one.
+/// Returns whether it is of the right type, and of the right form where there
+/// is one.
 fn fits(schema: &Value, example: &Value) -> bool {
     let kind = match example {
         Value::Null => "null",
@@ -338,10 +339,10 @@ fn examples_fit_their_schemas() {
     assert_eq!(misfits.found, [""; 0]);
 }
 
-/// Where a model is asked.
+/// Routes that call a model.
 const ASKING: [&str; 4] =
     ["/api/ai/chat", "/api/ai/chat/completions", "/api/ai/generate-prompt", "/api/ai/optimize"];
-/// The same for OpenAI's clients.
+/// Routes that call a model for OpenAI's clients.
 const OPENAI_ASKING: [&str; 6] = [
     "/api/ai/v1/chat/completions",
     "/api/ai/v1/embeddings",

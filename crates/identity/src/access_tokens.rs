@@ -16,7 +16,7 @@ use crate::signing_keys::SigningKeys;
 /// Longer texts are no tokens of ours, and are not worth a look.
 const MAX_TOKEN_BYTES: usize = 4096;
 
-/// How far the clocks of two instances may differ, in seconds.
+/// Tolerated clock difference between two instances, in seconds.
 const CLOCK_SKEW: i64 = 60;
 
 /// In whose name tokens are issued, and for whom.
@@ -28,10 +28,10 @@ pub struct TokenNames {
     pub audience: String,
 }
 
-/// What an access token says: who calls, and with which sign-in.
+/// Contents of an access token: the caller and their session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct SessionRef {
-    /// Whose account it is.
+    /// Account id.
     pub user: UserId,
     /// The sign-in it continues.
     pub session: SessionId,
@@ -40,9 +40,9 @@ pub struct SessionRef {
 /// A token that was just signed.
 #[derive(Debug, Clone)]
 pub struct Issued {
-    /// What the device shows with each request.
+    /// Refresh token that the device presents next.
     pub token: Secret<String>,
-    /// How long it is good.
+    /// Lifetime of the access token.
     pub expires_in: Duration,
 }
 
@@ -78,7 +78,7 @@ struct Claims<'a> {
     exp: i64,
 }
 
-/// What is read back. A list of issuers or audiences does not fit in.
+/// Decoded token. A list of issuers or audiences does not fit in.
 #[derive(Deserialize)]
 struct Read {
     sub: UserId,
@@ -130,11 +130,11 @@ impl AccessTokens {
         Ok(Issued { token: Secret::new(token), expires_in: Duration::from_secs(lifetime) })
     }
 
-    /// Whose token this is, if it is good now.
+    /// Returns the session that this token belongs to, if it is valid now.
     ///
     /// A token from the future is refused too: its lifetime was counted on a
     /// clock that has been set back since, so nobody knows when it ends.
-    pub fn read(&self, token: &str) -> Option<SessionRef> {
+    pub fn verify(&self, token: &str) -> Option<SessionRef> {
         if token.len() > MAX_TOKEN_BYTES {
             return None;
         }
@@ -227,7 +227,7 @@ mod tests {
     fn a_token_says_who_calls_and_with_which_session() {
         let (claim, token) = issued();
 
-        assert_eq!(tokens_at(start()).read(token.expose()), Some(claim));
+        assert_eq!(tokens_at(start()).verify(token.expose()), Some(claim));
     }
 
     #[test]
@@ -235,7 +235,7 @@ mod tests {
         let (claim, token) = issued();
 
         let after =
-            |seconds| tokens_at(start() + Duration::from_secs(seconds)).read(token.expose());
+            |seconds| tokens_at(start() + Duration::from_secs(seconds)).verify(token.expose());
 
         assert_eq!((after(899), after(900)), (Some(claim), None));
     }
@@ -261,7 +261,7 @@ mod tests {
         let (claim, token) = issued();
 
         let before =
-            |seconds| tokens_at(start() - Duration::from_secs(seconds)).read(token.expose());
+            |seconds| tokens_at(start() - Duration::from_secs(seconds)).verify(token.expose());
 
         assert_eq!((before(60), before(61)), (Some(claim), None));
     }
@@ -270,7 +270,7 @@ mod tests {
     fn a_token_of_the_previous_key_is_taken_only_while_that_key_is_named() {
         let (claim, token) = issued();
         let read = |keys: SigningKeys| {
-            tokens(&keys, names("pia-server", "pia-client"), start()).read(token.expose())
+            tokens(&keys, names("pia-server", "pia-client"), start()).verify(token.expose())
         };
 
         assert_eq!(read(keys(SECOND, Some(FIRST))), Some(claim));
@@ -284,7 +284,7 @@ mod tests {
         for other in [names("pia-servers", "pia-client"), names("pia-server", "pia")] {
             let other = tokens(&keys(FIRST, None), other, start());
 
-            assert_eq!(other.read(token.expose()), None);
+            assert_eq!(other.verify(token.expose()), None);
         }
     }
 
@@ -304,7 +304,7 @@ mod tests {
         let mut stranger = our_header();
         stranger.kid = Some("another".to_owned());
 
-        let read = |header: &Header| tokens_at(start()).read(&signed(header, &claims));
+        let read = |header: &Header| tokens_at(start()).verify(&signed(header, &claims));
 
         assert_eq!(read(&our_header()), Some(claim));
         assert_eq!((read(&nameless), read(&stranger)), (None, None));
@@ -324,7 +324,7 @@ mod tests {
         for algorithm in [Algorithm::HS384, Algorithm::HS512] {
             let header = Header { alg: algorithm, ..our_header() };
 
-            assert_eq!(tokens_at(start()).read(&signed(&header, &claims)), None);
+            assert_eq!(tokens_at(start()).verify(&signed(&header, &claims)), None);
         }
     }
 
@@ -336,7 +336,7 @@ mod tests {
         let kid = kid(&Secret::new(FIRST.to_owned()));
         let none = URL_SAFE_NO_PAD.encode(format!(r#"{{"typ":"JWT","alg":"none","kid":"{kid}"}}"#));
 
-        assert_eq!(tokens_at(start()).read(&format!("{none}.{claims}.")), None);
+        assert_eq!(tokens_at(start()).verify(&format!("{none}.{claims}.")), None);
     }
 
     #[test]
@@ -350,7 +350,7 @@ mod tests {
         let endless = Forged { exp: None, ..forged.clone() };
 
         for wrong in [forged, several, endless] {
-            assert_eq!(tokens_at(start()).read(&signed(&our_header(), &wrong)), None);
+            assert_eq!(tokens_at(start()).verify(&signed(&our_header(), &wrong)), None);
         }
     }
 
@@ -362,7 +362,7 @@ mod tests {
         let endless = format!("{}{}", token.expose(), "A".repeat(100_000));
 
         for text in ["", ".", "..", "...", "a.b.c", "\u{fffd}.\u{0}.", &changed, &endless] {
-            assert_eq!(tokens_at(start()).read(text), None, "{text:.40}");
+            assert_eq!(tokens_at(start()).verify(text), None, "{text:.40}");
         }
     }
 

@@ -46,11 +46,11 @@ impl CustomerType {
     }
 }
 
-/// How often what an account is opened with was changed: its password, its
-/// second factor, its passkeys.
+/// Number of times that what an account is opened with was changed: its
+/// password, its second factor, its passkeys.
 ///
 /// Whoever has shown any of it begins a session only while this is what it was
-/// when they were looked up: a change ends the sessions that there are, and so
+/// when they were looked up: a change ends the sessions there are, and so
 /// outdates those that are just about to be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct CredentialsEpoch(pub i64);
@@ -58,26 +58,26 @@ pub struct CredentialsEpoch(pub i64);
 /// A person's account.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Account {
-    /// Whose it is. Never changes: it is part of what clients encrypt.
+    /// Account id. Never changes: it is part of what clients encrypt.
     pub user: UserId,
     /// Their address, as they spelled it.
     pub email: String,
-    /// What they are called.
+    /// Display name.
     pub display_name: Option<String>,
-    /// Who vouches for them: `local` for a password.
+    /// Identity provider of the account: `local` for a password.
     pub provider: String,
     /// In which capacity they use the service.
     pub customer: CustomerType,
     /// The company of a trader.
     pub company_name: Option<String>,
-    /// When the account was made.
+    /// Time at which the account was made.
     pub created_at: Timestamp,
-    /// What it may do beyond its own things.
+    /// Permissions beyond the account's own data.
     pub role: Role,
     /// The one group that it is in.
     pub group: GroupId,
-    /// When its owner showed that the address is theirs; nothing if they have
-    /// not.
+    /// Time at which its owner showed that the address is theirs; nothing if
+    /// they have not.
     pub email_verified_at: Option<Timestamp>,
     /// As of which change of them its credentials are.
     pub epoch: CredentialsEpoch,
@@ -102,7 +102,7 @@ impl Account {
     }
 }
 
-/// What a session may be used for.
+/// Purposes that a session may be used for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum SessionScope {
     /// Everything that its owner may do.
@@ -118,19 +118,19 @@ pub enum SessionScope {
 /// The key that a script calls with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KeyUse {
-    /// Which one.
+    /// Id of the key.
     pub key: ApiKeyId,
     /// So many whole credits may be spent with it within a calendar week; 0 is
     /// no limit.
     pub weekly_credits: i64,
 }
 
-/// Who calls with a key, and with which.
+/// Caller with an API key, and that key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ApiKeyRef {
-    /// Whose key it is.
+    /// Owner of the key.
     pub user: UserId,
-    /// Which one.
+    /// Id of the key.
     pub key: ApiKeyId,
 }
 
@@ -145,26 +145,26 @@ impl ApiKeyRef {
 /// As much of a caller as is looked at on every request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CallerState {
-    /// Who calls.
+    /// Account of the caller.
     pub user: UserId,
     /// The sign-in they call with; the id of their key, if that is what they
     /// call with.
     pub session: SessionId,
     /// In which capacity they use the service.
     pub customer: CustomerType,
-    /// What they may do beyond their own things.
+    /// Permissions beyond the caller's own data.
     pub role: Role,
     /// The one group that they are in.
     pub group: GroupId,
-    /// What the session may be used for.
+    /// Purposes that the session may be used for.
     pub scope: SessionScope,
-    /// Whether they have shown that their address is theirs.
+    /// True if they have shown that their address is theirs.
     pub email_verified: bool,
 }
 
 impl CallerState {
     /// Somebody with an account and a session like most.
-    pub fn of(user: UserId, session: SessionId) -> Self {
+    pub fn new(user: UserId, session: SessionId) -> Self {
         Self {
             user,
             session,
@@ -177,22 +177,22 @@ impl CallerState {
     }
 }
 
-/// What accounts owe before they may use the service.
+/// Requirements that accounts must meet before they may use the service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct AccountRules {
-    /// Whether each must have declared whether it is a trader.
+    /// True if each must have declared whether it is a trader.
     pub require_declaration: bool,
-    /// Whether each must have shown that its address is its owner's.
+    /// True if each must have shown that its address is its owner's.
     pub require_verification: bool,
 }
 
 impl AccountRules {
-    /// Whether somebody has yet to show that their address is theirs.
+    /// Returns whether somebody has yet to show that their address is theirs.
     pub fn owes_verification(&self, standing: &CallerState) -> bool {
         self.require_verification && !standing.email_verified
     }
 
-    /// Whether an account of this type owes its declaration.
+    /// Returns whether an account of this type owes its declaration.
     pub fn owes_declaration(&self, customer: CustomerType) -> bool {
         self.require_declaration && customer == CustomerType::NotDeclared
     }

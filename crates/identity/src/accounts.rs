@@ -1,15 +1,15 @@
-//! What people see and say of their own accounts.
+//! Reading and changing one's own account.
 
 use std::sync::Arc;
 
 use pia_kernel::{Clock, SideEffects, Unavailable, UserId};
 
 use crate::account::{Account, CustomerType};
-use crate::ports::AccountStore;
 use crate::caller_cache::CallerCache;
+use crate::ports::AccountStore;
 use crate::violation::{Violation, name};
 
-/// Why an account cannot be shown.
+/// Reasons why an account cannot be shown.
 #[derive(Debug, thiserror::Error)]
 pub enum AccountError {
     /// It was deleted since the gates let its owner pass.
@@ -25,11 +25,11 @@ pub enum AccountError {
 pub struct TraderDeclaration {
     /// Their company.
     pub company_name: Option<String>,
-    /// Whether they say that they act for it.
+    /// True if they say that they act for it.
     pub acting_as_business: bool,
 }
 
-/// Why a declaration was not recorded.
+/// Reasons why a declaration was not recorded.
 #[derive(Debug, thiserror::Error)]
 pub enum DeclareError {
     /// It declares nothing, or no company.
@@ -53,7 +53,11 @@ pub struct Accounts {
 
 impl Accounts {
     /// Accounts in the given store; `standings` is told of those that change.
-    pub fn new(store: Arc<dyn AccountStore>, standings: CallerCache, clock: Arc<dyn Clock>) -> Self {
+    pub fn new(
+        store: Arc<dyn AccountStore>,
+        standings: CallerCache,
+        clock: Arc<dyn Clock>,
+    ) -> Self {
         Self { store, standings, clock }
     }
 
@@ -103,7 +107,9 @@ mod tests {
     use crate::ports::MockAccountStore;
 
     fn accounts(mut store: MockAccountStore) -> Accounts {
-        store.expect_standing().returning(|user, session, _| Ok(Some(CallerState::of(user, session))));
+        store
+            .expect_standing()
+            .returning(|user, session, _| Ok(Some(CallerState::new(user, session))));
         let (store, clock) = (Arc::new(store), Arc::new(FixedClock(Timestamp::UNIX_EPOCH)));
         let standings = CallerCache::new(
             Arc::<MockAccountStore>::clone(&store),

@@ -6,7 +6,8 @@ use ring::digest;
 use crate::ports::ApiKeyHash;
 use crate::refresh_tokens;
 
-/// What tells keys from tokens, and lets scanners find those that leaked.
+/// Prefix that distinguishes keys from tokens, and lets scanners find leaked
+/// ones.
 const PREFIX: &str = "pia_";
 /// 256 random bits, in base 64 for URLs.
 const CHARS: usize = 43;
@@ -17,8 +18,8 @@ pub(crate) fn fresh() -> Result<Secret<String>, Unavailable> {
     Ok(Secret::new(format!("{PREFIX}{}", random.expose())))
 }
 
-/// What is kept of a key that was shown; nothing if it is none. It needs no
-/// slow hash: nobody guesses 256 bits.
+/// Returns the hash under which a presented key is stored; nothing if it is
+/// none. It needs no slow hash: nobody guesses 256 bits.
 pub(crate) fn hash(shown: &str) -> Option<ApiKeyHash> {
     let random = shown.strip_prefix(PREFIX)?.as_bytes();
     let plain = |it: &u8| it.is_ascii_alphanumeric() || b"-_".contains(it);

@@ -3,36 +3,38 @@
 use std::sync::Arc;
 
 use pia_kernel::{
-    ApiKeyId, AuditEntry, Clock, SideEffects, QueuedEmail, LiveSetting, Secret, Timestamp, Unavailable, UserId,
-    characters,
+    ApiKeyId, AuditEntry, Clock, LiveSetting, QueuedEmail, Secret, SideEffects, Timestamp,
+    Unavailable, UserId, characters,
 };
 
 use crate::access_tokens::SessionRef;
 use crate::account::ApiKeyRef;
 use crate::api_key_codes;
+use crate::caller_cache::CallerCache;
 use crate::factor_proofs::{
-    FactorPorts, FactorProofs, FactorSettings, ReauthProof, ProofError, used_up,
+    FactorPorts, FactorProofs, FactorSettings, ProofError, ReauthProof, used_up,
+};
+use crate::ports::{
+    ApiKeyEntry, ApiKeyStore, FactorState, KeyScope, NewApiKey, StoreAppPassword, VerifiedProof,
 };
 use crate::reauthentication::OwnerError;
-use crate::ports::{ApiKeyEntry, ApiKeyStore, VerifiedProof, FactorState, StoreAppPassword, KeyScope, NewApiKey};
-use crate::caller_cache::CallerCache;
 use crate::violation::Violation;
 
-/// How many an account may have, those that have ended too.
+/// Number of an account may have, those that have ended too.
 const MAX_API_KEYS: usize = 20;
-/// How long a name may be.
+/// Maximum length of a name.
 const MAX_NAME_CHARS: usize = 64;
 /// As much as a budget of a group may be.
 const MAX_CREDITS: i64 = 1_000_000_000_000;
 
-/// What a key is to be like.
+/// Requested properties of a new key.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ApiKeyWish {
-    /// What its owner calls it.
+    /// Name chosen by the owner.
     pub name: Option<String>,
-    /// What it may be used for; asking models if nothing is said.
+    /// Requested scopes; asking models if absent.
     pub scopes: Option<Vec<String>>,
-    /// When it ends; nothing if it does not.
+    /// Time at which it ends; nothing if it does not.
     pub expires_at: Option<Timestamp>,
     /// So many whole credits may be spent with it within a calendar week; 0 is
     /// no limit.
@@ -42,13 +44,13 @@ pub struct ApiKeyWish {
 /// An API key that was just made.
 #[derive(Debug, Clone)]
 pub struct CreatedApiKey {
-    /// What its owner is told of it from now on.
+    /// Entry of the key in its owner's list from now on.
     pub entry: ApiKeyEntry,
     /// The key. It is shown this once: only its hash is kept.
     pub key: Secret<String>,
 }
 
-/// Why no key was made.
+/// Reasons why no key was made.
 #[derive(Debug, thiserror::Error)]
 pub enum CreateApiKeyError {
     /// It cannot be like that.
@@ -60,7 +62,7 @@ pub enum CreateApiKeyError {
     /// There are as many as may be.
     #[error("there are {limit} API keys already")]
     Full {
-        /// How many that is.
+        /// Maximum number of keys.
         limit: usize,
     },
     /// The account was deleted since the gates let its owner pass.
@@ -71,7 +73,7 @@ pub enum CreateApiKeyError {
     Unavailable(#[from] Unavailable),
 }
 
-/// Why no key was taken away.
+/// Reasons why no key was taken away.
 #[derive(Debug, thiserror::Error)]
 pub enum RemoveApiKeyError {
     /// There is no such key, or no longer.

@@ -8,7 +8,7 @@ use crate::ports::AppPasswordHash;
 
 /// Crockford's base 32, which has no letters that look like digits.
 const LETTERS: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
-/// What tells them from other passwords at a glance.
+/// Prefix that distinguishes app passwords from other passwords at a glance.
 const PREFIX: &str = "pia";
 /// A hundred and twenty-five bits: a quick hash is enough for them.
 const LENGTH: usize = 25;
@@ -28,10 +28,10 @@ pub(crate) fn fresh() -> Result<Secret<String>, Unavailable> {
     Ok(Secret::new(parts.join("-")))
 }
 
-/// What is kept of the app password that somebody typed; nothing if it is
-/// none, however generously it is read.
+/// Returns the hash of a typed app password; nothing if it is none, however
+/// generously it is read.
 pub(crate) fn hash(typed: &Secret<String>) -> Option<AppPasswordHash> {
-    let letters = read(typed.expose())?;
+    let letters = parse(typed.expose())?;
     let mut context = digest::Context::new(&digest::SHA256);
     context.update(b"app-password-v1:");
     context.update(&letters);
@@ -40,7 +40,7 @@ pub(crate) fn hash(typed: &Secret<String>) -> Option<AppPasswordHash> {
     Some(AppPasswordHash(hash))
 }
 
-fn read(typed: &str) -> Option<[u8; LENGTH]> {
+fn parse(typed: &str) -> Option<[u8; LENGTH]> {
     if typed.len() > MAX_CODE_BYTES {
         return None;
     }

@@ -4,36 +4,38 @@
 use std::sync::Arc;
 
 use pia_kernel::{
-    AppPasswordId, Clock, SideEffects, QueuedEmail, LiveSetting, Secret, Timestamp, Unavailable, UserId, characters,
+    AppPasswordId, Clock, LiveSetting, QueuedEmail, Secret, SideEffects, Timestamp, Unavailable,
+    UserId, characters,
 };
 
 use crate::access_tokens::SessionRef;
 use crate::app_password_codes;
+use crate::caller_cache::CallerCache;
 use crate::factor_proofs::{
-    FactorPorts, FactorProofs, FactorSettings, ReauthProof, ProofError, used_up,
+    FactorPorts, FactorProofs, FactorSettings, ProofError, ReauthProof, used_up,
+};
+use crate::ports::{
+    AppPasswordEntry, AppPasswordStore, FactorState, NewAppPassword, StoreAppPassword,
+    VerifiedProof,
 };
 use crate::reauthentication::OwnerError;
-use crate::ports::{
-    AppPasswordEntry, AppPasswordStore, VerifiedProof, FactorState, StoreAppPassword, NewAppPassword,
-};
-use crate::caller_cache::CallerCache;
 use crate::violation::Violation;
 
-/// How many an account may have.
+/// Number of an account may have.
 const MAX_APP_PASSWORDS: usize = 20;
-/// How long a name may be.
+/// Maximum length of a name.
 const MAX_NAME_CHARS: usize = 64;
 
 /// An app password that was just made.
 #[derive(Debug, Clone)]
 pub struct CreatedAppPassword {
-    /// What its owner is told of it from now on.
+    /// Entry of the app password in its owner's list from now on.
     pub entry: AppPasswordEntry,
     /// The password. It is shown this once: only its hash is kept.
     pub password: Secret<String>,
 }
 
-/// Why no app password was made.
+/// Reasons why no app password was made.
 #[derive(Debug, thiserror::Error)]
 pub enum CreateAppPasswordError {
     /// Its name is none.
@@ -45,7 +47,7 @@ pub enum CreateAppPasswordError {
     /// There are as many as may be.
     #[error("there are {limit} app passwords already")]
     Full {
-        /// How many that is.
+        /// Maximum number of app passwords.
         limit: usize,
     },
     /// The account was deleted since the gates let its owner pass.
@@ -56,7 +58,7 @@ pub enum CreateAppPasswordError {
     Unavailable(#[from] Unavailable),
 }
 
-/// Why no app password was taken away.
+/// Reasons why no app password was taken away.
 #[derive(Debug, thiserror::Error)]
 pub enum RemoveAppPasswordError {
     /// The user has no such app password, or has it no longer.
@@ -110,9 +112,13 @@ impl AppPasswords {
         };
         let keep = |evidence| self.keep(claim, &entry, &password, evidence);
         match self.proofs.owner(claim, (&account, factor.as_ref()), proof, keep).await? {
-            StoreAppPassword::Full => Err(CreateAppPasswordError::Full { limit: MAX_APP_PASSWORDS }),
+            StoreAppPassword::Full => {
+                Err(CreateAppPasswordError::Full { limit: MAX_APP_PASSWORDS })
+            }
             StoreAppPassword::Gone => Err(CreateAppPasswordError::Gone),
-            StoreAppPassword::Done | StoreAppPassword::Stale => Ok(CreatedAppPassword { entry, password }),
+            StoreAppPassword::Done | StoreAppPassword::Stale => {
+                Ok(CreatedAppPassword { entry, password })
+            }
         }
     }
 

@@ -8,22 +8,24 @@ use crate::factor_challenges::hash;
 use crate::ports::{Ceremony, NewPasskeyChallenge, TokenHash};
 use crate::refresh_tokens;
 
-/// How long a challenge waits for its answer, as browsers are told too.
+/// Duration for which a challenge waits for its answer, as browsers are told
+/// too.
 const LIFETIME: Duration = Duration::from_mins(5);
 /// Longer texts are no tokens of ours; those have 43 letters.
 const MAX_TOKEN_BYTES: usize = 128;
 
-/// What a browser is handed to go to an authenticator with.
+/// Options that a browser passes to an authenticator.
 #[derive(Debug, Clone)]
 pub struct AskedPasskey {
-    /// What the answer comes back with. It is good once.
+    /// Single-use token that accompanies the answer.
     pub token: Secret<String>,
     /// Options of `navigator.credentials`, as JSON.
     pub options: String,
 }
 
-/// What goes to the browser, and what waits for its answer.
-pub(crate) fn asked(
+/// Returns the options for the browser, and the challenge that waits for its
+/// answer.
+pub(crate) fn start_ceremony(
     begun: Ceremony,
     now: Timestamp,
 ) -> Result<(AskedPasskey, NewPasskeyChallenge), Unavailable> {
@@ -33,8 +35,8 @@ pub(crate) fn asked(
     Ok((AskedPasskey { token, options: begun.options }, challenge))
 }
 
-/// What is kept of a token; nothing if it can be none of ours.
-pub(crate) fn known(token: &Secret<String>) -> Option<TokenHash> {
+/// Returns the hash of a presented token; nothing if it cannot be one of ours.
+pub(crate) fn hash_presented(token: &Secret<String>) -> Option<TokenHash> {
     (1..=MAX_TOKEN_BYTES).contains(&token.expose().len()).then(|| hash(token))
 }
 
@@ -46,12 +48,12 @@ mod tests {
     fn what_can_be_a_token_is_kept_as_its_hash() {
         let begun = Ceremony { options: "{}".to_owned(), state: Secret::new("state".to_owned()) };
 
-        let (asked, challenge) = asked(begun, Timestamp::UNIX_EPOCH).unwrap();
+        let (asked, challenge) = start_ceremony(begun, Timestamp::UNIX_EPOCH).unwrap();
 
-        assert_eq!(known(&asked.token), Some(challenge.hash));
+        assert_eq!(hash_presented(&asked.token), Some(challenge.hash));
         assert_eq!(challenge.expires_at, Timestamp::UNIX_EPOCH + Duration::from_mins(5));
         for text in ["", &"x".repeat(129)] {
-            assert_eq!(known(&Secret::new(text.to_owned())), None);
+            assert_eq!(hash_presented(&Secret::new(text.to_owned())), None);
         }
     }
 }

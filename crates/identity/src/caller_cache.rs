@@ -1,4 +1,4 @@
-//! What the gates remember of callers, for a few seconds.
+//! Cache of callers' states, for a few seconds.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
@@ -11,9 +11,9 @@ use crate::access_tokens::SessionRef;
 use crate::account::{ApiKeyRef, CallerState};
 use crate::ports::AccountStore;
 
-/// How old what is remembered may be.
+/// Maximum age of a cached entry.
 const FRESH: Duration = Duration::from_secs(5);
-/// How many callers are remembered, all shards together.
+/// Number of callers that are remembered, all shards together.
 const MAX_CACHED_CALLERS: usize = 100_000;
 /// Requests ask at the same time, and seldom for the same shard.
 const SHARDS: usize = 64;
@@ -41,17 +41,17 @@ struct Inner {
 /// The copies of some users, all of a user's in one shard.
 #[derive(Default)]
 struct Shard {
-    /// How often something here was forgotten: a read that began before does
-    /// not count after.
+    /// Number of times that something here was forgotten: a read that began
+    /// before does not count after.
     forgotten: u64,
     copies: HashMap<SessionRef, Remembered>,
-    /// How many copies there may be before old ones are looked for.
+    /// Number of copies there may be before old ones are looked for.
     sweep_at: usize,
 }
 
 struct Remembered {
     standing: CallerState,
-    /// When its reading began.
+    /// Time at which its reading began.
     at: Timestamp,
 }
 
@@ -73,28 +73,30 @@ impl CallerCache {
         Self { inner: Arc::new(inner) }
     }
 
-    /// What is remembered of a caller, if it is young enough to let them pass.
+    /// Returns the cached state of a caller, if it is recent enough to let them
+    /// pass.
     pub fn cached(&self, claim: SessionRef) -> Option<CallerState> {
         let now = self.inner.clock.now();
         let shard = self.shard(claim.user)?;
         shard.copies.get(&claim).filter(|it| it.is_fresh(now)).map(|it| it.standing)
     }
 
-    /// What is remembered of whoever calls with a key, if it is young enough
-    /// to let them pass.
+    /// Returns the cached state of a caller with an API key, if it is recent
+    /// enough to let them pass.
     pub fn cached_key(&self, claim: ApiKeyRef) -> Option<CallerState> {
         self.cached(claim.as_claim())
     }
 
-    /// How a caller stands now; nothing if their account or session is no more.
+    /// Loads the current state of a caller; nothing if their account or session
+    /// is gone.
     pub async fn fresh(&self, claim: SessionRef) -> Result<Option<CallerState>, Unavailable> {
         let at = self.inner.clock.now();
         let look = self.inner.store.standing(claim.user, claim.session, at);
         self.remember(claim, at, look).await
     }
 
-    /// How whoever calls with a key stands now; nothing if their account or the
-    /// key is no more.
+    /// Loads the current state of a caller with an API key; nothing if their
+    /// account or the key is gone.
     pub async fn fresh_key(&self, claim: ApiKeyRef) -> Result<Option<CallerState>, Unavailable> {
         let at = self.inner.clock.now();
         let look = self.inner.store.key_standing(claim, at);
@@ -122,7 +124,7 @@ impl CallerCache {
         Ok(standing)
     }
 
-    /// How a caller stands, by what is remembered of them or else by a look.
+    /// Returns the state of a caller, from the cache or else from the store.
     pub async fn standing(&self, claim: SessionRef) -> Result<Option<CallerState>, Unavailable> {
         match self.cached(claim) {
             Some(standing) => Ok(Some(standing)),
@@ -130,7 +132,8 @@ impl CallerCache {
         }
     }
 
-    /// Whether there is no such account any more, which is looked up anew.
+    /// Returns whether there is no such account any more, which is looked up
+    /// anew.
     pub async fn is_gone(&self, user: UserId) -> Result<bool, Unavailable> {
         Ok(self.inner.store.find(user).await?.is_none())
     }
@@ -182,7 +185,8 @@ impl Shard {
 }
 
 impl Remembered {
-    /// What was read in the future was read on a clock that is no more.
+    /// Returns whether an entry is recent. One from the future was read on a
+    /// clock that was set back since.
     fn is_fresh(&self, now: Timestamp) -> bool {
         self.at <= now && now <= self.at + FRESH
     }
@@ -224,7 +228,7 @@ mod tests {
     }
 
     fn good(user: UserId, session: SessionId) -> CallerState {
-        CallerState::of(user, session)
+        CallerState::new(user, session)
     }
 
     fn all_good() -> MockAccountStore {

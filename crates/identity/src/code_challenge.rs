@@ -1,4 +1,4 @@
-//! What only the program that began a sign-in can answer.
+//! Challenge that only the program that started a sign-in can answer.
 
 use std::fmt;
 
@@ -8,7 +8,7 @@ use pia_kernel::Secret;
 use ring::digest;
 use serde::{Deserialize, Serialize};
 
-/// How long a verifier may be (RFC 7636, 4.1). Shorter ones could be guessed.
+/// Maximum length of a verifier (RFC 7636, 4.1). Shorter ones could be guessed.
 const VERIFIER_CHARS: std::ops::RangeInclusive<usize> = 43..=128;
 
 /// The SHA-256 of a verifier, which its owner shows when they redeem a code
@@ -25,7 +25,7 @@ impl CodeChallenge {
 
     /// The challenge that this verifier answers; nothing for what cannot be
     /// one.
-    pub(crate) fn of(verifier: &Secret<String>) -> Option<Self> {
+    pub(crate) fn from_verifier(verifier: &Secret<String>) -> Option<Self> {
         let text = verifier.expose().as_bytes();
         let plain = |it: &u8| it.is_ascii_alphanumeric() || b"-._~".contains(it);
         if !VERIFIER_CHARS.contains(&text.len()) || !text.iter().all(plain) {
@@ -53,8 +53,8 @@ impl fmt::Debug for CodeChallenge {
 mod tests {
     use super::*;
 
-    fn of(verifier: &str) -> Option<CodeChallenge> {
-        CodeChallenge::of(&Secret::new(verifier.to_owned()))
+    fn challenge_of(verifier: &str) -> Option<CodeChallenge> {
+        CodeChallenge::from_verifier(&Secret::new(verifier.to_owned()))
     }
 
     #[test]
@@ -62,7 +62,7 @@ mod tests {
         let challenge = CodeChallenge::parse("E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM");
 
         assert!(challenge.is_some());
-        assert_eq!(of("dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"), challenge);
+        assert_eq!(challenge_of("dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"), challenge);
     }
 
     #[test]
@@ -87,10 +87,10 @@ mod tests {
     fn what_cannot_be_a_verifier_answers_nothing() {
         let (shortest, longest) = ("a".repeat(43), "a".repeat(128));
 
-        assert!(of(&shortest).is_some() && of(&longest).is_some());
+        assert!(challenge_of(&shortest).is_some() && challenge_of(&longest).is_some());
         for bad in [&"a".repeat(42), &format!("{longest}a"), "", &"ä".repeat(43), &" ".repeat(43)]
         {
-            assert_eq!(of(bad), None, "{bad:.60}");
+            assert_eq!(challenge_of(bad), None, "{bad:.60}");
         }
     }
 }

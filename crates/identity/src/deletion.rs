@@ -3,16 +3,18 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use pia_kernel::{AuditEntry, AccountErasure, SideEffects, Eraser, Erasure, QueuedEmail, Secret, Unavailable};
+use pia_kernel::{
+    AccountErasure, AuditEntry, Eraser, Erasure, QueuedEmail, Secret, SideEffects, Unavailable,
+};
 
-use crate::account::{Account, LOCAL, CallerState};
-use crate::factor_proofs::{FactorAnswer, ReauthProof, ProofError};
+use crate::account::{Account, CallerState, LOCAL};
+use crate::caller_cache::CallerCache;
+use crate::factor_proofs::{FactorAnswer, ProofError, ReauthProof};
 use crate::reauthentication::OwnerError;
 use crate::reauthenticator::Reauthenticator;
-use crate::caller_cache::CallerCache;
 use crate::violation::Violation;
 
-/// What must be typed, so that nobody leaves by accident.
+/// Text that must be typed, so that nobody deletes an account by accident.
 const CONFIRMATION: &str = "DELETE";
 
 /// That a person wants to be forgotten.
@@ -27,7 +29,7 @@ pub struct Farewell {
     pub factor: Option<FactorAnswer>,
 }
 
-/// Why an account stays.
+/// Reasons why an account stays.
 #[derive(Debug, thiserror::Error)]
 pub enum DeleteError {
     /// The request does not say what it must.
@@ -39,7 +41,7 @@ pub enum DeleteError {
     /// There were too many wrong ones.
     #[error("too many wrong passwords")]
     TooMany {
-        /// When the next may be tried.
+        /// Time until the next attempt is allowed.
         wait: Duration,
     },
     /// An account without a password is not shown to be the caller's.

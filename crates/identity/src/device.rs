@@ -1,4 +1,4 @@
-//! What is known of a device that signs in.
+//! Facts about a device that signs in.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv6Addr};
@@ -7,10 +7,10 @@ use pia_kernel::shortened;
 
 /// Longer texts are cut: they are there to be recognised by people.
 const MAX_NAME_CHARS: usize = 128;
-/// What browsers say of themselves is longer.
+/// Maximum length of a stored user agent; browsers send longer ones.
 const MAX_USER_AGENT_CHARS: usize = 256;
 
-/// What a device says of itself, and from where it calls.
+/// Self-description of a device, and the address it calls from.
 ///
 /// All of it but the address is a claim, kept so that people recognise their
 /// devices. Nothing is decided by it but whether they are told of a new one.
@@ -29,8 +29,8 @@ pub struct Device {
 }
 
 impl Device {
-    /// The same with texts that can be kept and shown: without control
-    /// characters, of a bounded length, and absent rather than empty.
+    /// Returns the device with texts that can be stored and displayed: without
+    /// control characters, of bounded length, and absent rather than empty.
     pub(crate) fn tidy(self) -> Self {
         Self {
             device_id: tidy(self.device_id, MAX_NAME_CHARS),
@@ -43,18 +43,18 @@ impl Device {
 
     /// From which network it calls.
     pub fn network(&self) -> Option<Network> {
-        self.address.map(Network::of)
+        self.address.map(Network::from_address)
     }
 }
 
-/// Where an address belongs to: itself, or of IPv6 the /64 that one household
-/// is given as a whole.
+/// Network of an address: itself, or of IPv6 the /64 that one household is
+/// assigned as a whole.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Network(IpAddr);
 
 impl Network {
     /// The network of an address.
-    pub fn of(address: IpAddr) -> Self {
+    pub fn from_address(address: IpAddr) -> Self {
         Self(match address.to_canonical() {
             IpAddr::V6(address) => {
                 let upper = u128::from(address) >> 64 << 64;
@@ -119,7 +119,7 @@ mod tests {
     }
     #[test]
     fn neighbours_in_one_ipv6_network_are_one() {
-        let network = |text: &str| Network::of(text.parse().unwrap()).to_string();
+        let network = |text: &str| Network::from_address(text.parse().unwrap()).to_string();
 
         assert_eq!(network("2001:db8:1:2:ffff::9"), "2001:db8:1:2::/64");
         assert_eq!(network("::ffff:192.0.2.1"), "192.0.2.1");

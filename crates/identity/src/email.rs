@@ -49,7 +49,7 @@ pub(crate) fn fold_domain(domain: &str) -> String {
 ///
 /// Only a mail that arrives proves an address; what is refused here is what
 /// cannot be one, or what would look like another.
-pub(crate) fn read(email: &str) -> Result<String, Violation> {
+pub(crate) fn parse(email: &str) -> Result<String, Violation> {
     let email = email.trim();
     let fault = |code, message: &str| Err(Violation::new("email", code, message));
     if email.is_empty() {
@@ -76,7 +76,7 @@ pub(crate) fn sought(email: &str) -> Option<&str> {
     (characters(email) <= MAX_EMAIL_CHARS && is_plausible(email)).then_some(email)
 }
 
-/// What comes after the `@`, in the form in which domains are compared.
+/// Returns the part after the `@`, in the form in which domains are compared.
 pub(crate) fn domain(email: &str) -> String {
     email.rsplit_once('@').map(|(_, domain)| fold_domain(domain)).unwrap_or_default()
 }
@@ -91,7 +91,8 @@ fn is_plausible(email: &str) -> bool {
         && (labels().count() > 1 || domain.eq_ignore_ascii_case("localhost"))
 }
 
-/// What addresses hold in quotes only, if at all, and what nobody sees.
+/// Returns whether a character occurs in addresses only in quotes, if at all,
+/// or is invisible.
 fn is_out_of_place(char: char) -> bool {
     char.is_whitespace()
         || char.is_control()
@@ -99,7 +100,7 @@ fn is_out_of_place(char: char) -> bool {
         || matches!(char, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
 }
 
-/// Whether mail servers take it, and it is not another one in disguise.
+/// Returns whether mail servers take it, and it is not another one in disguise.
 fn is_in_order(email: &str) -> bool {
     let Some((local, domain)) = email.split_once('@') else { return false };
     local.len() <= MAX_LOCAL_PART_BYTES
@@ -115,7 +116,8 @@ fn is_label(label: &str) -> bool {
     !label.is_empty() && !label.starts_with('-') && !label.ends_with('-') && label.chars().all(fits)
 }
 
-/// What is not shown, and what every font shows as it likes.
+/// Returns whether a character is not displayed, or displayed differently by
+/// every font.
 fn is_invisible(char: char) -> bool {
     matches!(
         char,
@@ -158,7 +160,7 @@ mod tests {
             "a@b-c.d1.org",
             "ada@192.0.2.1",
         ] {
-            assert_eq!(read(&format!(" {email}\n")).as_deref(), Ok(email));
+            assert_eq!(parse(&format!(" {email}\n")).as_deref(), Ok(email));
         }
     }
 
@@ -166,9 +168,9 @@ mod tests {
     fn a_domain_is_read_in_its_own_script_however_a_program_wrote_it() {
         for email in ["Karl@bücher.example", "Karl@xn--bcher-kva.example", "Karl@BÜCHER.Example"]
         {
-            assert_eq!(read(email).as_deref(), Ok("Karl@bücher.example"));
+            assert_eq!(parse(email).as_deref(), Ok("Karl@bücher.example"));
         }
-        assert_eq!(read("Karl@Example.ORG").as_deref(), Ok("Karl@Example.ORG"));
+        assert_eq!(parse("Karl@Example.ORG").as_deref(), Ok("Karl@Example.ORG"));
     }
 
     #[test]
@@ -217,7 +219,7 @@ mod tests {
             ("ada\u{200b}@example.org", "invalid"),
             ("<ada@example.org>", "invalid"),
         ] {
-            assert_eq!(read(email).unwrap_err().code, code, "{email:?}");
+            assert_eq!(parse(email).unwrap_err().code, code, "{email:?}");
         }
     }
 
@@ -241,7 +243,7 @@ mod tests {
             "\u{212a}ai@example.org",
             "a\u{17f}a@example.org",
         ] {
-            assert_eq!(read(email).map_err(|it| it.code), Err("invalid"), "{email:?}");
+            assert_eq!(parse(email).map_err(|it| it.code), Err("invalid"), "{email:?}");
             assert_eq!(sought(&format!(" {email}")), Some(email), "older accounts may have it");
         }
     }
@@ -256,7 +258,7 @@ mod tests {
 
         for char in hidden.chars() {
             for email in [format!("a{char}b@example.org"), format!("ada@ex{char}ample.org")] {
-                assert_eq!(read(&email).map_err(|it| it.code), Err("invalid"), "{email:?}");
+                assert_eq!(parse(&email).map_err(|it| it.code), Err("invalid"), "{email:?}");
             }
         }
     }
@@ -277,10 +279,10 @@ mod tests {
         let foreign = format!("ada@{}", vec!["ü".repeat(40); 5].join("."));
 
         assert_eq!(of(54).len(), 254);
-        assert!(read(&of(54)).is_ok());
-        assert_eq!(read(&of(55)).unwrap_err().code, "too_long");
+        assert!(parse(&of(54)).is_ok());
+        assert_eq!(parse(&of(55)).unwrap_err().code, "too_long");
         assert!(characters(&foreign) < 254 && fold_email(&foreign).len() < 254);
-        assert!(read(&foreign).is_ok());
+        assert!(parse(&foreign).is_ok());
     }
 
     #[test]
@@ -291,7 +293,7 @@ mod tests {
             ("a".repeat(65), false),
             ("ä".repeat(33), false),
         ] {
-            assert_eq!(read(&format!("{local}@example.org")).is_ok(), good, "{local}");
+            assert_eq!(parse(&format!("{local}@example.org")).is_ok(), good, "{local}");
         }
     }
 

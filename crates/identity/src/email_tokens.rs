@@ -5,24 +5,24 @@ use std::time::Duration;
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use pia_kernel::{Clock, SideEffects, QueuedEmail, LiveSetting, Mail, Secret, Unavailable};
+use pia_kernel::{Clock, LiveSetting, Mail, QueuedEmail, Secret, SideEffects, Unavailable};
 use ring::digest;
 
 use crate::account::Account;
 use crate::email::{self, fold_email};
 use crate::factor_challenges;
 use crate::ports::{
-    AccountStore, RateLimitOutcome, RateLimitStore, Credentials, MailedPurpose, MailedTokenStore,
-    NewMailedToken, Quota, TokenHash,
+    AccountStore, Credentials, MailedPurpose, MailedTokenStore, NewMailedToken, Quota,
+    RateLimitOutcome, RateLimitStore, TokenHash,
 };
 use crate::refresh_tokens;
 
-/// How many letters of one kind an address gets, whoever asks for them. The
-/// links of the last three are good, so that who uses this up keeps nobody
-/// from opening one.
+/// Number of letters of one kind an address gets, whoever asks for them. The
+/// links of the last three are good, so that who uses this up keeps nobody from
+/// opening one.
 const LETTERS: Quota = Quota { burst: 3, window: Duration::from_hours(1) };
 
-/// Why no letter was sent.
+/// Reasons why no letter was sent.
 #[derive(Debug, thiserror::Error)]
 pub enum MailedError {
     /// Nobody sends mail here.
@@ -33,16 +33,16 @@ pub enum MailedError {
     Unavailable(#[from] Unavailable),
 }
 
-/// What letters with links are built on.
+/// Ports of the use cases that send emails with links.
 #[derive(Clone)]
 pub struct MailedPorts {
-    /// Where accounts are kept.
+    /// Store of accounts.
     pub accounts: Arc<dyn AccountStore>,
-    /// Where tokens are kept.
+    /// Store of tokens.
     pub tokens: Arc<dyn MailedTokenStore>,
-    /// Where letters are counted.
+    /// Counter of emails.
     pub attempts: Arc<dyn RateLimitStore>,
-    /// Whether somebody sends mail.
+    /// True if somebody sends mail.
     pub mail: LiveSetting<bool>,
     /// Under which address browsers know the server, without a slash at its
     /// end. Never what a request says of it: whoever sends that could choose
@@ -57,11 +57,11 @@ pub(crate) struct Link {
     pub(crate) purpose: MailedPurpose,
     pub(crate) lifetime: Duration,
     pub(crate) letter: &'static str,
-    /// What the audit log calls it that somebody asked for one.
+    /// Audit action of a request for one.
     pub(crate) asked: &'static str,
     /// The path and the query, as far as they tell whose link it is.
     pub(crate) place: fn(&Account) -> String,
-    /// Who gets one.
+    /// Filter of the accounts that receive one.
     pub(crate) is_for: fn(&Credentials) -> bool,
 }
 
@@ -70,7 +70,7 @@ pub(crate) struct Link {
 pub(crate) struct MailedLinks(pub(crate) MailedPorts);
 
 impl MailedLinks {
-    /// Whether anybody could get a letter at all.
+    /// Returns whether anybody could get a letter at all.
     pub(crate) fn configured(&self) -> Result<(), MailedError> {
         if *self.0.mail.get() { Ok(()) } else { Err(MailedError::NotConfigured) }
     }
@@ -141,8 +141,8 @@ impl MailedLinks {
     }
 }
 
-/// What is kept of a token that somebody shows; nothing if it is none of ours.
-pub(crate) fn shown(token: &Secret<String>) -> Option<TokenHash> {
+/// Returns the hash of a presented token; nothing if it is none of ours.
+pub(crate) fn hash_presented(token: &Secret<String>) -> Option<TokenHash> {
     let plausible = (1..=factor_challenges::MAX_TOKEN_BYTES).contains(&token.expose().len());
     plausible.then(|| factor_challenges::hash(token))
 }

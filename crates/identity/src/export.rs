@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use pia_kernel::{
-    Clock, SideEffects, ExportPage, Inventory, PersonalData, Cursor, Timestamp, Unavailable, UserId,
+    Clock, Cursor, ExportPage, Inventory, PersonalData, SideEffects, Timestamp, Unavailable, UserId,
 };
 
 use crate::accounts::AccountError;
@@ -18,11 +18,11 @@ pub struct AccountExport {
 /// An export that has begun.
 #[derive(Clone)]
 pub struct BegunExport {
-    /// Whose it is.
+    /// Account id.
     pub user: UserId,
-    /// When it began.
+    /// Time at which it began.
     pub at: Timestamp,
-    /// What it tells.
+    /// Sections of the export.
     pub inventory: Inventory,
     data: Arc<dyn PersonalData>,
 }

@@ -3,15 +3,15 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use pia_kernel::{Clock, SideEffects, LiveSetting, Secret, Timestamp, Unavailable, UserId};
+use pia_kernel::{Clock, LiveSetting, Secret, SideEffects, Timestamp, Unavailable, UserId};
 use ring::digest;
 
 use crate::account::Account;
 use crate::factor_proofs::{FactorAnswer, FactorPorts, FactorProofs, FactorSettings, ProofError};
 use crate::password_throttle::{Bucket, GuessError, PasswordThrottle};
 use crate::ports::{
-    RateLimitOutcome, Begun, ChallengeStore, FactorState, PasswordThrottleStore, GuessRules, NewChallenge, Quota,
-    Redeemed, Redemption, TokenHash,
+    Begun, ChallengeStore, FactorState, GuessRules, NewChallenge, PasswordThrottleStore, Quota,
+    RateLimitOutcome, Redeemed, Redemption, TokenHash,
 };
 use crate::recovery_codes;
 use crate::refresh_tokens;
@@ -22,7 +22,7 @@ pub(crate) const MAX_TOKEN_BYTES: usize = 128;
 /// The owner is warned of wrong codes behind their password once a day.
 const WARNINGS: Quota = Quota { burst: 1, window: Duration::from_hours(24) };
 
-/// Why a challenge was not met.
+/// Reasons why a challenge was not met.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ChallengeError {
     /// It is unknown, has ended, was met or was tried too often.
@@ -31,16 +31,16 @@ pub(crate) enum ChallengeError {
     /// The answer to it is wrong.
     #[error("the answer is wrong")]
     Wrong {
-        /// Whose factor it is.
+        /// Owner of the factor.
         user: UserId,
-        /// Whether its owner is warned: there were five, and they were not
+        /// True if its owner is warned: there were five, and they were not
         /// warned within a day.
         warn: bool,
     },
     /// There were too many wrong ones.
     #[error("too many wrong answers")]
     TooMany {
-        /// When the next may be tried.
+        /// Time until the next attempt is allowed.
         wait: Duration,
     },
     /// Something that is needed did not answer.
@@ -134,8 +134,8 @@ impl FactorChallenges {
         }
     }
 
-    /// Whether a wrong answer is one too many for its owner not to know. That
-    /// it cannot be told changes no answer.
+    /// Returns whether a wrong answer is one too many for its owner not to
+    /// know. That it cannot be told changes no answer.
     async fn warns(&self, user: UserId, guess: &Bucket) -> bool {
         let (attempts, now) = (&self.proofs.ports.attempts, self.proofs.clock.now());
         let warns = async {
@@ -189,7 +189,8 @@ fn redeemed(user: UserId, at: Timestamp, codes_left: Option<u64>) -> SideEffects
     codes_left.map(used).unwrap_or_default()
 }
 
-/// What is kept of a token. It needs no key, since it cannot be guessed.
+/// Returns the hash of a token. It needs no key, since the token cannot be
+/// guessed.
 pub(crate) fn hash(token: &Secret<String>) -> TokenHash {
     let mut hash = [0; 32];
     hash.copy_from_slice(digest::digest(&digest::SHA256, token.expose().as_bytes()).as_ref());

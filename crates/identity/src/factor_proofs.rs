@@ -3,34 +3,34 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use pia_kernel::{Clock, SideEffects, LiveSetting, Secret, Timestamp, Unavailable, UserId};
+use pia_kernel::{Clock, LiveSetting, Secret, SideEffects, Timestamp, Unavailable, UserId};
 
 use crate::account::Account;
 use crate::password_rules;
 use crate::ports::{
-    AccountStore, RateLimitOutcome, RateLimitStore, VerifiedProof, Factor, FactorState, FactorStore,
-    PasswordHasher, Quota, SecretBox, SessionStarts, Verdict,
+    AccountStore, Factor, FactorState, FactorStore, PasswordHasher, Quota, RateLimitOutcome,
+    RateLimitStore, SecretBox, SessionStarts, Verdict, VerifiedProof,
 };
 use crate::recovery_codes;
 use crate::totp::{self, Digits};
 
-/// What an authenticator's secret is sealed for.
+/// Purpose under which an authenticator's secret is sealed.
 pub(crate) const PURPOSE: &str = "totp-secret";
 
-/// How second factors behave.
+/// Settings of second factors.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FactorSettings {
-    /// What apps show beside the address.
+    /// Issuer that apps display beside the address.
     pub issuer: String,
-    /// How many wrong codes and passwords one account takes, from wherever
+    /// Number of wrong codes and passwords one account takes, from wherever
     /// they come. Only who knows the password or holds a session gets so far,
     /// so that no stranger can use it up.
     pub wrong_proofs: Quota,
-    /// How long a sign-in waits for its second factor.
+    /// Duration for which a sign-in waits for its second factor.
     pub challenge_lifetime: Duration,
-    /// How often one sign-in may be wrong about it.
+    /// Number of times that one sign-in may be wrong about it.
     pub challenge_tries: u32,
-    /// How long a secret that was shown waits for its first code.
+    /// Duration for which a secret that was shown waits for its first code.
     pub enrolment_lifetime: Duration,
 }
 
@@ -46,24 +46,24 @@ impl Default for FactorSettings {
     }
 }
 
-/// What second factors are built on.
+/// Ports of the second-factor use cases.
 #[derive(Clone)]
 pub struct FactorPorts {
-    /// Where accounts are kept.
+    /// Store of accounts.
     pub accounts: Arc<dyn AccountStore>,
-    /// Where second factors are kept.
+    /// Store of second factors.
     pub factors: Arc<dyn FactorStore>,
-    /// Where wrong codes are counted.
+    /// Counter of wrong codes.
     pub attempts: Arc<dyn RateLimitStore>,
-    /// What compares passwords.
+    /// Password comparison.
     pub hasher: Arc<dyn PasswordHasher>,
-    /// What seals the secrets of authenticators.
+    /// Sealing of the secrets of authenticators.
     pub secrets: Arc<dyn SecretBox>,
-    /// When those who ask have signed in.
+    /// Times of the callers' sign-ins.
     pub starts: Arc<dyn SessionStarts>,
 }
 
-/// What a user types where a second factor is asked for.
+/// Answer of a user who is asked for a second factor.
 #[derive(Debug, Clone)]
 pub enum FactorAnswer {
     /// Six digits of their authenticator.
@@ -72,7 +72,7 @@ pub enum FactorAnswer {
     RecoveryCode(Secret<String>),
 }
 
-/// What a user shows to prove that it is still them.
+/// Proof by which a caller shows that the account is still theirs.
 #[derive(Debug, Clone)]
 pub enum ReauthProof {
     /// Their password.
@@ -81,7 +81,7 @@ pub enum ReauthProof {
     Factor(FactorAnswer),
 }
 
-/// Why a proof was not taken.
+/// Reasons why a proof was not taken.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ProofError {
     /// It is wrong, or was used before.
@@ -90,7 +90,7 @@ pub(crate) enum ProofError {
     /// There were too many wrong ones.
     #[error("too many wrong ones")]
     TooMany {
-        /// When the next may be tried.
+        /// Time until the next attempt is allowed.
         wait: Duration,
     },
     /// Something that is needed did not answer.
@@ -98,11 +98,13 @@ pub(crate) enum ProofError {
     Unavailable(#[from] Unavailable),
 }
 
-/// What is written of evidence for a change that is used up by it.
+/// Returns the side effects of a change that uses up this proof.
 pub(crate) fn used_up(evidence: VerifiedProof, user: UserId, at: Timestamp) -> SideEffects {
     match evidence {
         VerifiedProof::RecoveryCode(_) => recovery_codes::used(user, at, None),
-        VerifiedProof::Password | VerifiedProof::SignIn | VerifiedProof::Code(_) => SideEffects::default(),
+        VerifiedProof::Password | VerifiedProof::SignIn | VerifiedProof::Code(_) => {
+            SideEffects::default()
+        }
     }
 }
 
@@ -141,7 +143,7 @@ impl FactorProofs {
         judged
     }
 
-    /// What an answer shows, as far as that can be said without spending it.
+    /// Verifies an answer as far as that is possible without spending it.
     pub(crate) async fn answer(
         &self,
         user: UserId,
@@ -157,7 +159,7 @@ impl FactorProofs {
         }
     }
 
-    /// The same of a proof that may be a password too.
+    /// Verifies a proof that may also be a password, without spending it.
     pub(crate) async fn proof(
         &self,
         account: &Account,
@@ -176,7 +178,7 @@ impl FactorProofs {
         factor: &Factor,
         code: &Secret<String>,
     ) -> Result<VerifiedProof, ProofError> {
-        let digits = Digits::read(code).ok_or(ProofError::Wrong)?;
+        let digits = Digits::parse(code).ok_or(ProofError::Wrong)?;
         let Some(secret) = self.ports.secrets.open(user, PURPOSE, &factor.sealed).await? else {
             // Recovery codes and the password still open the way to another.
             tracing::error!(user.id = %user, "the secret of an authenticator cannot be opened");
@@ -210,7 +212,7 @@ impl FactorProofs {
         }
     }
 
-    /// Whether a password is the account's.
+    /// Returns whether a password is the account's.
     pub(crate) async fn password(
         &self,
         account: &Account,
@@ -226,7 +228,8 @@ impl FactorProofs {
             _ => Err(ProofError::Wrong),
         }
     }
-    /// What is kept of an account's password; nothing if it has none.
+    /// Returns the stored hash of an account's password; nothing if it has
+    /// none.
     pub(crate) async fn password_hash(
         &self,
         account: &Account,

@@ -9,7 +9,8 @@ use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use pia_kernel::{
-    AuditEntry, Clock, SideEffects, QueuedEmail, LiveSetting, Secret, SessionId, Timestamp, Unavailable, UserId,
+    AuditEntry, Clock, LiveSetting, QueuedEmail, Secret, SessionId, SideEffects, Timestamp,
+    Unavailable, UserId,
 };
 
 use crate::access_tokens::SessionRef;
@@ -17,9 +18,9 @@ use crate::account::Account;
 use crate::factor_challenges::FactorChallenges;
 use crate::factor_proofs::{FactorPorts, FactorSettings};
 use crate::ports::{
-    AccountStore, Begun, ChallengeStore, Credentials, Enrolled, VerifiedProof, Factor, FactorChange,
-    FactorState, FactorStore, MockAccountStore, MockPasswordHasher, NewChallenge, PasswordHasher,
-    RecoveryHash, Redeemed, Redemption, SecretBox, SessionStarts, Step, TokenHash, Verdict,
+    AccountStore, Begun, ChallengeStore, Credentials, Enrolled, Factor, FactorChange, FactorState,
+    FactorStore, MockAccountStore, MockPasswordHasher, NewChallenge, PasswordHasher, RecoveryHash,
+    Redeemed, Redemption, SecretBox, SessionStarts, Step, TokenHash, Verdict, VerifiedProof,
 };
 
 pub(crate) use post::{Post, claim, verification};
@@ -41,21 +42,21 @@ pub(crate) struct State {
     pub(crate) codes: Vec<RecoveryHash>,
     pub(crate) challenges: HashMap<TokenHash, (NewChallenge, u32)>,
     pub(crate) audit: Vec<AuditEntry>,
-    /// Which letters were written.
+    /// Emails that were queued.
     pub(crate) letters: Vec<QueuedEmail>,
-    /// Whether the account has no password.
+    /// True if the account has no password.
     pub(crate) without_password: bool,
-    /// When the session that asks began.
+    /// Time at which the session that asks began.
     pub(crate) began_at: Option<Timestamp>,
     /// The session that the last change let go on.
     pub(crate) kept: Option<SessionId>,
-    /// Which sealed secrets were replaced by which.
+    /// Sealed secrets that were replaced, each with its replacement.
     pub(crate) resealed: Vec<(Vec<u8>, Vec<u8>)>,
-    /// Whether sealed secrets are under the key before.
+    /// True if sealed secrets are under the key before.
     pub(crate) key_changed: bool,
-    /// Whether sealed secrets no longer open.
+    /// True if sealed secrets no longer open.
     pub(crate) key_lost: bool,
-    /// What becomes of the account after it was looked at.
+    /// Change of the account after it was loaded.
     pub(crate) meanwhile: Option<Meanwhile>,
 }
 
@@ -93,12 +94,12 @@ impl Factors {
         }
     }
 
-    /// How many answers to challenges count as wrong.
+    /// Returns the number of answers to challenges count as wrong.
     pub(crate) fn wrong_answers(&self) -> u32 {
         self.guesses.load(Ordering::SeqCst)
     }
 
-    /// How many proofs count as wrong.
+    /// Returns the number of proofs count as wrong.
     pub(crate) fn wrong(&self) -> u32 {
         self.attempts.load(Ordering::SeqCst)
     }
@@ -215,7 +216,11 @@ impl FactorStore for Factors {
         Ok(true)
     }
 
-    async fn disable(&self, change: FactorChange, evidence: VerifiedProof) -> Result<bool, Unavailable> {
+    async fn disable(
+        &self,
+        change: FactorChange,
+        evidence: VerifiedProof,
+    ) -> Result<bool, Unavailable> {
         let mut state = self.state.lock().unwrap();
         let good = state.spend(evidence);
         if good {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use pia_kernel::{Clock, SideEffects, LiveSetting, Secret, Unavailable, UserId};
+use pia_kernel::{Clock, LiveSetting, Secret, SideEffects, Unavailable, UserId};
 
 use crate::account::{Account, CustomerType};
 use crate::ports::{
@@ -12,18 +12,18 @@ use crate::registration::{NewPerson, RegistrationRules, check};
 use crate::role::Role;
 use crate::violation::Violation;
 
-/// What whoever sets the server up fills in.
+/// Form of the person who sets the server up.
 #[derive(Debug, Clone)]
 pub struct NewAdmin {
     /// Their address.
     pub email: String,
     /// The password they choose, as they typed it.
     pub password: Secret<String>,
-    /// What they want to be called.
+    /// Display name.
     pub display_name: Option<String>,
 }
 
-/// Why no administrator was made.
+/// Reasons why no administrator was made.
 #[derive(Debug, thiserror::Error)]
 pub enum FirstAdminError {
     /// There is one: this step is over.
@@ -54,16 +54,16 @@ pub enum FirstAdminError {
     Unavailable(#[from] Unavailable),
 }
 
-/// What it is built on.
+/// Ports of the use case.
 #[derive(Clone)]
 pub struct FirstAdminPorts {
-    /// Where the account is kept.
+    /// Store of the account.
     pub store: Arc<dyn FirstAdminStore>,
-    /// What makes of the password what is kept.
+    /// Hashing of the password.
     pub hasher: Arc<dyn PasswordHasher>,
-    /// How many accounts there may be.
+    /// Number of accounts there may be.
     pub seats: Arc<dyn Seats>,
-    /// What shows that somebody may do this.
+    /// Check that the person may set the server up.
     pub token: Arc<dyn SetupToken>,
 }
 
@@ -87,19 +87,19 @@ impl FirstAdmin {
         Self { ports, rules, clock }
     }
 
-    /// How many characters their password must have.
+    /// Returns the number of characters their password must have.
     pub fn fewest_password_chars(&self) -> usize {
         self.rules.get().fewest_password_chars
     }
 
-    /// Whether the server has no administrator yet.
+    /// Returns whether the server has no administrator yet.
     pub async fn is_missing(&self) -> Result<bool, Unavailable> {
         Ok(!self.ports.store.exists().await?)
     }
 
     /// Makes the administrator. Who can read the token can read the database,
     /// so their word on their address is taken.
-    pub async fn appoint(
+    pub async fn create_first_admin(
         &self,
         token: &Secret<String>,
         admin: NewAdmin,
@@ -123,8 +123,8 @@ impl FirstAdmin {
         let account = new.account.clone();
         let effects = SideEffects::audit(account.created_at, account.user, "account.registered")
             .and(SideEffects::audit(account.created_at, account.user, "role.admin_granted"));
-        let limits = SeatLimits::of(&*self.ports.seats);
-        match self.ports.store.appoint(new, limits, effects).await? {
+        let limits = SeatLimits::from_seats(&*self.ports.seats);
+        match self.ports.store.create_first_admin(new, limits, effects).await? {
             Appointed::Stored => {}
             Appointed::AlreadySetUp => return Err(FirstAdminError::AlreadySetUp),
             Appointed::EmailTaken => return Err(FirstAdminError::EmailTaken),

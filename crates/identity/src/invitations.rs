@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use pia_kernel::{
-    AuditEntry, Clock, SideEffects, GroupId, InvitationId, QueuedEmail, PageRequest, Secret, Timestamp,
-    Unavailable, UserId,
+    AuditEntry, Clock, GroupId, InvitationId, PageRequest, QueuedEmail, Secret, SideEffects,
+    Timestamp, Unavailable, UserId,
 };
 use ring::digest;
 
@@ -18,31 +18,31 @@ use crate::violation::Violation;
 /// Longer texts are no tokens of ours; those have 43 letters.
 const MAX_TOKEN_BYTES: usize = 128;
 
-/// What somebody is invited to.
+/// Offer of an account with a role.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Invitation {
     /// The one address that it is for; any if there is none.
     pub email: Option<String>,
-    /// What they may do.
+    /// Role of the account.
     pub role: Role,
     /// The group that they are in; the default one if there is none.
     pub group: Option<GroupId>,
-    /// How long it is good.
+    /// Lifetime of the invitation.
     pub lifetime: Duration,
 }
 
 /// An invitation that was made.
 #[derive(Debug, Clone)]
 pub struct Invited {
-    /// Which one it is.
+    /// Id of the invitation.
     pub id: InvitationId,
-    /// Where an account is made with it. It is shown once.
+    /// Link to register with it. Shown once.
     pub link: Secret<String>,
-    /// When it ends.
+    /// Time at which it ends.
     pub expires_at: Timestamp,
 }
 
-/// Why nobody was invited.
+/// Reasons why nobody was invited.
 #[derive(Debug, thiserror::Error)]
 pub enum InviteError {
     /// No mail could be sent to the address.
@@ -81,7 +81,7 @@ impl Invitations {
         by: Option<UserId>,
         invitation: Invitation,
     ) -> Result<Invited, InviteError> {
-        let email = invitation.email.as_deref().map(email::read).transpose();
+        let email = invitation.email.as_deref().map(email::parse).transpose();
         let email = email.map_err(InviteError::Invalid)?;
         let (token, id, at) =
             (refresh_tokens::fresh()?, InvitationId::generate(), self.clock.now());
@@ -118,7 +118,7 @@ impl Invitations {
     }
 }
 
-/// What is kept of a token that somebody shows; nothing if it cannot be one.
+/// Returns the hash of a presented token; nothing if it cannot be one.
 pub(crate) fn hash(token: &Secret<String>) -> Option<TokenHash> {
     (1..=MAX_TOKEN_BYTES).contains(&token.expose().len()).then(|| digest(token))
 }

@@ -1,4 +1,4 @@
-//! Who calls with an API key.
+//! Authentication of callers with API keys.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -8,12 +8,12 @@ use pia_kernel::{ApiKeyId, Clock, Timestamp, Unavailable};
 
 use crate::account::{ApiKeyRef, CallerState};
 use crate::api_key_codes;
-use crate::ports::{ApiKeyHash, ApiKeyStore};
 use crate::caller_cache::CallerCache;
+use crate::ports::{ApiKeyHash, ApiKeyStore};
 
-/// How many keys are remembered.
+/// Number of keys that are remembered.
 const MAX_CACHED_KEYS: usize = 10_000;
-/// How often it is written down that a key is used.
+/// Interval at which it is written down that a key is used.
 const NOTED: Duration = Duration::from_mins(1);
 
 /// Tells whose an API key is, and how they stand.
@@ -36,7 +36,7 @@ struct Inner {
 #[derive(Default)]
 struct Seen {
     claims: HashMap<ApiKeyHash, ApiKeyRef>,
-    /// When it was last written down that a key is used.
+    /// Time at which it was last written down that a key is used.
     noted: HashMap<ApiKeyId, Timestamp>,
 }
 
@@ -46,21 +46,21 @@ impl ApiKeyAuthenticator {
         Self { inner: Arc::new(Inner { store, standings, clock, seen: Mutex::default() }) }
     }
 
-    /// What is kept of a key that was shown; nothing if it is none.
-    pub fn read(shown: &str) -> Option<ApiKeyHash> {
+    /// Returns the hash of a presented key; nothing if it is none.
+    pub fn parse(shown: &str) -> Option<ApiKeyHash> {
         api_key_codes::hash(shown)
     }
 
-    /// Whose key it is, if that is remembered.
-    pub fn known(&self, hash: ApiKeyHash) -> Option<ApiKeyRef> {
-        self.seen().claims.get(&hash).copied()
+    /// Returns the owner of the key, if that is cached.
+    pub fn cached_owner(&self, hash: ApiKeyHash) -> Option<ApiKeyRef> {
+        self.lock_cache().claims.get(&hash).copied()
     }
 
-    /// Whose key it is; nothing if it is nobody's.
+    /// Returns the owner of the key; nothing if there is no such key.
     pub async fn find(&self, hash: ApiKeyHash) -> Result<Option<ApiKeyRef>, Unavailable> {
         let found = self.inner.store.find(hash).await?;
         if let Some(claim) = found {
-            let mut seen = self.seen();
+            let mut seen = self.lock_cache();
             if seen.claims.len() >= MAX_CACHED_KEYS {
                 seen.claims.clear();
             }
@@ -69,17 +69,18 @@ impl ApiKeyAuthenticator {
         Ok(found)
     }
 
-    /// What is remembered of a caller, if it is young enough to let them pass.
+    /// Returns the cached state of a caller, if it is recent enough to let them
+    /// pass.
     pub fn cached(&self, claim: ApiKeyRef) -> Option<CallerState> {
         self.inner.standings.cached_key(claim)
     }
 
-    /// How a caller stands now; nothing if their account or the key is no more.
-    /// Writes down now and then that the key is used.
+    /// Loads the current state of a caller; nothing if their account or the key
+    /// is gone. Records now and then that the key is used.
     pub async fn fresh(&self, claim: ApiKeyRef) -> Result<Option<CallerState>, Unavailable> {
         let standing = self.inner.standings.fresh_key(claim).await?;
         if standing.is_none() {
-            self.seen().claims.retain(|_, it| *it != claim);
+            self.lock_cache().claims.retain(|_, it| *it != claim);
         } else if let Some(at) = self.to_be_noted(claim.key) {
             // Nobody is refused for what is only told to the key's owner.
             if let Err(err) = self.inner.store.used(claim.key, at, at - NOTED).await {
@@ -92,7 +93,7 @@ impl ApiKeyAuthenticator {
     /// The time, if it is to be written down that the key is used.
     fn to_be_noted(&self, key: ApiKeyId) -> Option<Timestamp> {
         let now = self.inner.clock.now();
-        let mut seen = self.seen();
+        let mut seen = self.lock_cache();
         let fresh = |it: &Timestamp| *it <= now && now < *it + NOTED;
         if seen.noted.get(&key).is_some_and(fresh) {
             return None;
@@ -106,7 +107,7 @@ impl ApiKeyAuthenticator {
 
     /// Nothing panics while it holds the lock, so what a poisoned one guards is
     /// whole.
-    fn seen(&self) -> MutexGuard<'_, Seen> {
+    fn lock_cache(&self) -> MutexGuard<'_, Seen> {
         self.inner.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -140,7 +141,7 @@ mod tests {
         let mut accounts = MockAccountStore::new();
         accounts
             .expect_key_standing()
-            .returning(|it, _| Ok(Some(CallerState::of(it.user, SessionId(it.key.0)))));
+            .returning(|it, _| Ok(Some(CallerState::new(it.user, SessionId(it.key.0)))));
         accounts
     }
 
@@ -151,9 +152,9 @@ mod tests {
         store.expect_find().once().returning(move |_| Ok(Some(claim)));
         let (callers, _) = callers(store, all_good());
 
-        assert_eq!(callers.known(HASH), None);
+        assert_eq!(callers.cached_owner(HASH), None);
         assert_eq!(callers.find(HASH).await.unwrap(), Some(claim));
-        assert_eq!(callers.known(HASH), Some(claim));
+        assert_eq!(callers.cached_owner(HASH), Some(claim));
     }
 
     #[tokio::test]
@@ -164,7 +165,7 @@ mod tests {
 
         for _ in 0..2 {
             assert_eq!(callers.find(HASH).await.unwrap(), None);
-            assert_eq!(callers.known(HASH), None);
+            assert_eq!(callers.cached_owner(HASH), None);
         }
     }
 
@@ -205,7 +206,7 @@ mod tests {
         callers.find(HASH).await.unwrap();
 
         assert!(callers.fresh(claim).await.unwrap().is_none());
-        assert_eq!((callers.known(HASH), callers.cached(claim)), (None, None));
+        assert_eq!((callers.cached_owner(HASH), callers.cached(claim)), (None, None));
     }
 
     #[tokio::test]

@@ -1,4 +1,4 @@
-//! What whoever runs the server does about other people's API keys.
+//! Administration of other people's API keys.
 
 use std::sync::Arc;
 
@@ -6,8 +6,8 @@ use pia_kernel::{ApiKeyId, Clock, SideEffects, Timestamp, Unavailable, UserId};
 
 use crate::account::ApiKeyRef;
 use crate::api_keys::{RemoveApiKeyError, ended};
-use crate::ports::{ApiKeyEntry, ApiKeyStore};
 use crate::caller_cache::CallerCache;
+use crate::ports::{ApiKeyEntry, ApiKeyStore};
 
 /// Lists people's API keys and ends them. Whether somebody may do so is for the
 /// surface to ask.
@@ -58,7 +58,7 @@ mod tests {
         let mut accounts = MockAccountStore::new();
         accounts
             .expect_key_standing()
-            .returning(|it, _| Ok(Some(CallerState::of(it.user, SessionId(it.key.0)))));
+            .returning(|it, _| Ok(Some(CallerState::new(it.user, SessionId(it.key.0)))));
         let clock = Arc::new(FixedClock(NOW));
         let standings = CallerCache::new(Arc::new(accounts), Arc::<FixedClock>::clone(&clock));
         (ApiKeyAdmin::new(Arc::new(store), standings.clone(), clock), standings)

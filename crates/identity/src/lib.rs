@@ -1,4 +1,4 @@
-//! Who is calling: accounts, sign-in, sessions and their tokens.
+//! Identity of callers: accounts, sign-in, sessions and their tokens.
 
 mod access_tokens;
 mod account;
@@ -8,35 +8,36 @@ mod api_keys;
 mod app_password_codes;
 mod app_passwords;
 mod asked_passkey;
+mod caller_cache;
 mod code_challenge;
 mod deletion;
-mod redirect_target;
 mod device;
 mod email;
+mod email_tokens;
 mod export;
 mod factor_challenges;
 mod factor_proofs;
 #[cfg(test)]
 mod fakes;
 mod first_admin;
-mod password_throttle;
 mod invitations;
 mod key_callers;
 mod key_oversight;
-mod email_tokens;
-mod reauthentication;
 mod passkey_sign_in;
 mod passkeys;
 mod password_changes;
 mod password_resets;
 mod password_rules;
+mod password_throttle;
 mod ports;
 mod provider;
-mod provider_flow;
 mod provider_accounts;
+mod provider_flow;
 mod provider_sign_in;
+mod reauthentication;
 mod reauthenticator;
 mod recovery_codes;
+mod redirect_target;
 mod refresh_tokens;
 mod registration;
 mod role;
@@ -47,17 +48,16 @@ mod sign_in;
 mod sign_in_codes;
 mod sign_in_history;
 mod signing_keys;
-mod caller_cache;
 mod token_hash;
 mod totp;
 mod unclaimed_accounts;
 mod verification;
 mod violation;
 
-pub use access_tokens::{AccessTokens, SessionRef, Issued, TokenNames};
+pub use access_tokens::{AccessTokens, Issued, SessionRef, TokenNames};
 pub use account::{
-    Account, AccountRules, CredentialsEpoch, CustomerType, DEFAULT_GROUP, ApiKeyRef, KeyUse, LOCAL,
-    SessionScope, CallerState,
+    Account, AccountRules, ApiKeyRef, CallerState, CredentialsEpoch, CustomerType, DEFAULT_GROUP,
+    KeyUse, LOCAL, SessionScope,
 };
 pub use accounts::{AccountError, Accounts, DeclareError, TraderDeclaration};
 pub use api_keys::{ApiKeyWish, ApiKeys, CreateApiKeyError, CreatedApiKey, RemoveApiKeyError};
@@ -65,11 +65,12 @@ pub use app_passwords::{
     AppPasswords, CreateAppPasswordError, CreatedAppPassword, RemoveAppPasswordError,
 };
 pub use asked_passkey::AskedPasskey;
+pub use caller_cache::CallerCache;
 pub use code_challenge::CodeChallenge;
 pub use deletion::{AccountDeletion, DeleteError, Farewell};
-pub use redirect_target::{RedirectTarget, DestinationError, ReturnState};
 pub use device::{Device, Network};
 pub use email::{fold_email, readable_email, stored_forms};
+pub use email_tokens::{MailedError, MailedPorts};
 pub use export::{AccountExport, BegunExport};
 pub use factor_challenges::FactorChallenges;
 pub use factor_proofs::{FactorAnswer, FactorPorts, FactorSettings, ReauthProof};
@@ -77,8 +78,6 @@ pub use first_admin::{FirstAdmin, FirstAdminError, FirstAdminPorts, NewAdmin};
 pub use invitations::{Invitation, Invitations, InviteError, Invited};
 pub use key_callers::ApiKeyAuthenticator;
 pub use key_oversight::ApiKeyAdmin;
-pub use email_tokens::{MailedError, MailedPorts};
-pub use reauthentication::OwnerError;
 pub use passkey_sign_in::{PasskeySignIn, PasskeySignInError, PasskeySignInPorts};
 pub use passkeys::{
     PasskeyAddError, PasskeyAskError, PasskeyChangeError, PasskeyPorts, PasskeyRemoveError,
@@ -89,30 +88,30 @@ pub use password_resets::{PasswordPorts, PasswordResets, ResetError};
 pub use password_rules::MAX_PASSWORD_CHARS;
 pub use ports::{
     AccountStore, Added, ApiKeyEntry, ApiKeyHash, ApiKeyStore, AppAccess, AppAccessRevoked,
-    AppPasswordEntry, AppPasswordHash, AppPasswordStore, Appointed, RateLimitOutcome, RateLimitStore,
-    BeginEffects, Begun, Candidate, Ceremony, CeremonyError, ChallengeStore, Claimant,
-    CodeRedemption, Credentials, Deactivation, EndEffects, Enrolled, VerifiedProof, Factor,
-    FactorChange, FactorState, FactorStore, FailedSignIn, FirstAdminStore, PasswordThrottleStore, GuessRules,
-    IdentityProviders, InvitationEntry, InvitationStore, StoreAppPassword, KeyEndEffects, KeyScope,
-    KnownAccount, Leave, LicenceInForce, MailedPurpose, MailedTokenStore, Member, NewAccount,
-    NewApiKey, NewAppPassword, NewChallenge, NewInvitation, NewMailedToken, NewPasskey,
-    NewPasskeyChallenge, NewProviderFlow, NewSession, NewSignInCode, PasskeyCeremony,
+    AppPasswordEntry, AppPasswordHash, AppPasswordStore, Appointed, BeginEffects, Begun, Candidate,
+    Ceremony, CeremonyError, ChallengeStore, Claimant, CodeRedemption, Credentials, Deactivation,
+    EndEffects, Enrolled, Factor, FactorChange, FactorState, FactorStore, FailedSignIn,
+    FirstAdminStore, GuessRules, IdentityProviders, InvitationEntry, InvitationStore,
+    KeyEndEffects, KeyScope, KnownAccount, Leave, LicenceInForce, MailedPurpose, MailedTokenStore,
+    Member, NewAccount, NewApiKey, NewAppPassword, NewChallenge, NewInvitation, NewMailedToken,
+    NewPasskey, NewPasskeyChallenge, NewProviderFlow, NewSession, NewSignInCode, PasskeyCeremony,
     PasskeyChallenges, PasskeyChange, PasskeyCredential, PasskeyEntry, PasskeyStore, PasskeyUse,
-    PasswordChange, PasswordHasher, PasswordReset, PasswordStore, PresentedToken, ProviderAccounts,
-    ProviderClaims, ProviderCode, ProviderError, ProviderFlows, ProviderIdentity, ProviderRequest,
-    Quota, Reactivation, RecoveryHash, RedeemEffects, Redeemed, Redemption, Registered,
-    RemovalEffects, ReplayEffects, Revoked, RoleChange, RoleStore, Rotation, SeatLimits, Seats,
-    SecretBox, SessionEntry, SessionStarts, SessionStore, SetupToken, ShownInvitation, SignInCodes,
-    SignInEntry, SignInLog, SignInMethod, SignInOutcome, Step, StoredPasskey, TokenHash, Used,
-    Verdict,
+    PasswordChange, PasswordHasher, PasswordReset, PasswordStore, PasswordThrottleStore,
+    PresentedToken, ProviderAccounts, ProviderClaims, ProviderCode, ProviderError, ProviderFlows,
+    ProviderIdentity, ProviderRequest, Quota, RateLimitOutcome, RateLimitStore, Reactivation,
+    RecoveryHash, RedeemEffects, Redeemed, Redemption, Registered, RemovalEffects, ReplayEffects,
+    Revoked, RoleChange, RoleStore, Rotation, SeatLimits, Seats, SecretBox, SessionEntry,
+    SessionStarts, SessionStore, SetupToken, ShownInvitation, SignInCodes, SignInEntry, SignInLog,
+    SignInMethod, SignInOutcome, Step, StoreAppPassword, StoredPasskey, TokenHash, Used, Verdict,
+    VerifiedProof,
 };
 #[cfg(feature = "mock")]
 pub use ports::{
-    MockAccountStore, MockApiKeyStore, MockAppPasswordStore, MockRateLimitStore, MockChallengeStore,
-    MockFactorStore, MockFirstAdminStore, MockPasswordThrottleStore, MockIdentityProviders,
-    MockInvitationStore, MockLicenceInForce, MockMailedTokenStore, MockPasskeyCeremony,
-    MockPasskeyChallenges, MockPasskeyStore, MockPasswordHasher, MockPasswordStore,
-    MockProviderAccounts, MockProviderFlows, MockRoleStore, MockSeats, MockSecretBox,
+    MockAccountStore, MockApiKeyStore, MockAppPasswordStore, MockChallengeStore, MockFactorStore,
+    MockFirstAdminStore, MockIdentityProviders, MockInvitationStore, MockLicenceInForce,
+    MockMailedTokenStore, MockPasskeyCeremony, MockPasskeyChallenges, MockPasskeyStore,
+    MockPasswordHasher, MockPasswordStore, MockPasswordThrottleStore, MockProviderAccounts,
+    MockProviderFlows, MockRateLimitStore, MockRoleStore, MockSeats, MockSecretBox,
     MockSessionStarts, MockSessionStore, MockSetupToken, MockSignInCodes, MockSignInLog,
 };
 pub use provider::Provider;
@@ -121,7 +120,9 @@ pub use provider_sign_in::{
     ArrivalError, Arrived, BeginError, BegunAtProvider, ProviderAnswer, ProviderPorts,
     ProviderSignIn, ProviderSignInError, ProviderWish,
 };
+pub use reauthentication::OwnerError;
 pub use reauthenticator::Reauthenticator;
+pub use redirect_target::{DestinationError, RedirectTarget, ReturnState};
 pub use refresh_tokens::RefreshKeys;
 pub use registration::{
     Joined, NewPerson, RegisterError, Registration, RegistrationPolicy, RegistrationPorts,
@@ -137,7 +138,6 @@ pub use sign_in::{FactorSignInError, Program, SignIn, SignInError, SignInPorts, 
 pub use sign_in_codes::RedeemError;
 pub use sign_in_history::SignInHistory;
 pub use signing_keys::SigningKeys;
-pub use caller_cache::CallerCache;
 pub use totp::Enrolment;
 pub use unclaimed_accounts::UnclaimedAccounts;
 pub use verification::{Verification, VerifyError};

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use pia_kernel::{Clock, SideEffects, QueuedEmail, Secret, Timestamp, Unavailable, UserId};
+use pia_kernel::{Clock, QueuedEmail, Secret, SideEffects, Timestamp, Unavailable, UserId};
 
-use crate::asked_passkey::{AskedPasskey, asked, known};
+use crate::asked_passkey::{AskedPasskey, hash_presented, start_ceremony};
 use crate::device::Device;
 use crate::passkeys::PasskeyPorts;
 use crate::ports::{
@@ -14,7 +14,7 @@ use crate::ports::{
 use crate::sessions::{Sessions, StartError};
 use crate::sign_in::SignedIn;
 
-/// Why a passkey did not sign anybody in.
+/// Reasons why a passkey did not sign anybody in.
 #[derive(Debug, thiserror::Error)]
 pub enum PasskeySignInError {
     /// The address of the server allows no passkeys.
@@ -29,14 +29,14 @@ pub enum PasskeySignInError {
     Unavailable(#[from] Unavailable),
 }
 
-/// What signing in with a passkey is built on.
+/// Ports of signing in with a passkey.
 #[derive(Clone)]
 pub struct PasskeySignInPorts {
-    /// Where accounts are kept.
+    /// Store of accounts.
     pub accounts: Arc<dyn AccountStore>,
-    /// Where failures are remembered for the account they concern.
+    /// Log of failures, for the account they concern.
     pub log: Arc<dyn SignInLog>,
-    /// Where passkeys are, and what judges them.
+    /// Store and verification of passkeys.
     pub passkeys: PasskeyPorts,
 }
 
@@ -61,7 +61,7 @@ impl PasskeySignIn {
     pub async fn ask(&self) -> Result<AskedPasskey, PasskeySignInError> {
         let PasskeyPorts { ceremony, challenges, .. } = &self.ports.passkeys;
         let ceremony = ceremony.as_ref().ok_or(PasskeySignInError::Off)?;
-        let (asked, challenge) = asked(ceremony.begin_sign_in()?, self.clock.now())?;
+        let (asked, challenge) = start_ceremony(ceremony.begin_sign_in()?, self.clock.now())?;
         challenges.open_sign_in(challenge).await?;
         Ok(asked)
     }
@@ -77,7 +77,7 @@ impl PasskeySignIn {
         let PasskeyPorts { ceremony, challenges, store } = &self.ports.passkeys;
         let ceremony = ceremony.as_ref().ok_or(PasskeySignInError::Off)?;
         let device = device.tidy();
-        let hash = known(token).ok_or(PasskeySignInError::Refused)?;
+        let hash = hash_presented(token).ok_or(PasskeySignInError::Refused)?;
         let state = challenges.take_sign_in(hash, self.clock.now()).await?;
         let state = state.ok_or(PasskeySignInError::Refused)?;
         let claimant = ceremony.claimant(answer)?;

@@ -4,30 +4,31 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use pia_kernel::{
-    Clock, SideEffects, QueuedEmail, LiveSetting, PasskeyId, Secret, Timestamp, Unavailable, UserId, characters,
+    Clock, LiveSetting, PasskeyId, QueuedEmail, Secret, SideEffects, Timestamp, Unavailable,
+    UserId, characters,
 };
 
 use crate::access_tokens::SessionRef;
 use crate::account::Account;
-use crate::asked_passkey::{AskedPasskey, asked, known};
+use crate::asked_passkey::{AskedPasskey, hash_presented, start_ceremony};
+use crate::caller_cache::CallerCache;
 use crate::factor_proofs::{
-    FactorPorts, FactorProofs, FactorSettings, ReauthProof, ProofError, used_up,
+    FactorPorts, FactorProofs, FactorSettings, ProofError, ReauthProof, used_up,
 };
 use crate::ports::{
     Added, CeremonyError, Factor, FactorChange, FactorState, Leave, NewPasskey,
     NewPasskeyChallenge, PasskeyCeremony, PasskeyChallenges, PasskeyChange, PasskeyEntry,
     PasskeyStore,
 };
-use crate::caller_cache::CallerCache;
 use crate::violation::Violation;
 
-/// How many passkeys an account may have.
+/// Number of passkeys an account may have.
 const MAX_PASSKEYS: usize = 20;
-/// How new a session is that needs no other proof.
+/// Maximum age of a session that needs no other proof.
 const NEW: Duration = Duration::from_mins(10);
 const MAX_NAME_CHARS: usize = 64;
 
-/// Why nobody is asked for a new passkey.
+/// Reasons why nobody is asked for a new passkey.
 #[derive(Debug, thiserror::Error)]
 pub enum PasskeyAskError {
     /// The address of the server allows no passkeys.
@@ -39,19 +40,19 @@ pub enum PasskeyAskError {
     /// There is nothing to show, and the session is not new.
     #[error("the session is too old")]
     SessionTooOld,
-    /// What was shown as a proof is wrong, or was used before.
+    /// The proof is wrong, or was used before.
     #[error("the proof is wrong")]
     WrongProof,
     /// There were too many wrong ones.
     #[error("too many wrong proofs")]
     TooMany {
-        /// When the next may be tried.
+        /// Time until the next attempt is allowed.
         wait: Duration,
     },
     /// The account has as many passkeys as it may have.
     #[error("the account has {limit} passkeys")]
     Full {
-        /// How many that is.
+        /// Maximum number of passkeys.
         limit: usize,
     },
     /// The account was deleted since the gates let its owner pass.
@@ -62,7 +63,7 @@ pub enum PasskeyAskError {
     Unavailable(#[from] Unavailable),
 }
 
-/// Why a passkey was not added.
+/// Reasons why a passkey was not added.
 #[derive(Debug, thiserror::Error)]
 pub enum PasskeyAddError {
     /// The address of the server allows no passkeys.
@@ -77,7 +78,7 @@ pub enum PasskeyAddError {
     /// The authenticator's answer is not of the form that browsers send.
     #[error("`{field}` is malformed")]
     Malformed {
-        /// Where.
+        /// Path of the field.
         field: String,
     },
     /// The authenticator's answer is not one to what was asked.
@@ -89,7 +90,7 @@ pub enum PasskeyAddError {
     /// The account has as many passkeys as it may have.
     #[error("the account has {limit} passkeys")]
     Full {
-        /// How many that is.
+        /// Maximum number of passkeys.
         limit: usize,
     },
     /// The session or its account is no more.
@@ -100,7 +101,7 @@ pub enum PasskeyAddError {
     Unavailable(#[from] Unavailable),
 }
 
-/// Why a passkey was not removed.
+/// Reasons why a passkey was not removed.
 #[derive(Debug, thiserror::Error)]
 pub enum PasskeyRemoveError {
     /// The user has no such passkey, or has it no longer.
@@ -111,7 +112,7 @@ pub enum PasskeyRemoveError {
     Unavailable(#[from] Unavailable),
 }
 
-/// Why a passkey was not changed.
+/// Reasons why a passkey was not changed.
 #[derive(Debug, thiserror::Error)]
 pub enum PasskeyChangeError {
     /// It cannot be called so.
@@ -125,14 +126,14 @@ pub enum PasskeyChangeError {
     Unavailable(#[from] Unavailable),
 }
 
-/// What passkeys are built on.
+/// Ports of the passkey use cases.
 #[derive(Clone)]
 pub struct PasskeyPorts {
-    /// Where passkeys are kept.
+    /// Store of passkeys.
     pub store: Arc<dyn PasskeyStore>,
-    /// Where challenges wait for their answers.
+    /// Store of challenges that wait for their answers.
     pub challenges: Arc<dyn PasskeyChallenges>,
-    /// What asks authenticators; nothing where the server's address allows no
+    /// WebAuthn ceremonies; nothing where the server's address allows no
     /// passkeys.
     pub ceremony: Option<Arc<dyn PasskeyCeremony>>,
 }
@@ -177,7 +178,7 @@ impl Passkeys {
         }
         let existing = existing.into_iter().map(|it| it.credential).collect();
         let begun = ceremony.begin_registration(&account, existing)?;
-        let (asked, challenge) = asked(begun, self.proofs.clock.now())?;
+        let (asked, challenge) = start_ceremony(begun, self.proofs.clock.now())?;
         match proof {
             Some(proof) => self.open_for(&account, proof, challenge).await?,
             None => self.open_in(claim, &account, challenge).await?,
@@ -196,7 +197,7 @@ impl Passkeys {
         let ceremony = self.ports.ceremony.as_ref().ok_or(PasskeyAddError::Off)?;
         let name = checked(name).map_err(PasskeyAddError::Name)?;
         let at = self.proofs.clock.now();
-        let hash = known(token).ok_or(PasskeyAddError::Over)?;
+        let hash = hash_presented(token).ok_or(PasskeyAddError::Over)?;
         let state = self.ports.challenges.take_registration(claim.user, hash, at).await?;
         let state = state.ok_or(PasskeyAddError::Over)?;
         let credential = ceremony.finish_registration(&state, answer)?;
@@ -324,7 +325,12 @@ fn checked(name: &str) -> Result<String, Violation> {
     Ok(name.to_owned())
 }
 
-fn change(claim: SessionRef, at: Timestamp, action: &'static str, letter: QueuedEmail) -> FactorChange {
+fn change(
+    claim: SessionRef,
+    at: Timestamp,
+    action: &'static str,
+    letter: QueuedEmail,
+) -> FactorChange {
     let SessionRef { user, session } = claim;
     let effects = SideEffects::audit(at, user, action).and_mail(letter.to_user(at, user));
     FactorChange { user, session, at, effects, if_ended: ended }

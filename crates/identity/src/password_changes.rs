@@ -3,19 +3,21 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use pia_kernel::{Clock, SideEffects, QueuedEmail, LiveSetting, Secret, Timestamp, Unavailable, UserId};
+use pia_kernel::{
+    Clock, LiveSetting, QueuedEmail, Secret, SideEffects, Timestamp, Unavailable, UserId,
+};
 
 use crate::access_tokens::SessionRef;
 use crate::account::Account;
 use crate::api_keys::revoked_with_password;
+use crate::caller_cache::CallerCache;
 use crate::factor_proofs::{FactorPorts, FactorProofs, FactorSettings, ProofError};
 use crate::password_resets::{PasswordPorts, ended};
 use crate::password_rules;
 use crate::ports::{AppAccess, AppAccessRevoked, PasswordChange, Verdict};
-use crate::caller_cache::CallerCache;
 use crate::violation::Violation;
 
-/// Why a password stays as it was.
+/// Reasons why a password stays as it was.
 #[derive(Debug, thiserror::Error)]
 pub enum ChangePasswordError {
     /// The new one is weak, or is the one before.
@@ -27,7 +29,7 @@ pub enum ChangePasswordError {
     /// There were too many wrong ones.
     #[error("too many wrong passwords")]
     TooMany {
-        /// When the next may be tried.
+        /// Time until the next attempt is allowed.
         wait: Duration,
     },
     /// The account has none: its owner is vouched for elsewhere.
@@ -75,11 +77,11 @@ impl PasswordChanges {
         new: Secret<String>,
         revoke_app_access: bool,
     ) -> Result<AppAccess, ChangePasswordError> {
-        let (account, old) = self.of(by).await?;
+        let (account, old) = self.load(by).await?;
         if let Some(fault) = self.fault(&account, &current, &new) {
             return Err(ChangePasswordError::Invalid(vec![fault]));
         }
-        self.proofs.counted(by.user, self.judge(current, old.clone())).await?;
+        self.proofs.counted(by.user, self.verify_current(current, old.clone())).await?;
         let new = self.passwords.hasher.hash(new).await?;
         let at = self.proofs.clock.now();
         let change = PasswordChange {
@@ -88,7 +90,7 @@ impl PasswordChanges {
             new,
             revoke_app_access,
             at,
-            effects: told,
+            effects: side_effects,
             if_ended: ended,
             if_revoked: REVOKED,
         };
@@ -99,7 +101,7 @@ impl PasswordChanges {
     }
 
     /// The account of a caller, and what is kept of its password.
-    async fn of(&self, by: SessionRef) -> Result<(Account, Secret<String>), ChangePasswordError> {
+    async fn load(&self, by: SessionRef) -> Result<(Account, Secret<String>), ChangePasswordError> {
         let accounts = &self.proofs.ports.accounts;
         let account = accounts.find(by.user).await?.ok_or(ChangePasswordError::Gone)?;
         let credentials = accounts.by_email(&account.email).await?;
@@ -122,7 +124,11 @@ impl PasswordChanges {
         weakness.or_else(|| new.is(current.expose()).then(unchanged))
     }
 
-    async fn judge(&self, current: Secret<String>, kept: Secret<String>) -> Result<(), ProofError> {
+    async fn verify_current(
+        &self,
+        current: Secret<String>,
+        kept: Secret<String>,
+    ) -> Result<(), ProofError> {
         if !(1..=password_rules::MAX_PASSWORD_BYTES).contains(&current.expose().len()) {
             return Err(ProofError::Wrong);
         }
@@ -149,7 +155,7 @@ const REVOKED: AppAccessRevoked = AppAccessRevoked {
 };
 
 /// The audit entry and the letter, which counts what still opens the account.
-fn told(user: UserId, at: Timestamp, left: AppAccess) -> SideEffects {
+fn side_effects(user: UserId, at: Timestamp, left: AppAccess) -> SideEffects {
     let letter = QueuedEmail::new("password-changed")
         .with("appPasswords", left.app_passwords.to_string())
         .with("apiKeys", left.api_keys.to_string());

@@ -4,23 +4,23 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
-use pia_kernel::{SideEffects, QueuedEmail, LiveSetting, Secret, Timestamp, Unavailable, UserId};
+use pia_kernel::{LiveSetting, QueuedEmail, Secret, SideEffects, Timestamp, Unavailable, UserId};
 
 use crate::account::Account;
+use crate::caller_cache::CallerCache;
 use crate::device::Device;
 use crate::email::fold_email;
-use crate::password_throttle::PasswordThrottle;
 use crate::email_tokens::{self, Link, MailedError, MailedLinks, MailedPorts};
 use crate::password_rules;
+use crate::password_throttle::PasswordThrottle;
 use crate::ports::{
-    PasswordThrottleStore, GuessRules, MailedPurpose, PasswordHasher, PasswordReset, PasswordStore,
+    GuessRules, MailedPurpose, PasswordHasher, PasswordReset, PasswordStore, PasswordThrottleStore,
 };
 use crate::registration::RegistrationRules;
-use crate::caller_cache::CallerCache;
 use crate::violation::Violation;
 
-/// Who is vouched for elsewhere has no password to reset: to give them one
-/// would open a second way into their account.
+/// Password resets for local accounts only: a password for an account of a
+/// provider would open a second way into it.
 pub(crate) const LINK: Link = Link {
     purpose: MailedPurpose::PasswordReset,
     lifetime: Duration::from_hours(1),
@@ -33,7 +33,7 @@ pub(crate) const LINK: Link = Link {
     is_for: |it| it.password_hash.is_some(),
 };
 
-/// Why a password stays as it was.
+/// Reasons why a password stays as it was.
 #[derive(Debug, thiserror::Error)]
 pub enum ResetError {
     /// The token is unknown, for another address, spent or over.
@@ -47,19 +47,19 @@ pub enum ResetError {
     Unavailable(#[from] Unavailable),
 }
 
-/// What replacing a password is built on.
+/// Ports of replacing a password.
 #[derive(Clone)]
 pub struct PasswordPorts {
-    /// Where it is replaced.
+    /// Store of passwords.
     pub store: Arc<dyn PasswordStore>,
-    /// What makes of it what is kept.
+    /// Hashing of passwords.
     pub hasher: Arc<dyn PasswordHasher>,
-    /// What it must be like.
+    /// Rules for new passwords.
     pub rules: LiveSetting<RegistrationRules>,
 }
 
 impl PasswordPorts {
-    /// What is wrong with the password that somebody chooses.
+    /// Returns the weakness of a chosen password, if any.
     pub(crate) fn weakness(
         &self,
         password: &Secret<String>,
@@ -94,7 +94,7 @@ impl PasswordResets {
         Self { links: MailedLinks(links), passwords, guesses, standings }
     }
 
-    /// Whether anybody could get a letter at all.
+    /// Returns whether anybody could get a letter at all.
     pub fn configured(&self) -> Result<(), MailedError> {
         self.links.configured()
     }
@@ -118,7 +118,7 @@ impl PasswordResets {
         new_password: Secret<String>,
         device: &Device,
     ) -> Result<(), ResetError> {
-        let token = email_tokens::shown(token).ok_or(ResetError::InvalidToken)?;
+        let token = email_tokens::hash_presented(token).ok_or(ResetError::InvalidToken)?;
         let MailedPorts { accounts, tokens, clock, .. } = &self.links.0;
         let owner = tokens.owner(token, LINK.purpose, clock.now()).await?;
         let user = owner.ok_or(ResetError::InvalidToken)?;
@@ -143,7 +143,8 @@ impl PasswordResets {
     }
 }
 
-/// What goes with the end of a session that began with the password before.
+/// Returns the side effects of ending a session that started with the previous
+/// password.
 pub(crate) fn ended(user: UserId, at: Timestamp) -> SideEffects {
     SideEffects::audit(at, user, "session.ended")
 }

@@ -1,5 +1,5 @@
-//! Which passwords are taken: long ones that nobody would guess first. What
-//! they are made of is left to those who have to remember them.
+//! Accepted passwords: long ones that nobody would guess first. Their
+//! composition is left to those who have to remember them.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -20,16 +20,16 @@ pub(crate) const MAX_PASSWORD_BYTES: usize = MAX_PASSWORD_CHARS * 4;
 /// guesses are slowed down by the attempts that an address takes.
 const MIN_GUESSES: u64 = 50_000;
 
-/// What is looked at of a password: the estimate's time grows with the square
-/// of the length, and no longer one is on any list.
+/// Maximum number of characters that are scored: the estimate's time grows with
+/// the square of the length, and no longer password is on any list.
 const MAX_SCORED_CHARS: usize = 40;
 
-/// The same where many signs could stand for letters (`$` for `s`): each way
-/// to read them is tried.
+/// Maximum number of characters that are scored where many signs could stand
+/// for letters (`$` for `s`): each reading is tried.
 const MAX_SCORED_SYMBOLS: usize = 16;
 const MANY_SIGNS: usize = 3;
 
-/// Why a password is not taken.
+/// Reasons why a password is not taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Weakness {
     Missing,
@@ -95,7 +95,8 @@ impl fmt::Display for Weakness {
     }
 }
 
-/// What is known of the owner, and the local part of an address by itself.
+/// Returns words known about the owner, and the local part of an address by
+/// itself.
 fn known_words(about: &[&str]) -> Vec<String> {
     let mut words = vec!["pia".to_owned(), "pia-server".to_owned()];
     for text in about {
@@ -107,7 +108,7 @@ fn known_words(about: &[&str]) -> Vec<String> {
     words
 }
 
-/// Whether a password is a known word and nothing else but digits.
+/// Returns whether a password is a known word and nothing else but digits.
 fn is_personal(password: &str, known: &[String]) -> bool {
     let password = password.trim().to_lowercase();
     known.iter().any(|word| {
@@ -116,7 +117,8 @@ fn is_personal(password: &str, known: &[String]) -> bool {
     })
 }
 
-/// Whether lists of passwords, words and keyboard patterns lead to it soon.
+/// Returns whether lists of passwords, words and keyboard patterns lead to it
+/// soon.
 fn is_common(password: &str, known: &[String]) -> bool {
     let chars: Vec<char> = password.chars().collect();
     let judged = if chars.len() > MAX_SCORED_CHARS { repeated(&chars) } else { &chars };
@@ -144,7 +146,7 @@ mod tests {
 
     const ABOUT: &[&str] = &["Ada.Lovelace@example.org", "Ada Lovelace"];
 
-    fn of(password: &str) -> Option<Weakness> {
+    fn find(password: &str) -> Option<Weakness> {
         weakness(password, 8, ABOUT)
     }
 
@@ -163,7 +165,7 @@ mod tests {
             "!Q-(z[>/|%$+8{@]<)=",
             &"seven words that nobody says in this order, ".repeat(2),
         ] {
-            assert_eq!(of(password), None, "{password}");
+            assert_eq!(find(password), None, "{password}");
         }
     }
 
@@ -188,7 +190,7 @@ mod tests {
             &"password".repeat(16),
             "12345678901234567890123456789012345678901234567",
         ] {
-            assert_eq!(of(password), Some(Weakness::Common), "{password}");
+            assert_eq!(find(password), Some(Weakness::Common), "{password}");
         }
     }
 
@@ -204,32 +206,32 @@ mod tests {
             "Pia-Server",
             " pia-server1 ",
         ] {
-            assert_eq!(of(password), Some(Weakness::Personal), "{password}");
+            assert_eq!(find(password), Some(Weakness::Personal), "{password}");
         }
     }
 
     #[test]
     fn a_password_that_merely_holds_a_known_word_is_taken() {
-        assert_eq!(of("Ada writes programs at night"), None);
+        assert_eq!(find("Ada writes programs at night"), None);
     }
 
     #[test]
     fn length_is_counted_in_characters() {
-        assert_eq!(of(""), Some(Weakness::Missing));
-        assert_eq!(of("k3Jx9_q"), Some(Weakness::TooShort { fewest: 8 }));
-        assert_eq!(of("äöüßéèêë"), None);
+        assert_eq!(find(""), Some(Weakness::Missing));
+        assert_eq!(find("k3Jx9_q"), Some(Weakness::TooShort { fewest: 8 }));
+        assert_eq!(find("äöüßéèêë"), None);
         let long: String = ('!'..='~').chain('Ā'..='ń').take(129).collect();
-        assert_eq!(of(&long), Some(Weakness::TooLong));
-        assert_eq!(of(long.strip_suffix(|_| true).unwrap()), None);
+        assert_eq!(find(&long), Some(Weakness::TooLong));
+        assert_eq!(find(long.strip_suffix(|_| true).unwrap()), None);
         // Clients count what is beyond the first plane as two.
-        assert_eq!(of("🦊🌵🚂"), Some(Weakness::TooShort { fewest: 8 }));
+        assert_eq!(find("🦊🌵🚂"), Some(Weakness::TooShort { fewest: 8 }));
         // Long enough, but few.
-        assert_eq!(of("🦊🌵🚂🧀"), Some(Weakness::Common));
-        assert_eq!(of("🦊🌵🚂🧀🎻🥨"), None);
+        assert_eq!(find("🦊🌵🚂🧀"), Some(Weakness::Common));
+        assert_eq!(find("🦊🌵🚂🧀🎻🥨"), None);
         let faces: Vec<char> = ('😀'..='🙏').collect();
         let longest: String = (0..64).map(|it| faces[it * 37 % faces.len()]).collect();
-        assert_eq!(of(&longest), None);
-        assert_eq!(of(&format!("{longest}x")), Some(Weakness::TooLong));
+        assert_eq!(find(&longest), None);
+        assert_eq!(find(&format!("{longest}x")), Some(Weakness::TooLong));
     }
 
     #[test]

@@ -10,13 +10,13 @@ use ring::digest;
 
 use crate::device::{Device, Network};
 use crate::email::fold_email;
-use crate::ports::{RateLimitOutcome, PasswordThrottleStore, GuessRules};
+use crate::ports::{GuessRules, PasswordThrottleStore, RateLimitOutcome};
 
-/// What guesses are counted under. Addresses cannot be read from it.
+/// Key under which guesses are counted. Addresses cannot be recovered from it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Bucket(String);
 
-/// Why a guess was not looked at.
+/// Reasons why a guess was not looked at.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum GuessError {
     /// There were too many wrong ones.
@@ -49,7 +49,7 @@ impl PasswordThrottle {
         email: &str,
         known: Option<Network>,
     ) -> Result<Bucket, GuessError> {
-        self.count_in(Bucket::of(email, known)).await
+        self.count_in(Bucket::for_email(email, known)).await
     }
 
     /// Counts a guess at the second factor of a user who has shown their
@@ -58,7 +58,7 @@ impl PasswordThrottle {
         self.count_in(Bucket(format!("second-factor:{user}"))).await
     }
 
-    /// Whether no further guess is free of a wait.
+    /// Returns whether no further guess is free of a wait.
     pub(crate) async fn are_used_up(&self, bucket: &Bucket) -> Result<bool, Unavailable> {
         Ok(self.ledger.failures(&bucket.0).await? >= self.rules.free)
     }
@@ -66,7 +66,9 @@ impl PasswordThrottle {
     async fn count_in(&self, bucket: Bucket) -> Result<Bucket, GuessError> {
         match self.ledger.count(&bucket.0, self.rules, self.clock.now()).await? {
             RateLimitOutcome::Allowed => Ok(bucket),
-            RateLimitOutcome::Wait(wait) => Err(GuessError::Wait(wait.min(self.rules.longest_wait))),
+            RateLimitOutcome::Wait(wait) => {
+                Err(GuessError::Wait(wait.min(self.rules.longest_wait)))
+            }
         }
     }
 
@@ -80,9 +82,9 @@ impl PasswordThrottle {
     /// what strangers guessed, and they themselves where they are, is
     /// forgotten. That it fails fails nothing else.
     pub(crate) async fn forgive(&self, email: &str, device: &Device) {
-        tell(self.ledger.clear(&Bucket::of(email, None).0).await);
+        tell(self.ledger.clear(&Bucket::for_email(email, None).0).await);
         if let Some(network) = device.network() {
-            tell(self.ledger.clear(&Bucket::of(email, Some(network)).0).await);
+            tell(self.ledger.clear(&Bucket::for_email(email, Some(network)).0).await);
         }
     }
 
@@ -93,7 +95,7 @@ impl PasswordThrottle {
 }
 
 impl Bucket {
-    fn of(email: &str, known: Option<Network>) -> Self {
+    fn for_email(email: &str, known: Option<Network>) -> Self {
         let mut hash = digest::Context::new(&digest::SHA256);
         hash.update(fold_email(email).as_bytes());
         if let Some(network) = known {
@@ -124,18 +126,18 @@ mod tests {
 
     #[test]
     fn an_address_has_one_bucket_however_it_is_spelled_and_is_not_named_by_it() {
-        let ada = Bucket::of("ada@example.org", None);
+        let ada = Bucket::for_email("ada@example.org", None);
 
-        assert_eq!(Bucket::of(" Ada@Example.org", None), ada);
-        assert_ne!(Bucket::of("eve@example.org", None), ada);
+        assert_eq!(Bucket::for_email(" Ada@Example.org", None), ada);
+        assert_ne!(Bucket::for_email("eve@example.org", None), ada);
         assert!(!ada.0.contains("ada"));
     }
 
     #[test]
     fn each_network_that_is_known_has_a_bucket_of_its_own() {
-        let ada = |from| Bucket::of("ada@example.org", network(from));
+        let ada = |from| Bucket::for_email("ada@example.org", network(from));
 
-        assert_ne!(ada("192.0.2.1"), Bucket::of("ada@example.org", None));
+        assert_ne!(ada("192.0.2.1"), Bucket::for_email("ada@example.org", None));
         assert_ne!(ada("192.0.2.1"), ada("192.0.2.2"));
         assert_eq!(ada("2001:db8:1:2::1"), ada("2001:db8:1:2:ffff::9"));
         assert_ne!(ada("2001:db8:1:2::1"), ada("2001:db8:1:3::1"));

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use pia_kernel::{Clock, SideEffects, LiveSetting, UserId, shortened};
+use pia_kernel::{Clock, LiveSetting, SideEffects, UserId, shortened};
 
 use crate::account::Account;
 use crate::email;
@@ -118,7 +118,7 @@ impl ProviderPeople {
 /// The address, if the provider saw that it is theirs. What it says outright
 /// not to have seen is not taken from anybody.
 fn address(claims: &ProviderClaims) -> Result<String, ProviderSignInError> {
-    let email = claims.email.as_deref().and_then(|it| email::read(it).ok());
+    let email = claims.email.as_deref().and_then(|it| email::parse(it).ok());
     let email = email.ok_or(ProviderSignInError::EmailMissing)?;
     match claims.email_verified {
         Some(true) => Ok(email),

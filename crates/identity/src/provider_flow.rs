@@ -3,23 +3,23 @@
 use pia_kernel::Secret;
 use serde::{Deserialize, Serialize, Serializer};
 
-use crate::redirect_target::RedirectTarget;
 use crate::provider::Provider;
+use crate::redirect_target::RedirectTarget;
 
-/// What a sign-in goes on with when the browser comes back from the provider.
-/// It is written out to be sealed.
+/// State with which a sign-in continues when the browser returns from the
+/// provider. Serialised to be sealed.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct ProviderFlow {
     /// At which provider it is.
     pub provider: Provider,
-    /// Where it leads.
+    /// Final redirect target.
     pub destination: RedirectTarget,
-    /// What whoever began it wants to hear again.
+    /// State of the program that started it, returned to it at the end.
     pub state: Option<String>,
-    /// What the provider's token must hold.
+    /// Nonce that the provider's token must contain.
     #[serde(serialize_with = "exposed")]
     pub nonce: Secret<String>,
-    /// What the provider was challenged with.
+    /// PKCE verifier of the challenge that was sent.
     #[serde(serialize_with = "exposed")]
     pub verifier: Secret<String>,
 }

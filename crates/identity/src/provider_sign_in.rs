@@ -8,50 +8,50 @@ use std::time::Duration;
 
 use pia_kernel::{Clock, LiveSetting, Secret, Unavailable, characters};
 
+use crate::caller_cache::CallerCache;
 use crate::code_challenge::CodeChallenge;
-use crate::redirect_target::{RedirectTarget, ReturnState};
 use crate::device::Device;
 use crate::ports::{
     AccountStore, IdentityProviders, LicenceInForce, NewProviderFlow, ProviderAccounts,
     ProviderClaims, ProviderCode, ProviderFlows, ProviderRequest, Seats, SignInCodes, SignInMethod,
 };
 use crate::provider::Provider;
-use crate::provider_flow::ProviderFlow;
 use crate::provider_accounts::ProviderPeople;
+use crate::provider_flow::ProviderFlow;
+use crate::redirect_target::{RedirectTarget, ReturnState};
 use crate::refresh_tokens;
 use crate::registration::RegistrationRules;
 use crate::sessions::Sessions;
 use crate::sign_in::SignedIn;
 use crate::sign_in_codes::{OneTimeCodes, RedeemError};
-use crate::caller_cache::CallerCache;
 use crate::token_hash;
 
 pub use errors::{ArrivalError, BeginError, ProviderSignInError};
 pub use journey::{Arrived, BegunAtProvider, ProviderAnswer, ProviderWish};
 
-/// How long somebody may take at their provider.
+/// Duration for which somebody may take at their provider.
 const LIFETIME: Duration = Duration::from_mins(10);
-/// How long a client's state may be.
+/// Maximum length of a client's state.
 const MAX_STATE_CHARS: usize = 1024;
 /// Longer texts are no codes of a provider.
 const MAX_CODE_BYTES: usize = 4096;
 
-/// What sign-in at providers is built on.
+/// Ports of sign-in at providers.
 #[derive(Clone)]
 pub struct ProviderPorts {
-    /// What speaks to providers.
+    /// Client of the providers.
     pub providers: Arc<dyn IdentityProviders>,
-    /// Where sign-ins are kept that are at one.
+    /// Store of sign-ins that are at a provider.
     pub flows: Arc<dyn ProviderFlows>,
-    /// Where one-time codes are kept.
+    /// Store of one-time codes.
     pub codes: Arc<dyn SignInCodes>,
-    /// Whose account is whose.
+    /// Store of which external identity belongs to which account.
     pub known: Arc<dyn ProviderAccounts>,
-    /// Where accounts are made.
+    /// Store of accounts.
     pub accounts: Arc<dyn AccountStore>,
-    /// How many there may be.
+    /// Licensed number of accounts.
     pub seats: Arc<dyn Seats>,
-    /// Whether any more may be made.
+    /// Check that the licence allows new accounts.
     pub licence: Arc<dyn LicenceInForce>,
 }
 
@@ -63,7 +63,7 @@ pub struct ProviderSignIn {
     people: ProviderPeople,
     codes: OneTimeCodes,
     sessions: Sessions,
-    /// Where browsers reach this server.
+    /// Public URL of this server.
     here: String,
     clock: Arc<dyn Clock>,
 }
@@ -108,8 +108,11 @@ impl ProviderSignIn {
         browser: Option<Secret<String>>,
     ) -> Result<BegunAtProvider, BeginError> {
         let ProviderWish { provider, target, challenge, challenge_method, state } = wish;
-        let destination =
-            RedirectTarget::of(target.as_deref(), challenge.as_deref(), challenge_method.as_deref())?;
+        let destination = RedirectTarget::parse(
+            target.as_deref(),
+            challenge.as_deref(),
+            challenge_method.as_deref(),
+        )?;
         if state.as_ref().is_some_and(|it| characters(it) > MAX_STATE_CHARS) {
             return Err(BeginError::StateTooLong { limit: MAX_STATE_CHARS });
         }

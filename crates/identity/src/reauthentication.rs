@@ -6,13 +6,13 @@ use pia_kernel::Unavailable;
 
 use crate::access_tokens::SessionRef;
 use crate::account::Account;
-use crate::factor_proofs::{FactorProofs, ReauthProof, ProofError};
-use crate::ports::{VerifiedProof, Factor};
+use crate::factor_proofs::{FactorProofs, ProofError, ReauthProof};
+use crate::ports::{Factor, VerifiedProof};
 
-/// How long a sign-in proves who signed in, where nothing else can.
+/// Duration for which a sign-in proves who signed in, where nothing else can.
 pub(crate) const FRESH: Duration = Duration::from_mins(10);
 
-/// Why somebody was not taken for the owner.
+/// Reasons why somebody was not taken for the owner.
 #[derive(Debug, thiserror::Error)]
 pub enum OwnerError {
     /// They have not shown anything, and could.
@@ -21,13 +21,13 @@ pub enum OwnerError {
     /// There is nothing that they could show, and they signed in a while ago.
     #[error("a fresh sign-in is needed")]
     SignInAgain,
-    /// What they have shown is wrong, or was used before.
+    /// The proof is wrong, or was used before.
     #[error("the proof is wrong")]
     Wrong,
     /// There were too many wrong ones.
     #[error("too many wrong proofs")]
     TooMany {
-        /// When the next may be tried.
+        /// Time until the next attempt is allowed.
         wait: Duration,
     },
     /// Something that is needed did not answer.
@@ -52,7 +52,7 @@ impl FactorProofs {
         F: Future<Output = Result<T, ProofError>> + Send,
     {
         if let Some(proof) = proof {
-            let judge = async { then(self.judge((account, factor), proof).await?).await };
+            let judge = async { then(self.verify((account, factor), proof).await?).await };
             return Ok(self.counted(claim.user, judge).await?);
         }
         if factor.is_some() || self.password_hash(account).await?.is_some() {
@@ -67,7 +67,7 @@ impl FactorProofs {
 
     /// Returns what a proof shows, as far as that can be said without spending
     /// it.
-    pub(crate) async fn judge(
+    pub(crate) async fn verify(
         &self,
         (account, factor): (&Account, Option<&Factor>),
         proof: ReauthProof,

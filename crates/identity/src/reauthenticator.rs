@@ -5,12 +5,12 @@ use std::sync::Arc;
 use pia_kernel::{Clock, LiveSetting, Reauthentication};
 
 use crate::access_tokens::SessionRef;
-use crate::account::{SessionScope, CallerState};
+use crate::account::{CallerState, SessionScope};
 use crate::factor_proofs::{
-    FactorPorts, FactorProofs, FactorSettings, ReauthProof, ProofError, used_up,
+    FactorPorts, FactorProofs, FactorSettings, ProofError, ReauthProof, used_up,
 };
+use crate::ports::{FactorState, VerifiedProof};
 use crate::reauthentication::{FRESH, OwnerError};
-use crate::ports::{VerifiedProof, FactorState};
 
 /// Judges whether a caller has shown lately that an account is theirs, for acts
 /// of other domains.
@@ -21,7 +21,11 @@ pub struct Reauthenticator {
 
 impl Reauthenticator {
     /// Judges proofs by these ports.
-    pub fn new(ports: FactorPorts, settings: LiveSetting<FactorSettings>, clock: Arc<dyn Clock>) -> Self {
+    pub fn new(
+        ports: FactorPorts,
+        settings: LiveSetting<FactorSettings>,
+        clock: Arc<dyn Clock>,
+    ) -> Self {
         Self { proofs: FactorProofs { ports, settings, clock } }
     }
 
@@ -65,7 +69,7 @@ impl Reauthenticator {
         let factor = ports.factors.factor(user).await?;
         let factor = factor.filter(|it| it.state == FactorState::On);
         let judge = async {
-            let evidence = self.proofs.judge((&account, factor.as_ref()), proof).await?;
+            let evidence = self.proofs.verify((&account, factor.as_ref()), proof).await?;
             self.spend(claim, evidence).await
         };
         Ok(self.proofs.counted(user, judge).await?)

@@ -1,12 +1,12 @@
 //! Recovery codes: what comes in the place of an authenticator that is lost.
 
-use pia_kernel::{SideEffects, QueuedEmail, Secret, Timestamp, Unavailable, UserId};
+use pia_kernel::{QueuedEmail, Secret, SideEffects, Timestamp, Unavailable, UserId};
 use ring::hmac;
 use ring::rand::{SecureRandom, SystemRandom};
 
 use crate::ports::RecoveryHash;
 
-/// How many a user is shown at once.
+/// Number of codes per user.
 pub(crate) const COUNT: usize = 10;
 /// Crockford's base 32, which has no letters that look like digits.
 const LETTERS: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
@@ -31,13 +31,13 @@ fn fresh_code() -> Result<Secret<String>, Unavailable> {
     Ok(Secret::new(groups.collect::<Vec<_>>().join("-")))
 }
 
-/// What is kept of a code that somebody typed; nothing if it is none, however
-/// generously it is read.
+/// Returns the hash of a typed code; nothing if it is none, however generously
+/// it is read.
 ///
-/// Two people's equal codes are kept differently. The key is no secret, since
-/// a code cannot be guessed and must outlive changes of the server's keys.
+/// Two people's equal codes are kept differently. The key is no secret, since a
+/// code cannot be guessed and must outlive changes of the server's keys.
 pub(crate) fn hash(user: UserId, typed: &Secret<String>) -> Option<RecoveryHash> {
-    let code = read(typed.expose())?;
+    let code = parse(typed.expose())?;
     let key = hmac::Key::new(hmac::HMAC_SHA256, user.0.as_bytes());
     let mut tagged = b"recovery-code-v1:".to_vec();
     tagged.extend_from_slice(&code);
@@ -57,7 +57,7 @@ pub(crate) fn used(user: UserId, at: Timestamp, left: Option<u64>) -> SideEffect
     SideEffects::audit(at, user, "recovery_code.used").and_mail(letter.to_user(at, user))
 }
 
-fn read(typed: &str) -> Option<[u8; LENGTH]> {
+fn parse(typed: &str) -> Option<[u8; LENGTH]> {
     if typed.len() > MAX_CODE_BYTES {
         return None;
     }

@@ -1,4 +1,4 @@
-//! Where a sign-in at a provider leads in the end.
+//! Final redirect target of a sign-in at a provider.
 
 use std::fmt::Write as _;
 
@@ -15,14 +15,14 @@ const PAGES: [&str; 2] = ["/admin", "/account"];
 /// The one way to make challenges that is known.
 const METHOD: &str = "S256";
 
-/// Where a sign-in at a provider leads in the end.
+/// Final redirect target of a sign-in at a provider.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum RedirectTarget {
     /// A program on the browser's machine, which listens there.
     Program {
-        /// Where, as it was spelled.
+        /// URL as it was spelled in the request.
         url: String,
-        /// What only that program can answer.
+        /// Challenge that only that program can answer.
         challenge: CodeChallenge,
     },
     /// A page of this server.
@@ -34,7 +34,7 @@ pub enum RedirectTarget {
     Browser,
 }
 
-/// Why a sign-in may not lead there.
+/// Reasons why a sign-in may not lead there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum DestinationError {
     /// It is neither a loopback address nor a page of this server.
@@ -52,9 +52,9 @@ pub enum DestinationError {
 }
 
 impl RedirectTarget {
-    /// What these parameters mean: first whether a program may challenge there
-    /// at all, then whether anybody may be sent there.
-    pub(crate) fn of(
+    /// Parses these parameters: first whether a program may challenge there at
+    /// all, then whether anybody may be redirected there.
+    pub(crate) fn parse(
         target: Option<&str>,
         challenge: Option<&str>,
         method: Option<&str>,
@@ -78,7 +78,8 @@ impl RedirectTarget {
 /// `http://localhost:1234/path`. Written out rather than parsed: browsers and
 /// parsers read odd addresses differently, and an odd one is refused.
 fn is_loopback(target: &str) -> bool {
-    let Some(rest) = target.strip_prefix("http://").filter(|_| target.len() <= MAX_URL_BYTES) else {
+    let Some(rest) = target.strip_prefix("http://").filter(|_| target.len() <= MAX_URL_BYTES)
+    else {
         return false;
     };
     let (authority, path) = match rest.find('/') {
@@ -110,7 +111,7 @@ fn is_page(target: &str) -> bool {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReturnState {
     target: String,
-    /// What they want to hear again.
+    /// State to return to the program.
     state: Option<String>,
 }
 
@@ -119,8 +120,8 @@ impl ReturnState {
         Self { target, state }
     }
 
-    /// Where the browser is sent with this to tell, and the state as it was
-    /// given.
+    /// Returns the URL for the browser with this outcome, and the state as it
+    /// was given.
     pub fn with(&self, told: &[(&str, &str)]) -> String {
         let state = self.state.as_deref().map(|it| ("state", it));
         let mut url = self.target.clone();
@@ -151,7 +152,7 @@ mod tests {
 
     const CHALLENGE: &str = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM";
 
-    /// What is no target, whatever it looks like.
+    /// Paths that are never targets, whatever they look like.
     const NOT_TARGETS: &[&str] = &[
         "",
         " ",
@@ -215,7 +216,7 @@ mod tests {
     ];
 
     fn target(target: &str) -> Result<RedirectTarget, DestinationError> {
-        RedirectTarget::of(Some(target), None, None)
+        RedirectTarget::parse(Some(target), None, None)
     }
 
     #[test]
@@ -229,7 +230,7 @@ mod tests {
             "http://[::1]:8080/a@b",
             "http://[::1]",
         ] {
-            let destination = RedirectTarget::of(Some(url), Some(CHALLENGE), Some("S256"));
+            let destination = RedirectTarget::parse(Some(url), Some(CHALLENGE), Some("S256"));
 
             let Ok(RedirectTarget::Program { url: kept, .. }) = destination else {
                 panic!("{url}: {destination:?}")
@@ -243,7 +244,7 @@ mod tests {
     fn pages_of_this_server_are_named_by_their_path() {
         for path in ["/admin", "/account", "/admin/users", "/account/a-b_c.d~e/f"] {
             assert_eq!(target(path), Ok(RedirectTarget::Page { path: path.to_owned() }));
-            let challenged = RedirectTarget::of(Some(path), Some(CHALLENGE), None);
+            let challenged = RedirectTarget::parse(Some(path), Some(CHALLENGE), None);
             assert_eq!(challenged, Err(DestinationError::ChallengeUnexpected), "{path}");
         }
     }
@@ -256,7 +257,7 @@ mod tests {
             assert_eq!(target(bad), Err(DestinationError::Target), "{bad:.80}");
             // A challenge makes no target good, whatever it looks like.
             for challenge in [CHALLENGE, "short", ""] {
-                let challenged = RedirectTarget::of(Some(bad), Some(challenge), None);
+                let challenged = RedirectTarget::parse(Some(bad), Some(challenge), None);
                 let unexpected = Err(DestinationError::ChallengeUnexpected);
                 assert_eq!(challenged, unexpected, "{bad:.80} {challenge}");
             }
@@ -266,7 +267,7 @@ mod tests {
     #[test]
     fn a_program_challenges_in_the_one_known_way() {
         let of = |challenge: &str, method| {
-            RedirectTarget::of(Some("http://localhost:1/"), Some(challenge), method)
+            RedirectTarget::parse(Some("http://localhost:1/"), Some(challenge), method)
         };
 
         assert!(of(CHALLENGE, None).is_ok() && of(CHALLENGE, Some("S256")).is_ok());
@@ -284,8 +285,8 @@ mod tests {
 
     #[test]
     fn without_a_target_the_browser_is_answered_and_challenges_nobody() {
-        assert_eq!(RedirectTarget::of(None, None, None), Ok(RedirectTarget::Browser));
-        let challenged = RedirectTarget::of(None, Some(CHALLENGE), None);
+        assert_eq!(RedirectTarget::parse(None, None, None), Ok(RedirectTarget::Browser));
+        let challenged = RedirectTarget::parse(None, Some(CHALLENGE), None);
         assert_eq!(challenged, Err(DestinationError::ChallengeUnexpected));
     }
 

@@ -30,14 +30,14 @@ struct RefreshKey {
 
 /// A token that was shown, as one of the keys sees it.
 pub(crate) struct Shown {
-    /// What it is kept as if it was issued under that key.
+    /// Hash of the token if it was issued under that key.
     pub(crate) hash: TokenHash,
     /// The one token that can follow it.
     pub(crate) successor: Secret<String>,
-    /// What that one is kept as if it is issued now.
+    /// Hash of its successor if it is issued now.
     pub(crate) successor_hash: TokenHash,
-    /// What it is kept as if it was issued under the key before, as it is by
-    /// an instance where the keys have not changed yet.
+    /// Hash of its successor if it is issued under the previous key, as an
+    /// instance does where the keys have not changed yet.
     pub(crate) successor_hash_before: Option<TokenHash>,
 }
 
@@ -48,13 +48,14 @@ impl RefreshKeys {
         Self { current, previous: keys.previous.as_ref().map(RefreshKey::derive) }
     }
 
-    /// What is kept of a token that is just issued.
+    /// Returns the hash of a token that was just issued.
     pub(crate) fn hash(&self, token: &Secret<String>) -> TokenHash {
         self.current.hash(token)
     }
 
-    /// How a shown token may be known: under the current key or the one before.
-    pub(crate) fn seen(&self, token: &Secret<String>) -> impl Iterator<Item = Shown> {
+    /// Returns the possible hashes of a presented token: under the current key
+    /// or the previous one.
+    pub(crate) fn hashes_of(&self, token: &Secret<String>) -> impl Iterator<Item = Shown> {
         let plausible = (1..=MAX_BYTES).contains(&token.expose().len());
         let keys = std::iter::once(&self.current).chain(&self.previous);
         keys.filter(move |_| plausible).map(|key| {
@@ -124,7 +125,7 @@ mod tests {
     #[test]
     fn a_token_has_one_successor_and_another_under_another_key() {
         let successor = |key: &str| {
-            let shown = keys(key, None).seen(&secret("a token")).next().unwrap();
+            let shown = keys(key, None).hashes_of(&secret("a token")).next().unwrap();
             shown.successor.expose().clone()
         };
 
@@ -138,7 +139,7 @@ mod tests {
         let old = keys("old", None).hash(&token);
         let changed = keys("new", Some("old"));
 
-        let seen: Vec<Shown> = changed.seen(&token).collect();
+        let seen: Vec<Shown> = changed.hashes_of(&token).collect();
 
         assert_eq!(seen.len(), 2);
         assert_eq!(seen[1].hash, old);
@@ -150,13 +151,13 @@ mod tests {
         let token = secret("a token");
         let old = keys("old", None).hash(&token);
 
-        assert!(keys("new", None).seen(&token).all(|it| it.hash != old));
+        assert!(keys("new", None).hashes_of(&token).all(|it| it.hash != old));
     }
 
     #[test]
     fn what_cannot_be_a_token_is_not_looked_for() {
         for text in ["", &"x".repeat(129)] {
-            assert_eq!(keys("key", Some("other")).seen(&secret(text)).count(), 0);
+            assert_eq!(keys("key", Some("other")).hashes_of(&secret(text)).count(), 0);
         }
     }
 }

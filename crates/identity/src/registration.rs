@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use pia_kernel::{Clock, SideEffects, LiveSetting, Secret, Unavailable, UserId};
+use pia_kernel::{Clock, LiveSetting, Secret, SideEffects, Unavailable, UserId};
 
 use crate::account::{Account, CustomerType};
 use crate::email;
@@ -12,7 +12,7 @@ use crate::ports::{AccountStore, NewAccount, PasswordHasher, Registered, Seats, 
 use crate::verification::Verification;
 use crate::violation::{Violation, name};
 
-/// Who may make an account of their own.
+/// People who may register on their own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum RegistrationPolicy {
     /// Everyone who reaches the server.
@@ -24,18 +24,18 @@ pub enum RegistrationPolicy {
     Closed,
 }
 
-/// What the operator asks of those who register.
+/// Operator's rules for registration.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RegistrationRules {
-    /// Who may.
+    /// People who may register.
     pub policy: RegistrationPolicy,
     /// The domains their addresses must have; any if there are none.
     pub allowed_domains: Vec<String>,
-    /// Whether they must say if they are traders.
+    /// True if they must say if they are traders.
     pub require_declaration: bool,
-    /// How many characters a password must have.
+    /// Number of characters a password must have.
     pub fewest_password_chars: usize,
-    /// Whether nobody at all makes an account for now, invited or not.
+    /// True if nobody at all makes an account for now, invited or not.
     pub suspended: bool,
 }
 
@@ -52,8 +52,8 @@ impl Default for RegistrationRules {
 }
 
 impl RegistrationRules {
-    /// Whether somebody with this address may make an account who has shown
-    /// no invitation.
+    /// Returns whether somebody with this address may make an account who has
+    /// shown no invitation.
     pub(crate) fn admit(&self, email: &str) -> bool {
         let domain = email::domain(email);
         let allowed = |it: &String| email::fold_domain(it.trim().trim_start_matches('@')) == domain;
@@ -61,21 +61,21 @@ impl RegistrationRules {
             && (self.allowed_domains.is_empty() || self.allowed_domains.iter().any(allowed))
     }
 
-    /// Whether somebody may try who does. Whoever invited them knows whom, so
-    /// the domain of their address does not matter.
+    /// Returns whether somebody may try who does. Whoever invited them knows
+    /// whom, so the domain of their address does not matter.
     fn admit_invited(&self) -> bool {
         self.policy != RegistrationPolicy::Closed
     }
 }
 
-/// What a person fills in.
+/// Registration form.
 #[derive(Debug, Clone)]
 pub struct NewPerson {
     /// Their address.
     pub email: String,
     /// The password they choose, as they typed it.
     pub password: Secret<String>,
-    /// What they want to be called.
+    /// Display name.
     pub display_name: Option<String>,
     /// In which capacity they use the service.
     pub customer: CustomerType,
@@ -86,7 +86,7 @@ pub struct NewPerson {
     pub invitation: Option<Secret<String>>,
 }
 
-/// What came of registering.
+/// Outcome of registering.
 #[derive(Debug, Clone)]
 pub enum Joined {
     /// The account is made, and its owner may sign in.
@@ -96,7 +96,7 @@ pub enum Joined {
     Written,
 }
 
-/// Why no account was made.
+/// Reasons why no account was made.
 #[derive(Debug, thiserror::Error)]
 pub enum RegisterError {
     /// Something is filled in wrongly; all that is wrong is told at once.
@@ -114,7 +114,7 @@ pub enum RegisterError {
     /// There are as many accounts as the licence allows.
     #[error("all {limit} accounts of the licence are taken")]
     SeatsTaken {
-        /// How many that is.
+        /// Licensed number of accounts.
         limit: u32,
     },
     /// Something that is needed did not answer.
@@ -122,16 +122,16 @@ pub enum RegisterError {
     Unavailable(#[from] Unavailable),
 }
 
-/// What registration is built on.
+/// Ports of registration.
 #[derive(Clone)]
 pub struct RegistrationPorts {
-    /// Where the account is kept.
+    /// Store of the account.
     pub accounts: Arc<dyn AccountStore>,
-    /// What makes of the password what is kept.
+    /// Hashing of the password.
     pub hasher: Arc<dyn PasswordHasher>,
-    /// How many accounts there may be.
+    /// Number of accounts there may be.
     pub seats: Arc<dyn Seats>,
-    /// What asks newcomers to show that their address is theirs.
+    /// Verification of the newcomers' email addresses.
     pub verification: Verification,
 }
 
@@ -143,7 +143,7 @@ pub struct Registration {
     clock: Arc<dyn Clock>,
 }
 
-/// What was filled in, found to be in order.
+/// Validated registration form.
 pub(crate) struct Checked {
     pub(crate) email: String,
     pub(crate) display_name: Option<String>,
@@ -168,7 +168,7 @@ impl Registration {
     pub async fn register(&self, person: NewPerson) -> Result<Joined, RegisterError> {
         let rules = self.rules.get();
         let checked = check(&person, &rules).map_err(RegisterError::Invalid)?;
-        let invitation = self.shown(&person, &rules, &checked.email)?;
+        let invitation = self.register_invited(&person, &rules, &checked.email)?;
         let password_hash = self.ports.hasher.hash(person.password).await?;
         let account = Account {
             display_name: checked.display_name,
@@ -181,7 +181,7 @@ impl Registration {
 
     /// The invitation that somebody shows, if they may come in with it, or
     /// else without one. Whether it is good is for the store to say.
-    fn shown(
+    fn register_invited(
         &self,
         person: &NewPerson,
         rules: &RegistrationRules,
@@ -229,13 +229,13 @@ impl Registration {
     }
 }
 
-/// What was filled in, or all that is wrong with it.
+/// Validates the form, or returns all violations.
 pub(crate) fn check(
     person: &NewPerson,
     rules: &RegistrationRules,
 ) -> Result<Checked, Vec<Violation>> {
     let mut faults = Vec::new();
-    let email = email::read(&person.email).unwrap_or_else(|fault| {
+    let email = email::parse(&person.email).unwrap_or_else(|fault| {
         faults.push(fault);
         String::new()
     });

@@ -1,6 +1,6 @@
-//! What an account may do beyond its own things.
+//! Permissions of an account beyond its own data.
 
-/// What an account may do beyond its own things.
+/// Permissions of an account beyond its own data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
 pub enum Role {
     /// Nothing.

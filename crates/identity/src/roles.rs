@@ -1,14 +1,14 @@
-//! What people may do on the server, and whether they may be there at all.
+//! Administration of roles, and of which accounts are active.
 
 use std::sync::Arc;
 
-use pia_kernel::{AuditEntry, Clock, SideEffects, QueuedEmail, Timestamp, Unavailable, UserId};
+use pia_kernel::{AuditEntry, Clock, QueuedEmail, SideEffects, Timestamp, Unavailable, UserId};
 
+use crate::caller_cache::CallerCache;
 use crate::ports::{Deactivation, Member, Reactivation, RoleChange, RoleStore, SeatLimits, Seats};
 use crate::role::Role;
-use crate::caller_cache::CallerCache;
 
-/// Why somebody's account was not changed.
+/// Reasons why somebody's account was not changed.
 #[derive(Debug, thiserror::Error)]
 pub enum RoleError {
     /// Nobody has such an account.
@@ -20,13 +20,13 @@ pub enum RoleError {
     /// There are as many administrators as the licence allows.
     #[error("as many administrators as the licence allows are there already: {limit}")]
     AdminsTaken {
-        /// How many that is.
+        /// Licensed number of accounts.
         limit: u32,
     },
     /// There are as many accounts as the licence allows.
     #[error("as many accounts as the licence allows are active already: {limit}")]
     SeatsTaken {
-        /// How many that is.
+        /// Licensed number of accounts.
         limit: u32,
     },
     /// The store did not answer.
@@ -58,7 +58,7 @@ impl Roles {
         Self { store, seats, standings, clock }
     }
 
-    /// Who has this address.
+    /// Returns the account with this address.
     pub async fn member(&self, email: &str) -> Result<Member, RoleError> {
         self.store.member(email).await?.ok_or(RoleError::Unknown)
     }
@@ -106,7 +106,7 @@ impl Roles {
 
     /// Lets somebody in again; they sign in anew.
     pub async fn reactivate(&self, by: Option<UserId>, user: UserId) -> Result<(), RoleError> {
-        let limits = SeatLimits::of(&*self.seats);
+        let limits = SeatLimits::from_seats(&*self.seats);
         let effects = done(self.clock.now(), by, user, "account.reactivated");
         let change = self.store.reactivate(user, limits, effects).await?;
         self.standings.forget_user(user);

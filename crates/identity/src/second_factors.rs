@@ -4,21 +4,23 @@ use std::future::ready;
 use std::sync::Arc;
 use std::time::Duration;
 
-use pia_kernel::{Clock, SideEffects, QueuedEmail, LiveSetting, Secret, Timestamp, Unavailable, UserId};
+use pia_kernel::{
+    Clock, LiveSetting, QueuedEmail, Secret, SideEffects, Timestamp, Unavailable, UserId,
+};
 
 use crate::access_tokens::SessionRef;
 use crate::account::Account;
+use crate::caller_cache::CallerCache;
 use crate::factor_proofs::{
-    FactorAnswer, FactorPorts, FactorProofs, FactorSettings, ReauthProof, PURPOSE, ProofError,
+    FactorAnswer, FactorPorts, FactorProofs, FactorSettings, PURPOSE, ProofError, ReauthProof,
     used_up,
 };
+use crate::ports::{Enrolled, Factor, FactorChange, FactorState, RecoveryHash, VerifiedProof};
 use crate::reauthentication::OwnerError;
-use crate::ports::{Enrolled, VerifiedProof, Factor, FactorChange, FactorState, RecoveryHash};
 use crate::recovery_codes;
-use crate::caller_cache::CallerCache;
 use crate::totp::{self, Enrolment};
 
-/// Why no authenticator can be set up.
+/// Reasons why no authenticator can be set up.
 #[derive(Debug, thiserror::Error)]
 pub enum EnrolError {
     /// One is on; it must be taken off first.
@@ -35,7 +37,7 @@ pub enum EnrolError {
     Unavailable(#[from] Unavailable),
 }
 
-/// Why an authenticator was not put on.
+/// Reasons why an authenticator was not put on.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfirmError {
     /// None was begun, or too long ago.
@@ -47,7 +49,7 @@ pub enum ConfirmError {
     /// There were too many wrong codes.
     #[error("too many wrong codes")]
     TooMany {
-        /// When the next may be tried.
+        /// Time until the next attempt is allowed.
         wait: Duration,
     },
     /// Something that is needed did not answer.
@@ -55,19 +57,19 @@ pub enum ConfirmError {
     Unavailable(#[from] Unavailable),
 }
 
-/// Why a second factor stays as it is.
+/// Reasons why a second factor stays as it is.
 #[derive(Debug, thiserror::Error)]
 pub enum FactorChangeError {
     /// There is none.
     #[error("no second factor is on")]
     NotOn,
-    /// What was shown as a proof is wrong, or was used before.
+    /// The proof is wrong, or was used before.
     #[error("the proof is wrong")]
     WrongProof,
     /// There were too many wrong ones.
     #[error("too many wrong proofs")]
     TooMany {
-        /// When the next may be tried.
+        /// Time until the next attempt is allowed.
         wait: Duration,
     },
     /// The account was deleted since the gates let its owner pass.
@@ -171,8 +173,12 @@ impl SecondFactors {
     }
 
     /// Takes the second factor off.
-    pub async fn disable(&self, claim: SessionRef, proof: ReauthProof) -> Result<(), FactorChangeError> {
-        let (account, factor) = self.of(claim.user).await?;
+    pub async fn disable(
+        &self,
+        claim: SessionRef,
+        proof: ReauthProof,
+    ) -> Result<(), FactorChangeError> {
+        let (account, factor) = self.load(claim.user).await?;
         let judge = async {
             let evidence = self.proofs.proof(&account, &factor, proof).await?;
             let change = self.change(claim, evidence, "factor.disabled", "factor-disabled");
@@ -189,7 +195,7 @@ impl SecondFactors {
         claim: SessionRef,
         proof: ReauthProof,
     ) -> Result<RecoveryCodes, FactorChangeError> {
-        let (account, factor) = self.of(claim.user).await?;
+        let (account, factor) = self.load(claim.user).await?;
         let (codes, hashes) = fresh_codes(claim.user)?;
         let judge = async {
             let evidence = self.proofs.proof(&account, &factor, proof).await?;
@@ -211,7 +217,7 @@ impl SecondFactors {
     }
 
     /// The account of a caller, and the factor that is on.
-    async fn of(&self, user: UserId) -> Result<(Account, Factor), FactorChangeError> {
+    async fn load(&self, user: UserId) -> Result<(Account, Factor), FactorChangeError> {
         let ports = &self.proofs.ports;
         let account = ports.accounts.find(user).await?.ok_or(FactorChangeError::Gone)?;
         let factor = ports.factors.factor(user).await?;

@@ -4,30 +4,30 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use pia_kernel::{
-    AppPasswordId, Clock, SideEffects, QueuedEmail, LiveSetting, PageRequest, Page, Cursor, Secret, SessionId, Timestamp,
-    Unavailable, UserId,
+    AppPasswordId, Clock, Cursor, LiveSetting, Page, PageRequest, QueuedEmail, Secret, SessionId,
+    SideEffects, Timestamp, Unavailable, UserId,
 };
 
 use crate::access_tokens::{AccessTokens, SessionRef};
 use crate::account::Account;
+use crate::caller_cache::CallerCache;
 use crate::device::Device;
 use crate::ports::{
     BeginEffects, Begun, NewSession, PresentedToken, Revoked, Rotation, SessionEntry, SessionStore,
     SignInMethod,
 };
 use crate::refresh_tokens::{self, RefreshKeys, Shown};
-use crate::caller_cache::CallerCache;
 
-/// How long sessions and their tokens are good, and how many there may be.
+/// Lifetimes of sessions and their tokens, and the limit of their number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SessionSettings {
-    /// How long an access token is good.
+    /// Duration for which an access token is good.
     pub access_lifetime: Duration,
-    /// How long a session lives without being continued.
+    /// Duration for which a session lives without being continued.
     pub refresh_lifetime: Duration,
-    /// How long a device that lost the answer may ask for it again.
+    /// Duration for which a device that lost the answer may ask for it again.
     pub grace: Duration,
-    /// How many live sessions a user may have; the oldest makes room.
+    /// Number of live sessions a user may have; the oldest makes room.
     pub most: usize,
 }
 
@@ -42,20 +42,20 @@ impl Default for SessionSettings {
     }
 }
 
-/// What a device is handed to go on with.
+/// Tokens that a device continues with.
 #[derive(Debug, Clone)]
 pub struct Grant {
     /// Shown with each request.
     pub access: Secret<String>,
     /// Good for one refresh.
     pub refresh: Secret<String>,
-    /// How long the access token is good.
+    /// Duration for which the access token is good.
     pub expires_in: Duration,
     /// The sign-in that these continue.
     pub session: SessionId,
 }
 
-/// Why no session began.
+/// Reasons why no session began.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
     /// The account or the app password is no more, or the account is
@@ -67,7 +67,7 @@ pub enum StartError {
     Unavailable(#[from] Unavailable),
 }
 
-/// Why a session was not continued.
+/// Reasons why a session was not continued.
 #[derive(Debug, thiserror::Error)]
 pub enum RefreshError {
     /// The token is unknown or expired, or its session or account is no more.
@@ -81,7 +81,7 @@ pub enum RefreshError {
     Unavailable(#[from] Unavailable),
 }
 
-/// Why no session was ended at its user's wish.
+/// Reasons why no session was ended at its user's wish.
 #[derive(Debug, thiserror::Error)]
 pub enum RevokeError {
     /// The user has no such session, or has it no longer.
@@ -179,7 +179,7 @@ impl Sessions {
         device: Device,
     ) -> Result<Grant, RefreshError> {
         let device = device.tidy();
-        for shown in self.keys.seen(token) {
+        for shown in self.keys.hashes_of(token) {
             let presented = self.presented(&shown, device.clone()).await?;
             match self.store.rotate(presented, reuse_detected).await? {
                 Rotation::Rotated { user, session } => {
@@ -200,7 +200,7 @@ impl Sessions {
     /// Signs a device out. A token that is no longer good ends nothing, and
     /// that is no error: the device is signed out either way.
     pub async fn end(&self, token: &Secret<String>) -> Result<(), Unavailable> {
-        for shown in self.keys.seen(token) {
+        for shown in self.keys.hashes_of(token) {
             let ended = self.store.end(shown.hash, self.clock.now(), ended).await?;
             if let Some((user, session)) = ended {
                 self.standings.forget(SessionRef { user, session });
@@ -216,7 +216,7 @@ impl Sessions {
         &self,
         token: &Secret<String>,
     ) -> Result<Option<SessionId>, Unavailable> {
-        for shown in self.keys.seen(token) {
+        for shown in self.keys.hashes_of(token) {
             if let Some(session) = self.store.session_of(shown.hash).await? {
                 return Ok(Some(session));
             }
@@ -225,7 +225,11 @@ impl Sessions {
     }
 
     /// A part of a user's live sessions, those that began last first.
-    pub async fn page(&self, user: UserId, page: PageRequest) -> Result<Page<SessionEntry>, Unavailable> {
+    pub async fn page(
+        &self,
+        user: UserId,
+        page: PageRequest,
+    ) -> Result<Page<SessionEntry>, Unavailable> {
         let live = self.store.page(user, self.clock.now(), page.and_one_more()).await?;
         Ok(page.part_of(live, |it| Cursor { at: it.began_at, id: it.session.0 }))
     }
@@ -256,7 +260,11 @@ impl Sessions {
         self.store.sweep(self.clock.now()).await
     }
 
-    async fn presented(&self, shown: &Shown, device: Device) -> Result<PresentedToken, Unavailable> {
+    async fn presented(
+        &self,
+        shown: &Shown,
+        device: Device,
+    ) -> Result<PresentedToken, Unavailable> {
         let settings = *self.settings.get();
         // A token that lost its answer just when the keys were changed has a
         // successor under the key before, and is not to be taken for stolen.
@@ -293,7 +301,8 @@ fn evicted(user: UserId, at: Timestamp) -> SideEffects {
     SideEffects::about(at, user, "session.evicted")
 }
 
-/// What goes with the end of a session whose token someone else may hold.
+/// Returns the side effects of ending a session whose token someone else may
+/// hold.
 fn reuse_detected(user: UserId, at: Timestamp) -> SideEffects {
     SideEffects::about(at, user, "session.reuse_detected")
 }

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use pia_kernel::{AppPasswordId, Clock, SideEffects, QueuedEmail, Secret, Timestamp, Unavailable, UserId};
+use pia_kernel::{
+    AppPasswordId, Clock, QueuedEmail, Secret, SideEffects, Timestamp, Unavailable, UserId,
+};
 
 use crate::account::Account;
 use crate::app_password_codes;
@@ -11,17 +13,17 @@ use crate::device::Device;
 use crate::email;
 use crate::factor_challenges::{ChallengeError, FactorChallenges};
 use crate::factor_proofs::FactorAnswer;
-use crate::password_throttle::{GuessError, PasswordThrottle};
 use crate::password_rules;
+use crate::password_throttle::{GuessError, PasswordThrottle};
 use crate::ports::{
-    AccountStore, AppPasswordStore, Candidate, Credentials, EndEffects, FailedSignIn, PasswordThrottleStore,
-    GuessRules, PasswordHasher, SignInLog, SignInMethod, SignInOutcome, Verdict,
+    AccountStore, AppPasswordStore, Candidate, Credentials, EndEffects, FailedSignIn, GuessRules,
+    PasswordHasher, PasswordThrottleStore, SignInLog, SignInMethod, SignInOutcome, Verdict,
 };
 use crate::sessions::{Grant, Sessions, StartError};
 use crate::sign_in_history::KEPT;
 use crate::verification::{Owed, Verification};
 
-/// What kind of program somebody signs in with.
+/// Kind of program that signs in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Program {
     /// A browser, which can ask for a second factor: app passwords are not for
@@ -36,11 +38,11 @@ pub enum Program {
 pub struct SignedIn {
     /// Their account.
     pub account: Account,
-    /// What their device goes on with.
+    /// Tokens for the device.
     pub grant: Grant,
 }
 
-/// Why someone was not signed in.
+/// Reasons why someone was not signed in.
 #[derive(Debug, thiserror::Error)]
 pub enum SignInError {
     /// The password is wrong, or there is no account that it could be of.
@@ -49,7 +51,7 @@ pub enum SignInError {
     /// There were too many wrong passwords for this address.
     #[error("too many wrong passwords for this address")]
     TooMany {
-        /// When the next may be tried.
+        /// Time until the next attempt is allowed.
         wait: Duration,
     },
     /// The password is right, and the address has yet to be shown to be its
@@ -59,7 +61,7 @@ pub enum SignInError {
     /// The password is right, and the account has a second factor.
     #[error("a second factor is needed")]
     FactorNeeded {
-        /// What [`SignIn::with_factor`] goes on with.
+        /// Challenge for [`SignIn::with_factor`].
         challenge: Secret<String>,
     },
     /// Something that is needed did not answer.
@@ -67,7 +69,7 @@ pub enum SignInError {
     Unavailable(#[from] Unavailable),
 }
 
-/// Why a second factor did not sign its owner in.
+/// Reasons why a second factor did not sign its owner in.
 #[derive(Debug, thiserror::Error)]
 pub enum FactorSignInError {
     /// The sign-in is unknown, over, or was tried too often: it must begin
@@ -80,7 +82,7 @@ pub enum FactorSignInError {
     /// There were too many wrong codes for this account.
     #[error("too many wrong codes for this account")]
     TooMany {
-        /// When the next may be tried.
+        /// Time until the next attempt is allowed.
         wait: Duration,
     },
     /// Something that is needed did not answer.
@@ -88,20 +90,20 @@ pub enum FactorSignInError {
     Unavailable(#[from] Unavailable),
 }
 
-/// What sign-in is built on.
+/// Ports of sign-in.
 #[derive(Clone)]
 pub struct SignInPorts {
-    /// Where accounts are kept.
+    /// Store of accounts.
     pub accounts: Arc<dyn AccountStore>,
-    /// Where app passwords are kept.
+    /// Store of app passwords.
     pub app_passwords: Arc<dyn AppPasswordStore>,
-    /// Where wrong passwords are counted.
+    /// Counter of wrong passwords.
     pub guesses: Arc<dyn PasswordThrottleStore>,
-    /// What compares passwords.
+    /// Password comparison.
     pub hasher: Arc<dyn PasswordHasher>,
-    /// Where failures are remembered for the account they concern.
+    /// Log of failures, for the account they concern.
     pub log: Arc<dyn SignInLog>,
-    /// Whether an account may be used yet.
+    /// Check that the account may be used yet.
     pub verification: Verification,
 }
 
@@ -115,7 +117,7 @@ pub struct SignIn {
     clock: Arc<dyn Clock>,
 }
 
-/// Whose password somebody has shown, or which app password of theirs.
+/// Account whose password was proved, or the app password that was used.
 struct Proved {
     account: Account,
     has_factor: bool,
@@ -132,7 +134,8 @@ impl SignIn {
         clock: Arc<dyn Clock>,
     ) -> Self {
         let ledger = Arc::clone(&ports.guesses);
-        let guesses = PasswordThrottle { ledger, rules: GuessRules::default(), clock: Arc::clone(&clock) };
+        let guesses =
+            PasswordThrottle { ledger, rules: GuessRules::default(), clock: Arc::clone(&clock) };
         Self { ports, sessions, challenges, guesses, clock }
     }
 
@@ -168,7 +171,7 @@ impl SignIn {
             }
             Err(_) => self.guesses.unjudged(&guess).await,
         }
-        self.come_in(proved?, device).await
+        self.start_session(proved?, device).await
     }
 
     /// Goes on with a sign-in that asked for a second factor.
@@ -192,9 +195,9 @@ impl SignIn {
     }
 
     /// Begins a session, where what was proved is enough.
-    async fn come_in(&self, proved: Proved, device: Device) -> Result<SignedIn, SignInError> {
+    async fn start_session(&self, proved: Proved, device: Device) -> Result<SignedIn, SignInError> {
         let Proved { account, has_factor, app_password } = proved;
-        self.ports.verification.owed(&account).await?;
+        self.ports.verification.outstanding(&account).await?;
         let grant = match app_password {
             Some(id) => self.sessions.start_by_app_password(&account, id, device).await?,
             None if has_factor => {
@@ -235,9 +238,9 @@ impl SignIn {
         }
     }
 
-    /// Which app password this is, if it looks like one. Where there is no
-    /// account the same is asked. One that is none may still be the password
-    /// that somebody chose.
+    /// Returns the app password that this is, if it looks like one. The same
+    /// query runs where there is no account. A text that is none may still be
+    /// the account's password.
     async fn app_password(
         &self,
         user: Option<UserId>,
@@ -337,7 +340,7 @@ fn failed_too_often(user: UserId, at: Timestamp) -> SideEffects {
     failed(user, at).and_mail(QueuedEmail::new("second-factor-failed").to_user(at, user))
 }
 
-/// Whether there could be such an account. What is refused here is no
+/// Returns whether there could be such an account. What is refused here is no
 /// account's address or password, so how soon it is refused tells nothing.
 fn plausible(email: &str, password: &Secret<String>) -> bool {
     let length = password.expose().len();

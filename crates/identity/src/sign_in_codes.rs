@@ -4,9 +4,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use pia_kernel::{Clock, SideEffects, Secret, Timestamp, Unavailable, UserId};
+use pia_kernel::{Clock, Secret, SideEffects, Timestamp, Unavailable, UserId};
 
 use crate::account::Account;
+use crate::caller_cache::CallerCache;
 use crate::code_challenge::CodeChallenge;
 use crate::device::Device;
 use crate::ports::{
@@ -15,13 +16,12 @@ use crate::ports::{
 use crate::refresh_tokens;
 use crate::sessions::{Sessions, StartError};
 use crate::sign_in::SignedIn;
-use crate::caller_cache::CallerCache;
 use crate::token_hash;
 
-/// How long a code is good.
+/// Duration for which a code is good.
 const LIFETIME: Duration = Duration::from_mins(2);
 
-/// Why a code gave no session. It is not told which half was wrong.
+/// Reasons why a code gave no session. It is not told which half was wrong.
 #[derive(Debug, thiserror::Error)]
 pub enum RedeemError {
     /// The code or its verifier is not good, or no longer.
@@ -70,7 +70,7 @@ impl OneTimeCodes {
         device: Device,
     ) -> Result<SignedIn, RedeemError> {
         let hash = token_hash::of_shown(code).ok_or(RedeemError::InvalidGrant)?;
-        let challenge = CodeChallenge::of(verifier);
+        let challenge = CodeChallenge::from_verifier(verifier);
         let presented = self.store.redeem(hash, challenge, self.clock.now(), replayed).await?;
         let user = match presented {
             CodeRedemption::Redeemed(user) => user,
@@ -115,7 +115,8 @@ impl From<StartError> for RedeemError {
     }
 }
 
-/// What goes with the end of a session whose code someone else may hold.
+/// Returns the side effects of ending a session whose code someone else may
+/// hold.
 fn replayed(user: UserId, at: Timestamp) -> SideEffects {
     SideEffects::about(at, user, "session.code_replayed")
 }

@@ -1,13 +1,13 @@
-//! What an account is told of attempts to sign in to it.
+//! Sign-in history shown to an account.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use pia_kernel::{Clock, PageRequest, Page, Cursor, Unavailable, UserId};
+use pia_kernel::{Clock, Cursor, Page, PageRequest, Unavailable, UserId};
 
 use crate::ports::{SignInEntry, SignInLog};
 
-/// How long an attempt is remembered.
+/// Duration for which an attempt is remembered.
 pub(crate) const KEPT: Duration = Duration::from_hours(365 * 24);
 
 /// The attempts to sign in to an account, for a year.
@@ -18,13 +18,17 @@ pub struct SignInHistory {
 }
 
 impl SignInHistory {
-    /// What this log remembers.
+    /// Creates a log with these attempts.
     pub fn new(log: Arc<dyn SignInLog>, clock: Arc<dyn Clock>) -> Self {
         Self { log, clock }
     }
 
     /// A part of a user's attempts, newest first.
-    pub async fn page(&self, user: UserId, page: PageRequest) -> Result<Page<SignInEntry>, Unavailable> {
+    pub async fn page(
+        &self,
+        user: UserId,
+        page: PageRequest,
+    ) -> Result<Page<SignInEntry>, Unavailable> {
         let entries = self.log.page(user, page.and_one_more()).await?;
         Ok(page.part_of(entries, |it| Cursor { at: it.at, id: it.id.0 }))
     }

@@ -2,14 +2,14 @@
 
 use pia_kernel::Secret;
 
-/// What access tokens are signed with and refresh tokens are kept under.
+/// Keys that sign access tokens, and under which refresh tokens are hashed.
 ///
 /// What was issued under a key that is neither of the two is good no more.
 #[derive(Debug, Clone)]
 pub struct SigningKeys {
-    /// What is issued now is issued under this one.
+    /// Key of everything that is issued now.
     pub current: Secret<String>,
-    /// What was issued under this one is still taken.
+    /// Previous key; what was issued under it is still accepted.
     pub previous: Option<Secret<String>>,
 }
 

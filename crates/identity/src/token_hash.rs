@@ -1,11 +1,11 @@
-//! What is kept of random tokens that nobody could guess.
+//! Hashes of random tokens that nobody could guess.
 
 use pia_kernel::Secret;
 use ring::digest;
 
 use crate::ports::TokenHash;
 
-/// How long our random tokens are, as they are told.
+/// Length of our random tokens, in characters.
 const CHARS: usize = 43;
 
 /// The plain SHA-256 of a token that we made: it needs no key, as there is
@@ -16,7 +16,7 @@ pub(crate) fn of_ours(token: &Secret<String>) -> TokenHash {
     TokenHash(hash)
 }
 
-/// The same of one that was shown to us; nothing for a text that cannot be
+/// Returns the hash of a presented token; nothing for a text that cannot be
 /// one.
 pub(crate) fn of_shown(token: &Secret<String>) -> Option<TokenHash> {
     let text = token.expose().as_bytes();

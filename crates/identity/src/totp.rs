@@ -13,23 +13,23 @@ use crate::ports::Step;
 /// As many as SHA-1 makes use of, and more than RFC 4226 asks for.
 const SECRET_BYTES: usize = 20;
 const DIGITS: u8 = 6;
-/// How many seconds a code is good.
+/// Number of seconds a code is good.
 const STEP: u64 = 30;
-/// How many steps a clock may be early or late.
+/// Number of steps a clock may be early or late.
 const DRIFT: u16 = 1;
 /// Longer texts are no codes, however they are written.
 const MAX_CODE_BYTES: usize = 32;
-/// How wide the picture is at least, in pixels.
+/// Minimum width of the QR code, in pixels.
 const PICTURE: u32 = 240;
 
-/// What a person is shown to set their authenticator up.
+/// Details for setting an authenticator up.
 #[derive(Debug, Clone)]
 pub struct Enrolment {
     /// The secret in base 32, to be typed.
     pub secret: Secret<String>,
-    /// The same for apps: `otpauth://totp/…`.
+    /// URI for apps: `otpauth://totp/…`.
     pub uri: Secret<String>,
-    /// The same as a QR code: a picture as a `data:` URI.
+    /// QR code of the URI: a picture as a `data:` URI.
     pub picture: Secret<String>,
 }
 
@@ -42,7 +42,7 @@ pub(crate) fn fresh() -> Result<Secret<Vec<u8>>, Unavailable> {
     Ok(Secret::new(bytes))
 }
 
-/// What is shown of a secret to the owner of this address.
+/// Returns the details to enrol a secret for the owner of this address.
 pub(crate) fn enrolment(
     secret: &Secret<Vec<u8>>,
     issuer: &str,
@@ -81,7 +81,7 @@ pub(crate) struct Digits(Secret<String>);
 
 impl Digits {
     /// Reads what was typed; apps show a gap in the middle.
-    pub(crate) fn read(typed: &Secret<String>) -> Option<Self> {
+    pub(crate) fn parse(typed: &Secret<String>) -> Option<Self> {
         let typed = typed.expose();
         if typed.len() > MAX_CODE_BYTES {
             return None;
@@ -126,7 +126,7 @@ mod tests {
     }
 
     fn checked(code: &str, now: Timestamp) -> Option<i64> {
-        let code = Digits::read(&Secret::new(code.to_owned()))?;
+        let code = Digits::parse(&Secret::new(code.to_owned()))?;
         check(&secret(), &code, now).unwrap().map(|it| it.0)
     }
 
@@ -167,7 +167,7 @@ mod tests {
         for typed in
             ["", "28708", "2870822", "28708a", "+28708", "٢٨٧٠٨٢", "287\u{0}082", &" ".repeat(40)]
         {
-            assert!(Digits::read(&Secret::new(typed.to_owned())).is_none(), "{typed:?}");
+            assert!(Digits::parse(&Secret::new(typed.to_owned())).is_none(), "{typed:?}");
         }
     }
 

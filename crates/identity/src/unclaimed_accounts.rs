@@ -3,7 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use pia_kernel::{AuditEntry, Clock, SideEffects, Eraser, LiveSetting, Timestamp, Unavailable, UnverifiedAccounts};
+use pia_kernel::{
+    AuditEntry, Clock, Eraser, LiveSetting, SideEffects, Timestamp, Unavailable, UnverifiedAccounts,
+};
 
 use crate::account::AccountRules;
 use crate::sign_in_history;

@@ -2,15 +2,16 @@
 
 use std::time::Duration;
 
-use pia_kernel::{SideEffects, QueuedEmail, LiveSetting, Mail, Secret, Unavailable, UserId};
+use pia_kernel::{LiveSetting, Mail, QueuedEmail, Secret, SideEffects, Unavailable, UserId};
 
 use crate::account::{Account, AccountRules};
+use crate::caller_cache::CallerCache;
 use crate::email_tokens::{self, Link, MailedError, MailedLinks, MailedPorts};
 use crate::password_resets::LINK as RESET;
 use crate::ports::{MailedPurpose, NewMailedToken, Quota};
-use crate::caller_cache::CallerCache;
 
-/// How often the owner of an address is told that somebody registers it.
+/// Interval at which the owner of an address is told that somebody registers
+/// it.
 const TOLD: Quota = Quota { burst: 3, window: Duration::from_hours(1) };
 
 const LINK: Link = Link {
@@ -22,7 +23,7 @@ const LINK: Link = Link {
     is_for: |it| it.account.email_verified_at.is_none(),
 };
 
-/// Why an address is not shown to be anybody's.
+/// Reasons why an address is not shown to be anybody's.
 #[derive(Debug, thiserror::Error)]
 pub enum VerifyError {
     /// The token is unknown, another's, spent or over.
@@ -33,7 +34,7 @@ pub enum VerifyError {
     Unavailable(#[from] Unavailable),
 }
 
-/// Why somebody with the right password does not come in.
+/// Reasons why somebody with the right password does not come in.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Owed {
     /// They have yet to show that their address is theirs.
@@ -55,11 +56,15 @@ pub struct Verification {
 impl Verification {
     /// Verification where `rules` say whether it is owed; `standings` is told
     /// of those who did it.
-    pub fn new(ports: MailedPorts, rules: LiveSetting<AccountRules>, standings: CallerCache) -> Self {
+    pub fn new(
+        ports: MailedPorts,
+        rules: LiveSetting<AccountRules>,
+        standings: CallerCache,
+    ) -> Self {
         Self { links: MailedLinks(ports), rules, standings }
     }
 
-    /// Whether anybody could get a letter at all.
+    /// Returns whether anybody could get a letter at all.
     pub fn configured(&self) -> Result<(), MailedError> {
         self.links.configured()
     }
@@ -67,7 +72,7 @@ impl Verification {
     /// Spends the token of a letter. It is good once: who opens the link again
     /// is told that it no longer is, though their address stays verified.
     pub async fn redeem(&self, user: UserId, token: &Secret<String>) -> Result<(), VerifyError> {
-        let token = email_tokens::shown(token).ok_or(VerifyError::Invalid)?;
+        let token = email_tokens::hash_presented(token).ok_or(VerifyError::Invalid)?;
         let MailedPorts { tokens, clock, .. } = &self.links.0;
         let at = clock.now();
         let verified = SideEffects::audit(at, user, "account.verified");
@@ -90,7 +95,8 @@ impl Verification {
         self.links.0.tokens.sweep(self.links.0.clock.now()).await
     }
 
-    /// What a new account is stored with; nothing if it owes nothing.
+    /// Returns the requirements that a new account is stored with; nothing if
+    /// there are none.
     pub(crate) fn begin(
         &self,
         account: &Account,
@@ -103,7 +109,7 @@ impl Verification {
 
     /// Refuses who has yet to show that their address is theirs, and sends
     /// them another letter. Only who has shown the password gets so far.
-    pub(crate) async fn owed(&self, account: &Account) -> Result<(), Owed> {
+    pub(crate) async fn outstanding(&self, account: &Account) -> Result<(), Owed> {
         if !self.is_owed(account) {
             return Ok(());
         }

@@ -1,4 +1,4 @@
-//! What is wrong with what a person filled in.
+//! Violations in a form that a person filled in.
 
 use pia_kernel::characters;
 
@@ -7,7 +7,7 @@ use pia_kernel::characters;
 pub struct Violation {
     /// The field of the request, as it is spelled on the wire.
     pub field: &'static str,
-    /// What kind of fault it is: `required`, `invalid`, `too_long` …
+    /// Kind of violation: `required`, `invalid`, `too_long` …
     pub code: &'static str,
     /// A sentence for people.
     pub message: String,
@@ -19,7 +19,7 @@ impl Violation {
     }
 }
 
-/// How long a name may be.
+/// Maximum length of a name.
 const MAX_NAME_CHARS: usize = 200;
 
 /// A name of a person or a company: one line of text, trimmed. Blank is none.
@@ -44,30 +44,30 @@ pub(crate) fn name(
 mod tests {
     use super::*;
 
-    fn read(given: &str) -> Result<Option<String>, &'static str> {
+    fn parse(given: &str) -> Result<Option<String>, &'static str> {
         name("displayName", "The name", Some(given)).map_err(|fault| fault.code)
     }
 
     #[test]
     fn a_name_is_trimmed_and_a_blank_one_is_none() {
-        assert_eq!(read("  Ada Lovelace "), Ok(Some("Ada Lovelace".to_owned())));
-        assert_eq!(read(" \t "), Ok(None));
+        assert_eq!(parse("  Ada Lovelace "), Ok(Some("Ada Lovelace".to_owned())));
+        assert_eq!(parse(" \t "), Ok(None));
         assert_eq!(name("displayName", "The name", None), Ok(None));
     }
 
     #[test]
     fn a_name_has_bounds_that_count_characters() {
-        assert!(read(&"ß".repeat(200)).is_ok());
-        assert_eq!(read(&"ß".repeat(201)), Err("too_long"));
+        assert!(parse(&"ß".repeat(200)).is_ok());
+        assert_eq!(parse(&"ß".repeat(201)), Err("too_long"));
         // Clients count an emoji as two.
-        assert!(read(&"🙂".repeat(100)).is_ok());
-        assert_eq!(read(&format!("{}x", "🙂".repeat(100))), Err("too_long"));
+        assert!(parse(&"🙂".repeat(100)).is_ok());
+        assert_eq!(parse(&format!("{}x", "🙂".repeat(100))), Err("too_long"));
     }
 
     #[test]
     fn a_name_is_a_single_line() {
         for text in ["Ada\nLovelace", "Ada\u{0}", "Ada\u{1b}[31m"] {
-            assert_eq!(read(text), Err("invalid"), "{text:?}");
+            assert_eq!(parse(text), Err("invalid"), "{text:?}");
         }
     }
 }

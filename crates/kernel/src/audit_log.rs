@@ -10,17 +10,17 @@ use crate::{PageRequest, Timestamp, Unavailable, UserId};
 /// An entry of the audit log as it is read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AuditRecord {
-    /// Which entry it is.
+    /// Id of the entry.
     pub id: Uuid,
-    /// When it happened.
+    /// Time at which it happened.
     pub at: Timestamp,
-    /// What happened: `session.started`.
+    /// Action that was recorded: `session.started`.
     pub action: String,
-    /// What it happened to, if that is no person.
+    /// Object of the action, if that is no person.
     pub object: Option<String>,
     /// The request that caused it.
     pub request: Option<String>,
-    /// Who did it.
+    /// Person or system that acted.
     pub actor: AuditSide,
     /// Whom it happened to, if that is somebody else.
     pub subject: AuditSide,
@@ -38,7 +38,7 @@ pub enum AuditSide {
     Known(AuditPerson),
 }
 
-/// What the audit log knows of somebody.
+/// Person as recorded in the audit log.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct AuditPerson {
     /// Their account.
@@ -49,7 +49,7 @@ pub struct AuditPerson {
     pub agent: Option<String>,
 }
 
-/// Where the audit log is read, and where it ends.
+/// Store of the audit log: reading, and its retention.
 #[async_trait]
 pub trait AuditLog: Send + Sync {
     /// A part of the entries, newest first: all, or those in which a user is

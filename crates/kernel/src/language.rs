@@ -28,7 +28,8 @@ impl Language {
         [Self::En, Self::De].into_iter().find(|it| it.tag().eq_ignore_ascii_case(primary))
     }
 
-    /// What an `Accept-Language` header prefers of those that there are.
+    /// Returns the language that an `Accept-Language` header prefers among the
+    /// available ones.
     pub fn preferred(header: &str) -> Option<Self> {
         let mut best: Option<(f32, Self)> = None;
         for wish in header.split(',').take(20) {

@@ -5,16 +5,16 @@
 mod audit_log;
 mod clock;
 mod domain;
-mod side_effects;
 mod error;
 mod id;
 mod language;
 mod lifecycle;
 mod live_setting;
-mod request_context;
 mod page;
 mod reauthentication;
+mod request_context;
 mod secret;
+mod side_effects;
 mod storage_use;
 mod text;
 mod timestamp;
@@ -22,20 +22,21 @@ mod timestamp;
 pub use audit_log::{AuditLog, AuditPerson, AuditRecord, AuditSide};
 pub use clock::{Clock, SystemClock};
 pub use domain::ascii_domain;
-pub use side_effects::{AuditEntry, SideEffects, QueuedEmail, Mail, Recipient};
 pub use error::Unavailable;
 pub use id::{
     ApiKeyId, AppPasswordId, GroupId, InvitationId, MailId, PasskeyId, SessionId, SignInId, UserId,
 };
 pub use language::Language;
 pub use lifecycle::{
-    AccountErasure, Eraser, Erasure, ExportPage, Inventory, LeftOut, PersonalData, UnverifiedAccounts,
+    AccountErasure, Eraser, Erasure, ExportPage, Inventory, LeftOut, PersonalData,
+    UnverifiedAccounts,
 };
 pub use live_setting::LiveSetting;
-pub use request_context::{RequestContext, Scoped};
-pub use page::{PageRequest, Page, Cursor};
+pub use page::{Cursor, Page, PageRequest};
 pub use reauthentication::Reauthentication;
+pub use request_context::{RequestContext, Scoped};
 pub use secret::Secret;
+pub use side_effects::{AuditEntry, Mail, QueuedEmail, Recipient, SideEffects};
 pub use storage_use::StorageUse;
 pub use text::{characters, shortened};
 pub use timestamp::Timestamp;

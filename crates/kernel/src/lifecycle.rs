@@ -1,43 +1,42 @@
-//! What spans all domains: telling people what is kept of them, and forgetting
-//! them.
+//! Tasks that span all domains: exporting and erasing people's data.
 
 use std::ops::Range;
 
 use async_trait::async_trait;
 
-use crate::{SideEffects, Cursor, SessionId, Timestamp, Unavailable, UserId};
+use crate::{Cursor, SessionId, SideEffects, Timestamp, Unavailable, UserId};
 
-/// What there is of everybody, and what of it nobody is shown.
+/// Sections of every export, and the data that is left out of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Inventory {
     /// The kinds of data, in the order in which they are told: `loginHistory`.
     pub sections: Vec<&'static str>,
-    /// What is kept and not shown.
+    /// Data that is stored and not exported.
     pub left_out: Vec<LeftOut>,
 }
 
 /// Something that is kept and not shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LeftOut {
-    /// What it is: `accounts.passwordHash`.
+    /// Name of the data: `accounts.passwordHash`.
     pub what: String,
-    /// Why its owner is better off without it.
+    /// Reason why its owner is better off without it.
     pub why: &'static str,
 }
 
 /// A part of one kind of data.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ExportPage {
-    /// What is kept, each an object of JSON.
+    /// Stored rows, each a JSON object.
     pub rows: Vec<String>,
     /// Behind which place the next page begins; nothing if this is the last.
     pub next: Option<Cursor>,
 }
 
-/// Where all is read that is kept of a person, in whichever domain.
+/// Reader of all that is stored about a person, in every domain.
 #[async_trait]
 pub trait PersonalData: Send + Sync {
-    /// What there is to tell of anybody.
+    /// Returns the sections of every export.
     fn inventory(&self) -> Inventory;
 
     /// Writes what goes with an export that begins. Answers whether there is
@@ -60,17 +59,18 @@ pub trait PersonalData: Send + Sync {
 /// Somebody's wish to be forgotten.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AccountErasure {
-    /// Who goes.
+    /// Account that is erased.
     pub user: UserId,
     /// The session in which they say so.
     pub session: SessionId,
-    /// When they do.
+    /// Time at which they do.
     pub at: Timestamp,
-    /// What stays of it: entries that name nobody, and letters to addresses.
+    /// Side effects that remain: entries that name nobody, and emails to
+    /// addresses.
     pub effects: SideEffects,
 }
 
-/// What came of it.
+/// Outcome of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Erasure {
     /// Nothing of them is left.
@@ -86,16 +86,16 @@ pub enum Erasure {
 /// Accounts that nobody ever came to use.
 #[derive(Debug, Clone)]
 pub struct UnverifiedAccounts {
-    /// When they were made: not so long ago that it is forgotten who signed in
-    /// since, nor so lately that their owners may still come.
+    /// Time at which they were made: not so long ago that it is forgotten who
+    /// signed in since, nor so lately that their owners may still come.
     pub made: Range<Timestamp>,
-    /// When they go.
+    /// Time at which they go.
     pub at: Timestamp,
-    /// What stays of each: entries that name nobody.
+    /// Side effects for each: entries that name nobody.
     pub effects: fn(Timestamp) -> SideEffects,
 }
 
-/// Where people are forgotten, in all domains at once.
+/// Erasure of people's data, in all domains at once.
 #[async_trait]
 pub trait Eraser: Send + Sync {
     /// Forgets a person and all that is theirs, atomically.

@@ -16,12 +16,12 @@ pub struct Cursor {
     pub id: Uuid,
 }
 
-/// Which part of a list is asked for.
+/// Requested page of a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PageRequest {
     /// It begins behind this place; at the top if there is none.
     pub after: Option<Cursor>,
-    /// How many entries it may have.
+    /// Number of entries it may have.
     pub limit: u16,
 }
 
@@ -42,7 +42,7 @@ impl Cursor {
 }
 
 impl PageRequest {
-    /// The same with one entry more, which tells whether there is a next part.
+    /// Asks for one entry more, which shows whether there is a next page.
     #[must_use]
     pub fn and_one_more(self) -> Self {
         Self { limit: self.limit.saturating_add(1), ..self }

@@ -1,7 +1,7 @@
-//! How sure the server is that a caller is the account's owner.
+//! Confidence of the server that a caller is the account's owner.
 
-/// Whether a caller has shown lately that the account is theirs: by a password
-/// or a second factor with this request, or by a sign-in a few minutes ago.
+/// Outcome of checking that the account is the caller's: by a password or a
+/// second factor with this request, or by a sign-in a few minutes ago.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reauthentication {
     /// They have.

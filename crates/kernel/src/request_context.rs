@@ -1,4 +1,4 @@
-//! Where a request comes from, known wherever it is carried out.
+//! Origin of a request, available wherever it is carried out.
 
 use std::cell::RefCell;
 use std::net::IpAddr;
@@ -10,8 +10,9 @@ use pin_project_lite::pin_project;
 
 use crate::Language;
 
-/// What everything that one request causes has in common, as a logging span
-/// has: audit entries and mails tell it without each use case handing it on.
+/// Context that everything caused by one request shares, as a logging span
+/// does: audit entries and emails record it without each use case passing it
+/// on.
 ///
 /// Nothing is decided by it. Outside of a request there is none.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -43,7 +44,7 @@ impl RequestContext {
 }
 
 pin_project! {
-    /// A future with its [`Origin`].
+    /// A future with its [`RequestContext`].
     pub struct Scoped<F> {
         #[pin]
         future: F,

@@ -20,15 +20,15 @@ impl<T> Secret<T> {
         &self.0
     }
 
-    /// The same, not hidden any more: for what is long, and goes on its way.
+    /// Takes the secret out: for what is long, and is passed on.
     pub fn reveal(self) -> T {
         self.0
     }
 }
 
 impl Secret<String> {
-    /// Whether `candidate` is the same text. How long it takes tells nothing
-    /// but whether the lengths differ.
+    /// Returns whether `candidate` is the same text. How long it takes tells
+    /// nothing but whether the lengths differ.
     pub fn is(&self, candidate: &str) -> bool {
         self.0.as_bytes().ct_eq(candidate.as_bytes()).into()
     }

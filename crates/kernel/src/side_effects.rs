@@ -1,4 +1,5 @@
-//! What must happen together with a change, whichever domain makes it.
+//! Side effects that must happen together with a change, whichever domain makes
+//! it.
 
 use crate::{Timestamp, UserId};
 
@@ -6,12 +7,12 @@ use crate::{Timestamp, UserId};
 ///
 /// They are plain data in a port's call, so domains that know nothing of one
 /// another still leave no change without its audit entry. Where the request
-/// came from is added as they are written: see [`Origin`](crate::Origin).
+/// came from is added as they are written: see [`RequestContext`](crate::RequestContext).
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SideEffects {
-    /// What the audit log keeps.
+    /// Entries for the audit log.
     pub audit: Vec<AuditEntry>,
-    /// What is put into the outbox, where mail is set up.
+    /// Emails for the outbox, where email is set up.
     pub mail: Vec<Mail>,
 }
 
@@ -29,14 +30,14 @@ impl SideEffects {
         Self { audit: vec![entry], mail: Vec::new() }
     }
 
-    /// The same with a letter.
+    /// Adds an email.
     #[must_use]
     pub fn and_mail(mut self, mail: Mail) -> Self {
         self.mail.push(mail);
         self
     }
 
-    /// The same with what belongs to another change that is made with it.
+    /// Adds the side effects of another change that is made with it.
     #[must_use]
     pub fn and(mut self, other: Self) -> Self {
         self.audit.extend(other.audit);
@@ -48,27 +49,27 @@ impl SideEffects {
 /// One line of the audit log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AuditEntry {
-    /// When it happened.
+    /// Time at which it happened.
     pub at: Timestamp,
-    /// Who did it; nothing if that is not known, or was the server itself.
+    /// Acting account; nothing if that is not known, or was the server itself.
     pub actor: Option<UserId>,
     /// Whom it happened to, if that is somebody else.
     pub subject: Option<UserId>,
-    /// What it happened to, if that is no person: `group:…`. Never something
+    /// Object of the action, if that is no person: `group:…`. Never something
     /// by which a person is recognised.
     pub object: Option<String>,
-    /// What happened, as auditors search for it: `session.reuse_detected`.
+    /// Action name, as auditors search for it: `session.reuse_detected`.
     pub action: &'static str,
 }
 
 /// A letter to somebody.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mail {
-    /// When it is written.
+    /// Time at which it is written.
     pub at: Timestamp,
     /// To whom.
     pub to: Recipient,
-    /// What it says.
+    /// Content of the email.
     pub letter: QueuedEmail,
 }
 
@@ -82,12 +83,12 @@ pub enum Recipient {
     Address(String),
 }
 
-/// What a letter says, in whichever language it is then written.
+/// Content of an email, in whichever language it is then rendered.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct QueuedEmail {
-    /// Which letter it is: `password-reset`.
+    /// Name of the template: `password-reset`.
     pub name: &'static str,
-    /// What is filled in, by name.
+    /// Values to fill in, by name.
     pub fields: Vec<(&'static str, String)>,
 }
 
@@ -97,7 +98,7 @@ impl QueuedEmail {
         Self { name, fields: Vec::new() }
     }
 
-    /// The same with something filled in.
+    /// Adds a value to fill in.
     #[must_use]
     pub fn with(mut self, field: &'static str, value: impl Into<String>) -> Self {
         self.fields.push((field, value.into()));

@@ -1,7 +1,7 @@
-//! How long texts are, as clients count.
+//! Lengths of texts, as clients count them.
 
-/// How many characters a text has, as every client of the API counts them:
-/// UTF-16 code units, of which an emoji is two.
+/// Returns the number of characters a text has, as every client of the API
+/// counts them: UTF-16 code units, of which an emoji is two.
 pub fn characters(text: &str) -> usize {
     text.encode_utf16().count()
 }

@@ -1,4 +1,4 @@
-//! What letters read like.
+//! Texts of the emails.
 
 mod facts;
 mod kind;
@@ -13,10 +13,10 @@ mod tests;
 
 use askama::Template;
 use pia_kernel::{Language, LiveSetting};
-use pia_outbox::{EmailRenderer, OutgoingEmail, RenderError, EmailContent};
+use pia_outbox::{EmailContent, EmailRenderer, OutgoingEmail, RenderError};
 
 use facts::Facts;
-use kind::EmailKind;
+use kind::Email;
 use wording::Wording;
 
 /// The letters that there are, in English and German.
@@ -56,8 +56,8 @@ impl PlainLetters {
 
 impl EmailRenderer for PlainLetters {
     fn render(&self, letter: &OutgoingEmail) -> Result<EmailContent, RenderError> {
-        let kind = EmailKind::read(letter)?;
-        let facts = Facts::of(letter, &kind);
+        let kind = Email::parse(letter)?;
+        let facts = Facts::from_email(letter, &kind);
         let facts = facts.as_ref();
         let language = letter.language.unwrap_or(*self.language.get());
         let (wording, facts, sender) = match language {

@@ -9,7 +9,7 @@ use pia_outbox::RenderedMail;
 
 use crate::settings::{self, MailSettings};
 
-/// Why a mail cannot be put into a form that goes over the wire.
+/// Reasons why a mail cannot be put into a form that goes over the wire.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum MessageError {
     /// The address it goes to is none.
@@ -58,8 +58,8 @@ pub(crate) fn message(
         .map_err(MessageError::Form)
 }
 
-/// What can stand in a header. Neither should hold anything else, but lettre
-/// panics on some of it.
+/// Returns the text as one line for a header. Neither should contain anything
+/// else, but lettre panics on some of it.
 fn one_line(text: &str) -> String {
     text.chars().map(|it| if it.is_control() { ' ' } else { it }).collect()
 }

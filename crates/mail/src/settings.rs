@@ -1,4 +1,4 @@
-//! Which relay mail is handed to, and in whose name.
+//! Settings of the mail relay and the sender.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -9,14 +9,14 @@ use lettre::Address;
 use lettre::address::AddressError;
 use pia_kernel::{Secret, ascii_domain};
 
-/// Which relay mail is handed to, and in whose name.
+/// Settings of the mail relay and the sender.
 #[derive(Debug, Clone)]
 pub struct MailSettings {
-    /// Where the relay is. Its certificate must be for this name.
+    /// Host of the relay. Its certificate must be for this name.
     pub host: Host,
     /// On which port it listens.
     pub port: u16,
-    /// What keeps others from reading along.
+    /// Encryption of the connection.
     pub security: Security,
     /// Name and password, if the relay asks for them.
     pub credentials: Option<(String, Secret<String>)>,
@@ -30,8 +30,7 @@ pub struct MailSettings {
     pub ca: Option<PathBuf>,
 }
 
-/// What keeps others from reading along. There is nothing that would try to
-/// and go on in plain where it fails.
+/// Encryption of the connection. None of them falls back to plaintext.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Security {
     /// TLS once the relay was asked for it; a relay that cannot gets no mail.
@@ -68,7 +67,7 @@ impl Host {
         &self.0
     }
 
-    /// Whether it is the machine that we run on.
+    /// Returns whether it is the machine that we run on.
     pub fn is_here(&self) -> bool {
         let address = self.0.parse::<std::net::IpAddr>();
         self.0.eq_ignore_ascii_case("localhost") || address.is_ok_and(|it| it.is_loopback())

@@ -10,7 +10,7 @@ use async_trait::async_trait;
 use lettre::Message;
 use lettre::transport::smtp::extension::ClientId;
 use pia_kernel::LiveSetting;
-use pia_outbox::{Relay, RenderedMail, RelayOutcome};
+use pia_outbox::{Relay, RelayOutcome, RenderedMail};
 use tokio::sync::Mutex;
 
 use crate::message::message;

@@ -7,7 +7,7 @@ mod settings;
 
 mod ports;
 
-pub use mail::{ClaimToken, OutgoingEmail, ClaimedEmail, RenderedMail, EmailContent};
-pub use ports::{ClaimResult, EmailRenderer, Outbox, Relay, RenderError, RelayOutcome};
+pub use mail::{ClaimToken, ClaimedEmail, EmailContent, OutgoingEmail, RenderedMail};
+pub use ports::{ClaimResult, EmailRenderer, Outbox, Relay, RelayOutcome, RenderError};
 pub use sender::{Delivery, OutboxSender, OutboxSenderPorts, Tally};
 pub use settings::OutboxSenderSettings;

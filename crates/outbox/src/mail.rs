@@ -10,37 +10,37 @@ use pia_kernel::{Language, MailId, Timestamp};
 /// A mail that it is our turn to send.
 #[derive(Debug)]
 pub struct ClaimedEmail {
-    /// Which one, and by which right it is ours.
+    /// The claim under which we send it.
     pub claim: ClaimToken,
-    /// What it says.
+    /// The email's content.
     pub email: OutgoingEmail,
 }
 
 /// The right to send a mail, for as long as nobody else gets it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ClaimToken {
-    /// Which mail.
+    /// Id of the email.
     pub mail: MailId,
-    /// How often it was claimed, this time included: whoever claims it after
-    /// us makes it one more.
+    /// Number of times it was claimed, this time included; the next claim
+    /// increments it.
     pub tries: u32,
     /// Since when it waits.
     pub queued_at: Timestamp,
 }
 
-/// What a mail says, in whichever language it is then written. Its `Debug`
-/// shows no more than which letter it is.
+/// Content of an email, before it is rendered in a language. Its `Debug` shows
+/// only the template's name.
 #[derive(Clone, PartialEq, Eq)]
 pub struct OutgoingEmail {
     /// The address it goes to.
     pub to: String,
-    /// Which letter it is: `password-reset`.
+    /// Name of the email template: `password-reset`.
     pub name: String,
-    /// What is filled in, by name.
+    /// Values of the template's fields, by name.
     pub fields: BTreeMap<String, String>,
     /// In which language; the operator's choice if it is not known.
     pub language: Option<Language>,
-    /// When it was written.
+    /// Time at which it was written.
     pub at: Timestamp,
     /// From where what it is about was done.
     pub address: Option<IpAddr>,
@@ -66,7 +66,7 @@ impl fmt::Debug for OutgoingEmail {
     }
 }
 
-/// What a letter reads like. It has no `Debug`: it may hold links that open
+/// Rendered email. It has no `Debug`: it may contain links that grant access to
 /// an account.
 #[derive(Clone, PartialEq, Eq)]
 pub struct EmailContent {
@@ -74,7 +74,7 @@ pub struct EmailContent {
     pub subject: String,
     /// Its text for programs that show no HTML.
     pub text: String,
-    /// The same as a page.
+    /// Its HTML version.
     pub html: String,
 }
 
@@ -85,8 +85,8 @@ pub struct RenderedMail {
     pub id: MailId,
     /// The address it goes to.
     pub to: String,
-    /// When it was written.
+    /// Time at which it was written.
     pub at: Timestamp,
-    /// What it reads like.
+    /// Its rendered content.
     pub rendition: EmailContent,
 }

@@ -1,11 +1,11 @@
-//! What the postman needs from outside.
+//! Ports of the outbox sender.
 
 use async_trait::async_trait;
 use pia_kernel::{Timestamp, Unavailable};
 
-use crate::{ClaimToken, OutgoingEmail, ClaimedEmail, RenderedMail, EmailContent};
+use crate::{ClaimToken, ClaimedEmail, EmailContent, OutgoingEmail, RenderedMail};
 
-/// What claiming a mail came to.
+/// Result of claiming an email.
 #[derive(Debug)]
 pub enum ClaimResult {
     /// It is ours, and can be read.
@@ -17,7 +17,7 @@ pub enum ClaimResult {
     Ruined(ClaimToken),
 }
 
-/// Where mails wait.
+/// Queue of emails to be sent.
 #[cfg_attr(test, mockall::automock)]
 #[async_trait]
 pub trait Outbox: Send + Sync {
@@ -26,8 +26,11 @@ pub trait Outbox: Send + Sync {
     ///
     /// However many ask at once, a mail goes to one of them. One whose claim
     /// ended, because the process that had it died, is due again.
-    async fn claim(&self, now: Timestamp, until: Timestamp)
-    -> Result<Option<ClaimResult>, Unavailable>;
+    async fn claim(
+        &self,
+        now: Timestamp,
+        until: Timestamp,
+    ) -> Result<Option<ClaimResult>, Unavailable>;
 
     /// Forgets a mail that was sent, and all that it said. Whoever claimed it
     /// since has nothing left to send.
@@ -43,9 +46,14 @@ pub trait Outbox: Send + Sync {
 
     /// Wipes what a mail says and keeps why it was not sent, unless somebody
     /// claimed it since.
-    async fn give_up(&self, claim: ClaimToken, at: Timestamp, failure: &str) -> Result<(), Unavailable>;
+    async fn give_up(
+        &self,
+        claim: ClaimToken,
+        at: Timestamp,
+        failure: &str,
+    ) -> Result<(), Unavailable>;
 
-    /// How many mails wait to be sent.
+    /// Returns the number of emails waiting to be sent.
     async fn waiting(&self) -> Result<u64, Unavailable>;
 
     /// Forgets the mails that were given up at or before `before`, and those
@@ -53,7 +61,7 @@ pub trait Outbox: Send + Sync {
     async fn sweep(&self, before: Timestamp) -> Result<u64, Unavailable>;
 }
 
-/// Why there is no such letter.
+/// Errors that prevent an email from being rendered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum RenderError {
     /// This version knows no letter of this name. A newer one may, which is
@@ -68,7 +76,7 @@ pub enum RenderError {
     Template,
 }
 
-/// What letters read like.
+/// Renderer of emails.
 #[cfg_attr(test, mockall::automock)]
 pub trait EmailRenderer: Send + Sync {
     /// Writes a letter in its language. What is filled in was chosen by others
@@ -76,7 +84,7 @@ pub trait EmailRenderer: Send + Sync {
     fn render(&self, letter: &OutgoingEmail) -> Result<EmailContent, RenderError>;
 }
 
-/// What handing a mail to the relay came to. Reasons name nobody.
+/// Result of passing an email to the relay. Reasons contain no personal data.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RelayOutcome {
     /// The relay has it, and answers for it from now on.

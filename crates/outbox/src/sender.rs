@@ -10,24 +10,24 @@ use std::time::Duration;
 use pia_kernel::{Clock, Unavailable};
 
 use crate::{
-    ClaimToken, ClaimResult, EmailRenderer, Outbox, OutgoingEmail, OutboxSenderSettings, Relay, RenderError,
-    RenderedMail, RelayOutcome,
+    ClaimResult, ClaimToken, EmailRenderer, Outbox, OutboxSenderSettings, OutgoingEmail, Relay,
+    RelayOutcome, RenderError, RenderedMail,
 };
 
 pub use tally::Tally;
 
-/// What the postman works with.
+/// Dependencies of the outbox sender.
 #[derive(Clone)]
 pub struct OutboxSenderPorts {
-    /// Where mails wait.
+    /// Queue of emails to be sent.
     pub outbox: Arc<dyn Outbox>,
-    /// What they read like.
+    /// Renderer of emails.
     pub letters: Arc<dyn EmailRenderer>,
     /// Whom they are handed to.
     pub relay: Arc<dyn Relay>,
 }
 
-/// What became of one mail.
+/// Outcome of one delivery attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Delivery {
     /// There was none to send.
@@ -54,11 +54,15 @@ pub struct OutboxSender {
 
 impl OutboxSender {
     /// A postman who has not set out yet.
-    pub fn new(ports: OutboxSenderPorts, settings: OutboxSenderSettings, clock: Arc<dyn Clock>) -> Self {
+    pub fn new(
+        ports: OutboxSenderPorts,
+        settings: OutboxSenderSettings,
+        clock: Arc<dyn Clock>,
+    ) -> Self {
         Self { ports, settings, clock, tally: Arc::default() }
     }
 
-    /// What was done so far.
+    /// Returns the counters since the start.
     pub fn tally(&self) -> &Tally {
         &self.tally
     }

@@ -1,4 +1,4 @@
-//! How patient the postman is.
+//! Retry settings of the outbox sender.
 
 use std::time::Duration;
 
@@ -6,14 +6,13 @@ use pia_kernel::{MailId, Timestamp};
 
 use crate::ClaimToken;
 
-/// How often a mail is tried, and for how long.
+/// Retry schedule and time limits of an email.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OutboxSenderSettings {
     /// For how long a mail is ours once we claimed it. Longer than handing it
     /// over can take, or somebody else would send it too.
     pub claim: Duration,
-    /// How long a mail waits that failed for the first time; twice as long
-    /// each time after.
+    /// Delay after the first failure; it doubles with each further one.
     pub first_retry_delay: Duration,
     /// The longest that it waits between two tries.
     pub max_retry_delay: Duration,
@@ -36,8 +35,9 @@ impl Default for OutboxSenderSettings {
 }
 
 impl OutboxSenderSettings {
-    /// When a mail that failed now is tried again; nothing once it has waited
-    /// for long enough, or would for longer than it is worth.
+    /// Returns the time of the next attempt after a failure now; `None` if that
+    /// would be after the maximum delivery time or after the email has lost its
+    /// use.
     pub(crate) fn next_try(
         &self,
         claim: ClaimToken,

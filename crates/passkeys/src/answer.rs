@@ -1,4 +1,4 @@
-//! What browsers send back, as far as `webauthn-rs` does not look at it.
+//! Checks of browsers' responses that `webauthn-rs` does not make.
 
 use pia_identity::CeremonyError;
 use serde::Deserialize;
@@ -18,7 +18,8 @@ pub(crate) fn parse_response<T: DeserializeOwned>(answer: &str) -> Result<T, Cer
     })
 }
 
-/// What a browser says of the page, and the authenticator signs.
+/// Client data: the browser's statement about the page, signed by the
+/// authenticator.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct ClientData {

@@ -17,7 +17,7 @@ use webauthn_rs::prelude::{
 use crate::answer::{check, parse_response};
 use crate::relying_party::{NoPasskeys, RelyingParty};
 
-/// How long browsers wait for the person before them.
+/// Time that browsers give the user to respond.
 const TIMEOUT: Duration = Duration::from_mins(5);
 /// No authenticator calls a passkey by more bytes.
 const MAX_CREDENTIAL_BYTES: usize = 1023;

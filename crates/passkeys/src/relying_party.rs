@@ -2,7 +2,7 @@
 
 use webauthn_rs::prelude::Url;
 
-/// Why browsers take no passkeys at an address.
+/// Reasons for which browsers accept no passkeys at an address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum NoPasskeys {
     /// Passkeys are bound to names.

@@ -14,7 +14,7 @@ use crate::memory::HashMemory;
 /// The length of what is kept: 256 bits.
 const TAG_LENGTH: usize = 32;
 
-/// What is kept of a password, as a PHC string.
+/// Hashes a password to the PHC string that is stored.
 pub(crate) fn hash(
     password: &str,
     cost: HashCost,

@@ -1,4 +1,4 @@
-//! What one hash costs, and so what one guess does.
+//! Cost of one hash, and therefore of one guess.
 
 use argon2::Params;
 
@@ -10,7 +10,7 @@ pub struct HashCost {
     parallelism: u32,
 }
 
-/// Why a cost is not one that hashes can be made with.
+/// Errors for a cost that hashes cannot be made with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum HashCostError {
     /// Each lane needs its eight blocks, and one hash must not take all memory.
@@ -49,13 +49,14 @@ impl HashCost {
         Ok(Self { memory_kib, iterations, parallelism })
     }
 
-    /// The same for the algorithm, with tags of this length.
+    /// Converts the cost to the algorithm's parameters, with tags of this
+    /// length.
     pub(crate) fn params(self, tag_length: usize) -> argon2::Result<Params> {
         Params::new(self.memory_kib, self.iterations, self.parallelism, Some(tag_length))
     }
 }
 
-/// What OWASP recommends: 19 MiB, two passes, one lane.
+/// OWASP's recommendation: 19 MiB, two passes, one lane.
 impl Default for HashCost {
     fn default() -> Self {
         Self { memory_kib: 19 * 1024, iterations: 2, parallelism: 1 }

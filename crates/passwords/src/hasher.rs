@@ -12,14 +12,14 @@ use crate::argon2id;
 use crate::cost::HashCost;
 use crate::pool::Pool;
 
-/// How much of the machine passwords may take.
+/// Limits on the machine's resources for password hashing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PoolSize {
-    /// How many are hashed at the same time, each on a thread with memory of
-    /// its own.
+    /// Number of concurrent hashes, each on a thread with memory of its own.
     pub threads: NonZeroUsize,
-    /// How many may wait; one more is refused, so that a crowd is told to come
-    /// again instead of being answered when it has left.
+    /// Maximum number of waiting requests; one more is refused, so that under
+    /// overload callers are asked to retry instead of being answered after they
+    /// have left.
     pub waiting: NonZeroUsize,
 }
 

@@ -37,7 +37,7 @@ impl HashMemory {
         self.blocks.get_mut(..count).ok_or_else(short)
     }
 
-    /// Whether it holds anything to give back.
+    /// Returns whether any memory is allocated that could be released.
     pub(crate) fn is_held(&self) -> bool {
         !self.blocks.is_empty()
     }

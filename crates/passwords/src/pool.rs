@@ -12,12 +12,12 @@ use tokio::sync::oneshot;
 
 use crate::memory::HashMemory;
 
-/// How far hashing steps back, of 19.
+/// Nice value of hashing threads, of 19 at most.
 #[cfg(target_os = "linux")]
 const NICE: i32 = 10;
 
-/// How long a thread without work keeps its memory: sign-ins that come one
-/// after the other find its pages warm.
+/// Time for which an idle thread keeps its memory: consecutive sign-ins find
+/// its pages warm.
 const LINGER: Duration = Duration::from_secs(1);
 
 type Work = Box<dyn FnOnce(&mut HashMemory) + Send>;
@@ -72,8 +72,8 @@ impl Pool {
         Ok(pool)
     }
 
-    /// What `work` answers once its turn has come. With a full queue it is
-    /// refused at once, and dropped unbegun when its caller has gone.
+    /// Runs `work` on the pool and returns its result. It is refused at once if
+    /// the queue is full, and dropped before it starts if its caller has gone.
     pub(crate) async fn run<T: Send + 'static>(
         &self,
         work: impl FnOnce(&mut HashMemory) -> T + Send + 'static,

@@ -1,4 +1,4 @@
-//! What licences are sold as.
+//! Editions of licences.
 
 use std::collections::BTreeSet;
 
@@ -33,7 +33,7 @@ impl Edition {
         Self::ALL.into_iter().find(|it| it.name() == name)
     }
 
-    /// What it includes.
+    /// Returns its features.
     pub fn features(self) -> BTreeSet<Feature> {
         let includes = |it: &Feature| match self {
             Self::Community => matches!(it, Feature::Sync | Feature::AiProxy | Feature::E2ee),

@@ -48,7 +48,8 @@ impl Envelope {
         })
     }
 
-    /// What was signed with `key`, or why this is not it.
+    /// Returns the payload signed with `key`, or the reason why this is not
+    /// one.
     pub(crate) fn verify(&self, key: &VerifyingKey) -> Result<Vec<u8>, LicenceError> {
         if self.key_id != key.id() {
             return Err(LicenceError::Foreign(self.key_id.clone()));

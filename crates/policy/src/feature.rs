@@ -1,4 +1,4 @@
-//! What a licence can include.
+//! Features of licences.
 
 /// Something that a licence includes or does not. Local accounts are always in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -15,7 +15,7 @@ pub enum Feature {
     E2ee,
     /// Groups, client policies and managed personas.
     GroupManagement,
-    /// What only the managed service does.
+    /// Features of the managed service alone.
     ManagedCloud,
 }
 

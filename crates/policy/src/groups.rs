@@ -9,7 +9,7 @@ mod settings;
 
 use std::sync::Arc;
 
-use pia_kernel::{AuditEntry, Clock, SideEffects, GroupId, Timestamp, Unavailable, UserId};
+use pia_kernel::{AuditEntry, Clock, GroupId, SideEffects, Timestamp, Unavailable, UserId};
 
 pub use credits::{CreditLimit, Credits};
 pub use group::{Group, GroupEntry, GroupName, NameError};
@@ -21,7 +21,7 @@ pub use ports::{MockGroupStore, MockGroupWatch};
 pub use quota::Quota;
 pub use settings::{GroupSettings, MAX_LIMIT, MODES, SettingChange, SettingsError};
 
-/// Why a group is not as it was asked to be.
+/// Reasons why a group is not as it was asked to be.
 #[derive(Debug, thiserror::Error)]
 pub enum GroupError {
     /// It cannot be called so.
@@ -128,7 +128,7 @@ impl Groups {
         }
     }
 
-    /// What a group's members may.
+    /// Returns the permissions and limits of a group's members.
     pub async fn settings(&self, group: GroupId) -> Result<GroupSettings, GroupError> {
         self.store.settings(group).await?.ok_or(GroupError::Unknown)
     }

@@ -1,18 +1,17 @@
-//! What is allowed: the licence, what it includes, and who issues it; groups,
-//! and what their members may.
+//! Permissions: the licence, its features, and its issuers; groups, and what
+//! their members may do.
 
-mod service;
 mod edition;
 mod envelope;
 mod feature;
 mod groups;
 mod licence;
 mod reading;
+mod service;
 mod signing_key;
 mod terms;
 mod verifying_key;
 
-pub use service::{InstallError, LicenceDesk, SetupStanding};
 pub use edition::Edition;
 pub use envelope::MAX_LICENCE_BYTES;
 pub use feature::Feature;
@@ -25,6 +24,7 @@ pub use groups::{
 pub use groups::{MockGroupStore, MockGroupWatch};
 pub use licence::{Licence, LicenceError, LicenceState, Licensed};
 pub use reading::LicenceReading;
+pub use service::{InstallError, LicenceDesk, SetupStanding};
 pub use signing_key::{KeyError, SigningKey};
 pub use terms::Terms;
 pub use verifying_key::VerifyingKey;

@@ -1,4 +1,4 @@
-//! What the operator has licensed.
+//! Licence of the operator.
 
 use std::collections::BTreeSet;
 
@@ -10,25 +10,25 @@ use crate::feature::Feature;
 /// A licence whose signature was found good.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Licence {
-    /// Which one it is.
+    /// Id of the licence.
     pub id: Uuid,
-    /// What it was sold as.
+    /// Edition it was sold as.
     pub edition: String,
     /// To whom.
     pub licensee: String,
-    /// What it includes.
+    /// Included features.
     pub features: BTreeSet<Feature>,
     /// The most accounts that may be active; nothing if there is no limit.
     pub max_users: Option<u32>,
     /// The most of them that may be administrators; nothing if there is no limit.
     pub max_admins: Option<u32>,
-    /// When it was made.
+    /// Time at which it was made.
     pub issued_at: Timestamp,
-    /// When it ends; nothing if it does not.
+    /// Time at which it ends; nothing if it does not.
     pub expires_at: Option<Timestamp>,
 }
 
-/// Why a licence file is not accepted.
+/// Reasons why a licence file is not accepted.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LicenceError {
     /// It is no licence, or a part of one is missing.
@@ -40,13 +40,13 @@ pub enum LicenceError {
     /// Its signature does not fit what it says.
     #[error("the licence's signature is wrong: it was changed or forged")]
     Forged,
-    /// What it says cannot be read, though the signature is good; or it is
-    /// written in a later form, whose signature is not known here.
+    /// The content cannot be parsed, though the signature is good; or it is in
+    /// a later form, whose signature is not known here.
     #[error("the licence cannot be read: {0}")]
     Unreadable(String),
 }
 
-/// What was found where the licence is kept.
+/// Result of reading the installed licence.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LicenceState {
     /// There is no file.
@@ -57,19 +57,19 @@ pub enum LicenceState {
     Loaded(Licence),
 }
 
-/// What a licence allows at one moment.
+/// Permissions of a licence at one moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Licensed<'a> {
     /// Nothing but setting the server up.
     Not,
     /// Reading, leaving and staying signed in: the licence has ended.
     Expired(&'a Licence),
-    /// What it includes.
+    /// A licence in force.
     Valid(&'a Licence),
 }
 
 impl LicenceState {
-    /// Whether the licence includes a feature, be it in force or ended.
+    /// Returns whether the licence includes a feature, be it in force or ended.
     pub fn includes(&self, feature: Feature, now: Timestamp) -> bool {
         match self.at(now) {
             Licensed::Not => false,
@@ -77,7 +77,7 @@ impl LicenceState {
         }
     }
 
-    /// What is allowed at `now`.
+    /// Returns the permissions at `now`.
     pub fn at(&self, now: Timestamp) -> Licensed<'_> {
         match self {
             Self::Missing | Self::Refused(_) => Licensed::Not,
@@ -118,7 +118,7 @@ mod tests {
             expires_at: Some(end),
             ..Terms::new("A Company", Edition::Community, Timestamp::UNIX_EPOCH)
         };
-        let licence = Licence::read(key.issue(&terms).unwrap(), &key.verifying_key()).unwrap();
+        let licence = Licence::parse(key.issue(&terms).unwrap(), &key.verifying_key()).unwrap();
 
         let state = LicenceState::Loaded(licence.clone());
 

@@ -8,7 +8,7 @@ use crate::verifying_key::VerifyingKey;
 /// A licence, and what else was seen while reading it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LicenceReading {
-    /// What it says.
+    /// Parsed licence.
     pub licence: Licence,
     /// Features it names that this version does not know; they are not in.
     pub unknown_features: Vec<String>,
@@ -21,7 +21,7 @@ impl LicenceReading {
     /// other half of `key`. Blanks and line breaks do not matter.
     ///
     /// Whether the licence has ended is not asked here: that changes with time.
-    pub fn of(text: impl AsRef<[u8]>, key: &VerifyingKey) -> Result<Self, LicenceError> {
+    pub fn open(text: impl AsRef<[u8]>, key: &VerifyingKey) -> Result<Self, LicenceError> {
         let envelope = Envelope::open(text.as_ref())?;
         let (licence, unknown_features) = from_payload(&envelope.verify(key)?)?;
         Ok(Self { licence, unknown_features, text: envelope.text() })
@@ -29,10 +29,10 @@ impl LicenceReading {
 }
 
 impl Licence {
-    /// What a licence says, if it was signed with the other half of `key`;
+    /// Parses a licence that was signed with the other half of `key`;
     /// [`LicenceReading`] tells more.
-    pub fn read(text: impl AsRef<[u8]>, key: &VerifyingKey) -> Result<Self, LicenceError> {
-        LicenceReading::of(text, key).map(|it| it.licence)
+    pub fn parse(text: impl AsRef<[u8]>, key: &VerifyingKey) -> Result<Self, LicenceError> {
+        LicenceReading::open(text, key).map(|it| it.licence)
     }
 }
 

@@ -1,24 +1,24 @@
-//! What the operator's set-up asks of the outside world.
+//! Port of the operator's set-up.
 
 use async_trait::async_trait;
 use pia_kernel::{Secret, Timestamp, Unavailable};
 
 use crate::licence::{Licence, LicenceError};
 
-/// Whether the server is set up, and if not, what it lacks.
+/// State of the set-up, and what is missing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SetupStanding {
     /// A licence is in force: nothing is left to do.
     Done,
     /// There is no licence.
     NoLicence,
-    /// What lies in the licence's place is not accepted.
+    /// The installed licence is not accepted.
     Refused(LicenceError),
     /// The licence ended then.
     Ended(Timestamp),
 }
 
-/// Why a licence was not taken.
+/// Reasons why a licence was not taken.
 #[derive(Debug, thiserror::Error)]
 pub enum InstallError {
     /// One is in force: set-up is over.
@@ -38,10 +38,10 @@ pub enum InstallError {
     Unavailable(#[from] Unavailable),
 }
 
-/// Where a server that has no licence in force is given one.
+/// Installation of a licence on a server that has none in force.
 #[async_trait]
 pub trait LicenceDesk: Send + Sync {
-    /// What the server lacks at this moment.
+    /// Returns what the server lacks at this moment.
     fn standing(&self) -> SetupStanding;
 
     /// Takes a licence from whoever knows the setup token.

@@ -22,13 +22,13 @@ pub struct SigningKey {
     pair: Ed25519KeyPair,
 }
 
-/// Why a text is no signing key.
+/// Reasons why a text is no signing key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum KeyError {
     /// It is something else, or more than one.
     #[error("there must be one line of the form `{FORM}…`")]
     Form,
-    /// What follows the form is not 32 bytes.
+    /// The part after the form is not 32 bytes long.
     #[error("the key is not 32 bytes in base64url")]
     Length,
     /// The machine gave no random bytes.
@@ -46,7 +46,7 @@ impl SigningKey {
 
     /// The key in a file as [`Self::to_text`] makes it; lines that begin with
     /// `#` are remarks.
-    pub fn read(text: &str) -> Result<Self, KeyError> {
+    pub fn parse(text: &str) -> Result<Self, KeyError> {
         let mut lines =
             text.lines().map(str::trim).filter(|it| !it.is_empty() && !it.starts_with('#'));
         let (Some(line), None) = (lines.next(), lines.next()) else {
@@ -62,7 +62,7 @@ impl SigningKey {
         Secret::new(format!("{FORM}{}\n", URL_SAFE_NO_PAD.encode(self.seed.expose())))
     }
 
-    /// What the licences of this key are checked with.
+    /// Returns the key that verifies the licences of this key.
     pub fn verifying_key(&self) -> VerifyingKey {
         let mut bytes = [0; 32];
         for (to, from) in bytes.iter_mut().zip(self.pair.public_key().as_ref()) {
@@ -79,7 +79,7 @@ impl SigningKey {
         let verifying = self.verifying_key();
         let payload = terms.to_payload()?;
         let text = seal(&payload, &verifying.id(), |it| self.pair.sign(it).as_ref().to_vec());
-        LicenceReading::of(&text, &verifying)?;
+        LicenceReading::open(&text, &verifying)?;
         Ok(text)
     }
 
@@ -111,7 +111,7 @@ mod tests {
         let key = SigningKey::generate().unwrap();
 
         let text = format!("# a remark\n\n{}", key.to_text().expose());
-        let again = SigningKey::read(&text).unwrap();
+        let again = SigningKey::parse(&text).unwrap();
 
         assert_eq!(again.verifying_key(), key.verifying_key());
     }
@@ -128,7 +128,7 @@ mod tests {
             (key.expose().trim().to_owned() + "A", KeyError::Length),
             (format!("{FORM}AAAA"), KeyError::Length),
         ] {
-            assert_eq!(SigningKey::read(&text).unwrap_err(), why, "{text}");
+            assert_eq!(SigningKey::parse(&text).unwrap_err(), why, "{text}");
         }
     }
 

@@ -1,4 +1,4 @@
-//! What a licence says, and how it is written down.
+//! Terms of a licence, and their encoding.
 
 use std::collections::BTreeSet;
 
@@ -12,24 +12,24 @@ use crate::licence::{Licence, LicenceError};
 
 const MAX_NAME_CHARS: usize = 200;
 
-/// What a licence is to say when it is issued.
+/// Terms of a licence that is issued.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Terms {
-    /// Which one it is.
+    /// Id of the licence.
     pub id: Uuid,
-    /// What it is sold as.
+    /// Edition it is sold as.
     pub edition: String,
     /// To whom.
     pub licensee: String,
-    /// What it includes; nothing for what its edition does.
+    /// Included features; nothing for those of its edition.
     pub features: Option<BTreeSet<Feature>>,
     /// The most accounts that may be active; nothing for no limit.
     pub max_users: Option<u32>,
     /// The most of them that may be administrators; nothing for no limit.
     pub max_admins: Option<u32>,
-    /// When it is made.
+    /// Time at which it is made.
     pub issued_at: Timestamp,
-    /// When it ends; nothing for never.
+    /// Time at which it ends; nothing for never.
     pub expires_at: Option<Timestamp>,
 }
 
@@ -83,7 +83,8 @@ struct Payload {
     expires_at: Option<Timestamp>,
 }
 
-/// What a signed payload says, and the features in it that are unknown here.
+/// Parses a signed payload, and returns the features in it that are unknown
+/// here.
 pub(crate) fn from_payload(json: &[u8]) -> Result<(Licence, Vec<String>), LicenceError> {
     let payload: Payload =
         serde_json::from_slice(json).map_err(|err| LicenceError::Unreadable(err.to_string()))?;

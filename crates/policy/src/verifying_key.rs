@@ -8,8 +8,8 @@ use ring::{digest, signature};
 /// everybody: whoever builds from source can issue licences for it.
 const DEVELOPMENT: &str = "zVu35G9R9RWRxASTngMDAcklbL6VpMwPbCRvZTRrK1c";
 
-/// What this build accepts. A build for distribution with no key of its own
-/// does not compile, so that it cannot be forgotten.
+/// Public key that this build accepts. A build for distribution with no key of
+/// its own does not compile, so that it cannot be forgotten.
 const BUILT_IN: [u8; 32] =
     match choose(option_env!("PIA_DISTRIBUTION"), option_env!("PIA_LICENSE_PUBLIC_KEY")) {
         Ok(key) => key,
@@ -40,12 +40,13 @@ impl VerifyingKey {
         Self(bytes)
     }
 
-    /// Whether anybody can issue licences that this key accepts.
+    /// Returns whether anybody can issue licences that this key accepts.
     pub fn is_development_key(&self) -> bool {
         Some(self.0) == decoded(DEVELOPMENT)
     }
 
-    /// What a licence names it by: the beginning of its SHA-256 in hexadecimal.
+    /// Returns the id that licences name it by: the beginning of its SHA-256 in
+    /// hexadecimal.
     pub fn id(&self) -> String {
         let hash = digest::digest(&digest::SHA256, &self.0);
         hash.as_ref().iter().take(8).fold(String::new(), |mut id, byte| {
@@ -61,15 +62,16 @@ impl VerifyingKey {
         base64::engine::general_purpose::URL_SAFE_NO_PAD.encode(self.0)
     }
 
-    /// Whether the signature of `message` was made with this key's other half.
+    /// Returns whether the signature of `message` was made with this key's
+    /// other half.
     pub(crate) fn verify(&self, message: &[u8], signature: &[u8; 64]) -> bool {
         let key = signature::UnparsedPublicKey::new(&signature::ED25519, &self.0);
         key.verify(message, signature).is_ok()
     }
 }
 
-/// Which key a build gets that was told these two variables. Empty is unset:
-/// that is how a pipeline passes on a variable it does not have.
+/// Returns the key for a build with these two variables. Empty is unset: that
+/// is how a pipeline passes on a variable it does not have.
 const fn choose(
     distribution: Option<&str>,
     configured: Option<&str>,

@@ -100,7 +100,7 @@ impl Client {
         Ok(Self(client))
     }
 
-    /// Where a browser signs in.
+    /// Returns the authorization URL, at which a browser signs in.
     pub(crate) fn authorization_url(
         &self,
         settings: &ProviderSettings,
@@ -121,7 +121,7 @@ impl Client {
         url.into()
     }
 
-    /// What a provider gives for a code.
+    /// Exchanges an authorization code for tokens.
     pub(crate) async fn redeem(
         &self,
         http: &Http,
@@ -137,8 +137,9 @@ impl Client {
     }
 }
 
-/// What every provider knows is how the secret is sent unless it says that it
-/// takes no other way than in the body.
+/// Selects the client authentication method: `Authorization: Basic`, which
+/// every provider supports, unless the provider accepts the secret in the body
+/// only.
 fn auth_type(supported: &[String]) -> AuthType {
     let takes = |method: &str| supported.iter().any(|it| it == method);
     if takes("client_secret_post") && !takes("client_secret_basic") {

@@ -1,4 +1,4 @@
-//! What providers publish of themselves, remembered for a while.
+//! Cached discovery documents and keys of providers.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -9,18 +9,18 @@ use pia_identity::ProviderError;
 use pia_kernel::{Clock, Timestamp};
 use serde::Deserialize;
 
-use crate::http::{Http, parse_secure_url, is_public};
+use crate::http::{Http, is_public, parse_secure_url};
 use crate::settings::{IssuerRule, ProviderSettings};
 
-/// How long what a provider publishes is believed.
+/// Lifetime of a cached discovery document.
 const FRESH: Duration = Duration::from_hours(1);
-/// How often a provider is asked for its keys because of one that is unknown:
-/// whoever forges tokens could have it asked for each.
+/// Minimum interval between key requests caused by an unknown key: forged
+/// tokens could otherwise cause one each.
 const KEYS_FRESH: Duration = Duration::from_secs(30);
-/// What stands for a tenant in Microsoft's issuer.
+/// Placeholder of the tenant in Microsoft's issuer.
 pub(crate) const TENANT: &str = "{tenantid}";
 
-/// What a provider publishes of itself, as much of it as is used.
+/// Provider metadata from the discovery document, as far as it is used.
 #[derive(Debug, Clone, Deserialize)]
 pub(crate) struct Metadata {
     pub(crate) issuer: String,
@@ -57,7 +57,7 @@ impl DiscoveryCache {
         Self { clock, known: Mutex::default() }
     }
 
-    /// What a provider publishes of itself, an hour old at most.
+    /// Returns a provider's metadata and keys, at most an hour old.
     pub(crate) async fn discover(
         &self,
         http: &Http,
@@ -73,8 +73,8 @@ impl DiscoveryCache {
         Ok(self.keep(settings, DiscoveredProvider { metadata, keys, at: now, keys_at: now }))
     }
 
-    /// The same with the keys of now, for a token whose key is unknown;
-    /// nothing if they were looked for a moment ago.
+    /// Fetches the current keys, for a token whose key is unknown; returns
+    /// `None` if they were fetched a moment ago.
     pub(crate) async fn refresh_keys(
         &self,
         http: &Http,
@@ -89,7 +89,11 @@ impl DiscoveryCache {
         Ok(Some(self.keep(settings, DiscoveredProvider { keys, keys_at: now, ..known.clone() })))
     }
 
-    fn keep(&self, settings: &ProviderSettings, known: DiscoveredProvider) -> Arc<DiscoveredProvider> {
+    fn keep(
+        &self,
+        settings: &ProviderSettings,
+        known: DiscoveredProvider,
+    ) -> Arc<DiscoveredProvider> {
         let known = Arc::new(known);
         self.known().insert(settings.authority.clone(), Arc::clone(&known));
         known
@@ -101,7 +105,8 @@ impl DiscoveryCache {
     }
 }
 
-/// What lies in the future was read on a clock that is no more.
+/// Returns whether the age is within the limit. A time in the future, from a
+/// clock that was set back, is not.
 fn is_fresh(at: Timestamp, age: Duration, now: Timestamp) -> bool {
     at <= now && now < at + age
 }
@@ -134,14 +139,15 @@ async fn metadata(http: &Http, settings: &ProviderSettings) -> Result<Metadata, 
     Ok(metadata)
 }
 
-/// Whether tokens of this issuer may be this provider's. Microsoft's common
-/// authority names a template, others of its a tenant.
+/// Returns whether tokens of this issuer may be this provider's. Microsoft's
+/// common authority names a template, others of its authorities a tenant.
 fn accepts_issuer(issuer: &str, settings: &ProviderSettings) -> bool {
     let authority = &settings.authority;
     match settings.issuer {
         IssuerRule::Exact => issuer.trim_end_matches('/') == authority.trim_end_matches('/'),
         IssuerRule::AnyTenant => {
-            let origin = |it: &str| parse_secure_url(&it.replace(TENANT, "tenant")).map(|it| it.origin());
+            let origin =
+                |it: &str| parse_secure_url(&it.replace(TENANT, "tenant")).map(|it| it.origin());
             origin(issuer).is_some() && origin(issuer) == origin(authority)
         }
     }

@@ -13,15 +13,16 @@ use url::{Host, Url};
 
 /// Longer than any answer of a provider.
 const MAX_BODY_BYTES: usize = 1024 * 1024;
-/// How long a connection may take to stand.
+/// Timeout for establishing a connection.
 const CONNECT: Duration = Duration::from_secs(5);
 
-/// Why the client could not be made.
+/// Error that prevents the HTTP client from being created.
 #[derive(Debug, thiserror::Error)]
 #[error("the client for identity providers could not be made")]
 pub struct SetupError(#[from] reqwest::Error);
 
-/// Why a provider gave no answer. Tells no address: some hold secrets.
+/// Errors of a request to a provider. They contain no URL, since some hold
+/// secrets.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum HttpError {
     /// It may be read or forged on the way there.
@@ -63,12 +64,12 @@ impl Http {
         Ok(Self { client, patience: Duration::from_secs(10) })
     }
 
-    /// The same with other patience.
+    /// Returns the client with another timeout.
     pub(crate) fn within(&self, patience: Duration) -> Self {
         Self { client: self.client.clone(), patience }
     }
 
-    /// What lies at an address, if all is well.
+    /// Fetches a URL and returns the body of a 200 response.
     pub(crate) async fn get(
         &self,
         address: &str,
@@ -133,8 +134,8 @@ fn failed(err: reqwest::Error) -> HttpError {
     HttpError::Failed(err.without_url())
 }
 
-/// Whether an address may lie outside of the network that this runs in. A name
-/// may, whatever it resolves to.
+/// Returns whether a URL may be outside the network that this server runs in. A
+/// host name may, whatever it resolves to.
 pub(crate) fn is_public(address: &str) -> bool {
     match Url::parse(address).ok().as_ref().and_then(Url::host) {
         Some(Host::Domain(name)) => name != "localhost" && !name.ends_with(".localhost"),

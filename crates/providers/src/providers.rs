@@ -12,7 +12,7 @@ use pia_kernel::{Clock, LiveSetting};
 use rustls::ClientConfig;
 
 use crate::client::{Claims, Client, Tokens};
-use crate::discovery::{DiscoveryCache, DiscoveredProvider};
+use crate::discovery::{DiscoveredProvider, DiscoveryCache};
 use crate::http::{Http, SetupError};
 use crate::settings::{IssuerRule, ProviderSettings, ProvidersSettings};
 use crate::token::{self, TokenError};
@@ -21,7 +21,7 @@ use crate::user_info::{self, UserInfo};
 /// Speaks OpenID Connect with the providers that are set up.
 pub struct OpenIdProviders {
     settings: LiveSetting<ProvidersSettings>,
-    /// Where providers send browsers back to.
+    /// Redirect URI, to which providers send browsers back.
     callback: String,
     http: Http,
     directory: DiscoveryCache,

@@ -1,4 +1,4 @@
-//! How identity providers are set up.
+//! Settings of identity providers.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -6,7 +6,7 @@ use std::time::Duration;
 use pia_identity::Provider;
 use pia_kernel::Secret;
 
-/// Who may have issued a provider's tokens.
+/// Issuers accepted in a provider's tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum IssuerRule {
     /// The authority itself, to the letter.
@@ -21,19 +21,20 @@ pub enum IssuerRule {
 pub struct ProviderSettings {
     /// By which name it knows this server.
     pub client_id: String,
-    /// How this server proves that; nothing for a public client.
+    /// Secret that authenticates this server as that client; `None` for a
+    /// public client.
     pub client_secret: Option<Secret<String>>,
     /// Its address, to which `/.well-known/openid-configuration` belongs.
     pub authority: String,
-    /// Who may have issued its tokens.
+    /// Issuers accepted in its tokens.
     pub issuer: IssuerRule,
     /// The one tenant whose people it is asked for, in lower case; any that it
     /// has where none is said.
     pub tenant: Option<String>,
-    /// Whether addresses are taken of which it does not say that it saw whose
-    /// they are.
+    /// Set when email addresses are accepted that the provider does not report
+    /// as verified.
     pub trusts_email: bool,
-    /// What it is asked to tell; `openid` in any case.
+    /// Requested scopes; `openid` is always requested.
     pub scopes: Vec<String>,
 }
 
@@ -42,6 +43,6 @@ pub struct ProviderSettings {
 pub struct ProvidersSettings {
     /// Each by its name.
     pub providers: BTreeMap<Provider, ProviderSettings>,
-    /// How long one of them may take for an answer.
+    /// Timeout of a request to a provider.
     pub patience: Duration,
 }

@@ -1,4 +1,4 @@
-//! Whether a provider's token can be believed.
+//! Verification of a provider's tokens.
 
 use std::time::Duration;
 
@@ -13,12 +13,12 @@ use crate::client::{Claims, SignedToken};
 use crate::discovery::{DiscoveredProvider, TENANT};
 use crate::settings::{IssuerRule, ProviderSettings};
 
-/// How far the clocks of servers are apart.
+/// Tolerated clock skew between servers.
 const SKEW: Duration = Duration::from_mins(1);
-/// How long a subject may be (OpenID Connect Core, 2).
+/// Maximum length of a subject in bytes (OpenID Connect Core, 2).
 const MAX_SUBJECT_BYTES: usize = 255;
 
-/// Why a token is not believed.
+/// Reasons for which a token is rejected.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum TokenError {
     /// Its key is none of those that the provider published.
@@ -54,7 +54,8 @@ pub(crate) fn verified<'a>(
     nonce: &Secret<String>,
     now: Timestamp,
 ) -> Result<&'a Claims, TokenError> {
-    let issuer = IssuerUrl::new(settings.authority.clone()).map_err(|_no_url| TokenError::Issuer)?;
+    let issuer =
+        IssuerUrl::new(settings.authority.clone()).map_err(|_no_url| TokenError::Issuer)?;
     let client = ClientId::new(settings.client_id.clone());
     let verifier = IdTokenVerifier::new_public_client(client, issuer, known.keys.clone())
         .set_allowed_algs([
@@ -69,7 +70,8 @@ pub(crate) fn verified<'a>(
             let early = Timestamp::from(at) > now + SKEW;
             if early { Err("issued in the future".to_owned()) } else { Ok(()) }
         });
-    let claims = token.claims(&verifier, &Nonce::new(nonce.expose().clone())).map_err(token_error)?;
+    let claims =
+        token.claims(&verifier, &Nonce::new(nonce.expose().clone())).map_err(token_error)?;
     if !claims.additional_claims().nbf.is_none_or(|it| has_begun(it, now)) {
         return Err(TokenError::Early);
     }
@@ -107,8 +109,9 @@ fn is_from(claims: &Claims, settings: &ProviderSettings, known: &DiscoveredProvi
     }
 }
 
-/// What the token says itself goes first. One that says nothing is its
-/// issuer's, where that is named by its tenant as Microsoft's are.
+/// Returns whether the token belongs to a tenant. Its `tid` claim takes
+/// precedence; without one the issuer decides, if it contains the tenant as
+/// Microsoft's issuers do.
 fn belongs_to_tenant(claims: &Claims, tenant: &str) -> bool {
     match claims.additional_claims().tid.as_deref() {
         Some(tid) => tid.eq_ignore_ascii_case(tenant),

@@ -1,4 +1,4 @@
-//! What a provider tells of somebody beside its token.
+//! User information that a provider returns in addition to its token.
 
 use openidconnect::OAuth2TokenResponse;
 use serde::Deserialize;
@@ -8,7 +8,7 @@ use crate::client::{Claims, Tokens};
 use crate::discovery::DiscoveredProvider;
 use crate::http::Http;
 
-/// How somebody is reached and called.
+/// Email address and name of a user.
 #[derive(Debug, Default)]
 pub(crate) struct UserInfo {
     pub(crate) email: Option<String>,
@@ -24,10 +24,15 @@ struct UserInfoResponse {
     name: Option<String>,
 }
 
-/// What the token tells, or else what the provider does when it is asked: many
-/// keep addresses out of their tokens. An address and whether it was seen are
-/// from one place.
-pub(crate) async fn fetch_user_info(http: &Http, known: &DiscoveredProvider, tokens: &Tokens, claims: &Claims) -> UserInfo {
+/// Returns the user information of the token, or else of the userinfo endpoint:
+/// many providers leave email addresses out of their tokens. An address and its
+/// verified flag always come from one source.
+pub(crate) async fn fetch_user_info(
+    http: &Http,
+    known: &DiscoveredProvider,
+    tokens: &Tokens,
+    claims: &Claims,
+) -> UserInfo {
     let name = claims.name().and_then(|it| it.get(None)).map(|it| it.as_str().to_owned());
     if let Some(email) = claims.email() {
         let email = Some(email.as_str().to_owned());
@@ -81,7 +86,11 @@ mod tests {
         {
             let body = format!(r#"{{"sub":"ada","email_verified":{written}}}"#);
 
-            assert_eq!(parse_user_info(body.as_bytes(), "ada").unwrap().email_verified, meant, "{written}");
+            assert_eq!(
+                parse_user_info(body.as_bytes(), "ada").unwrap().email_verified,
+                meant,
+                "{written}"
+            );
         }
     }
 }

@@ -11,17 +11,17 @@ use crate::master_keys::{KEY_ID_LEN, KeyId};
 const VERSION: u8 = 1;
 pub(crate) const HEADER_LEN: usize = 1 + KEY_ID_LEN;
 
-/// Where a sealed value stands. It opens nowhere else, so that nobody who can
-/// write to the database gains by moving it about.
+/// Location of a sealed value. It can be opened nowhere else, so that write
+/// access to the database gains nothing by moving values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SealContext<'a> {
-    /// What the value is for: `totp-secret`.
+    /// Purpose of the value: `totp-secret`.
     pub purpose: &'a str,
-    /// What tells its row from others of the purpose.
+    /// Identifier of its row among those of the purpose.
     pub row: &'a [u8],
 }
 
-/// Why a sealed value was not opened.
+/// Errors that prevent a sealed value from being opened.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
     /// It was sealed under a key that the server does not have.
@@ -59,7 +59,7 @@ pub(crate) fn seal(
     seal_with(key, id, parts, (random().ok()?, plain))
 }
 
-/// The same with a nonce, which must be new.
+/// Encrypts `plain` with the given nonce, which must be new.
 pub(crate) fn seal_with(
     key: &LessSafeKey,
     id: &KeyId,
@@ -132,8 +132,9 @@ pub(crate) fn open_in_place(
     Ok(Secret::new(sealed))
 }
 
-/// What is not encrypted but must be as it was. Each part of unknown length
-/// comes after its length, so that no two places are told the same.
+/// Builds the additional authenticated data, which is not encrypted but must be
+/// unchanged. Each part of variable length is prefixed with its length, so that
+/// no two places collide.
 fn aad(header: &[u8; HEADER_LEN], parts: &[&[u8]; 3]) -> Vec<u8> {
     let mut aad = Vec::with_capacity(128);
     aad.extend_from_slice(header);

@@ -5,8 +5,8 @@ use pia_kernel::Unavailable;
 use crate::master_keys::{KeyId, MasterKeys};
 use crate::ports::{InstalledKey, KeyRegister};
 
-/// Why the server must not start with its master key. Printed with the code by
-/// which operators look it up.
+/// Errors of the master key for which the server must not start. Printed with
+/// the code by which operators look them up.
 #[derive(Debug, thiserror::Error)]
 pub enum KeyError {
     /// The stored data is sealed under another key.
@@ -21,7 +21,7 @@ pub enum KeyError {
     Unavailable(#[from] Unavailable),
 }
 
-/// What became of the check.
+/// Outcome of the check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KeyGuard {
     /// The stored data is sealed under the key in use.
@@ -59,7 +59,7 @@ impl KeyGuard {
     }
 }
 
-/// Whether a key that does not fit the stored data is taken all the same.
+/// Policy for a key that does not match the stored data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AcceptNew {
     /// It is, and what the old one sealed is given up.

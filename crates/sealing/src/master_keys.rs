@@ -5,15 +5,15 @@ use std::fmt;
 use pia_kernel::Secret;
 use ring::hmac;
 
-/// How many bytes a key's name has.
+/// Length of a key id in bytes.
 pub(crate) const KEY_ID_LEN: usize = 16;
 
-/// What data keys are derived from.
+/// Master keys, from which data keys are derived.
 #[derive(Debug, Clone)]
 pub struct MasterKeys {
-    /// What is sealed now is sealed under this one.
+    /// Key for new values.
     pub current: Secret<[u8; 32]>,
-    /// What was sealed under this one is still read.
+    /// Key whose values can still be opened.
     pub previous: Option<Secret<[u8; 32]>>,
 }
 

@@ -13,7 +13,7 @@ use crate::ports::Salt;
 use crate::sealer::{aad_parts, person_key};
 
 const DIGEST_INFO: &[u8] = b"pia-person-digest-v1";
-/// How much of a digest is kept: enough that no two values share one by
+/// Stored length of a digest in bytes: enough that no two values collide by
 /// chance.
 const DIGEST_LEN: usize = 16;
 
@@ -56,12 +56,16 @@ impl PersonSeal {
     }
 
     /// Opens what was sealed for this person and place.
-    pub fn open(&self, place: SealContext<'_>, sealed: &[u8]) -> Result<Secret<Vec<u8>>, OpenError> {
+    pub fn open(
+        &self,
+        place: SealContext<'_>,
+        sealed: &[u8],
+    ) -> Result<Secret<Vec<u8>>, OpenError> {
         let sealed = envelope::parse(sealed)?;
         sealed.open(self.key(&sealed.id)?, &aad_parts(&self.person, place))
     }
 
-    /// The same in the memory that it is in, for what is long.
+    /// Opens a long value in place, in the memory that it is in.
     pub fn open_long(
         &self,
         place: SealContext<'_>,

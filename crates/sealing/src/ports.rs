@@ -1,4 +1,4 @@
-//! What this domain asks of the outside world.
+//! Ports of this domain.
 
 use std::fmt;
 
@@ -16,7 +16,7 @@ pub enum InstalledKey {
     Other(KeyId),
 }
 
-/// Where the name of the master key is kept, beside the data it seals.
+/// Store for the master key's id, beside the data that the key seals.
 #[async_trait]
 pub trait KeyRegister: Send + Sync {
     /// Puts `ours` down where nothing is; answers what stands there then.
@@ -30,7 +30,7 @@ pub trait KeyRegister: Send + Sync {
     async fn replace(&self, other: &KeyId, ours: &KeyId) -> Result<bool, Unavailable>;
 }
 
-/// What makes a person's key one of their own: random, and deleted with them.
+/// Salt that makes a user's key unique: random, and deleted with the user.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Salt(pub [u8; 32]);
 
@@ -40,7 +40,7 @@ impl fmt::Debug for Salt {
     }
 }
 
-/// Where people's salts are kept, each as long as its person's account.
+/// Store for users' salts, each of which lasts as long as its account.
 #[async_trait]
 pub trait SaltStore: Send + Sync {
     /// The salt of a person, which is `fresh` from now on if they had none.

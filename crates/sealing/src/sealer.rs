@@ -65,14 +65,14 @@ impl Sealer {
         salt.map(|it| self.with_salt(person, &it)).transpose()
     }
 
-    /// The same for a salt that was read with something else.
+    /// Derives a person's keys from a salt that was already loaded.
     pub fn with_salt(&self, person: UserId, salt: &Salt) -> Result<PersonSeal, Unavailable> {
         PersonSeal::derive(&self.keys, person, salt)
             .ok_or_else(|| Unavailable::new("sealing", "no key could be derived"))
     }
 
-    /// Whether a value was sealed under another key than the current, so that
-    /// it should be sealed anew while it can still be opened.
+    /// Returns whether a value was sealed under a key other than the current
+    /// one, so that it should be sealed again while it can still be opened.
     pub fn is_outdated(&self, sealed: &[u8]) -> bool {
         envelope::key_id(sealed).is_some_and(|it| it != self.keys.current_id())
     }

@@ -30,7 +30,11 @@ impl ServerSeal {
     }
 
     /// Seals a value for one place.
-    pub fn seal(&self, place: SealContext<'_>, plain: &Secret<Vec<u8>>) -> Result<Vec<u8>, Unavailable> {
+    pub fn seal(
+        &self,
+        place: SealContext<'_>,
+        plain: &Secret<Vec<u8>>,
+    ) -> Result<Vec<u8>, Unavailable> {
         let key = server_key(&self.keys.current);
         let sealed = key.and_then(|it| {
             let id = KeyId::from_key(&self.keys.current);
@@ -40,7 +44,11 @@ impl ServerSeal {
     }
 
     /// Opens what was sealed for this place.
-    pub fn open(&self, place: SealContext<'_>, sealed: &[u8]) -> Result<Secret<Vec<u8>>, OpenError> {
+    pub fn open(
+        &self,
+        place: SealContext<'_>,
+        sealed: &[u8],
+    ) -> Result<Secret<Vec<u8>>, OpenError> {
         let sealed = envelope::parse(sealed)?;
         let key = self.keys.key_by_id(&sealed.id).ok_or(OpenError::OtherKey(sealed.id.clone()))?;
         let key = server_key(key).ok_or(OpenError::Forged)?;

@@ -9,10 +9,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use pia_identity::{
-    Invitation, InvitationEntry, Invitations, InviteError, ApiKeyAdmin, Member, Role, RoleError,
-    Roles, CallerCache,
+    ApiKeyAdmin, CallerCache, Invitation, InvitationEntry, Invitations, InviteError, Member, Role,
+    RoleError, Roles,
 };
-use pia_kernel::{Clock, InvitationId, LiveSetting, PageRequest, Cursor, Unavailable};
+use pia_kernel::{Clock, Cursor, InvitationId, LiveSetting, PageRequest, Unavailable};
 use pia_policy::{GroupError, VerifyingKey};
 use pia_sealing::{AcceptNew, KeyError, ServerSeal};
 use pia_storage::StartError;
@@ -31,7 +31,7 @@ const UNVERIFIED: &str = "WARNING: nobody has shown that the address is theirs. 
 /// As many invitations as are read at once.
 const PART: u16 = 200;
 
-/// Why accounts are not changed as asked.
+/// Reasons why accounts are not changed as asked.
 #[derive(Debug, thiserror::Error)]
 pub enum AdminError {
     /// The database is not there, or not as it must be.
@@ -73,7 +73,7 @@ fn reason(err: &InviteError) -> String {
     }
 }
 
-/// What changes accounts, without a server round it.
+/// Services that change accounts, without a server around them.
 struct AdminServices {
     roles: Roles,
     invitations: Invitations,
@@ -110,7 +110,8 @@ impl AdminServices {
         // Never a new one: what the old one sealed is the server's to give up.
         let keys = master_keys(&config.encryption, AcceptNew::No, &db).await?;
         fold_addresses(&db).await?;
-        let db = db.with_effects(ServerSeal::new(keys), LiveSetting::new(config.smtp.relay.is_some()));
+        let db =
+            db.with_effects(ServerSeal::new(keys), LiveSetting::new(config.smtp.relay.is_some()));
         let path = config.license.path.clone();
         let licence = LicenceFile::open(path, VerifyingKey::built_in(), Arc::clone(&clock));
         let seats = Arc::new(LicenceSeats::new(licence.state(), Arc::clone(&clock)));

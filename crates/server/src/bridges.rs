@@ -1,5 +1,4 @@
-//! Where one domain asks for what another does, or a surface for what no
-//! domain names as it does.
+//! Adapters between domains, and between a surface and the domains.
 
 mod group_rules;
 mod group_watch;

@@ -6,7 +6,8 @@ use pia_storage::{Database, Provider};
 use tokio::time::{MissedTickBehavior, interval};
 use tokio_util::sync::CancellationToken;
 
-/// What is written in that time, the disk takes in a moment.
+/// Interval of checkpoints: what is written meanwhile, the disk takes in a
+/// moment.
 const EVERY: Duration = Duration::from_millis(250);
 
 /// Does it now and then, until stopped. Of PostgreSQL there is nothing to do.

@@ -1,16 +1,16 @@
-//! What is plugged into what.
+//! Composition: which adapter serves which port.
 
+mod administration;
 mod ai;
 mod chats;
 mod e2ee;
-mod infrastructure;
 mod groups;
 mod identity;
+mod infrastructure;
 mod letters;
 mod lifecycle;
 mod mail;
 mod passkeys;
-mod administration;
 mod providers;
 mod surfaces;
 mod sync;
@@ -20,7 +20,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use pia_assistant::Credits;
-use pia_console::{SetupPages, AccountPages};
+use pia_console::{AccountPages, SetupPages};
 use pia_http::Api;
 use pia_identity::DEFAULT_GROUP;
 use pia_kernel::{Clock, Unavailable};
@@ -45,33 +45,34 @@ use infrastructure::Infrastructure;
 use use_cases::UseCases;
 
 pub use ai::AiFactory;
-pub(crate) use infrastructure::{fold_addresses, master_keys};
 pub(crate) use groups::GroupPolicy;
+pub(crate) use infrastructure::{fold_addresses, master_keys};
 
-/// How long each of the things that are still under way at the end may take.
+/// Duration for which each of the things that are still under way at the end
+/// may take.
 const LAST_WRITES: Duration = Duration::from_secs(10);
 
 /// Everything a listening server needs.
 pub struct App {
-    /// What handlers call.
+    /// Services of the handlers.
     pub api: Api,
-    /// What the set-up pages call.
+    /// Services of the set-up pages.
     pub console: SetupPages,
-    /// What the pages of accounts call.
+    /// Services of the account pages.
     pub reception: AccountPages,
-    /// Who reaches them.
+    /// Gates before the handlers.
     pub gates: Gates,
-    /// What is counted.
+    /// Metrics.
     pub metrics: Metrics,
-    /// What the handlers of each worker call upstream models through.
+    /// Factory of each worker's clients of upstream models.
     pub ai: AiFactory,
-    /// Which groups there are, and what their members may.
+    /// Administration of groups.
     pub groups: Groups,
-    /// What goes on beside requests, and ends with the server.
+    /// Background work, which ends with the server.
     pub background: Background,
 }
 
-/// Why the server cannot start.
+/// Reasons why the server cannot start.
 #[derive(Debug, thiserror::Error)]
 pub enum ComposeError {
     /// The database is not there, or not as it must be.
@@ -92,7 +93,7 @@ pub enum ComposeError {
     /// The client for identity providers cannot be made.
     #[error("SVC-RUN-005: the client for identity providers cannot be made: {0}")]
     Providers(#[from] pia_providers::SetupError),
-    /// What the database knows of stamps cannot be read or put down.
+    /// The stamps in the database cannot be read or written.
     #[error("SVC-RUN-006: the stamps that devices were given cannot be looked at: {0}")]
     Stamps(Unavailable),
     /// Addresses of accounts cannot be given their form.
@@ -100,7 +101,7 @@ pub enum ComposeError {
     Addresses(Unavailable),
 }
 
-/// What goes on beside requests.
+/// Background work beside requests.
 pub struct Background {
     /// Cancelled, it ends streams that are still open, with their last words.
     pub stop: CancellationToken,

@@ -65,7 +65,7 @@ pub use credits_command::CreditsCommand;
 pub use database::{DatabaseConfig, MigrationTargets};
 pub use encryption::Encryption;
 pub use environment::Environment;
-pub use fault::{Code, SettingError, Faults};
+pub use fault::{Code, Faults, SettingError};
 pub use group_command::GroupCommand;
 pub use jwt::Jwt;
 pub use license::License;
@@ -110,38 +110,38 @@ const SECTIONS: [&str; 19] = [
     "TokenUsage",
 ];
 
-/// What a serving process needs. Its `Debug` shows no secret.
+/// Configuration of a serving process. Its `Debug` shows no secret.
 #[derive(Debug, Clone)]
 pub struct Config {
-    /// What kind of place the server runs in.
+    /// Environment that the server runs in.
     pub environment: Environment,
-    /// Where relative paths start from.
+    /// Base of relative paths.
     pub dir: PathBuf,
-    /// Where the server is reached.
+    /// Addresses of the server.
     pub server: ServerConfig,
-    /// Where things are kept.
+    /// Database.
     pub database: DatabaseConfig,
     /// Tokens and sessions.
     pub jwt: Jwt,
-    /// What data keys are derived from.
+    /// Source of the data keys.
     pub encryption: Encryption,
     /// Accounts with a password.
     pub local_auth: LocalAuth,
-    /// What a password's hash costs.
+    /// Cost of password hashes.
     pub password_hashing: PasswordHashing,
-    /// How often callers may call.
+    /// Number of times that callers may call.
     pub rate_limits: RateLimits,
     /// The licence's file.
     pub license: License,
-    /// How a server without a licence is set up.
+    /// Set-up of a server without a licence.
     pub setup: SetupConfig,
     /// Identity providers.
     pub oauth: OAuth,
     /// The API's description.
     pub open_api: OpenApi,
-    /// What is measured.
+    /// Metrics.
     pub metrics: MetricsConfig,
-    /// What is logged, and how.
+    /// Log output.
     pub logging: Logging,
     /// Upstream models.
     pub ai: Ai,
@@ -149,67 +149,67 @@ pub struct Config {
     pub smtp: Smtp,
     /// The audit log.
     pub audit: Audit,
-    /// What devices share.
+    /// Synchronisation of devices.
     pub sync: SyncConfig,
-    /// When the weeks of budgets begin.
+    /// Start of the weeks of budgets.
     pub token_usage: TokenUsage,
     /// Those who do not pay.
     pub free_tier: FreeTier,
-    /// What the operator should know, each worth a warning in the log.
+    /// Notices for the operator, each worth a warning in the log.
     pub notices: Vec<Notice>,
     snapshot: Arc<Snapshot>,
 }
 
-/// What it takes to bring the database up to date.
+/// Configuration of a migration of the database.
 #[derive(Debug, Clone)]
 pub struct MigrationConfig {
-    /// Which database, and as whom.
+    /// Database, and the roles that migrate it.
     pub database: MigrationTargets,
-    /// What is logged, and how.
+    /// Log output.
     pub logging: Logging,
-    /// What the operator should know, each worth a warning in the log.
+    /// Notices for the operator, each worth a warning in the log.
     pub notices: Vec<Notice>,
 }
 
-/// What it takes to change accounts from the command line.
+/// Configuration of administration from the command line.
 #[derive(Debug, Clone)]
 pub struct AdminConfig {
-    /// Which database.
+    /// Database.
     pub database: DatabaseConfig,
-    /// What audit entries and letters are sealed with.
+    /// Keys that seal audit entries and emails.
     pub encryption: Encryption,
     /// The licence's file, for its limits.
     pub license: License,
-    /// Where links lead.
+    /// Base of links.
     pub server: ServerConfig,
     /// Through which relay the server sends the letters that are left for it.
     pub smtp: Smtp,
-    /// Which models groups may be given.
+    /// Models that groups may be given.
     pub catalogue: ListedEntries,
 }
 
 impl Config {
     /// Reads all sections before any is missed, so that every fault is found.
-    fn read(all: &mut Section<'_>) -> Option<Self> {
-        let server = ServerConfig::read(&mut all.section("Server"));
-        let database = DatabaseConfig::read(&mut all.section("Database"));
-        let jwt = Jwt::read(&mut all.section("Jwt"));
-        let encryption = Encryption::read(&mut all.section("Encryption"));
-        let mut local_auth = LocalAuth::read(&mut all.section("LocalAuth"));
-        let password_hashing = PasswordHashing::read(&mut all.section("PasswordHashing"));
-        let rate_limits = RateLimits::read(&mut all.section("RateLimits"));
-        let license = License::read(&mut all.section("License"));
-        let setup = SetupConfig::read(&mut all.section("Setup"));
-        let oauth = OAuth::read(&mut all.section("OAuth"));
-        let open_api = OpenApi::read(&mut all.section("OpenApi"));
-        let metrics = MetricsConfig::read(&mut all.section("Metrics"));
-        let logging = Logging::read(&mut all.section("Logging"));
-        let ai = Ai::read(&mut all.section("Ai"));
-        let smtp = Smtp::read(&mut all.section("Smtp"));
-        let audit = Audit::read(&mut all.section("Audit"));
-        let sync = SyncConfig::read(&mut all.section("Sync"));
-        let token_usage = TokenUsage::read(&mut all.section("TokenUsage"));
-        let free_tier = free_tier::read(&mut all.section("FreeTier"));
+    fn from_section(all: &mut Section<'_>) -> Option<Self> {
+        let server = ServerConfig::from_section(&mut all.section("Server"));
+        let database = DatabaseConfig::from_section(&mut all.section("Database"));
+        let jwt = Jwt::from_section(&mut all.section("Jwt"));
+        let encryption = Encryption::from_section(&mut all.section("Encryption"));
+        let mut local_auth = LocalAuth::from_section(&mut all.section("LocalAuth"));
+        let password_hashing = PasswordHashing::from_section(&mut all.section("PasswordHashing"));
+        let rate_limits = RateLimits::from_section(&mut all.section("RateLimits"));
+        let license = License::from_section(&mut all.section("License"));
+        let setup = SetupConfig::from_section(&mut all.section("Setup"));
+        let oauth = OAuth::from_section(&mut all.section("OAuth"));
+        let open_api = OpenApi::from_section(&mut all.section("OpenApi"));
+        let metrics = MetricsConfig::from_section(&mut all.section("Metrics"));
+        let logging = Logging::from_section(&mut all.section("Logging"));
+        let ai = Ai::from_section(&mut all.section("Ai"));
+        let smtp = Smtp::from_section(&mut all.section("Smtp"));
+        let audit = Audit::from_section(&mut all.section("Audit"));
+        let sync = SyncConfig::from_section(&mut all.section("Sync"));
+        let token_usage = TokenUsage::from_section(&mut all.section("TokenUsage"));
+        let free_tier = free_tier::from_section(&mut all.section("FreeTier"));
         local_auth.registration.suspended = free_tier.suspended;
         let config = Self {
             environment: all.environment().clone(),
@@ -240,8 +240,8 @@ impl Config {
         Some(config)
     }
 
-    /// What settings are together with others. One secret for two purposes
-    /// would tell of one by the other.
+    /// Checks settings against each other. One secret for two purposes would
+    /// disclose one by the other.
     fn check(&self, all: &mut Section<'_>) {
         if self.encryption.has_key(self.jwt.keys.current.expose()) {
             let reason = Reason::weak("expected another secret than Encryption:MasterKey");
@@ -262,21 +262,21 @@ impl Config {
 }
 
 impl MigrationConfig {
-    fn read(all: &mut Section<'_>) -> Option<Self> {
-        let database = MigrationTargets::read(&mut all.section("Database"));
-        let logging = Logging::read(&mut all.section("Logging"));
+    fn from_section(all: &mut Section<'_>) -> Option<Self> {
+        let database = MigrationTargets::from_section(&mut all.section("Database"));
+        let logging = Logging::from_section(&mut all.section("Logging"));
         Some(Self { database: database?, logging, notices: Vec::new() })
     }
 }
 
 impl AdminConfig {
-    fn read(all: &mut Section<'_>) -> Option<Self> {
-        let database = DatabaseConfig::read(&mut all.section("Database"));
-        let encryption = Encryption::read(&mut all.section("Encryption"));
-        let license = License::read(&mut all.section("License"));
-        let server = ServerConfig::read(&mut all.section("Server"));
-        let smtp = Smtp::read(&mut all.section("Smtp"));
-        let catalogue = ListedEntries::read(&all.section("Ai").section("Providers"));
+    fn from_section(all: &mut Section<'_>) -> Option<Self> {
+        let database = DatabaseConfig::from_section(&mut all.section("Database"));
+        let encryption = Encryption::from_section(&mut all.section("Encryption"));
+        let license = License::from_section(&mut all.section("License"));
+        let server = ServerConfig::from_section(&mut all.section("Server"));
+        let smtp = Smtp::from_section(&mut all.section("Smtp"));
+        let catalogue = ListedEntries::from_section(&all.section("Ai").section("Providers"));
         let (database, encryption) = (database?, encryption?);
         Some(Self { database, encryption, license, server: server?, smtp, catalogue })
     }

@@ -7,18 +7,18 @@ use pia_kernel::{GroupId, LiveSetting};
 use pia_policy::GroupStore;
 use tokio_util::sync::CancellationToken;
 
-/// How soon it is told that the group is not there, or not any more.
+/// Interval of checking that the group exists.
 const EVERY: Duration = Duration::from_secs(10);
 
 /// Tells the operator where `FreeTier:GroupId` names no group: then nobody is
 /// in it, and nobody is kept from anything by it.
 pub(crate) struct FreeGroup {
-    /// What the setting names, as it is now.
+    /// Configured group, at present.
     pub(crate) named: LiveSetting<Option<GroupId>>,
     pub(crate) groups: Arc<dyn GroupStore>,
 }
 
-/// What is known of it.
+/// Result of the last check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Known {
     /// It is there, or none is named.

@@ -1,4 +1,4 @@
-//! What is cleared away while the server runs.
+//! Maintenance while the server runs.
 
 use std::time::Duration;
 

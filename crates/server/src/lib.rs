@@ -9,10 +9,10 @@ mod free_group;
 mod housekeeping;
 mod licence;
 mod logging;
+mod outbox_worker;
 mod process;
 mod pulse;
 mod readiness;
-mod outbox_worker;
 mod serve;
 mod setup;
 mod shutdown;
@@ -22,11 +22,11 @@ pub use admin::{AdminError, administer};
 pub use compose::{AiFactory, App, Background, ComposeError, compose};
 pub use config::{
     AdminCommand, AdminConfig, Ai, ApiKeyCommand, Audit, BaseUrl, Changes, Code, Command, Config,
-    CreditsCommand, DatabaseConfig, Effect, Encryption, Environment, SettingError, Faults, GroupCommand,
-    Jwt, License, ListedEntries, LiveConfig, LocalAuth, LogFormat, Logging, MetricsConfig,
+    CreditsCommand, DatabaseConfig, Effect, Encryption, Environment, Faults, GroupCommand, Jwt,
+    License, ListedEntries, LiveConfig, LocalAuth, LogFormat, Logging, MetricsConfig,
     MigrationConfig, MigrationTargets, Notice, OAuth, OpenApi, PasswordHashing, RateLimits,
-    ServerConfig, SetupConfig, Smtp, Sources, SyncConfig, TlsFiles, TokenUsage, USAGE, Watch,
-    watch,
+    ServerConfig, SettingError, SetupConfig, Smtp, Sources, SyncConfig, TlsFiles, TokenUsage,
+    USAGE, Watch, watch,
 };
 pub use licence::{LicenceFile, LicenceSeats};
 pub use process::{Failure, run};

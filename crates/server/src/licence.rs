@@ -1,8 +1,8 @@
 //! The licence file: read at the start, watched, and replaced.
 
 mod disk;
-mod seats;
 mod log;
+mod seats;
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -30,7 +30,7 @@ pub struct LicenceFile {
     seen: Mutex<Seen>,
 }
 
-/// What was found, by which a change is noticed. The whole content is compared
+/// Last content, by which a change is noticed. The whole content is compared
 /// and not the time and length of the file: it is small, and these miss a
 /// change within the clock's resolution.
 struct Seen {
@@ -50,17 +50,17 @@ impl LicenceFile {
         let seen = Seen { believed: FileChange::Missing, doubted: None, end_told: false };
         let file = Self { path, key, clock, state, seen: Mutex::new(seen) };
         let look = FileChange::at(&file.path);
-        let found = file.read(&look);
-        file.believe(look, found, &mut file.seen());
+        let found = file.load(&look);
+        file.believe(look, found, &mut file.lock_state());
         file
     }
 
-    /// What was last found; every clone sees it change.
+    /// Returns the last result; every clone sees it change.
     pub fn state(&self) -> LiveSetting<LicenceState> {
         self.state.clone()
     }
 
-    /// What the server lacks at this moment.
+    /// Returns what the server lacks at this moment.
     pub fn standing(&self) -> SetupStanding {
         let state = self.state.get();
         match (state.at(self.clock.now()), &*state) {
@@ -77,7 +77,7 @@ impl LicenceFile {
     /// for the disk.
     pub fn check(&self) {
         let look = FileChange::at(&self.path);
-        let mut seen = self.seen();
+        let mut seen = self.lock_state();
         self.weigh(look, &mut seen);
         self.tell_end(&mut seen);
     }
@@ -85,11 +85,11 @@ impl LicenceFile {
     /// Puts a licence in the file's place, if it is accepted and has not ended.
     /// It is in force when this returns. It waits for the disk.
     pub fn store(&self, text: &[u8]) -> Result<Licence, InstallError> {
-        let reading = LicenceReading::of(text, &self.key)?;
+        let reading = LicenceReading::open(text, &self.key)?;
         if let Some(end) = reading.licence.expires_at.filter(|it| *it <= self.clock.now()) {
             return Err(InstallError::Ended(end));
         }
-        let mut seen = self.seen();
+        let mut seen = self.lock_state();
         let content = format!("{}\n", reading.text).into_bytes();
         replace(&self.path, &content).map_err(|err| Unavailable::new("the licence file", err))?;
         let licence = reading.licence.clone();
@@ -110,7 +110,7 @@ impl LicenceFile {
             seen.doubted = Some(look);
             return;
         }
-        let found = self.read(&look);
+        let found = self.load(&look);
         if found.may_be_half() && !again {
             seen.doubted = Some(look);
         } else {
@@ -118,11 +118,11 @@ impl LicenceFile {
         }
     }
 
-    fn read(&self, look: &FileChange) -> Found {
+    fn load(&self, look: &FileChange) -> Found {
         match look {
             FileChange::Missing => Found::Nothing,
             FileChange::Content(bytes) => {
-                LicenceReading::of(bytes, &self.key).map_or_else(Found::Fault, Found::Licence)
+                LicenceReading::open(bytes, &self.key).map_or_else(Found::Fault, Found::Licence)
             }
             FileChange::Failed(why) => {
                 Found::Fault(LicenceError::Unreadable(format!("the file cannot be opened: {why}")))
@@ -159,7 +159,7 @@ impl LicenceFile {
         }
     }
 
-    fn seen(&self) -> MutexGuard<'_, Seen> {
+    fn lock_state(&self) -> MutexGuard<'_, Seen> {
         // What a panic elsewhere left is still what was last seen.
         self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }

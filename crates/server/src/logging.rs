@@ -1,4 +1,4 @@
-//! Where log lines go, and in which form.
+//! Log output, and its format.
 
 use tracing_subscriber::filter::EnvFilter;
 use tracing_subscriber::layer::SubscriberExt;

@@ -9,11 +9,11 @@ use tokio::time::{Instant, MissedTickBehavior, interval};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-/// How long a mail waits at most before somebody looks for it. Looking is one
-/// read of an index; being told instead would mean being told from within the
-/// transaction that queues it, before there is anything to see.
+/// Duration for which a mail waits at most before somebody looks for it.
+/// Looking is one read of an index; being told instead would mean being told
+/// from within the transaction that queues it, before there is anything to see.
 const EVERY: Duration = Duration::from_secs(1);
-/// How many mails are handed over at once.
+/// Number of mails that are handed over at once.
 const HANDS: usize = 4;
 const SWEEP_EVERY: Duration = Duration::from_mins(10);
 
@@ -23,10 +23,10 @@ const SWEEP_EVERY: Duration = Duration::from_mins(10);
 #[derive(Clone)]
 pub(crate) struct OutboxWorker {
     pub(crate) postman: OutboxSender,
-    /// Whether there is a relay to hand mail to. What waits while there is
-    /// none waits on.
+    /// True if there is a relay to hand mail to. What waits while there is none
+    /// waits on.
     pub(crate) set_up: LiveSetting<bool>,
-    /// What shutdown waits for.
+    /// Tasks that shutdown waits for.
     pub(crate) tasks: TaskTracker,
 }
 

@@ -20,7 +20,7 @@ use crate::tls::{self, TlsError};
 
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
-/// Why the process ended other than asked.
+/// Reasons why the process ended other than asked.
 pub enum Failure {
     /// Settings that cannot be used; each is told.
     Settings(Faults),
@@ -87,7 +87,7 @@ async fn migrate(sources: &Sources) -> Result<(), Failure> {
 }
 
 async fn serve(sources: Sources) -> Result<(), Failure> {
-    let config = sources.read().map_err(Failure::Settings)?;
+    let config = sources.load_config().map_err(Failure::Settings)?;
     let level = logging::start(&config.logging);
     for notice in &config.notices {
         tracing::warn!("{notice}");
@@ -97,7 +97,7 @@ async fn serve(sources: Sources) -> Result<(), Failure> {
     let app = compose(&live, Arc::new(SystemClock)).await.map_err(Failure::Compose)?;
     let _watching = follow(Arc::clone(&live), sources, level)?;
 
-    let asked = shutdown::asked().map_err(system("signals"))?;
+    let asked = shutdown::requested().map_err(system("signals"))?;
     let server = Server::bind(listen, app).map_err(system("the server's address"))?;
     let Server { addr, background, metrics, draining, server } = server;
     tracing::info!(server.address = %addr, version = env!("CARGO_PKG_VERSION"), "listening");

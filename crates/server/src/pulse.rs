@@ -6,11 +6,11 @@ use pia_storage::{Database, Provider};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-/// How often it is asked.
+/// Interval at which it is asked.
 const INTERVAL: Duration = Duration::from_secs(1);
-/// How long an answer may take. A database that only has much to do is slower
-/// than that now and then; nobody is refused for it who has not waited for
-/// long already.
+/// Duration for which an answer may take. A database that only has much to do
+/// is slower than that now and then; nobody is refused for it who has not
+/// waited for long already.
 const LIMIT: Duration = Duration::from_secs(1);
 
 /// Tells through `answers` whether the database answers, until `stop`.

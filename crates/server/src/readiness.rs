@@ -1,4 +1,4 @@
-//! Whether requests can be served.
+//! Readiness of the server for requests.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -12,8 +12,8 @@ use tokio::sync::Mutex;
 
 /// A probe that waits longer than this has its answer.
 const PATIENCE: Duration = Duration::from_secs(1);
-/// How long one look serves all who ask: probes are not counted, and must not
-/// be a way to use up the database's connections.
+/// Duration for which one look serves all who ask: probes are not counted, and
+/// must not be a way to use up the database's connections.
 const SERVES: Duration = Duration::from_secs(1);
 
 pub(crate) struct Looks {
@@ -25,11 +25,16 @@ pub(crate) struct Looks {
 }
 
 impl Looks {
-    pub(crate) fn new(db: Database, licence: LiveSetting<LicenceState>, clock: Arc<dyn Clock>) -> Self {
+    pub(crate) fn new(
+        db: Database,
+        licence: LiveSetting<LicenceState>,
+        clock: Arc<dyn Clock>,
+    ) -> Self {
         Self { db, licence, clock, last: Mutex::default() }
     }
 
-    /// Whether the database answers, and whether its schema is the right one.
+    /// Returns whether the database answers, and whether its schema is the
+    /// right one.
     async fn database(&self) -> (bool, bool) {
         let mut last = self.last.lock().await;
         if let Some((at, found)) = *last

@@ -16,7 +16,7 @@ use pia_web::{
 use crate::App;
 use crate::compose::Background;
 
-/// How a server listens.
+/// Listening settings of a server.
 pub struct Listen {
     /// `127.0.0.1:8080`; port 0 lets the system choose.
     pub address: SocketAddr,
@@ -24,21 +24,21 @@ pub struct Listen {
     pub base_path: String,
     /// Proxies that are believed.
     pub proxies: TrustedProxies,
-    /// Whether browsers come back by TLS alone.
+    /// HSTS settings.
     pub strict_transport: StrictTransport,
-    /// How many workers there are.
+    /// Number of workers there are.
     pub workers: usize,
-    /// How many connections each may have.
+    /// Number of connections each may have.
     pub connections: usize,
-    /// How much memory bodies may take together.
+    /// Maximum memory of all bodies together, in bytes.
     pub body_memory: usize,
     /// The certificate it shows, if it speaks TLS itself.
     pub tls: Option<rustls::ServerConfig>,
-    /// How long running requests may take once it is told to end.
+    /// Duration for which running requests may take once it is told to end.
     pub shutdown: Duration,
 }
 
-/// How long clients may take for the head of a request.
+/// Duration for which clients may take for the head of a request.
 const HEAD: Duration = Duration::from_secs(15);
 /// Longer than the usual proxy keeps its connections: who closes first may
 /// lose a request that is on its way.
@@ -46,11 +46,11 @@ const KEEP_ALIVE: Duration = Duration::from_secs(75);
 
 /// A server that listens.
 pub struct Server {
-    /// Where it listens.
+    /// Address that it listens on.
     pub addr: SocketAddr,
-    /// What goes on beside requests.
+    /// Background work beside requests.
     pub background: Background,
-    /// What is counted.
+    /// Metrics.
     pub metrics: Data<Metrics>,
     /// Begun, clients are sent elsewhere.
     pub draining: Draining,

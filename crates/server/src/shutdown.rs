@@ -12,14 +12,14 @@ use tokio_util::sync::CancellationToken;
 /// their clients understand.
 const LAST_WORDS: Duration = Duration::from_secs(2);
 const LOOK_EVERY: Duration = Duration::from_millis(20);
-/// What is answered may still be on its way to the socket.
+/// Time for answers that may still be on their way to the socket.
 const LINGER: Duration = Duration::from_millis(100);
 
 /// Resolves when the process is asked to end.
 ///
 /// Called before anybody is told that the server listens: until then a signal
 /// ends the process as it stands.
-pub(crate) fn asked() -> std::io::Result<impl Future<Output = ()>> {
+pub(crate) fn requested() -> std::io::Result<impl Future<Output = ()>> {
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
     Ok(async move {

@@ -8,7 +8,7 @@ use rustls_pki_types::{CertificateDer, PrivateKeyDer};
 
 use crate::config::TlsFiles;
 
-/// Why the certificate cannot be shown.
+/// Reasons why the certificate cannot be shown.
 #[derive(Debug, thiserror::Error)]
 pub enum TlsError {
     /// A file cannot be read, or is no PEM.
@@ -19,7 +19,7 @@ pub enum TlsError {
     Pair(#[from] rustls::Error),
 }
 
-/// What a server with these files shows.
+/// Returns the TLS configuration of a server with these files.
 pub(crate) fn server_config(files: &TlsFiles) -> Result<ServerConfig, TlsError> {
     let path = files.certificate.display().to_string();
     let unreadable = |err| TlsError::File(path.clone(), err);

@@ -1,15 +1,16 @@
-//! What waits, booked in one transaction.
+//! Booking of the queued entries in one transaction.
 
 mod optimistic;
-pub(crate) mod window_cache;
 pub(crate) mod postgres;
 pub(crate) mod sqlite;
+pub(crate) mod window_cache;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use pia_assistant::{
-    AdmissionRequest, CreditWindows, BudgetRefusal, Grant, Holder, WindowKind, ReservationLine, Settlement, Weeks, WindowKey,
+    AdmissionRequest, BudgetRefusal, CreditWindows, Grant, Holder, ReservationLine, Settlement,
+    Weeks, WindowKey, WindowKind,
 };
 use pia_kernel::Timestamp;
 use pia_storage::{Conn, Database, DbError, DbInstant, DbUid, InsertAll, RetryBackoff, on_conn};
@@ -20,27 +21,27 @@ use crate::statements::{LastWeek, Statements};
 use crate::usage_row::UsageRow;
 use crate::window_row::{ReservationRow, WindowRow};
 
-/// Whose usage it is where the account is gone.
+/// User id of usage whose account is gone.
 const DELETED_USER: DbUid = DbUid(Uuid::nil());
 
-/// What waits to be booked.
+/// Entries and admission requests that are booked together.
 pub(crate) struct Batch {
-    /// Which instance books it.
+    /// Instance that books it.
     pub(crate) instance: Uuid,
     pub(crate) now: Timestamp,
     pub(crate) weeks: Weeks,
     /// Calls that ended. They come first: what they leave is there for others.
     pub(crate) settlements: Vec<Settlement>,
-    /// What they used, and what calls used that nothing limits.
+    /// Usage of these calls, and of calls without limits.
     pub(crate) usage: Vec<UsageRow>,
     /// Calls that would be made, each with the id of its reservation.
     pub(crate) asks: Vec<(Uuid, AdmissionRequest)>,
-    /// Whether others have ended that are not among the settlements: what
-    /// they leave may be what one of the calls lacks.
+    /// Set when other calls have ended that are not among the settlements: the
+    /// credits they release may be those that one of the calls lacks.
     pub(crate) others_ended: bool,
 }
 
-/// What became of a call that would be made.
+/// Outcome of an admission request.
 #[derive(Debug, Clone)]
 pub(crate) enum AdmissionVerdict {
     Granted(Grant),
@@ -50,7 +51,7 @@ pub(crate) enum AdmissionVerdict {
 }
 
 impl AdmissionVerdict {
-    /// Whether it is less than what was asked for.
+    /// Returns whether it is less than was requested.
     fn is_short_of(&self, ask: &AdmissionRequest) -> bool {
         match self {
             Self::Granted(grant) => grant.output < ask.output,
@@ -60,13 +61,13 @@ impl AdmissionVerdict {
     }
 }
 
-/// What came of a batch.
+/// Result of a batch.
 #[derive(Debug, Default)]
 pub(crate) struct BatchResult {
     pub(crate) verdicts: Vec<AdmissionVerdict>,
     /// So many calls ended whose reservation had ended before.
     pub(crate) late: u64,
-    /// Whether it took one statement.
+    /// Set when it took one statement.
     pub(crate) guessed: bool,
 }
 
@@ -88,8 +89,10 @@ struct LockedWindows {
 
 impl LockedWindows {
     fn new(rows: Vec<WindowRow>, weeks: Weeks, now: Timestamp) -> Result<Self, DbError> {
-        let mut held =
-            Self { rows: BTreeMap::new(), books: CreditWindows { windows: BTreeMap::new(), weeks, now } };
+        let mut held = Self {
+            rows: BTreeMap::new(),
+            books: CreditWindows { windows: BTreeMap::new(), weeks, now },
+        };
         for row in rows {
             let mut window = row.window()?;
             window.turn(weeks, now);
@@ -111,7 +114,7 @@ impl LockedWindows {
     }
 }
 
-/// What a batch writes.
+/// Rows that a batch writes.
 struct Entries {
     windows: Vec<WindowRow>,
     ended: Vec<DbUid>,
@@ -205,8 +208,8 @@ impl Batch {
         keys.into_iter().collect()
     }
 
-    /// What calls need that is not there. Top-ups are there once some were
-    /// bought.
+    /// Returns the windows that calls need and that do not exist. Top-ups exist
+    /// only once some were bought.
     fn missing(&self, held: &LockedWindows) -> BTreeSet<WindowKey> {
         let needed = self.asks.iter().flat_map(|(_, ask)| ask.holder.windows());
         needed.filter(|it| it.kind != WindowKind::TopUp && !held.rows.contains_key(it)).collect()
@@ -227,7 +230,12 @@ impl Batch {
         gone.filter_map(|it| it.usage.as_ref()).map(|it| DbUid(it.id)).collect()
     }
 
-    fn settle(&self, books: &mut CreditWindows, ended: Vec<ReservationRow>, written: &[DbUid]) -> u64 {
+    fn settle(
+        &self,
+        books: &mut CreditWindows,
+        ended: Vec<ReservationRow>,
+        written: &[DbUid],
+    ) -> u64 {
         let mut rows: HashMap<Uuid, Vec<ReservationRow>> = HashMap::new();
         for row in ended {
             rows.entry(row.id.0).or_default().push(row);

@@ -7,10 +7,10 @@ use async_trait::async_trait;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use pia_assistant::{
-    Admission, AdmissionRequest, CreditStore, CreditWindows, Holder, WindowKind, Micros, Mismatch, Settlement, SettlementSink, UsageLog,
-    UsageRecord, Weeks, WindowKey,
+    Admission, AdmissionRequest, CreditStore, CreditWindows, Holder, Micros, Mismatch, Settlement,
+    SettlementSink, UsageLog, UsageRecord, Weeks, WindowKey, WindowKind,
 };
-use pia_kernel::{Clock, SideEffects, GroupId, LiveSetting, Unavailable};
+use pia_kernel::{Clock, GroupId, LiveSetting, SideEffects, Unavailable};
 use pia_storage::schema::credit_windows;
 use pia_storage::{Database, DbError, DbUid, InsertAll, WriteEffects, in_tx, on_conn};
 use tokio::runtime::Handle;
@@ -20,14 +20,14 @@ use tokio_util::task::TaskTracker;
 
 use crate::booking::{fill, last_week, pool_of};
 use crate::lease::{self, Lease};
-use crate::queue::{PendingRequest, Entry, Queue};
+use crate::queue::{Entry, PendingRequest, Queue};
 use crate::sequencer::{self, Sequencer, cause};
 use crate::statements::{LockWindows, Statements};
 use crate::tally::{Counts, Tally, add};
 use crate::window_row::WindowRow;
 
-/// How many records of usage are kept while the database is away: some minutes
-/// at full load, in about 30 MB.
+/// Maximum number of usage records queued while the database is unavailable:
+/// some minutes at full load, in about 30 MB.
 const MAX_QUEUED_RECORDS: usize = 100_000;
 
 /// Counts credits and writes usage down, in SQL.
@@ -117,32 +117,33 @@ impl SqlCreditStore {
         Ok(self.renew_lease().await?)
     }
 
-    /// How many instances live, as far as is known.
+    /// Returns the number of live instances, as far as is known.
     pub fn instances(&self) -> LiveSetting<u32> {
         self.instances.clone()
     }
 
-    /// How many records were written since the start.
+    /// Returns the number of records written since the start.
     pub fn written(&self) -> u64 {
         self.queue.written()
     }
 
-    /// How much is not written yet.
+    /// Returns the number of entries not yet written.
     pub fn waiting(&self) -> u64 {
         self.queue.waiting()
     }
 
-    /// How many records were lost because too many waited.
+    /// Returns the number of records lost because the queue was full.
     pub fn dropped(&self) -> u64 {
         self.queue.dropped()
     }
 
-    /// How many times a batch could not be written and was kept.
+    /// Returns the number of batches that could not be written and were queued
+    /// again.
     pub fn failures(&self) -> u64 {
         self.queue.failures()
     }
 
-    /// What was counted of admissions.
+    /// Returns the admission counters.
     pub fn counts(&self) -> Counts {
         self.tally.counts()
     }
@@ -185,7 +186,8 @@ impl SqlCreditStore {
         on_conn!(self.db.reader(), |conn| {
             let rows = conn.windows(&keys).await?;
             let mut windows = holder.windows().map(|it| (it, WindowRow::new(it, None, None)));
-            let mut books = CreditWindows { windows: std::collections::BTreeMap::new(), weeks, now };
+            let mut books =
+                CreditWindows { windows: std::collections::BTreeMap::new(), weeks, now };
             for (key, empty) in windows.by_ref() {
                 let row = rows.iter().find(|it| it.key == empty.key).unwrap_or(&empty);
                 let mut window = row.window()?;

@@ -15,11 +15,10 @@ use uuid::Uuid;
 
 use crate::statements::LockWindows;
 
-/// How often an instance says that it is alive, and looks for those that are
-/// not.
+/// Interval at which an instance renews its lease, and looks for expired ones.
 pub(crate) const RENEWAL_INTERVAL: Duration = Duration::from_secs(5);
-/// How long it admits calls after it began to say so. The others wait five
-/// seconds more, in which what it has begun to book is booked.
+/// Time for which it admits calls, from the start of a renewal. The others wait
+/// five seconds more, in which bookings that were started complete.
 const ADMITS_FOR: Duration = Duration::from_secs(10);
 
 /// An instance's word that it is alive. The database's clock decides, so that
@@ -37,7 +36,8 @@ impl Default for Lease {
 }
 
 impl Lease {
-    /// Whether calls may be admitted by it, as far as this process can tell.
+    /// Returns whether calls may be admitted under it, as far as this process
+    /// can tell.
     pub(crate) fn holds(&self) -> bool {
         let said = *self.said.lock().unwrap_or_else(PoisonError::into_inner);
         said.is_some_and(|it| it.elapsed() < ADMITS_FOR)
@@ -79,7 +79,7 @@ struct Living {
     living: i64,
 }
 
-/// How many instances live.
+/// Returns the number of live instances.
 pub(crate) async fn count_live(db: &Database) -> Result<u32, DbError> {
     let count = diesel::sql_query(match db.provider() {
         Provider::Postgres => {

@@ -1,7 +1,7 @@
 //! The assistant's storage ports, over SQLite or PostgreSQL.
 
-mod credit_store;
 mod booking;
+mod credit_store;
 mod lease;
 mod queue;
 mod sequencer;

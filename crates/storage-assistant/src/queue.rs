@@ -1,4 +1,4 @@
-//! What waits to be booked.
+//! Queue of entries and admission requests to be booked.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -8,7 +8,7 @@ use pia_assistant::{Admission, AdmissionRequest, Settlement, SettlementSink, Usa
 use pia_kernel::Unavailable;
 use tokio::sync::{Notify, oneshot};
 
-/// What became of an ask.
+/// Result of an admission request.
 pub(crate) type AdmissionResult = Result<Admission, Unavailable>;
 
 /// A call that somebody would like to make, and who waits for the answer.
@@ -21,7 +21,7 @@ pub(crate) struct PendingRequest {
 /// Something that is to be written, and that nobody waits for.
 #[derive(Debug)]
 pub(crate) enum Entry {
-    /// What a call used that nothing limits.
+    /// Usage of a call without limits.
     Used(UsageRecord),
     /// The end of a call for which something is reserved.
     Settled(Settlement),
@@ -94,7 +94,7 @@ impl Queue {
         }
     }
 
-    /// Whether somebody asks.
+    /// Returns whether an admission request is waiting.
     pub(crate) fn has_requests(&self) -> bool {
         !self.lock().asks.is_empty()
     }
@@ -120,7 +120,8 @@ impl Queue {
         waiting.entries.drain(..some).collect()
     }
 
-    /// What was taken is booked; so many records of usage were among it.
+    /// Marks the taken entries as booked, with this number of usage records
+    /// among them.
     pub(crate) fn settle(&self, records: u64) {
         let mut waiting = self.lock();
         self.written.fetch_add(records, Ordering::Relaxed);
@@ -130,9 +131,9 @@ impl Queue {
         }
     }
 
-    /// What was taken could not be booked. It goes behind what waits, since
-    /// their order means nothing, and one that the database refuses should not
-    /// stand before all others.
+    /// Returns entries that could not be booked to the end of the queue: their
+    /// order has no meaning, and an entry that the database refuses should not
+    /// block all others.
     pub(crate) fn requeue_entries(&self, taken: Vec<Entry>) {
         let mut waiting = self.lock();
         waiting.in_hand = 0;
@@ -176,7 +177,8 @@ impl Queue {
         drop(asks);
     }
 
-    /// How many entries are not booked yet, those just being booked included.
+    /// Returns the number of entries not booked yet, those being booked
+    /// included.
     pub(crate) fn waiting(&self) -> u64 {
         let waiting = self.lock();
         (waiting.entries.len() + waiting.in_hand) as u64

@@ -9,40 +9,43 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use pia_assistant::{Admission, AdmissionRequest, ReservationGuard, Micros, ReservationLine, Settlement, SettlementSink};
+use pia_assistant::{
+    Admission, AdmissionRequest, Micros, ReservationGuard, ReservationLine, Settlement,
+    SettlementSink,
+};
 use pia_kernel::Unavailable;
 use pia_storage::DbError;
 use tokio::sync::{OwnedMutexGuard, oneshot};
 use tokio::time::Instant;
 use uuid::Uuid;
 
-use crate::credit_store::SqlCreditStore;
 use crate::booking::window_cache::WindowCache;
-use crate::booking::{Batch, AdmissionVerdict};
-use crate::queue::{AdmissionResult, PendingRequest, Entry};
+use crate::booking::{AdmissionVerdict, Batch};
+use crate::credit_store::SqlCreditStore;
+use crate::queue::{AdmissionResult, Entry, PendingRequest};
 use crate::tally::add;
 use crate::usage_row::UsageRow;
 
-/// How many asks, and how many entries, one transaction books.
+/// Maximum number of requests, and of entries, in one transaction.
 const MAX_BATCH_ENTRIES: usize = 256;
-/// How long entries are gathered before they are written, unless somebody asks
-/// for more than there is without them. Nobody waits for them, and to write a
-/// few with each call that is admitted would make all of those wait.
+/// Time for which entries are gathered before they are written, unless a
+/// request needs more than is available without them. No caller waits for them,
+/// and writing a few with each admitted call would delay all of those.
 const GATHERED_FOR: Duration = Duration::from_millis(50);
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const MAX_RETRY_DELAY: Duration = Duration::from_secs(30);
 
-/// What an instance books by. Whoever holds it books.
+/// Booking state of an instance. The task that holds its lock books.
 pub(crate) struct Sequencer {
     last_seen: WindowCache,
-    /// How many entries are booked at once.
+    /// Number of entries booked at once.
     batch: usize,
     pause: Duration,
     /// Until when entries wait after a failure.
     rests_until: Option<Instant>,
     /// Since when there have been entries that wait.
     gathers_since: Option<Instant>,
-    /// Whether entries are to wait no longer.
+    /// Set when entries must not wait any longer.
     hurries: bool,
 }
 
@@ -92,8 +95,8 @@ pub(crate) fn spawn_booking(bank: &SqlCreditStore) {
     });
 }
 
-/// Who books. However it ends, with its runtime too, somebody hears of what was
-/// asked meanwhile.
+/// The task that books. However it ends, with its runtime too, another task is
+/// notified of requests that arrived meanwhile.
 struct BookingTask {
     sequencer: Option<OwnedMutexGuard<Sequencer>>,
     bank: SqlCreditStore,
@@ -120,7 +123,8 @@ async fn gather(bank: &SqlCreditStore) {
 }
 
 impl Sequencer {
-    /// How long entries may wait; nothing where they have waited long enough.
+    /// Returns the time until which entries may wait; `None` if they have
+    /// waited long enough.
     fn gathers_until(&mut self, bank: &SqlCreditStore) -> Option<Instant> {
         let waiting = bank.queue.waiting();
         if waiting > 0 {
@@ -148,7 +152,9 @@ impl Sequencer {
             return;
         }
         if let Some(asks) = self.settle_and_admit(bank, asks, Vec::new()).await {
-            let again = asks.into_iter().map(|NumberedRequest { ask, reply, .. }| PendingRequest { ask, reply });
+            let again = asks
+                .into_iter()
+                .map(|NumberedRequest { ask, reply, .. }| PendingRequest { ask, reply });
             bank.queue.requeue_requests(again);
         }
     }
@@ -166,7 +172,7 @@ impl Sequencer {
         }
     }
 
-    /// Whether entries are to be booked now, and not only asks.
+    /// Returns whether entries are to be booked now, and not only requests.
     fn is_write_due(&self, bank: &SqlCreditStore) -> bool {
         let gathered = self.gathers_since.is_some_and(|it| it.elapsed() >= GATHERED_FOR);
         let many = bank.queue.waiting() >= MAX_BATCH_ENTRIES as u64;
@@ -274,10 +280,12 @@ async fn asks(bank: &SqlCreditStore) -> Vec<NumberedRequest> {
         return Vec::new();
     }
     let waiting = asks.into_iter().filter(|it| !it.reply.is_closed());
-    waiting.map(|PendingRequest { ask, reply }| NumberedRequest { id: Uuid::now_v7(), ask, reply }).collect()
+    waiting
+        .map(|PendingRequest { ask, reply }| NumberedRequest { id: Uuid::now_v7(), ask, reply })
+        .collect()
 }
 
-/// What of the entries is settled, and what of them all is written down.
+/// Extracts the settlements from the entries, and the usage rows of them all.
 fn split_entries(entries: &[Entry]) -> (Vec<Settlement>, Vec<UsageRow>) {
     let (mut settlements, mut usage) = (Vec::new(), Vec::new());
     for entry in entries {
@@ -311,7 +319,8 @@ fn answer(bank: &SqlCreditStore, asks: Vec<NumberedRequest>, verdicts: Vec<Admis
             AdmissionVerdict::Granted(grant) => {
                 add(&bank.tally.admitted, 1);
                 bank.tally.open.fetch_add(1, Ordering::Relaxed);
-                let to: Arc<dyn SettlementSink> = Arc::clone(&bank.queue) as Arc<dyn SettlementSink>;
+                let to: Arc<dyn SettlementSink> =
+                    Arc::clone(&bank.queue) as Arc<dyn SettlementSink>;
                 let hold = ReservationGuard::new(id, grant.parts, to);
                 Ok(Admission::Granted { hold, output: grant.output, short: grant.short })
             }
@@ -319,7 +328,9 @@ fn answer(bank: &SqlCreditStore, asks: Vec<NumberedRequest>, verdicts: Vec<Admis
                 add(&bank.tally.refused, 1);
                 Ok(Admission::Refused(refusal))
             }
-            AdmissionVerdict::Gone => Err(Unavailable::new("credits", "the account or its group is gone")),
+            AdmissionVerdict::Gone => {
+                Err(Unavailable::new("credits", "the account or its group is gone"))
+            }
         };
         // Where nobody waits any more, what was reserved is dropped here, which
         // settles it.

@@ -50,15 +50,15 @@ pub(crate) struct MismatchRow {
     pub(crate) open: i64,
 }
 
-/// What a pool is filled by.
+/// Inputs from which a pool is filled.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct LastWeek {
     pub(crate) group: Uuid,
     /// Each member's allowance.
     pub(crate) allowance: i64,
-    /// When last week began.
+    /// Start of last week.
     pub(crate) start: DbInstant,
-    /// When this one did.
+    /// Start of this week.
     pub(crate) end: DbInstant,
 }
 
@@ -84,7 +84,8 @@ macro_rules! unused {
     }};
 }
 
-/// What a group's members left, asked within a batch on SQLite.
+/// Returns the credits that a group's members left unused, within a batch on
+/// SQLite.
 pub(crate) fn unused(conn: &mut SqliteConnection, week: LastWeek) -> QueryResult<i64> {
     let found: Unused = diesel::RunQueryDsl::get_result(unused!(week), conn)?;
     Ok(found.unused)
@@ -98,14 +99,15 @@ pub(crate) trait Statements: LockWindows {
         keys: &[String],
     ) -> impl Future<Output = Result<Vec<WindowRow>, DbError>> + Send;
 
-    /// What of these there is: people, and groups.
+    /// Returns those of these users and groups that exist.
     fn existing_ids(
         &mut self,
         users: &[DbUid],
         groups: &[DbUid],
     ) -> impl Future<Output = Result<Vec<DbUid>, DbError>> + Send;
 
-    /// What a group's members left of last week's allowances.
+    /// Returns the unused part of the last week's allowances of a group's
+    /// members.
     fn unused(&mut self, week: LastWeek) -> impl Future<Output = Result<i64, DbError>> + Send;
 
     /// Windows that do not agree with their reservations.
@@ -148,7 +150,7 @@ macro_rules! statements {
 
 statements!(AsyncSqlite, AsyncPostgres);
 
-/// What the two backends do differently.
+/// Statements that differ between the two backends.
 pub(crate) trait LockWindows {
     /// Windows, kept from all others until the transaction ends. All who lock
     /// several do so in the order of their keys.

@@ -1,8 +1,8 @@
-//! What is counted of admissions, for the operator.
+//! Counters of admissions, for the operator.
 
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
-/// What is counted of admissions.
+/// Counters of admissions.
 #[derive(Debug, Default)]
 pub(crate) struct Tally {
     pub(crate) open: AtomicI64,
@@ -21,7 +21,7 @@ pub(crate) fn add(to: &AtomicU64, some: u64) {
     to.fetch_add(some, Ordering::Relaxed);
 }
 
-/// What was counted of admissions since the start.
+/// Values of the admission counters since the start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Counts {
     /// Calls for which something is reserved now.
@@ -40,7 +40,7 @@ pub struct Counts {
     pub reaped: u64,
     /// Transactions that booked something.
     pub batches: u64,
-    /// What they booked: asks, ends of calls, and usage.
+    /// Entries that they booked: requests, ends of calls, and usage.
     pub batched: u64,
     /// Of the transactions those that took one statement, since nobody else had
     /// changed the budgets.

@@ -62,8 +62,8 @@ impl From<&UsageRecord> for UsageRow {
     }
 }
 
-/// What comes from outside. PostgreSQL takes no NUL in a text, and one row that
-/// is refused would hold up its whole batch.
+/// Sanitizes a name from outside. PostgreSQL accepts no NUL in a text, and one
+/// refused row would block its whole batch.
 fn name(text: &str) -> String {
     text.chars().filter(|it| *it != '\0').take(MAX_NAME_CHARS).collect()
 }

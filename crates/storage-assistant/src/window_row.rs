@@ -1,7 +1,7 @@
 //! Windows and reservations as the database keeps them.
 
 use diesel::prelude::*;
-use pia_assistant::{Buckets, WindowKind, Micros, ReservationLine, Window, WindowKey};
+use pia_assistant::{Buckets, Micros, ReservationLine, Window, WindowKey, WindowKind};
 use pia_storage::schema::{credit_reservations, credit_windows};
 use pia_storage::{DbError, DbInstant, DbUid};
 
@@ -23,7 +23,7 @@ pub(crate) struct WindowRow {
     pub(crate) buckets: String,
 }
 
-/// What may be spent of one window.
+/// Amount reserved in one window.
 #[derive(Debug, Clone, Queryable, Selectable, Insertable)]
 #[diesel(table_name = credit_reservations, treat_none_as_default_value = false)]
 pub(crate) struct ReservationRow {
@@ -72,7 +72,8 @@ impl WindowRow {
     }
 
     pub(crate) fn window(&self) -> Result<Window, DbError> {
-        let kind = WindowKind::named(&self.kind).ok_or(DbError::Unreadable("credit_windows.kind"))?;
+        let kind =
+            WindowKind::named(&self.kind).ok_or(DbError::Unreadable("credit_windows.kind"))?;
         let buckets = buckets(&self.buckets).ok_or(DbError::Unreadable("credit_windows.buckets"));
         Ok(Window {
             key: WindowKey { kind, owner: self.owner_id.0 },
@@ -87,7 +88,8 @@ impl WindowRow {
 }
 
 impl ReservationRow {
-    /// What it is of its window; nothing for one that is not among these.
+    /// Converts the row, with its window taken from `among`; `None` if it is
+    /// not there.
     pub(crate) fn to_reservation_line(&self, among: &[ReservationLine]) -> Option<ReservationLine> {
         let part = among.iter().find(|it| it.window.to_string() == self.window_key)?;
         Some(ReservationLine { window: part.window, amount: Micros(self.amount) })

@@ -14,7 +14,8 @@ use pia_sync::{ChatId, ChatPage, ChatsPart, ChatsVersion, ListedChats, StoredCha
 use crate::SqlChats;
 use crate::rows::ListRow;
 
-/// How many bytes of documents a part may have, unless one alone has more.
+/// Maximum size of the documents in a page in bytes, unless a single one
+/// exceeds it.
 const MAX_PAGE_BYTES: i64 = 4 << 20;
 
 type HeadRow = (Vec<u8>, i64, DbInstant, Option<Vec<u8>>);
@@ -25,7 +26,7 @@ struct Head {
     salt: Option<Salt>,
 }
 
-/// Where a chat stands, without what it says.
+/// Position of a chat in the listing, without its document.
 #[derive(Debug, Queryable, Selectable)]
 #[diesel(table_name = chats)]
 struct PositionRow {

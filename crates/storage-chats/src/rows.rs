@@ -1,4 +1,4 @@
-//! What a chat is in the database.
+//! Database rows of chats.
 
 use diesel::prelude::*;
 use pia_kernel::{Timestamp, Unavailable, UserId};
@@ -7,7 +7,7 @@ use pia_storage::schema::chats;
 use pia_storage::{DbInstant, DbUid};
 use pia_sync::{ChatId, NewChat, StoredChat};
 
-/// What chats are sealed for.
+/// Purpose under which chats are sealed.
 const PURPOSE: &str = "chat";
 
 /// All of a chat but whose it is and when it was made.
@@ -36,7 +36,7 @@ pub(crate) struct ListRow {
 }
 
 impl ChatWriteRow {
-    /// What is stored of a chat; it gets its stamp later.
+    /// Creates the row of a chat; its stamp is assigned later.
     pub(crate) fn from_chat(chat: &NewChat, seal: &PersonSeal) -> Result<Self, Unavailable> {
         let size = i32::try_from(chat.text.len());
         let size = size.map_err(|err| Unavailable::new("storage", err))?;
@@ -51,7 +51,7 @@ impl ChatWriteRow {
         })
     }
 
-    /// What is left of a chat.
+    /// Creates the tombstone of a deleted chat.
     pub(crate) fn deleted(at: Timestamp, encrypted: bool, stamp: Timestamp) -> Self {
         Self {
             stamp: DbInstant(stamp),

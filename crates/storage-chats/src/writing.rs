@@ -8,9 +8,9 @@ use pia_storage::{DbError, DbInstant, DbUid, TakeLedger, in_tx};
 use pia_sync::{ChatId, ChatLimits, ChatWritten, KeptChat, NewChat, Verdict};
 
 use crate::SqlChats;
-use crate::rows::{ListRow, ChatWriteRow, key};
+use crate::rows::{ChatWriteRow, ListRow, key};
 
-/// What came of a write, what is sealed yet to be opened.
+/// Result of a write; a sealed document is yet to be opened.
 enum WriteOutcome {
     Created(Timestamp),
     Replaced(Timestamp),

@@ -125,7 +125,7 @@ impl DeviceRow {
         Some(WrappedKey {
             ciphertext: self.key_ciphertext.take()?,
             salt: self.key_salt.take()?,
-            created_by: DeviceId::read(self.key_created_by.as_deref()?)?,
+            created_by: DeviceId::parse(self.key_created_by.as_deref()?)?,
             created_at: self.key_created_at?.0,
             approved,
         })
@@ -136,7 +136,7 @@ impl TryFrom<DeviceRow> for Device {
     type Error = DbError;
 
     fn try_from(mut row: DeviceRow) -> Result<Self, DbError> {
-        let id = DeviceId::read(&row.device_id);
+        let id = DeviceId::parse(&row.device_id);
         Ok(Self {
             row: RowId(row.id.0),
             id: id.ok_or(DbError::Unreadable("devices.device_id"))?,

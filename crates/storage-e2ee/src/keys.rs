@@ -4,7 +4,9 @@ use async_trait::async_trait;
 use diesel::prelude::*;
 use diesel::result::Error::RollbackTransaction;
 use diesel_async::RunQueryDsl;
-use pia_e2ee::{Device, DeviceId, AccountKeys, Judge, KeyState, KeyStore, ProofOnFile, RecoveryCopy};
+use pia_e2ee::{
+    AccountKeys, Device, DeviceId, Judge, KeyState, KeyStore, ProofOnFile, RecoveryCopy,
+};
 use pia_kernel::{Timestamp, Unavailable, UserId};
 use pia_sealing::Sealer;
 use pia_storage::schema::{devices, ledgers, recovery_keys};
@@ -26,7 +28,7 @@ pub struct SqlKeys {
 }
 
 impl SqlKeys {
-    /// What is kept in `db`; proof keys are sealed.
+    /// Creates the key store in `db`; proof keys are sealed.
     pub fn new(db: Database, sealer: Sealer) -> Self {
         Self { db, sealer }
     }
@@ -83,9 +85,9 @@ impl SqlKeys {
         }
     }
 
-    /// What seals and opens their proof key; nothing if there is no such
-    /// account. Asked for outside of the transaction: a salt is written where
-    /// there was none.
+    /// Returns the guard that seals and opens the user's proof key; `None` if
+    /// there is no such account. Called outside of the transaction: a salt is
+    /// written if there was none.
     async fn proof_key_sealer(&self, user: UserId) -> Result<Option<ProofKeySealer>, DbError> {
         Ok(self.sealer.seal_for(user).await?.map(|seal| ProofKeySealer::new(user, seal)))
     }

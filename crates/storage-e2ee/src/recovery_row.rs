@@ -69,7 +69,7 @@ impl ProofKeySealer {
         Ok(self.seal.seal(self.place(), key.expose().as_bytes())?)
     }
 
-    /// What is on file, where there is a copy to guard.
+    /// Opens the stored proof key, if there is a recovery copy to protect.
     pub(crate) fn open(&self, sealed: Option<&[u8]>) -> ProofOnFile {
         let Some(sealed) = sealed else { return ProofOnFile::Missing };
         let opened = match self.seal.open(self.place(), sealed) {
@@ -80,6 +80,6 @@ impl ProofKeySealer {
             }
         };
         let text = std::str::from_utf8(opened.expose()).ok();
-        text.and_then(ProofKey::read).map_or(ProofOnFile::Lost, ProofOnFile::Kept)
+        text.and_then(ProofKey::parse).map_or(ProofOnFile::Lost, ProofOnFile::Kept)
     }
 }

@@ -5,11 +5,11 @@ use diesel::dsl::exists;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use pia_identity::{
-    Account, AccountStore, Candidate, Credentials, CredentialsEpoch, CustomerType, ApiKeyRef,
-    KeyScope, KeyUse, Network, NewAccount, Registered, Role, SessionScope, SignInOutcome, CallerState,
-    fold_email,
+    Account, AccountStore, ApiKeyRef, CallerState, Candidate, Credentials, CredentialsEpoch,
+    CustomerType, KeyScope, KeyUse, Network, NewAccount, Registered, Role, SessionScope,
+    SignInOutcome, fold_email,
 };
-use pia_kernel::{SideEffects, GroupId, Secret, SessionId, Timestamp, Unavailable, UserId};
+use pia_kernel::{GroupId, Secret, SessionId, SideEffects, Timestamp, Unavailable, UserId};
 use pia_storage::schema::{accounts, api_keys, sessions, sign_ins, totp_factors};
 use pia_storage::{Database, DbError, DbInstant, DbUid, WriteEffects, in_tx, on_conn};
 

@@ -15,12 +15,12 @@ use pia_storage::{Database, DbError, DbUid, in_tx, on_conn};
 use crate::admins::Admins;
 
 diesel::define_sql_function! {
-    /// How many characters a text has.
+    /// Returns the number of characters of a text.
     fn length(text: Text) -> Integer;
 }
 
 diesel::define_sql_function! {
-    /// How many bytes it has.
+    /// Returns the number of bytes of a text.
     fn octet_length(text: Text) -> Integer;
 }
 
@@ -43,7 +43,7 @@ pub(crate) fn older_form(email: &str) -> Option<String> {
     (folded != older).then_some(older)
 }
 
-/// What became of addresses that versions before stored otherwise.
+/// Result of folding addresses that earlier versions stored otherwise.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct AddressesFolded {
     /// So many accounts and invitations have the form of today now.
@@ -163,7 +163,7 @@ struct Row {
 }
 
 impl Row {
-    /// Whether it comes first where its own spelling is looked for.
+    /// Returns whether it comes first where its own spelling is looked for.
     fn is_found_by_its_email(&self) -> bool {
         let [_, older] = stored_forms(&self.email);
         older == self.email_folded

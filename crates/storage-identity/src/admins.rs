@@ -1,4 +1,4 @@
-//! What is counted over all accounts: seats, and administrators.
+//! Counts over all accounts: seats, and administrators.
 
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
@@ -19,18 +19,19 @@ pub(crate) trait Admins {
     /// is only kept by those who count one at a time.
     fn take_turn(&mut self) -> impl Future<Output = Result<(), DbError>> + Send;
 
-    /// Whether there is an active administrator beside this user. Takes the
-    /// turn, so that two who leave at once do not each count on the other.
+    /// Returns whether there is an active administrator beside this user. Takes
+    /// the turn, so that two who leave at once do not each count on the other.
     fn another_admin(&mut self, user: UserId)
     -> impl Future<Output = Result<bool, DbError>> + Send;
 
-    /// Whether one more may become an active administrator. Only in turn.
+    /// Returns whether one more may become an active administrator. Only in
+    /// turn.
     fn room_for_admin(
         &mut self,
         most: Option<u32>,
     ) -> impl Future<Output = Result<bool, DbError>> + Send;
 
-    /// Whether one more account may be active. Only in turn.
+    /// Returns whether one more account may be active. Only in turn.
     fn room_for_account(
         &mut self,
         most: Option<u32>,

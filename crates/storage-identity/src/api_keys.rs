@@ -4,8 +4,8 @@ use async_trait::async_trait;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use pia_identity::{
-    ApiKeyEntry, ApiKeyHash, ApiKeyStore, VerifiedProof, StoreAppPassword, ApiKeyRef, KeyEndEffects, KeyScope,
-    NewApiKey,
+    ApiKeyEntry, ApiKeyHash, ApiKeyRef, ApiKeyStore, KeyEndEffects, KeyScope, NewApiKey,
+    StoreAppPassword, VerifiedProof,
 };
 use pia_kernel::{ApiKeyId, SideEffects, Timestamp, Unavailable, UserId};
 use pia_storage::schema::api_keys;

@@ -4,8 +4,8 @@ use async_trait::async_trait;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use pia_identity::{
-    AppPasswordEntry, AppPasswordHash, AppPasswordStore, EndEffects, VerifiedProof, StoreAppPassword,
-    NewAppPassword, RemovalEffects,
+    AppPasswordEntry, AppPasswordHash, AppPasswordStore, EndEffects, NewAppPassword,
+    RemovalEffects, StoreAppPassword, VerifiedProof,
 };
 use pia_kernel::{AppPasswordId, SideEffects, Timestamp, Unavailable, UserId};
 use pia_storage::schema::{app_passwords, sessions};

@@ -5,7 +5,7 @@ use diesel::dsl::exists;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use pia_identity::{
-    Begun, ChallengeStore, VerifiedProof, NewChallenge, Redeemed, Redemption, TokenHash,
+    Begun, ChallengeStore, NewChallenge, Redeemed, Redemption, TokenHash, VerifiedProof,
 };
 use pia_kernel::{Timestamp, Unavailable, UserId};
 use pia_storage::schema::factor_challenges::{self as challenges, expires_at, tries, user_id};

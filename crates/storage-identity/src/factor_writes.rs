@@ -1,9 +1,11 @@
-//! What several changes of second factors have in common.
+//! Statements that several changes of second factors share.
 
 use diesel::dsl::exists;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
-use pia_identity::{SessionRef, CredentialsEpoch, EndEffects, VerifiedProof, FactorChange, RecoveryHash};
+use pia_identity::{
+    CredentialsEpoch, EndEffects, FactorChange, RecoveryHash, SessionRef, VerifiedProof,
+};
 use pia_kernel::{Timestamp, UserId};
 use pia_storage::schema::{accounts, recovery_codes, sessions, totp_factors};
 use pia_storage::{AsyncPostgres, AsyncSqlite, Database, DbError, DbInstant, DbUid, WriteEffects};
@@ -14,7 +16,8 @@ pub(crate) trait FactorWrites {
     /// it. Answers whether it is there and active.
     fn lock_account(&mut self, user: UserId) -> impl Future<Output = QueryResult<bool>> + Send;
 
-    /// The same, and whether its credentials are still of this epoch.
+    /// Locks the account, and returns whether its credentials are still of this
+    /// epoch.
     fn lock_unchanged(
         &mut self,
         user: UserId,
@@ -46,7 +49,7 @@ pub(crate) trait FactorWrites {
     ) -> impl Future<Output = QueryResult<()>> + Send;
 
     /// Ends the other sessions, and writes what goes with all that.
-    fn conclude(
+    fn end_other_sessions(
         &mut self,
         db: &Database,
         change: &FactorChange,
@@ -135,7 +138,7 @@ macro_rules! factor_writes {
                 Ok(())
             }
 
-            async fn conclude(
+            async fn end_other_sessions(
                 &mut self,
                 db: &Database,
                 change: &FactorChange,

@@ -6,7 +6,8 @@ use diesel::query_dsl::methods;
 use diesel::upsert::excluded;
 use diesel_async::RunQueryDsl;
 use pia_identity::{
-    SessionRef, Enrolled, VerifiedProof, Factor, FactorChange, FactorState, FactorStore, RecoveryHash, Step,
+    Enrolled, Factor, FactorChange, FactorState, FactorStore, RecoveryHash, SessionRef, Step,
+    VerifiedProof,
 };
 use pia_kernel::{SideEffects, Timestamp, Unavailable, UserId};
 use pia_storage::schema::{factor_challenges, recovery_codes, totp_factors};
@@ -77,7 +78,7 @@ impl SqlFactors {
         })
     }
 
-    async fn put_on(
+    async fn enable(
         &self,
         change: &FactorChange,
         sealed: &[u8],
@@ -96,12 +97,16 @@ impl SqlFactors {
                 return Ok(false);
             }
             conn.replace_recovery_codes(change.user, codes).await?;
-            conn.conclude(&self.db, change).await?;
+            conn.end_other_sessions(&self.db, change).await?;
             Ok(true)
         })
     }
 
-    async fn take_off(&self, change: &FactorChange, evidence: VerifiedProof) -> Result<bool, DbError> {
+    async fn disable(
+        &self,
+        change: &FactorChange,
+        evidence: VerifiedProof,
+    ) -> Result<bool, DbError> {
         in_tx!(self.db, async |conn| -> Result<bool, DbError> {
             if !conn.lock_session(change.claim(), change.at).await?
                 || !conn.spend(change.user, evidence).await?
@@ -113,7 +118,7 @@ impl SqlFactors {
             conn.replace_recovery_codes(change.user, &[]).await?;
             let waiting = factor_challenges::table.filter(factor_challenges::user_id.eq(user));
             diesel::delete(waiting).execute(conn).await?;
-            conn.conclude(&self.db, change).await?;
+            conn.end_other_sessions(&self.db, change).await?;
             Ok(true)
         })
     }
@@ -131,7 +136,7 @@ impl SqlFactors {
                 return Ok(false);
             }
             conn.replace_recovery_codes(change.user, codes).await?;
-            conn.conclude(&self.db, change).await?;
+            conn.end_other_sessions(&self.db, change).await?;
             Ok(true)
         })
     }
@@ -178,11 +183,15 @@ impl FactorStore for SqlFactors {
         step: Step,
         codes: &[RecoveryHash],
     ) -> Result<bool, Unavailable> {
-        Ok(self.put_on(&change, sealed, step, codes).await?)
+        Ok(self.enable(&change, sealed, step, codes).await?)
     }
 
-    async fn disable(&self, change: FactorChange, evidence: VerifiedProof) -> Result<bool, Unavailable> {
-        Ok(self.take_off(&change, evidence).await?)
+    async fn disable(
+        &self,
+        change: FactorChange,
+        evidence: VerifiedProof,
+    ) -> Result<bool, Unavailable> {
+        Ok(self.disable(&change, evidence).await?)
     }
 
     async fn replace_codes(

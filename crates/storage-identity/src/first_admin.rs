@@ -61,7 +61,7 @@ impl FirstAdminStore for SqlFirstAdmin {
         Ok(self.any().await?)
     }
 
-    async fn appoint(
+    async fn create_first_admin(
         &self,
         new: NewAccount,
         limits: SeatLimits,

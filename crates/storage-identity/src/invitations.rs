@@ -5,7 +5,9 @@ use diesel::dsl::exists;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use pia_identity::{InvitationEntry, InvitationStore, NewInvitation, fold_email, readable_email};
-use pia_kernel::{SideEffects, GroupId, InvitationId, PageRequest, Cursor, Timestamp, Unavailable, UserId};
+use pia_kernel::{
+    Cursor, GroupId, InvitationId, PageRequest, SideEffects, Timestamp, Unavailable, UserId,
+};
 use pia_storage::schema::{invitations, user_groups};
 use pia_storage::{Database, DbError, DbInstant, DbUid, WriteEffects, in_tx, on_conn};
 
@@ -38,7 +40,11 @@ impl SqlInvitations {
         })
     }
 
-    async fn good(&self, now: Timestamp, page: PageRequest) -> Result<Vec<InvitationEntry>, DbError> {
+    async fn good(
+        &self,
+        now: Timestamp,
+        page: PageRequest,
+    ) -> Result<Vec<InvitationEntry>, DbError> {
         let after = page.after.unwrap_or_else(Cursor::top);
         let (at, id) = (DbInstant(after.at), DbUid(after.id));
         let made = invitations::created_at;
@@ -76,7 +82,11 @@ impl InvitationStore for SqlInvitations {
         Ok(self.insert(new, &effects).await?)
     }
 
-    async fn page(&self, now: Timestamp, page: PageRequest) -> Result<Vec<InvitationEntry>, Unavailable> {
+    async fn page(
+        &self,
+        now: Timestamp,
+        page: PageRequest,
+    ) -> Result<Vec<InvitationEntry>, Unavailable> {
         Ok(self.good(now, page).await?)
     }
 

@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use pia_identity::{MailedPurpose, MailedTokenStore, NewMailedToken, TokenHash};
-use pia_kernel::{SideEffects, QueuedEmail, Timestamp, Unavailable, UserId};
+use pia_kernel::{QueuedEmail, SideEffects, Timestamp, Unavailable, UserId};
 use pia_storage::schema::mailed_tokens::{self as tokens, expires_at, purpose, user_id};
 use pia_storage::schema::{accounts, mails};
 use pia_storage::{Database, DbError, DbInstant, DbUid, WriteEffects, in_tx, on_conn};
@@ -13,16 +13,17 @@ use crate::factor_writes::FactorWrites;
 use crate::password_writes::PasswordWrites;
 use crate::registering::TokenRow;
 
-/// How many of a user's tokens for one purpose stay beside a new one.
+/// Number of a user's earlier tokens for one purpose that stay beside a new
+/// one.
 const OLDER: i64 = 2;
 
-/// How many rows a letter and its audit entry make.
+/// Number of rows a letter and its audit entry make.
 const ROWS_OF_A_LETTER: usize = 4;
 
 /// A letter that is never sent: it is gone before anybody can see it.
 const DECOY: &str = "decoy";
 
-/// How many tokens one statement forgets, so that none holds its locks for
+/// Number of tokens one statement forgets, so that none holds its locks for
 /// long.
 const SWEPT_AT_ONCE: i64 = 500;
 
@@ -62,15 +63,16 @@ impl SqlMailedTokens {
                     .await?;
                 let surplus = tokens::table.filter(tokens::hash.eq_any(surplus));
                 diesel::delete(surplus).execute(conn).await?;
-                let row = TokenRow::of(user, token);
+                let row = TokenRow::from_token(user, token);
                 diesel::insert_into(tokens::table).values(row).execute(conn).await?;
             }
             conn.write_effects(&self.db, effects).await
         })
     }
 
-    /// The same number of rows, taken back: both ways end with a commit that
-    /// has as much to write, where a mere look would end at once.
+    /// Inserts the same number of rows and takes them back: both paths end with
+    /// a commit that has as much to write, where a mere query would end at
+    /// once.
     async fn add_nothing(&self, at: Timestamp) -> Result<(), DbError> {
         let nobody = UserId::generate();
         let decoys = (0..ROWS_OF_A_LETTER).map(|_| QueuedEmail::new(DECOY).to_address(at, DECOY));

@@ -4,8 +4,8 @@ use async_trait::async_trait;
 use diesel::dsl::exists;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
-use pia_identity::{VerifiedProof, Leave, NewPasskeyChallenge, PasskeyChallenges, TokenHash};
-use pia_kernel::{SideEffects, Secret, Timestamp, Unavailable, UserId};
+use pia_identity::{Leave, NewPasskeyChallenge, PasskeyChallenges, TokenHash, VerifiedProof};
+use pia_kernel::{Secret, SideEffects, Timestamp, Unavailable, UserId};
 use pia_storage::schema::{passkey_challenges as challenges, sessions};
 use pia_storage::{Database, DbError, DbInstant, DbUid, WriteEffects, in_tx, on_conn};
 

@@ -8,7 +8,7 @@ use pia_identity::{
     Added, FactorChange, NewPasskey, PasskeyChange, PasskeyEntry, PasskeyStore, PasskeyUse,
     StoredPasskey, Used,
 };
-use pia_kernel::{SideEffects, PasskeyId, Unavailable, UserId};
+use pia_kernel::{PasskeyId, SideEffects, Unavailable, UserId};
 use pia_storage::schema::{accounts, passkeys};
 use pia_storage::{Database, DbError, DbInstant, DbUid, WriteEffects, in_tx, on_conn};
 
@@ -58,7 +58,7 @@ impl SqlPasskeys {
             if insert.on_conflict_do_nothing().execute(conn).await? == 0 {
                 return Ok(Added::Known);
             }
-            conn.conclude(&self.db, change).await?;
+            conn.end_other_sessions(&self.db, change).await?;
             Ok(Added::Stored)
         })
     }
@@ -89,7 +89,7 @@ impl SqlPasskeys {
         }))
     }
 
-    async fn take_off(&self, change: &FactorChange, id: PasskeyId) -> Result<bool, DbError> {
+    async fn remove(&self, change: &FactorChange, id: PasskeyId) -> Result<bool, DbError> {
         let user = DbUid(change.user.0);
         in_tx!(self.db, async |conn| -> Result<bool, DbError> {
             if !conn.lock_session(change.claim(), change.at).await? {
@@ -99,7 +99,7 @@ impl SqlPasskeys {
             if diesel::delete(own).execute(conn).await? == 0 {
                 return Ok(false);
             }
-            conn.conclude(&self.db, change).await?;
+            conn.end_other_sessions(&self.db, change).await?;
             Ok(true)
         })
     }
@@ -181,7 +181,7 @@ impl PasskeyStore for SqlPasskeys {
     }
 
     async fn remove(&self, change: FactorChange, id: PasskeyId) -> Result<bool, Unavailable> {
-        Ok(self.take_off(&change, id).await?)
+        Ok(self.remove(&change, id).await?)
     }
 
     async fn change(

@@ -8,7 +8,7 @@ use diesel::prelude::*;
 use diesel::query_dsl::methods;
 use diesel::sql_types::{BigInt, Integer};
 use diesel_async::RunQueryDsl;
-use pia_identity::{RateLimitOutcome, PasswordThrottleStore, GuessRules};
+use pia_identity::{GuessRules, PasswordThrottleStore, RateLimitOutcome};
 use pia_kernel::{Timestamp, Unavailable};
 use pia_storage::schema::guesses::{self, counted_at_micros, failures, wait_micros};
 use pia_storage::{Database, DbError, on_conn};
@@ -25,7 +25,12 @@ impl SqlGuesses {
         Self { db }
     }
 
-    async fn add(&self, who: &str, rules: GuessRules, now: Timestamp) -> Result<RateLimitOutcome, DbError> {
+    async fn add(
+        &self,
+        who: &str,
+        rules: GuessRules,
+        now: Timestamp,
+    ) -> Result<RateLimitOutcome, DbError> {
         let now = now.micros();
         let (first, longest) = (micros(rules.first_wait), micros(rules.longest_wait));
         let since = now.saturating_sub(micros(rules.memory));

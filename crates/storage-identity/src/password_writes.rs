@@ -1,4 +1,4 @@
-//! What several changes of passwords and addresses have in common.
+//! Statements that several changes of passwords and addresses share.
 
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;

@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use pia_identity::{
-    AppAccess, AppAccessRevoked, ApiKeyRef, MailedPurpose, PasswordChange, PasswordReset,
+    ApiKeyRef, AppAccess, AppAccessRevoked, MailedPurpose, PasswordChange, PasswordReset,
     PasswordStore,
 };
 use pia_kernel::Unavailable;

@@ -24,7 +24,7 @@ impl SqlProviderAccounts {
         Self { db }
     }
 
-    async fn known(
+    async fn find_identity(
         &self,
         by: Provider,
         identity: &ProviderIdentity,
@@ -58,7 +58,7 @@ impl ProviderAccounts for SqlProviderAccounts {
         provider: Provider,
         identity: &ProviderIdentity,
     ) -> Result<Option<KnownAccount>, Unavailable> {
-        Ok(self.known(provider, identity).await?)
+        Ok(self.find_identity(provider, identity).await?)
     }
 
     async fn has_address(&self, email: &str) -> Result<bool, Unavailable> {

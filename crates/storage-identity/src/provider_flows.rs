@@ -9,7 +9,7 @@ use pia_sealing::SealContext;
 use pia_storage::schema::provider_flows::{self as flows, expires_at};
 use pia_storage::{Database, DbError, DbInstant, on_conn};
 
-/// What rows are sealed for.
+/// Purpose under which rows are sealed.
 const PURPOSE: &str = "provider-flow";
 
 /// Sign-ins at providers in SQL. One whose key was lost is as good as none: it

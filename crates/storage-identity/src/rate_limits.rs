@@ -8,7 +8,7 @@ use diesel::prelude::*;
 use diesel::query_dsl::methods::FilterDsl;
 use diesel::upsert::excluded;
 use diesel_async::RunQueryDsl;
-use pia_identity::{RateLimitOutcome, RateLimitStore, Quota};
+use pia_identity::{Quota, RateLimitOutcome, RateLimitStore};
 use pia_kernel::{Timestamp, Unavailable};
 use pia_storage::schema::attempts;
 use pia_storage::{Database, DbError, on_conn};
@@ -26,7 +26,12 @@ impl SqlAttempts {
         Self { db }
     }
 
-    async fn count(&self, who: &str, quota: Quota, now: Timestamp) -> Result<RateLimitOutcome, DbError> {
+    async fn count(
+        &self,
+        who: &str,
+        quota: Quota,
+        now: Timestamp,
+    ) -> Result<RateLimitOutcome, DbError> {
         let now = now.micros();
         let interval = micros(quota.interval());
         let latest = now.saturating_add(micros(quota.window)).saturating_sub(interval);

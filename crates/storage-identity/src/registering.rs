@@ -19,8 +19,8 @@ pub(crate) async fn register(
     seats: Option<u32>,
     effects: SideEffects,
 ) -> Result<Registered, DbError> {
-    let token = new.verification.as_ref().map(|it| TokenRow::of(new.account.user, it));
-    let identity = IdentityRow::of(&new);
+    let token = new.verification.as_ref().map(|it| TokenRow::from_token(new.account.user, it));
+    let identity = IdentityRow::from_account(&new);
     let shown = new.invitation.map(|it| (it.hash.0.to_vec(), it.max_admins));
     let older = older_form(&new.account.email);
     let row = AccountRow::from(new);
@@ -99,7 +99,7 @@ struct IdentityRow {
 }
 
 impl TokenRow {
-    pub(crate) fn of(user: UserId, token: &NewMailedToken) -> Self {
+    pub(crate) fn from_token(user: UserId, token: &NewMailedToken) -> Self {
         Self {
             hash: token.hash.0.to_vec(),
             user_id: DbUid(user.0),
@@ -110,7 +110,7 @@ impl TokenRow {
 }
 
 impl IdentityRow {
-    fn of(NewAccount { account, identity, .. }: &NewAccount) -> Option<Self> {
+    fn from_account(NewAccount { account, identity, .. }: &NewAccount) -> Option<Self> {
         let identity = identity.as_ref()?;
         Some(Self {
             provider: account.provider.clone(),

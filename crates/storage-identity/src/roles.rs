@@ -1,4 +1,4 @@
-//! What accounts may do and whether they are active, in SQL.
+//! Roles and active accounts, in SQL.
 
 use async_trait::async_trait;
 use diesel::prelude::*;
@@ -90,7 +90,7 @@ impl SqlRoles {
         })
     }
 
-    async fn shut_out(
+    async fn deactivate(
         &self,
         user: UserId,
         at: Timestamp,
@@ -130,7 +130,7 @@ impl SqlRoles {
         })
     }
 
-    async fn let_in(
+    async fn reactivate(
         &self,
         user: UserId,
         limits: SeatLimits,
@@ -188,7 +188,7 @@ impl RoleStore for SqlRoles {
         at: Timestamp,
         effects: SideEffects,
     ) -> Result<Deactivation, Unavailable> {
-        Ok(self.shut_out(user, at, &effects).await?)
+        Ok(self.deactivate(user, at, &effects).await?)
     }
 
     async fn reactivate(
@@ -197,7 +197,7 @@ impl RoleStore for SqlRoles {
         limits: SeatLimits,
         effects: SideEffects,
     ) -> Result<Reactivation, Unavailable> {
-        Ok(self.let_in(user, limits, &effects).await?)
+        Ok(self.reactivate(user, limits, &effects).await?)
     }
 }
 

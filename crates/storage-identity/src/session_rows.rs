@@ -25,8 +25,8 @@ pub(crate) struct NewRow {
     used_from: Option<String>,
 }
 
-/// What a rotation changes. Most devices say who they are only when it has
-/// changed, so what is absent stays as it was.
+/// Columns that a rotation changes. Most devices describe themselves only when
+/// that has changed, so an absent value stays unchanged.
 #[derive(AsChangeset)]
 #[diesel(table_name = sessions)]
 pub(crate) struct ContinuedRow {

@@ -12,11 +12,11 @@ use pia_storage::{AsyncPostgres, Conn, Database, DbError, RetryBackoff};
 pub(crate) struct SessionStart {
     /// The session, its token and the sign-in.
     pub(crate) new: NewSession,
-    /// How many live ones its user may have.
+    /// Number of live ones its user may have.
     pub(crate) most: usize,
-    /// What is written with it.
+    /// Side effects of the start.
     pub(crate) effects: SideEffects,
-    /// What is written with what else comes of it.
+    /// Side effects of its consequences.
     pub(crate) others: BeginEffects,
 }
 

@@ -1,4 +1,4 @@
-//! When sessions began, in SQL.
+//! Start times of sessions, in SQL.
 
 use async_trait::async_trait;
 use diesel::prelude::*;
@@ -8,7 +8,7 @@ use pia_kernel::{Timestamp, Unavailable};
 use pia_storage::schema::sessions;
 use pia_storage::{Database, DbError, DbInstant, DbUid, on_conn};
 
-/// When sessions began, in SQL.
+/// Start times of sessions, in SQL.
 #[derive(Debug, Clone)]
 pub struct SqlSessionStarts {
     db: Database,

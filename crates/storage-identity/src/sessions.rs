@@ -5,17 +5,17 @@ use diesel::dsl::exists;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use pia_identity::{
-    BeginEffects, Begun, SessionRef, EndEffects, NewSession, PresentedToken, Revoked, Rotation, SessionEntry,
-    SessionStore, TokenHash,
+    BeginEffects, Begun, EndEffects, NewSession, PresentedToken, Revoked, Rotation, SessionEntry,
+    SessionRef, SessionStore, TokenHash,
 };
-use pia_kernel::{SideEffects, PageRequest, Cursor, SessionId, Timestamp, Unavailable, UserId};
+use pia_kernel::{Cursor, PageRequest, SessionId, SideEffects, Timestamp, Unavailable, UserId};
 use pia_storage::schema::{accounts, refresh_tokens as tokens, sessions};
 use pia_storage::{Database, DbError, DbInstant, DbUid, WriteEffects, in_tx, on_conn};
 
+use crate::session_rows::{ContinuedRow, ListRow, TokenRow};
 use crate::session_start::SessionStart;
-use crate::session_rows::{ContinuedRow, TokenRow, ListRow};
 
-/// How many sessions one statement forgets, so that none holds its locks for
+/// Number of sessions one statement forgets, so that none holds its locks for
 /// long.
 const SWEPT_AT_ONCE: i64 = 500;
 
@@ -36,7 +36,11 @@ impl SqlSessions {
         Self { db }
     }
 
-    async fn spend(&self, token: PresentedToken, if_reused: EndEffects) -> Result<Rotation, DbError> {
+    async fn spend(
+        &self,
+        token: PresentedToken,
+        if_reused: EndEffects,
+    ) -> Result<Rotation, DbError> {
         let (presented, now) = (token.hash.0.to_vec(), DbInstant(token.at));
         let continued = ContinuedRow::from(&token);
         in_tx!(self.db, async |conn| -> Result<Rotation, DbError> {

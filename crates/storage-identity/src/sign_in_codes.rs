@@ -24,8 +24,8 @@ pub struct SqlSignInCodes {
     db: Database,
 }
 
-/// Whose a code is, what answers it, when it ends, and whether and for which
-/// session it was redeemed.
+/// Row of a code: account, challenge, expiry, and whether and for which session
+/// it was redeemed.
 type CodeRow = (DbUid, Vec<u8>, DbInstant, Option<DbInstant>, Option<DbUid>);
 
 impl SqlSignInCodes {

@@ -7,11 +7,11 @@ use diesel_async::RunQueryDsl;
 use pia_identity::{
     Device, EndEffects, FailedSignIn, NewSession, SignInEntry, SignInLog, SignInOutcome,
 };
-use pia_kernel::{PageRequest, Cursor, SessionId, SignInId, Timestamp, Unavailable, UserId};
+use pia_kernel::{Cursor, PageRequest, SessionId, SignInId, Timestamp, Unavailable, UserId};
 use pia_storage::schema::{accounts, sign_ins};
 use pia_storage::{Database, DbError, DbInstant, DbUid, WriteEffects, in_tx, on_conn};
 
-/// How many attempts one statement forgets, so that none holds its locks for
+/// Number of attempts one statement forgets, so that none holds its locks for
 /// long.
 const SWEPT_AT_ONCE: i64 = 500;
 

@@ -1,4 +1,4 @@
-//! What people are told of tables that hold one row of theirs.
+//! Export of tables that hold one row per person.
 
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
@@ -8,7 +8,7 @@ use pia_storage::{Database, DbError, DbInstant, DbUid, on_conn};
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::sections::told;
+use crate::sections::to_json;
 
 pub(crate) const ACCOUNT: &[&str] = &[
     "id",
@@ -52,14 +52,14 @@ pub(crate) async fn account_of(db: &Database, user: UserId) -> Result<Vec<Value>
     let Some(row) = row else { return Ok(Vec::new()) };
     let group = user_groups::table.find(row.group_id).select(user_groups::name);
     let group: Option<String> = on_conn!(db.reader(), |conn| group.first(conn).await.optional()?);
-    let mut account = told(row);
+    let mut account = to_json(row);
     if let (Some(fields), Some(group)) = (account.as_object_mut(), group) {
         fields.insert("group".to_owned(), group.into());
     }
     Ok(vec![account])
 }
 
-/// How the second factor stands; nothing of where there never was one.
+/// Exports the state of the second factor; nothing if there never was one.
 pub(crate) async fn second_factor_of(db: &Database, user: UserId) -> Result<Vec<Value>, DbError> {
     let user = DbUid(user.0);
     let factor = totp_factors::table.find(user);

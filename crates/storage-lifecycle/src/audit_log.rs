@@ -6,12 +6,13 @@ use async_trait::async_trait;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use pia_kernel::{
-    AuditLog, AuditPerson, AuditRecord, AuditSide, PageRequest, Cursor, Timestamp, Unavailable, UserId,
+    AuditLog, AuditPerson, AuditRecord, AuditSide, Cursor, PageRequest, Timestamp, Unavailable,
+    UserId,
 };
 use pia_storage::schema::{audit_entries, audit_identities};
 use pia_storage::{AuditIdentity, AuditPart, Database, DbError, DbInstant, DbUid, on_conn};
 
-/// How many entries one statement forgets, so that none holds its locks for
+/// Number of entries one statement forgets, so that none holds its locks for
 /// long.
 const SWEPT_AT_ONCE: i64 = 500;
 

@@ -3,13 +3,23 @@
 use crate::inventory::{ErasurePolicy, OURS, Table};
 
 /// A table of what the operator gives people.
-const fn given(name: &'static str, left_out: &'static [(&'static str, &'static str)]) -> Table {
-    Table { name, fate: ErasurePolicy::Nobodys("what the operator gives people"), told: &[], left_out }
+const fn catalogue_table(
+    name: &'static str,
+    left_out: &'static [(&'static str, &'static str)],
+) -> Table {
+    Table {
+        name,
+        fate: ErasurePolicy::Nobodys("what the operator gives people"),
+        told: &[],
+        left_out,
+    }
 }
 
 pub(crate) const USER_GROUPS: Table = Table {
     name: "user_groups",
-    fate: ErasurePolicy::Nobodys("the groups of the server; which one is yours is told with the account"),
+    fate: ErasurePolicy::Nobodys(
+        "the groups of the server; which one is yours is told with the account",
+    ),
     told: &[],
     left_out: &[
         ("id", OURS),
@@ -21,7 +31,7 @@ pub(crate) const USER_GROUPS: Table = Table {
     ],
 };
 
-pub(crate) const GROUP_SETTINGS: Table = given(
+pub(crate) const GROUP_SETTINGS: Table = catalogue_table(
     "group_settings",
     &[
         ("group_id", OURS),
@@ -43,7 +53,7 @@ pub(crate) const GROUP_SETTINGS: Table = given(
     ],
 );
 
-pub(crate) const PLUGINS: Table = given(
+pub(crate) const PLUGINS: Table = catalogue_table(
     "plugins",
     &[
         ("id", OURS),
@@ -63,9 +73,9 @@ pub(crate) const PLUGINS: Table = given(
 );
 
 pub(crate) const GROUP_PLUGINS: Table =
-    given("group_plugins", &[("group_id", OURS), ("plugin_id", OURS)]);
+    catalogue_table("group_plugins", &[("group_id", OURS), ("plugin_id", OURS)]);
 
-pub(crate) const MANAGED_PERSONAS: Table = given(
+pub(crate) const MANAGED_PERSONAS: Table = catalogue_table(
     "managed_personas",
     &[
         ("id", OURS),
@@ -90,12 +100,12 @@ pub(crate) const MANAGED_PERSONAS: Table = given(
 );
 
 pub(crate) const GROUP_PERSONAS: Table =
-    given("group_personas", &[("group_id", OURS), ("persona_id", OURS)]);
+    catalogue_table("group_personas", &[("group_id", OURS), ("persona_id", OURS)]);
 
 pub(crate) const PERSONA_PLUGINS: Table =
-    given("persona_plugins", &[("persona_id", OURS), ("plugin_id", OURS)]);
+    catalogue_table("persona_plugins", &[("persona_id", OURS), ("plugin_id", OURS)]);
 
-pub(crate) const CLIENT_POLICIES: Table = given(
+pub(crate) const CLIENT_POLICIES: Table = catalogue_table(
     "client_policies",
     &[
         ("id", OURS),

@@ -1,10 +1,10 @@
-//! What people are told of their chats: all that the server can read.
+//! Export of chats: all that the server can read.
 
 use std::collections::HashMap;
 
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
-use pia_kernel::{ExportPage, Cursor, Unavailable, UserId};
+use pia_kernel::{Cursor, ExportPage, Unavailable, UserId};
 use pia_sealing::{PersonSeal, SealContext as SealedPlace, Sealer};
 use pia_storage::schema::chats;
 use pia_storage::{Database, DbError, DbInstant, DbUid, on_conn};
@@ -13,7 +13,7 @@ use serde::Serialize;
 pub(crate) const CHATS: &[&str] =
     &["id", "created_at", "updated_at", "accessed_at", "deleted_at", "encrypted", "size", "body"];
 
-/// How many are looked at for one page, and how many bytes of them are held.
+/// Maximum number of chats per page of the export, and of their bytes.
 const PAGE: usize = 50;
 const MAX_CHUNK_BYTES: i64 = 4 << 20;
 
@@ -57,7 +57,7 @@ pub(crate) async fn chats_of(
     }
     let Some(seal) = sealer.seal_for(user).await? else { return Ok(ExportPage::default()) };
     let mut bodies = bodies(db, user, rows.iter().map(|it| it.id).collect()).await?;
-    let told = rows.iter().map(|row| written(row, bodies.remove(&row.id), &seal));
+    let told = rows.iter().map(|row| export_chat(row, bodies.remove(&row.id), &seal));
     Ok(ExportPage { rows: told.collect::<Result<_, _>>()?, next })
 }
 
@@ -79,7 +79,11 @@ async fn bodies(db: &Database, user: UserId, ids: Vec<DbUid>) -> Result<Bodies, 
 }
 
 /// A row as text, which the document is put into as it is: it may be long.
-fn written(row: &ChatRow, body: Option<Vec<u8>>, seal: &PersonSeal) -> Result<String, Unavailable> {
+fn export_chat(
+    row: &ChatRow,
+    body: Option<Vec<u8>>,
+    seal: &PersonSeal,
+) -> Result<String, Unavailable> {
     let mut text = serde_json::to_string(row).map_err(|err| Unavailable::new("a chat", err))?;
     let place = SealedPlace { purpose: "chat", row: row.id.0.as_bytes() };
     // What was sealed under a key that was given up, nobody can read any more.

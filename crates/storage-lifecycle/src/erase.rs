@@ -8,7 +8,10 @@ use diesel::dsl::{exists, not};
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use pia_identity::{Role, SignInOutcome};
-use pia_kernel::{AccountErasure, SideEffects, Eraser, Erasure, RequestContext, Unavailable, UnverifiedAccounts, UserId};
+use pia_kernel::{
+    AccountErasure, Eraser, Erasure, RequestContext, SideEffects, Unavailable, UnverifiedAccounts,
+    UserId,
+};
 use pia_storage::schema::{accounts, locks, sessions, sign_ins};
 use pia_storage::{Database, DbError, DbInstant, DbUid, WriteEffects, in_tx, on_conn};
 
@@ -18,13 +21,13 @@ use crate::forgetting::Forgets;
 /// administrators there are.
 const ACCOUNTS: &str = "accounts";
 
-/// How often a deletion that gave way to others is tried again.
+/// Number of times that a deletion that gave way to others is tried again.
 const MAX_TRIES: u32 = 10;
 
-/// How many unclaimed accounts are looked up at once.
+/// Number of unclaimed accounts are looked up at once.
 const AT_ONCE: i64 = 100;
 
-/// What is true of accounts that nobody ever came to use.
+/// Condition for accounts that nobody ever came to use.
 macro_rules! unclaimed {
     ($which:expr) => {{
         let made = &$which.made;
@@ -49,8 +52,8 @@ macro_rules! unclaimed {
 #[derive(Debug, Clone)]
 pub struct SqlEraser {
     db: Database,
-    /// Whether the log of the database may hold what was deleted. So it may
-    /// from before the start.
+    /// True if the database's log may hold deleted data, also from before the
+    /// start.
     owed: Arc<AtomicBool>,
 }
 
@@ -62,11 +65,18 @@ impl SqlEraser {
 
     /// Removes the account. Nothing if it is an administrator's, which only
     /// goes in turn.
-    async fn remove(&self, leaving: &AccountErasure, in_turn: bool) -> Result<Option<Erasure>, DbError> {
+    async fn remove(
+        &self,
+        leaving: &AccountErasure,
+        in_turn: bool,
+    ) -> Result<Option<Erasure>, DbError> {
         let user = DbUid(leaving.user.0);
         let letters = SideEffects { audit: Vec::new(), mail: leaving.effects.mail.clone() };
         let entries = SideEffects { audit: leaving.effects.audit.clone(), mail: Vec::new() };
-        let nameless = RequestContext { request: RequestContext::current().request, ..RequestContext::default() };
+        let nameless = RequestContext {
+            request: RequestContext::current().request,
+            ..RequestContext::default()
+        };
         in_tx!(self.db, async |conn| -> Result<Option<Erasure>, DbError> {
             conn.give_way().await?;
             if in_turn {
@@ -122,7 +132,11 @@ impl SqlEraser {
         Ok(found.into_iter().map(|it| UserId(it.0)).collect())
     }
 
-    async fn remove_unclaimed(&self, user: UserId, which: &UnverifiedAccounts) -> Result<bool, DbError> {
+    async fn remove_unclaimed(
+        &self,
+        user: UserId,
+        which: &UnverifiedAccounts,
+    ) -> Result<bool, DbError> {
         let entries = (which.effects)(which.at);
         in_tx!(self.db, async |conn| -> Result<bool, DbError> {
             conn.give_way().await?;

@@ -5,8 +5,8 @@ use diesel::dsl::exists;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use pia_kernel::{
-    AuditLog, AuditPerson, AuditRecord, AuditSide, SideEffects, ExportPage, Inventory, LeftOut, PageRequest,
-    PersonalData, Cursor, Unavailable, UserId,
+    AuditLog, AuditPerson, AuditRecord, AuditSide, Cursor, ExportPage, Inventory, LeftOut,
+    PageRequest, PersonalData, SideEffects, Unavailable, UserId,
 };
 use pia_sealing::Sealer;
 use pia_storage::schema::accounts;
@@ -18,7 +18,7 @@ use crate::audit_log::SqlAuditLog;
 use crate::chats::chats_of;
 use crate::inventory;
 use crate::sections::{
-    PAGE, ExportedRow, ai_usage_of, api_keys_of, app_passwords_of, devices_of, invitations_of,
+    ExportedRow, PAGE, ai_usage_of, api_keys_of, app_passwords_of, devices_of, invitations_of,
     login_history_of, mails_of, passkeys_of, provider_identities_of, sessions_of, sync_events_of,
 };
 use crate::synced::{items_of, ledger_of};
@@ -53,7 +53,7 @@ pub struct SqlPersonalData {
 }
 
 impl SqlPersonalData {
-    /// What is kept in `db`, some of it sealed.
+    /// Reads the data in `db`, some of it sealed.
     pub fn new(db: Database, sealer: Sealer) -> Self {
         Self { audit: SqlAuditLog::new(db.clone()), db, sealer }
     }
@@ -143,7 +143,7 @@ fn entry(user: UserId, record: AuditRecord) -> ExportedRow {
     (place, told)
 }
 
-/// What is known of one side, unless that is somebody else.
+/// Exports one side of an entry, unless that is somebody else.
 fn side(user: UserId, side: AuditSide) -> Value {
     match side {
         AuditSide::Known(AuditPerson { user: known, address, agent })
@@ -156,18 +156,18 @@ fn side(user: UserId, side: AuditSide) -> Value {
 }
 
 fn whole(rows: Vec<Value>) -> ExportPage {
-    ExportPage { rows: rows.into_iter().map(written).collect(), next: None }
+    ExportPage { rows: rows.into_iter().map(to_line).collect(), next: None }
 }
 
 /// A page that is full is followed by another, which may be empty.
 fn part(rows: Vec<ExportedRow>) -> ExportPage {
     let full = i64::try_from(rows.len()).is_ok_and(|it| it >= PAGE);
     let next = rows.last().filter(|_| full).map(|it| it.0);
-    ExportPage { rows: rows.into_iter().map(|it| written(it.1)).collect(), next }
+    ExportPage { rows: rows.into_iter().map(|it| to_line(it.1)).collect(), next }
 }
 
 /// A row as text. What is not there is not told as `null`.
-fn written(mut row: Value) -> String {
+fn to_line(mut row: Value) -> String {
     strip(&mut row);
     row.to_string()
 }

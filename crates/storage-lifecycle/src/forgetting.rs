@@ -1,4 +1,4 @@
-//! What is forgotten with a person, in all tables.
+//! Erasure of a person's rows, in all tables.
 
 use diesel::prelude::*;
 use diesel_async::{RunQueryDsl, SimpleAsyncConnection};
@@ -86,7 +86,7 @@ macro_rules! forgets {
 
 forgets!(AsyncSqlite, AsyncPostgres);
 
-/// What the two databases do differently.
+/// Locks that the two databases take differently.
 trait Locks {
     /// Ends the transaction with an error once a lock is waited for longer
     /// than a short while. That while is shorter than PostgreSQL's

@@ -2,8 +2,8 @@
 //! when they go.
 
 use crate::account::{ACCOUNT, SECOND_FACTOR};
-use crate::chats::CHATS;
 use crate::catalogue_tables;
+use crate::chats::CHATS;
 use crate::sections::{
     AI_USAGE, API_KEYS, APP_PASSWORDS, DEVICES, INVITATIONS, LOGIN_HISTORY, MAILS, PASSKEYS,
     PROVIDER_IDENTITIES, SESSIONS, SYNC_EVENTS,
@@ -15,7 +15,7 @@ use crate::synced::{LEDGER, SYNC_ITEMS};
 pub struct Table {
     /// Its name.
     pub name: &'static str,
-    /// What becomes of a person's rows when they go.
+    /// Treatment of a person's rows when the account is erased.
     pub fate: ErasurePolicy,
     /// The columns that people are told of their rows.
     pub told: &'static [&'static str],
@@ -23,7 +23,7 @@ pub struct Table {
     pub left_out: &'static [(&'static str, &'static str)],
 }
 
-/// What becomes of a person's rows when they go.
+/// Treatment of a person's rows when the account is erased.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ErasurePolicy {
     /// They go with the person.
@@ -53,7 +53,12 @@ pub const INVENTORY: &[Table] = &[
         told: ACCOUNT,
         left_out: &[("email_folded", SAME), ("password_hash", SECRET), ("credentials_epoch", OURS)],
     },
-    Table { name: "sessions", fate: ErasurePolicy::Goes, told: SESSIONS, left_out: &[("user_id", YOU)] },
+    Table {
+        name: "sessions",
+        fate: ErasurePolicy::Goes,
+        told: SESSIONS,
+        left_out: &[("user_id", YOU)],
+    },
     Table {
         name: "refresh_tokens",
         fate: ErasurePolicy::Goes,
@@ -360,7 +365,7 @@ pub const INVENTORY: &[Table] = &[
     },
 ];
 
-/// What is kept of people and not shown to them, as they are told.
+/// Returns the stored data that the export leaves out.
 pub(crate) fn left_out() -> impl Iterator<Item = (String, &'static str)> {
     let theirs = INVENTORY.iter().filter(|it| !matches!(it.fate, ErasurePolicy::Nobodys(_)));
     theirs.flat_map(|table| {

@@ -1,15 +1,15 @@
-//! What spans all tables: telling people what is kept of them, forgetting
-//! them, and reading the audit log.
+//! Tasks across all tables: exporting and erasing people's data, and reading
+//! the audit log.
 
 mod inventory;
 
 mod sections;
 
 mod account;
+mod catalogue_tables;
 mod chats;
 mod export;
 mod forgetting;
-mod catalogue_tables;
 mod synced;
 
 mod audit_log;

@@ -1,4 +1,4 @@
-//! What people are told of tables that hold many rows of theirs.
+//! Export of tables that hold many rows per person.
 
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
@@ -14,11 +14,11 @@ use serde_json::Value;
 /// A row as it is told, and its place among the others.
 pub(crate) type ExportedRow = (Cursor, Value);
 
-/// How many rows are held in memory at once.
+/// Number of rows that are held in memory at once.
 pub(crate) const PAGE: i64 = 200;
 
-/// What is told of a row, as JSON; it holds nothing that fails to become that.
-pub(crate) fn told(row: impl Serialize) -> Value {
+/// Converts a row to JSON; it holds nothing that fails to convert.
+pub(crate) fn to_json(row: impl Serialize) -> Value {
     serde_json::to_value(row).unwrap_or_default()
 }
 
@@ -51,7 +51,7 @@ macro_rules! section {
                 page.select($row::as_select()).load(conn).await?
             });
             let place = |it: &$row| Cursor { at: it.$at.0, id: it.id.0 };
-            Ok(rows.into_iter().map(|it| (place(&it), told(it))).collect())
+            Ok(rows.into_iter().map(|it| (place(&it), to_json(it))).collect())
         }
     };
 }
@@ -221,5 +221,5 @@ pub(crate) async fn provider_identities_of(
     let rows: Vec<ProviderIdentityRow> = on_conn!(db.reader(), |conn| {
         all.select(ProviderIdentityRow::as_select()).load(conn).await?
     });
-    Ok(rows.into_iter().map(told).collect())
+    Ok(rows.into_iter().map(to_json).collect())
 }

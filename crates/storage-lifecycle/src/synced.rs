@@ -1,15 +1,15 @@
-//! What people are told of what their devices keep in step.
+//! Export of synchronised items.
 
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
-use pia_kernel::{ExportPage, Cursor, Unavailable, UserId};
+use pia_kernel::{Cursor, ExportPage, Unavailable, UserId};
 use pia_sealing::{PersonSeal, SealContext as SealedPlace, Sealer};
 use pia_storage::schema::{ledgers, sync_items};
 use pia_storage::{Database, DbError, DbInstant, DbUid, on_conn};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::sections::told;
+use crate::sections::to_json;
 
 pub(crate) const LEDGER: &[&str] =
     &["version", "last_stamp", "encrypted_at", "umk_version", "reset_at", "stored_bytes"];
@@ -26,7 +26,7 @@ pub(crate) const SYNC_ITEMS: &[&str] = &[
     "body",
 ];
 
-/// How many are read for one page, and about how many bytes of them are told.
+/// Number of items per page of the export, and their approximate bytes.
 const PAGE: usize = 20;
 const MAX_CHUNK_BYTES: usize = 4 << 20;
 
@@ -56,13 +56,13 @@ struct ItemRow {
     body: Option<Vec<u8>>,
 }
 
-/// How the person's data stands; nothing of who never sent any.
+/// Exports the summary of the person's data; nothing if they never pushed any.
 pub(crate) async fn ledger_of(db: &Database, user: UserId) -> Result<Vec<Value>, DbError> {
     let ledger = ledgers::table.find(DbUid(user.0));
     let row: Option<LedgerRow> = on_conn!(db.reader(), |conn| {
         ledger.select(LedgerRow::as_select()).first(conn).await.optional()?
     });
-    Ok(row.into_iter().map(told).collect())
+    Ok(row.into_iter().map(to_json).collect())
 }
 
 /// Items with what they say, as far as the server can read it, newest first:
@@ -83,7 +83,7 @@ pub(crate) async fn items_of(
     let mut bytes = 0;
     for (number, row) in rows.into_iter().enumerate() {
         let place = Cursor { at: row.stamp.0, id: row.id.0 };
-        let text = written(&row, &seal).to_string();
+        let text = export_item(&row, &seal).to_string();
         bytes += text.len();
         page.rows.push(text);
         let last = number + 1 == found;
@@ -104,7 +104,7 @@ async fn rows(db: &Database, user: UserId, after: Cursor) -> Result<Vec<ItemRow>
     Ok(on_conn!(db.reader(), |conn| page.select(ItemRow::as_select()).load(conn).await?))
 }
 
-fn written(row: &ItemRow, seal: &PersonSeal) -> Value {
+fn export_item(row: &ItemRow, seal: &PersonSeal) -> Value {
     let key = [&row.channel.to_be_bytes()[..], row.id.0.as_bytes()].concat();
     let place = SealedPlace { purpose: "sync-item", row: &key };
     // What was sealed under a key that was given up, nobody can read any more.

@@ -4,14 +4,14 @@ use async_trait::async_trait;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use pia_kernel::{MailId, Timestamp, Unavailable};
-use pia_outbox::{ClaimToken, ClaimResult, Outbox, OutgoingEmail, ClaimedEmail};
+use pia_outbox::{ClaimResult, ClaimToken, ClaimedEmail, Outbox, OutgoingEmail};
 use pia_sealing::OpenError;
 use pia_storage::schema::mails::{
     self, claimed_until, due_at, failed_at, failure, id, queued_at, sealed, tries,
 };
 use pia_storage::{Database, DbError, DbInstant, DbUid, StoredEmail, on_conn};
 
-/// How many due mails are looked at together. More than there are postmen, so
+/// Number of due mails are looked at together. More than there are postmen, so
 /// that one who is outrun at the first still gets another.
 const AT_ONCE: i64 = 32;
 
@@ -21,10 +21,10 @@ pub struct SqlOutbox {
     db: Database,
 }
 
-/// What is read of a mail that was claimed.
+/// Columns of a claimed email.
 type Row = (DbUid, i32, DbInstant, Option<Vec<u8>>);
 
-/// Whether a mail is to be sent, and nobody is about to.
+/// Condition for emails that are due, and claimed by nobody.
 macro_rules! is_due {
     ($now:expr) => {
         failed_at
@@ -165,7 +165,12 @@ impl Outbox for SqlOutbox {
         Ok(self.put_back(claim, due, why).await?)
     }
 
-    async fn give_up(&self, claim: ClaimToken, at: Timestamp, why: &str) -> Result<(), Unavailable> {
+    async fn give_up(
+        &self,
+        claim: ClaimToken,
+        at: Timestamp,
+        why: &str,
+    ) -> Result<(), Unavailable> {
         Ok(self.wipe(claim, at, why).await?)
     }
 

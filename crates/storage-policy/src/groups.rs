@@ -8,7 +8,7 @@ use diesel::prelude::*;
 use diesel::result::DatabaseErrorKind;
 use diesel::result::Error::DatabaseError;
 use diesel_async::RunQueryDsl;
-use pia_kernel::{SideEffects, GroupId, Unavailable, UserId};
+use pia_kernel::{GroupId, SideEffects, Unavailable, UserId};
 use pia_policy::{
     Group, GroupAdded, GroupEntry, GroupName, GroupRemoved, GroupRenamed, GroupSettings,
     GroupStore, MemberPut, SettingChange, SettingsChanged,
@@ -137,7 +137,7 @@ impl SqlGroups {
         })
     }
 
-    async fn read(&self, group: GroupId) -> Result<Option<GroupSettings>, DbError> {
+    async fn load_settings(&self, group: GroupId) -> Result<Option<GroupSettings>, DbError> {
         let settings = user_groups::table
             .find(DbUid(group.0))
             .left_join(group_settings::table.on(group_settings::group_id.eq(user_groups::id)));
@@ -232,7 +232,11 @@ impl GroupStore for SqlGroups {
         }
     }
 
-    async fn remove(&self, group: GroupId, effects: SideEffects) -> Result<GroupRemoved, Unavailable> {
+    async fn remove(
+        &self,
+        group: GroupId,
+        effects: SideEffects,
+    ) -> Result<GroupRemoved, Unavailable> {
         match self.delete(group, &effects).await {
             // Somebody made an account in it since it was looked at.
             Err(DbError::Query(DatabaseError(DatabaseErrorKind::ForeignKeyViolation, _))) => {
@@ -243,7 +247,7 @@ impl GroupStore for SqlGroups {
     }
 
     async fn settings(&self, group: GroupId) -> Result<Option<GroupSettings>, Unavailable> {
-        Ok(self.read(group).await?)
+        Ok(self.load_settings(group).await?)
     }
 
     async fn change(

@@ -1,4 +1,4 @@
-//! What is allowed, over SQLite or PostgreSQL: groups and their settings.
+//! Permissions, over SQLite or PostgreSQL: groups and their settings.
 
 mod group_row;
 mod groups;

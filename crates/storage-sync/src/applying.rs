@@ -9,14 +9,14 @@ use pia_sealing::{PersonSeal, Sealer};
 use pia_storage::schema::sync_events;
 use pia_storage::{Database, DbError, DbInstant, DbUid, Ledger, TakeLedger, in_tx};
 use pia_sync::{
-    Applied, Changes, Channel, Conflict, Item, StoredItem, Key, MAX_CHANGES_PER_PUSH, Plan, Planner,
-    PushSettings, Refusal, SyncStore, Write,
+    Applied, Changes, Channel, Conflict, Item, Key, MAX_CHANGES_PER_PUSH, Plan, Planner,
+    PushSettings, Refusal, StoredItem, SyncStore, Write,
 };
 
 use crate::event_row::EventRow;
 use crate::item_row::{ItemRow, PutItems};
 use crate::sealed_bodies;
-use crate::statements::{ReadOnlyIds, Restamped, Named, Statements};
+use crate::statements::{Named, ReadOnlyIds, Restamped, Statements};
 
 /// Writes what devices push, in SQL.
 #[derive(Debug, Clone)]
@@ -50,7 +50,7 @@ impl SqlSyncStore {
             if ledger.encrypted && !changes.encrypted {
                 return Ok(Applied::EncryptedOnly);
             }
-            let kept = conn.kept(user, &named).await?;
+            let kept = conn.stored_rows(user, &named).await?;
             let mut plan = push.plan(&kept, &conn.fenced(&named).await?, &ledger);
             let growth = growth(&plan, &kept);
             let mut living = HashMap::new();
@@ -109,7 +109,7 @@ impl SyncStore for SqlSyncStore {
     }
 }
 
-/// What is to be written, each in its place.
+/// Rows to write, each with its stamp.
 struct Stamped {
     rows: Vec<ItemRow>,
     restamped: Vec<Restamped>,
@@ -147,7 +147,7 @@ impl Applying<'_> {
         let mut channels: Vec<Channel> = growth.keys().copied().collect();
         channels.sort_unstable();
         channels.into_iter().filter(|it| *it != Channel::Sessions).find_map(|channel| {
-            let limit = self.settings.limits.of(channel);
+            let limit = self.settings.limits.limit(channel);
             let current = living.get(&channel).copied().unwrap_or_default();
             let after = current + growth.get(&channel)?;
             let current = u32::try_from(current).unwrap_or(u32::MAX);
@@ -155,11 +155,11 @@ impl Applying<'_> {
         })
     }
 
-    /// How many sessions there are too many.
+    /// Returns the number of sessions there are too many.
     fn surplus(&self, growth: &Growth, living: &HashMap<Channel, i64>) -> Option<i64> {
         let more = growth.get(&Channel::Sessions)?;
         let before = living.get(&Channel::Sessions).copied().unwrap_or_default();
-        let surplus = before + more - i64::from(self.settings.limits.of(Channel::Sessions));
+        let surplus = before + more - i64::from(self.settings.limits.limit(Channel::Sessions));
         // As many as one statement finds; the rest leaves with the next push.
         let most = i64::try_from(MAX_CHANGES_PER_PUSH).unwrap_or(i64::MAX);
         (surplus > 0).then_some(surplus.min(most))

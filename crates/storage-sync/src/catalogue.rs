@@ -12,7 +12,7 @@ use pia_storage::{Database, DbError, DbInstant, DbUid, on_conn};
 use pia_sync::{Catalogue, ManagedPersona, Plugin, Policy};
 use uuid::Uuid;
 
-/// How long it is told that a persona was taken away.
+/// Time for which a removed persona is reported.
 const REMEMBERED: Duration = Duration::from_hours(30 * 24);
 
 #[derive(Queryable, Selectable)]
@@ -55,7 +55,7 @@ struct PersonaRow {
     deleted_at: Option<DbInstant>,
 }
 
-/// What the people of a group are given.
+/// Loads the catalogue of a group.
 pub(crate) async fn catalogue_of(db: &Database, group: Uuid) -> Result<Catalogue, DbError> {
     let personas = personas_of(db, group).await?;
     let forgotten = SystemClock.now() - REMEMBERED;

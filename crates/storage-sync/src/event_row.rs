@@ -1,4 +1,4 @@
-//! What is remembered of what was done to a person's data.
+//! Events of an account's data.
 
 use diesel::prelude::*;
 use pia_kernel::{Timestamp, UserId};
@@ -7,7 +7,7 @@ use pia_storage::{DbInstant, DbUid};
 use pia_sync::{Changes, Plan, SyncEvent, Write};
 use uuid::Uuid;
 
-/// How much of what a device calls itself is remembered.
+/// Maximum length of a stored device name.
 const MAX_DEVICE_CHARS: usize = 64;
 
 #[derive(Debug, Clone, Insertable, Queryable, Selectable)]
@@ -58,8 +58,8 @@ impl EventRow {
         }
     }
 
-    /// Whether it is worth being remembered: a push that changed nothing and
-    /// met with nothing is not.
+    /// Returns whether it is worth being remembered: a push that changed
+    /// nothing and met with nothing is not.
     pub(crate) fn tells_something(&self) -> bool {
         self.stored + self.deleted + self.conflicts + self.refused > 0
     }

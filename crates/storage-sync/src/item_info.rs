@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use diesel::dsl::count_star;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
-use pia_kernel::{SideEffects, PageRequest, Cursor, StorageUse, Timestamp, Unavailable, UserId};
+use pia_kernel::{Cursor, PageRequest, SideEffects, StorageUse, Timestamp, Unavailable, UserId};
 use pia_storage::schema::{
     accounts, chats, devices, group_settings, ledgers, recovery_keys, sync_events, sync_items,
 };
@@ -126,7 +126,12 @@ impl SqlSyncHoldings {
         on_conn!(self.db.writer(), |conn| Ok(diesel::delete(old).execute(conn).await?))
     }
 
-    async fn clear(&self, user: UserId, at: Timestamp, effects: &SideEffects) -> Result<bool, DbError> {
+    async fn clear(
+        &self,
+        user: UserId,
+        at: Timestamp,
+        effects: &SideEffects,
+    ) -> Result<bool, DbError> {
         let owner = DbUid(user.0);
         in_tx!(self.db, async |conn| -> Result<bool, DbError> {
             let Some(ledger) = conn.take_ledger(user).await? else { return Ok(false) };

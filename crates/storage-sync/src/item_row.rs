@@ -29,7 +29,7 @@ pub(crate) struct ItemRow {
 }
 
 impl ItemRow {
-    /// What is left of a deleted item.
+    /// Returns the tombstone of a deleted item.
     pub(crate) fn buried(
         user: UserId,
         key: Key,

@@ -1,4 +1,4 @@
-//! What devices keep in step, in SQL.
+//! Items that devices synchronise, in SQL.
 
 mod item_row;
 mod sealed_bodies;

@@ -10,7 +10,7 @@ use crate::item_row::key;
 use crate::page_query::PageRow;
 use crate::sealed_bodies;
 
-/// How much memory is asked for at once.
+/// Size of an allocation, in bytes.
 const PIECE: usize = 64 * 1024;
 
 /// A page to which row after row is added. Each is opened as it comes, so that
@@ -68,7 +68,8 @@ impl PageMaking {
     }
 }
 
-/// What opens what is a person's, unless nothing of theirs was ever sealed.
+/// Returns the key that opens an account's data, unless nothing of it was ever
+/// sealed.
 pub(crate) fn seal(
     sealer: &Sealer,
     user: UserId,

@@ -16,8 +16,8 @@ use pia_sync::{ItemPage, PageLimit};
 
 use crate::page_making::PageMaking;
 
-/// What changed after a stamp, up to the place where rows or bytes are enough.
-/// Where that is, is found in the index alone; bodies are read only up to it.
+/// Query of the changes after a stamp, up to the limit of rows or bytes. The
+/// index alone finds the limit; bodies are read only up to it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct PageQuery {
     user: DbUid,

@@ -12,7 +12,7 @@ use pia_kernel::{Timestamp, Unavailable, UserId};
 use pia_sealing::Sealer;
 use pia_storage::schema::{person_salts, sync_items};
 use pia_storage::{AsyncPostgres, Conn, Database, DbError, DbInstant, DbUid, on_conn};
-use pia_sync::{Catalogue, Channel, Head, Key, ItemPage, PageLimit, SyncReader};
+use pia_sync::{Catalogue, Channel, Head, ItemPage, Key, PageLimit, SyncReader};
 use serde_json::Value;
 use uuid::Uuid;
 
@@ -27,8 +27,8 @@ use crate::sealed_bodies;
 pub struct SqlSyncReader {
     db: Database,
     sealer: Sealer,
-    /// What the people of each group were given last: a copy, which is good as
-    /// long as its version is the latest.
+    /// Last catalogue of each group: a copy, which is valid as long as its
+    /// version is the latest.
     given: Arc<Mutex<HashMap<Uuid, (i64, Catalogue)>>>,
 }
 
@@ -44,7 +44,12 @@ impl SqlSyncReader {
         Ok(row.map(head_of))
     }
 
-    async fn read(&self, user: UserId, since: Timestamp, room: PageLimit) -> Result<ItemPage, DbError> {
+    async fn load_page(
+        &self,
+        user: UserId,
+        since: Timestamp,
+        room: PageLimit,
+    ) -> Result<ItemPage, DbError> {
         let (query, page) = self.page_of(user, since, room);
         match self.db.reader().await? {
             Conn::Sqlite(mut conn) => {
@@ -121,7 +126,7 @@ impl SqlSyncReader {
         Ok(chosen)
     }
 
-    async fn given(&self, group: Uuid, version: i64) -> Result<Catalogue, DbError> {
+    async fn load_catalogue(&self, group: Uuid, version: i64) -> Result<Catalogue, DbError> {
         let kept = self.given.lock().unwrap_or_else(PoisonError::into_inner).get(&group).cloned();
         if let Some((_, catalogue)) = kept.filter(|(kept, _)| *kept == version) {
             return Ok(catalogue);
@@ -139,8 +144,13 @@ impl SyncReader for SqlSyncReader {
         Ok(self.look(user).await?)
     }
 
-    async fn page(&self, user: UserId, since: Timestamp, room: PageLimit) -> Result<ItemPage, Unavailable> {
-        Ok(self.read(user, since, room).await?)
+    async fn page(
+        &self,
+        user: UserId,
+        since: Timestamp,
+        room: PageLimit,
+    ) -> Result<ItemPage, Unavailable> {
+        Ok(self.load_page(user, since, room).await?)
     }
 
     async fn head_and_page(
@@ -161,7 +171,7 @@ impl SyncReader for SqlSyncReader {
     }
 
     async fn catalogue(&self, group: Uuid, version: i64) -> Result<Catalogue, Unavailable> {
-        Ok(self.given(group, version).await?)
+        Ok(self.load_catalogue(group, version).await?)
     }
 
     async fn preferences(&self, user: UserId) -> Result<Vec<(Uuid, bool)>, Unavailable> {

@@ -15,16 +15,16 @@ pub(crate) fn seal(with: &PersonSeal, key: Key, body: &str) -> Result<Vec<u8>, D
 /// Opens the body of an item, unless it was sealed under a master key that was
 /// given up: one such row must not keep all others from being told.
 pub(crate) fn open(with: &PersonSeal, key: Key, sealed: &[u8]) -> Option<String> {
-    let opened = told(key, with.open(place(&row(key)), sealed))?;
+    let opened = opened_body(key, with.open(place(&row(key)), sealed))?;
     String::from_utf8(opened).ok()
 }
 
-/// The same in the memory that it is in.
+/// Opens a sealed body in its own memory.
 pub(crate) fn open_there(with: &PersonSeal, key: Key, sealed: Vec<u8>) -> Option<Vec<u8>> {
-    told(key, with.open_long(place(&row(key)), sealed))
+    opened_body(key, with.open_long(place(&row(key)), sealed))
 }
 
-fn told(key: Key, opened: Result<Secret<Vec<u8>>, OpenError>) -> Option<Vec<u8>> {
+fn opened_body(key: Key, opened: Result<Secret<Vec<u8>>, OpenError>) -> Option<Vec<u8>> {
     if let Err(err) = &opened {
         let error = err as &dyn std::error::Error;
         let channel = key.channel.name();

@@ -7,7 +7,7 @@ use diesel_async::RunQueryDsl;
 use pia_kernel::{Timestamp, Unavailable};
 use pia_storage::schema::{accounts, ledgers, silences};
 use pia_storage::{Database, DbError, DbInstant, in_tx};
-use pia_sync::{StampGap, Silences};
+use pia_sync::{Silences, StampGap};
 
 use crate::head_query::latest;
 

@@ -8,12 +8,12 @@ use diesel_async::RunQueryDsl;
 use pia_kernel::{Timestamp, UserId};
 use pia_storage::schema::{managed_personas, plugins, sync_items};
 use pia_storage::{AsyncPostgres, AsyncSqlite, DbError, DbInstant, DbUid};
-use pia_sync::{Channel, StoredItem, Key};
+use pia_sync::{Channel, Key, StoredItem};
 use uuid::Uuid;
 
 use crate::item_row::key;
 
-/// What a push names.
+/// Items that a push names.
 #[derive(Debug, Default)]
 pub(crate) struct Named {
     pub(crate) channels: Vec<i16>,
@@ -22,7 +22,7 @@ pub(crate) struct Named {
     pub(crate) plugins: Vec<DbUid>,
 }
 
-/// What of that is not for devices to change, or only that.
+/// Named items that are read-only for devices.
 #[derive(Debug, Default)]
 pub(crate) struct ReadOnlyIds {
     /// The operator's personas.
@@ -33,24 +33,27 @@ pub(crate) struct ReadOnlyIds {
 
 /// The statements of a push.
 pub(crate) trait Statements {
-    /// What is kept of all that is named.
-    fn kept(
+    /// Loads the stored state of all named items.
+    fn stored_rows(
         &mut self,
         user: UserId,
         named: &Named,
     ) -> impl Future<Output = Result<HashMap<Key, StoredItem>, DbError>> + Send;
 
-    /// What of the operator's is named.
-    fn fenced(&mut self, named: &Named) -> impl Future<Output = Result<ReadOnlyIds, DbError>> + Send;
+    /// Loads the named items of the operator.
+    fn fenced(
+        &mut self,
+        named: &Named,
+    ) -> impl Future<Output = Result<ReadOnlyIds, DbError>> + Send;
 
-    /// How many living items there are of each of these channels.
+    /// Returns the number of living items there are of each of these channels.
     fn living(
         &mut self,
         user: UserId,
         channels: &[Channel],
     ) -> impl Future<Output = Result<HashMap<Channel, i64>, DbError>> + Send;
 
-    /// What is kept under these keys, sealed.
+    /// Loads the stored bodies under these keys, sealed.
     fn bodies(
         &mut self,
         user: UserId,
@@ -100,7 +103,7 @@ struct KeptRow {
 macro_rules! statements {
     ($($conn:ty),*) => {$(
         impl Statements for $conn {
-            async fn kept(
+            async fn stored_rows(
                 &mut self,
                 user: UserId,
                 named: &Named,
@@ -115,7 +118,7 @@ macro_rules! statements {
                     .select(KeptRow::as_select())
                     .load(self)
                     .await?;
-                rows.into_iter().map(known).collect()
+                rows.into_iter().map(stored_item).collect()
             }
 
             async fn fenced(&mut self, named: &Named) -> Result<ReadOnlyIds, DbError> {
@@ -218,7 +221,7 @@ macro_rules! statements {
 
 statements!(AsyncSqlite, AsyncPostgres);
 
-fn known(row: KeptRow) -> Result<(Key, StoredItem), DbError> {
+fn stored_item(row: KeptRow) -> Result<(Key, StoredItem), DbError> {
     let kept = StoredItem {
         stamp: row.stamp.0,
         changed_at: row.changed_at.0,

@@ -14,7 +14,8 @@ use crate::db::{AsyncSqlite, Database, DbError, Pools};
 /// Whoever writes waits meanwhile, so it is no long wait for those who read.
 const BRIEFLY: &str = "PRAGMA busy_timeout = 250;";
 
-/// How often somebody may have written before the log is worth emptying.
+/// Number of times that somebody may have written before the log is worth
+/// emptying.
 const WORTHWHILE: usize = 64;
 
 /// From how many pages on the log is to begin anew: 16 MiB.
@@ -25,7 +26,7 @@ const LONG: i32 = 4096;
 #[derive(Clone)]
 pub(crate) struct Log {
     checkpointer: Pool<AsyncSqlite>,
-    /// How often somebody came to write since it was emptied.
+    /// Number of times that somebody came to write since it was emptied.
     written: Arc<AtomicUsize>,
 }
 
@@ -33,7 +34,7 @@ pub(crate) struct Log {
 struct Checkpoint {
     #[diesel(sql_type = Integer)]
     busy: i32,
-    /// How many pages there are in the log.
+    /// Number of pages there are in the log.
     #[diesel(sql_type = Integer)]
     log: i32,
 }

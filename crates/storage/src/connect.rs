@@ -32,16 +32,16 @@ pub(crate) const SQLITE_WRITES: &str = "
 const SQLITE_LOG: &str = "
     PRAGMA wal_autocheckpoint = 8192;
     PRAGMA journal_size_limit = 16777216;";
-/// How long a statement waits for others to be done with the file.
+/// Time that a statement waits for other users of the file.
 pub(crate) const SQLITE_BUSY: &str = "PRAGMA busy_timeout = 5000;";
 const SQLITE_READS: &str = "PRAGMA query_only = ON;";
 
-/// How long a transaction may be left alone.
+/// Maximum length of a transaction left alone.
 const POSTGRES_IDLE: &str = "60s";
 
 const SQLITE_READERS: usize = 4;
 
-/// Whether a commit to SQLite waits for the disk.
+/// Synchronisation of commits to SQLite with the disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Synchronous {
     /// It does. Without, answered commits are lost with the power, a refresh
@@ -52,7 +52,7 @@ pub enum Synchronous {
     Normal,
 }
 
-/// What an operator may choose about a database besides where it is.
+/// Operator's options for a database besides its address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Options {
     /// For SQLite.
@@ -60,8 +60,9 @@ pub struct Options {
     /// The most connections to PostgreSQL; fewer if the connection string
     /// says so, never less than one.
     pub max_connections: usize,
-    /// How long a statement may take, and a connection be waited for. On
-    /// SQLite, how long a statement waits for others to be done with the file.
+    /// Duration for which a statement may take, and a connection be waited for.
+    /// On SQLite, how long a statement waits for others to be done with the
+    /// file.
     pub statement_timeout: Duration,
 }
 
@@ -75,7 +76,7 @@ impl Default for Options {
     }
 }
 
-/// Why a database cannot be opened.
+/// Reasons why a database cannot be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
     /// The file's folder is not there; it is never made.

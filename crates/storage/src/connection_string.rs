@@ -10,7 +10,7 @@ use crate::target::TargetError;
 /// One setting.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Setting {
-    /// Which one it is, counted from one.
+    /// Number of the setting, counted from one.
     pub(crate) number: usize,
     /// In lower case, without spaces, underscores and hyphens: .NET's
     /// `SSL Mode` and libpq's `sslmode` are one.
@@ -45,7 +45,7 @@ pub(crate) fn query(text: &str) -> Result<Vec<Setting>, TargetError> {
         .collect()
 }
 
-/// What a part of a URL says.
+/// Decodes a part of a URL.
 pub(crate) fn decoded(text: &str) -> Result<String, TargetError> {
     match percent_decode_str(text).decode_utf8() {
         Ok(text) => Ok(text.into_owned()),
@@ -53,8 +53,8 @@ pub(crate) fn decoded(text: &str) -> Result<String, TargetError> {
     }
 }
 
-/// Whether the first setting ends at white space before another `name=`, as
-/// libpq writes it, rather than at a semicolon or with the text.
+/// Returns whether the first setting ends at white space before another
+/// `name=`, as libpq writes it, rather than at a semicolon or with the text.
 fn is_libpq_form(text: &str) -> bool {
     let Some((_, value)) = text.split_once('=') else {
         return false;

@@ -13,17 +13,17 @@ use tokio::sync::oneshot;
 
 use crate::db::{AsyncSqlite, Conn, Database, DbError};
 
-/// What waits to be counted. Whoever finds nobody at it begins to; what comes
-/// while one batch is written goes into the next.
+/// Queue of changes to counters. Whoever finds nobody writing starts to; what
+/// comes while one batch is written goes into the next.
 #[derive(Clone, Default)]
-pub(crate) struct Counts {
+pub(crate) struct CounterQueue {
     waiting: Arc<Mutex<Waiting>>,
 }
 
 #[derive(Default)]
 struct Waiting {
     counts: Vec<QueuedCount>,
-    /// Whether somebody is at it.
+    /// True if somebody is at it.
     served: bool,
 }
 
@@ -60,7 +60,7 @@ where
 /// next.
 struct AsyncCommit<S>(S);
 
-/// What is kept of it once it is prepared goes by its text.
+/// Cached under its text once it is prepared.
 impl<S> QueryId for AsyncCommit<S> {
     type QueryId = ();
     const HAS_STATIC_QUERY_ID: bool = false;
@@ -128,7 +128,7 @@ impl Database {
     }
 }
 
-impl Counts {
+impl CounterQueue {
     /// Answers whether nobody is at it.
     fn put(&self, count: QueuedCount) -> bool {
         let mut waiting = self.lock();
@@ -150,7 +150,7 @@ impl Counts {
 }
 
 /// Being at it. One that panics must not leave others waiting for it.
-struct WriterGuard(Counts);
+struct WriterGuard(CounterQueue);
 
 impl Drop for WriterGuard {
     fn drop(&mut self) {

@@ -17,9 +17,9 @@ use tokio::runtime::Handle;
 
 use crate::checkpoint::Log;
 use crate::connect::{self, OpenError, Options};
-use crate::counters::Counts;
+use crate::counters::CounterQueue;
 use crate::durability::Durability;
-use crate::target::{TargetKind, Provider, Target};
+use crate::target::{Provider, Target, TargetKind};
 use crate::{migrations, on_conn};
 
 /// A connection to SQLite, which works on threads that may block.
@@ -32,7 +32,7 @@ pub type AsyncPostgres = AsyncPgConnection;
 #[derive(Clone)]
 pub struct Database {
     pub(crate) pools: Pools,
-    pub(crate) counts: Counts,
+    pub(crate) counts: CounterQueue,
     pub(crate) main: Handle,
     migrated: Arc<AtomicBool>,
     statement_timeout: Duration,
@@ -62,7 +62,7 @@ pub enum Conn {
     Postgres(Object<AsyncPgConnection>),
 }
 
-/// Why the database did not answer.
+/// Reasons why the database did not answer.
 #[derive(Debug, thiserror::Error)]
 pub enum DbError {
     /// The pool had no connection to give.
@@ -80,17 +80,18 @@ pub enum DbError {
     /// Sealing failed.
     #[error(transparent)]
     Sealing(#[from] Unavailable),
-    /// What was to be written with others failed with them.
+    /// The batch that it was part of failed.
     #[error("written with others, it failed with them")]
     Batch(#[source] Arc<DbError>),
-    /// Who was to write it has gone.
+    /// The task that was to write it is gone.
     #[error("it was abandoned")]
     Abandoned,
 }
 
 impl DbError {
-    /// Whether a transaction on PostgreSQL was rolled back for something that
-    /// may not happen again: a deadlock, or a conflict with another one.
+    /// Returns whether a transaction on PostgreSQL was rolled back for
+    /// something that may not happen again: a deadlock, or a conflict with
+    /// another one.
     ///
     /// A deadlock is not told apart by diesel, nor by a message that does not
     /// depend on the server's language, so it is sought among all that diesel
@@ -109,7 +110,7 @@ impl From<DbError> for Unavailable {
     }
 }
 
-/// Why nobody should be sent here now.
+/// Reasons why nobody should be sent here now.
 #[derive(Debug, thiserror::Error)]
 pub enum NotReady {
     /// There was no answer in time.
@@ -135,25 +136,26 @@ impl Database {
             TargetKind::Postgres(target) => connect::postgres(target, options)?,
         };
         let (main, migrated) = (Handle::current(), Arc::default());
-        let (counts, mail) = (Counts::default(), LiveSetting::new(false));
+        let (counts, mail) = (CounterQueue::default(), LiveSetting::new(false));
         let statement_timeout = options.statement_timeout;
         Ok(Self { pools, counts, main, migrated, statement_timeout, seal: None, mail })
     }
 
-    /// How long a statement may take. Whoever waits for several of them on
-    /// another task waits no longer either: a database that hangs ends none.
+    /// Returns for how long a statement may take. Whoever waits for several of
+    /// them on another task waits no longer either: a database that hangs ends
+    /// none.
     pub fn statement_timeout(&self) -> Duration {
         self.statement_timeout
     }
 
-    /// The same, able to write what goes with changes: sealed with `seal`, and
-    /// with letters while `mail` says that somebody sends them.
+    /// Enables side effects: sealed with `seal`, and with emails while `mail`
+    /// says that they are delivered.
     #[must_use]
     pub fn with_effects(self, seal: ServerSeal, mail: LiveSetting<bool>) -> Self {
         Self { seal: Some(seal), mail, ..self }
     }
 
-    /// What seals what belongs to no one person.
+    /// Returns the key that seals what belongs to no one person.
     pub fn seal(&self) -> Result<&ServerSeal, DbError> {
         self.seal.as_ref().ok_or(DbError::NoKey)
     }

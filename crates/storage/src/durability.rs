@@ -1,4 +1,4 @@
-//! What SQLite's one writer has the disk promise for each commit.
+//! Durability of the commits of SQLite's one writer.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -8,15 +8,15 @@ use diesel_async::SimpleAsyncConnection;
 use crate::DbError;
 use crate::db::AsyncSqlite;
 
-/// Whether the writer's commits wait for the disk. All clones speak of the same
-/// writer, of which there is one; whoever holds its connection asks.
+/// Durability of the writer's commits. All clones share the one writer; the
+/// holder of its connection applies it.
 #[derive(Clone, Default)]
 pub(crate) struct Durability {
     /// Set before the disk is promised less, and taken back only after it is
     /// promised everything again: nothing that ends half-way leaves a commit
     /// without its promise.
     relaxed: Arc<AtomicBool>,
-    /// Whether commits never wait: then there is nothing to relax.
+    /// True if commits never wait: then there is nothing to relax.
     never: bool,
 }
 

@@ -1,23 +1,23 @@
 //! Writing what goes with a change, in the change's transaction.
 
 mod identity;
-mod stored_email;
 mod rows;
+mod stored_email;
 
 use std::collections::HashMap;
 
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
-use pia_kernel::{SideEffects, Recipient};
+use pia_kernel::{Recipient, SideEffects};
 
+use crate::cte_batch::CteBatch;
 use crate::db::{AsyncPostgres, AsyncSqlite, Database, DbError};
 use crate::schema::accounts;
 use crate::sql_types::DbUid;
-use crate::cte_batch::CteBatch;
 
 pub use identity::{AuditIdentity, AuditPart};
-pub use stored_email::StoredEmail;
 pub use rows::EffectRows;
+pub use stored_email::StoredEmail;
 
 /// A connection that can write what goes with a change.
 pub trait WriteEffects {
@@ -31,7 +31,7 @@ pub trait WriteEffects {
         effects: &SideEffects,
     ) -> impl Future<Output = Result<(), DbError>> + Send;
 
-    /// What that writes, to be written with something else.
+    /// Returns the rows of side effects, to be written with something else.
     fn effect_rows(
         &mut self,
         db: &Database,

@@ -14,15 +14,15 @@ use crate::sql_types::{DbInstant, DbUid};
 /// A person's ledger as it stands in a transaction that holds it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ledger {
-    /// How often anything of theirs was changed.
+    /// Number of times that anything of theirs was changed.
     pub version: i64,
     /// Their highest stamp so far.
     pub last_stamp: Timestamp,
-    /// Whether only what is encrypted may be stored for them.
+    /// True if only what is encrypted may be stored for them.
     pub encrypted: bool,
-    /// Which of their master keys is in use; 0 before the first.
+    /// Version of the account's key in use; 0 before the first.
     pub umk_version: i32,
-    /// Whether everything of theirs was reset at some time.
+    /// True if everything of theirs was reset at some time.
     pub was_reset: bool,
     /// The bytes of all that is stored for them.
     pub stored_bytes: i64,

@@ -1,5 +1,5 @@
-//! What every storage adapter stands on: connection strings, the pools, the
-//! macros, SQL types, tables and migrations, over SQLite or PostgreSQL.
+//! Foundation of every storage adapter: connection strings, pools, macros, SQL
+//! types, tables and migrations, over SQLite or PostgreSQL.
 
 mod target;
 
@@ -9,8 +9,8 @@ mod sqlite_target;
 
 mod start;
 
-mod role_grants;
 mod migrations;
+mod role_grants;
 
 mod db;
 mod durability;
@@ -25,27 +25,27 @@ mod verifier;
 
 mod bulk;
 mod columns;
+mod cte_batch;
 mod effects;
 mod ledger;
 mod macros;
-mod retry_backoff;
 mod pipelined;
+mod retry_backoff;
 pub mod schema;
 mod sql_types;
-mod cte_batch;
 
 pub use bulk::InsertAll;
 pub use connect::{OpenError, Options, Synchronous};
+pub use cte_batch::CteBatch;
 pub use db::{AsyncPostgres, AsyncSqlite, Conn, Database, DbError, NotReady};
 pub use effects::{AuditIdentity, AuditPart, EffectRows, StoredEmail, WriteEffects};
 pub use ledger::{Ledger, TakeLedger, fresh_epoch, storage_use};
 pub use migrations::migrate;
-pub use retry_backoff::RetryBackoff;
 pub use pipelined::Pipelined;
+pub use retry_backoff::RetryBackoff;
 pub use sql_types::{DbInstant, DbUid, Instant, Uid};
 pub use start::{StartError, Startup, migrate_only, start};
 pub use target::{Provider, Target, TargetError};
-pub use cte_batch::CteBatch;
 
 // The macros name it where they are used.
 #[doc(hidden)]

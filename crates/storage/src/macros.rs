@@ -44,7 +44,9 @@ macro_rules! in_tx {
                         async |$name| -> $ret { $body },
                     );
                     match done.await {
-                        Err(err) if $crate::DbError::is_conflict(&err) && retry_backoff.next().await => {}
+                        Err(err)
+                            if $crate::DbError::is_conflict(&err) && retry_backoff.next().await => {
+                        }
                         done => break done,
                     }
                 }

@@ -19,7 +19,7 @@ use crate::connect::{OpenError, SQLITE_WRITES};
 use crate::db::{Conn, Database, DbError};
 use crate::postgres::Connector;
 use crate::start::StartError;
-use crate::target::{TargetKind, Target};
+use crate::target::{Target, TargetKind};
 use crate::{role_grants, sqlite};
 
 const SQLITE_MIGRATIONS: EmbeddedMigrations = embed_migrations!("../../migrations/sqlite");
@@ -44,7 +44,7 @@ diesel::table! {
     }
 }
 
-/// What a database and this version know of one another.
+/// Versions that a database and this program know of each other.
 pub(crate) struct State {
     /// The names of those that this version has and the database has not.
     pub(crate) pending: Vec<String>,
@@ -104,7 +104,7 @@ fn migrate_postgres(
     conn.batch_execute(POSTGRES_LOCK).map_err(StartError::migration)?;
     let applied = run(&mut conn, POSTGRES_MIGRATIONS).map_err(StartError::migration)?;
     if let Some(role) = role {
-        role_grants::let_use(&mut conn, role);
+        role_grants::grant_table_access(&mut conn, role);
     }
     Ok(applied)
 }

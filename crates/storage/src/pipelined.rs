@@ -43,12 +43,12 @@ impl Pipelined {
         Self { conn: Some(conn) }
     }
 
-    /// What statements are sent on, several at once.
+    /// Returns the connection on which statements are pipelined.
     pub fn shared(&self) -> QueryResult<&AsyncPostgres> {
         self.conn.as_deref().ok_or(diesel::result::Error::BrokenTransactionManager)
     }
 
-    /// What statements are sent on, one after the other.
+    /// Returns the connection for one statement after the other.
     pub fn alone(&mut self) -> QueryResult<&mut AsyncPostgres> {
         self.conn.as_deref_mut().ok_or(diesel::result::Error::BrokenTransactionManager)
     }

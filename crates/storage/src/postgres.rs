@@ -74,8 +74,8 @@ impl Connector {
     }
 }
 
-/// Whether a connection without TLS might fare better: the handshake failed,
-/// or the server wants none from us.
+/// Returns whether a connection without TLS might fare better: the handshake
+/// failed, or the server wants none from us.
 fn concerns_tls(err: &tokio_postgres::Error) -> bool {
     let by_server = err.code() == Some(&SqlState::INVALID_AUTHORIZATION_SPECIFICATION);
     by_server || causes(err).any(is_tls)

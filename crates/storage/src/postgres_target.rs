@@ -1,4 +1,4 @@
-//! Which server is meant, as whom, and how safely.
+//! Connection to PostgreSQL: server, user and TLS.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -12,7 +12,7 @@ use crate::connection_string::{self, Setting, decoded, folded};
 use crate::target::TargetError;
 use crate::tls::{Roots, TlsMode, TlsSettings};
 
-/// How the server sees us unless the string says otherwise.
+/// Application name unless the connection string sets one.
 const APPLICATION: &str = "pia-server";
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// A peer that is gone without a word is noticed after about this long.
@@ -41,9 +41,9 @@ const NAMES: [(&str, &[&str]); 19] = [
     ("max_pool_size", &["maximumpoolsize", "maxpoolsize"]),
 ];
 
-/// What .NET's operators and libpq's may have in their strings and what has no
-/// meaning here. `Trust Server Certificate` is among them: the mode alone says
-/// what is verified.
+/// Keywords of .NET's and libpq's connection strings without a meaning here.
+/// `Trust Server Certificate` is among them: the mode alone decides what is
+/// verified.
 const IGNORED: [&str; 22] = [
     "autoprepareminusages",
     "cancellationtimeout",
@@ -75,7 +75,7 @@ pub(crate) struct PostgresTarget {
     /// Everything but what concerns TLS.
     pub(crate) config: Config,
     pub(crate) tls: TlsSettings,
-    /// How long opening a connection may take as a whole.
+    /// Duration for which opening a connection may take as a whole.
     pub(crate) connect_timeout: Duration,
     /// The most connections that the string allows.
     pub(crate) most: Option<NonZeroUsize>,
@@ -151,8 +151,9 @@ fn settings(pairs: Vec<Setting>) -> Result<BTreeMap<&'static str, String>, Targe
     Ok(settings)
 }
 
-/// Whether this can be a host's name, an address or the folder of a socket. A
-/// string that was taken apart wrongly must not end up here with a password.
+/// Returns whether this can be a host's name, an address or the folder of a
+/// socket. A string that was taken apart wrongly must not end up here with a
+/// password.
 fn is_host(text: &str) -> bool {
     let name = |it: char| it.is_alphanumeric() || "-._".contains(it);
     let folder = text.starts_with('/') && !text.contains([';', '=', '@']);
@@ -161,7 +162,8 @@ fn is_host(text: &str) -> bool {
         || text.parse::<std::net::IpAddr>().is_ok()
 }
 
-/// What tokio-postgres makes of the settings, each of which it has to accept.
+/// Builds the configuration of tokio-postgres, which has to accept each
+/// setting.
 fn config(settings: &BTreeMap<&'static str, String>) -> Result<Config, TargetError> {
     let mut text = String::new();
     for (name, value) in settings {

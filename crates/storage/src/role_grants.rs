@@ -33,7 +33,7 @@ struct Grant {
 /// Grants `role` what requests need. That it fails is only said: who set the
 /// roles up may have granted it in another way, and if not, the role finds out
 /// as soon as it looks for pending migrations.
-pub(crate) fn let_use(conn: &mut AsyncConnectionWrapper<AsyncPgConnection>, role: &str) {
+pub(crate) fn grant_table_access(conn: &mut AsyncConnectionWrapper<AsyncPgConnection>, role: &str) {
     let granted = diesel::sql_query(GRANTS)
         .bind::<Text, _>(role)
         .load::<Grant>(conn)

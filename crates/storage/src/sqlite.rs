@@ -17,7 +17,7 @@ use crate::connect::OpenError;
 /// the same mode.
 const OURS_ALONE: u32 = 0o600;
 
-/// How often, and how long apart, a file that is busy is tried.
+/// Number of attempts on a busy file, and the time between them.
 const ATTEMPTS: u32 = 250;
 const APART: Duration = Duration::from_millis(20);
 

@@ -1,22 +1,22 @@
-//! Which file is meant.
+//! Path of the SQLite file.
 
 use std::path::PathBuf;
 
 use crate::connection_string::{self, Setting, decoded, folded};
 use crate::target::TargetError;
 
-/// What a URL of a file may begin with; the longer ones first.
+/// Schemes of a URL of a file; the longer ones first.
 const SCHEMES: [&str; 4] = ["sqlite://", "sqlite:", "file://", "file:"];
 
-/// What .NET's operators may have in their string and what we do anyway, or
-/// what is no matter of theirs here.
+/// Keywords of .NET's connection strings that describe the default, or have no
+/// meaning here.
 const IGNORED: [&str; 6] =
     ["cache", "commandtimeout", "defaulttimeout", "foreignkeys", "pooling", "recursivetriggers"];
 
 /// A database in a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct SqliteTarget {
-    /// Where it is; from the process's folder if relative.
+    /// Path of the file; from the process's folder if relative.
     pub(crate) path: PathBuf,
 }
 

@@ -1,25 +1,25 @@
-//! What happens to the database when the server starts.
+//! Preparation of the database when the server starts.
 
 use std::fmt::Display;
 
 use crate::connect::{OpenError, Options};
 use crate::db::Database;
 use crate::migrations::{self, migrate_for};
-use crate::target::{TargetKind, Provider, Target};
+use crate::target::{Provider, Target, TargetKind};
 
-/// What the server knows of its database when it starts.
+/// Settings of the database at the start.
 #[derive(Debug, Clone)]
 pub struct Startup {
-    /// What every request uses.
+    /// Database as every request uses it.
     pub target: Target,
-    /// The same database as a role that may create tables; for PostgreSQL.
+    /// Database with a role that may create tables; for PostgreSQL.
     pub migration_target: Option<Target>,
-    /// What the operator chose besides.
+    /// Other options of the operator.
     pub options: Options,
 }
 
-/// Why the server cannot start with its database. Printed with the code by
-/// which operators look it up.
+/// Reasons why the server cannot start with its database. Printed with the code
+/// by which operators look it up.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
     /// The tables are older than this version needs, and nobody said as whom
@@ -97,7 +97,7 @@ fn role_of(target: &Target) -> Option<&str> {
 
 /// The reason alone: that the pool failed is no news to an operator.
 fn opening(err: crate::DbError) -> StartError {
-    use crate::DbError::{Abandoned, NoKey, Pool, Query, Sealing, Batch, Unreadable};
+    use crate::DbError::{Abandoned, Batch, NoKey, Pool, Query, Sealing, Unreadable};
     use deadpool::managed::PoolError::Backend;
     use diesel_async::pooled_connection::PoolError::{ConnectionError, QueryError};
     StartError::Open(match err {

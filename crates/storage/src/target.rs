@@ -1,4 +1,4 @@
-//! Which database is meant, as a connection string says it.
+//! Database that a connection string names.
 
 use std::fmt;
 
@@ -46,8 +46,8 @@ pub(crate) enum TargetKind {
     Postgres(Box<PostgresTarget>),
 }
 
-/// What is wrong with a connection string. Quotes nothing of it but the names
-/// of settings that are known, since any other part may be a password.
+/// Errors of a connection string. They quote nothing of it but the names of
+/// known settings, since any other part may be a password.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TargetError {
     /// There is nothing in it.

@@ -10,7 +10,7 @@ use rustls::{ClientConfig, RootCertStore};
 use crate::connect::OpenError;
 use crate::verifier::{Trust, Verifier};
 
-/// How safe a connection has to be.
+/// Required security of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum TlsMode {
     /// Never encrypted.
@@ -26,7 +26,7 @@ pub(crate) enum TlsMode {
     VerifyFull,
 }
 
-/// Who may vouch for a server.
+/// Root certificates that a server's chain may end in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Roots {
     /// Whom this machine trusts.
@@ -35,7 +35,7 @@ pub(crate) enum Roots {
     File(PathBuf),
 }
 
-/// What a connection string says about TLS.
+/// TLS settings of a connection string.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct TlsSettings {
     pub(crate) mode: TlsMode,
@@ -43,7 +43,7 @@ pub(crate) struct TlsSettings {
 }
 
 impl TlsSettings {
-    /// What rustls needs; nothing if TLS is not wanted.
+    /// Returns the configuration of rustls; nothing if TLS is not wanted.
     pub(crate) fn client(&self) -> Result<Option<ClientConfig>, OpenError> {
         let trust = match self.mode {
             TlsMode::Disable => return Ok(None),

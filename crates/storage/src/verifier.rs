@@ -1,4 +1,4 @@
-//! Whether a server's certificate is good enough for the mode.
+//! Verification of a server's certificate for the mode.
 
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::client::{verify_server_cert_signed_by_trust_anchor, verify_server_name};
@@ -16,7 +16,8 @@ pub(crate) enum Trust {
     Anybody,
     /// Whoever the trusted certificates vouch for.
     Chain(Trusted),
-    /// Who they say is the host that was named.
+    /// The chain is trusted, and the certificate is for the host that was
+    /// named.
     ChainAndName(Trusted),
 }
 

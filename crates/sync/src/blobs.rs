@@ -1,5 +1,5 @@
-//! What is end-to-end encrypted of an item: nobody here can read it, but that
-//! it could be what it should be is seen from outside.
+//! Encrypted parts of an item: nobody here can read them, but their form is
+//! checked.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -17,8 +17,8 @@ const MIN_PAYLOAD_BYTES: usize = 12 + 1 + 16;
 /// A nonce, a key of 32 bytes, and a tag.
 const WRAPPED_KEY: usize = 12 + 32 + 16;
 
-/// Whether an item is encrypted. One that is half so, or whose blobs no device
-/// could read, is refused: it would stop every device that gets it.
+/// Returns whether an item is encrypted. One that is half so, or whose blobs no
+/// device could read, is refused: it would stop every device that gets it.
 pub(crate) fn check(fields: &Map<String, Value>) -> Result<bool, Refusal> {
     match (fields.get(PAYLOAD), fields.get(WRAPPED)) {
         (None, None) => Ok(false),
@@ -33,7 +33,7 @@ pub(crate) fn check(fields: &Map<String, Value>) -> Result<bool, Refusal> {
     }
 }
 
-/// How many bytes a blob has.
+/// Returns the number of bytes a blob has.
 fn length(blob: &Value) -> Result<usize, Refusal> {
     let text = blob.as_str().ok_or(Refusal::InvalidBlobs)?;
     if text.len() > crate::item::MAX_ITEM_BYTES {

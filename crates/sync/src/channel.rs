@@ -8,50 +8,51 @@ pub enum Channel {
     Templates,
     /// Characters that chats are held with.
     Personas,
-    /// Where a device sends its own requests to models.
+    /// Providers to which a device sends its own requests to models.
     Providers,
     /// Texts that were rewritten. They are only added.
     Sessions,
-    /// What the assistant remembers.
+    /// Memories of the assistant.
     Memories,
-    /// What is to be done.
+    /// To-do items.
     Todos,
     /// The columns that todos stand in.
     KanbanColumns,
-    /// What is done at set times.
+    /// Jobs that run at set times.
     ScheduledJobs,
     /// Researches and what they found.
     ResearchSessions,
-    /// How the app is set; one item.
+    /// Settings of the app; one item.
     Settings,
-    /// Which plugins are on. Devices send them, and get them with the plugins.
+    /// States of plugins. Devices send them, and get them with the plugins.
     PluginPreferences,
 }
 
-/// How a change is weighed against what is kept.
+/// Merge strategy for a change of a stored item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Merge {
     /// The later change wins, by the clocks of those who made them.
     LastWriteWins,
-    /// What is there stays as it is.
+    /// The stored item stays as it is.
     AppendOnly,
 }
 
-/// What is particular to a channel.
+/// Rules of a channel.
 #[derive(Debug)]
 pub struct Rules {
     /// As it is called on the wire.
     pub name: &'static str,
     /// As it is called in the database, for ever.
     pub code: i16,
-    /// How changes are weighed.
+    /// Merge strategy.
     pub merge: Merge,
-    /// Which keys tell when an item was changed, the first that is there.
+    /// Keys that hold the time of an item's last change, the first that is
+    /// there.
     pub times: &'static [&'static str],
-    /// What is told in plain of an encrypted item, beside what is encrypted:
-    /// all else belongs into the payload, and is kept nowhere else.
+    /// Plaintext fields of an encrypted item, beside what is encrypted: all
+    /// else belongs into the payload, and is stored nowhere else.
     pub open: &'static [&'static str],
-    /// How many a person may have unless the operator says otherwise.
+    /// Maximum number per account unless the operator configures another.
     pub usual_limit: u32,
 }
 
@@ -73,7 +74,7 @@ impl Channel {
         Self::PluginPreferences,
     ];
 
-    /// What is particular to it.
+    /// Returns its rules.
     pub fn rules(self) -> &'static Rules {
         match self {
             Self::Templates => &TEMPLATES,
@@ -105,12 +106,12 @@ impl Channel {
         Self::ALL.into_iter().find(|it| it.code() == code)
     }
 
-    /// Whether there is no more than one item of it.
+    /// Returns whether there is no more than one item of it.
     pub fn is_single(self) -> bool {
         self == Self::Settings
     }
 
-    /// Whether its items may be end-to-end encrypted.
+    /// Returns whether its items may be end-to-end encrypted.
     pub fn may_be_encrypted(self) -> bool {
         self != Self::PluginPreferences
     }

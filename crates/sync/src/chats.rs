@@ -23,8 +23,8 @@ pub use ports::{ChatStore, ChatWritten, StoredChat};
 pub use upload::{Upload, UploadError, UploadStatus, Uploaded};
 pub use verdict::{KeptChat, Verdict};
 
-/// What a chat is known by. The devices make them, and each person's are
-/// their own: two people may have chats with one id.
+/// Identifier of a chat. Devices generate it, and it is unique within its
+/// account: two accounts may have chats with one id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ChatId(pub uuid::Uuid);
 
@@ -35,16 +35,16 @@ impl std::fmt::Display for ChatId {
     }
 }
 
-/// How much a person may store.
+/// Limits of what an account may store.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ChatLimits {
-    /// How many chats.
+    /// Number of chats.
     pub chats: u32,
-    /// How many bytes, with all else, where their group says nothing of it.
+    /// Number of bytes, with all else, where their group says nothing of it.
     pub storage: u64,
 }
 
-/// What came of storing a chat; each with the document that is stored now.
+/// Outcome of storing a chat; each with the document that is stored now.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PutChat {
     /// There was none with this id.
@@ -55,7 +55,7 @@ pub enum PutChat {
     Newer(StoredChat),
 }
 
-/// Why a chat was not stored.
+/// Reasons why a chat was not stored.
 #[derive(Debug, thiserror::Error)]
 pub enum PutChatError {
     /// It is no chat, or has another id.
@@ -70,9 +70,9 @@ pub enum PutChatError {
     /// There are as many as may be.
     #[error("there are {current} chats of {limit}")]
     Full {
-        /// How many that is.
+        /// Maximum number of chats.
         limit: u32,
-        /// How many there are.
+        /// Current number of chats.
         current: u64,
     },
     /// There would be more bytes than may be stored.
@@ -86,7 +86,7 @@ pub enum PutChatError {
     Unavailable(#[from] Unavailable),
 }
 
-/// Why a chat was not deleted.
+/// Reasons why a chat was not deleted.
 #[derive(Debug, thiserror::Error)]
 pub enum DeleteChatError {
     /// The account was deleted since the gates let its owner pass.
@@ -97,7 +97,7 @@ pub enum DeleteChatError {
     Unavailable(#[from] Unavailable),
 }
 
-/// Why a chat is not told.
+/// Reasons why a chat is not told.
 #[derive(Debug, thiserror::Error)]
 pub enum GetChatError {
     /// The user has no such chat, or has it no longer.
@@ -118,7 +118,11 @@ pub struct Chats {
 
 impl Chats {
     /// Chats in the given store, within these limits.
-    pub fn new(store: Arc<dyn ChatStore>, limits: LiveSetting<ChatLimits>, clock: Arc<dyn Clock>) -> Self {
+    pub fn new(
+        store: Arc<dyn ChatStore>,
+        limits: LiveSetting<ChatLimits>,
+        clock: Arc<dyn Clock>,
+    ) -> Self {
         Self { store, limits, clock }
     }
 
@@ -130,7 +134,7 @@ impl Chats {
         id: Option<ChatId>,
         document: impl AsRef<[u8]> + Send,
     ) -> Result<PutChat, PutChatError> {
-        let chat = NewChat::read(document.as_ref())?.known_as(id)?;
+        let chat = NewChat::parse(document.as_ref())?.known_as(id)?;
         // It may be long, and what is stored of it was copied.
         drop(document);
         self.keep(user, chat).await

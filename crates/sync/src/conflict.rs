@@ -1,13 +1,13 @@
-//! What a device is told of its push beside that it was taken.
+//! Conflicts that a device is told of besides the success of its push.
 
 use crate::item::{Key, Refusal};
 
-/// Who won.
+/// Winner of a conflict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Resolution {
-    /// What is kept; what the device sent is not.
+    /// The stored version; the device's change is dropped.
     ServerWins,
-    /// What the device sent, in the place of something that it had not seen.
+    /// The device's change, in the place of something that it had not seen.
     ClientWins,
 }
 
@@ -24,13 +24,13 @@ impl Resolution {
 /// One thing that did not go as the device may have thought.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Conflict {
-    /// What it is about.
+    /// Item of the conflict.
     pub key: Key,
-    /// Who won.
+    /// Winner of the conflict.
     pub resolution: Resolution,
-    /// Why it was refused for itself, if it was.
+    /// Reason why it was refused for itself, if it was.
     pub refusal: Option<Refusal>,
-    /// What was kept of it before the push, as devices get it.
+    /// Stored version before the push, as devices get it.
     pub server_version: Option<String>,
 }
 

@@ -10,7 +10,7 @@ use crate::channel::Channel;
 use crate::personas;
 use crate::readable;
 
-/// What an item's text may have, in bytes: as much as an encrypted one.
+/// Maximum size of an item's text, in bytes: as much as an encrypted one.
 pub const MAX_ITEM_BYTES: usize = 1_400_000;
 
 /// By which an item of a person is known.
@@ -37,27 +37,27 @@ pub struct Sent {
 pub struct Item {
     /// By which it is known.
     pub key: Key,
-    /// When it was changed, by its device's clock.
+    /// Time at which it was changed, by its device's clock.
     pub changed_at: Timestamp,
-    /// Whether what matters of it is end-to-end encrypted.
+    /// True if what matters of it is end-to-end encrypted.
     pub encrypted: bool,
     /// It as a JSON object, as devices get it.
     pub body: String,
 }
 
 impl Item {
-    /// How long its body is, in bytes.
+    /// Returns the size of its body, in bytes.
     pub fn size(&self) -> u32 {
         u32::try_from(self.body.len()).unwrap_or(u32::MAX)
     }
 }
 
-/// Why an item is not kept while others of its push are.
+/// Reasons why an item is not kept while others of its push are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Refusal {
     /// It lacks what an encrypted push must have.
     MissingBlobs,
-    /// What is encrypted is not base64, or cannot be what it should be.
+    /// The encrypted parts are not base64, or cannot be what they should be.
     InvalidBlobs,
     /// It is too long.
     TooLarge,
@@ -111,8 +111,8 @@ impl Sent {
         Builder::from_custom_bytes(bytes).into_uuid()
     }
 
-    /// What is kept of it. `otherwise` is when it was changed if it does not
-    /// say so itself.
+    /// Returns the item to store. `otherwise` is the time of its change if it
+    /// names none.
     pub fn into_item(
         mut self,
         id: Uuid,

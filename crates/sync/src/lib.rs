@@ -1,4 +1,4 @@
-//! What devices keep in step through the server, and chats as stored things.
+//! Synchronisation of devices through the server, and stored chats.
 
 mod channel;
 
@@ -21,7 +21,7 @@ mod chats;
 
 pub use channel::{Channel, Merge, Rules};
 pub use chats::{
-    ChatViolation, ChatId, ChatLimits, ChatPage, ChatStore, ChatWritten, Chats, ChatsPart,
+    ChatId, ChatLimits, ChatPage, ChatStore, ChatViolation, ChatWritten, Chats, ChatsPart,
     ChatsVersion, DeleteChatError, GetChatError, KeptChat, ListedChats, NewChat, PutChat,
     PutChatError, StoredChat, Unless, UnreadableChat, Upload, UploadError, UploadStatus, Uploaded,
     Verdict,
@@ -29,12 +29,15 @@ pub use chats::{
 pub use conflict::{Conflict, Resolution};
 pub use item::{Item, Key, MAX_ITEM_BYTES, Refusal, Sent};
 pub use limits::Limits;
-pub use plan::{StoredItem, Plan, Planner, Strategy, Write};
+pub use plan::{Plan, Planner, StoredItem, Strategy, Write};
 pub use ports::{
-    Applied, Catalogue, Changes, ChatHolding, Head, ItemInfo, ManagedPersona, ItemPage, PendingDevice,
-    PendingDevices, Plugin, Policy, PageLimit, Row, SyncEvent, SyncHoldings, SyncReader, SyncStore,
+    Applied, Catalogue, Changes, ChatHolding, Head, ItemInfo, ItemPage, ManagedPersona, PageLimit,
+    PendingDevice, PendingDevices, Plugin, Policy, Row, SyncEvent, SyncHoldings, SyncReader,
+    SyncStore,
 };
-pub use pull::{PullRequest, MAX_PAGE_ROWS, CatalogueSnapshot, PullError, Pulled, Pulling, PullState};
+pub use pull::{
+    CatalogueSnapshot, MAX_PAGE_ROWS, PullError, PullRequest, PullState, Pulled, Pulling,
+};
 pub use push::{Assigned, MAX_CHANGES_PER_PUSH, Push, PushError, PushSettings, Pushed, Pushing};
-pub use stamp_gap::{StampGap, Silences};
+pub use stamp_gap::{Silences, StampGap};
 pub use support::{Count, Support, SupportError, SyncStatus};

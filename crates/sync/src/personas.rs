@@ -1,4 +1,4 @@
-//! What a persona must have, and how much of it.
+//! Required fields of a persona, and their limits.
 
 use pia_kernel::characters;
 use serde_json::{Map, Value};

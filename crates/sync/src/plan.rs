@@ -1,5 +1,5 @@
-//! What becomes of a push, given what is kept: pure, so that every rule can be
-//! looked at without a database.
+//! Plan of a push against the stored items: pure, so that every rule can be
+//! tested without a database.
 
 use std::collections::HashMap;
 
@@ -9,38 +9,38 @@ use crate::channel::{Channel, Merge};
 use crate::conflict::{Conflict, Resolution};
 use crate::item::{Item, Key};
 
-/// What is known of an item that is kept, or was.
+/// State of an item that is stored, or was.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredItem {
     /// Its place among all of the person's changes.
     pub stamp: Timestamp,
-    /// When it was changed, by its device's clock.
+    /// Time at which it was changed, by its device's clock.
     pub changed_at: Timestamp,
     /// Since when it is deleted.
     pub deleted_at: Option<Timestamp>,
-    /// Whether it is end-to-end encrypted.
+    /// True if it is end-to-end encrypted.
     pub encrypted: bool,
     /// By which its body is known again.
     pub digest: Vec<u8>,
-    /// Which device wrote it, if it said so.
+    /// Device that wrote it, if it named itself.
     pub device: Option<String>,
     /// By which what lost against it last is known again.
     pub beaten: Option<Vec<u8>>,
-    /// How long its body is, in bytes; 0 once it is deleted.
+    /// Size of its body, in bytes; 0 once it is deleted.
     pub size: u32,
 }
 
-/// Who wins where a device changed what it had not seen.
+/// Winner where a device changed what it had not seen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Strategy {
     /// The later change, by the clocks of those who made them.
     #[default]
     LastWriteWins,
-    /// What is kept.
+    /// The stored version.
     ServerWins,
 }
 
-/// What is to be written.
+/// Planned write.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Write {
     /// This item, in the place of what was there.
@@ -52,16 +52,16 @@ pub enum Write {
     },
     /// Nothing but that it was deleted.
     Bury {
-        /// What goes.
+        /// Item that is deleted.
         key: Key,
-        /// When it was changed last.
+        /// Time at which it was changed last.
         changed_at: Timestamp,
         /// A change must be later than this to bring it back.
         at: Timestamp,
     },
     /// Nothing but a new place, so that it reaches the device that lost.
     Restamp {
-        /// What stays.
+        /// Item that stays.
         key: Key,
         /// By which what lost is known again.
         loser: Vec<u8>,
@@ -71,23 +71,24 @@ pub enum Write {
 /// All that becomes of a push.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Plan {
-    /// What is to be written, in this order.
+    /// Writes, in this order.
     pub writes: Vec<Write>,
-    /// What the device is told.
+    /// Conflicts for the device.
     pub conflicts: Vec<Conflict>,
 }
 
-/// What devices asked for, weighed one by one.
+/// Planner of a push, change by change.
 pub struct Planner<'a> {
-    /// What is kept of all that is asked about.
+    /// Stored states of all that the push names.
     pub kept: &'a HashMap<Key, StoredItem>,
     /// Up to which stamp the device had seen everything.
     pub seen: Option<Timestamp>,
-    /// Which device it is, if it says so.
+    /// Device, if it named itself.
     pub device: Option<&'a str>,
-    /// When the device says that it deleted things, and not later than now.
+    /// Time at which the device says that it deleted things, and not later than
+    /// now.
     pub deleted_at: Timestamp,
-    /// Who wins.
+    /// Winner of conflicts.
     pub strategy: Strategy,
 }
 
@@ -95,7 +96,7 @@ enum Verdict {
     Put,
     /// It is there already.
     Same,
-    /// What is kept wins.
+    /// The stored version wins.
     Keep,
 }
 
@@ -167,8 +168,8 @@ impl Planner<'_> {
         if overruled || item.changed_at <= kept.changed_at { Verdict::Keep } else { Verdict::Put }
     }
 
-    /// Whether the device changed something without having seen this. What it
-    /// wrote itself it has, whichever answer it missed.
+    /// Returns whether the device changed something without having seen this.
+    /// What it wrote itself it has, whichever answer it missed.
     fn is_unseen(&self, kept: &StoredItem) -> bool {
         let own = self.device.is_some() && kept.device.as_deref() == self.device;
         !own && self.seen.is_some_and(|seen| kept.stamp > seen)
@@ -176,7 +177,7 @@ impl Planner<'_> {
 }
 
 impl StoredItem {
-    /// What is told of a deleted item; nothing if it lives.
+    /// Returns the tombstone of a deleted item; nothing if it lives.
     pub fn tombstone(&self, key: Key) -> Option<String> {
         let deleted_at = self.deleted_at?;
         Some(format!("{{\"id\":\"{}\",\"deletedAt\":\"{deleted_at}\"}}", key.id))
@@ -184,7 +185,7 @@ impl StoredItem {
 }
 
 impl Write {
-    /// What is written to.
+    /// Returns the item that is written.
     pub fn key(&self) -> Key {
         match self {
             Self::Put { item, .. } => item.key,

@@ -1,4 +1,4 @@
-//! What this domain asks of the outside world.
+//! Ports of this domain.
 
 mod catalogue;
 mod item_info;
@@ -7,7 +7,8 @@ mod store;
 pub use catalogue::{Catalogue, ManagedPersona, Plugin, Policy};
 pub use item_info::{ChatHolding, ItemInfo, SyncEvent, SyncHoldings};
 pub use store::{
-    Applied, Changes, Head, ItemPage, PendingDevice, PendingDevices, PageLimit, Row, SyncReader, SyncStore,
+    Applied, Changes, Head, ItemPage, PageLimit, PendingDevice, PendingDevices, Row, SyncReader,
+    SyncStore,
 };
 
 #[cfg(test)]

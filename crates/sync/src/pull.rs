@@ -7,21 +7,24 @@ use pia_kernel::{Timestamp, Unavailable, UserId};
 use ring::digest;
 use uuid::Uuid;
 
-use crate::ports::{Catalogue, Head, ItemPage, PendingDevice, PendingDevices, PageLimit, SyncReader};
-use crate::stamp_gap::{StampGap, Silences};
+use crate::ports::{
+    Catalogue, Head, ItemPage, PageLimit, PendingDevice, PendingDevices, SyncReader,
+};
+use crate::stamp_gap::{Silences, StampGap};
 
-/// How much one answer holds, about, for a device that goes on asking.
+/// Approximate size of one response, in bytes, for a device that goes on
+/// asking.
 const PAGE_BYTES: u64 = 4_000_000;
-/// How many items of all kinds together it holds then.
+/// Number of items of all kinds together it holds then.
 pub const MAX_PAGE_ROWS: u32 = 500;
-/// How much an answer holds for devices of before there were pages: they ask
-/// once, and take what comes for all there is.
+/// Limit of a response for devices of before there were pages: they ask once,
+/// and take the response for all there is.
 const WHOLE: PageLimit = PageLimit { rows: 1_000_000, bytes: 64_000_000 };
 
-/// What a device asks for.
+/// Request of a device.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PullRequest {
-    /// What changed after this stamp.
+    /// Stamp after which changes are wanted.
     pub since: Timestamp,
     /// So many items at most; all of them for a device that knows no pages.
     pub limit: Option<u32>,
@@ -29,23 +32,23 @@ pub struct PullRequest {
     pub catalogue: Option<i64>,
 }
 
-/// Where things stand, before anything is read.
+/// State of the data before any item is read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PullState {
     head: Head,
     since: Timestamp,
 }
 
-/// What a device is given.
+/// Response for a device.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pulled {
-    /// What changed.
+    /// Changes.
     pub page: ItemPage,
     /// After which stamp the device is to ask next.
     pub watermark: Timestamp,
-    /// Whether there is more to be had at once.
+    /// True if there is more to be had at once.
     pub has_more: bool,
-    /// Which version of the operator's part is the latest.
+    /// Latest version of the catalogue.
     pub catalogue_version: i64,
     /// The operator's part, unless the device has it.
     pub catalogue: Option<CatalogueSnapshot>,
@@ -56,13 +59,13 @@ pub struct Pulled {
 /// The operator's part, and which plugins of it the person turned on or off.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CatalogueSnapshot {
-    /// What there is.
+    /// Catalogue of the operator.
     pub catalogue: Catalogue,
-    /// What the person chose.
+    /// Plugins that the user turned on or off.
     pub chosen: HashMap<Uuid, bool>,
 }
 
-/// Why a device is given nothing.
+/// Reasons why a device is given nothing.
 #[derive(Debug, thiserror::Error)]
 pub enum PullError {
     /// The account is gone.
@@ -81,7 +84,7 @@ pub struct Pulling {
     silences: Silences,
 }
 
-/// What there is for a device.
+/// Changes and catalogue for a device.
 #[derive(Default)]
 struct Found {
     page: ItemPage,
@@ -103,7 +106,7 @@ impl PullRequest {
 }
 
 impl PullState {
-    /// Whether there is anything that the device has not seen.
+    /// Returns whether there is anything that the device has not seen.
     fn is_behind(&self) -> bool {
         self.head.last_stamp > self.since
     }
@@ -143,14 +146,14 @@ impl Pulling {
         Self { reader, pending, silences }
     }
 
-    /// Where things stand for a device that asks for what came after `since`.
+    /// Loads the state for a device that asks for changes after `since`.
     pub async fn look(&self, user: UserId, since: Timestamp) -> Result<PullState, PullError> {
         let head = self.reader.head(user).await?.ok_or(PullError::Gone)?;
         Ok(PullState { head, since })
     }
 
-    /// What changed after what the device has, as much as one answer holds,
-    /// once it was seen where things stand.
+    /// Loads the changes that a device does not have, as many as one response
+    /// holds, once the state was loaded.
     ///
     /// Whoever asks again after each answer's watermark until there is no more
     /// is given everything, whatever is written meanwhile.
@@ -196,10 +199,10 @@ impl Pulling {
         ask.limit.and_then(|_| self.silences.around(ask.since))
     }
 
-    /// What a page that was read from the beginning of a silence tells. A device
-    /// is to go on after the last that there is of its person from before. Where an
-    /// instance wrote on while another started, it may have been none for this
-    /// person, whose devices have stamps of it by right.
+    /// Finds out what a page tells that was read from the beginning of a gap. A
+    /// device is to go on after the last row of its account from before. Where
+    /// an instance wrote on while another started, it may have been no gap for
+    /// this account, whose devices have stamps of it by right.
     async fn found(
         &self,
         user: UserId,
@@ -234,7 +237,11 @@ impl Pulling {
         } else {
             Some(self.offer(user, &standing.head).await?)
         };
-        let pending = if standing.head.awaited { self.pending.of(user).await? } else { Vec::new() };
+        let pending = if standing.head.awaited {
+            self.pending.waiting_devices(user).await?
+        } else {
+            Vec::new()
+        };
         let (watermark, has_more) = match resent_from {
             Some(stamp) => (stamp, false),
             None => next(standing.head.last_stamp, &page),

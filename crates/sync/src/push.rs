@@ -12,36 +12,36 @@ use crate::limits::Limits;
 use crate::plan::Strategy;
 use crate::ports::{Applied, Changes, SyncStore};
 
-/// How much one push may hold: changes and deletions together. That is more than
-/// twice of what a person may have by the usual limits, all of which devices of
-/// the first generation send at once; and SQLite finds 32,766 rows in one
+/// Maximum number of changes in one push, deletions included. That is more than
+/// twice of what an account may have by the usual limits, all of which devices
+/// of the first generation send at once; and SQLite finds 32,766 rows in one
 /// statement.
 pub const MAX_CHANGES_PER_PUSH: usize = 30_000;
 
-/// What a device sent.
+/// Push of a device.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Push {
-    /// When it was sent, by the device's clock.
+    /// Time at which it was sent, by the device's clock.
     pub sent_at: Option<Timestamp>,
     /// Up to which stamp the device had seen everything.
     pub seen: Option<Timestamp>,
-    /// Which device it was, if it says so.
+    /// Device, if it named itself.
     pub device: Option<String>,
-    /// Whether all of it is end-to-end encrypted.
+    /// True if all of it is end-to-end encrypted.
     pub encrypted: bool,
-    /// What it changed.
+    /// Changed items.
     pub items: Vec<Sent>,
-    /// What it deleted.
+    /// Deleted items.
     pub deletes: Vec<Key>,
 }
 
-/// What came of a push.
+/// Outcome of a push.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pushed {
     /// The stamp of the last of it, or when nothing was written the person's
     /// highest.
     pub at: Timestamp,
-    /// What did not go as the device may have thought.
+    /// Changes that did not apply as the device may expect.
     pub conflicts: Vec<Conflict>,
     /// The ids of what came without, with its place among the items of its
     /// channel.
@@ -57,7 +57,7 @@ pub struct Assigned {
     pub index: usize,
 }
 
-/// Why nothing of a push was taken.
+/// Reasons why nothing of a push was taken.
 #[derive(Debug, thiserror::Error)]
 pub enum PushError {
     /// The account takes only what is end-to-end encrypted.
@@ -68,9 +68,9 @@ pub enum PushError {
     OverQuota {
         /// Of which kind.
         channel: Channel,
-        /// How many there may be.
+        /// Maximum number.
         limit: u32,
-        /// How many there are.
+        /// Current number.
         current: u32,
     },
     /// There would be more bytes than may be stored.
@@ -95,14 +95,14 @@ pub struct Pushing {
     clock: Arc<dyn Clock>,
 }
 
-/// What the operator decides.
+/// Operator's settings.
 #[derive(Debug, Clone)]
 pub struct PushSettings {
-    /// How many of each kind a person may have.
+    /// Maximum number of items per channel.
     pub limits: Limits,
-    /// How many bytes a person may store whose group says nothing of it.
+    /// Number of bytes a person may store whose group says nothing of it.
     pub max_storage: u64,
-    /// Who wins where two devices changed one thing.
+    /// Winner where two devices changed one item.
     pub strategy: Strategy,
 }
 
@@ -134,7 +134,7 @@ impl Pushing {
         let (now, settings) = (self.clock.now(), self.settings.get());
         // A device whose clock is fast must not win for ever.
         let sent_at = push.sent_at.unwrap_or(now).min(now);
-        let sorted = Sorted::of(user, push.items, push.encrypted, sent_at);
+        let sorted = Sorted::new(user, push.items, push.encrypted, sent_at);
         let changes = Changes {
             encrypted: push.encrypted,
             items: sorted.items,
@@ -168,7 +168,7 @@ struct Sorted {
 }
 
 impl Sorted {
-    fn of(user: UserId, items: Vec<Sent>, encrypted: bool, sent_at: Timestamp) -> Self {
+    fn new(user: UserId, items: Vec<Sent>, encrypted: bool, sent_at: Timestamp) -> Self {
         let mut sorted = Self::default();
         let mut counts = std::collections::HashMap::<Channel, usize>::new();
         for sent in items {

@@ -1,15 +1,15 @@
-//! What every device can read. One that cannot read an item gives up the whole
-//! answer that it stands in, and asks for the same again for ever.
+//! Checks that every device can read an item. One that cannot gives up the
+//! whole response that it is in, and asks for the same again for ever.
 
 use serde_json::{Map, Value};
 
 use crate::channel::Channel;
 use crate::item::Refusal;
 
-/// How deep an item may be nested. Devices read 64 levels, of which what an
-/// item is told in takes some.
+/// Maximum nesting of an item. Devices read 64 levels, of which the response
+/// around it takes some.
 const DEEPEST: usize = 60;
-/// Which settings name modes by their numbers.
+/// Settings that name modes by their numbers.
 const BY_MODE: [&str; 2] = ["modeProviderDefaults", "modePersonaDefaults"];
 
 /// Refuses an item that is not encrypted and that some device could not read.
@@ -31,7 +31,7 @@ pub(crate) fn check(channel: Channel, fields: &Map<String, Value>) -> Result<(),
     if readable { Ok(()) } else { Err(Refusal::Unreadable) }
 }
 
-/// Whether a value has more levels than these.
+/// Returns whether a value has more levels than these.
 fn is_deeper(value: &Value, levels: usize) -> bool {
     let inner = |it: &Value| is_deeper(it, levels.saturating_sub(1));
     match value {
@@ -41,8 +41,8 @@ fn is_deeper(value: &Value, levels: usize) -> bool {
     }
 }
 
-/// Whether it is `HH:mm:ss` within one day, with up to seven digits of a
-/// fraction.
+/// Returns whether it is `HH:mm:ss` within one day, with up to seven digits of
+/// a fraction.
 fn is_time_of_day(text: &str) -> bool {
     let (time, fraction) = text.split_once('.').unwrap_or((text, "0"));
     let number = |part: Option<&str>, below: u8| {
@@ -55,7 +55,7 @@ fn is_time_of_day(text: &str) -> bool {
     whole && parts.next().is_none() && is_digits(fraction) && (1..=7).contains(&fraction.len())
 }
 
-/// Whether it is the number of a mode, known or not.
+/// Returns whether it is the number of a mode, known or not.
 fn is_mode(text: &str) -> bool {
     is_digits(text.strip_prefix('-').unwrap_or(text)) && text.parse::<i32>().is_ok()
 }

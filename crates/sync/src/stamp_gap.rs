@@ -11,7 +11,7 @@ use pia_kernel::Timestamp;
 pub struct StampGap {
     /// The highest stamp.
     pub began_at: Timestamp,
-    /// When the server started.
+    /// Time at which the server started.
     pub ended_at: Timestamp,
 }
 

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use pia_kernel::{
-    Clock, SideEffects, QueuedEmail, LiveSetting, PageRequest, Page, Cursor, StorageUse, Timestamp, Unavailable, UserId,
+    Clock, Cursor, LiveSetting, Page, PageRequest, QueuedEmail, SideEffects, StorageUse, Timestamp,
+    Unavailable, UserId,
 };
 
 use crate::channel::Channel;
@@ -11,36 +12,36 @@ use crate::item::Key;
 use crate::ports::{ChatHolding, ItemInfo, SyncEvent, SyncHoldings, SyncReader};
 use crate::push::PushSettings;
 
-/// How many things are read at once for the whole list.
+/// Number of things that are read at once for the whole list.
 const AT_ONCE: u32 = 1_000;
 
-/// How a person's data stands.
+/// State of an account's data.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SyncStatus {
     /// Their highest stamp.
     pub watermark: Timestamp,
-    /// How often anything of theirs was changed.
+    /// Number of times that anything of theirs was changed.
     pub version: i64,
-    /// What there is of each kind.
+    /// Counts by channel.
     pub counts: Vec<Count>,
-    /// What was done last.
+    /// Last event.
     pub last_event: Option<SyncEvent>,
 }
 
-/// How many things of one kind there are.
+/// Number of things of one kind there are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Count {
     /// Of which kind.
     pub channel: Channel,
-    /// How many live.
+    /// Number of live.
     pub live: u32,
-    /// How many are remembered to have been deleted.
+    /// Number of remembered deletions.
     pub deleted: u32,
-    /// How many may live.
+    /// Maximum number of live items.
     pub limit: u32,
 }
 
-/// Why nothing is told or done.
+/// Reasons why nothing is told or done.
 #[derive(Debug, thiserror::Error)]
 pub enum SupportError {
     /// The account is gone.
@@ -71,7 +72,7 @@ impl Support {
         Self { holdings, reader, settings, clock }
     }
 
-    /// How a person's data stands.
+    /// Returns the state of an account's data.
     pub async fn status(&self, user: UserId) -> Result<SyncStatus, SupportError> {
         let head = self.reader.head(user).await?.ok_or(SupportError::Gone)?;
         let counts = self.counts(user).await?;
@@ -84,18 +85,18 @@ impl Support {
         })
     }
 
-    /// What a person has of each kind, and may have.
+    /// Returns the number of an account's items by channel, and their limits.
     pub async fn counts(&self, user: UserId) -> Result<Vec<Count>, Unavailable> {
         let (found, settings) = (self.holdings.counts(user).await?, self.settings.get());
         let count = |channel: Channel| {
             let found = found.iter().find(|it| it.0 == channel);
             let (live, deleted) = found.map_or((0, 0), |it| (it.1, it.2));
-            Count { channel, live, deleted, limit: settings.limits.of(channel) }
+            Count { channel, live, deleted, limit: settings.limits.limit(channel) }
         };
         Ok(Channel::ALL.into_iter().map(count).collect())
     }
 
-    /// How many bytes a person stores, and may store.
+    /// Returns the number of bytes a person stores, and may store.
     pub async fn storage(&self, user: UserId) -> Result<StorageUse, Unavailable> {
         let usual_limit = self.settings.get().max_storage;
         self.holdings.storage(user, usual_limit).await
@@ -128,8 +129,12 @@ impl Support {
         }
     }
 
-    /// What was done to a person's data, the latest first.
-    pub async fn events(&self, user: UserId, page: PageRequest) -> Result<Page<SyncEvent>, Unavailable> {
+    /// Returns the events of an account, the latest first.
+    pub async fn events(
+        &self,
+        user: UserId,
+        page: PageRequest,
+    ) -> Result<Page<SyncEvent>, Unavailable> {
         let events = self.holdings.events(user, page.and_one_more()).await?;
         Ok(page.part_of(events, |it| Cursor { at: it.at, id: it.id }))
     }

@@ -38,7 +38,7 @@ static TEMPLATE: OnceCell<String> = OnceCell::const_new();
 /// A database of one test's own. SQLite's is removed when this is dropped,
 /// PostgreSQL's with the throw-away cluster.
 pub struct Fresh {
-    /// How to reach it, as a connection string.
+    /// Connection string of the database.
     pub url: String,
     provider: Provider,
     _dir: Option<TempDir>,
@@ -68,7 +68,7 @@ impl Fresh {
         Self::create("TEMPLATE template0").await
     }
 
-    /// What the connection string says.
+    /// Returns the target that the connection string names.
     pub fn target(&self) -> Target {
         Target::parse(self.provider, &self.url).expect("a connection string")
     }
@@ -97,7 +97,7 @@ impl Fresh {
     }
 }
 
-/// What the databases that [`Fresh::connect`] opens seal with.
+/// Returns the key that databases of [`Fresh::connect`] seal with.
 pub fn seal() -> ServerSeal {
     ServerSeal::new(MasterKeys { current: Secret::new([7; 32]), previous: None })
 }

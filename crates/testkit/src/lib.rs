@@ -1,4 +1,4 @@
-//! What tests share. A dev-dependency only: nothing of it ships.
+//! Shared test support. A dev-dependency only: nothing of it ships.
 
 mod clock;
 #[cfg(feature = "databases")]

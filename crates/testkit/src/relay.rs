@@ -19,28 +19,29 @@ const SCRIPT: &str = include_str!("relay.py");
 /// Longer than anything a test waits for on purpose.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// How a relay behaves. By default it takes everything from anybody, in plain.
+/// Behaviour of a relay. By default it accepts everything from anybody, in
+/// plaintext.
 #[derive(Debug, Clone, Default)]
 pub struct Behaviour {
-    /// What it speaks.
+    /// TLS of the relay.
     pub tls: RelayTls,
     /// Name and password that it asks for.
     pub user: Option<(&'static str, &'static str)>,
-    /// How many mails it puts off before it takes one.
+    /// Number of mails it puts off before it takes one.
     pub defer: u32,
     /// In how many mails it hangs up, in the middle of them.
     pub drop: u32,
-    /// Whether it knows nobody.
+    /// True if it knows nobody.
     pub refuse: bool,
-    /// Whether it takes mail from nobody.
+    /// True if it takes mail from nobody.
     pub refuse_sender: bool,
-    /// Whether it never says a word.
+    /// True if it never says a word.
     pub silent: bool,
     /// On which port it listens; on any if it is none.
     pub port: u16,
 }
 
-/// What a relay speaks.
+/// TLS of a relay.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum RelayTls {
     /// No TLS.
@@ -61,13 +62,13 @@ pub struct DeliveredMail {
     pub to: Vec<String>,
     /// The headers, decoded, with their names in lower case.
     pub headers: Vec<(String, String)>,
-    /// What programs show that show no HTML.
+    /// Text for programs that show no HTML.
     pub text: String,
-    /// What others show.
+    /// HTML for all others.
     pub html: String,
     /// All of it, as it came.
     pub raw: String,
-    /// Whether nobody could read along.
+    /// True if nobody could read along.
     pub encrypted: bool,
     /// By whom it was handed over, if the relay asks.
     pub user: Option<String>,
@@ -105,7 +106,7 @@ impl DeliveredMail {
 
 /// A relay that runs until it is dropped.
 pub struct Relay {
-    /// Where it listens, on `127.0.0.1` alone.
+    /// Port on `127.0.0.1`.
     pub port: u16,
     /// The certificate that it shows, which is for `localhost`.
     pub certificate: PathBuf,
@@ -134,12 +135,12 @@ impl Relay {
             .expect("the interpreter that TEST_PYTHON names");
         let stdout = child.stdout.take().expect("an output");
         let mut words = BufReader::new(stdout).lines();
-        let first = tokio::time::timeout(PATIENCE, read::<Listening>(&mut words)).await;
+        let first = tokio::time::timeout(PATIENCE, read_line::<Listening>(&mut words)).await;
         let port = first.expect("a relay in time").expect("a relay that listens").port;
         let (sender, told) = unbounded_channel();
         #[expect(clippy::disallowed_methods, reason = "ends with the relay")]
         let _reading = tokio::spawn(async move {
-            while let Some(mail) = read(&mut words).await {
+            while let Some(mail) = read_line(&mut words).await {
                 // Nobody may ask any more.
                 drop(sender.send(mail));
             }
@@ -147,7 +148,7 @@ impl Relay {
         Self { port, certificate, child, told: Mutex::new(told), _dir: dir }
     }
 
-    /// How settings name where it is.
+    /// Returns the host as settings name it.
     pub fn host(&self) -> &'static str {
         "localhost"
     }
@@ -178,7 +179,9 @@ struct Listening {
     port: u16,
 }
 
-async fn read<T: for<'a> Deserialize<'a>>(words: &mut Lines<BufReader<ChildStdout>>) -> Option<T> {
+async fn read_line<T: for<'a> Deserialize<'a>>(
+    words: &mut Lines<BufReader<ChildStdout>>,
+) -> Option<T> {
     let line = words.next_line().await.expect("a readable output")?;
     Some(serde_json::from_str(&line).expect("a line of JSON"))
 }

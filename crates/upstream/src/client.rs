@@ -13,9 +13,9 @@ use reqwest::redirect::Policy;
 use reqwest::{Client, Response};
 use tokio::time::timeout;
 
-use crate::max_tokens_param::{CapNames, has_old_name};
 use crate::dialect::{self, Form, Prepared};
 use crate::limits::Limits;
+use crate::max_tokens_param::{CapNames, has_old_name};
 use crate::pieces::Pieces;
 use crate::reading::{Patience, Reading, lost};
 use crate::refusal::{refused, unreachable};
@@ -27,7 +27,7 @@ use crate::tls::Tls;
 const EVENTS: &str = "text/event-stream";
 pub(crate) const JSON: &str = "application/json";
 
-/// Why the client could not be made.
+/// Reason why the client could not be made.
 #[derive(Debug, thiserror::Error)]
 #[error("the client for upstream models could not be made")]
 pub struct SetupError(#[from] reqwest::Error);
@@ -74,13 +74,13 @@ impl Upstream {
         Ok(Self { http, limits, caps: Arc::default(), sampling: Arc::default() })
     }
 
-    /// The same with what others have learnt of models.
+    /// Shares the parameter names that others have learnt.
     #[must_use]
     pub fn with_cap_names(self, caps: Arc<CapNames>) -> Self {
         Self { caps, ..self }
     }
 
-    /// The same with what others have learnt of how models sample.
+    /// Shares the sampling parameters that others have learnt.
     #[must_use]
     pub fn with_sampling(self, sampling: Arc<Sampling>) -> Self {
         Self { sampling, ..self }
@@ -103,7 +103,7 @@ impl Upstream {
         accept: &'static str,
         limits: &Limits,
     ) -> Result<(Response, Form), UpstreamError> {
-        let mut call = self.sampling.known(call);
+        let mut call = self.sampling.filter(call);
         loop {
             let held = self.sampling.held(&call);
             let outcome = self.ask_capped(call, accept, limits).await;
@@ -114,8 +114,8 @@ impl Upstream {
         }
     }
 
-    /// The same for a call whose name of the longest answer may be refused: it
-    /// is sent once more, under the other.
+    /// Sends a call whose parameter name may be refused: then it is sent once
+    /// more, under the other name.
     async fn ask_capped(
         &self,
         call: ChatCall,

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use async_openai::types::chat::CreateChatCompletionRequest;
 use pia_assistant::{
-    AiCaller, CapName, Catalogue, CreditSettings, Frame, Gateway, MockCreditStore, NoPersonas, NoRules,
-    NoSearch, Optimize, OptimizeRequest, OutputCap, ReasoningEffort, Settings, Unguarded, UsageLog,
-    UsageRecord,
+    AiCaller, CapName, Catalogue, CreditSettings, Frame, Gateway, MockCreditStore, NoPersonas,
+    NoRules, NoSearch, Optimize, OptimizeRequest, OutputCap, ReasoningEffort, Settings, Unguarded,
+    UsageLog, UsageRecord,
 };
 use pia_kernel::{GroupId, SystemClock, UserId};
 use tokio_util::sync::CancellationToken;

@@ -1,4 +1,4 @@
-//! How each type of upstream is spoken to.
+//! Dialects of the types of upstreams.
 
 mod address;
 mod anthropic;
@@ -35,9 +35,9 @@ pub(crate) struct Prepared {
 pub(crate) enum Form {
     /// As all callers read it; it goes on untouched.
     Common,
-    /// The same with the places that it cites beside the text.
+    /// OpenAI's dialect, with citations beside the text.
     Cited,
-    /// The same, and errors in answers that began well.
+    /// OpenAI's dialect, with errors in answers that began well.
     OpenRouter(Search),
     /// Contents in several chunks.
     Mistral(Search),
@@ -45,7 +45,7 @@ pub(crate) enum Form {
     Anthropic,
 }
 
-/// Whether an upstream searches the web.
+/// Web search of an upstream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Search {
     On,
@@ -53,7 +53,7 @@ pub(crate) enum Search {
 }
 
 impl Search {
-    fn of(target: &Target) -> Self {
+    fn for_target(target: &Target) -> Self {
         if target.web_search { Self::On } else { Self::Off }
     }
 }
@@ -104,7 +104,7 @@ impl Form {
         }
     }
 
-    /// Which events of a stream are to be read.
+    /// Returns the filter of a stream's events that are to be read.
     pub(crate) fn look(self) -> EventFilter {
         match self {
             Self::Common | Self::OpenRouter(Search::Off) => EventFilter::of_answers(),
@@ -116,7 +116,7 @@ impl Form {
         }
     }
 
-    /// What puts such events into the common form.
+    /// Returns the translation of such events into the common form.
     pub(crate) fn translation(self) -> Option<Box<dyn Translate>> {
         match self {
             Self::Common => None,

@@ -1,4 +1,4 @@
-//! Which events of a stream are worth reading.
+//! Filter of the events of a stream that are worth reading.
 
 use memchr::memmem::Finder;
 
@@ -12,15 +12,15 @@ use memchr::memmem::Finder;
 pub(crate) struct EventFilter {
     finish: Finder<'static>,
     others: [Finder<'static>; 4],
-    /// What stands for the delta with some.
+    /// Key of some upstreams in the place of the delta.
     message: Finder<'static>,
-    /// What a part of an answer has.
+    /// Key of each part of an answer.
     choices: Finder<'static>,
-    /// What each choice has.
+    /// Key of each choice.
     delta: Finder<'static>,
-    /// What only the first part says.
+    /// Key of the first part alone.
     role: Finder<'static>,
-    /// What tells more where it is an array.
+    /// Key whose value tells more where it is an array.
     arrays: Option<Finder<'static>>,
     plain_parts_only: bool,
     everything: bool,
@@ -64,14 +64,14 @@ impl EventFilter {
         Self { everything: true, ..self }
     }
 
-    /// Whether this event gives a reason for the end of the answer.
+    /// Returns whether this event gives a reason for the end of the answer.
     pub(crate) fn finishes(&self, json: &[u8]) -> bool {
         tells(&self.finish, json)
     }
 
-    /// Whether this event tells of usage, an error, a call of a tool or a
-    /// guardrail, has a message in the place of a delta, or tells of what else
-    /// is looked at.
+    /// Returns whether this event tells of usage, an error, a call of a tool or
+    /// a guardrail, has a message in the place of a delta, or tells of what
+    /// else is looked at.
     pub(crate) fn tells(&self, json: &[u8]) -> bool {
         self.everything
             || (self.plain_parts_only && !self.is_plain_part(json))
@@ -101,7 +101,7 @@ fn tells(key: &Finder<'_>, json: &[u8]) -> bool {
     values(key, json).any(|it| !it.starts_with(b"null") && !it.starts_with(br#""""#))
 }
 
-/// What follows each time that a key has a value.
+/// Returns the text after each occurrence of a key with a value.
 fn values<'a>(key: &Finder<'_>, json: &'a [u8]) -> impl Iterator<Item = &'a [u8]> {
     let length = key.needle().len();
     key.find_iter(json).filter_map(move |at| {

@@ -74,12 +74,12 @@ impl Rope {
         self.is_string().then(|| self.parse()).flatten()
     }
 
-    /// Whether this JSON is a string.
+    /// Returns whether this JSON is a string.
     pub(crate) fn is_string(&self) -> bool {
         self.first() == Some(b'"')
     }
 
-    /// Whether this JSON is an array.
+    /// Returns whether this JSON is an array.
     pub(crate) fn is_array(&self) -> bool {
         self.first() == Some(b'[')
     }
@@ -122,8 +122,8 @@ impl Rope {
         self.slice(before..self.len().saturating_sub(after))
     }
 
-    /// What is between the commas of an object or array; nothing if it is
-    /// none.
+    /// Returns the parts between the commas of an object or array; nothing if
+    /// it is none.
     fn parts(&self, open: u8) -> Option<Vec<Part>> {
         if self.first() != Some(open) {
             return None;
@@ -131,7 +131,7 @@ impl Rope {
         let mut scan = Scan::default();
         let mut base = 0;
         for piece in &self.0 {
-            scan.read(piece, base);
+            scan.scan(piece, base);
             base += piece.len();
         }
         if scan.depth == 1 {
@@ -170,7 +170,7 @@ struct Part {
     end: usize,
 }
 
-/// How far JSON was read.
+/// Position of the scan in the JSON.
 #[derive(Default)]
 struct Scan {
     depth: usize,
@@ -181,7 +181,7 @@ struct Scan {
 }
 
 impl Scan {
-    fn read(&mut self, piece: &[u8], base: usize) {
+    fn scan(&mut self, piece: &[u8], base: usize) {
         let mut at = 0;
         while let Some(byte) = piece.get(at) {
             if self.in_string {
@@ -302,7 +302,7 @@ pub(crate) fn quoted(text: &str) -> String {
 mod tests {
     use super::*;
 
-    /// The same text cut at every place.
+    /// Returns the text cut at every place.
     fn cuts(text: &'static str) -> impl Iterator<Item = Rope> {
         (0..=text.len()).map(move |at| {
             let whole = Bytes::from_static(text.as_bytes());
@@ -310,7 +310,7 @@ mod tests {
         })
     }
 
-    fn shown(rope: &Rope) -> String {
+    fn to_text(rope: &Rope) -> String {
         String::from_utf8(rope.flat().to_vec()).unwrap()
     }
 
@@ -319,7 +319,7 @@ mod tests {
         for rope in cuts(r#" { "a" : [1,{"x":"]"}], "b\"":"q:\\\",", "n": null ,"c":{"d":2} } "#) {
             let members = rope.members().unwrap();
 
-            let told: Vec<_> = members.iter().map(|(key, it)| (key, shown(it))).collect();
+            let told: Vec<_> = members.iter().map(|(key, it)| (key, to_text(it))).collect();
             let expected = [
                 ("a", r#"[1,{"x":"]"}]"#.to_owned()),
                 ("b\"", r#""q:\\\",""#.to_owned()),
@@ -334,15 +334,15 @@ mod tests {
         for rope in cuts(r#"{"messages":[{"a":1}],"tools":[]"#) {
             let members = rope.members().unwrap();
 
-            assert_eq!(shown(members.get("messages").unwrap()), r#"[{"a":1}]"#);
-            assert_eq!(shown(members.get("tools").unwrap()), "[]");
+            assert_eq!(to_text(members.get("messages").unwrap()), r#"[{"a":1}]"#);
+            assert_eq!(to_text(members.get("tools").unwrap()), "[]");
         }
     }
 
     #[test]
     fn elements_are_found_wherever_the_pieces_were_cut() {
         for rope in cuts(r#"["a,b", {"c":[1,2]} ,[] ]"#) {
-            let told: Vec<_> = rope.elements().unwrap().iter().map(shown).collect();
+            let told: Vec<_> = rope.elements().unwrap().iter().map(to_text).collect();
 
             assert_eq!(told, [r#""a,b""#, r#"{"c":[1,2]}"#, "[]"]);
         }

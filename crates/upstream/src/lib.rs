@@ -2,30 +2,30 @@
 //! for streams, which are cut into frames without copying them, and a dialect
 //! for each type of upstream.
 
-mod max_tokens_param;
 mod client;
 mod dialect;
+mod event_filter;
+mod json_rope;
 mod limits;
 mod linkup;
-mod event_filter;
+mod max_tokens_param;
 mod pieces;
 mod reading;
 mod refusal;
-mod json_rope;
 mod sampling;
 mod single;
 mod splitter;
+mod timer;
 mod tls;
 mod tokens;
-mod timer;
 
-pub use max_tokens_param::CapNames;
 pub use client::{SetupError, Upstream};
 pub use limits::Limits;
+pub use max_tokens_param::CapNames;
 pub use sampling::Sampling;
+pub use timer::TokioWaits;
 pub use tls::{Tls, TlsError};
 pub use tokens::O200k;
-pub use timer::TokioWaits;
 
 #[cfg(test)]
 mod peer;

@@ -1,4 +1,4 @@
-//! How long an upstream may take, and how much it may say.
+//! Timeouts and size limits of upstreams.
 
 use std::time::Duration;
 
@@ -7,8 +7,8 @@ use std::time::Duration;
 pub struct Limits {
     /// For a connection to stand. Read once, when the client is made.
     pub connect: Duration,
-    /// How long an unused connection is kept. Read once, when the client is
-    /// made.
+    /// Duration for which an unused connection is kept. Read once, when the
+    /// client is made.
     pub idle: Duration,
     /// For the status and headers of a streamed answer, the sending of the
     /// request included.
@@ -17,11 +17,11 @@ pub struct Limits {
     pub silence: Duration,
     /// For a whole answer, from the first byte sent to the last one read.
     pub answer: Duration,
-    /// How many bytes one event of a stream may have.
+    /// Number of bytes one event of a stream may have.
     pub max_event: usize,
-    /// How many bytes a whole answer may have.
+    /// Number of bytes a whole answer may have.
     pub max_answer: usize,
-    /// How many bytes of a refusal's body are read; the rest is left.
+    /// Number of bytes of a refusal's body are read; the rest is left.
     pub max_refusal: usize,
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use bytes::Bytes;
 use http::header;
-use pia_assistant::{SearchResult, SearchProvider, UpstreamError, WebSearch};
+use pia_assistant::{SearchProvider, SearchResult, UpstreamError, WebSearch};
 use pia_kernel::Secret;
 use serde::Deserialize;
 use serde_json::json;
@@ -28,7 +28,7 @@ const MAX_TITLE_CHARS: usize = 200;
 const MAX_TEXT_CHARS: usize = 4000;
 const MAX_URL_CHARS: usize = 2048;
 
-/// How Linkup says that it has found nothing.
+/// Code by which Linkup says that it has found nothing.
 const NOTHING_FOUND: &str = "SEARCH_QUERY_NO_RESULT";
 
 #[async_trait]
@@ -99,7 +99,8 @@ struct Hit {
     content: String,
 }
 
-/// What was found, but for what has no address or says nothing: pictures.
+/// Returns the results, without those that have no address or no text:
+/// pictures.
 fn found(answer: &[u8]) -> Result<Vec<SearchResult>, UpstreamError> {
     let answer: Answer = serde_json::from_slice(answer).map_err(|_invalid| {
         UpstreamError::Refused { status: 200, retry_after: None, body: Bytes::new() }

@@ -30,8 +30,11 @@ fn key() -> Secret<String> {
     Secret::new("lk-secret".to_owned())
 }
 
-/// What comes of a search that is answered so.
-async fn searched(template: ResponseTemplate, limits: Limits) -> Result<Vec<SearchResult>, UpstreamError> {
+/// Runs a search that gets this response.
+async fn searched(
+    template: ResponseTemplate,
+    limits: Limits,
+) -> Result<Vec<SearchResult>, UpstreamError> {
     let server = MockServer::start().await;
     Mock::given(method("POST")).respond_with(template).mount(&server).await;
     let provider = provider(&server.uri(), SearchDepth::Fast);
@@ -118,7 +121,8 @@ async fn an_answer_has_its_bounds() {
     };
     let many: Vec<_> = (0..30).map(|nth| hit(nth, 10_000)).collect();
     let template = ResponseTemplate::new(200).set_body_json(json!({ "results": many }));
-    let huge = ResponseTemplate::new(200).set_body_json(json!({ "results": [hit(0, MAX_RESPONSE_BYTES)] }));
+    let huge = ResponseTemplate::new(200)
+        .set_body_json(json!({ "results": [hit(0, MAX_RESPONSE_BYTES)] }));
 
     let found = searched(template, Limits::default()).await.unwrap();
 

@@ -1,17 +1,17 @@
-//! Which models refuse the old name of the longest answer.
+//! Parameter name for the maximum length of an answer, by model.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
 use pia_assistant::{CapName, ChatCall, OutputCap, ProviderType, Target, UpstreamError};
 
-/// What was learnt of OpenAI's models: those that think refuse `max_tokens`,
-/// which callers say whatever model answers them. One for all workers of a
-/// process, so that each model refuses it once.
+/// Parameter names that were learnt of OpenAI's models: those that reason
+/// refuse `max_tokens`, which callers send whatever model answers them. One for
+/// all workers of a process, so that each model refuses it once.
 #[derive(Debug, Default)]
 pub struct CapNames(Mutex<BTreeMap<String, Taken>>);
 
-/// What a model makes of `max_tokens`.
+/// Support of `max_tokens` by a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Taken {
     Well,
@@ -22,7 +22,7 @@ enum Taken {
 impl CapNames {
     /// The call under the name that its model is known to take.
     pub(crate) fn named(&self, call: ChatCall) -> ChatCall {
-        if has_old_name(&call) && self.known(&call.target) == Some(Taken::Refused) {
+        if has_old_name(&call) && self.cached(&call.target) == Some(Taken::Refused) {
             renamed(call)
         } else {
             call
@@ -32,7 +32,7 @@ impl CapNames {
     /// A call with the old name as it is to be repeated if that is refused;
     /// nothing where it is known not to be, since this holds all of the call.
     pub(crate) fn repeated(&self, call: &ChatCall) -> Option<ChatCall> {
-        self.known(&call.target).is_none().then(|| renamed(call.clone()))
+        self.cached(&call.target).is_none().then(|| renamed(call.clone()))
     }
 
     /// Remembers what became of a call with the old name. Answers whether that
@@ -50,13 +50,14 @@ impl CapNames {
         taken == Taken::Refused
     }
 
-    fn known(&self, target: &Target) -> Option<Taken> {
+    fn cached(&self, target: &Target) -> Option<Taken> {
         let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         known.get(&target.place()).copied()
     }
 }
 
-/// Whether a call has the name that some of its upstream's models refuse.
+/// Returns whether a call has the name that some of its upstream's models
+/// refuse.
 pub(crate) fn has_old_name(call: &ChatCall) -> bool {
     let is_openai =
         matches!(call.target.provider, ProviderType::OpenAi | ProviderType::AzureOpenAi);
@@ -68,8 +69,8 @@ fn renamed(call: ChatCall) -> ChatCall {
     ChatCall { max_output: call.max_output.map(|it| OutputCap { name, ..it }), ..call }
 }
 
-/// Whether a refusal is that of the name: it says which one to use, or at least
-/// which one not to.
+/// Returns whether a refusal is that of the name: it says which one to use, or
+/// at least which one not to.
 fn names_it(body: &[u8]) -> bool {
     let says = |text: &str| memchr::memmem::find(body, text.as_bytes()).is_some();
     let not_supported = says("unsupported_parameter") && says("max_tokens");
@@ -88,7 +89,7 @@ mod tests {
     use pia_assistant::ChatUpstream;
     use std::sync::Arc;
 
-    /// What a model of OpenAI's answers that thinks.
+    /// Response of an OpenAI model that reasons.
     const REFUSAL: &str = r#"{"error":{"message":"Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.","type":"invalid_request_error","param":"max_tokens","code":"unsupported_parameter"}}"#;
     const ANSWER: &str = r#"{"choices":[{"message":{"content":"Hi"}}]}"#;
 

@@ -15,11 +15,11 @@ use tokio::time::{Instant, Sleep, sleep_until};
 use crate::dialect::{Said, Translate};
 use crate::splitter::Splitter;
 
-/// How long the end of a body may take after `[DONE]`. Without it the
+/// Duration for which the end of a body may take after `[DONE]`. Without it the
 /// connection is closed, which costs the next call a new one.
 const FOR_THE_END: Duration = Duration::from_millis(50);
-/// How long usage and `[DONE]` may take after the reason for the end; some
-/// upstreams send neither, and keep the connection.
+/// Duration for which usage and `[DONE]` may take after the reason for the end;
+/// some upstreams send neither, and keep the connection.
 const FOR_LAST_WORDS: Duration = Duration::from_secs(5);
 
 /// The frames of a body. It is read only when they are asked for, and dropping
@@ -28,9 +28,9 @@ pub(crate) struct Reading {
     body: reqwest::Body,
     splitter: Splitter,
     translation: Option<Box<dyn Translate>>,
-    /// Whether anything was said to the caller.
+    /// True if anything was said to the caller.
     spoke: bool,
-    /// Whether anything came.
+    /// True if anything came.
     heard: bool,
     ready: VecDeque<Frame>,
     silence: ReadTimeout,
@@ -38,7 +38,7 @@ pub(crate) struct Reading {
     state: State,
 }
 
-/// How long an upstream may be silent.
+/// Maximum length of an upstream silent.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Patience {
     /// Without a byte.
@@ -51,7 +51,7 @@ enum State {
     Open,
     /// `[DONE]` was given out, and the end of the body is to follow.
     Closing,
-    /// What comes when the frames that are ready have been taken.
+    /// Error that follows once the frames that are ready have been taken.
     Failing(UpstreamError),
     Over,
 }
@@ -72,7 +72,7 @@ impl Reading {
         }
     }
 
-    /// The same with what puts events that are worth reading into the common
+    /// Adds the translation of events that are worth reading into the common
     /// form.
     pub(crate) fn translated(self, translation: Option<Box<dyn Translate>>) -> Self {
         Self { translation, ..self }
@@ -121,13 +121,13 @@ impl Reading {
         }
     }
 
-    /// Whether what may still come is usage and the last word.
+    /// Returns whether what may still come is usage and the last word.
     fn is_finished(&self) -> bool {
         let translated = self.translation.as_ref().and_then(|it| it.is_finished());
         translated.unwrap_or_else(|| self.splitter.is_finished())
     }
 
-    /// What silence means: the end, where the reason for it was given.
+    /// Handles a read timeout: the end, where the reason for it was given.
     fn fall_silent(&mut self) {
         if self.is_finished() {
             self.finish();
@@ -166,7 +166,7 @@ pub(crate) fn lost() -> UpstreamError {
     UpstreamError::Unreachable("the connection was lost before the answer began".to_owned())
 }
 
-/// Whether a frame says something.
+/// Returns whether a frame says something.
 fn is_event(frame: &Frame) -> bool {
     !matches!(frame, Frame::Alive | Frame::Unreadable)
 }
@@ -223,7 +223,7 @@ impl Stream for Reading {
 struct ReadTimeout {
     limit: Duration,
     since: Option<Instant>,
-    /// When the last event came, or the first sign of life after it.
+    /// Time at which the last event came, or the first sign of life after it.
     event: Option<Instant>,
     timer: Option<Pin<Box<Sleep>>>,
 }

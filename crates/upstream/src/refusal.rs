@@ -1,4 +1,4 @@
-//! What an upstream says when it does not answer.
+//! Error responses of an upstream.
 
 use std::error::Error as _;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! Which models refuse to be told how to sample.
+//! Sampling parameters that models refuse.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, PoisonError};
@@ -11,7 +11,7 @@ use crate::json_rope::Rope;
 
 /// A member of a request is shorter than this, unless it is its messages.
 const MAX_MEMBER: usize = 64 * 1024;
-/// How upstreams say that they do not take a parameter.
+/// Phrases by which upstreams say that they do not take a parameter.
 const WORDS: [&str; 8] = [
     "unsupported",
     "not support",
@@ -23,13 +23,13 @@ const WORDS: [&str; 8] = [
     "extra_forbidden",
 ];
 
-/// What was learnt of models that refuse `temperature`, `top_p` or `top_k`,
-/// which callers say whatever model answers them. One for all workers of a
-/// process, so that each model refuses each of them once.
+/// Sampling parameters that models were found to refuse: `temperature`, `top_p`
+/// or `top_k`, which callers send whatever model answers them. One for all
+/// workers of a process, so that each model refuses each of them once.
 #[derive(Debug, Default)]
 pub struct Sampling(Mutex<BTreeMap<String, Learnt>>);
 
-/// What is known of a model.
+/// Findings about a model.
 #[derive(Debug, Default)]
 struct Learnt {
     refused: BTreeSet<&'static str>,
@@ -38,7 +38,7 @@ struct Learnt {
 
 impl Sampling {
     /// The call without what its model is known to refuse.
-    pub(crate) fn known(&self, call: ChatCall) -> ChatCall {
+    pub(crate) fn filter(&self, call: ChatCall) -> ChatCall {
         let mut refused: BTreeSet<_> = call.target.unsupported.iter().copied().collect();
         self.with(&call.target, |learnt| refused.extend(&learnt.refused));
         without(call, &refused)

@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 
 use crate::event_filter::EventFilter;
 
-/// What some put before the first event.
+/// Byte order mark that some put before the first event.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// Cuts a body into frames, wherever its pieces were cut; no I/O.
@@ -27,7 +27,7 @@ pub(crate) struct Splitter {
     limit: usize,
     held: BytesMut,
     line: Line,
-    /// Whether an event has come.
+    /// True if an event has come.
     begun: bool,
     ending: Ending,
 }
@@ -66,7 +66,10 @@ impl Splitter {
                 self.held.extend_from_slice(piece.get(run.end..end).unwrap_or_default());
                 let event = self.held.split().freeze();
                 run = Run::starting_at(end);
-                sink(self.read(&event).unwrap_or_else(|| Frame::Pass { bytes: event, events: 1 }));
+                sink(
+                    self.parse_event(&event)
+                        .unwrap_or_else(|| Frame::Pass { bytes: event, events: 1 }),
+                );
             }
         }
         run.give(piece, sink);
@@ -87,8 +90,8 @@ impl Splitter {
         if self.ending == Ending::Open { Err(UpstreamError::Cut) } else { Ok(()) }
     }
 
-    /// Whether the answer has given a reason for its end: what may still come
-    /// is usage and `[DONE]`.
+    /// Returns whether the answer has given a reason for its end: what may
+    /// still come is usage and `[DONE]`.
     pub(crate) fn is_finished(&self) -> bool {
         self.ending != Ending::Open
     }
@@ -109,7 +112,7 @@ impl Splitter {
         end: usize,
         sink: &mut impl FnMut(Frame),
     ) {
-        match self.read(&piece.slice(run.end..end)) {
+        match self.parse_event(&piece.slice(run.end..end)) {
             None => run.add(end),
             Some(frame) => {
                 run.give(piece, sink);
@@ -127,7 +130,7 @@ impl Splitter {
     }
 
     /// The frame of a whole event; nothing if it can go on as it is.
-    fn read(&mut self, event: &Bytes) -> Option<Frame> {
+    fn parse_event(&mut self, event: &Bytes) -> Option<Frame> {
         if let Some(event) = self.unmarked(event) {
             return Some(data_of(&event).map_or(Frame::Alive, |data| self.frame(data)));
         }
@@ -185,7 +188,7 @@ impl Splitter {
     }
 }
 
-/// What the data of an event is to us.
+/// Meaning of an event's data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Meaning {
     Pass,
@@ -196,7 +199,7 @@ enum Meaning {
     Unreadable,
 }
 
-/// How far an answer has come to its end.
+/// Progress of an answer towards its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Ending {
     Open,
@@ -206,18 +209,19 @@ enum Ending {
     Done,
 }
 
-/// What is known of the current line.
+/// State of the current line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 struct Line {
-    /// Whether it holds anything.
+    /// True if it holds anything.
     has_text: bool,
-    /// Whether the one before ended with a carriage return, to which a line
+    /// True if the one before ended with a carriage return, to which a line
     /// feed may belong.
     returned: bool,
 }
 
 impl Line {
-    /// Where the event ends, behind its blank line, that goes on at `from`.
+    /// Returns the end of the event, after its blank line, that continues at
+    /// `from`.
     fn end_of_event(&mut self, piece: &[u8], from: usize) -> Option<usize> {
         let mut start = from;
         while let Some(rest) = piece.get(start..) {
@@ -241,8 +245,8 @@ impl Line {
         None
     }
 
-    /// Whether the line feed comes here that belongs to the end of the line
-    /// before. It is passed over.
+    /// Returns whether the line feed comes here that belongs to the end of the
+    /// line before. It is passed over.
     fn goes_on(&mut self, piece: &[u8], at: usize) -> bool {
         let goes_on = self.returned && !self.has_text && piece.get(at) == Some(&b'\n');
         self.returned &= !goes_on;
@@ -298,7 +302,7 @@ fn data_of(event: &[u8]) -> Option<Bytes> {
     (!data.is_empty()).then(|| data.freeze())
 }
 
-/// Whether an event is called an error.
+/// Returns whether an event is called an error.
 fn is_error(event: &[u8]) -> bool {
     let mut lines = event.split(|byte| matches!(byte, b'\n' | b'\r'));
     lines.any(|it| it.strip_prefix(b"event:").is_some_and(|it| it.trim_ascii() == b"error"))
@@ -315,7 +319,7 @@ fn blamed(data: Bytes) -> Bytes {
     Bytes::from(json!({ "error": error }).to_string())
 }
 
-/// Whether this may be a JSON object, by its ends.
+/// Returns whether this may be a JSON object, by its ends.
 fn is_object(data: &[u8]) -> bool {
     let data = data.trim_ascii();
     data.starts_with(b"{") && data.ends_with(b"}")

@@ -1,4 +1,4 @@
-//! What the splitter promises, wherever the body is cut.
+//! Tests of the splitter, wherever the body is cut.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -39,7 +39,7 @@ fn split(pieces: &[&[u8]], limit: usize) -> (Vec<Frame>, Outcome) {
 }
 
 /// Frames with neighbouring passes joined, so that only what they say counts.
-fn joined(frames: Vec<Frame>) -> Vec<Frame> {
+fn merge(frames: Vec<Frame>) -> Vec<Frame> {
     frames.into_iter().fold(Vec::new(), |mut all, frame| {
         match (all.last_mut(), frame) {
             (
@@ -69,7 +69,7 @@ fn every_kind_of_event_is_told_apart() {
 
     assert_eq!(outcome, Ok(()));
     assert_eq!(
-        joined(frames),
+        merge(frames),
         [
             Frame::Alive,
             pass(
@@ -101,28 +101,28 @@ fn every_kind_of_event_is_told_apart() {
 #[test]
 fn any_step_size_gives_the_same_frames() {
     let (whole, _) = split(&[ALL_KINDS.as_bytes()], 1024);
-    let whole = joined(whole);
+    let whole = merge(whole);
 
     for step in 1..=ALL_KINDS.len() {
         let pieces: Vec<&[u8]> = ALL_KINDS.as_bytes().chunks(step).collect();
 
         let (frames, outcome) = split(&pieces, 1024);
 
-        assert_eq!((joined(frames), outcome), (whole.clone(), Ok(())), "in steps of {step}");
+        assert_eq!((merge(frames), outcome), (whole.clone(), Ok(())), "in steps of {step}");
     }
 }
 
 #[test]
 fn a_cut_at_any_place_gives_the_same_frames() {
     let (whole, _) = split(&[ALL_KINDS.as_bytes()], 1024);
-    let whole = joined(whole);
+    let whole = merge(whole);
 
     for at in 0..=ALL_KINDS.len() {
         let (before, after) = ALL_KINDS.as_bytes().split_at(at);
 
         let (frames, outcome) = split(&[before, after], 1024);
 
-        assert_eq!((joined(frames), outcome), (whole.clone(), Ok(())), "cut at {at}");
+        assert_eq!((merge(frames), outcome), (whole.clone(), Ok(())), "cut at {at}");
     }
 }
 
@@ -223,7 +223,7 @@ fn lines_may_end_in_each_of_three_ways() {
 
             let (frames, outcome) = split(&pieces, 64);
 
-            assert_eq!((joined(frames), outcome), (joined(expected.clone()), Ok(())), "{end:?}");
+            assert_eq!((merge(frames), outcome), (merge(expected.clone()), Ok(())), "{end:?}");
         }
     }
     assert_eq!(expected.len(), 5);
@@ -285,7 +285,7 @@ proptest! {
         let (whole, outcome) = split(&[&body], limit);
         let (cut, cut_outcome) = split(&pieces, limit);
 
-        prop_assert_eq!(joined(cut), joined(whole));
+        prop_assert_eq!(merge(cut), merge(whole));
         prop_assert_eq!(cut_outcome, outcome);
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use pia_assistant::{Wait, Timer};
+use pia_assistant::{Timer, Wait};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 

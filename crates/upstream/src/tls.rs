@@ -5,13 +5,13 @@ use std::sync::Arc;
 use rustls::crypto::ring;
 use rustls::{ClientConfig, RootCertStore};
 
-/// Why TLS could not be set up.
+/// Reason why TLS could not be set up.
 #[derive(Debug, thiserror::Error)]
 #[error("TLS towards the upstreams could not be set up")]
 pub struct TlsError(#[from] rustls::Error);
 
-/// What a client trusts. Reading the machine's certificates takes a while, so
-/// it is done once and shared by the clients of all workers.
+/// Trust of a client. Reading the machine's certificates takes a while, so it
+/// is done once and shared by the clients of all workers.
 #[derive(Debug, Clone)]
 pub struct Tls(ClientConfig);
 
@@ -38,7 +38,7 @@ impl Tls {
         Ok(Self(config))
     }
 
-    /// The same for clients of other kinds.
+    /// Returns the configuration for clients of other kinds.
     pub fn config(&self) -> ClientConfig {
         self.0.clone()
     }

@@ -29,7 +29,7 @@ struct Table {
 impl O200k {
     /// Reads the table unless it is there, and waits for that.
     pub fn ready(&self) {
-        self.0.read.get_or_init(read);
+        self.0.read.get_or_init(load_encoding);
     }
 
     fn begin(&self) {
@@ -73,7 +73,7 @@ fn whole(count: usize) -> i64 {
 }
 
 /// A table that cannot be read is missed once, and then done without.
-fn read() -> Option<CoreBPE> {
+fn load_encoding() -> Option<CoreBPE> {
     match tiktoken_rs::o200k_base() {
         Ok(table) => Some(table),
         Err(err) => {

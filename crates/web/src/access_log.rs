@@ -15,8 +15,8 @@ use tracing::Span;
 use crate::metrics::InFlight;
 use crate::{Metrics, RequestId};
 
-/// What is logged and counted of one request. Of the path only its pattern:
-/// the rest may hold what is no business of a log.
+/// Log entry and counters of one request. Of the path only its pattern is
+/// recorded: the rest may hold what does not belong in a log.
 pub(crate) struct Entry {
     pub(crate) id: RequestId,
     pub(crate) proxy_id: Option<String>,

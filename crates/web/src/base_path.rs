@@ -13,7 +13,7 @@ use actix_web::web::Data;
 pub struct BasePath(pub String);
 
 impl BasePath {
-    /// What is left of `path` behind the base, if it begins with that.
+    /// Returns the rest of `path` after the base, if it starts with that.
     pub(crate) fn strip<'a>(&self, path: &'a str) -> Option<&'a str> {
         let rest = path.strip_prefix(self.0.as_str())?;
         match rest.as_bytes().first() {

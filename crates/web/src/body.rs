@@ -27,15 +27,15 @@ use crate::{ApiError, BodyMemory, Caller, ClientAddress, FieldError};
 /// `MIN_BYTES_IN_WINDOW` more of it: 4 KiB a second.
 const RATE_WINDOW: Duration = Duration::from_secs(30);
 const MIN_BYTES_IN_WINDOW: usize = 30 * 4 * 1024;
-/// How long the whole of a body may take.
+/// Duration for which the whole of a body may take.
 const MAX_UPLOAD_TIME: Duration = Duration::from_mins(10);
 const MAX_SMALL_UPLOAD_TIME: Duration = Duration::from_secs(30);
 /// Up to here a body is a small one.
 const SMALL: usize = 1024 * 1024;
-/// What some programs put before a text in UTF-8. It is no part of the JSON
-/// (RFC 8259, 8.1).
+/// Byte order mark that some programs put before a text in UTF-8. It is no part
+/// of the JSON (RFC 8259, 8.1).
 const MARK: &[u8] = b"\xef\xbb\xbf";
-/// How much is told of what is wrong with one value.
+/// Maximum length of a description of an invalid value, in characters.
 const MAX_REASON_CHARS: usize = 200;
 /// So much is decompressed at once. It may become a thousand times as much,
 /// which is held before anybody can look how long it is.
@@ -69,8 +69,8 @@ impl Deref for RawBody {
 }
 
 impl RawBody {
-    /// What was sent. Handlers that wait for others give it away, so that it
-    /// goes when it is no longer needed.
+    /// Returns the body. Handlers that wait for others give it away, so that it
+    /// is freed when it is no longer needed.
     pub fn into_bytes(self) -> Bytes {
         self.0
     }
@@ -102,7 +102,7 @@ impl RawBody {
     }
 }
 
-/// How many values a JSON text has at most, were it one.
+/// Returns the number of values a JSON text has at most, were it one.
 fn separators(json: &[u8]) -> usize {
     let (mut count, mut in_text, mut escaped) = (0, false, false);
     for byte in json {
@@ -173,7 +173,7 @@ pub(crate) fn read_body(
     let (coding, is_json) = (known_coding(request), RawBody::expect_json(request).is_ok());
     async move {
         coding?;
-        let read = read(pieces, Size { announced, limit }, room);
+        let read = collect_body(pieces, Size { announced, limit }, room);
         let read = tokio::time::timeout(longest, read).await;
         let RawBody(bytes) = read.map_err(|_elapsed| too_slow())??;
         let marked = is_json && bytes.starts_with(MARK);
@@ -188,7 +188,7 @@ fn sender(request: &HttpRequest) -> Option<Payer> {
     extensions.get::<Caller>().map(|it| Payer::User(it.0.user)).or_else(address)
 }
 
-/// How long a body is, by what its sender says, and may be.
+/// Announced and maximum size of a body.
 struct Size {
     announced: usize,
     limit: usize,
@@ -219,7 +219,11 @@ pub(crate) fn small(
     })
 }
 
-async fn read(mut body: Pieces, size: Size, mut room: Option<MemoryPermit>) -> Result<RawBody, ApiError> {
+async fn collect_body(
+    mut body: Pieces,
+    size: Size,
+    mut room: Option<MemoryPermit>,
+) -> Result<RawBody, ApiError> {
     let limit = size.limit;
     let mut whole = BytesMut::new();
     let mut only = None;
@@ -325,8 +329,9 @@ fn no_object() -> ApiError {
     }])
 }
 
-/// What serde says of a value, without line and column, which the field tells
-/// better, and without the value, which may be a secret or have no end.
+/// Returns serde's description of an error, without line and column, which the
+/// field tells better, and without the value, which may be a secret or have no
+/// end.
 pub fn reason(fault: &serde_json::Error) -> String {
     let told = fault.to_string();
     let place = if fault.line() > 0 { told.rsplit_once(" at line ") } else { None };
@@ -344,7 +349,7 @@ pub fn reason(fault: &serde_json::Error) -> String {
     format!("{}, expected {expected}", format!("{kind}{given}").trim_end())
 }
 
-/// What is told of a body that is no JSON.
+/// Returns the error for a body that is no JSON.
 pub fn malformed(fault: &serde_json::Error) -> ApiError {
     let message = format!(
         "The body is not well-formed JSON (line {}, column {}).",

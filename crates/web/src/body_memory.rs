@@ -1,4 +1,4 @@
-//! How much memory the bodies of all requests together may take.
+//! Limit of the memory that the bodies of all requests take together.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -7,12 +7,12 @@ use crate::ApiError;
 use crate::budgets::Payer;
 
 const UNIT: usize = 1024;
-/// What each request may hold without being counted: more than an ordinary
-/// body, and little against what a connection costs anyway.
+/// Memory that each request may hold without being counted: more than an
+/// ordinary body, and little against what a connection costs anyway.
 const FREE: usize = 16 * UNIT;
 
-/// What callers who are not signed in may have of the room together: who has
-/// no account must not be able to take it from those who have.
+/// Share of the memory for callers who are not signed in: they must not be able
+/// to take it from those who are.
 const OF_STRANGERS: usize = 8;
 /// The part of a room that one caller may have.
 const SHARES: usize = 4;
@@ -59,7 +59,10 @@ impl BodyMemory {
         let of_strangers = bytes / OF_STRANGERS;
         Self(Arc::new(Rooms {
             signed_in: MemoryPool::new(bytes - of_strangers, (bytes / SHARES).max(MIN_SHARE)),
-            strangers: MemoryPool::new(of_strangers, (of_strangers / SHARES).max(MIN_SHARE_OF_STRANGER)),
+            strangers: MemoryPool::new(
+                of_strangers,
+                (of_strangers / SHARES).max(MIN_SHARE_OF_STRANGER),
+            ),
         }))
     }
 
@@ -70,7 +73,7 @@ impl BodyMemory {
 }
 
 impl Rooms {
-    fn of(&self, caller: Option<Payer>) -> &MemoryPool {
+    fn pool(&self, caller: Option<Payer>) -> &MemoryPool {
         match caller {
             Some(Payer::User(_)) => &self.signed_in,
             Some(Payer::Session(_) | Payer::Address(_)) | None => &self.strangers,
@@ -110,7 +113,7 @@ impl MemoryPool {
 }
 
 impl MemoryPermit {
-    /// Whether any room was taken.
+    /// Returns whether any room was taken.
     pub(crate) fn is_counted(&self) -> bool {
         self.bytes > 0
     }
@@ -125,7 +128,7 @@ impl MemoryPermit {
         if counted <= self.bytes {
             return Ok(());
         }
-        self.rooms.of(self.caller).take(self.caller, counted - self.bytes)?;
+        self.rooms.pool(self.caller).take(self.caller, counted - self.bytes)?;
         self.bytes = counted;
         Ok(())
     }
@@ -134,7 +137,7 @@ impl MemoryPermit {
 impl Drop for MemoryPermit {
     fn drop(&mut self) {
         if self.bytes > 0 {
-            self.rooms.of(self.caller).give_back(self.caller, self.bytes);
+            self.rooms.pool(self.caller).give_back(self.caller, self.bytes);
         }
     }
 }
@@ -158,7 +161,7 @@ mod tests {
     }
 
     fn code(refused: Result<(), ApiError>) -> &'static str {
-        refused.unwrap_err().told().0
+        refused.unwrap_err().code_and_message().0
     }
 
     #[test]
@@ -178,7 +181,7 @@ mod tests {
         let slow = person();
         let mut uploads: Vec<_> = (0..8).map(|_| memory.hold(Some(slow))).collect();
         let taken = uploads.iter_mut().map(|it| it.grow_to(FREE + 32 * MIB));
-        let taken: Vec<_> = taken.map(|it| it.map_err(|err| err.told().0)).collect();
+        let taken: Vec<_> = taken.map(|it| it.map_err(|err| err.code_and_message().0)).collect();
 
         assert_eq!(taken[..2], [Ok(()), Ok(())]);
         assert!(taken[2..].iter().all(|it| *it == Err("rate_limited")), "{taken:?}");

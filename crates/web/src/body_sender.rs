@@ -9,14 +9,14 @@ use futures_util::stream::{self, BoxStream};
 use futures_util::{Stream, StreamExt as _};
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 
-/// How many pieces wait for the client at most.
+/// Number of pieces that wait for the client at most.
 const WAITING: usize = 2;
 
-/// How long a client may take for one piece.
+/// Duration for which a client may take for one piece.
 const PATIENCE: Duration = Duration::from_mins(1);
 
-/// Where the pieces of an answer go. Dropped before [`end`](Self::end), it cuts
-/// the connection: a part is never taken for the whole.
+/// Sender of the pieces of a response body. Dropped before [`end`](Self::end),
+/// it cuts the connection: a part is never taken for the whole.
 pub struct BodySender {
     pieces: Sender<Piece>,
     patience: Duration,

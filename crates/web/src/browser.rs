@@ -1,4 +1,4 @@
-//! Whether a request comes from a browser, and whether a page can be its answer.
+//! Detection of browsers, and of requests that a page can answer.
 
 use std::future::{Ready, ready};
 
@@ -9,11 +9,11 @@ use pia_identity::Program;
 
 use crate::ApiError;
 
-/// What the `fetch` of Node.js sends, too, alone; a browser that sends it sends
-/// `Sec-Fetch-Site` beside it.
+/// Header that the `fetch` of Node.js sends, too, alone; a browser that sends
+/// it sends `Sec-Fetch-Site` beside it.
 const MODE: HeaderName = HeaderName::from_static("sec-fetch-mode");
 
-/// What kind of program a request comes from.
+/// Kind of program that a request comes from.
 ///
 /// Browsers add headers that no script can leave out; what adds them itself
 /// only shuts itself out.
@@ -29,12 +29,13 @@ impl FromRequest for FromProgram {
     }
 }
 
-/// What kind of program sends these headers.
+/// Returns the kind of program that sends these headers.
 pub(crate) fn program(headers: &HeaderMap) -> Program {
     told_by(headers, |_| true)
 }
 
-/// The same of who calls with a key: SDKs for Node.js do.
+/// Returns the kind of program of a caller with an API key: SDKs for Node.js
+/// send browsers' headers.
 pub(crate) fn program_with_key(headers: &HeaderMap) -> Program {
     told_by(headers, |it| it != MODE)
 }
@@ -45,8 +46,8 @@ fn told_by(headers: &HeaderMap, tells: impl Fn(&HeaderName) -> bool) -> Program 
     if browser { Program::Browser } else { Program::App }
 }
 
-/// Whether who sends these headers reads pages: `text/html` is named among what
-/// they accept.
+/// Returns whether who sends these headers reads pages: `text/html` is named
+/// among what they accept.
 pub fn reads_pages(headers: &HeaderMap) -> bool {
     accepts(headers, "text/html")
 }
@@ -79,7 +80,7 @@ mod tests {
 
     use super::*;
 
-    async fn told(header: (&str, &str)) -> Program {
+    async fn program_of(header: (&str, &str)) -> Program {
         let request = TestRequest::default().insert_header(header).to_http_request();
         FromProgram::extract(&request).await.unwrap().0
     }
@@ -87,9 +88,9 @@ mod tests {
     #[actix_web::test]
     async fn browsers_give_themselves_away() {
         for header in [("Origin", "null"), ("SEC-FETCH-SITE", "none"), ("sec-fetch-anything", "")] {
-            assert_eq!(told(header).await, Program::Browser, "{header:?}");
+            assert_eq!(program_of(header).await, Program::Browser, "{header:?}");
         }
-        assert_eq!(told(("User-Agent", "Mozilla/5.0")).await, Program::App);
+        assert_eq!(program_of(("User-Agent", "Mozilla/5.0")).await, Program::App);
     }
 
     #[test]

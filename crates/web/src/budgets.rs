@@ -1,4 +1,4 @@
-//! How often a route may be called, and by whom that is counted.
+//! Number of times that a route may be called, and by whom that is counted.
 
 use std::net::{IpAddr, Ipv6Addr};
 use std::num::NonZeroU32;
@@ -7,15 +7,15 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use governor::clock::{Clock as _, DefaultClock};
 use governor::{DefaultKeyedRateLimiter, RateLimiter};
-use pia_identity::{RateLimitOutcome, RateLimitStore, Quota};
+use pia_identity::{Quota, RateLimitOutcome, RateLimitStore};
 use pia_kernel::{Clock, LiveSetting, SessionId, Unavailable, UserId};
 
 const SWEEP_EVERY: u32 = 4096;
 
-/// Which bucket a route takes from.
+/// Bucket that a route takes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Budget {
-    /// What has no other.
+    /// Bucket of every route without another.
     Global,
     /// Probes of liveness: of the global budget's size, apart from it.
     Health,
@@ -53,7 +53,7 @@ impl Budget {
     }
 }
 
-/// How much each budget holds.
+/// Size of each budget.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Quotas {
     /// Of [`Budget::Global`] and [`Budget::Health`].
@@ -73,7 +73,7 @@ pub struct Quotas {
 }
 
 impl Quotas {
-    fn of(&self, budget: Budget) -> Quota {
+    fn quota(&self, budget: Budget) -> Quota {
         match budget {
             Budget::Global | Budget::Health => self.global,
             Budget::Auth => self.auth,
@@ -86,7 +86,7 @@ impl Quotas {
     }
 }
 
-/// Whose bucket it is.
+/// Owner of a bucket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Payer {
     User(UserId),
@@ -172,20 +172,20 @@ impl Budgets {
         })
     }
 
-    /// The same, for all instances together.
+    /// Takes from the bucket that all instances share.
     pub(crate) async fn take_shared(
         &self,
         budget: Budget,
         payer: Payer,
     ) -> Result<RateLimitOutcome, Unavailable> {
-        let quota = self.counted.get().quotas.of(budget);
+        let quota = self.counted.get().quotas.quota(budget);
         self.shared.attempt(&payer.key(budget), quota, self.clock.now()).await
     }
 }
 
 impl Counted {
     fn full(quotas: Quotas) -> Self {
-        Self { quotas, limiters: Budget::IN_MEMORY.map(|budget| limiter(quotas.of(budget))) }
+        Self { quotas, limiters: Budget::IN_MEMORY.map(|budget| limiter(quotas.quota(budget))) }
     }
 }
 

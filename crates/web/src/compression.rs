@@ -1,4 +1,5 @@
-//! What is not worth compressing, and what must not be.
+//! Responses that are not worth compressing, and those that must not be
+//! compressed.
 //!
 //! `Compress` leaves alone what says `Content-Encoding: identity`; that header
 //! is our mark, set behind it and taken off before it.

@@ -10,10 +10,10 @@ use crate::budgets::Payer;
 use crate::extract::Pays;
 use crate::{ApiError, Gates};
 
-/// What a handler pays of a route whose [`Charge`](crate::Charge) is its own.
+/// Rate limit that a handler applies itself; see [`RateLimit`](crate::RateLimit).
 ///
-/// One address may belong to a whole company: a call that proves itself part
-/// of a session is counted against that, and only the rest against the address.
+/// One address may belong to a whole company: a call that proves itself part of
+/// a session is counted against that, and only the rest against the address.
 #[must_use = "a call that is not counted is not limited"]
 pub struct DeferredRateLimit {
     gates: web::Data<Gates>,

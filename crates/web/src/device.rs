@@ -1,4 +1,4 @@
-//! What a request says of the device that it comes from.
+//! Device of a request.
 
 use std::future::{Ready, ready};
 
@@ -13,8 +13,8 @@ const DEVICE_ID: &str = "x-pia-device-id";
 const APP_VERSION: &str = "x-pia-app-version";
 const OS_VERSION: &str = "x-pia-os-version";
 
-/// What a request says of the device that it comes from, as it was said, and
-/// its address as trusted proxies tell it.
+/// Device of a request as it describes itself, and its address as trusted
+/// proxies report it.
 #[derive(Debug, Clone)]
 pub struct FromDevice(pub Device);
 

@@ -1,4 +1,4 @@
-//! Whether the server is about to end.
+//! Signal that the server is about to stop.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

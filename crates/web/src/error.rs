@@ -1,4 +1,4 @@
-//! How failures look on the wire: `{ "error": code, "message": text }`.
+//! Errors on the wire: `{ "error": code, "message": text }`.
 
 use std::borrow::Cow;
 use std::error::Error;
@@ -18,18 +18,18 @@ type Cause = Box<dyn Error + Send + Sync>;
 /// Time after which a caller may repeat a request that an outage or overload refused.
 pub const RETRY_SOON: Duration = Duration::from_secs(1);
 
-/// What keeps OpenAI's clients from repeating a request.
+/// Header that keeps OpenAI's clients from repeating a request.
 const NO_RETRY: (HeaderName, HeaderValue) =
     (HeaderName::from_static("x-should-retry"), HeaderValue::from_static("false"));
 
 /// One thing that is wrong with a request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct FieldError {
-    /// Where: `messages[0].role`; empty for the body as a whole.
+    /// Path of the value: `messages[0].role`; empty for the body as a whole.
     pub field: String,
-    /// What is wrong, for programs: `required`.
+    /// Error code, for programs: `required`.
     pub code: &'static str,
-    /// The same for people.
+    /// Description, for people.
     pub message: String,
 }
 
@@ -54,15 +54,15 @@ struct ErrorParts {
     status: StatusCode,
     code: &'static str,
     message: String,
-    /// What the body holds beside code and message.
+    /// Members of the body beside code and message.
     fields: Map<String, Value>,
     retry_after: Option<Duration>,
     allow: Option<HeaderValue>,
-    /// Whether the same request would be refused again.
+    /// True if the same request would be refused again.
     is_final: bool,
-    /// Whether nothing more is read from the connection.
+    /// True if nothing more is read from the connection.
     closes: bool,
-    /// What OpenAI's clients are told, where that is not made of the rest.
+    /// Error for OpenAI's clients, where that is not derived from the rest.
     openai: Option<OpenAiForm>,
     cause: Option<Cause>,
 }
@@ -144,7 +144,7 @@ impl ApiError {
         self
     }
 
-    /// The same answer for OpenAI's clients.
+    /// Returns the response in OpenAI's form.
     pub(crate) fn openai_response(&self) -> HttpResponse {
         let ErrorParts { status, code, message, fields, openai, .. } = &*self.0;
         let fault = fields.get("errors").and_then(|it| it.get(0));
@@ -171,7 +171,7 @@ impl ApiError {
 
     /// Code and message, for an answer in another form than this one's. What
     /// only the log is told goes there now.
-    pub fn told(&self) -> (&'static str, &str) {
+    pub fn code_and_message(&self) -> (&'static str, &str) {
         self.log();
         (self.0.code, &self.0.message)
     }

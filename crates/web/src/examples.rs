@@ -1,4 +1,4 @@
-//! What the bodies of routes look like, for whoever reads the description.
+//! Examples of bodies, for readers of the description.
 
 use std::collections::BTreeMap;
 
@@ -7,23 +7,23 @@ use serde_json::Value;
 
 use crate::routes::Route;
 
-/// What is sent to routes and what they answer, each by method and path:
-/// `POST /api/ai/chat`.
+/// Examples of requests and responses, each by method and path: `POST
+/// /api/ai/chat`.
 #[derive(Debug, Default)]
 pub struct Examples(BTreeMap<String, Example>);
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Example {
-    /// What is sent as the body.
+    /// Example of a request body.
     pub(crate) request: Option<Value>,
-    /// What is answered as JSON when all is well.
+    /// Example of a successful response, in JSON.
     pub(crate) response: Option<Value>,
 }
 
 impl Examples {
     /// Those in these texts, each of them a JSON object.
-    pub fn read<'a>(texts: impl IntoIterator<Item = &'a str>) -> Result<Self, serde_json::Error> {
+    pub fn parse<'a>(texts: impl IntoIterator<Item = &'a str>) -> Result<Self, serde_json::Error> {
         let mut examples = BTreeMap::new();
         for text in texts {
             examples.append(&mut serde_json::from_str(text)?);
@@ -36,7 +36,7 @@ impl Examples {
         self.0.keys().map(String::as_str)
     }
 
-    pub(crate) fn of(&self, route: &Route) -> Option<&Example> {
+    pub(crate) fn find(&self, route: &Route) -> Option<&Example> {
         self.0.get(&format!("{} {}", route.method, route.path))
     }
 }

@@ -1,12 +1,12 @@
-//! What handlers may ask of the gates. Extractors only read what the gates
-//! left: actix-web polls all of a handler's together, so one that decided
+//! Extractors of what the gates found out. They only read what the gates left:
+//! actix-web polls all of a handler's extractors together, so one that decided
 //! would let the body be read before the answer is no.
 
 use std::future::{Ready, ready};
 
 use actix_web::dev::Payload;
 use actix_web::{FromRequest, HttpMessage, HttpRequest};
-use pia_identity::{SessionRef, CallerState};
+use pia_identity::{CallerState, SessionRef};
 
 use crate::ApiError;
 use crate::budgets::{Budget, Payer};
@@ -17,14 +17,14 @@ use crate::budgets::{Budget, Payer};
 pub struct Caller(pub CallerState);
 
 impl Caller {
-    /// Who calls, and with which sign-in.
+    /// Returns the caller and their session.
     pub fn claim(self) -> SessionRef {
         SessionRef { user: self.0.user, session: self.0.session }
     }
 }
 
-/// Whose token came with the request, if any did; nobody has looked whether
-/// the account or the session is still there.
+/// Credential that came with the request, if any did; whether the account or
+/// the session still exists was not checked.
 #[derive(Debug, Clone, Copy)]
 pub struct Claimed(pub Option<SessionRef>);
 
@@ -32,7 +32,7 @@ pub struct Claimed(pub Option<SessionRef>);
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct BodyLimit(pub(crate) usize);
 
-/// What the handler is to count the call against.
+/// Bucket against which the handler counts the call.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Pays {
     pub(crate) budget: Budget,

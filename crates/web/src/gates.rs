@@ -12,7 +12,8 @@ use actix_web::http::header::{AUTHORIZATION, CONTENT_LENGTH, HeaderName, UPGRADE
 use actix_web::middleware::Next;
 use actix_web::{Error, HttpMessage, web};
 use pia_identity::{
-    AccessTokens, AccountRules, RateLimitOutcome, ApiKeyAuthenticator, SessionScope, CallerState, CallerCache,
+    AccessTokens, AccountRules, ApiKeyAuthenticator, CallerCache, CallerState, RateLimitOutcome,
+    SessionScope,
 };
 use pia_kernel::{Clock, LiveSetting, Secret, UserId};
 use pia_policy::{LicenceState, Licensed};
@@ -20,35 +21,37 @@ use pia_policy::{LicenceState, Licensed};
 use crate::budgets::{Budget, Budgets, Payer};
 use crate::client_address::ClientAddress;
 use crate::extract::{BodyLimit, Pays};
-use crate::routes::{Access, Accounts, RateLimit, RouteMatch, Licensing, PaidBy, Route, RouteTable};
+use crate::routes::{
+    Access, Accounts, Licensing, PaidBy, RateLimit, Route, RouteMatch, RouteTable,
+};
 use crate::{ApiError, Caller, Claimed, Runner};
 use holder::Holder;
 
-/// What the gates decide with.
+/// Dependencies of the gates.
 pub struct Gates {
-    /// Which routes there are.
+    /// All routes.
     pub table: RouteTable,
-    /// Whose an access token is.
+    /// Verification of access tokens.
     pub tokens: AccessTokens,
-    /// Whether they still have an account and a session.
+    /// State of accounts and sessions.
     pub standings: CallerCache,
-    /// Whose an API key is, and whether it still opens anything.
+    /// Verification of API keys.
     pub keys: ApiKeyAuthenticator,
-    /// How often they may call.
+    /// Number of times that they may call.
     pub budgets: Arc<Budgets>,
-    /// What they may call.
+    /// Licence in force.
     pub licence: LiveSetting<LicenceState>,
-    /// Where the server can be set up: `https://…/admin/setup`, or the path
-    /// alone where nobody has said how the server is reached.
+    /// URL of the set-up page: `https://…/admin/setup`, or the path alone where
+    /// the public address is not configured.
     pub setup_url: String,
-    /// What they owe first.
+    /// Requirements that accounts must meet first.
     pub rules: LiveSetting<AccountRules>,
     /// Opens [`Access::Operator`]; where there is none, a call from the machine
     /// itself does.
     pub metrics_token: LiveSetting<Option<Secret<String>>>,
     /// The time that licences end by.
     pub clock: Arc<dyn Clock>,
-    /// Where the database is asked.
+    /// Runner of database queries.
     pub runner: Runner,
 }
 
@@ -153,7 +156,11 @@ impl Gates {
     /// The account and the session are looked at on every request: a token
     /// says who its holder was when it was issued, not that they may still
     /// come in. What is remembered of them may only let pass.
-    async fn standing(&self, holder: Option<Holder>, route: &Route) -> Result<CallerState, ApiError> {
+    async fn standing(
+        &self,
+        holder: Option<Holder>,
+        route: &Route,
+    ) -> Result<CallerState, ApiError> {
         let holder = holder.ok_or_else(ApiError::unauthenticated)?;
         if let Some(standing) = self.cached(holder)
             && self.refusal(standing, route).is_none()
@@ -168,7 +175,7 @@ impl Gates {
         }
     }
 
-    /// What somebody is told who shows a good token and may not come in.
+    /// Returns the error for somebody with a valid token who is refused.
     async fn not_in(&self, holder: Holder, route: &Route) -> Result<ApiError, ApiError> {
         let Holder::Session(claim) = holder else { return Ok(ApiError::unauthenticated()) };
         if route.access != Access::Leaver {

@@ -12,7 +12,7 @@ use serde::de::DeserializeOwned;
 use crate::body::{Pieces, parse, plain, read_body, small};
 use crate::{ApiError, Body, RawBody};
 
-/// What each gzip stream begins with; no JSON does.
+/// First bytes of each gzip stream; no JSON starts with them.
 const MAGIC: [u8; 2] = [0x1f, 0x8b];
 
 /// A [`RawBody`] or [`Body`] that may be compressed with gzip and not say so.
@@ -51,29 +51,29 @@ impl<T: DeserializeOwned + 'static> FromRequest for Gzipped<Body<T>> {
 fn pieces(payload: Payload, request: &HttpRequest) -> Pieces {
     let coding = request.headers().get(CONTENT_ENCODING);
     let silent = coding.is_none_or(|it| it.as_bytes().eq_ignore_ascii_case(b"identity"));
-    if silent { seen(payload.boxed_local()) } else { plain(payload, request) }
+    if silent { replayed(payload.boxed_local()) } else { plain(payload, request) }
 }
 
 /// Looks at the first bytes once they are asked for.
-fn seen(mut payload: Pieces) -> Pieces {
+fn replayed(mut payload: Pieces) -> Pieces {
     let looked = async move {
         let mut first = BytesMut::new();
         while first.len() < MAGIC.len() {
             match payload.next().await {
                 Some(Ok(piece)) if first.is_empty() && piece.len() >= MAGIC.len() => {
-                    return joined(piece, payload);
+                    return chain(piece, payload);
                 }
                 Some(Ok(piece)) => first.extend_from_slice(&piece),
                 Some(Err(err)) => return stream::iter([Err(err)]).boxed_local(),
                 None => break,
             }
         }
-        joined(first.freeze(), payload)
+        chain(first.freeze(), payload)
     };
     stream::once(looked).flatten().boxed_local()
 }
 
-fn joined(first: Bytes, rest: Pieces) -> Pieces {
+fn chain(first: Bytes, rest: Pieces) -> Pieces {
     let compressed = first.starts_with(&MAGIC);
     let whole = stream::iter([Ok(first)]).chain(rest);
     if compressed {
@@ -93,9 +93,9 @@ mod tests {
     const PACKED: [u8; 22] =
         [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3, 0xab, 0xae, 5, 0, 0x43, 0xbf, 0xa6, 0xa3, 2, 0, 0, 0];
 
-    async fn read(pieces: &[&[u8]]) -> Result<Vec<u8>, PayloadError> {
+    async fn read_all(pieces: &[&[u8]]) -> Result<Vec<u8>, PayloadError> {
         let pieces: Vec<_> = pieces.iter().map(|it| Ok(Bytes::copy_from_slice(it))).collect();
-        let mut body = seen(stream::iter(pieces).boxed_local());
+        let mut body = replayed(stream::iter(pieces).boxed_local());
         let mut whole = Vec::new();
         while let Some(piece) = body.next().await {
             whole.extend_from_slice(&piece?);
@@ -107,9 +107,9 @@ mod tests {
     async fn what_begins_as_gzip_does_is_unpacked_however_it_is_cut() {
         let single: Vec<&[u8]> = PACKED.chunks(1).collect();
 
-        assert_eq!(read(&[&PACKED]).await.unwrap(), b"{}");
-        assert_eq!(read(&single).await.unwrap(), b"{}");
-        assert_eq!(read(&[b"", &PACKED[..1], &PACKED[1..]]).await.unwrap(), b"{}");
+        assert_eq!(read_all(&[&PACKED]).await.unwrap(), b"{}");
+        assert_eq!(read_all(&single).await.unwrap(), b"{}");
+        assert_eq!(read_all(&[b"", &PACKED[..1], &PACKED[1..]]).await.unwrap(), b"{}");
     }
 
     #[tokio::test]
@@ -117,14 +117,14 @@ mod tests {
         for plain in [&b"{\"a\":1}"[..], b"", b"{", b"\x1f", b"\x8b\x1f"] {
             let single: Vec<&[u8]> = plain.chunks(1).collect();
 
-            assert_eq!(read(&[plain]).await.unwrap(), plain);
-            assert_eq!(read(&single).await.unwrap(), plain);
+            assert_eq!(read_all(&[plain]).await.unwrap(), plain);
+            assert_eq!(read_all(&single).await.unwrap(), plain);
         }
     }
 
     #[tokio::test]
     async fn what_only_begins_as_gzip_does_is_broken() {
-        assert!(read(&[&PACKED[..12]]).await.is_err());
-        assert!(read(&[&[0x1f, 0x8b, 0xff, 0xff]]).await.is_err());
+        assert!(read_all(&[&PACKED[..12]]).await.is_err());
+        assert!(read_all(&[&[0x1f, 0x8b, 0xff, 0xff]]).await.is_err());
     }
 }

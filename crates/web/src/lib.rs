@@ -1,24 +1,25 @@
-//! What every surface shares: the route table, the gates before its routes,
-//! what extractors may ask for, and how failures look.
+//! Parts that every surface shares: the route table, the gates before its
+//! routes, the extractors of handlers, and the form of errors.
 
 mod access_log;
 mod base_path;
 mod body;
 mod body_memory;
+mod body_sender;
 mod browser;
 mod budgets;
 mod client_address;
 mod compression;
+mod concurrency_limiter;
+mod deferred_rate_limit;
 mod device;
 mod dialect;
 mod draining;
 mod error;
 mod examples;
 mod extract;
-mod body_sender;
 mod gates;
 mod gzipped;
-mod concurrency_limiter;
 mod metrics;
 mod openapi;
 mod paging;
@@ -30,25 +31,25 @@ mod routes;
 mod runner;
 mod strict_transport;
 mod surface;
-mod deferred_rate_limit;
 
 pub use base_path::{BasePath, strip_base_path};
 pub use body::{Body, OptionalBody, RawBody, malformed, reason};
 pub use body_memory::BodyMemory;
+pub use body_sender::{BodySender, Cut, Unread};
 pub use browser::{FromProgram, reads_json, reads_pages};
 pub use budgets::{Budget, Budgets, Quotas};
 pub use client_address::{ClientAddress, TrustedProxies};
 pub use compression::{acceptable_encoding, keep_uncompressed};
+pub use concurrency_limiter::ConcurrencyLimiter;
+pub use deferred_rate_limit::DeferredRateLimit;
 pub use device::FromDevice;
 pub use dialect::{speaks_openai, translate_errors};
 pub use draining::Draining;
 pub use error::{ApiError, FieldError, OpenAiForm, RETRY_SOON};
 pub use examples::Examples;
 pub use extract::{Caller, Claimed};
-pub use body_sender::{Cut, BodySender, Unread};
 pub use gates::{Gates, admit};
 pub use gzipped::Gzipped;
-pub use concurrency_limiter::ConcurrencyLimiter;
 pub use metrics::{Metrics, Read, ReadEach};
 pub use openapi::{CreditDocs, openapi};
 pub use paging::Paging;
@@ -56,10 +57,9 @@ pub use path_id::{MintedId, PathId};
 pub use pulse::Pulse;
 pub use request_id::RequestId;
 pub use routes::{
-    Access, Accounts, ResponseDoc, RateLimit, Credentials, Docs, Document, Licensing, PaidBy, Parameter,
-    Route, RouteTable, WireType, wire,
+    Access, Accounts, Credentials, Docs, Document, Licensing, PaidBy, Parameter, RateLimit,
+    ResponseDoc, Route, RouteTable, WireType, wire,
 };
 pub use runner::Runner;
 pub use strict_transport::StrictTransport;
 pub use surface::surface;
-pub use deferred_rate_limit::DeferredRateLimit;

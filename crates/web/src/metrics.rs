@@ -1,4 +1,4 @@
-//! What is counted, for Prometheus.
+//! Metrics for Prometheus.
 
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -104,7 +104,7 @@ impl Metrics {
         Ok(text)
     }
 
-    /// How many requests are being answered.
+    /// Returns the number of requests are being answered.
     pub fn in_flight(&self) -> u64 {
         self.in_flight.load(Ordering::Relaxed)
     }
@@ -115,7 +115,8 @@ impl Metrics {
     }
 
     pub(crate) fn request(&self, method: &Method, route: &str, status: u16, took: Duration) {
-        let labels = Labels { method: known(method).to_owned(), route: route.to_owned(), status };
+        let labels =
+            Labels { method: method_label(method).to_owned(), route: route.to_owned(), status };
         self.requests.get_or_create(&labels).inc();
         let label = RouteLabel { route: route.to_owned() };
         self.seconds.get_or_create(&label).observe(took.as_secs_f64());
@@ -128,7 +129,7 @@ impl Metrics {
 }
 
 /// A client may invent methods; a label each would fill the memory.
-fn known(method: &Method) -> &str {
+fn method_label(method: &Method) -> &str {
     let usual = [
         Method::GET,
         Method::HEAD,

@@ -7,7 +7,9 @@ use serde_json::{Map, Value, json};
 
 use crate::dialect::speaks_openai;
 use crate::examples::{Example, Examples};
-use crate::routes::{Access, ResponseDoc, RateLimit, Document, Licensing, Route, RouteTable, WireType};
+use crate::routes::{
+    Access, Document, Licensing, RateLimit, ResponseDoc, Route, RouteTable, WireType,
+};
 
 /// Parts of the document that calls which cost credits have in common.
 #[derive(Debug)]
@@ -22,8 +24,8 @@ pub struct CreditDocs {
     pub examples: Vec<(String, Value)>,
 }
 
-/// What the gates do is said from the same rows that they read, so it cannot
-/// be said wrongly; only summaries, wire structs and examples come from
+/// Builds the document from the rows that the gates read, so it cannot
+/// contradict them; only summaries, wire structs and examples come from
 /// elsewhere. The admin plane is left out.
 pub fn openapi(
     table: &RouteTable,
@@ -37,7 +39,7 @@ pub fn openapi(
         let path = paths.entry(route.path).or_insert_with(|| json!({}));
         if let Some(methods) = path.as_object_mut() {
             let method = route.method.as_str().to_ascii_lowercase();
-            methods.insert(method, operation(route, examples.of(route), &credits, &mut schemas));
+            methods.insert(method, operation(route, examples.find(route), &credits, &mut schemas));
         }
     }
     let mut schemas: Map<String, Value> =
@@ -143,7 +145,7 @@ fn parameters(route: &Route, credits: &CreditDocs) -> Vec<Value> {
     parameters
 }
 
-/// What an id in a path may be: devices name themselves as they like, and
+/// Returns the schema of an id in a path: devices choose theirs freely, and
 /// models are named by operators.
 fn id_schema(name: &str) -> Value {
     match name {
@@ -193,7 +195,10 @@ fn responses(
 ) -> Map<String, Value> {
     let mut responses = Map::new();
     let (status, answer) = match route.docs.answer {
-        ResponseDoc::Json(it) | ResponseDoc::JsonOrPage(it) | ResponseDoc::Page(it) | ResponseDoc::Part(it, _) => {
+        ResponseDoc::Json(it)
+        | ResponseDoc::JsonOrPage(it)
+        | ResponseDoc::Page(it)
+        | ResponseDoc::Part(it, _) => {
             ("200", json!({ "application/json": media(&it(schemas), example) }))
         }
         ResponseDoc::Stored(it) => {
@@ -233,13 +238,7 @@ fn responses(
         }
         // What has not changed is no error, and is not told.
         if status != 304 {
-            let body = if speaks_openai(route.path) {
-                media("OpenAiError", None)
-            } else if status == 429 && route.costs_credits() {
-                credits.refusal.clone()
-            } else {
-                media("Error", None)
-            };
+            let body = error_media(route, status, credits);
             told.insert("content".to_owned(), json!({ "application/json": body }));
         }
         responses.entry(status.to_string()).or_insert(told.into());
@@ -252,7 +251,7 @@ fn responses(
     responses
 }
 
-/// What the gates refuse with, and after that the handler.
+/// Returns the refusals of the gates, and after them those of the handler.
 fn refusals(route: &Route) -> Vec<(u16, &'static str)> {
     let mut refusals = route.docs.refusals.to_vec();
     if body_of(route).is_some() {
@@ -276,6 +275,17 @@ fn refusals(route: &Route) -> Vec<(u16, &'static str)> {
         refusals.push((429, "Too many requests; `Retry-After` tells when to come back."));
     }
     refusals
+}
+
+/// Returns the media type object of an error with this status.
+fn error_media(route: &Route, status: u16, credits: &CreditDocs) -> Value {
+    if speaks_openai(route.path) {
+        media("OpenAiError", None)
+    } else if status == 429 && route.costs_credits() {
+        credits.refusal.clone()
+    } else {
+        media("Error", None)
+    }
 }
 
 fn retry_after() -> Value {

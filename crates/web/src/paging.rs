@@ -1,11 +1,11 @@
-//! Which part of a list a request asks for: `?limit=50&cursor=…`.
+//! Requested page of a list: `?limit=50&cursor=…`.
 
 use std::future::{Ready, ready};
 
 use actix_web::dev::Payload;
 use actix_web::web::Query;
 use actix_web::{FromRequest, HttpRequest};
-use pia_kernel::{PageRequest, Cursor, Timestamp};
+use pia_kernel::{Cursor, PageRequest, Timestamp};
 use uuid::Uuid;
 
 use crate::{ApiError, FieldError};
@@ -13,13 +13,13 @@ use crate::{ApiError, FieldError};
 const USUAL: u16 = 50;
 const MAX_PAGE_ITEMS: u16 = 200;
 
-/// Which part of a list a request asks for. Anything but a limit from 1 to
-/// 200 and a cursor as it was told is refused.
+/// Requested page of a list. Anything but a limit from 1 to 200 and a cursor of
+/// ours is refused.
 #[derive(Debug, Clone, Copy)]
 pub struct Paging(pub PageRequest);
 
 impl Paging {
-    /// How a place is told to clients, who are not to look into it.
+    /// Formats a cursor for clients, who are not to look into it.
     pub fn cursor(place: Cursor) -> String {
         format!("{}.{}", place.at.micros(), place.id.simple())
     }
@@ -29,7 +29,7 @@ impl Paging {
         parse_cursor(cursor)
     }
 
-    fn read(query: &str) -> Result<Self, ApiError> {
+    fn parse(query: &str) -> Result<Self, ApiError> {
         let parameters = Query::<Vec<(String, String)>>::from_query(query);
         let Ok(Query(parameters)) = parameters else {
             let message = "The query is malformed.".to_owned();
@@ -41,7 +41,8 @@ impl Paging {
             Err(Repeated) => None,
         };
         if limit.is_none() {
-            faults.push(fault("limit", format!("`limit` is one number from 1 to {MAX_PAGE_ITEMS}.")));
+            faults
+                .push(fault("limit", format!("`limit` is one number from 1 to {MAX_PAGE_ITEMS}.")));
         }
         let after = match one(&parameters, "cursor") {
             Ok(cursor) => cursor.map_or(Some(None), |it| parse_cursor(it).map(Some)),
@@ -62,7 +63,7 @@ impl FromRequest for Paging {
     type Future = Ready<Result<Self, ApiError>>;
 
     fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
-        ready(Self::read(request.query_string()))
+        ready(Self::parse(request.query_string()))
     }
 }
 
@@ -104,12 +105,12 @@ mod tests {
     use super::*;
 
     fn page(query: &str) -> PageRequest {
-        Paging::read(query).unwrap().0
+        Paging::parse(query).unwrap().0
     }
 
     /// The fields that are refused.
     fn refused(query: &str) -> Vec<String> {
-        let body = Paging::read(query).unwrap_err().error_response().into_body();
+        let body = Paging::parse(query).unwrap_err().error_response().into_body();
         let body: serde_json::Value =
             serde_json::from_slice(&body.try_into_bytes().unwrap()).unwrap();
         let faults = body["errors"].as_array().unwrap().iter();

@@ -8,7 +8,7 @@ use uuid::Uuid;
 
 use crate::ApiError;
 
-/// How long a GUID with hyphens is, the only form that is told.
+/// Length of a GUID with hyphens, the only form that is written.
 const LENGTH: usize = 36;
 
 /// The one id in a request's path, a GUID in any case.
@@ -26,8 +26,8 @@ impl FromRequest for PathId {
     }
 }
 
-/// The same where clients make the ids: then one that nobody has is not
-/// answered with 404, and what is no id is for the handler to judge.
+/// Id in the path where clients generate the ids: one that does not exist is
+/// not answered with 404, and what is no id is for the handler to judge.
 #[derive(Debug, Clone, Copy)]
 pub struct MintedId(pub Option<Uuid>);
 

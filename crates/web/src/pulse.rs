@@ -1,10 +1,10 @@
-//! Whether the database answers, as far as is known.
+//! Health of the database, as far as is known.
 
 use std::time::Duration;
 
 use tokio::sync::watch;
 
-/// Whether the database answers, as somebody who asks it all the time finds.
+/// Health of the database, as a task finds that polls it all the time.
 #[derive(Clone)]
 pub struct Pulse {
     answers: watch::Receiver<bool>,

@@ -14,19 +14,19 @@ pub struct Route {
     pub method: Method,
     /// As actix-web matches it: `/api/ai/chat`.
     pub path: &'static str,
-    /// Who may call it.
+    /// Callers that may use it.
     pub access: Access,
-    /// What callers may show who they are with.
+    /// Credentials that it accepts.
     pub credentials: Credentials,
-    /// Which accounts may call it.
+    /// Accounts that may use it.
     pub accounts: Accounts,
-    /// Which licence it needs at all.
+    /// Licence that it needs.
     pub licensing: Licensing,
-    /// What the licence must include.
+    /// Feature that the licence must include.
     pub feature: Option<Feature>,
-    /// What its callers share with those of other routes.
+    /// Rate limit of its calls.
     pub charge: RateLimit,
-    /// Whose share a call takes from.
+    /// Owner of the budget that a call takes from.
     pub payer: PaidBy,
     /// The longest body it reads, in bytes after decompression.
     pub body_limit: usize,
@@ -34,11 +34,11 @@ pub struct Route {
     pub document: Document,
     /// Puts the handler in its place.
     pub handler: fn(actix_web::Route) -> actix_web::Route,
-    /// What OpenAPI says of it beyond all this.
+    /// Documentation for OpenAPI beyond all this.
     pub docs: Docs,
 }
 
-/// Who may call a route.
+/// Callers that may use a route.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
     /// Whoever can reach the server. A bearer token that comes along is read,
@@ -47,10 +47,11 @@ pub enum Access {
     /// Whoever has one of the route's credentials and still has an account, and
     /// the session or the key.
     Bearer,
-    /// The same, but not with an app password: what secures the account.
+    /// Callers with a bearer token, but not with an app password: for what
+    /// secures the account.
     Owner,
-    /// The same, on the way out: whose account is gone is told so, and not
-    /// that they must sign in.
+    /// Owners on the way out: a caller whose account is gone gets that answer,
+    /// and not that they must sign in.
     Leaver,
     /// Whoever has the metrics token or, where none is set, calls from the
     /// machine itself.
@@ -62,7 +63,7 @@ pub enum Access {
 pub enum Credentials {
     /// An access token of a session.
     Session,
-    /// The same, or an API key.
+    /// An access token of a session, or an API key.
     SessionOrApiKey,
 }
 
@@ -77,7 +78,7 @@ pub enum Accounts {
     Any,
 }
 
-/// Whose share of a budget a call takes from.
+/// Owner of the budget that a call takes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PaidBy {
     /// The caller's, or that of their address where nobody is signed in.
@@ -96,7 +97,7 @@ pub enum Document {
     Admin,
 }
 
-/// Which licence a route needs.
+/// Licence that a route needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Licensing {
     /// None: probes, and what sets the server up.
@@ -107,34 +108,34 @@ pub enum Licensing {
     InForce,
 }
 
-/// What a call of a route is counted against, and where.
+/// Budget that a call counts against, and the place where it is counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RateLimit {
     /// It is not counted.
     Free,
     /// The gates count it.
     AtGate(Budget),
-    /// The handler counts it through [`Toll`](crate::Toll), once it has read
+    /// The handler counts it through [`DeferredRateLimit`](crate::DeferredRateLimit), once it has read
     /// from the body who pays.
     InHandler(Budget),
 }
 
-/// What OpenAPI says of a route beyond what the gates do.
+/// Documentation of a route for OpenAPI, beyond what the gates do.
 #[derive(Clone, Copy)]
 pub struct Docs {
     /// The group that it is listed under.
     pub tag: &'static str,
-    /// What it is for, in one sentence.
+    /// Purpose, in one sentence.
     pub summary: &'static str,
-    /// What is sent to it: as its body, or to `GET` in the query.
+    /// Request: the body, or the query of a `GET`.
     pub request: Option<WireType>,
-    /// What it answers when all is well.
+    /// Successful response.
     pub answer: ResponseDoc,
-    /// What else its handler refuses with: status and when.
+    /// Statuses of the handler's own refusals, and their reasons.
     pub refusals: &'static [(u16, &'static str)],
 }
 
-/// What a route answers when all is well.
+/// Successful response of a route.
 #[derive(Clone, Copy)]
 pub enum ResponseDoc {
     /// JSON with status 200.
@@ -142,7 +143,8 @@ pub enum ResponseDoc {
     /// JSON with status 200: a part of a list, which `limit` and `cursor` in
     /// the query choose.
     Page(WireType),
-    /// The same, and these parameters of the query choose which part.
+    /// JSON with status 200: a page of a list, which these query parameters
+    /// choose.
     Part(WireType, &'static [Parameter]),
     /// JSON with status 200 or 201, or the same with 409: what is there, where
     /// that stays.
@@ -151,7 +153,7 @@ pub enum ResponseDoc {
     JsonOrEvents(WireType),
     /// Status 302: the browser goes elsewhere.
     Redirect,
-    /// The same, or JSON with status 200 where there is nowhere to go.
+    /// Status 302, or JSON with status 200 where there is nowhere to go.
     JsonOrRedirect(WireType),
     /// JSON with status 200 where the request asks for it, or else a page.
     JsonOrPage(WireType),
@@ -161,14 +163,14 @@ pub enum ResponseDoc {
     Nothing,
 }
 
-/// What may stand in the query.
+/// Query parameter.
 #[derive(Debug, Clone, Copy)]
 pub struct Parameter {
     /// Its name: `since`.
     pub name: &'static str,
-    /// What it is for.
+    /// Purpose of the parameter.
     pub description: &'static str,
-    /// What it may be, as a schema in JSON.
+    /// JSON Schema of its value.
     pub schema: fn() -> serde_json::Value,
 }
 
@@ -193,17 +195,19 @@ pub(crate) enum RouteMatch<'a> {
 }
 
 impl Route {
-    /// Whether it is closed to sessions that began with an app password.
+    /// Returns whether it is closed to sessions that began with an app
+    /// password.
     pub(crate) fn owners_only(&self) -> bool {
         matches!(self.access, Access::Owner | Access::Leaver)
     }
 
-    /// Whether a script may call it with an API key in the place of a token.
+    /// Returns whether a script may call it with an API key in the place of a
+    /// token.
     pub(crate) fn takes_keys(&self) -> bool {
         self.credentials == Credentials::SessionOrApiKey
     }
 
-    /// Whether a model is asked, which costs the caller credits.
+    /// Returns whether a model is asked, which costs the caller credits.
     pub(crate) fn costs_credits(&self) -> bool {
         self.charge == RateLimit::AtGate(Budget::Ai)
     }
@@ -244,6 +248,10 @@ impl RouteTable {
                 others.push(Method::HEAD.as_str());
             }
         }
-        if others.is_empty() { RouteMatch::Nothing } else { RouteMatch::OtherMethods(others.join(", ")) }
+        if others.is_empty() {
+            RouteMatch::Nothing
+        } else {
+            RouteMatch::OtherMethods(others.join(", "))
+        }
     }
 }

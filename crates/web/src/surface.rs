@@ -31,8 +31,8 @@ use crate::{
 /// Longer ones are cut.
 const MAX_USER_AGENT_CHARS: usize = 256;
 
-/// What goes for answers that say nothing else: they are data, which loads and
-/// frames nothing wherever a browser shows it.
+/// Headers of responses that set none themselves: they are data, which loads
+/// and frames nothing wherever a browser shows it.
 const UNLESS_SAID: [(HeaderName, &str); 3] = [
     (CACHE_CONTROL, "no-store"),
     (CONTENT_SECURITY_POLICY, "default-src 'none'; base-uri 'none'; frame-ancestors 'none'"),
@@ -107,10 +107,11 @@ fn path(request: &ServiceRequest) -> &str {
     base.and_then(|it| it.strip(request.path())).unwrap_or_else(|| request.path())
 }
 
-/// What audit entries and letters tell of the request that caused them.
+/// Returns the context that audit entries and emails record of their request.
 fn origin(request: &ServiceRequest, id: &RequestId) -> RequestContext {
     let text = |name| request.headers().get(name).and_then(|it| it.to_str().ok());
-    let agent = text(USER_AGENT).map(|it| it.chars().take(MAX_USER_AGENT_CHARS).collect::<String>());
+    let agent =
+        text(USER_AGENT).map(|it| it.chars().take(MAX_USER_AGENT_CHARS).collect::<String>());
     RequestContext {
         address: request.extensions().get::<ClientAddress>().and_then(|it| it.ip),
         agent: agent.filter(|it| !it.is_empty()).map(Into::into),
@@ -119,8 +120,8 @@ fn origin(request: &ServiceRequest, id: &RequestId) -> RequestContext {
     }
 }
 
-/// What every answer carries. Nothing here is for caches but what says so
-/// itself: answers hold tokens and what people wrote.
+/// Adds the headers of every response. Nothing here is for caches unless it
+/// says so itself: responses hold tokens and what people wrote.
 fn dress<B>(answer: &mut ServiceResponse<B>, id: &RequestId) {
     let headers = answer.headers_mut();
     headers.insert(RequestId::HEADER, id.header_value());

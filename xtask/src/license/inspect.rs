@@ -35,7 +35,7 @@ pub(super) fn described(
     text: impl AsRef<[u8]>,
     key: &VerifyingKey,
 ) -> Result<String, LicenceError> {
-    let reading = LicenceReading::of(text, key)?;
+    let reading = LicenceReading::open(text, key)?;
     let licence = &reading.licence;
     let features: Vec<_> = licence.features.iter().map(|it| it.name()).collect();
     let count = |it: Option<u32>| it.map_or_else(|| "no limit".to_owned(), |it| it.to_string());

@@ -34,7 +34,7 @@ pub(super) fn signing(path: Option<&str>) -> Outcome<SigningKey> {
         None => DEVELOPMENT.to_owned(),
     };
     let whose = path.unwrap_or("the development key");
-    SigningKey::read(&text).map_err(|err| format!("{whose}: {err}").into())
+    SigningKey::parse(&text).map_err(|err| format!("{whose}: {err}").into())
 }
 
 /// A public key as people are told it.

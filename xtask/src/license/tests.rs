@@ -63,7 +63,7 @@ fn a_licence_of_the_development_key_is_issued_without_naming_a_key() {
     folder.issue("--licensee Somebody --edition Enterprise --out @license.lic").unwrap();
 
     let text = fs::read(folder.path("license.lic")).unwrap();
-    let licence = Licence::read(text, &development_key()).unwrap();
+    let licence = Licence::parse(text, &development_key()).unwrap();
     assert_eq!(licence.licensee, "Somebody");
     assert_eq!(licence.features, Edition::Enterprise.features());
     assert_eq!(licence.expires_at, None);
@@ -80,7 +80,7 @@ fn all_that_can_be_said_is_in_the_licence() {
         )
         .unwrap();
 
-    let licence = Licence::read(text, &development_key()).unwrap();
+    let licence = Licence::parse(text, &development_key()).unwrap();
     let features: Vec<_> = licence.features.iter().map(|it| it.name()).collect();
     assert_eq!((licence.edition.as_str(), features), ("Special", vec!["Sync", "E2EE"]));
     assert_eq!((licence.max_users, licence.max_admins), (Some(5), Some(2)));
@@ -97,7 +97,7 @@ fn an_end_may_be_a_time_or_a_number_of_days() {
     ] {
         let text = folder.issue(&format!("--licensee Somebody {flags}")).unwrap();
 
-        let licence = Licence::read(text, &development_key()).unwrap();
+        let licence = Licence::parse(text, &development_key()).unwrap();
         let end = licence.expires_at.unwrap();
         match micros {
             Some(micros) => assert_eq!(end.micros() - licence.issued_at.micros(), micros),

@@ -1,11 +1,11 @@
-//! What is asked for before a call is made.
+//! Request to admit a call, before it is made.
 
 use pia_kernel::{GroupId, UserId};
 use uuid::Uuid;
 
-use super::window::{WindowKind, WindowKey};
+use super::window::{WindowKey, WindowKind};
 use crate::rates::{Micros, Rates};
-use crate::rules::{CreditLimits, ApiKeyBudget};
+use crate::rules::{ApiKeyBudget, CreditLimits};
 use crate::usage::Usage;
 
 /// Fewer tokens than these are nothing left.
@@ -13,27 +13,27 @@ const MIN_RESERVATION: i64 = 1000;
 /// Fewer than these are no room for an answer, unless its caller wants no more.
 const MIN_OUTPUT_TOKENS: i64 = 256;
 
-/// Whose windows are looked at, and what they may hold.
+/// Owner of windows, and the limits of these.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Holder {
-    /// Who calls.
+    /// Calling member.
     pub member: UserId,
     /// Their group.
     pub group: GroupId,
     /// The key that they call with.
     pub key: Option<ApiKeyBudget>,
-    /// What their group says.
+    /// Limits of their group.
     pub limits: CreditLimits,
 }
 
 impl Holder {
-    /// Whether nothing has to be counted.
+    /// Returns whether nothing has to be counted.
     pub fn is_unlimited(&self) -> bool {
         self.limits.is_unlimited() && self.key.is_none_or(|it| it.weekly <= 0)
     }
 
-    /// How much a window may hold, where that is said. A pool and top-ups say
-    /// it themselves.
+    /// Returns the limit of a window, where it has one. Pools and top-ups bring
+    /// their own.
     pub(crate) fn limit(&self, kind: WindowKind) -> Option<Micros> {
         let limits = &self.limits;
         let whole = match kind {
@@ -48,7 +48,7 @@ impl Holder {
         (whole > 0).then(|| Micros::credits(whole))
     }
 
-    /// Whether a window of this kind plays a part.
+    /// Returns whether a window of this kind plays a part.
     fn counts(&self, kind: WindowKind) -> bool {
         match kind {
             WindowKind::Pool => self.limits.pool && self.limits.weekly > 0,
@@ -77,18 +77,18 @@ impl Holder {
 pub struct AdmissionRequest {
     /// Out of whose windows.
     pub holder: Holder,
-    /// What its tokens cost at most.
+    /// Highest rates of its tokens.
     pub rates: Rates,
-    /// What it costs at most besides its tokens.
+    /// Highest fee besides its tokens.
     pub fee: Micros,
     /// Our estimate of its prompt, in tokens.
     pub prompt: i64,
-    /// How long its answer may be, in tokens, if there is enough left for it.
+    /// Maximum length of its answer, in tokens, if there is enough left for it.
     pub output: i64,
 }
 
 impl AdmissionRequest {
-    /// What it costs with an answer of so many tokens.
+    /// Returns its cost with an answer of so many tokens.
     pub(crate) fn cost(&self, output: i64) -> Micros {
         let tokens = Usage { input: self.prompt, output, ..Usage::default() };
         self.rates.price(&tokens).plus(self.fee)
@@ -100,7 +100,7 @@ impl AdmissionRequest {
         left.max(self.cost(self.output.clamp(1, MIN_OUTPUT_TOKENS)))
     }
 
-    /// How long the answer may be with so much left.
+    /// Maximum length of the answer with so much left.
     pub(crate) fn affordable(&self, left: Micros) -> i64 {
         if self.rates.output == 0 {
             return self.output;

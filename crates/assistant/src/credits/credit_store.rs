@@ -1,26 +1,25 @@
-//! What credits need of the outside world.
+//! Port of credits.
 
 use async_trait::async_trait;
-use pia_kernel::{SideEffects, GroupId, Unavailable};
+use pia_kernel::{GroupId, SideEffects, Unavailable};
 
 use super::admission_request::{AdmissionRequest, Holder};
-use super::windows::CreditWindows;
-use super::reservation::ReservationGuard;
 use super::refusal::BudgetRefusal;
+use super::reservation::ReservationGuard;
 use super::shortage::TruncationCause;
+use super::windows::CreditWindows;
 use crate::rates::Micros;
 
-/// What became of an ask.
+/// Outcome of a request for admission.
 #[derive(Debug)]
 pub enum Admission {
     /// The call may be made.
     Granted {
-        /// What was reserved for it.
+        /// Reservation of the call.
         hold: ReservationGuard,
-        /// How long its answer may be, in tokens.
+        /// Maximum length of its answer, in tokens.
         output: i64,
-        /// What is known of the budget that is in the way of as long an answer
-        /// as was asked for.
+        /// Facts about the budget that shortens the requested answer.
         short: Option<Box<TruncationCause>>,
     },
     /// It may not.
@@ -30,15 +29,15 @@ pub enum Admission {
 /// A window in which more, or less, is reserved than open calls may spend.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mismatch {
-    /// Which one, as the database names it.
+    /// Key of the window in the database.
     pub window: String,
-    /// What is reserved in it.
+    /// Amount that is reserved in it.
     pub reserved: Micros,
-    /// What open calls may spend of it.
+    /// Amount of it that open calls may spend.
     pub open: Micros,
 }
 
-/// Where credits are counted, for all instances together.
+/// Counter of credits, shared by all instances.
 #[cfg_attr(any(test, feature = "mock"), mockall::automock)]
 #[async_trait]
 pub trait CreditStore: Send + Sync {

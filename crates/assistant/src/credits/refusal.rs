@@ -1,10 +1,10 @@
-//! Why a call is not admitted.
+//! Reason why a call is not admitted.
 
 use std::time::Duration;
 
 use pia_kernel::Timestamp;
 
-/// Whose budget is used up, as it is told.
+/// Period of the budget that is used up, as reported to callers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Period {
     /// The member's of any hour.
@@ -35,32 +35,31 @@ impl Period {
     }
 }
 
-/// How much of something there is, and how much of it is gone, in whole
-/// credits.
+/// Size of a budget and its used part, in whole credits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Gauge {
-    /// How much there is.
+    /// Size of the budget.
     pub limit: i64,
-    /// How much of it is gone; what was begun counts as whole.
+    /// Used part of it; a started credit counts as whole.
     pub used: i64,
 }
 
-/// Why a call is not admitted, and when the next may be.
+/// Reason why a call is not admitted, and when the next may be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BudgetRefusal {
-    /// Whose budget is used up.
+    /// Budget that is used up.
     pub period: Period,
-    /// How much of it is; nothing where the free tier is suspended. What open
-    /// calls may still spend counts as gone.
+    /// Gauge of the budget; nothing where the free tier is suspended. Amounts
+    /// that open calls may still spend count as used.
     pub gauge: Option<Gauge>,
     /// The group's pool, where a weekly budget is used up and it has one.
     pub pool: Option<Gauge>,
     /// The group's top-ups, where it ever bought some and members have
     /// allowances that they come after.
     pub top_up: Option<Gauge>,
-    /// When enough of it is there again.
+    /// Time at which enough of it is there again.
     pub resets_at: Timestamp,
-    /// How long it is until then.
+    /// Time until then.
     pub retry_after: Duration,
 }
 

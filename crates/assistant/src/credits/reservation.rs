@@ -1,4 +1,4 @@
-//! What was reserved for a call, and what becomes of it.
+//! Reservation for a call, and its settlement.
 
 use std::fmt;
 use std::sync::Arc;
@@ -9,44 +9,44 @@ use super::window::WindowKey;
 use crate::rates::{Micros, Rates};
 use crate::usage::{Usage, UsageRecord};
 
-/// What was reserved of one window.
+/// Amount that was reserved in one window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ReservationLine {
     /// Of which one.
     pub window: WindowKey,
-    /// How much.
+    /// Reserved amount.
     pub amount: Micros,
 }
 
 /// The end of a call for which something was reserved.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settlement {
-    /// Which reservation ends.
+    /// Id of the reservation that ends.
     pub reservation: Uuid,
-    /// What it was, in the order in which it is drawn from.
+    /// Its lines, in the order in which they are drawn from.
     pub parts: Vec<ReservationLine>,
-    /// What was spent.
+    /// Spent amount.
     pub spent: Micros,
-    /// What is written down of the call, where there is something to say.
+    /// Usage record of the call, where there is one.
     pub usage: Option<UsageRecord>,
 }
 
 impl Settlement {
-    /// What was spent beyond what was reserved: tokens that no cap holds back,
-    /// and that are known at the end alone.
+    /// Returns the amount spent beyond the reservation: tokens that no cap
+    /// holds back, and that are known at the end alone.
     pub fn hidden(&self) -> Micros {
         self.spent.minus(reserved(&self.parts)).max(Micros(0))
     }
 
-    /// What the call cost beyond what was spent of any budget.
+    /// Returns the part of the cost that was charged to no budget.
     pub fn uncharged(&self) -> Micros {
         let cost = self.usage.as_ref().map_or(self.spent, |it| it.spent);
         cost.minus(self.spent).max(Micros(0))
     }
 }
 
-/// What was reserved for a call, in each plain window and in those together
-/// that are drawn from one after the other.
+/// Returns the reserved amount, in each plain window and in those together that
+/// are drawn from one after the other.
 fn reserved(parts: &[ReservationLine]) -> Micros {
     let (drawn, plain): (Vec<&ReservationLine>, Vec<&ReservationLine>) =
         parts.iter().partition(|it| it.window.kind.is_drawn());
@@ -54,10 +54,10 @@ fn reserved(parts: &[ReservationLine]) -> Micros {
     plain.first().map_or(drawn, |it| it.amount)
 }
 
-/// What a call costs.
+/// Cost of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Charge {
-    /// What nobody knew of before its end.
+    /// Cost that nobody knew of before its end.
     hidden: Micros,
     /// Everything else.
     expected: Micros,
@@ -65,21 +65,21 @@ pub(crate) struct Charge {
 
 impl Charge {
     /// Of these tokens, and of tools at this fee.
-    pub(crate) fn of(rates: &Rates, tokens: &Usage, fee: Micros) -> Self {
+    pub(crate) fn charge_for(rates: &Rates, tokens: &Usage, fee: Micros) -> Self {
         let hidden = rates.price_of_hidden(tokens);
         Self { hidden, expected: rates.price(tokens).minus(hidden).plus(fee) }
     }
 
-    /// What of it is spent of what was reserved. However much its upstream made
-    /// of the prompt, or wrote beyond its cap, that is at most all of it, so
-    /// that no budget is passed; only what was hidden until the end comes on
-    /// top.
+    /// Returns the part that is spent of the reservation. However much its
+    /// upstream made of the prompt, or wrote beyond its cap, that is at most
+    /// all of it, so that no budget is exceeded; only what was hidden until the
+    /// end comes on top.
     pub(super) fn spent(self, parts: &[ReservationLine]) -> Micros {
         self.expected.min(reserved(parts)).plus(self.hidden)
     }
 }
 
-/// Where calls are settled.
+/// Sink of settlements.
 #[cfg_attr(any(test, feature = "mock"), mockall::automock)]
 pub trait SettlementSink: Send + Sync {
     /// Ends a reservation and notes what was used. Never waits; the adapter
@@ -87,8 +87,7 @@ pub trait SettlementSink: Send + Sync {
     fn settle(&self, settlement: Settlement);
 }
 
-/// What was reserved for a call. Dropped, it is settled, so no path can forget
-/// to.
+/// Reservation of a call. Dropping it settles it, so no path can forget to.
 pub struct ReservationGuard {
     reservation: Uuid,
     parts: Vec<ReservationLine>,
@@ -96,12 +95,16 @@ pub struct ReservationGuard {
 }
 
 impl ReservationGuard {
-    /// What was reserved, and where it is settled.
-    pub fn new(reservation: Uuid, parts: Vec<ReservationLine>, to: Arc<dyn SettlementSink>) -> Self {
+    /// Creates a guard of these lines, which settles them there.
+    pub fn new(
+        reservation: Uuid,
+        parts: Vec<ReservationLine>,
+        to: Arc<dyn SettlementSink>,
+    ) -> Self {
         Self { reservation, parts, to }
     }
 
-    /// Which reservation it is.
+    /// Returns the id of the reservation.
     pub fn reservation(&self) -> Uuid {
         self.reservation
     }

@@ -1,4 +1,4 @@
-//! What was spent within the last hour or day, in buckets of a few minutes.
+//! Spending within the last hour or day, in buckets of a few minutes.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use pia_kernel::Timestamp;
 
 use crate::rates::Micros;
 
-/// How long a rolling window is, and how finely it forgets.
+/// Length of a rolling window, and of its buckets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Span {
     length: i64,
@@ -28,19 +28,20 @@ impl Span {
         at.micros().div_euclid(self.bucket)
     }
 
-    /// When what is spent now is forgotten.
+    /// Returns the time at which an amount spent now leaves the window.
     pub(crate) fn over(self, now: Timestamp) -> Timestamp {
         self.ends(self.index(now))
     }
 
-    /// When a bucket is forgotten: its last moment is a whole length ago, so
-    /// that no window of that length ever has more than its limit.
+    /// Returns the time at which a bucket leaves the window: its last moment is
+    /// a whole length ago, so that no window of that length ever has more than
+    /// its limit.
     fn ends(self, index: i64) -> Timestamp {
         Timestamp::from_micros((index + 1).saturating_mul(self.bucket).saturating_add(self.length))
     }
 }
 
-/// What was spent lately: bucket and amount, the oldest first.
+/// Recent spending: bucket and amount, the oldest first.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Buckets(pub Vec<(i64, i64)>);
 
@@ -64,8 +65,8 @@ impl Buckets {
         Micros(self.0.iter().fold(0, |sum: i64, (_, amount)| sum.saturating_add(*amount)))
     }
 
-    /// When so much has been forgotten; if all of it is not enough, when all
-    /// is. Nothing if there is nothing to forget.
+    /// Returns the time at which so much has left the window; if all of it is
+    /// not enough, the time at which all has. Nothing if it is empty.
     pub(crate) fn frees(&self, span: Span, needed: Micros) -> Option<Timestamp> {
         let mut freed = 0_i64;
         let enough = self.0.iter().find(|(_, amount)| {

@@ -1,43 +1,43 @@
-//! What an operator says of credits.
+//! Operator's settings of credits.
 
 use pia_kernel::GroupId;
 
 use super::week::Weeks;
 use crate::rules::GroupRules;
 
-/// How long answers are out of a budget where nobody says how long they may
-/// be: more than an answer of a conversation has, and no more than most models
-/// take as a bound.
+/// Reserved output tokens where nobody bounds the answer: more than an answer
+/// of a conversation has, and no more than most models take as a bound.
 const USUAL_OUTPUT: i64 = 8_192;
 
-/// What an operator says of credits; all of it reloads.
+/// Operator's settings of credits; all of it reloads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct CreditSettings {
-    /// How long answers may be, in tokens.
+    /// Maximum length of answers, in tokens.
     pub max_output: Option<i64>,
     /// Those who do not pay.
     pub free_tier: FreeTier,
-    /// When weeks begin.
+    /// Start of calendar weeks.
     pub weeks: Weeks,
 }
 
 /// Those who do not pay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct FreeTier {
-    /// Whether they are not served at the moment, and do not become more.
+    /// True if they are not served at the moment, and do not become more.
     pub suspended: bool,
     /// The group that they are in; if it is not said, the default one.
     pub group: Option<GroupId>,
 }
 
 impl CreditSettings {
-    /// Whether the members of this group are not served at the moment.
+    /// Returns whether the members of this group are not served at the moment.
     pub fn suspends(&self, group: GroupId, rules: &GroupRules) -> bool {
         let FreeTier { suspended, group: free } = self.free_tier;
         suspended && free.map_or(rules.free, |it| it == group)
     }
 
-    /// How long an answer out of a budget may be if there is enough left.
+    /// Returns the maximum length of an answer out of a budget with enough
+    /// left.
     pub(crate) fn output(&self, asked: Option<i64>) -> i64 {
         let bound = self.max_output.or(asked).unwrap_or(USUAL_OUTPUT);
         asked.unwrap_or(bound).min(bound)

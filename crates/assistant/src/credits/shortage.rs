@@ -3,25 +3,26 @@
 use pia_kernel::Timestamp;
 
 use super::admission_request::AdmissionRequest;
-use super::windows::CreditWindows;
-use super::reservation::{Charge, ReservationLine};
 use super::refusal::BudgetRefusal;
+use super::reservation::{Charge, ReservationLine};
+use super::windows::CreditWindows;
 
-/// What is to be known to tell, when the call has ended, whose budget had cut
-/// off its answer: what the call cost counts then.
+/// Facts needed to name, when the call has ended, the budget that had cut off
+/// its answer: the call's cost counts then.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TruncationCause {
     /// The windows of who asked, with what was reserved.
     pub(super) books: CreditWindows,
     pub(super) ask: AdmissionRequest,
-    /// How long the answer may be, in tokens.
+    /// Maximum length of the answer, in tokens.
     pub(super) output: i64,
-    /// What was reserved.
+    /// Lines of the reservation.
     pub(super) parts: Vec<ReservationLine>,
 }
 
 impl TruncationCause {
-    /// Whose budget was in the way, as of now, after a call that cost this.
+    /// Returns the budget that was in the way, as of now, after a call of this
+    /// cost.
     pub(crate) fn after(mut self, charge: Charge, now: Timestamp) -> BudgetRefusal {
         let books = &mut self.books;
         books.now = books.now.max(now);

@@ -1,4 +1,4 @@
-//! What a refusal tells of pool and top-ups.
+//! Tests of refusals with pool and top-ups.
 
 use super::*;
 

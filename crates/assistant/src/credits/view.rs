@@ -1,4 +1,4 @@
-//! What people are told of their credits.
+//! Views of people's credits.
 
 use std::sync::Arc;
 
@@ -6,40 +6,40 @@ use pia_kernel::{Clock, GroupId, LiveSetting, Timestamp, Unavailable, UserId};
 
 use super::admission_request::Holder;
 use super::credit_store::CreditStore;
-use super::windows::{CreditWindows, gauge, stock_gauge};
 use super::refusal::Gauge;
 use super::settings::CreditSettings;
 use super::window::WindowKind;
+use super::windows::{CreditWindows, gauge, stock_gauge};
 use crate::rates::Micros;
 use crate::rules::{ApiKeyBudget, Rules};
 
-/// How much of this week's budget is gone, and when the next begins.
+/// Used part of this week's budget, and the start of the next week.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WeekGauge {
-    /// How much.
+    /// Gauge of the budget.
     pub gauge: Gauge,
-    /// When the next week begins.
+    /// Time at which the next week begins.
     pub resets_at: Timestamp,
 }
 
-/// What is left of something, in whole credits.
+/// Stock of credits, in whole credits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stock {
-    /// How much there was.
+    /// Initial amount.
     pub total: i64,
-    /// How much of it is gone.
+    /// Used amount.
     pub used: i64,
-    /// How much of it is left.
+    /// Remaining amount.
     pub remaining: i64,
 }
 
-/// What somebody may spend, and has spent. What is not limited, or not there,
-/// is nothing.
+/// Budgets of a caller, and their use. Budgets without a limit, or that do not
+/// exist, are absent.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CreditView {
-    /// Whether the group limits anything.
+    /// True if the group limits anything.
     pub limited: bool,
-    /// Whether those who do not pay are not served, and this is one of them.
+    /// True if those who do not pay are not served, and this is one of them.
     pub suspended: bool,
     /// Of any hour.
     pub hourly: Option<Gauge>,
@@ -69,7 +69,7 @@ pub struct Credits {
 }
 
 impl Credits {
-    /// What the rules of groups make of what is counted.
+    /// Combines the rules of groups with the counted windows.
     pub fn new(
         rules: Arc<dyn Rules>,
         bank: Arc<dyn CreditStore>,
@@ -79,16 +79,16 @@ impl Credits {
         Self { rules, bank, settings, clock }
     }
 
-    /// What somebody may spend, and has spent. What open calls may still spend
-    /// does not count yet.
-    /// Of keys it tells of the one that they call with.
-    pub async fn of(
+    /// Returns the budgets of a caller, and their use. Amounts that open calls
+    /// may still spend do not count yet. Of keys it shows the one that is
+    /// called with.
+    pub async fn view(
         &self,
         member: UserId,
         group: GroupId,
         key: Option<ApiKeyBudget>,
     ) -> Result<CreditView, Unavailable> {
-        let rules = self.rules.of(group).await?;
+        let rules = self.rules.rules_of(group).await?;
         let suspended = self.settings.get().suspends(group, &rules);
         let holder = Holder { member, group, key, limits: rules.credits };
         if holder.is_unlimited() {
@@ -119,7 +119,7 @@ fn view(holder: &Holder, books: &CreditWindows, week_ends: Timestamp) -> CreditV
     }
 }
 
-/// What is left adds up with what is gone.
+/// Returns the stock; remaining and used amounts add up.
 fn stock(total: Micros, used: Micros) -> Stock {
     let Gauge { limit: total, used } = stock_gauge(total, used);
     Stock { total, used, remaining: total - used }

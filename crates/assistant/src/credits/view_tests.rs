@@ -1,4 +1,4 @@
-//! What people are told of their credits.
+//! Tests of the views of people's credits.
 
 use pia_kernel::ApiKeyId;
 use pia_testkit::FixedClock;
@@ -8,13 +8,13 @@ use crate::credits::credit_store::MockCreditStore;
 use crate::credits::settings::FreeTier;
 use crate::credits::week::Weeks;
 use crate::credits::window::Window;
-use crate::rules::{CreditLimits, GroupRules, ApiKeyBudget, MockRules};
+use crate::rules::{ApiKeyBudget, CreditLimits, GroupRules, MockRules};
 
 fn now() -> Timestamp {
     serde_json::from_value("2026-11-18T12:00:00Z".into()).unwrap()
 }
 
-async fn told(
+async fn view_json(
     limits: CreditLimits,
     suspended: bool,
     spent: impl Fn(&mut Window) + Send + Sync + 'static,
@@ -30,7 +30,7 @@ async fn told_with(
 ) -> CreditView {
     let mut rules = MockRules::new();
     let said = Arc::new(GroupRules { credits: limits, free: true, ..GroupRules::default() });
-    rules.expect_of().returning(move |_| Ok(Arc::clone(&said)));
+    rules.expect_rules_of().returning(move |_| Ok(Arc::clone(&said)));
     let mut bank = MockCreditStore::new();
     bank.expect_books().returning(move |holder| {
         let windows = holder.windows().map(|key| {
@@ -48,22 +48,25 @@ async fn told_with(
     };
     let clock = Arc::new(FixedClock(now()));
     let credits = Credits::new(Arc::new(rules), Arc::new(bank), LiveSetting::new(settings), clock);
-    credits.of(UserId::generate(), GroupId::generate(), key).await.unwrap()
+    credits.view(UserId::generate(), GroupId::generate(), key).await.unwrap()
 }
 
 #[tokio::test]
 async fn where_nothing_is_limited_nothing_else_is_told() {
     let pool = CreditLimits { pool: true, ..CreditLimits::default() };
 
-    assert_eq!(told(pool, false, |_| panic!("nothing is counted")).await, CreditView::default());
-    assert!(told(pool, true, |_| {}).await.suspended);
+    assert_eq!(
+        view_json(pool, false, |_| panic!("nothing is counted")).await,
+        CreditView::default()
+    );
+    assert!(view_json(pool, true, |_| {}).await.suspended);
 }
 
 #[tokio::test]
 async fn only_what_is_limited_is_told() {
     let daily = CreditLimits { daily: 9, ..CreditLimits::default() };
 
-    let view = told(daily, false, |it| it.spend(Micros(1), now())).await;
+    let view = view_json(daily, false, |it| it.spend(Micros(1), now())).await;
 
     let daily = Some(Gauge { limit: 9, used: 1 });
     assert_eq!(view, CreditView { limited: true, daily, ..CreditView::default() });
@@ -80,7 +83,7 @@ async fn all_that_is_limited_is_told_without_what_open_calls_may_spend() {
         pool: true,
     };
 
-    let view = told(limits, false, |it| {
+    let view = view_json(limits, false, |it| {
         it.total = Micros::credits(4);
         it.spend(Micros::credits(3), now());
         it.reserved = Micros::credits(1);
@@ -110,7 +113,7 @@ async fn all_that_is_limited_is_told_without_what_open_calls_may_spend() {
 async fn a_pool_may_be_empty_and_a_group_that_bought_nothing_has_no_top_ups() {
     let limits = CreditLimits { weekly: 7, pool: true, ..CreditLimits::default() };
 
-    let view = told(limits, false, |_| {}).await;
+    let view = view_json(limits, false, |_| {}).await;
 
     assert_eq!(view.pool.unwrap().0, Stock { total: 0, used: 0, remaining: 0 });
     assert_eq!(view.top_up, None);

@@ -35,17 +35,17 @@ impl Weeks {
         self.0.name()
     }
 
-    /// When the week began that `at` is in.
+    /// Returns the start of the week that contains `at`.
     pub fn start(&self, at: Timestamp) -> Timestamp {
         self.midnight(self.monday(at))
     }
 
-    /// When the next one begins.
+    /// Returns the start of the next week.
     pub fn end(&self, at: Timestamp) -> Timestamp {
         self.midnight(self.monday(at) + Days::new(7))
     }
 
-    /// When the one before began.
+    /// Returns the start of the previous week.
     pub fn before(&self, at: Timestamp) -> Timestamp {
         self.midnight(self.monday(at) - Days::new(7))
     }

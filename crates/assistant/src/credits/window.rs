@@ -9,24 +9,24 @@ use super::rolling::{Buckets, Span};
 use super::week::Weeks;
 use crate::rates::Micros;
 
-/// What is counted.
+/// Kind of spending that a window counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum WindowKind {
-    /// What a member spends within any hour.
+    /// Spending of a member within any hour.
     Hourly,
-    /// What a member spends within any 24 hours.
+    /// Spending of a member within any 24 hours.
     Daily,
-    /// What a member spends of their allowance of a calendar week.
+    /// Spending of a member from their allowance of a calendar week.
     Weekly,
-    /// What all members of a group spend within any 24 hours.
+    /// Spending of all members of a group within any 24 hours.
     GroupDaily,
-    /// What they spend within a calendar week.
+    /// Spending of all members of a group within a calendar week.
     GroupWeekly,
-    /// What members left of last week's allowances.
+    /// Pool of what members left of last week's allowances.
     Pool,
-    /// What a group bought, for as long as there is some of it.
+    /// Credits that a group bought, for as long as there are some.
     TopUp,
-    /// What a key spends within a calendar week.
+    /// Spending with an API key within a calendar week.
     Key,
 }
 
@@ -62,13 +62,13 @@ impl WindowKind {
         Self::ALL.into_iter().find(|it| it.name() == name)
     }
 
-    /// Whether it is a group's and not one person's.
+    /// Returns whether it is a group's and not one person's.
     pub fn is_groups(self) -> bool {
         matches!(self, Self::GroupDaily | Self::GroupWeekly | Self::Pool | Self::TopUp)
     }
 
-    /// Whether it is one of those of which the next is drawn from when one is
-    /// used up: allowance, pool, top-ups.
+    /// Returns whether it is one of those of which the next is drawn from when
+    /// one is used up: allowance, pool, top-ups.
     pub(crate) fn is_drawn(self) -> bool {
         matches!(self, Self::Weekly | Self::Pool | Self::TopUp)
     }
@@ -86,10 +86,10 @@ impl WindowKind {
     }
 }
 
-/// Which window: what is counted, and whose it is.
+/// Identity of a window: its kind and its owner.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct WindowKey {
-    /// What is counted.
+    /// Kind of the window.
     pub kind: WindowKind,
     /// The person, group or key.
     pub owner: Uuid,
@@ -102,26 +102,25 @@ impl fmt::Display for WindowKey {
     }
 }
 
-/// What there is in a pool of which nobody has found that out yet. Nothing can
-/// be drawn from it.
+/// Size of a pool that nobody has computed yet. Nothing can be drawn from it.
 const UNKNOWN: Micros = Micros(-1);
 
-/// What was counted.
+/// Counter of one budget.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Window {
-    /// Which window.
+    /// Identity of the window.
     pub key: WindowKey,
-    /// When the week began that is counted, where weeks are.
+    /// Time at which the week began that is counted, where weeks are.
     pub week: Option<Timestamp>,
-    /// What there is: of a pool this week, of top-ups ever.
+    /// Size: of a pool this week, of top-ups ever.
     pub total: Micros,
-    /// What was spent.
+    /// Spent amount.
     pub used: Micros,
-    /// What open calls may spend.
+    /// Amount that open calls may spend.
     pub reserved: Micros,
-    /// What was spent in the week before.
+    /// Amount spent in the week before.
     pub last_used: Micros,
-    /// What was spent when, where that is forgotten bit by bit.
+    /// Spending by time, where it leaves the window bit by bit.
     pub buckets: Buckets,
 }
 
@@ -139,8 +138,8 @@ impl Window {
         }
     }
 
-    /// Whether its week is over, or none was counted. A week that another zone
-    /// begins some hours later is the same.
+    /// Returns whether its week is over, or none was counted. A week that
+    /// another zone begins some hours later is the same.
     pub fn is_over(&self, weeks: Weeks, now: Timestamp) -> bool {
         let is_over = |it: Timestamp| it + Weeks::HALF <= weeks.start(now);
         self.key.kind.is_of_a_week() && self.week.is_none_or(is_over)
@@ -161,7 +160,8 @@ impl Window {
         }
     }
 
-    /// Whether it is yet to be found out what there is in a pool this week.
+    /// Returns whether it is yet to be found out what there is in a pool this
+    /// week.
     pub fn is_unfilled(&self) -> bool {
         self.key.kind == WindowKind::Pool && self.total == UNKNOWN
     }
@@ -179,19 +179,20 @@ impl Window {
         self.used = self.used.plus(amount);
     }
 
-    /// What is left of so much; less than nothing where more was spent.
+    /// Returns the rest of a limit; negative where more was spent.
     pub(crate) fn left_of(&self, limit: Micros) -> Micros {
         limit.minus(self.used).minus(self.reserved)
     }
 
-    /// What was spent or may be, as a caller is told who is refused.
+    /// Returns the amount that is spent or reserved, as a refused caller sees
+    /// it.
     pub(crate) fn taken(&self) -> Micros {
         self.used.plus(self.reserved)
     }
 
-    /// When so much more may be spent than now: once enough is forgotten, or
-    /// the week is over. What is more than there ever is has no such time; it is
-    /// told that of a whole window.
+    /// Returns the time at which so much more may be spent than now: once
+    /// enough has left the window, or the week is over. An amount beyond the
+    /// window's size has no such time; then it is that of a whole window.
     pub(crate) fn frees(&self, short: Micros, weeks: Weeks, now: Timestamp) -> Timestamp {
         match self.key.kind.span() {
             Some(span) => self.buckets.frees(span, short).unwrap_or_else(|| span.over(now)),

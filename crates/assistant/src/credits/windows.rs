@@ -6,14 +6,14 @@ use std::time::Duration;
 use pia_kernel::Timestamp;
 
 use super::admission_request::{AdmissionRequest, Holder};
-use super::reservation::ReservationLine;
 use super::refusal::{BudgetRefusal, Gauge, Period, until};
+use super::reservation::ReservationLine;
 use super::shortage::TruncationCause;
 use super::week::Weeks;
-use super::window::{WindowKind, Window, WindowKey};
+use super::window::{Window, WindowKey, WindowKind};
 use crate::rates::Micros;
 
-/// When an open call may have ended.
+/// Time after which an open call may have ended.
 const SOON: Duration = Duration::from_mins(1);
 
 /// Windows at one moment.
@@ -27,19 +27,18 @@ pub struct CreditWindows {
     pub now: Timestamp,
 }
 
-/// What a call may spend.
+/// Amount that a call may spend.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Grant {
     /// Out of which windows, and how much of each at most.
     pub parts: Vec<ReservationLine>,
-    /// How long its answer may be, in tokens.
+    /// Maximum length of its answer, in tokens.
     pub output: i64,
-    /// What is known of the budget that is in the way of as long an answer as
-    /// was asked for.
+    /// Facts about the budget that shortens the requested answer.
     pub short: Option<Box<TruncationCause>>,
 }
 
-/// Why a window is in the way.
+/// Reason why a window is in the way.
 struct Short {
     period: Period,
     kind: WindowKind,
@@ -64,14 +63,14 @@ impl CreditWindows {
             }
         }
         let short = (output < ask.output).then(|| {
-            let books = self.of(holder);
+            let books = self.for_holder(holder);
             Box::new(TruncationCause { books, ask: *ask, output, parts: parts.clone() })
         });
         Ok(Grant { parts, output, short })
     }
 
-    /// The same with the windows of one holder alone.
-    fn of(&self, holder: &Holder) -> Self {
+    /// Returns the windows of one holder alone.
+    fn for_holder(&self, holder: &Holder) -> Self {
         let own = holder.windows().filter_map(|it| Some((it, self.windows.get(&it)?.clone())));
         Self { windows: own.collect(), weeks: self.weeks, now: self.now }
     }
@@ -80,7 +79,12 @@ impl CreditWindows {
     /// in which it is drawn. What is more than that is drawn from where the
     /// rest came from. Of what `released` names the reservation ends; the
     /// other reservations ended before.
-    pub fn settle(&mut self, parts: &[ReservationLine], spent: Micros, released: &[ReservationLine]) {
+    pub fn settle(
+        &mut self,
+        parts: &[ReservationLine],
+        spent: Micros,
+        released: &[ReservationLine],
+    ) {
         for (window, spent) in spread(parts, spent) {
             if let Some(window) = self.windows.get_mut(&window) {
                 window.spend(spent, self.now);
@@ -98,7 +102,7 @@ impl CreditWindows {
         self.windows.get(&key)
     }
 
-    /// What is left in the tightest window.
+    /// Returns the rest of the tightest window.
     fn left(&self, holder: &Holder) -> Micros {
         let plain = WindowKind::ALL.into_iter().filter(|it| !it.is_drawn());
         let tightest = plain.filter_map(|it| self.left_of(holder, it)).min();
@@ -110,8 +114,8 @@ impl CreditWindows {
         Some(self.window(holder, kind)?.left_of(holder.limit(kind)?))
     }
 
-    /// What is left of allowance, pool and top-ups together. Of each alone no
-    /// debt is paid by the next: it was charged where it belongs.
+    /// Returns the rest of allowance, pool and top-ups together. A debt of one
+    /// is not paid by the next: it was charged where it belongs.
     fn drawn(&self, holder: &Holder) -> Micros {
         let left = self.draws(holder).map(|(_, left)| left);
         left.fold(Micros(0), Micros::plus)
@@ -129,7 +133,8 @@ impl CreditWindows {
     /// one after the other.
     fn parts(&self, holder: &Holder, amount: Micros) -> Vec<ReservationLine> {
         let plain = holder.windows().filter(|it| !it.kind.is_drawn());
-        let mut parts: Vec<ReservationLine> = plain.map(|window| ReservationLine { window, amount }).collect();
+        let mut parts: Vec<ReservationLine> =
+            plain.map(|window| ReservationLine { window, amount }).collect();
         let mut rest = amount;
         for (window, left) in self.draws(holder) {
             let some = rest.min(left);
@@ -169,7 +174,7 @@ impl CreditWindows {
         }
     }
 
-    /// When to come again where nothing but open calls is in the way.
+    /// Returns the time to retry where only open calls are in the way.
     fn soon(&self) -> Timestamp {
         self.now + SOON
     }
@@ -213,14 +218,14 @@ pub(crate) fn gauge(limit: Micros, used: Micros) -> Gauge {
     Gauge { limit: limit.rounded_down(), used: used.rounded_up() }
 }
 
-/// The same of what there is some of, in fractions of a credit, too: no more of
-/// it is told to be gone than is told to have been there.
+/// Returns the gauge of a stock, counted in fractions of a credit, too: it
+/// never shows more used than there was.
 pub(crate) fn stock_gauge(total: Micros, used: Micros) -> Gauge {
     let limit = total.rounded_down().max(0);
     Gauge { limit, used: used.rounded_up().min(limit) }
 }
 
-/// What was spent of which window.
+/// Returns the amounts that were spent by window.
 fn spread(parts: &[ReservationLine], spent: Micros) -> Vec<(WindowKey, Micros)> {
     let plain = parts.iter().filter(|it| !it.window.kind.is_drawn());
     let mut spread: Vec<_> = plain.map(|it| (it.window, spent)).collect();
@@ -235,5 +240,5 @@ fn spread(parts: &[ReservationLine], spent: Micros) -> Vec<(WindowKey, Micros)> 
 }
 
 #[cfg(test)]
-#[path = "books_tests.rs"]
+#[path = "windows_tests.rs"]
 mod tests;

@@ -1,4 +1,4 @@
-//! What windows let through, and what they tell of a refusal.
+//! Tests of what windows admit, and of their refusals.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use proptest::sample::Index;
 use super::*;
 use crate::credits::reservation::Charge;
 use crate::rates::Rates;
-use crate::rules::{CreditLimits, ApiKeyBudget};
+use crate::rules::{ApiKeyBudget, CreditLimits};
 use crate::usage::Usage;
 
 fn now() -> Timestamp {
@@ -63,8 +63,14 @@ fn a_call_is_reserved_in_every_window_that_it_counts_in() {
 
     let grant = books.admit(&ask(holder, 4_000)).unwrap();
 
-    let kinds =
-        [WindowKind::Hourly, WindowKind::Daily, WindowKind::GroupDaily, WindowKind::GroupWeekly, WindowKind::Key, WindowKind::Weekly];
+    let kinds = [
+        WindowKind::Hourly,
+        WindowKind::Daily,
+        WindowKind::GroupDaily,
+        WindowKind::GroupWeekly,
+        WindowKind::Key,
+        WindowKind::Weekly,
+    ];
     assert_eq!(credits(&grant), kinds.map(|it| (it, 4)));
     assert_eq!((grant.output, &grant.short), (4_000, &None));
     let reserved: Vec<_> = books.windows.values().map(|it| it.reserved.0).collect();
@@ -96,8 +102,10 @@ fn the_budget_that_cut_an_answer_off_is_told_as_it_is_after_the_call() {
 
     let ended = now() + Duration::from_mins(2);
     let tokens = Usage { output: 2_600, ..Usage::default() };
-    let refusal =
-        grant.short.unwrap().after(Charge::of(&Rates::default(), &tokens, Micros(0)), ended);
+    let refusal = grant
+        .short
+        .unwrap()
+        .after(Charge::charge_for(&Rates::default(), &tokens, Micros(0)), ended);
 
     assert_eq!(
         (refusal.period, refusal.gauge),
@@ -120,7 +128,9 @@ fn a_call_that_needs_more_than_there_ever_is_is_told_the_end_of_the_window() {
     ] {
         let holder = holder(limits);
 
-        let refusal = books(&holder).admit(&AdmissionRequest { prompt: 5_000, ..ask(holder, 9) }).unwrap_err();
+        let refusal = books(&holder)
+            .admit(&AdmissionRequest { prompt: 5_000, ..ask(holder, 9) })
+            .unwrap_err();
 
         assert_eq!(refusal.resets_at, at, "{limits:?}");
         assert_eq!(refusal.gauge, Some(Gauge { limit: 3, used: 0 }));
@@ -148,7 +158,8 @@ fn where_only_open_calls_are_in_the_way_it_is_soon_over() {
     let limits = CreditLimits { weekly: 10, daily: 10, ..CreditLimits::default() };
     let holder = holder(limits);
     let mut books = books(&holder);
-    window(&mut books, WindowKind::Daily).spend(Micros::credits(1), now() - Duration::from_hours(1));
+    window(&mut books, WindowKind::Daily)
+        .spend(Micros::credits(1), now() - Duration::from_hours(1));
     books.admit(&ask(holder, 9_000)).unwrap();
     window(&mut books, WindowKind::Weekly).reserved = Micros::credits(10);
 
@@ -162,7 +173,8 @@ fn a_rolling_budget_is_there_again_when_enough_of_it_is_forgotten() {
     let holder = holder(CreditLimits { hourly: 10, ..CreditLimits::default() });
     let mut books = books(&holder);
     window(&mut books, WindowKind::Hourly).spend(Micros(500_000), now() - Duration::from_mins(40));
-    window(&mut books, WindowKind::Hourly).spend(Micros::credits(9), now() - Duration::from_mins(20));
+    window(&mut books, WindowKind::Hourly)
+        .spend(Micros::credits(9), now() - Duration::from_mins(20));
 
     let refusal = books.admit(&ask(holder, 5_000)).unwrap_err();
 
@@ -269,9 +281,15 @@ fn allowance_pool_and_top_ups_are_drawn_from_one_after_the_other() {
     let grant = books.admit(&ask(holder, 20_000)).unwrap();
     books.settle(&grant.parts, Micros::credits(6), &grant.parts);
 
-    assert_eq!(credits(&grant), [(WindowKind::Weekly, 2), (WindowKind::Pool, 5), (WindowKind::TopUp, 13)]);
+    assert_eq!(
+        credits(&grant),
+        [(WindowKind::Weekly, 2), (WindowKind::Pool, 5), (WindowKind::TopUp, 13)]
+    );
     let mut used = |kind| window(&mut books, kind).used.rounded_up();
-    assert_eq!([used(WindowKind::Weekly), used(WindowKind::Pool), used(WindowKind::TopUp)], [10, 4, 0]);
+    assert_eq!(
+        [used(WindowKind::Weekly), used(WindowKind::Pool), used(WindowKind::TopUp)],
+        [10, 4, 0]
+    );
     assert!(books.windows.values().all(|it| it.reserved.0 == 0));
 }
 
@@ -284,7 +302,10 @@ fn hidden_tokens_are_charged_where_the_last_ones_came_from() {
     books.settle(&grant.parts, Micros::credits(9), &grant.parts);
 
     let mut used = |kind| window(&mut books, kind).used.rounded_up();
-    assert_eq!([used(WindowKind::Weekly), used(WindowKind::Pool), used(WindowKind::TopUp)], [10, 7, 0]);
+    assert_eq!(
+        [used(WindowKind::Weekly), used(WindowKind::Pool), used(WindowKind::TopUp)],
+        [10, 7, 0]
+    );
     // What the pool owes, the top-ups do not pay for.
     assert_eq!(credits(&books.admit(&ask(holder, 2_000)).unwrap()), [(WindowKind::TopUp, 2)]);
 }
@@ -309,12 +330,13 @@ fn tokens_that_cost_nothing_are_never_in_the_way() {
     window(&mut books, WindowKind::Weekly).spend(Micros::credits(1), now());
     let free = Rates { input: 0, output: 0, cached_input: 0, connector: 0 };
 
-    let grant = books.admit(&AdmissionRequest { rates: free, prompt: 9, ..ask(holder, 77) }).unwrap();
+    let grant =
+        books.admit(&AdmissionRequest { rates: free, prompt: 9, ..ask(holder, 77) }).unwrap();
 
     assert_eq!((grant.output, credits(&grant)), (77, vec![(WindowKind::Weekly, 0)]));
 }
 
-/// What somebody does next.
+/// Next step of a simulated caller.
 #[derive(Debug, Clone)]
 enum Step {
     /// Asks, with such a fee and prompt, for such an answer.
@@ -362,7 +384,7 @@ proptest! {
                 Step::End { which, input, output, reasoning } if !open.is_empty() => {
                     let (grant, fee) = open.swap_remove(which.index(open.len()));
                     let tokens = Usage { input, output, reasoning, ..Usage::default() };
-                    let spent = Charge::of(&rates, &tokens, fee).spent(&grant.parts);
+                    let spent = Charge::charge_for(&rates, &tokens, fee).spent(&grant.parts);
                     prop_assert!(spent <= rates.price(&tokens).plus(fee));
                     hidden = hidden.plus(rates.price_of_hidden(&tokens));
                     books.settle(&grant.parts, spent, &grant.parts);

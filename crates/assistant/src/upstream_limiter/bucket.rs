@@ -8,14 +8,14 @@ const MINUTE: f64 = 60.0;
 /// overdrawn, by what turned out to be more than was asked for.
 #[derive(Debug, Default)]
 pub(super) struct Bucket {
-    /// What is in it, and as of when; nothing where it was never used.
+    /// Fill level, and its time; nothing where it was never used.
     level: Option<(f64, Duration)>,
 }
 
 impl Bucket {
-    /// How long it takes until so much can be taken from a bucket of this
-    /// size; nothing if it can be now. What is more than it ever holds waits
-    /// until it is full.
+    /// Returns the time until so much can be taken from a bucket of this size;
+    /// nothing if it can be now. More than it ever holds waits until it is
+    /// full.
     pub(super) fn lack(&mut self, much: i64, size: u32, now: Duration) -> Option<Duration> {
         let size = f64::from(size);
         let level = match self.level {

@@ -1,4 +1,4 @@
-//! Who is let in, when, and who is turned away.
+//! Tests of admission to an upstream, and of refusals.
 
 use futures_util::FutureExt;
 use pia_kernel::LiveSetting;

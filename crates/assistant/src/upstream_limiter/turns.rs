@@ -1,4 +1,4 @@
-//! Whose turn it is.
+//! Queue of callers that wait.
 
 use std::collections::VecDeque;
 use std::task::Waker;

@@ -1,4 +1,4 @@
-//! What of an answer is looked at.
+//! Tests for the response parser.
 
 use super::*;
 

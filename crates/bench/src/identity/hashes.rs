@@ -1,4 +1,5 @@
-//! How many passwords this machine could hash if it did nothing else.
+//! Upper bound of password hashing: hashes per second on this machine without
+//! other load.
 
 use std::thread;
 use std::time::{Duration, Instant};

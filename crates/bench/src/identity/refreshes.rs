@@ -12,7 +12,7 @@ use crate::failure::Outcome;
 use crate::installation::{Accounts, Tokens};
 use crate::stats::count;
 
-/// How many sessions are continued beside one another.
+/// Number of sessions that are refreshed concurrently.
 const SESSIONS: usize = 16;
 
 /// Refreshes a second; each spends the token that the one before brought.

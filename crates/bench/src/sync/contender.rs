@@ -12,7 +12,7 @@ use crate::contenders::Server;
 use crate::failure::Outcome;
 use crate::installation::address;
 
-/// Who has many things, and who has few; the others push.
+/// Account numbers of the users with many and with few items; the others push.
 pub(super) const WITH_MANY: usize = 0;
 pub(super) const WITH_FEW: usize = 1;
 

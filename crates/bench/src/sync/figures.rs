@@ -1,4 +1,4 @@
-//! What is measured of each server, round by round.
+//! Figures measured for each server in each round.
 
 use crate::measured::{Aim, Measured};
 

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-/// How many bytes of JSON each of them is.
+/// Size of each item in bytes of JSON.
 const BYTES: usize = 1024;
 
 /// Numbers that look as if they had no order, and are the same every time.

@@ -13,7 +13,7 @@ use crate::failure::Outcome;
 /// Everything that there ever was is later.
 pub(super) const BEGINNING: &str = "0001-01-01T00:00:00Z";
 const PUSH: &str = "/api/sync/push";
-/// How many things a page holds at most: what devices ask for.
+/// Maximum number of items in a page, as devices request it.
 const MAX_PAGE_ITEMS: usize = 500;
 
 /// A device on a connection of its own.
@@ -23,7 +23,7 @@ pub(super) struct Device {
     connection: Connection,
 }
 
-/// What a pull brought, and how long that took.
+/// Result of a pull, and the time it took.
 #[derive(Debug)]
 pub(super) struct Pulled {
     pub(super) milliseconds: f64,
@@ -41,7 +41,7 @@ impl Device {
         Ok(Self { to, token, connection: Connection::open(to)? })
     }
 
-    /// What pushes these items.
+    /// Creates the request that pushes these items.
     pub(super) fn push_of(&self, items: &[Value], seen: Option<&str>) -> Call {
         let body = items::push(items, seen);
         let post = Post { to: self.to, path: PUSH, token: Some(&self.token), body: &body };
@@ -55,13 +55,13 @@ impl Device {
         text(&serde_json::from_slice(&answer.body)?, "serverTimestamp")
     }
 
-    /// What asks for a page, which ends at this stamp.
+    /// Creates the request for a page that ends at this stamp.
     pub(super) fn page_of(&self, since: &str, catalogue: i64, at: &str) -> Call {
         let proof = Proof::Holds(format!("\"serverTimestamp\":\"{at}\"").into_bytes());
         Call::get_as(self.to, &page(since, catalogue), &self.token, proof)
     }
 
-    /// What asks for a page by whoever has it.
+    /// Creates the conditional request for a page that the device already has.
     pub(super) fn same_of(&self, since: &str, pulled: &Pulled) -> Call {
         Call::get_unless(self.to, &page(since, pulled.catalogue), &self.token, &pulled.tag)
     }

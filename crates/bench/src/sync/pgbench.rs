@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use crate::failure::Outcome;
 
-/// Where Debian's packages put the programs, a folder a version.
+/// Folder of the programs in Debian's packages, with a subfolder for each
+/// version.
 const DEBIAN: &str = "/usr/lib/postgresql";
 
 /// The program.

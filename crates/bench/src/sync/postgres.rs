@@ -12,7 +12,7 @@ use crate::failure::Outcome;
 use crate::postgres::Session;
 use crate::stats::count;
 
-/// What a row says of a thing, but for whose it is.
+/// Columns of an item's row, except for its owner.
 const COLUMNS: &str = "channel, id, stamp, changed_at, deleted_at, encrypted, size, digest, body";
 /// These as `COPY` reads them, of things that are not deleted.
 const ROW: &str = r"

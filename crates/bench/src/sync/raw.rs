@@ -1,4 +1,4 @@
-//! What the database does for whoever asks it without a server.
+//! Performance of the database when it is queried without a server.
 
 use std::path::Path;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use crate::contenders::Server;
 use crate::failure::Outcome;
 use crate::installation::DATABASE_FILE;
 
-/// How many rows are read at once.
+/// Number of rows in one read.
 pub(super) const ROWS: u8 = 100;
 
 /// The database of a server.
@@ -20,7 +20,7 @@ pub(super) enum Raw {
     Postgres(Box<Postgres>),
 }
 
-/// Whose rows are read: what changed of theirs after a stamp.
+/// Owner of the rows that are read: their changes after a stamp.
 pub(super) struct RowOwner<'a> {
     pub(super) email: String,
     pub(super) since: &'a str,
@@ -44,7 +44,7 @@ impl Raw {
         }
     }
 
-    /// How often a second the rows are read on so many connections.
+    /// Returns the number of reads a second on this number of connections.
     pub(super) fn reads(&self, connections: usize, lasts: Duration) -> Outcome<f64> {
         match self {
             Self::Sqlite(raw) => raw.reads(connections, lasts),
@@ -52,10 +52,10 @@ impl Raw {
         }
     }
 
-    /// What pulls are as a share of these reads, over one connection and over
-    /// four. A file is read without leaving the process, with nobody in between
-    /// to ask: a server cannot be measured by that as it is by what another
-    /// client of its database gets.
+    /// Returns the metrics for pulls as a share of these reads, over one
+    /// connection and over four. A SQLite file is read within the process,
+    /// without a client-server round trip, so that the comparison says less
+    /// about a server than the one with another client of its database.
     pub(super) fn share_metrics(&self) -> [Metric; 2] {
         match self {
             Self::Sqlite(_) => [Metric::InProcessOne, Metric::InProcessFour],

@@ -17,7 +17,7 @@ use crate::stats::{count, percentile};
 
 /// So many of those who have nothing yet push in turns.
 const PUSHERS: usize = 90;
-/// How often a call is made whose statements are counted.
+/// Number of repetitions of a call whose statements are counted.
 const COUNTED: u8 = 20;
 const COUNTED_PUSHES: u8 = 4;
 
@@ -203,8 +203,8 @@ fn share(took: &[f64], share: f64) -> Outcome<f64> {
     percentile(took, share).ok_or_else(|| "nothing was asked".into())
 }
 
-/// What each of two takes, each as often the first as the second of a turn:
-/// whoever comes after the other's answer meets other caches.
+/// Measures two calls in turns, each as often the first as the second of a
+/// turn: the later one finds other caches.
 fn alternately(
     times: u32,
     mut one: impl FnMut() -> Outcome<f64>,

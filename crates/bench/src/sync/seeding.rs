@@ -1,13 +1,13 @@
-//! What there is before anything is measured.
+//! Data stored before the measurements.
 
 use super::items::Dice;
 use super::person::Device;
 use crate::failure::Outcome;
 
-/// How many things somebody has who has many, and who has few.
+/// Number of items of a user with many, and of a user with few.
 pub(super) const MANY: usize = 10_000;
 pub(super) const FEW: usize = 100;
-/// How many things one push holds.
+/// Number of items in one push.
 pub(super) const BATCH: usize = 500;
 
 const TENTH: usize = MANY / 10;

@@ -16,7 +16,8 @@ use super::seeding::BATCH;
 use crate::failure::Outcome;
 use crate::stats::count;
 
-/// What the server sets on its connections that read, and that write.
+/// Pragmas that the server sets on its read connections and on its write
+/// connection.
 const READS: &str = "PRAGMA busy_timeout = 60000; PRAGMA query_only = ON;";
 const WRITES: &str = "
     PRAGMA busy_timeout = 60000;

@@ -1,4 +1,4 @@
-//! How many statements the server sends, as PostgreSQL's log tells.
+//! Number of statements that the server sends, taken from PostgreSQL's log.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
@@ -9,13 +9,13 @@ use std::time::{Duration, Instant};
 use crate::failure::Outcome;
 use crate::postgres::Session;
 
-/// What is logged for a while, and how it begins.
+/// Temporary log settings: the logged statements, and the prefix of a line.
 const SETTINGS: [(&str, &str); 3] =
     [("log_line_prefix", "%d|"), ("log_parameter_max_length", "0"), ("log_statement", "all")];
-/// Which tables are sync's. Names of others may hold the names of these.
+/// Tables of sync. Names of other tables may contain these names.
 const TABLES: [&str; 5] = ["sync_items", "sync_events", "ledgers", "person_salts", "catalogue"];
-/// How long a cluster may take until it does as asked, and until its other
-/// connections do too.
+/// Maximum time until a cluster applies the settings; then the delay until its
+/// other connections do too.
 const PATIENCE: Duration = Duration::from_secs(5);
 const SETTLED: Duration = Duration::from_millis(200);
 
@@ -26,7 +26,7 @@ pub(super) struct StatementLog {
     file: PathBuf,
 }
 
-/// How many statements there were.
+/// Numbers of statements.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Counted {
     /// Of sync's tables.

@@ -8,7 +8,7 @@ use utoipa::ToSchema;
 use super::notice::Notice;
 use super::page_request::PageRequest;
 
-/// What the page is told.
+/// Query of the page.
 #[derive(ToSchema)]
 #[expect(dead_code, reason = "pages read their addresses alike; this describes one")]
 pub(crate) struct ErrorQuery {
@@ -21,12 +21,12 @@ pub(crate) struct ErrorQuery {
 
 /// Says why, as far as the reason is one that we know.
 pub(crate) async fn show(request: HttpRequest) -> HttpResponse {
-    let (frame, query) = match PageRequest::of(&request).query() {
+    let (frame, query) = match PageRequest::from_request(&request).query() {
         Ok(visit) => visit,
         Err(page) => return *page,
     };
     let texts = &frame.texts.reasons;
-    let says = vec![texts.of(&query.reason), texts.then];
+    let says = vec![texts.reason_text(&query.reason), texts.then];
     let kept = [("reason", query.reason.as_str())];
     Notice::saying(frame.keeping(&kept), texts.title, says).answer(StatusCode::OK)
 }

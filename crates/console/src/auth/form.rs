@@ -4,7 +4,7 @@ use actix_web::HttpResponse;
 use actix_web::http::StatusCode;
 use askama::Template;
 
-use super::page_layout::{PageLayout, shown};
+use super::page_layout::{PageLayout, render};
 
 /// A form as it is shown.
 #[derive(Template)]
@@ -13,14 +13,15 @@ pub(crate) struct FormView {
     pub(crate) frame: PageLayout,
     pub(crate) title: &'static str,
     pub(crate) intro: String,
-    /// Where it is sent: the page's own name, so that it works below any path.
+    /// Relative target of the form: the page's own name, so that it works below
+    /// any path.
     pub(crate) page: &'static str,
     pub(crate) hidden: Vec<(&'static str, String)>,
     pub(crate) controls: Vec<Control>,
     pub(crate) send: &'static str,
     /// Another page, and what to call it.
     pub(crate) link: Option<(&'static str, &'static str)>,
-    /// What is wrong, if it is with no single control.
+    /// Error that concerns no single control.
     pub(crate) alert: Option<String>,
 }
 
@@ -35,7 +36,7 @@ pub(crate) struct Control {
     pub(crate) kind: Kind,
 }
 
-/// Whether it must be filled in.
+/// Necessity of a control.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Need {
     Always,
@@ -67,11 +68,11 @@ pub(crate) struct Choice {
 
 impl FormView {
     pub(crate) fn answer(&self, status: StatusCode) -> HttpResponse {
-        shown(status, self)
+        render(status, self)
     }
 
-    /// The same, with this to say of the control that has this name, or of
-    /// the whole where none has.
+    /// Attaches this error to the control with this name, or to the whole form
+    /// where none has it.
     pub(crate) fn find_fault(&mut self, name: &str, fault: String) {
         if let Some(control) = self.controls.iter_mut().find(|it| it.name == name) {
             control.fault.get_or_insert(fault);
@@ -135,7 +136,7 @@ impl Control {
         Self { fixed: true, ..self }
     }
 
-    /// What the list of faults leads to.
+    /// Returns the target of the link in the error summary.
     fn focus(&self) -> String {
         match &self.kind {
             Kind::Choice { options } => {

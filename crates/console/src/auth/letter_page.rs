@@ -11,10 +11,10 @@ use pia_web::{ApiError, RawBody};
 use serde::Deserialize;
 
 use super::form::{Control, FormView};
-use super::page_layout::{PageLayout, done};
 use super::notice::{Notice, refusal};
-use super::sent::{Sent, sent};
+use super::page_layout::{PageLayout, done};
 use super::page_request::PageRequest;
+use super::sent::{Sent, sent};
 use crate::AccountPages;
 use crate::accounts::{LinkAsked, RequestedLetter};
 use crate::texts::{EmailPageTexts, Texts};
@@ -41,7 +41,7 @@ pub(crate) static RESEND_VERIFICATION: EmailPage = EmailPage {
 
 const MAILED: &str = "mailed";
 
-/// What the form sends.
+/// Submitted form.
 #[derive(Deserialize)]
 #[serde(default)]
 #[derive(Default)]
@@ -52,10 +52,10 @@ struct EmailForm {
 impl EmailPage {
     /// Shows the form.
     pub(crate) fn show(&self, request: &HttpRequest) -> HttpResponse {
-        match PageRequest::of(request).query() {
+        match PageRequest::from_request(request).query() {
             Ok((frame, query)) if query.done == MAILED => {
                 let mailed = self.texts(&frame).mailed;
-                Notice::of(frame, mailed).answer(StatusCode::OK)
+                Notice::new(frame, mailed).answer(StatusCode::OK)
             }
             Ok((frame, _)) => self.view(frame, "").answer(StatusCode::OK),
             Err(page) => *page,
@@ -78,7 +78,7 @@ impl EmailPage {
         request: &HttpRequest,
         body: Result<Bytes, ApiError>,
     ) -> HttpResponse {
-        let frame = PageRequest::of(request).frame;
+        let frame = PageRequest::from_request(request).frame;
         let form: EmailForm = match sent(reception, request, body, &frame) {
             Ok(Sent::Form(form)) => form,
             Ok(Sent::Again(form)) => return self.view(frame, &form.email).answer(StatusCode::OK),
@@ -95,7 +95,7 @@ impl EmailPage {
             Ok(LinkAsked::Mailed) => done(&frame, self.page, MAILED),
             Ok(LinkAsked::NoMail) => {
                 let no_mail = self.texts(&frame).no_mail;
-                Notice::of(frame, no_mail).answer(StatusCode::BAD_REQUEST)
+                Notice::new(frame, no_mail).answer(StatusCode::BAD_REQUEST)
             }
             Err(err) => refusal(frame, &err.error_response()),
         }
@@ -122,7 +122,8 @@ impl EmailPage {
     }
 }
 
-/// What cannot be an address, whoever has an account.
+/// Returns the error of a text that cannot be an address, whoever has an
+/// account.
 fn fault(frame: &PageLayout, email: &str) -> Option<String> {
     let faults = &frame.texts.faults;
     let email = email.trim();

@@ -5,7 +5,7 @@ use actix_web::http::StatusCode;
 use actix_web::http::header::{ALLOW, RETRY_AFTER};
 use askama::Template;
 
-use super::page_layout::{PageLayout, shown};
+use super::page_layout::{PageLayout, render};
 use crate::texts::Said;
 
 /// A heading and what there is to say below it.
@@ -20,7 +20,7 @@ pub(crate) struct Notice {
 }
 
 impl Notice {
-    pub(crate) fn of(frame: PageLayout, said: Said) -> Self {
+    pub(crate) fn new(frame: PageLayout, said: Said) -> Self {
         Self::saying(frame, said.title, said.says.to_vec())
     }
 
@@ -33,7 +33,7 @@ impl Notice {
     }
 
     pub(crate) fn answer(&self, status: StatusCode) -> HttpResponse {
-        shown(status, self)
+        render(status, self)
     }
 }
 
@@ -50,7 +50,7 @@ pub(crate) fn refusal<B>(frame: PageLayout, told: &HttpResponse<B>) -> HttpRespo
         status if status.is_client_error() => refusals.broken_form,
         _ => refusals.failed,
     };
-    let mut answer = Notice::of(frame, said).answer(told.status());
+    let mut answer = Notice::new(frame, said).answer(told.status());
     for name in [ALLOW, RETRY_AFTER] {
         if let Some(value) = told.headers().get(&name) {
             answer.headers_mut().insert(name, value.clone());

@@ -1,4 +1,4 @@
-//! What every one of these pages has, whatever is on it.
+//! Layout that all of these pages share.
 
 use actix_web::HttpResponse;
 use actix_web::http::StatusCode;
@@ -14,9 +14,9 @@ use crate::texts::Texts;
 pub(crate) struct PageLayout {
     pub(crate) language: Language,
     pub(crate) texts: &'static Texts,
-    /// What links to other pages end with: a language that was chosen goes along.
+    /// Suffix of links to other pages: a chosen language goes along.
     pub(crate) suffix: &'static str,
-    /// The same page in the other language.
+    /// Link to the same page in the other language.
     pub(crate) switch: String,
     /// The folder of the style and the icon, from where the page is.
     pub(crate) base: String,
@@ -32,25 +32,25 @@ impl PageLayout {
             Some(Language::De) => "?lang=de",
             None => "",
         };
-        let texts = Texts::of(language);
+        let texts = Texts::in_language(language);
         let frame = Self { language, texts, suffix, switch: String::new(), base: String::new() };
         frame.keeping(&[])
     }
 
-    /// The same anywhere: pages may be shown where none is meant to be. The
-    /// server may live under a path that it does not know, so the way is told
-    /// from there.
+    /// Builds a layout for any path: pages may be shown where none is expected.
+    /// The server may live under a path that it does not know, so links are
+    /// relative to there.
     pub(crate) fn at(self, path: &str) -> Self {
         let up = path.matches('/').count().saturating_sub(1);
         Self { base: format!("{}auth/", "../".repeat(up)), ..self }
     }
 
-    /// The same, where the style and the icon are in this folder.
+    /// Builds a layout whose style sheet and icon are in this folder.
     pub(crate) fn below(self, base: &str) -> Self {
         Self { base: base.to_owned(), ..self }
     }
 
-    /// The same; this of the page's address is kept when the language changes.
+    /// Keeps this part of the page's query when the language changes.
     pub(crate) fn keeping(self, parameters: &[(&str, &str)]) -> Self {
         let pairs = [("lang", self.other().tag())];
         let pairs: Vec<_> = pairs.iter().chain(parameters).collect();
@@ -81,7 +81,7 @@ pub(crate) fn done(frame: &PageLayout, page: &str, what: &str) -> HttpResponse {
 ///
 /// Its address, which may hold a token, is told to no other site. To ours it
 /// is: without, browsers would say that its form comes from nowhere.
-pub(crate) fn shown(status: StatusCode, template: &impl Template) -> HttpResponse {
+pub(crate) fn render(status: StatusCode, template: &impl Template) -> HttpResponse {
     let mut answer = page(status, template);
     answer.headers_mut().insert(REFERRER_POLICY, HeaderValue::from_static("same-origin"));
     answer

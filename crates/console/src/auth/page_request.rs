@@ -1,4 +1,4 @@
-//! Who opens a page, and with what in its address.
+//! Request for a page, with its query.
 
 use actix_web::http::StatusCode;
 use actix_web::http::header::ACCEPT_LANGUAGE;
@@ -6,13 +6,13 @@ use actix_web::{HttpRequest, HttpResponse};
 use pia_kernel::Language;
 use serde::Deserialize;
 
-use super::page_layout::PageLayout;
 use super::notice::Notice;
+use super::page_layout::PageLayout;
 
 /// More is in no address that we make.
 const MAX_QUERY_BYTES: usize = 4096;
 
-/// What the address of a page may hold.
+/// Query parameters of a page.
 #[derive(Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub(crate) struct Query {
@@ -22,7 +22,7 @@ pub(crate) struct Query {
     pub(crate) user_id: String,
     pub(crate) reason: String,
     pub(crate) invitation: String,
-    /// What a form that led here has done.
+    /// Action that a form completed before it led here.
     pub(crate) done: String,
 }
 
@@ -34,7 +34,7 @@ pub(crate) struct PageRequest {
 }
 
 impl PageRequest {
-    pub(crate) fn of(request: &HttpRequest) -> Self {
+    pub(crate) fn from_request(request: &HttpRequest) -> Self {
         let query = query(request.query_string());
         let chosen = query.as_ref().and_then(|it| Language::of_tag(&it.lang));
         let accepted = request.headers().get(ACCEPT_LANGUAGE).and_then(|it| it.to_str().ok());
@@ -42,7 +42,7 @@ impl PageRequest {
         Self { frame, query }
     }
 
-    /// What the address holds, or a page that says it is broken.
+    /// Parses the query, or returns a page that says it is invalid.
     pub(crate) fn query(self) -> Result<(PageLayout, Query), Box<HttpResponse>> {
         match self.query {
             Some(query) => Ok((self.frame, query)),
@@ -54,7 +54,7 @@ impl PageRequest {
 /// The page for an address that lacks something.
 pub(crate) fn broken_link(frame: PageLayout) -> HttpResponse {
     let said = frame.texts.refusals.broken_link;
-    Notice::of(frame, said).answer(StatusCode::BAD_REQUEST)
+    Notice::new(frame, said).answer(StatusCode::BAD_REQUEST)
 }
 
 fn query(text: &str) -> Option<Query> {

@@ -21,19 +21,20 @@ pub async fn readable<B: MessageBody + 'static>(
 ) -> Result<ServiceResponse<EitherBody<B>>, Error> {
     let answer = next.call(request).await?;
     if is_unlicensed_front(&answer) {
-        let page = format!("admin/setup{}", PageRequest::of(answer.request()).frame.suffix);
+        let page =
+            format!("admin/setup{}", PageRequest::from_request(answer.request()).frame.suffix);
         let to_set_up = HttpResponse::Found().insert_header((LOCATION, page)).finish();
         return Ok(answer.into_response(to_set_up).map_into_right_body());
     }
     if !is_json(&answer) || !is_for_a_browser(answer.request(), answer.status()) {
         return Ok(answer.map_into_left_body());
     }
-    let frame = PageRequest::of(answer.request()).frame.at(answer.request().path());
+    let frame = PageRequest::from_request(answer.request()).frame.at(answer.request().path());
     let page = refusal(frame, answer.response());
     Ok(answer.into_response(page).map_into_right_body())
 }
 
-/// Whether somebody opened a server that has yet to be set up.
+/// Returns whether somebody opened a server that has yet to be set up.
 fn is_unlicensed_front<B>(answer: &ServiceResponse<B>) -> bool {
     let request = answer.request();
     answer.status() == StatusCode::FORBIDDEN
@@ -57,8 +58,8 @@ fn is_for_a_browser(request: &HttpRequest, status: StatusCode) -> bool {
     (ours || is_astray(request.method(), path, status)) && reads_pages(request.headers())
 }
 
-/// Whether somebody opened what is not there. Below `/api` and `/v1` programs
-/// alone go.
+/// Returns whether somebody opened what is not there. Below `/api` and `/v1`
+/// programs alone go.
 fn is_astray(method: &Method, path: &str, status: StatusCode) -> bool {
     let opens = matches!(*method, Method::GET | Method::HEAD);
     let is_for_programs = path.starts_with("/api/") || speaks_openai(path);

@@ -11,11 +11,11 @@ use pia_web::{ApiError, RawBody};
 use serde::Deserialize;
 
 use super::form::{Choice, Control, FormView, Need};
-use super::page_layout::{PageLayout, done};
 use super::letter_page::FORGOT_PASSWORD;
 use super::notice::{Notice, refusal};
-use super::sent::{Sent, sent};
+use super::page_layout::{PageLayout, done};
 use super::page_request::PageRequest;
+use super::sent::{Sent, sent};
 use crate::AccountPages;
 use crate::accounts::{Applicant, Joined};
 
@@ -23,7 +23,7 @@ const PAGE: &str = "register.html";
 const CREATED: &str = "created";
 const MAILED: &str = "mailed";
 
-/// What the form sends.
+/// Submitted form.
 #[derive(Clone, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 struct RegisterForm {
@@ -37,21 +37,21 @@ struct RegisterForm {
 
 /// Shows the form.
 pub(crate) async fn show(reception: Data<AccountPages>, request: HttpRequest) -> HttpResponse {
-    let (frame, query) = match PageRequest::of(&request).query() {
+    let (frame, query) = match PageRequest::from_request(&request).query() {
         Ok(visit) => visit,
         Err(page) => return *page,
     };
     let texts = &frame.texts.register;
     match query.done.as_str() {
-        CREATED => return Notice::of(frame, texts.done).answer(StatusCode::OK),
-        MAILED => return Notice::of(frame, texts.mailed).answer(StatusCode::OK),
+        CREATED => return Notice::new(frame, texts.done).answer(StatusCode::OK),
+        MAILED => return Notice::new(frame, texts.mailed).answer(StatusCode::OK),
         _ => {}
     }
     let form = RegisterForm { invitation: query.invitation, ..RegisterForm::default() };
     let rules = reception.desk.rules();
     if rules.policy == RegistrationPolicy::Closed {
         let closed = frame.texts.register.closed;
-        return Notice::of(frame, closed).answer(StatusCode::OK);
+        return Notice::new(frame, closed).answer(StatusCode::OK);
     }
     view(frame, &rules, &form).answer(StatusCode::OK)
 }
@@ -70,7 +70,7 @@ async fn answer(
     request: &HttpRequest,
     body: Result<Bytes, ApiError>,
 ) -> HttpResponse {
-    let frame = PageRequest::of(request).frame;
+    let frame = PageRequest::from_request(request).frame;
     let form: RegisterForm = match sent(reception, request, body, &frame) {
         Ok(Sent::Form(form)) => form,
         Ok(Sent::Again(form)) => {
@@ -81,12 +81,12 @@ async fn answer(
     let desk = Arc::clone(&reception.desk);
     let applicant = form.applicant();
     match reception.ask(frame.language, async move { desk.register(applicant).await }).await {
-        Ok(joined) => told(frame, &reception.desk.rules(), &form, joined),
+        Ok(joined) => render(frame, &reception.desk.rules(), &form, joined),
         Err(err) => refusal(frame, &err.error_response()),
     }
 }
 
-fn told(
+fn render(
     frame: PageLayout,
     rules: &RegistrationRules,
     form: &RegisterForm,
@@ -95,7 +95,7 @@ fn told(
     let texts = frame.texts;
     let not_you = match rules.policy {
         RegistrationPolicy::Closed => {
-            return Notice::of(frame, texts.register.closed).answer(StatusCode::FORBIDDEN);
+            return Notice::new(frame, texts.register.closed).answer(StatusCode::FORBIDDEN);
         }
         RegistrationPolicy::Invitation => texts.register.not_invited,
         RegistrationPolicy::Open => texts.register.not_you,

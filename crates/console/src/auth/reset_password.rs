@@ -11,18 +11,18 @@ use pia_web::{ApiError, FromDevice, RawBody};
 use serde::Deserialize;
 
 use super::form::{Control, FormView};
-use super::page_layout::{PageLayout, done};
 use super::letter_page::FORGOT_PASSWORD;
 use super::notice::{Notice, refusal};
-use super::sent::{Sent, sent};
+use super::page_layout::{PageLayout, done};
 use super::page_request::{PageRequest, broken_link};
+use super::sent::{Sent, sent};
 use crate::AccountPages;
 use crate::accounts::{NewPassword, PasswordReset};
 
 const PAGE: &str = "reset-password.html";
 const CHANGED: &str = "changed";
 
-/// What the form sends.
+/// Submitted form.
 #[derive(Deserialize)]
 struct ResetForm {
     email: String,
@@ -32,13 +32,13 @@ struct ResetForm {
 
 /// Shows the form to whoever comes by a link.
 pub(crate) async fn show(reception: Data<AccountPages>, request: HttpRequest) -> HttpResponse {
-    let (frame, query) = match PageRequest::of(&request).query() {
+    let (frame, query) = match PageRequest::from_request(&request).query() {
         Ok(visit) => visit,
         Err(page) => return *page,
     };
     if query.done == CHANGED {
         let done = frame.texts.reset.done;
-        return Notice::of(frame, done).answer(StatusCode::OK);
+        return Notice::new(frame, done).answer(StatusCode::OK);
     }
     if query.email.is_empty() || query.token.is_empty() {
         return broken_link(frame);
@@ -61,7 +61,7 @@ async fn answer(
     (request, device): (&HttpRequest, Device),
     body: Result<Bytes, ApiError>,
 ) -> HttpResponse {
-    let frame = PageRequest::of(request).frame;
+    let frame = PageRequest::from_request(request).frame;
     let form: ResetForm = match sent(reception, request, body, &frame) {
         Ok(Sent::Form(form)) => form,
         Ok(Sent::Again(form)) => {
@@ -78,12 +78,12 @@ async fn answer(
         device,
     };
     match reception.ask(frame.language, async move { desk.reset(new).await }).await {
-        Ok(reset) => told(frame, reception, &form, reset),
+        Ok(reset) => render(frame, reception, &form, reset),
         Err(err) => refusal(frame, &err.error_response()),
     }
 }
 
-fn told(
+fn render(
     frame: PageLayout,
     reception: &AccountPages,
     form: &ResetForm,
@@ -92,7 +92,7 @@ fn told(
     let texts = frame.texts;
     match reset {
         PasswordReset::Done => done(&frame, PAGE, CHANGED),
-        PasswordReset::Invalid => Notice::of(frame, texts.reset.spent)
+        PasswordReset::Invalid => Notice::new(frame, texts.reset.spent)
             .linking(FORGOT_PASSWORD.page, texts.reset.again)
             .answer(StatusCode::BAD_REQUEST),
         PasswordReset::Refused(violations) => {

@@ -1,11 +1,11 @@
-//! Whether a form was sent by one of our own pages.
+//! Check that a form was sent by one of our own pages.
 
 use actix_web::HttpRequest;
 use actix_web::http::header::{HOST, HeaderName, ORIGIN};
 
 const SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
-/// Whether another website made the browser send this.
+/// Returns whether another website made the browser send this.
 ///
 /// The forms need no cookie, so nothing of anyone's could be abused; but no
 /// other site shall make accounts or spend links from its visitors' addresses.

@@ -1,4 +1,4 @@
-//! What one of our forms sent.
+//! Submission of one of our forms.
 
 use actix_web::http::StatusCode;
 use actix_web::web::Bytes;
@@ -7,13 +7,13 @@ use pia_web::ApiError;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-use super::page_layout::PageLayout;
 use super::notice::{Notice, refusal};
+use super::page_layout::PageLayout;
 use super::same_site::is_foreign;
 use crate::AccountPages;
 use crate::setup::is_form;
 
-/// What was filled in, and what for.
+/// Submitted form, with the button that sent it.
 pub(super) enum Sent<T> {
     /// To be taken.
     Form(T),
@@ -35,7 +35,7 @@ pub(super) fn sent<T: DeserializeOwned>(
     body: Result<Bytes, ApiError>,
     frame: &PageLayout,
 ) -> Result<Sent<T>, Box<HttpResponse>> {
-    let refused = |status, said| Box::new(Notice::of(frame.clone(), said).answer(status));
+    let refused = |status, said| Box::new(Notice::new(frame.clone(), said).answer(status));
     let refusals = &frame.texts.refusals;
     if is_foreign(request, &reception.public_url) {
         return Err(refused(StatusCode::FORBIDDEN, refusals.foreign_form));

@@ -1,4 +1,4 @@
-//! What all of these pages have in common.
+//! Tests of what all of these pages have in common.
 
 use std::sync::Arc;
 
@@ -21,18 +21,18 @@ const PAGES: [&str; 6] = [
 ];
 
 /// Sends a request through the routes, without gates before them.
-async fn shown(accounts: &Arc<Accounts>, request: TestRequest) -> Shown {
+async fn render(accounts: &Arc<Accounts>, request: TestRequest) -> Shown {
     let table = RouteTable::new(crate::routes());
     let app = App::new()
         .app_data(Data::new(reception(Arc::clone(accounts))))
         .configure(|config| table.register(config));
     let answer = call_service(&init_service(app).await, request.to_request()).await;
-    Shown::of(answer.into_parts().1.map_into_boxed_body()).await
+    Shown::from_response(answer.into_parts().1.map_into_boxed_body()).await
 }
 
 async fn opened(uri: &str, languages: &str) -> Shown {
     let request = TestRequest::get().uri(uri).insert_header(("accept-language", languages));
-    shown(&Arc::default(), request).await
+    render(&Arc::default(), request).await
 }
 
 fn with_lang(uri: &str, lang: &str) -> String {
@@ -162,9 +162,9 @@ async fn a_form_of_another_site_does_nothing() {
         for header in [("sec-fetch-site", "cross-site"), ("origin", "https://evil.example")] {
             let accounts = Arc::new(Accounts::default());
 
-            let shown = shown(&accounts, posted(page).insert_header(header)).await;
+            let shown = render(&accounts, posted(page).insert_header(header)).await;
 
-            assert_eq!((shown.status, accounts.asked().len()), (403, 0), "{page}");
+            assert_eq!((shown.status, accounts.requests().len()), (403, 0), "{page}");
             assert!(shown.has("This form came from elsewhere"), "{page}");
         }
     }
@@ -176,7 +176,7 @@ async fn what_is_no_form_is_answered_by_a_page() {
         for kind in ["application/json", "text/plain", "multipart/form-data; boundary=x", ""] {
             let request = posted(page).insert_header(("content-type", kind));
 
-            let shown = shown(&Arc::default(), request).await;
+            let shown = render(&Arc::default(), request).await;
 
             assert_eq!(shown.status, 415, "{page} {kind}");
             assert!(shown.has("The form was not understood"), "{page}");
@@ -188,7 +188,7 @@ async fn what_is_no_form_is_answered_by_a_page() {
 async fn a_body_that_could_not_be_read_is_answered_by_a_page() {
     for page in FORMS {
         // Where no gate has said how long it may be, it may not be at all.
-        let shown = shown(&Arc::default(), posted(page).set_payload("email=a")).await;
+        let shown = render(&Arc::default(), posted(page).set_payload("email=a")).await;
 
         assert_eq!(shown.status, 413, "{page}");
         assert!(shown.has("That was too much"), "{page}");
@@ -199,7 +199,7 @@ async fn a_body_that_could_not_be_read_is_answered_by_a_page() {
 async fn a_server_that_is_away_says_so_and_no_more() {
     let accounts = Arc::new(Accounts { is_away: true, ..Accounts::default() });
 
-    let shown = shown(&accounts, posted("register.html?lang=de")).await;
+    let shown = render(&accounts, posted("register.html?lang=de")).await;
 
     assert_eq!((shown.status, shown.header("retry-after")), (503, "1"));
     assert!(shown.has("Der Server antwortet nicht") && !shown.has("db.secret"), "{}", shown.text);
@@ -210,7 +210,7 @@ async fn letters_go_out_in_the_language_of_the_page() {
     let accounts = Arc::new(Accounts::default());
     let request = posted("register.html?lang=de").insert_header(("accept-language", "en"));
 
-    let shown = shown(&accounts, request).await;
+    let shown = render(&accounts, request).await;
 
     assert_eq!(shown.status, StatusCode::SEE_OTHER);
     assert_eq!(*accounts.language.lock().unwrap(), Some(Language::De));

@@ -13,18 +13,18 @@ use pia_web::{ApiError, RawBody};
 use serde::Deserialize;
 
 use super::form::FormView;
-use super::page_layout::{PageLayout, done};
 use super::letter_page::RESEND_VERIFICATION;
 use super::notice::{Notice, refusal};
-use super::sent::{Sent, sent};
+use super::page_layout::{PageLayout, done};
 use super::page_request::{PageRequest, broken_link};
+use super::sent::{Sent, sent};
 use crate::AccountPages;
 use crate::accounts::Verified;
 
 const PAGE: &str = "verify-email.html";
 const CONFIRMED: &str = "confirmed";
 
-/// What the form sends.
+/// Submitted form.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct VerifyForm {
@@ -34,13 +34,13 @@ struct VerifyForm {
 
 /// Shows the button to whoever comes by a link.
 pub(crate) async fn show(request: HttpRequest) -> HttpResponse {
-    let (frame, query) = match PageRequest::of(&request).query() {
+    let (frame, query) = match PageRequest::from_request(&request).query() {
         Ok(visit) => visit,
         Err(page) => return *page,
     };
     if query.done == CONFIRMED {
         let done = frame.texts.verify.done;
-        return Notice::of(frame, done).answer(StatusCode::OK);
+        return Notice::new(frame, done).answer(StatusCode::OK);
     }
     if user(&query.user_id).is_none() || query.token.is_empty() {
         return broken_link(frame);
@@ -62,7 +62,7 @@ async fn answer(
     request: &HttpRequest,
     body: Result<Bytes, ApiError>,
 ) -> HttpResponse {
-    let frame = PageRequest::of(request).frame;
+    let frame = PageRequest::from_request(request).frame;
     let form: VerifyForm = match sent(reception, request, body, &frame) {
         Ok(Sent::Form(form)) => form,
         Ok(Sent::Again(form)) => {
@@ -76,7 +76,7 @@ async fn answer(
     let texts = &frame.texts.verify;
     match reception.ask(frame.language, verified).await {
         Ok(Verified::Now) => done(&frame, PAGE, CONFIRMED),
-        Ok(Verified::Invalid) => Notice::of(frame, texts.spent)
+        Ok(Verified::Invalid) => Notice::new(frame, texts.spent)
             .linking(RESEND_VERIFICATION.page, texts.again)
             .answer(StatusCode::BAD_REQUEST),
         Err(err) => refusal(frame, &err.error_response()),

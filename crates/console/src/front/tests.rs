@@ -15,7 +15,7 @@ async fn opened(standing: SetupStanding, rules: RegistrationRules, uri: &str) ->
     let reception = reception(Arc::new(Accounts { rules, ..Accounts::default() }));
     let request = TestRequest::get().uri(uri).insert_header(("accept", "text/html"));
     let page = show(Data::new(console), Data::new(reception), request.to_http_request());
-    Shown::of(page.await.unwrap()).await
+    Shown::from_response(page.await.unwrap()).await
 }
 
 #[actix_web::test]

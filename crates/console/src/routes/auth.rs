@@ -3,8 +3,8 @@
 use actix_web::HttpRequest;
 use actix_web::http::Method;
 use pia_web::{
-    Access, Accounts, ResponseDoc, Budget, RateLimit, Credentials, Docs, Document, Licensing, PaidBy,
-    Route, wire,
+    Access, Accounts, Budget, Credentials, Docs, Document, Licensing, PaidBy, RateLimit,
+    ResponseDoc, Route, wire,
 };
 
 use super::KIB;
@@ -76,11 +76,15 @@ fn failed() -> Route {
 
 const CONFLICT: &[(u16, &str)] = &[(409, "The address has an account.")];
 
-/// The same that the set-up page has, below a path that links can be relative to.
+/// Serves the set-up page's style sheet below a path that links can be relative
+/// to.
 fn style() -> Route {
     Route {
         licensing: Licensing::NotNeeded,
-        docs: Docs { answer: ResponseDoc::Other("text/css"), ..docs("The style of these pages.", &[]) },
+        docs: Docs {
+            answer: ResponseDoc::Other("text/css"),
+            ..docs("The style of these pages.", &[])
+        },
         ..show("/auth/style.css", "", |it| it.to(page::style))
     }
 }

@@ -41,19 +41,20 @@ pub(crate) fn desk(
     admins: Admins,
     answer: Option<Taken>,
 ) -> (Arc<SetupServices>, SetupPages) {
-    let desk = Arc::new(SetupServices { standing, answer: Mutex::new(answer), asked: Mutex::default() });
+    let desk =
+        Arc::new(SetupServices { standing, answer: Mutex::new(answer), asked: Mutex::default() });
     let first_admin = first_admin(admins);
     let console =
         SetupPages { desk: Arc::clone(&desk) as Arc<_>, first_admin, runner: Runner::here() };
     (desk, console)
 }
 
-/// How a server stands with its administrators.
+/// Progress of creating the first administrator.
 #[derive(Clone, Copy)]
 pub(crate) enum Admins {
     There,
     Missing,
-    /// What comes of making the first one with the token `right`.
+    /// Outcome of creating the first one with the token `right`.
     Made(Appointed),
 }
 
@@ -62,7 +63,7 @@ fn first_admin(admins: Admins) -> FirstAdmin {
     let (mut token, mut hasher) = (MockSetupToken::new(), MockPasswordHasher::new());
     store.expect_exists().returning(move || Ok(matches!(admins, Admins::There)));
     if let Admins::Made(outcome) = admins {
-        store.expect_appoint().returning(move |_, _, _| Ok(outcome));
+        store.expect_create_first_admin().returning(move |_, _, _| Ok(outcome));
     }
     seats.expect_limit().return_const(None);
     seats.expect_admins().return_const(None);

@@ -1,4 +1,4 @@
-//! What the set-up page shows and what it makes of what it is sent.
+//! Tests of the set-up page.
 
 use actix_web::ResponseError as _;
 use actix_web::test::TestRequest;
@@ -31,7 +31,7 @@ fn licence() -> Licence {
         max_users: Some(25),
         ..Terms::new("Tom & <b>Jerry</b>", Edition::Community, Timestamp::UNIX_EPOCH)
     };
-    Licence::read(key.issue(&terms).unwrap(), &key.verifying_key()).unwrap()
+    Licence::parse(key.issue(&terms).unwrap(), &key.verifying_key()).unwrap()
 }
 
 fn unavailable() -> InstallError {
@@ -45,16 +45,16 @@ fn english() -> PageLayout {
 /// Sends a form of the page.
 async fn sent(console: &SetupPages, form: &[u8]) -> Shown {
     let answer = answer_form(console, english(), form).await;
-    Shown::of(answer.unwrap_or_else(|err| err.error_response())).await
+    Shown::from_response(answer.unwrap_or_else(|err| err.error_response())).await
 }
 
 /// Opens the page.
 async fn opened(console: SetupPages, uri: &str) -> Shown {
     let request = TestRequest::get().uri(uri).to_http_request();
-    Shown::of(show(Data::new(console), request).await.unwrap()).await
+    Shown::from_response(show(Data::new(console), request).await.unwrap()).await
 }
 
-async fn shown(standing: SetupStanding) -> Shown {
+async fn render(standing: SetupStanding) -> Shown {
     opened(desk(standing, Admins::There, None).1, "/admin/setup").await
 }
 
@@ -69,7 +69,7 @@ async fn uploaded(answer: Taken) -> (u16, Value) {
     match answer_upload(&console, "the-token", b"text").await {
         Ok(told) => (200, serde_json::to_value(&told.0).unwrap()),
         Err(err) => {
-            let shown = Shown::of(err.error_response()).await;
+            let shown = Shown::from_response(err.error_response()).await;
             (shown.status, serde_json::from_str(&shown.text).unwrap())
         }
     }
@@ -77,7 +77,7 @@ async fn uploaded(answer: Taken) -> (u16, Value) {
 
 #[actix_web::test]
 async fn a_server_without_a_licence_shows_the_form() {
-    let page = shown(SetupStanding::NoLicence).await;
+    let page = render(SetupStanding::NoLicence).await;
 
     assert_eq!(page.status, 200);
     assert!(page.has("no licence yet"));
@@ -95,7 +95,7 @@ async fn the_page_says_why_a_licence_is_not_accepted() {
         (SetupStanding::Refused(LicenceError::Forged), "it was changed or forged."),
         (SetupStanding::Ended(END), "ended at 1970-01-01T00:00:00Z"),
     ] {
-        let page = shown(standing).await;
+        let page = render(standing).await;
 
         assert!(page.has(why), "{}", page.text);
         assert!(page.has("<form"));
@@ -104,7 +104,7 @@ async fn the_page_says_why_a_licence_is_not_accepted() {
 
 #[actix_web::test]
 async fn a_server_that_is_set_up_offers_no_form() {
-    let page = shown(SetupStanding::Done).await;
+    let page = render(SetupStanding::Done).await;
 
     assert!(page.has("This server is set up"));
     assert!(!page.has("<form"));
@@ -112,7 +112,7 @@ async fn a_server_that_is_set_up_offers_no_form() {
 
 #[actix_web::test]
 async fn a_page_loads_nothing_from_elsewhere_and_is_neither_stored_nor_framed() {
-    let page = shown(SetupStanding::NoLicence).await;
+    let page = render(SetupStanding::NoLicence).await;
 
     let policy = page.header("content-security-policy");
     for part in ["default-src 'none'", "style-src 'self'", "frame-ancestors 'none'"] {
@@ -127,7 +127,7 @@ async fn a_page_loads_nothing_from_elsewhere_and_is_neither_stored_nor_framed() 
 
 #[actix_web::test]
 async fn every_link_of_the_page_is_relative_and_so_follows_the_base_path() {
-    let page = shown(SetupStanding::NoLicence).await;
+    let page = render(SetupStanding::NoLicence).await;
 
     for attribute in ["href=\"", "action=\"", "src=\""] {
         for rest in page.text.split(attribute).skip(1) {
@@ -138,7 +138,7 @@ async fn every_link_of_the_page_is_relative_and_so_follows_the_base_path() {
 
 #[actix_web::test]
 async fn the_style_is_served_as_one() {
-    let style = Shown::of(crate::page::style().await).await;
+    let style = Shown::from_response(crate::page::style().await).await;
 
     assert_eq!(style.header("content-type"), "text/css; charset=utf-8");
     assert!(style.has(".alert"));
@@ -288,11 +288,11 @@ async fn each_step_and_its_refusals_are_told_in_german() {
 
     let first = opened(console.clone(), uri).await;
     let forged = answer_form(&console, german(), b"license=x").await.unwrap();
-    let forged = Shown::of(forged).await;
+    let forged = Shown::from_response(forged).await;
     let second = opened(licensed(Admins::Missing), uri).await;
     let form = b"step=administrator&token=right&email=root%40example.org&password=short";
     let short = answer_form(&licensed(Admins::Missing), german(), form).await.unwrap();
-    let short = Shown::of(short).await;
+    let short = Shown::from_response(short).await;
     let last = opened(licensed(Admins::There), uri).await;
 
     assert!(first.has("<html lang=\"de\">") && first.has("noch keine Lizenz"));
@@ -358,7 +358,7 @@ async fn without_a_licence_in_force_no_administrator_is_made() {
 
 #[test]
 fn every_route_but_the_last_step_can_be_reached_without_a_licence_and_reads_no_more_than_it_must() {
-    use pia_web::{Budget, RateLimit, Licensing};
+    use pia_web::{Budget, Licensing, RateLimit};
 
     let setup = crate::routes().into_iter().filter(|it| it.path.starts_with("/admin/"));
     for route in setup {

@@ -1,4 +1,4 @@
-//! What the page says.
+//! Content of the set-up page.
 
 use actix_web::HttpResponse;
 use actix_web::http::StatusCode;
@@ -6,8 +6,8 @@ use pia_identity::FirstAdminError;
 use pia_policy::InstallError;
 
 use crate::auth::form::{Control, FormView, Kind};
-use crate::auth::page_layout::PageLayout;
 use crate::auth::notice::Notice;
+use crate::auth::page_layout::PageLayout;
 
 /// The page: the form for what is left to do, or that nothing is.
 pub(super) enum SetupPage {
@@ -19,7 +19,7 @@ impl SetupPage {
     /// A licence is in force, and there is an administrator.
     pub(super) fn done(frame: PageLayout) -> Self {
         let done = frame.texts.setup.done;
-        Self::Done(Notice::of(frame, done))
+        Self::Done(Notice::new(frame, done))
     }
 
     /// No licence is in force; `status` says why.
@@ -62,7 +62,7 @@ impl SetupPage {
         }))
     }
 
-    /// The same with what was sent, to be mended and sent again. Token and
+    /// Fills in what was sent, to be corrected and sent again. Token and
     /// password never come back.
     pub(super) fn filled_in(mut self, license: &str, email: &str) -> Self {
         if let Self::Form(form) = &mut self {
@@ -77,7 +77,7 @@ impl SetupPage {
         self
     }
 
-    /// The same after a licence was not taken.
+    /// Shows why a licence was refused.
     pub(super) fn refusing(mut self, err: &InstallError) -> Self {
         if let InstallError::Unavailable(err) = err {
             let cause = std::error::Error::source(err).map(ToString::to_string);
@@ -93,8 +93,8 @@ impl SetupPage {
         self
     }
 
-    /// The same after nobody was made administrator. `fewest` is how many
-    /// characters a password must have.
+    /// Shows why no administrator was created. `fewest` is the minimum length
+    /// of a password, in characters.
     pub(super) fn not_appointing(mut self, err: &FirstAdminError, fewest: usize) -> Self {
         if let FirstAdminError::Unavailable(err) = err {
             let cause = std::error::Error::source(err).map(ToString::to_string);

@@ -4,7 +4,7 @@ use pia_identity::FirstAdminError;
 use pia_policy::{InstallError, LicenceError};
 
 use super::{
-    FaultTexts, FrontTexts, EmailPageTexts, ReasonTexts, RefusalTexts, RegisterTexts, ResetTexts,
+    EmailPageTexts, FaultTexts, FrontTexts, ReasonTexts, RefusalTexts, RegisterTexts, ResetTexts,
     Said, SetupTexts, Texts, VerifyTexts,
 };
 

@@ -4,7 +4,7 @@ use pia_identity::FirstAdminError;
 use pia_policy::InstallError;
 
 use super::{
-    FaultTexts, FrontTexts, EmailPageTexts, ReasonTexts, RefusalTexts, RegisterTexts, ResetTexts,
+    EmailPageTexts, FaultTexts, FrontTexts, ReasonTexts, RefusalTexts, RegisterTexts, ResetTexts,
     Said, SetupTexts, Texts, VerifyTexts,
 };
 use crate::refusal::sentence;

@@ -6,7 +6,7 @@ use pia_demo_upstream::Demo;
 use serde_json::{Value, json};
 use ureq::Agent;
 
-/// What came back, to the end or until the connection broke.
+/// Response received, up to its end or until the connection broke.
 pub(crate) struct Answer {
     pub(crate) status: u16,
     pub(crate) retry_after: Option<String>,
@@ -19,7 +19,7 @@ impl Answer {
         serde_json::from_str(&self.text).expect("JSON")
     }
 
-    /// What the events of a stream carry, `[DONE]` left out.
+    /// Returns the data of a stream's events, without `[DONE]`.
     pub(crate) fn events(&self) -> Vec<Value> {
         let data = self.text.lines().filter_map(|it| it.strip_prefix("data: "));
         data.filter(|it| *it != "[DONE]")

@@ -8,11 +8,11 @@ use crate::devices::ONBOARDING;
 use crate::fakes::{Ada, Machine, text};
 
 /// Two devices, one of which asks to be let in by this session.
-async fn asked() -> (Ada, Machine, Machine, String) {
+async fn pending_device() -> (Ada, Machine, Machine, String) {
     let (ada, first) = Ada::encrypted().await;
     let second = Machine::new("second");
     let session = ada.register(&second).await.onboarding;
-    ada.told();
+    ada.actions();
     (ada, first, second, session)
 }
 
@@ -38,7 +38,7 @@ fn form(by: &Machine, target: &Machine, session: &str, version: Option<i64>) -> 
 #[tokio::test]
 async fn a_signed_approval_of_either_version_lets_a_device_in() {
     for (version, kept) in [(None, 1), (Some(1), 1), (Some(2), 2)] {
-        let (ada, first, second, session) = asked().await;
+        let (ada, first, second, session) = pending_device().await;
         let form = form(&first, &second, &session, version);
 
         ada.devices.approve(ada.user, form.clone()).await.unwrap();
@@ -50,13 +50,13 @@ async fn a_signed_approval_of_either_version_lets_a_device_in() {
         assert_eq!(Some(approved.signature), form.approver_signature);
         assert_eq!((Some(key.ciphertext), key.created_by), (form.wrapped_umk, first.id));
         assert!(matches!(again, Err(ApproveError::NotPending)));
-        assert_eq!(ada.told(), ["device.approved", "device-approved"]);
+        assert_eq!(ada.actions(), ["device.approved", "device-approved"]);
     }
 }
 
 #[tokio::test]
 async fn a_signature_over_anything_else_is_none() {
-    let (ada, first, second, session) = asked().await;
+    let (ada, first, second, session) = pending_device().await;
     let good = form(&first, &second, &session, Some(2));
     let stranger = form(&Machine::new("first"), &second, &session, Some(2));
     let as_first = ApprovalForm { signature_version: Some(1), ..good.clone() };
@@ -68,12 +68,12 @@ async fn a_signature_over_anything_else_is_none() {
         let refused = ada.devices.approve(ada.user, form).await;
         assert!(matches!(refused, Err(ApproveError::Signature)));
     }
-    assert_eq!(ada.told(), [""; 0]);
+    assert_eq!(ada.actions(), [""; 0]);
 }
 
 #[tokio::test]
 async fn only_an_active_device_lets_others_in() {
-    let (ada, first, second, session) = asked().await;
+    let (ada, first, second, session) = pending_device().await;
     let own = form(&second, &second, &session, Some(2));
     let nobodys = form(&Machine::new("nobody"), &second, &session, Some(2));
     let late = form(&first, &second, &session, Some(2));
@@ -90,7 +90,7 @@ async fn only_an_active_device_lets_others_in() {
 
 #[tokio::test]
 async fn a_session_is_good_for_its_device_and_not_for_long() {
-    let (ada, first, second, session) = asked().await;
+    let (ada, first, second, session) = pending_device().await;
     let third = Machine::new("third");
     let thirds = ada.register(&third).await.onboarding;
 
@@ -110,7 +110,7 @@ async fn a_session_is_good_for_its_device_and_not_for_long() {
 
 #[tokio::test]
 async fn a_version_that_is_not_known_is_refused_by_field() {
-    let (ada, first, second, session) = asked().await;
+    let (ada, first, second, session) = pending_device().await;
 
     for version in [0, 3, -1] {
         let form = ApprovalForm {

@@ -9,7 +9,7 @@ async fn the_first_key_lets_its_device_in_and_encrypts_the_account() {
     let (ada, first) = (Ada::new(), Machine::new("first"));
     ada.register(&first).await;
     let before = ada.devices.state(ada.user).await.unwrap();
-    ada.told();
+    ada.actions();
 
     ada.devices.keep_key(ada.owner(), &first.id, key_form()).await.unwrap();
 
@@ -18,7 +18,7 @@ async fn the_first_key_lets_its_device_in_and_encrypts_the_account() {
     assert_eq!(after, KeyState { encrypted: true, umk_version: 1, ..KeyState::default() });
     let key = ada.devices.key_of(ada.user, &first.id).await.unwrap();
     assert_eq!((key.created_by, key.approved), (first.id, None));
-    assert_eq!(ada.told(), ["device.activated", "account.encrypted", "device-approved"]);
+    assert_eq!(ada.actions(), ["device.activated", "account.encrypted", "device-approved"]);
 }
 
 #[tokio::test]
@@ -80,7 +80,7 @@ async fn who_waits_is_told_as_long_as_the_session_lasts() {
 #[tokio::test]
 async fn a_device_that_is_turned_away_loses_its_key_and_is_so_once() {
     let (ada, first) = Ada::encrypted().await;
-    ada.told();
+    ada.actions();
 
     ada.devices.revoke(ada.user, &first.id).await.unwrap();
     ada.devices.revoke(ada.user, &first.id).await.unwrap();
@@ -89,7 +89,7 @@ async fn a_device_that_is_turned_away_loses_its_key_and_is_so_once() {
     assert_eq!(ada.device(&first).state, DeviceState::Revoked);
     assert!(ada.devices.state(ada.user).await.unwrap().encrypted, "for good");
     assert!(matches!(unknown, Err(RevokeError::Unknown)));
-    assert_eq!(ada.told(), ["device.revoked", "device-revoked"]);
+    assert_eq!(ada.actions(), ["device.revoked", "device-revoked"]);
 }
 
 #[tokio::test]

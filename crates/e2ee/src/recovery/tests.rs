@@ -37,7 +37,7 @@ fn proof(session: &str) -> String {
 async fn a_copy_is_replaced_until_a_proof_guards_it() {
     let (ada, _first) = Ada::encrypted().await;
     let newer = RecoveryForm { umk_version: Some(2), ..recovery_form() };
-    ada.told();
+    ada.actions();
 
     let too_early = ada.recovery.guard(ada.owner(), proof_key(&KEY)).await;
     ada.recovery.keep(ada.owner(), recovery_form()).await.unwrap();
@@ -51,7 +51,7 @@ async fn a_copy_is_replaced_until_a_proof_guards_it() {
     assert_eq!(ada.devices.state(ada.user).await.unwrap().umk_version, 2);
     let changed = "recovery-key-changed";
     let (stored, proof) = ("recovery_key.stored", "recovery_key.proof_stored");
-    assert_eq!(ada.told(), [stored, changed, stored, changed, proof, changed]);
+    assert_eq!(ada.actions(), [stored, changed, stored, changed, proof, changed]);
 }
 
 #[tokio::test]
@@ -59,7 +59,7 @@ async fn the_first_proof_key_stays() {
     let (ada, first) = Ada::encrypted().await;
     ada.recovery.keep(ada.owner(), recovery_form()).await.unwrap();
     ada.recovery.guard(ada.owner(), proof_key(&KEY)).await.unwrap();
-    ada.told();
+    ada.actions();
 
     ada.recovery.guard(ada.owner(), proof_key(&KEY)).await.unwrap();
     let other = ada.recovery.guard(ada.owner(), proof_key(&[1; 32])).await;
@@ -73,7 +73,7 @@ async fn the_first_proof_key_stays() {
     assert!(matches!(short, Err(PutProofKeyError::Invalid)));
     assert!(matches!(later, Err(PutProofKeyError::Invalid)));
     assert!(matches!(by_none, Err(PutProofKeyError::NoActiveDevice)));
-    assert_eq!(ada.told(), ["device.revoked", "device-revoked"], "the same again is no news");
+    assert_eq!(ada.actions(), ["device.revoked", "device-revoked"], "the same again is no news");
 }
 
 #[tokio::test]
@@ -89,7 +89,7 @@ async fn whoever_proves_it_comes_in_once() {
     let wrong = ada.recovery.activate(ada.owner(), wrong).await;
     let malformed = ada.recovery.activate(ada.owner(), activation(&second, &session, "x")).await;
     let foreign = ada.recovery.activate(ada.owner(), activation(&second, "x", "x")).await;
-    ada.told();
+    ada.actions();
     ada.recovery.activate(ada.owner(), good.clone()).await.unwrap();
     let again = ada.recovery.activate(ada.owner(), good).await;
 
@@ -99,7 +99,7 @@ async fn whoever_proves_it_comes_in_once() {
     assert!(matches!(again, Err(ActivateError::Unknown)), "it waits no more");
     let DeviceState::Active(key) = ada.device(&second).state else { panic!("it is in") };
     assert_eq!((key.created_by, key.approved), (second.id, None));
-    assert_eq!(ada.told(), ["device.activated", "device-approved"]);
+    assert_eq!(ada.actions(), ["device.activated", "device-approved"]);
 }
 
 #[tokio::test]

@@ -5,7 +5,7 @@ use crate::devices::ONBOARDING;
 use crate::fakes::{Ada, Machine, key_form};
 
 fn faults(form: DeviceForm) -> Vec<(&'static str, &'static str)> {
-    match form.read() {
+    match form.validate() {
         Err(RegisterError::Invalid(faults)) => {
             faults.into_iter().map(|it| (it.field, it.code)).collect()
         }
@@ -27,27 +27,27 @@ async fn the_first_device_is_told_that_it_is_and_every_session_is_another() {
         (session.text, session.ends_at),
         (again.onboarding, Timestamp::UNIX_EPOCH + ONBOARDING)
     );
-    assert_eq!(ada.told(), ["device.registered"], "a fresh session is no news");
+    assert_eq!(ada.actions(), ["device.registered"], "a fresh session is no news");
 }
 
 #[tokio::test]
 async fn who_asks_an_encrypted_account_is_told_to_its_owner() {
     let (ada, _first) = Ada::encrypted().await;
     let second = Machine::new("second");
-    ada.told();
+    ada.actions();
 
     let registered = ada.register(&second).await;
     ada.register(&second).await;
 
     assert!(!registered.is_first);
-    assert_eq!(ada.told(), ["device.registered", "device-registered"]);
+    assert_eq!(ada.actions(), ["device.registered", "device-registered"]);
 }
 
 #[tokio::test]
 async fn an_active_device_stays_so_and_keeps_its_keys() {
     let (ada, first) = Ada::encrypted().await;
     let before = ada.device(&first);
-    ada.told();
+    ada.actions();
 
     let renamed = DeviceForm { device_name: Some(" Desk ".to_owned()), ..first.form() };
     let again = ada.devices.register(ada.user, renamed).await.unwrap();
@@ -58,7 +58,7 @@ async fn an_active_device_stays_so_and_keeps_its_keys() {
     assert_eq!(now.signing_key, before.signing_key);
     assert!(!again.is_first && again.onboarding.len() == 44);
     assert!(matches!(taken_over, Err(RegisterError::OtherKeys)));
-    assert_eq!(ada.told(), [""; 0]);
+    assert_eq!(ada.actions(), [""; 0]);
 }
 
 #[tokio::test]
@@ -68,7 +68,7 @@ async fn a_device_that_was_turned_away_asks_anew_even_with_other_keys() {
     ada.register(&second).await;
     ada.devices.revoke(ada.user, &second.id).await.unwrap();
     let before = ada.device(&second);
-    ada.told();
+    ada.actions();
 
     let renewed = Machine::new("second");
     ada.register(&renewed).await;
@@ -77,7 +77,7 @@ async fn a_device_that_was_turned_away_asks_anew_even_with_other_keys() {
     assert!(matches!(now.state, DeviceState::Pending(_)));
     assert_eq!((now.row, now.created_at), (before.row, before.created_at));
     assert_ne!(now.signing_key, before.signing_key);
-    assert_eq!(ada.told(), ["device.registered", "device-registered"]);
+    assert_eq!(ada.actions(), ["device.registered", "device-registered"]);
 }
 
 #[tokio::test]

@@ -1,4 +1,4 @@
-//! Who asks a model, and for what.
+//! Caller of a model, and their purpose.
 
 use actix_web::HttpRequest;
 use pia_assistant::{AiCaller, ApiKeyBudget, Mode, Surface};
@@ -34,7 +34,7 @@ pub(super) fn purse(scope: SessionScope) -> Option<ApiKeyBudget> {
     }
 }
 
-/// What the first of these headers says that is there.
+/// Returns the value of the first of these headers that is present.
 fn named<'a>(request: &'a HttpRequest, headers: [&'static str; 2]) -> Option<&'a str> {
     let mut given = headers.into_iter().filter_map(|it| request.headers().get(it));
     given.find(|it| !it.as_bytes().trim_ascii().is_empty())?.to_str().ok()
@@ -49,11 +49,11 @@ mod tests {
     use super::*;
 
     fn mode_of(headers: &[(&'static str, &'static str)]) -> Option<Mode> {
-        asked(headers).mode
+        caller_with(headers).mode
     }
 
-    fn asked(headers: &[(&'static str, &'static str)]) -> AiCaller {
-        let standing = CallerState::of(UserId::generate(), SessionId::generate());
+    fn caller_with(headers: &[(&'static str, &'static str)]) -> AiCaller {
+        let standing = CallerState::new(UserId::generate(), SessionId::generate());
         let mut request = TestRequest::default();
         for header in headers {
             request = request.insert_header(*header);
@@ -63,7 +63,7 @@ mod tests {
 
     #[test]
     fn whoever_calls_with_a_key_brings_its_purse() {
-        let own = CallerState::of(UserId::generate(), SessionId::generate());
+        let own = CallerState::new(UserId::generate(), SessionId::generate());
         let used = KeyUse { key: ApiKeyId::generate(), weekly_credits: 7 };
         let purse = |scope| {
             let request = TestRequest::default().to_http_request();
@@ -95,7 +95,7 @@ mod tests {
     #[test]
     fn either_header_names_the_persona_and_what_is_no_id_is_none() {
         const ID: &str = "0000000a-0000-0000-0000-000000000001";
-        let persona = |headers: &[(&'static str, &'static str)]| asked(headers).persona;
+        let persona = |headers: &[(&'static str, &'static str)]| caller_with(headers).persona;
 
         assert_eq!(persona(&[("X-Pia-Persona", ID)]), Uuid::try_parse(ID).ok());
         assert_eq!(persona(&[("X-Pia-Persona", ID), ("X-Service-Persona", "none")]), None);

@@ -22,7 +22,7 @@ pub(crate) struct ChatRequest {
     messages: Vec<serde_json::Value>,
     /// One of `GET /api/ai/models`; what the caller may not use is ignored.
     model: Option<String>,
-    /// Whether the answer is an event stream.
+    /// True if the answer is an event stream.
     stream: Option<bool>,
     stream_options: Option<StreamOptions>,
     /// Without any, `tool_choice` and `parallel_tool_calls` are not passed on.
@@ -38,15 +38,15 @@ pub(crate) struct ChatRequest {
     presence_penalty: Option<f64>,
     #[schema(minimum = -2, maximum = 2)]
     frequency_penalty: Option<f64>,
-    /// How many tokens the answer may have. The smaller of this and
+    /// Number of tokens the answer may have. The smaller of this and
     /// `max_completion_tokens` counts, and a budget may leave room for less.
     #[schema(minimum = 1)]
     max_tokens: Option<i64>,
     /// The newer name of `max_tokens`; both go by what the model understands.
     #[schema(minimum = 1)]
     max_completion_tokens: Option<i64>,
-    /// How long to think: `none`, `minimal`, `low`, `medium`, `high` or
-    /// `xhigh`, in any case. Anything else is ignored.
+    /// Reasoning effort: `none`, `minimal`, `low`, `medium`, `high` or `xhigh`,
+    /// in any case. Anything else is ignored.
     reasoning_effort: Option<String>,
     metadata: Option<ChatMetadata>,
     /// There is one answer.
@@ -65,7 +65,7 @@ pub(crate) struct ChatRequest {
 #[derive(ToSchema)]
 #[expect(dead_code, reason = "documentation")]
 pub(crate) struct StreamOptions {
-    /// Whether one more chunk tells the whole usage.
+    /// True if one more chunk tells the whole usage.
     include_usage: Option<bool>,
 }
 
@@ -74,9 +74,9 @@ pub(crate) struct StreamOptions {
 #[derive(ToSchema)]
 #[expect(dead_code, reason = "documentation")]
 pub(crate) struct ChatMetadata {
-    /// What the persona is good at, such as `code`, at most 50 characters;
-    /// blank is `general`. In the mode `assistant` it chooses the model that
-    /// the caller's group has for it, unless it has one for the mode.
+    /// Strength of the persona, such as `code`, at most 50 characters; blank is
+    /// `general`. In the mode `assistant` it chooses the model that the
+    /// caller's group has for it, unless it has one for the mode.
     pia_persona_type: Option<String>,
 }
 

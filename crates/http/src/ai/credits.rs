@@ -10,12 +10,12 @@ use utoipa::ToSchema;
 use super::ai_caller::purse;
 use crate::{Api, HttpError};
 
-/// What is not limited, or not there, is absent and not zero. All amounts are
-/// whole credits.
+/// Limits that do not apply, or do not exist, are absent and not zero. All
+/// amounts are whole credits.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct CreditsResponse {
-    /// Whether the caller's group limits anything.
+    /// True if the caller's group limits anything.
     limited: bool,
     /// True while the caller's group is not served because it does not pay.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
@@ -30,17 +30,19 @@ pub(crate) struct CreditsResponse {
     /// The caller's own of this week, without what was drawn from elsewhere.
     #[serde(skip_serializing_if = "Option::is_none")]
     weekly: Option<WeekItem>,
-    /// What the group's members left of last week's allowances, for all.
+    /// Pool of what the group's members left of last week's allowances, shared
+    /// by all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pool: Option<PoolItem>,
-    /// What the group bought; drawn when allowance and pool are used up.
+    /// Credits that the group bought; drawn when allowance and pool are used
+    /// up.
     #[serde(skip_serializing_if = "Option::is_none")]
     top_up: Option<TopUpItem>,
-    /// What the whole group may spend.
+    /// Limits of the whole group.
     #[serde(skip_serializing_if = "Option::is_none")]
     group_cap: Option<GroupCapItem>,
-    /// What may be spent this week with the API key that is called with, where
-    /// it has a budget of its own.
+    /// This week's budget of the API key that is used, where it has one of its
+    /// own.
     #[serde(skip_serializing_if = "Option::is_none")]
     key: Option<WeekItem>,
 }
@@ -76,7 +78,7 @@ struct TopUpItem {
     granted: i64,
     consumed: i64,
     remaining: i64,
-    /// Whether some is left.
+    /// True if some is left.
     is_active: bool,
 }
 
@@ -94,7 +96,7 @@ pub(crate) async fn credits(
 ) -> Result<Json<CreditsResponse>, HttpError> {
     let (credits, member, group) = (api.credits.clone(), caller.0.user, caller.0.group);
     let key = purse(caller.0.scope);
-    let look = async move { credits.of(member, group, key).await };
+    let look = async move { credits.view(member, group, key).await };
     Ok(Json(api.run(look).await?.into()))
 }
 

@@ -25,7 +25,7 @@ pub(crate) struct EmbeddingsRequest {
     /// `float` or `base64`.
     #[schema(pattern = "^(float|base64)$")]
     encoding_format: Option<String>,
-    /// How many numbers a vector is to have, where the model can do that.
+    /// Number of numbers a vector is to have, where the model can do that.
     #[schema(minimum = 1, maximum = 65535)]
     dimensions: Option<u16>,
 }

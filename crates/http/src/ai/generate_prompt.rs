@@ -13,7 +13,7 @@ use crate::{AiApi, HttpError};
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct GeneratePromptBody {
-    /// How texts are to be written; at most 4000 UTF-16 code units.
+    /// Style that texts are to be written in; at most 4000 UTF-16 code units.
     #[schema(value_type = String)]
     style_description: Option<String>,
 }

@@ -23,11 +23,11 @@ pub(crate) struct ModelsResponse {
 
 #[derive(Serialize, ToSchema)]
 pub(crate) struct ModelItem {
-    /// What goes into `model`.
+    /// Value for `model`.
     id: String,
     /// Always `model`.
     object: &'static str,
-    /// When it was made, which is not known: always 0.
+    /// Time at which it was made, which is not known: always 0.
     created: i64,
     owned_by: &'static str,
 }

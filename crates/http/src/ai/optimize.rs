@@ -21,16 +21,16 @@ pub(crate) struct OptimizeBody {
     text: Option<String>,
     /// A built-in template, or one that comes along as `customPrompt`.
     template_id: Option<String>,
-    /// Who is to answer: one of `GET /api/ai/models`; what the caller may not
-    /// use is ignored.
+    /// Requested model: one of `GET /api/ai/models`; one that the caller may
+    /// not use is ignored.
     provider_id: Option<String>,
     /// The language of the answer: `EN`, `DE`, `FR`.
     language: Option<String>,
-    /// Whether the text was spoken.
+    /// True if the text was spoken.
     is_voice_input: Option<bool>,
     custom_prompt: Option<String>,
     custom_template_name: Option<String>,
-    /// Whether the answer is an event stream.
+    /// True if the answer is an event stream.
     stream: Option<bool>,
 }
 
@@ -38,7 +38,7 @@ pub(crate) struct OptimizeBody {
 #[serde(rename_all = "camelCase")]
 pub(crate) struct OptimizeResponse {
     result: String,
-    /// The same text: clients of two generations look in two places.
+    /// Equal to `result`: clients of two generations look in two places.
     optimized_text: String,
     input_tokens: i64,
     output_tokens: i64,

@@ -1,4 +1,4 @@
-//! What tells that an answer was made by a model.
+//! Header that marks an answer as made by a model.
 
 use actix_web::http::header::HeaderName;
 

@@ -35,9 +35,9 @@ pub(crate) struct ResponsesRequest {
     input: serde_json::Value,
     /// One of `GET /v1/models`.
     model: Option<String>,
-    /// What stands before the conversation as a system message.
+    /// Instructions before the conversation, as a system message.
     instructions: Option<String>,
-    /// Whether the answer is an event stream.
+    /// True if the answer is an event stream.
     stream: Option<bool>,
     #[schema(minimum = 1)]
     max_output_tokens: Option<i64>,
@@ -84,15 +84,15 @@ pub(crate) async fn responses(
 ) -> Result<HttpResponse, HttpError> {
     RawBody::expect_json(&request)?;
     body.expect_values(MAX_VALUES)?;
-    let asked = request::read(&body.into_bytes())?;
-    let response = Response::begun(asked.echo);
+    let asked = request::parse(&body.into_bytes())?;
+    let response = Response::new(asked.echo);
     match api.chat.answer(asker(&caller, &request), asked.chat).await? {
         ChatAnswer::Whole(answer) => {
             let answer = response.whole(&answer).map_err(ApiError::internal)?;
             Ok(HttpResponse::Ok().insert_header(AI_GENERATED).json(answer))
         }
         ChatAnswer::Stream(answer) => {
-            let mut events = stream::Events::of(response);
+            let mut events = stream::Events::new(response);
             let kind = "text/event-stream".parse();
             let kind = kind.map_or_else(|_| ContentType::plaintext(), ContentType);
             Ok(HttpResponse::Ok()

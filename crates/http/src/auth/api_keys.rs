@@ -11,16 +11,16 @@ use crate::Api;
 use crate::auth::Done;
 use crate::auth::mfa::fresh_proof;
 
-/// What the key is to be like, and one of the three proofs.
+/// Requested properties of the key, and one of the three proofs.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ApiKeyRequest {
     /// By which its owner knows the script again; up to 64 characters.
     #[schema(value_type = String)]
     name: Option<String>,
-    /// What it may be used for: `ai`, which is also meant if it is left out.
+    /// Scopes: `ai`, which is also the default.
     scopes: Option<Vec<String>>,
-    /// When it ends; it does not if this is left out.
+    /// Time at which it ends; it does not if this is left out.
     #[schema(value_type = Option<String>, format = DateTime)]
     expires_at: Option<Timestamp>,
     /// So many whole credits may be spent with it within a calendar week; 0 is
@@ -41,7 +41,7 @@ pub(crate) struct ApiKeyRequest {
 pub(crate) struct CreatedApiKeyResponse {
     #[serde(flatten)]
     item: ApiKeyItem,
-    /// What to call with. It is not shown again.
+    /// Key to call with. It is not shown again.
     api_key: String,
 }
 
@@ -65,7 +65,7 @@ struct ApiKeyItem {
     /// Left out where there is no limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     weekly_credits: Option<i64>,
-    /// When somebody called with it last, to a minute or so.
+    /// Time at which somebody called with it last, to a minute or so.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, format = DateTime)]
     last_used_at: Option<Timestamp>,

@@ -34,7 +34,7 @@ pub(crate) struct AppPasswordRequest {
 pub(crate) struct CreatedAppPasswordResponse {
     #[serde(flatten)]
     item: AppPasswordItem,
-    /// What to sign in with. It is not shown again.
+    /// App password to sign in with. It is not shown again.
     app_password: String,
 }
 
@@ -51,7 +51,7 @@ struct AppPasswordItem {
     name: String,
     #[schema(value_type = String, format = DateTime)]
     created_at: Timestamp,
-    /// When somebody signed in with it last.
+    /// Time at which somebody signed in with it last.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, format = DateTime)]
     last_used_at: Option<Timestamp>,

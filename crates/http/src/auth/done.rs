@@ -1,4 +1,4 @@
-//! What is answered where there is nothing to tell.
+//! Response of actions that return nothing else.
 
 use serde::Serialize;
 use utoipa::ToSchema;

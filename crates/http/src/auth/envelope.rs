@@ -1,4 +1,4 @@
-//! What every sign-in answers.
+//! Response of every sign-in.
 
 use pia_identity::{Account, SignedIn};
 use serde::Serialize;
@@ -24,9 +24,9 @@ struct EnvelopeUser {
     email: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     display_name: Option<String>,
-    /// Who vouches for them: `local` for a password.
+    /// Identity provider of the account: `local` for a password.
     provider: String,
-    /// Whether all but `/auth/` is closed until the declaration as a trader.
+    /// True if all but `/auth/` is closed until the declaration as a trader.
     requires_business_profile: bool,
 }
 

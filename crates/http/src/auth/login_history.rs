@@ -13,7 +13,7 @@ use crate::Api;
 #[serde(rename_all = "camelCase")]
 pub(crate) struct LoginHistoryResponse {
     items: Vec<LoginHistoryItem>,
-    /// Where the next part begins; absent in the last.
+    /// Cursor of the next page; absent on the last.
     #[serde(skip_serializing_if = "Option::is_none")]
     next_cursor: Option<String>,
 }
@@ -24,11 +24,11 @@ struct LoginHistoryItem {
     id: String,
     #[schema(value_type = String, format = DateTime)]
     at: Timestamp,
-    /// What came of it: `signed_in`, `wrong_password`, `wrong_factor` or
+    /// Outcome of it: `signed_in`, `wrong_password`, `wrong_factor` or
     /// `wrong_passkey`.
     outcome: String,
-    /// How it was tried: `password`, `password_with_factor`, `app_password`,
-    /// `passkey` …
+    /// Method of the attempt: `password`, `password_with_factor`,
+    /// `app_password`, `passkey` …
     method: String,
     /// From where.
     #[serde(skip_serializing_if = "Option::is_none")]

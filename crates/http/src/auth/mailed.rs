@@ -59,7 +59,7 @@ impl LetterRequest {
 }
 
 impl LetterResponse {
-    /// Whether a letter went out is told to no one.
+    /// Returns whether a letter went out is told to no one.
     fn perhaps() -> Self {
         let message = "If there is an account with this address that needs it, a letter is under \
                        way.";

@@ -17,15 +17,15 @@ pub(crate) struct MeResponse {
     email: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     display_name: Option<String>,
-    /// Who vouches for them: `local` for a password.
+    /// Identity provider of the account: `local` for a password.
     provider: String,
     /// 0 not declared, 1 business, 2 consumer.
     customer_type: i32,
     #[serde(skip_serializing_if = "Option::is_none")]
     company_name: Option<String>,
-    /// Whether all but `/auth/` is closed until the declaration as a trader.
+    /// True if all but `/auth/` is closed until the declaration as a trader.
     requires_business_profile: bool,
-    /// Whether the address is known to be its owner's.
+    /// True if the address is known to be its owner's.
     email_verified: bool,
     /// `user`, `kb_manager`, `org_manager` or `admin`.
     role: &'static str,

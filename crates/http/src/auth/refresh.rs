@@ -2,7 +2,7 @@
 
 use actix_web::web::{Data, Json};
 use pia_kernel::Secret;
-use pia_web::{ApiError, Body, FieldError, FromDevice, DeferredRateLimit};
+use pia_web::{ApiError, Body, DeferredRateLimit, FieldError, FromDevice};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 

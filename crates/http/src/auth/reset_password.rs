@@ -15,7 +15,7 @@ pub(crate) struct ResetPasswordRequest {
     /// From the link in the letter.
     #[schema(value_type = String)]
     token: Option<Secret<String>>,
-    /// Where the letter went to.
+    /// Address that the email was sent to.
     #[schema(value_type = String)]
     email: Option<String>,
     #[schema(value_type = String)]

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use actix_web::web::{Data, Json};
-use pia_identity::{SessionRef, SessionEntry};
+use pia_identity::{SessionEntry, SessionRef};
 use pia_kernel::{SessionId, Timestamp, Unavailable};
 use pia_web::{ApiError, Caller, Paging, PathId};
 use serde::Serialize;
@@ -16,7 +16,7 @@ use crate::auth::Done;
 #[serde(rename_all = "camelCase")]
 pub(crate) struct SessionsResponse {
     items: Vec<SessionItem>,
-    /// Where the next part begins; absent in the last.
+    /// Cursor of the next page; absent on the last.
     #[serde(skip_serializing_if = "Option::is_none")]
     next_cursor: Option<String>,
 }
@@ -28,7 +28,7 @@ struct SessionItem {
     /// The id that the app gave itself.
     #[serde(skip_serializing_if = "Option::is_none")]
     device_id: Option<String>,
-    /// What the device calls itself, if it ever registered with its keys.
+    /// Name of the device, if it ever registered with its keys.
     #[serde(skip_serializing_if = "Option::is_none")]
     device_name: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -43,20 +43,21 @@ struct SessionItem {
     /// From where it began.
     #[serde(skip_serializing_if = "Option::is_none")]
     sign_in_address: Option<String>,
-    /// How it began: `password`, `password_with_factor`, `app_password` …
+    /// Method of the sign-in: `password`, `password_with_factor`,
+    /// `app_password` …
     method: String,
     #[schema(value_type = String, format = DateTime)]
     created_at: Timestamp,
-    /// When it was continued last with a refresh token.
+    /// Time at which it was continued last with a refresh token.
     #[schema(value_type = String, format = DateTime)]
     last_seen_at: Timestamp,
-    /// Whether it is the session that asks.
+    /// True if it is the session that asks.
     current: bool,
 }
 
 #[derive(Serialize, ToSchema)]
 pub(crate) struct RevokedResponse {
-    /// How many sessions ended.
+    /// Number of sessions that ended.
     revoked: u64,
 }
 

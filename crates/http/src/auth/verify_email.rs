@@ -21,7 +21,7 @@ pub(crate) struct VerificationLink {
     /// The account whose address it is about.
     #[schema(required = true)]
     user_id: Option<String>,
-    /// What the letter brought.
+    /// Token from the email.
     #[schema(required = true, value_type = Option<String>)]
     token: Option<Secret<String>>,
 }
@@ -38,7 +38,7 @@ pub(crate) async fn verify_email(
     if only_looks || reads_pages(headers) || !reads_json(headers) {
         return Ok(page(&request));
     }
-    let (user, token) = VerificationLink::read(request.query_string())?.parts()?;
+    let (user, token) = VerificationLink::parse(request.query_string())?.parts()?;
     let verification = api.verification.clone();
     let redeem = async move { verification.redeem(user, &token).await };
     api.runner.run(redeem).await?;
@@ -46,7 +46,7 @@ pub(crate) async fn verify_email(
 }
 
 impl VerificationLink {
-    fn read(query: &str) -> Result<Self, ApiError> {
+    fn parse(query: &str) -> Result<Self, ApiError> {
         let link = Query::<Self>::from_query(query).map_err(|_may_quote| {
             let message = "The query is malformed.".to_owned();
             ApiError::invalid(vec![FieldError { field: String::new(), code: "invalid", message }])
@@ -54,7 +54,8 @@ impl VerificationLink {
         Ok(link.into_inner())
     }
 
-    /// What is no id is nobody's, and no token is good for nobody.
+    /// Parses id and token: what is no id belongs to nobody, and what is no
+    /// token is valid for nobody.
     fn parts(self) -> Result<(UserId, Secret<String>), ApiError> {
         let fields = [("userId", self.user_id.is_none()), ("token", self.token.is_none())];
         let absent = fields.into_iter().filter(|it| it.1).map(|(field, _)| required(field));

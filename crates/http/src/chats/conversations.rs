@@ -18,7 +18,7 @@ use super::query::ChatsQuery;
 use super::wire::ChatDocument;
 use crate::{Api, HttpError};
 
-/// How many chats one call may store and delete: each is a transaction.
+/// Number of chats one call may store and delete: each is a transaction.
 const MAX_CONVERSATIONS: usize = 500;
 
 /// A part of the conversations, put together as lists of chats are.
@@ -31,7 +31,7 @@ pub(crate) struct ConversationsResponse {
     /// Ids of those that were deleted; with `includeDeleted` only.
     deleted: Option<Vec<String>>,
     has_more: bool,
-    /// Where the next part begins; absent in the last.
+    /// Cursor of the next page; absent on the last.
     next_cursor: Option<String>,
 }
 
@@ -46,7 +46,7 @@ struct Conversation {
     /// `updatedAt` if nobody said.
     #[schema(value_type = String, format = DateTime)]
     last_accessed_at: Timestamp,
-    /// Whether only its owner's devices can read it.
+    /// True if only its owner's devices can read it.
     encrypted: bool,
     /// The chat as `/api/v1/chats` tells it.
     // Never there: it is put behind all else, as it is.

@@ -27,7 +27,7 @@ pub(crate) struct ChatsResponse {
     /// Ids of chats that were deleted; with `includeDeleted` only.
     deleted: Option<Vec<String>>,
     has_more: bool,
-    /// Where the next part begins; absent in the last.
+    /// Cursor of the next page; absent on the last.
     next_cursor: Option<String>,
 }
 
@@ -80,7 +80,7 @@ pub(super) fn length(page: &ChatPage) -> usize {
     chats + page.deleted.len() * 40 + 256
 }
 
-/// What stands behind the chats.
+/// Returns the JSON after the chats.
 pub(super) fn end(
     mut text: Vec<u8>,
     gone: &[pia_sync::ChatId],

@@ -1,4 +1,4 @@
-//! Which part of the chats a request asks for.
+//! Requested page of the chats.
 
 use std::future::{Ready, ready};
 
@@ -17,7 +17,7 @@ use serde_json::json;
 const USUAL: u16 = 100;
 const MAX_CHATS: u16 = 500;
 
-/// What OpenAPI says of it.
+/// Parameters for OpenAPI.
 pub(crate) const PARAMETERS: &[Parameter] = &[
     Parameter {
         name: "since",
@@ -41,7 +41,7 @@ pub(crate) const PARAMETERS: &[Parameter] = &[
     },
 ];
 
-/// Which part of the chats a request asks for, and what it has already.
+/// Requested page of the chats, and the entity tag that the client has already.
 pub(crate) struct ChatsQuery {
     pub(crate) part: ChatsPart,
     pub(crate) unless: Unless,
@@ -52,7 +52,7 @@ impl FromRequest for ChatsQuery {
     type Future = Ready<Result<Self, ApiError>>;
 
     fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
-        let asked = read(request.query_string()).map(|part| {
+        let asked = parse(request.query_string()).map(|part| {
             let headers = request.headers().get_all(IF_NONE_MATCH);
             let lists = headers.filter_map(|it| it.to_str().ok());
             let tags: Vec<&str> = lists.flat_map(|it| it.split(',')).map(opaque).collect();
@@ -69,7 +69,7 @@ fn opaque(tag: &str) -> &str {
     tag.strip_prefix("W/").unwrap_or(tag).trim_matches('"')
 }
 
-fn read(query: &str) -> Result<ChatsPart, ApiError> {
+fn parse(query: &str) -> Result<ChatsPart, ApiError> {
     let Ok(Query(parameters)) = Query::<Vec<(String, String)>>::from_query(query) else {
         return Err(ApiError::invalid(vec![fault("", "The query is malformed.")]));
     };
@@ -137,16 +137,16 @@ mod tests {
     use super::*;
 
     fn refused(query: &str) -> bool {
-        read(query).is_err()
+        parse(query).is_err()
     }
 
     #[test]
     fn what_is_not_said_is_the_first_hundred_of_all() {
         let usual = ChatsPart { since: None, after: None, limit: 100, deleted: false };
 
-        assert_eq!(read("").unwrap(), usual);
-        assert_eq!(read("unknown=1&includeDeleted=False&limit=100").unwrap(), usual);
-        assert_eq!(read("IncludeDeleted=True&limit=500").unwrap().limit, 500);
+        assert_eq!(parse("").unwrap(), usual);
+        assert_eq!(parse("unknown=1&includeDeleted=False&limit=100").unwrap(), usual);
+        assert_eq!(parse("IncludeDeleted=True&limit=500").unwrap().limit, 500);
     }
 
     #[test]
@@ -154,13 +154,13 @@ mod tests {
         let place = Cursor { at: Timestamp::from_micros(-5), id: Uuid::nil() };
         let cursor = Paging::cursor(place);
 
-        let part = read(&format!(
+        let part = parse(&format!(
             "includeDeleted=true&since=2026-08-01T09%3A14%3A02.1837744Z&limit=1&cursor={cursor}"
         ));
 
         let since = time("2026-08-01T09:14:02.183774Z");
         assert_eq!(part.unwrap(), ChatsPart { since, after: Some(place), limit: 1, deleted: true });
-        assert!(read("since=0001-01-01T00:00:00").is_ok());
+        assert!(parse("since=0001-01-01T00:00:00").is_ok());
     }
 
     #[test]

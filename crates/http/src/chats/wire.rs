@@ -1,4 +1,4 @@
-//! What a chat looks like, for those who read the description.
+//! Schema of a chat, for readers of the description.
 
 use utoipa::ToSchema;
 
@@ -33,8 +33,8 @@ pub(crate) struct ChatDocument {
     /// The first version's counts. `updatedAt` if absent.
     #[schema(format = DateTime)]
     created_at: Option<String>,
-    /// Which of two versions stays: the later, and of equal ones the last that
-    /// came. Told in UTC.
+    /// Time that decides between two versions: the later wins, and of equal
+    /// ones the last that came. In UTC.
     #[schema(format = DateTime)]
     updated_at: String,
     /// Always told; `updatedAt` if nobody said.

@@ -26,7 +26,7 @@ pub(crate) struct DeviceApprovalRequest {
     /// ECDSA with P-256 and SHA-256, `r` and `s` one after the other, in base64.
     #[schema(value_type = String)]
     approver_signature: Option<String>,
-    /// What is signed: 1, which is meant where there is none, or 2.
+    /// Version of the signed message: 1, the default, or 2.
     signature_version: Option<i64>,
     #[schema(value_type = String)]
     approver_device_id: Option<String>,

@@ -21,7 +21,7 @@ pub(crate) struct DeviceListResponse {
     /// In the order in which they first registered.
     devices: Vec<DeviceInfo>,
     has_recovery_key: bool,
-    /// Which of the account's keys is in use; 0 before the first.
+    /// Version of the account's key in use; 0 before the first.
     umk_version: i32,
 }
 
@@ -52,7 +52,7 @@ struct DeviceInfo {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, format = DateTime)]
     revoked_at: Option<Timestamp>,
-    /// When it last did something to keys.
+    /// Time at which it last did something to keys.
     #[schema(value_type = String, format = DateTime)]
     last_seen_at: Timestamp,
 }

@@ -20,7 +20,7 @@ impl FromRequest for PathDevice {
     type Future = Ready<Result<Self, ApiError>>;
 
     fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
-        let id = request.match_info().iter().next().and_then(|(_, text)| DeviceId::read(text));
+        let id = request.match_info().iter().next().and_then(|(_, text)| DeviceId::parse(text));
         ready(id.map(Self).ok_or_else(ApiError::nothing_of_yours))
     }
 }

@@ -36,7 +36,7 @@ pub(crate) struct RecoveryWrappedUmkRequest {
     kdf_parallelism: Option<i64>,
     /// 1, which is meant where there is none.
     wrap_version: Option<i64>,
-    /// Which of the account's keys it is; 1 where there is none.
+    /// Version of the account's key; 1 by default.
     umk_version: Option<i64>,
     /// Needed where `umkVersion` is raised, unless the user has just signed in.
     #[serde(flatten)]

@@ -8,11 +8,11 @@ use utoipa::ToSchema;
 
 use crate::{Api, HttpError};
 
-/// What a device says of itself.
+/// Self-description of a device.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct DeviceRegistrationRequest {
-    /// What the device calls itself: up to 64 letters, digits, `-`, `_`, `.`.
+    /// Id chosen by the device: up to 64 letters, digits, `-`, `_`, `.`.
     #[schema(value_type = String)]
     device_id: Option<String>,
     #[schema(value_type = String)]
@@ -33,7 +33,7 @@ pub(crate) struct DeviceRegistrationResponse {
     onboarding_session_id: String,
     /// Random bytes in base64.
     server_challenge: String,
-    /// Whether the device is to make the account's key.
+    /// True if the device is to make the account's key.
     is_first_device: bool,
 }
 

@@ -13,7 +13,7 @@ use crate::{Api, HttpError};
 pub(crate) struct E2eeStatusResponse {
     /// Once it is, it stays so.
     is_enabled: bool,
-    /// Which of the account's keys is in use; 0 before the first.
+    /// Version of the account's key in use; 0 before the first.
     umk_version: i32,
     has_recovery_key: bool,
     has_recovery_proof_key: bool,

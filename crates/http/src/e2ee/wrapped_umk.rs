@@ -61,7 +61,7 @@ pub(crate) async fn wrapped_umk(
 ) -> Result<Json<WrappedUmkResponse>, HttpError> {
     let (devices, user, asked) = (api.devices.clone(), caller.0.user, id.clone());
     let find = async move { devices.key_of(user, &asked).await };
-    Ok(Json(told(&id, api.run(find).await?)))
+    Ok(Json(to_response(&id, api.run(find).await?)))
 }
 
 pub(crate) async fn keep_wrapped_umk(
@@ -80,7 +80,7 @@ pub(crate) async fn keep_wrapped_umk(
     Ok(Json(Done::success()))
 }
 
-fn told(device: &DeviceId, key: WrappedKey) -> WrappedUmkResponse {
+fn to_response(device: &DeviceId, key: WrappedKey) -> WrappedUmkResponse {
     let (signature, version, onboarding) = match key.approved {
         Some(it) => (Some(it.signature), it.version, Some(it.onboarding)),
         None => (None, 1, None),

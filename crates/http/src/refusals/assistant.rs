@@ -139,7 +139,7 @@ mod tests {
 
         for err in all {
             let err = ApiError::from(HttpError::from(err));
-            let (status, (code, _message)) = (err.status_code().as_u16(), err.told());
+            let (status, (code, _message)) = (err.status_code().as_u16(), err.code_and_message());
             let (row, named) = (format!("| {status} | "), format!("`{code}`"));
             let told = API.lines().any(|it| it.starts_with(&row) && it.contains(&named));
             assert!(told, "{status} {code}");

@@ -3,14 +3,14 @@
 use actix_web::http::Method;
 use pia_policy::Feature;
 use pia_web::{
-    Access, Accounts, ResponseDoc, Budget, RateLimit, Credentials, Docs, Document, Licensing, PaidBy,
-    Route, wire,
+    Access, Accounts, Budget, Credentials, Docs, Document, Licensing, PaidBy, RateLimit,
+    ResponseDoc, Route, wire,
 };
 
 use super::{KIB, MIB};
 use crate::ai;
 
-/// What the upstream may make of a call.
+/// Refusals caused by the upstream.
 const UPSTREAM: &[(u16, &str)] = &[
     (429, "A budget is used up (`Token Limit Exceeded`; `period` says whose), or `rate_limited`."),
     (502, "The upstream failed, is busy (`Retry-After`), or finds the conversation too long."),
@@ -18,7 +18,7 @@ const UPSTREAM: &[(u16, &str)] = &[
     (504, "The upstream took too long."),
 ];
 
-/// The same for OpenAI's clients, whose errors are objects.
+/// Refusals in OpenAI's form, where errors are objects.
 const OPENAI: &[(u16, &str)] = &[
     (404, "The caller may name no such model: `model_not_found`."),
     (429, "A budget is used up (`insufficient_quota`), or `rate_limit_exceeded`."),

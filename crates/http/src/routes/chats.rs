@@ -3,14 +3,14 @@
 use actix_web::http::Method;
 use pia_policy::Feature;
 use pia_web::{
-    Access, Accounts, ResponseDoc, Budget, RateLimit, Credentials, Docs, Document, Licensing, PaidBy,
-    Route, wire,
+    Access, Accounts, Budget, Credentials, Docs, Document, Licensing, PaidBy, RateLimit,
+    ResponseDoc, Route, wire,
 };
 
 use super::{KIB, MIB};
 use crate::chats;
 
-/// What one document may have, or several together.
+/// Maximum size of one document, or of several together, in bytes.
 const MAX_CHAT_BYTES: usize = 16 * MIB;
 
 const NOT_STORED: &[(u16, &str)] = &[

@@ -3,8 +3,8 @@
 use actix_web::http::Method;
 use pia_policy::Feature;
 use pia_web::{
-    Access, Accounts, ResponseDoc, Budget, RateLimit, Credentials, Docs, Document, Licensing, PaidBy,
-    Route, wire,
+    Access, Accounts, Budget, Credentials, Docs, Document, Licensing, PaidBy, RateLimit,
+    ResponseDoc, Route, wire,
 };
 
 use super::KIB;

@@ -3,8 +3,8 @@
 use actix_web::http::Method;
 use pia_policy::Feature;
 use pia_web::{
-    Access, Accounts, ResponseDoc, Budget, RateLimit, Credentials, Docs, Document, Licensing, PaidBy,
-    Route, wire,
+    Access, Accounts, Budget, Credentials, Docs, Document, Licensing, PaidBy, RateLimit,
+    ResponseDoc, Route, wire,
 };
 
 use super::{KIB, MIB};
@@ -144,7 +144,7 @@ fn reset() -> Route {
     }
 }
 
-/// The same for a route that only reads.
+/// Returns a row for a route that only reads.
 fn reading(mut route: Route) -> Route {
     route.method = Method::GET;
     route.licensing = Licensing::MayHaveEnded;

@@ -11,27 +11,27 @@ use super::items::{
 
 /// An item of a channel with its known keys spelled as they are documented,
 /// and their values as they are told to others. Nothing is what it is not.
-pub(super) fn read(
+pub(super) fn parse(
     channel: Channel,
     item: Value,
     at: &str,
 ) -> Result<Map<String, Value>, FieldError> {
     match channel {
-        Channel::Templates => known::<SyncTemplate>(item, at),
-        Channel::Personas => known::<SyncPersona>(item, at),
-        Channel::Providers => known::<SyncProvider>(item, at),
-        Channel::Sessions => known::<SyncSession>(item, at),
-        Channel::Memories => known::<SyncMemory>(item, at),
-        Channel::Todos => known::<SyncTodo>(item, at),
-        Channel::KanbanColumns => known::<SyncKanbanColumn>(item, at),
-        Channel::ScheduledJobs => known::<SyncScheduledJob>(item, at),
-        Channel::ResearchSessions => known::<SyncResearchSession>(item, at),
-        Channel::Settings => known::<SyncSettings>(item, at),
-        Channel::PluginPreferences => known::<SyncPluginPreference>(item, at),
+        Channel::Templates => parse_known::<SyncTemplate>(item, at),
+        Channel::Personas => parse_known::<SyncPersona>(item, at),
+        Channel::Providers => parse_known::<SyncProvider>(item, at),
+        Channel::Sessions => parse_known::<SyncSession>(item, at),
+        Channel::Memories => parse_known::<SyncMemory>(item, at),
+        Channel::Todos => parse_known::<SyncTodo>(item, at),
+        Channel::KanbanColumns => parse_known::<SyncKanbanColumn>(item, at),
+        Channel::ScheduledJobs => parse_known::<SyncScheduledJob>(item, at),
+        Channel::ResearchSessions => parse_known::<SyncResearchSession>(item, at),
+        Channel::Settings => parse_known::<SyncSettings>(item, at),
+        Channel::PluginPreferences => parse_known::<SyncPluginPreference>(item, at),
     }
 }
 
-fn known<T: Wire>(item: Value, at: &str) -> Result<Map<String, Value>, FieldError> {
+fn parse_known<T: Wire>(item: Value, at: &str) -> Result<Map<String, Value>, FieldError> {
     let fields = match without_nulls(item) {
         Value::Object(fields) => respelled(fields, T::KEYS),
         _ => return Err(invalid(at.to_owned(), "must be an object")),
@@ -47,8 +47,8 @@ fn known<T: Wire>(item: Value, at: &str) -> Result<Map<String, Value>, FieldErro
     }
 }
 
-/// The same without what is null, at any depth: it is not there, and is not
-/// told to anybody. In a list it keeps its place.
+/// Removes nulls at any depth: they count as absent, and are not returned to
+/// anybody. In a list a null keeps its place.
 fn without_nulls(value: Value) -> Value {
     match value {
         Value::Object(fields) => {
@@ -83,7 +83,7 @@ mod tests {
     use super::*;
 
     fn todo(item: Value) -> Result<Value, String> {
-        read(Channel::Todos, item, "todos.upserted[0]").map(Value::Object).map_err(|err| err.field)
+        parse(Channel::Todos, item, "todos.upserted[0]").map(Value::Object).map_err(|err| err.field)
     }
 
     #[test]
@@ -98,7 +98,7 @@ mod tests {
     #[test]
     fn a_template_keeps_the_odd_spelling_of_its_example() {
         for key in ["ExampleText", "exampleText", "exampletext"] {
-            let read = read(Channel::Templates, json!({ key: "x" }), "").unwrap();
+            let read = parse(Channel::Templates, json!({ key: "x" }), "").unwrap();
 
             assert_eq!(Value::Object(read), json!({ "ExampleText": "x" }), "{key}");
         }

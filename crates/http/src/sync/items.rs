@@ -25,7 +25,8 @@ macro_rules! item {
                 #[serde(rename = $key, default, skip_serializing_if = "Option::is_none")]
                 $field: Option<$type>,
             )*
-            /// What this version does not know; it goes through as it is.
+            /// Keys that this version does not know; they pass through
+            /// unchanged.
             #[serde(flatten)]
             #[schema(ignore)]
             rest: Map<String, Value>,
@@ -88,7 +89,7 @@ item! {
 }
 
 item! {
-    /// Where a device sends its own requests to models.
+    /// Provider to which a device sends its own requests to models.
     SyncProvider {
         id: Uuid => "id",
         name: String => "name",
@@ -128,7 +129,7 @@ item! {
 }
 
 item! {
-    /// What the assistant remembers.
+    /// Memory of the assistant.
     SyncMemory {
         id: Uuid => "id",
         kind: String => "type",
@@ -147,7 +148,7 @@ item! {
 }
 
 item! {
-    /// What is to be done.
+    /// To-do item.
     SyncTodo {
         id: Uuid => "id",
         title: String => "title",
@@ -188,7 +189,7 @@ item! {
 }
 
 item! {
-    /// What is done at set times.
+    /// Job that runs at set times.
     SyncScheduledJob {
         id: Uuid => "id",
         owner_device_id: Uuid => "ownerDeviceId",
@@ -240,7 +241,7 @@ item! {
 }
 
 item! {
-    /// How the app is set.
+    /// Settings of the app.
     SyncSettings {
         default_output_action: i32 => "defaultOutputAction",
         default_template_id: Uuid => "defaultTemplateId",
@@ -264,7 +265,7 @@ item! {
 }
 
 item! {
-    /// Whether a plugin is on.
+    /// State of a plugin: on or off.
     SyncPluginPreference {
         plugin_id: Uuid => "pluginId",
         is_enabled: bool => "isEnabled",

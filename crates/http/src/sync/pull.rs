@@ -4,7 +4,7 @@ use actix_web::http::header::{ETAG, IF_NONE_MATCH};
 use actix_web::web::Data;
 use actix_web::{HttpRequest, HttpResponse};
 use pia_kernel::UserId;
-use pia_sync::{PullRequest, PullError, Pulled, PullState};
+use pia_sync::{PullError, PullRequest, PullState, Pulled};
 use pia_web::Caller;
 
 use super::pull_query::PullQuery;

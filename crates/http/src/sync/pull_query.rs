@@ -1,4 +1,4 @@
-//! Which part of what changed a device asks for.
+//! Query of a pull.
 
 use std::future::{Ready, ready};
 
@@ -6,11 +6,11 @@ use actix_web::dev::Payload;
 use actix_web::web::Query;
 use actix_web::{FromRequest, HttpRequest};
 use pia_kernel::Timestamp;
-use pia_sync::{PullRequest, MAX_PAGE_ROWS};
+use pia_sync::{MAX_PAGE_ROWS, PullRequest};
 use pia_web::{ApiError, FieldError};
 use utoipa::ToSchema;
 
-/// What a device asks with.
+/// Query of a pull.
 #[derive(ToSchema)]
 #[schema(rename_all = "camelCase")]
 #[expect(dead_code, reason = "only described")]
@@ -18,19 +18,18 @@ pub(crate) struct SyncPullQuery {
     /// The last `serverTimestamp`; `0001-01-01T00:00:00Z` at first.
     #[schema(value_type = String, format = DateTime)]
     since: Timestamp,
-    /// How many items at most, up to 500; all at once if absent.
+    /// Number of items at most, up to 500; all at once if absent.
     limit: Option<u32>,
     /// The last `catalogVersion`: then the catalogue comes only if it changed.
     catalog_version: Option<i64>,
 }
 
-/// Which part of what changed a device asks for:
-/// `?since=…&limit=500&catalogVersion=…`.
+/// Parsed query of a pull: `?since=…&limit=500&catalogVersion=…`.
 #[derive(Debug)]
 pub(crate) struct PullQuery(pub(crate) PullRequest);
 
 impl PullQuery {
-    fn read(query: &str) -> Result<Self, ApiError> {
+    fn parse(query: &str) -> Result<Self, ApiError> {
         let Ok(Query(parameters)) = Query::<Vec<(String, String)>>::from_query(query) else {
             return Err(ApiError::invalid(vec![fault("", "The query is malformed.")]));
         };
@@ -78,7 +77,7 @@ impl FromRequest for PullQuery {
     type Future = Ready<Result<Self, ApiError>>;
 
     fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
-        ready(Self::read(request.query_string()))
+        ready(Self::parse(request.query_string()))
     }
 }
 
@@ -95,7 +94,7 @@ mod tests {
     use super::*;
 
     fn ask(query: &str) -> PullRequest {
-        PullQuery::read(query).unwrap().0
+        PullQuery::parse(query).unwrap().0
     }
 
     #[test]
@@ -136,7 +135,7 @@ mod tests {
             ("since=2026-08-01T00:00:00Z&limit=x", "limit"),
             ("since=2026-08-01T00:00:00Z&catalogVersion=x", "catalogVersion"),
         ] {
-            let refused = PullQuery::read(query).unwrap_err().to_string();
+            let refused = PullQuery::parse(query).unwrap_err().to_string();
 
             assert!(refused.contains(&format!("`{field}`")), "{query}: {refused}");
         }

@@ -1,11 +1,13 @@
-//! What changed, as devices get it.
+//! Response to a pull.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
 
 use bytes::Bytes;
 use pia_kernel::Timestamp;
-use pia_sync::{Channel, ManagedPersona, CatalogueSnapshot, PendingDevice, Plugin, Policy, Pulled, Row};
+use pia_sync::{
+    CatalogueSnapshot, Channel, ManagedPersona, PendingDevice, Plugin, Policy, Pulled, Row,
+};
 use serde::ser::SerializeSeq as _;
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
@@ -17,10 +19,10 @@ use super::{items, push_request};
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct SyncPullResponse {
-    /// What to ask with next, as `since`.
+    /// Value for `since` in the next pull.
     #[schema(value_type = String, format = DateTime)]
     server_timestamp: Timestamp,
-    /// Whether there is more to be had at once.
+    /// True if there is more to be had at once.
     has_more: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<items::SyncSettings>)]
@@ -94,7 +96,7 @@ impl Serialize for Bodies {
     }
 }
 
-/// What is kept was JSON when it came.
+/// Returns a stored body as JSON, which it was when it came.
 fn json(body: &[u8]) -> Option<&RawValue> {
     serde_json::from_slice(body)
         .inspect_err(|err| tracing::error!(error = %err, "an item is no JSON any more"))
@@ -123,7 +125,7 @@ struct SyncPlugin {
     version: String,
     is_preloaded: bool,
     is_active: bool,
-    /// What the person chose; absent if nothing.
+    /// User's choice; absent if there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     user_enabled: Option<bool>,
     #[schema(value_type = String, format = DateTime)]
@@ -198,7 +200,7 @@ struct SyncPendingDevice {
 impl From<Pulled> for SyncPullResponse {
     fn from(pulled: Pulled) -> Self {
         let Pulled { page, watermark, has_more, catalogue_version, catalogue, pending } = pulled;
-        let mut sorted = Sorted::of(page.rows);
+        let mut sorted = Sorted::from_rows(page.rows);
         let mut of = |channel| sorted.0.remove(&channel).unwrap_or_default();
         let sessions = of(Channel::Sessions);
         let offered = catalogue.map(offered);
@@ -228,12 +230,12 @@ impl From<Pulled> for SyncPullResponse {
     }
 }
 
-/// What changed, channel by channel.
+/// Changes by channel.
 #[derive(Default)]
 struct Sorted(HashMap<Channel, Changes>);
 
 impl Sorted {
-    fn of(rows: Vec<Row>) -> Self {
+    fn from_rows(rows: Vec<Row>) -> Self {
         let mut sorted = Self::default();
         for Row { key, body, .. } in rows {
             let changes = sorted.0.entry(key.channel).or_default();

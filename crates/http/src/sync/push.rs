@@ -18,7 +18,7 @@ pub(crate) struct SyncPushResponse {
     /// The stamp of the last that was written.
     #[schema(value_type = String, format = DateTime)]
     server_timestamp: Timestamp,
-    /// What did not go as the device may have thought.
+    /// Changes that did not apply as the device may expect.
     conflicts: Vec<SyncConflict>,
     /// The ids of what came without one.
     assigned_ids: Vec<AssignedId>,
@@ -33,12 +33,12 @@ struct SyncConflict {
     /// `server_wins`: what was sent is not kept. `client_wins`: it is, in the
     /// place of something that the device had not seen.
     resolution: &'static str,
-    /// Why it was refused for itself: `missing_blobs`, `invalid_blobs`,
+    /// Reason why it was refused for itself: `missing_blobs`, `invalid_blobs`,
     /// `too_large`, `invalid_persona`, `managed_persona`, `unreadable`,
     /// `too_deep`, `account_not_encrypted`.
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<&'static str>,
-    /// What was kept before; of something deleted its `id` and `deletedAt`.
+    /// Stored version before; of something deleted its `id` and `deletedAt`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<HashMap<String, Value>>)]
     server_version: Option<Box<RawValue>>,
@@ -60,7 +60,7 @@ pub(crate) async fn push(
     Gzipped(Body(request)): Gzipped<Body<Map<String, Value>>>,
 ) -> Result<Json<SyncPushResponse>, HttpError> {
     let (pushing, user) = (api.sync.pushing.clone(), caller.0.user);
-    let push = push_request::read(request)?;
+    let push = push_request::parse(request)?;
     let taken = async move { pushing.push(user, push).await };
     Ok(Json(api.run(taken).await?.into()))
 }

@@ -1,5 +1,5 @@
-//! What devices send of all generations: keys in any case, nulls or nothing,
-//! channels as objects or as bare lists.
+//! Requests of devices of all generations: keys in any case, nulls or absent
+//! keys, channels as objects or as bare lists.
 
 use pia_kernel::{Timestamp, characters};
 use pia_sync::{Channel, Key, Push, Sent};
@@ -12,27 +12,27 @@ use uuid::Uuid;
 use super::item_reading::{self, invalid, respelled};
 use super::items;
 
-/// How long the name of a device may be.
+/// Maximum length of a device name.
 const MAX_DEVICE_CHARS: usize = 200;
-/// How many faults are told of one request.
+/// Number of faults that are told of one request.
 const MAX_ERRORS: usize = 20;
 
 const KEYS: [&str; 4] = ["clientTimestamp", "lastSyncTimestamp", "deviceId", "isE2EEEncrypted"];
 const PARTS: [&str; 3] = ["upserted", "added", "deleted"];
 
-/// What a device changed. Every key may be missing.
+/// Changes of a device. Every key may be missing.
 #[derive(ToSchema)]
 #[schema(rename_all = "camelCase")]
 #[expect(dead_code, reason = "only described; read with respect to all generations of clients")]
 pub(crate) struct SyncPushRequest {
-    /// When it is sent, by the device's clock.
+    /// Time at which it is sent, by the device's clock.
     #[schema(value_type = Option<String>, format = DateTime)]
     client_timestamp: Option<Timestamp>,
     /// The last `serverTimestamp` of a pull.
     #[schema(value_type = Option<String>, format = DateTime)]
     last_sync_timestamp: Option<Timestamp>,
     device_id: Option<String>,
-    /// Whether all of it is end-to-end encrypted.
+    /// True if all of it is end-to-end encrypted.
     #[schema(rename = "isE2EEEncrypted")]
     is_e2ee_encrypted: Option<bool>,
     settings: Option<items::SyncSettings>,
@@ -51,7 +51,7 @@ pub(crate) struct SyncPushRequest {
 /// Describes what a channel holds, in a push and in a pull.
 macro_rules! changes {
     ($($name:ident { $added:ident: $item:ident }),* $(,)?) => {$(
-        /// What changed in one channel. A bare list is taken for the first part.
+        /// Changes in one channel. A bare list is taken for `upserted`.
         #[derive(ToSchema)]
         #[expect(dead_code, reason = "only described")]
         pub(crate) struct $name {
@@ -76,7 +76,7 @@ changes! {
 
 /// Reads a push. If anything of it is not what it must be, nothing is taken,
 /// and every fault is told.
-pub(super) fn read(body: Map<String, Value>) -> Result<Push, ApiError> {
+pub(super) fn parse(body: Map<String, Value>) -> Result<Push, ApiError> {
     let names = Channel::ALL.map(Channel::name);
     let known: Vec<&str> = KEYS.iter().chain(&names).copied().collect();
     let mut body = respelled(body, &known);
@@ -157,7 +157,7 @@ impl Reading {
     }
 
     fn item(&mut self, channel: Channel, item: Value, at: &str, push: &mut Push) {
-        let fields = self.keep(item_reading::read(channel, item, at));
+        let fields = self.keep(item_reading::parse(channel, item, at));
         push.items.extend(fields.map(|fields| Sent { channel, fields }));
     }
 
@@ -188,14 +188,14 @@ mod tests {
 
     fn push(body: Value) -> Push {
         match body {
-            Value::Object(body) => read(body).unwrap(),
+            Value::Object(body) => parse(body).unwrap(),
             _ => Push::default(),
         }
     }
 
     fn refused(body: Value) -> String {
         match body {
-            Value::Object(body) => read(body).unwrap_err().to_string(),
+            Value::Object(body) => parse(body).unwrap_err().to_string(),
             _ => String::new(),
         }
     }

@@ -14,14 +14,14 @@ use crate::{Api, HttpError};
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct SyncStatusResponse {
-    /// What a device that has everything asks with.
+    /// Watermark of a device that has everything.
     #[schema(value_type = String, format = DateTime)]
     watermark: Timestamp,
-    /// How often anything was changed.
+    /// Number of times that anything was changed.
     version: i64,
-    /// What there is, channel by channel.
+    /// Counts by channel.
     channels: Vec<ChannelCount>,
-    /// What was done last; absent if nothing ever was.
+    /// Last event; absent if there never was one.
     #[serde(skip_serializing_if = "Option::is_none")]
     last_event: Option<SyncEventItem>,
 }
@@ -31,9 +31,9 @@ pub(crate) struct SyncStatusResponse {
 struct ChannelCount {
     /// The channel: `templates`.
     entity: &'static str,
-    /// How many there are.
+    /// Number of items.
     count: u32,
-    /// How many are remembered to have been deleted.
+    /// Number of remembered deletions.
     deleted: u32,
 }
 
@@ -49,9 +49,9 @@ struct SyncQuota {
     /// The channel: `templates`; or `storage`, whose unit is bytes, of stored
     /// chats too.
     entity: &'static str,
-    /// How many there are.
+    /// Current number.
     current: u64,
-    /// How many there may be. Of sessions the oldest leave beyond it.
+    /// Maximum number. Of sessions the oldest end beyond it.
     limit: u64,
 }
 
@@ -59,7 +59,7 @@ struct SyncQuota {
 pub(crate) struct SyncEventsResponse {
     /// The latest first.
     items: Vec<SyncEventItem>,
-    /// Where the next part begins; absent in the last.
+    /// Cursor of the next page; absent on the last.
     #[serde(rename = "nextCursor", skip_serializing_if = "Option::is_none")]
     next_cursor: Option<String>,
 }
@@ -72,16 +72,16 @@ struct SyncEventItem {
     at: Timestamp,
     /// `push` or `reset`.
     kind: String,
-    /// Which device it was, if it said so.
+    /// Device, if it named itself.
     #[serde(skip_serializing_if = "Option::is_none")]
     device_id: Option<String>,
-    /// How many things were stored.
+    /// Number of things that were stored.
     stored: u32,
-    /// How many were deleted.
+    /// Number of deleted items.
     deleted: u32,
-    /// How many two devices had changed.
+    /// Number of two devices had changed.
     conflicts: u32,
-    /// How many were refused.
+    /// Number of refused items.
     refused: u32,
 }
 
@@ -90,7 +90,7 @@ struct SyncEventItem {
 pub(crate) struct SyncDebugStateResponse {
     #[serde(flatten)]
     status: SyncStatusResponse,
-    /// How many living things and chats are not end-to-end encrypted and could
+    /// Number of living things and chats are not end-to-end encrypted and could
     /// be: none, once all of an encrypted account is.
     plain: usize,
     /// Everything that is kept, without what it says.
@@ -106,16 +106,16 @@ struct DebugChat {
     /// Its place among all changes.
     #[schema(value_type = String, format = DateTime)]
     stamp: Timestamp,
-    /// When it says that it was changed.
+    /// Time at which it says that it was changed.
     #[schema(value_type = String, format = DateTime)]
     updated_at: Timestamp,
     /// Absent if it lives.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, format = DateTime)]
     deleted_at: Option<Timestamp>,
-    /// Whether it is end-to-end encrypted.
+    /// True if it is end-to-end encrypted.
     encrypted: bool,
-    /// How long it is, in bytes.
+    /// Size in bytes.
     size: u32,
 }
 
@@ -128,16 +128,16 @@ struct DebugItem {
     /// Its place among all changes: what `since` is compared with.
     #[schema(value_type = String, format = DateTime)]
     stamp: Timestamp,
-    /// When it was changed, by its device's clock.
+    /// Time at which it was changed, by its device's clock.
     #[schema(value_type = String, format = DateTime)]
     changed_at: Timestamp,
     /// Absent if it lives.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, format = DateTime)]
     deleted_at: Option<Timestamp>,
-    /// Whether it is end-to-end encrypted.
+    /// True if it is end-to-end encrypted.
     encrypted: bool,
-    /// How long it is, in bytes.
+    /// Size in bytes.
     size: u32,
 }
 

@@ -50,7 +50,7 @@ fn world_of(room: usize) -> World {
     let mut accounts = MockAccountStore::new();
     accounts
         .expect_key_standing()
-        .returning(|it, _| Ok(Some(CallerState::of(it.user, SessionId(it.key.0)))));
+        .returning(|it, _| Ok(Some(CallerState::new(it.user, SessionId(it.key.0)))));
     let standings = CallerCache::new(Arc::new(accounts), Arc::<FixedClock>::clone(&clock));
     let settings = LiveSetting::new(FactorSettings::default());
     let gates = standings.clone();

@@ -96,7 +96,9 @@ fn world() -> World {
     let memory = Arc::new(Memory { factors: Arc::clone(&factors), kept: Mutex::default() });
     let clock = Arc::new(FixedClock(Timestamp::UNIX_EPOCH));
     let mut accounts = MockAccountStore::new();
-    accounts.expect_standing().returning(|user, session, _| Ok(Some(CallerState::of(user, session))));
+    accounts
+        .expect_standing()
+        .returning(|user, session, _| Ok(Some(CallerState::new(user, session))));
     let standings = CallerCache::new(Arc::new(accounts), Arc::<FixedClock>::clone(&clock));
     let passwords = AppPasswords::new(
         Arc::<Memory>::clone(&memory),

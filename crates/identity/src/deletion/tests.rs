@@ -1,4 +1,4 @@
-//! Who may leave, and what it takes.
+//! Tests of account deletion.
 
 use std::sync::Mutex;
 
@@ -53,7 +53,7 @@ fn leaving(erasure: Erasure, provider: Option<&'static str>) -> Leaving {
         ports.accounts = Arc::new(accounts) as Arc<dyn AccountStore>;
     }
     let mut gates = MockAccountStore::new();
-    gates.expect_standing().returning(|user, session, _| Ok(Some(CallerState::of(user, session))));
+    gates.expect_standing().returning(|user, session, _| Ok(Some(CallerState::new(user, session))));
     let standings = CallerCache::new(Arc::new(gates), Arc::clone(&clock));
     let eraser = Arc::new(Answering(erasure, Mutex::default()));
     let owners = Reauthenticator::new(ports, LiveSetting::new(FactorSettings::default()), clock);
@@ -69,7 +69,7 @@ impl Leaving {
     }
 
     fn standing(&self) -> CallerState {
-        CallerState::of(self.caller.user, self.caller.session)
+        CallerState::new(self.caller.user, self.caller.session)
     }
 
     fn signed_in(self, ago: Duration) -> Self {
@@ -78,7 +78,7 @@ impl Leaving {
         self
     }
 
-    fn asked(&self) -> Vec<AccountErasure> {
+    fn requests(&self) -> Vec<AccountErasure> {
         self.eraser.1.lock().unwrap().clone()
     }
 }
@@ -90,7 +90,7 @@ async fn who_leaves_is_forgotten_by_the_gates_and_written_to_by_address() {
 
     ada.say("DELETE", Some(PASSWORD)).await.unwrap();
 
-    let [departure] = &ada.asked()[..] else { panic!("one departure") };
+    let [departure] = &ada.requests()[..] else { panic!("one departure") };
     assert_eq!((departure.user, departure.session), (ada.caller.user, ada.caller.session));
     let entry = &departure.effects.audit[0];
     assert_eq!((entry.action, entry.actor, entry.subject), ("account.deleted", None, None));
@@ -115,7 +115,7 @@ async fn nobody_leaves_by_accident_or_on_a_guess() {
     assert!(matches!(silent, Err(DeleteError::Invalid(it)) if it[0].code == "required"));
     assert!(matches!(without, Err(DeleteError::WrongPassword)));
     assert!(matches!(wrong, Err(DeleteError::WrongPassword)));
-    assert!(ada.asked().is_empty());
+    assert!(ada.requests().is_empty());
 }
 
 #[tokio::test]
@@ -147,7 +147,7 @@ async fn whom_a_provider_vouches_for_signs_in_again() {
         let told = stale.say("DELETE", password).await;
         assert!(matches!(told, Err(DeleteError::Owner(OwnerError::SignInAgain))), "{told:?}");
     }
-    assert!(stale.asked().is_empty());
+    assert!(stale.requests().is_empty());
 }
 
 #[tokio::test]

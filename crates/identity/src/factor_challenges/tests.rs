@@ -43,7 +43,7 @@ fn secret(text: &str) -> Secret<String> {
 }
 
 impl World {
-    /// What the app shows so many steps from now.
+    /// Returns the code that the app displays this many steps from now.
     fn code(&self, steps: i64) -> FactorAnswer {
         let app = Builder::new().with_secret(TotpSecret::from(KEY)).build().unwrap();
         let at = self.clock.now().micros() / 1_000_000 + steps * 30;

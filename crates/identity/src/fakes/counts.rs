@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use pia_kernel::{Timestamp, Unavailable};
 
 use super::Factors;
-use crate::ports::{RateLimitOutcome, RateLimitStore, PasswordThrottleStore, GuessRules, Quota};
+use crate::ports::{GuessRules, PasswordThrottleStore, Quota, RateLimitOutcome, RateLimitStore};
 
 /// Waits a second after each guess that is not free.
 #[async_trait]
@@ -46,7 +46,12 @@ impl PasswordThrottleStore for Factors {
 
 #[async_trait]
 impl RateLimitStore for Factors {
-    async fn attempt(&self, _: &str, quota: Quota, _: Timestamp) -> Result<RateLimitOutcome, Unavailable> {
+    async fn attempt(
+        &self,
+        _: &str,
+        quota: Quota,
+        _: Timestamp,
+    ) -> Result<RateLimitOutcome, Unavailable> {
         let before = self.attempts.fetch_add(1, Ordering::SeqCst);
         if before < quota.burst {
             return Ok(RateLimitOutcome::Allowed);

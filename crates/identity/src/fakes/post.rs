@@ -5,20 +5,20 @@ use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use pia_kernel::{
-    SideEffects, LiveSetting, Mail, Recipient, Secret, SessionId, Timestamp, Unavailable, UserId,
+    LiveSetting, Mail, Recipient, Secret, SessionId, SideEffects, Timestamp, Unavailable, UserId,
 };
 use pia_testkit::ManualClock;
 
 use crate::access_tokens::SessionRef;
 use crate::account::{Account, AccountRules, CallerState};
+use crate::caller_cache::CallerCache;
 use crate::email::fold_email;
 use crate::email_tokens::MailedPorts;
 use crate::ports::{
-    AccountStore, AppAccess, RateLimitOutcome, RateLimitStore, Credentials, MailedPurpose, MailedTokenStore,
-    MockAccountStore, MockPasswordHasher, NewMailedToken, PasswordChange, PasswordHasher,
-    PasswordReset, PasswordStore, Quota, TokenHash, Verdict,
+    AccountStore, AppAccess, Credentials, MailedPurpose, MailedTokenStore, MockAccountStore,
+    MockPasswordHasher, NewMailedToken, PasswordChange, PasswordHasher, PasswordReset,
+    PasswordStore, Quota, RateLimitOutcome, RateLimitStore, TokenHash, Verdict,
 };
-use crate::caller_cache::CallerCache;
 use crate::verification::Verification;
 
 /// Everybody's accounts and letters, and what was asked for in which order.
@@ -102,7 +102,7 @@ impl Post {
         accounts.expect_find().returning(move |user| Ok(post.account(user)));
         accounts
             .expect_standing()
-            .returning(|user, session, _| Ok(Some(CallerState::of(user, session))));
+            .returning(|user, session, _| Ok(Some(CallerState::new(user, session))));
         Arc::new(accounts)
     }
 
@@ -149,7 +149,7 @@ impl Post {
         Secret::new(self.link().rsplit_once("&token=").unwrap().1.to_owned())
     }
 
-    /// What was asked for since it was last asked.
+    /// Returns and clears the recorded calls.
     pub(crate) fn steps(&self) -> Vec<&'static str> {
         std::mem::take(&mut self.state.lock().unwrap().steps)
     }
@@ -270,7 +270,12 @@ impl PasswordStore for Post {
 
 #[async_trait]
 impl RateLimitStore for Post {
-    async fn attempt(&self, who: &str, quota: Quota, _: Timestamp) -> Result<RateLimitOutcome, Unavailable> {
+    async fn attempt(
+        &self,
+        who: &str,
+        quota: Quota,
+        _: Timestamp,
+    ) -> Result<RateLimitOutcome, Unavailable> {
         let mut state = self.state.lock().unwrap();
         state.steps.push("count");
         let counted = state.counted.entry(who.to_owned()).or_default();

@@ -1,4 +1,4 @@
-//! Who becomes the first administrator, and in which order that is asked.
+//! Tests of creating the first administrator, and of the order of its checks.
 
 use pia_kernel::Timestamp;
 use pia_testkit::FixedClock;
@@ -37,7 +37,7 @@ impl Ports {
     fn storing(outcome: Appointed) -> Self {
         let mut ports = Self::idle();
         ports.hasher.expect_hash().once().returning(|_| Ok(secret("$kept$")));
-        ports.store.expect_appoint().once().returning(move |_, _, _| Ok(outcome));
+        ports.store.expect_create_first_admin().once().returning(move |_, _, _| Ok(outcome));
         ports
     }
 
@@ -62,7 +62,7 @@ async fn the_account_is_an_administrators_with_a_verified_address_and_ends_the_t
     ports.hasher.expect_hash().returning(|_| Ok(secret("$kept$")));
     ports
         .store
-        .expect_appoint()
+        .expect_create_first_admin()
         .withf(|new, limits, effects| {
             let account = &new.account;
             account.role == Role::Admin
@@ -75,7 +75,7 @@ async fn the_account_is_an_administrators_with_a_verified_address_and_ends_the_t
         .returning(|_, _, _| Ok(Appointed::Stored));
     ports.token.expect_administered().once().returning(|| ());
 
-    let account = ports.build().appoint(&secret("right"), admin()).await.unwrap();
+    let account = ports.build().create_first_admin(&secret("right"), admin()).await.unwrap();
 
     assert_eq!(account.email, "Root@Example.org");
 }
@@ -83,7 +83,7 @@ async fn the_account_is_an_administrators_with_a_verified_address_and_ends_the_t
 #[tokio::test]
 async fn who_does_not_know_the_token_learns_nothing_and_has_nothing_hashed() {
     for admin in [admin(), NewAdmin { email: "nobody".to_owned(), ..admin() }] {
-        let outcome = Ports::idle().build().appoint(&secret("wrong"), admin).await;
+        let outcome = Ports::idle().build().create_first_admin(&secret("wrong"), admin).await;
 
         assert!(matches!(outcome, Err(FirstAdminError::WrongToken)), "{outcome:?}");
     }
@@ -95,7 +95,7 @@ async fn once_there_is_an_administrator_the_token_is_not_even_looked_at() {
     store.expect_exists().returning(|| Ok(true));
     let ports = Ports { store, hasher: MockPasswordHasher::new(), token: MockSetupToken::new() };
 
-    let outcome = ports.build().appoint(&secret("right"), admin()).await;
+    let outcome = ports.build().create_first_admin(&secret("right"), admin()).await;
 
     assert!(matches!(outcome, Err(FirstAdminError::AlreadySetUp)), "{outcome:?}");
 }
@@ -108,7 +108,7 @@ async fn whose_token_ended_while_it_was_looked_at_is_told_why() {
     }
     let ports = Ports { store, ..Ports::idle() };
 
-    let outcome = ports.build().appoint(&secret("right no more"), admin()).await;
+    let outcome = ports.build().create_first_admin(&secret("right no more"), admin()).await;
 
     assert!(matches!(outcome, Err(FirstAdminError::AlreadySetUp)), "{outcome:?}");
 }
@@ -121,7 +121,7 @@ async fn all_that_is_wrong_is_told_at_once() {
         display_name: Some("x".repeat(201)),
     };
 
-    let outcome = Ports::idle().build().appoint(&secret("right"), wrong).await;
+    let outcome = Ports::idle().build().create_first_admin(&secret("right"), wrong).await;
 
     let Err(FirstAdminError::Invalid(faults)) = outcome else { panic!("{outcome:?}") };
     let fields: Vec<_> = faults.iter().map(|it| it.field).collect();
@@ -130,8 +130,9 @@ async fn all_that_is_wrong_is_told_at_once() {
 
 #[tokio::test]
 async fn what_the_store_refuses_is_told_apart_and_leaves_the_token() {
-    let appoint =
-        async |outcome| Ports::storing(outcome).build().appoint(&secret("right"), admin()).await;
+    let appoint = async |outcome| {
+        Ports::storing(outcome).build().create_first_admin(&secret("right"), admin()).await
+    };
 
     let late = appoint(Appointed::AlreadySetUp).await;
     let taken = appoint(Appointed::EmailTaken).await;

@@ -1,4 +1,4 @@
-//! What an invitation is made of.
+//! Tests of invitations.
 
 use pia_testkit::FixedClock;
 

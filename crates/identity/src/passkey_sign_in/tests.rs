@@ -8,6 +8,7 @@ use pia_testkit::FixedClock;
 use super::*;
 use crate::access_tokens::{AccessTokens, TokenNames};
 use crate::account::Account;
+use crate::caller_cache::CallerCache;
 use crate::ports::{
     Begun, Claimant, MockAccountStore, MockPasskeyCeremony, MockPasskeyChallenges,
     MockPasskeyStore, MockSessionStore, MockSignInLog,
@@ -15,11 +16,10 @@ use crate::ports::{
 use crate::refresh_tokens::RefreshKeys;
 use crate::sessions::SessionSettings;
 use crate::signing_keys::SigningKeys;
-use crate::caller_cache::CallerCache;
 
 const NOW: Timestamp = Timestamp::UNIX_EPOCH;
 
-/// What a sign-in finds, and what was asked of the outside world.
+/// Fakes that a sign-in uses, and the calls they recorded.
 struct World {
     state: bool,
     claimant: fn(UserId) -> Result<Claimant, CeremonyError>,

@@ -7,8 +7,8 @@ use super::*;
 use crate::factor_proofs::FactorAnswer;
 use crate::fakes::{Factors, PASSWORD};
 use crate::ports::{
-    Ceremony, Credentials, VerifiedProof, MockAccountStore, MockPasskeyCeremony, MockPasskeyChallenges,
-    MockPasskeyStore, PasskeyCredential,
+    Ceremony, Credentials, MockAccountStore, MockPasskeyCeremony, MockPasskeyChallenges,
+    MockPasskeyStore, PasskeyCredential, VerifiedProof,
 };
 
 struct World {

@@ -46,7 +46,7 @@ impl World {
         self.changes.change(claim(user), secret(current), secret(new), false).await
     }
 
-    fn kept(&self, user: UserId) -> String {
+    fn stored_hash(&self, user: UserId) -> String {
         self.post.credentials(user).unwrap().password_hash.unwrap().expose().clone()
     }
 }
@@ -61,7 +61,7 @@ async fn whoever_knows_the_password_chooses_another() {
     let left = world.change(ada, OLD, NEW).await.unwrap();
 
     assert_eq!(left, AppAccess { app_passwords: 2, api_keys: 1 });
-    assert_eq!(world.kept(ada), format!("kept {NEW}"));
+    assert_eq!(world.stored_hash(ada), format!("kept {NEW}"));
     assert_eq!(world.changes.standings.cached(standing), None);
     assert_eq!(world.post.letters(), [("password-changed", ada)]);
     assert_eq!(world.post.audited(), ["password.changed", "session.ended"]);
@@ -80,7 +80,7 @@ async fn a_wrong_password_is_counted_and_changes_nothing() {
     }
 
     assert_eq!(world.kept.wrong(), 3);
-    assert_eq!(world.kept(ada), format!("kept {OLD}"));
+    assert_eq!(world.stored_hash(ada), format!("kept {OLD}"));
 }
 
 #[tokio::test]

@@ -36,7 +36,7 @@ fn forgiving() -> MockPasswordThrottleStore {
 }
 
 /// Ada, who has just asked for a letter.
-async fn asked() -> (Arc<Post>, PasswordResets, UserId) {
+async fn request_reset() -> (Arc<Post>, PasswordResets, UserId) {
     let post = Post::open();
     let ada = post.person(ADA, Some("kept old"));
     let resets = resets_with(&post, forgiving());
@@ -44,13 +44,13 @@ async fn asked() -> (Arc<Post>, PasswordResets, UserId) {
     (post, resets, ada)
 }
 
-fn kept(post: &Post, user: UserId) -> String {
+fn stored_hash(post: &Post, user: UserId) -> String {
     post.credentials(user).unwrap().password_hash.unwrap().expose().clone()
 }
 
 #[tokio::test]
 async fn the_link_leads_to_a_page_and_holds_the_address_whatever_is_in_it() {
-    let (post, _, ada) = asked().await;
+    let (post, _, ada) = request_reset().await;
 
     let link = post.link();
 
@@ -73,7 +73,7 @@ async fn an_older_account_whose_address_no_new_one_may_have_gets_its_letter() {
 
 #[tokio::test]
 async fn a_token_puts_another_password_in_the_place_of_the_forgotten_one_once() {
-    let (post, resets, ada) = asked().await;
+    let (post, resets, ada) = request_reset().await;
     let (token, claim) = (post.token(), claim(ada));
     resets.standings.fresh(claim).await.unwrap();
 
@@ -82,7 +82,7 @@ async fn a_token_puts_another_password_in_the_place_of_the_forgotten_one_once() 
 
     assert!(first.is_ok(), "{first:?}");
     assert!(matches!(second, Err(ResetError::InvalidToken)), "{second:?}");
-    assert_eq!(kept(&post, ada), format!("kept {NEW}"));
+    assert_eq!(stored_hash(&post, ada), format!("kept {NEW}"));
     assert_eq!(resets.standings.cached(claim), None);
     assert_eq!(post.letters().last(), Some(&("password-changed", ada)));
     assert_eq!(post.audited(), ["password.reset_requested", "password.reset", "session.ended"]);
@@ -90,7 +90,7 @@ async fn a_token_puts_another_password_in_the_place_of_the_forgotten_one_once() 
 
 #[tokio::test]
 async fn a_token_is_good_for_its_own_address_for_an_hour() {
-    let (post, resets, ada) = asked().await;
+    let (post, resets, ada) = request_reset().await;
     let token = post.token();
     post.person("eve@example.org", Some("kept old"));
     let reset = async |email: &str, token: &Secret<String>| {
@@ -108,12 +108,12 @@ async fn a_token_is_good_for_its_own_address_for_an_hour() {
     for refused in [foreign, unknown, nonsense, long, empty, late] {
         assert!(matches!(refused, Err(ResetError::InvalidToken)), "{refused:?}");
     }
-    assert_eq!(kept(&post, ada), "kept old");
+    assert_eq!(stored_hash(&post, ada), "kept old");
 }
 
 #[tokio::test]
 async fn a_token_of_another_kind_of_letter_resets_nothing() {
-    let (post, resets, _) = asked().await;
+    let (post, resets, _) = request_reset().await;
     post.verification(true).resend(ADA).await.unwrap();
 
     let refused = resets.reset(ADA, &post.token(), secret(NEW), &device()).await;
@@ -123,7 +123,7 @@ async fn a_token_of_another_kind_of_letter_resets_nothing() {
 
 #[tokio::test]
 async fn a_weak_password_is_told_and_leaves_the_token_good() {
-    let (post, resets, _) = asked().await;
+    let (post, resets, _) = request_reset().await;
     let token = post.token();
 
     for (password, code) in [
@@ -147,7 +147,7 @@ async fn a_weak_password_is_told_and_leaves_the_token_good() {
 
 #[tokio::test]
 async fn who_does_not_hold_the_token_learns_nothing_of_a_name() {
-    let (_, resets, _) = asked().await;
+    let (_, resets, _) = request_reset().await;
 
     let refused = resets.reset(ADA, &secret("nonsense"), secret("Ada Augusta"), &device()).await;
 
@@ -156,7 +156,7 @@ async fn who_does_not_hold_the_token_learns_nothing_of_a_name() {
 
 #[tokio::test]
 async fn whoever_asks_takes_the_same_steps_to_the_same_answer() {
-    let (post, resets, ada) = asked().await;
+    let (post, resets, ada) = request_reset().await;
     post.person("vouched@example.org", None);
     post.steps();
 
@@ -170,7 +170,7 @@ async fn whoever_asks_takes_the_same_steps_to_the_same_answer() {
 
 #[tokio::test]
 async fn an_address_gets_three_letters_and_nobody_is_told() {
-    let (post, resets, ada) = asked().await;
+    let (post, resets, ada) = request_reset().await;
 
     for email in [ADA, " ADA+pia@example.org", ADA, ADA] {
         resets.request(email).await.unwrap();
@@ -181,7 +181,7 @@ async fn an_address_gets_three_letters_and_nobody_is_told() {
 
 #[tokio::test]
 async fn without_mail_that_is_said_before_anything_else() {
-    let (post, resets, _) = asked().await;
+    let (post, resets, _) = request_reset().await;
     post.mail.set(false);
     post.steps();
 

@@ -1,17 +1,17 @@
-//! Where API keys are kept.
+//! Store of API keys.
 
 use async_trait::async_trait;
 use pia_kernel::{ApiKeyId, SideEffects, Timestamp, Unavailable, UserId};
 
-use super::{VerifiedProof, StoreAppPassword};
+use super::{StoreAppPassword, VerifiedProof};
 use crate::access_tokens::SessionRef;
 use crate::account::ApiKeyRef;
 
-/// What is kept of an API key.
+/// Stored hash of an API key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ApiKeyHash(pub [u8; 32]);
 
-/// What a key may be used for.
+/// Scope of a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KeyScope {
     /// Asking models.
@@ -38,38 +38,38 @@ impl KeyScope {
 /// An API key that is about to be kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewApiKey {
-    /// What its owner is told of it from now on.
+    /// Entry of the key in its owner's list from now on.
     pub entry: ApiKeyEntry,
-    /// Who makes it, in which session.
+    /// Session that creates it.
     pub by: SessionRef,
-    /// What is kept of it.
+    /// Hash of the key.
     pub hash: ApiKeyHash,
 }
 
 /// An API key as its owner is told of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ApiKeyEntry {
-    /// What it is known by.
+    /// Id of the key.
     pub id: ApiKeyId,
-    /// What its owner calls it.
+    /// Name chosen by the owner.
     pub name: String,
-    /// What it may be used for.
+    /// Scopes of the key.
     pub scopes: Vec<KeyScope>,
     /// So many whole credits may be spent with it within a calendar week; 0 is
     /// no limit.
     pub weekly_credits: i64,
-    /// When it was made.
+    /// Time at which it was made.
     pub created_at: Timestamp,
-    /// When it ends; nothing if it does not.
+    /// Time at which it ends; nothing if it does not.
     pub expires_at: Option<Timestamp>,
-    /// When somebody called with it last, to a minute or so.
+    /// Time at which somebody called with it last, to a minute or so.
     pub used_at: Option<Timestamp>,
 }
 
-/// What is written with the end of a key of this name.
+/// Side effects of the end of a key with this name.
 pub type KeyEndEffects = fn(ApiKeyRef, Timestamp, &str) -> SideEffects;
 
-/// Where API keys are kept.
+/// Store of API keys.
 #[cfg_attr(any(test, feature = "mock"), mockall::automock)]
 #[async_trait]
 pub trait ApiKeyStore: Send + Sync {
@@ -88,11 +88,12 @@ pub trait ApiKeyStore: Send + Sync {
     /// A user's keys, in the order they were made, those that have ended too.
     async fn list(&self, user: UserId) -> Result<Vec<ApiKeyEntry>, Unavailable>;
 
-    /// Which key this is, and whose. Whether it still opens anything is told by
-    /// [`AccountStore::key_standing`](crate::AccountStore::key_standing).
+    /// Returns the key and its owner.
+    /// [`AccountStore::key_standing`](crate::AccountStore::key_standing)
+    /// decides whether it is still valid.
     async fn find(&self, hash: ApiKeyHash) -> Result<Option<ApiKeyRef>, Unavailable>;
 
-    /// Whose key this is.
+    /// Returns the owner of the key.
     async fn owner(&self, key: ApiKeyId) -> Result<Option<UserId>, Unavailable>;
 
     /// Writes down that a key is used, unless that was already after

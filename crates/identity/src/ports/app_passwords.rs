@@ -1,4 +1,4 @@
-//! Where app passwords are kept.
+//! Store of app passwords.
 
 use async_trait::async_trait;
 use pia_kernel::{AppPasswordId, SideEffects, Timestamp, Unavailable, UserId};
@@ -6,39 +6,39 @@ use pia_kernel::{AppPasswordId, SideEffects, Timestamp, Unavailable, UserId};
 use super::{EndEffects, VerifiedProof};
 use crate::access_tokens::SessionRef;
 
-/// What is kept of an app password.
+/// Stored hash of an app password.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct AppPasswordHash(pub [u8; 32]);
 
 /// An app password that is about to be kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewAppPassword {
-    /// What it is known by.
+    /// Id of the app password.
     pub id: AppPasswordId,
-    /// Who makes it, in which session.
+    /// Session that creates it.
     pub by: SessionRef,
-    /// What its owner calls it.
+    /// Name chosen by the owner.
     pub name: String,
-    /// What is kept of it.
+    /// Hash of the app password.
     pub hash: AppPasswordHash,
-    /// When it was made.
+    /// Time at which it was made.
     pub at: Timestamp,
 }
 
 /// An app password as its owner is told of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AppPasswordEntry {
-    /// What it is known by.
+    /// Id of the app password.
     pub id: AppPasswordId,
-    /// What its owner calls it.
+    /// Name chosen by the owner.
     pub name: String,
-    /// When it was made.
+    /// Time at which it was made.
     pub created_at: Timestamp,
-    /// When somebody signed in with it last.
+    /// Time at which somebody signed in with it last.
     pub used_at: Option<Timestamp>,
 }
 
-/// What came of keeping an app password.
+/// Outcome of keeping an app password.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StoreAppPassword {
     /// It is good from now on.
@@ -51,10 +51,10 @@ pub enum StoreAppPassword {
     Gone,
 }
 
-/// What is written with the end of an app password of this name.
+/// Side effects of removing an app password with this name.
 pub type RemovalEffects = fn(UserId, Timestamp, &str) -> SideEffects;
 
-/// Where app passwords are kept.
+/// Store of app passwords.
 ///
 /// That one was used is written with the session that it begins, by
 /// [`SessionStore::begin`](crate::SessionStore::begin).
@@ -76,7 +76,7 @@ pub trait AppPasswordStore: Send + Sync {
     /// A user's app passwords, in the order they were made.
     async fn list(&self, user: UserId) -> Result<Vec<AppPasswordEntry>, Unavailable>;
 
-    /// Which of a user's app passwords this is.
+    /// Returns the app password of a user that has this hash.
     async fn find(
         &self,
         user: UserId,

@@ -1,7 +1,7 @@
-//! What second factors ask of the outside world.
+//! Ports of second factors.
 
 use async_trait::async_trait;
-use pia_kernel::{SideEffects, Secret, SessionId, Timestamp, Unavailable, UserId};
+use pia_kernel::{Secret, SessionId, SideEffects, Timestamp, Unavailable, UserId};
 
 use super::{Begun, EndEffects, TokenHash};
 use crate::access_tokens::SessionRef;
@@ -29,16 +29,17 @@ pub trait SecretBox: Send + Sync {
         sealed: &[u8],
     ) -> Result<Option<Secret<Vec<u8>>>, Unavailable>;
 
-    /// Whether what was sealed should be sealed anew while it can be opened.
+    /// Returns whether what was sealed should be sealed anew while it can be
+    /// opened.
     fn is_outdated(&self, sealed: &[u8]) -> bool;
 }
 
-/// How far a user is with their authenticator.
+/// Progress of setting up an authenticator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FactorState {
     /// The secret was shown, and no code of it was seen yet.
     Begun {
-        /// When it was shown.
+        /// Time at which it was shown.
         at: Timestamp,
     },
     /// Signing in asks for a code.
@@ -50,7 +51,7 @@ pub enum FactorState {
 pub struct Factor {
     /// The secret that codes are made from, as [`SecretBox`] sealed it.
     pub sealed: Vec<u8>,
-    /// Whether signing in asks for it.
+    /// State of the authenticator: whether signing in asks for it.
     pub state: FactorState,
 }
 
@@ -58,11 +59,11 @@ pub struct Factor {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Step(pub i64);
 
-/// What is kept of a recovery code.
+/// Stored hash of a recovery code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct RecoveryHash(pub [u8; 32]);
 
-/// What a user has shown of themselves, judged as far as that needs no store.
+/// Proof of a user, verified as far as that needs no store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum VerifiedProof {
     /// The right password.
@@ -79,15 +80,15 @@ pub enum VerifiedProof {
 /// A change of an account's second factor, made from one of its sessions.
 #[derive(Debug, Clone)]
 pub struct FactorChange {
-    /// Whose factor it is.
+    /// Owner of the factor.
     pub user: UserId,
     /// The session that goes on; all others of the user end.
     pub session: SessionId,
-    /// When it is made.
+    /// Time at which it is made.
     pub at: Timestamp,
-    /// What is written with it.
+    /// Side effects of the change.
     pub effects: SideEffects,
-    /// What is written with the end of each other session.
+    /// Side effects of the end of each other session.
     pub if_ended: EndEffects,
 }
 
@@ -98,7 +99,7 @@ impl FactorChange {
     }
 }
 
-/// What came of keeping the secret of a factor that is begun.
+/// Outcome of keeping the secret of a factor that is begun.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Enrolled {
     /// It waits for its first code.
@@ -109,7 +110,7 @@ pub enum Enrolled {
     Gone,
 }
 
-/// Where second factors are kept.
+/// Store of second factors.
 ///
 /// Changes of one account's factor happen one after another, on any number of
 /// instances, and none of them after its account is deactivated or its session
@@ -145,7 +146,11 @@ pub trait FactorStore: Send + Sync {
 
     /// Takes the factor off, and its recovery codes and challenges with it.
     /// Answers whether the evidence was good for that; of many at once, one is.
-    async fn disable(&self, change: FactorChange, evidence: VerifiedProof) -> Result<bool, Unavailable>;
+    async fn disable(
+        &self,
+        change: FactorChange,
+        evidence: VerifiedProof,
+    ) -> Result<bool, Unavailable>;
 
     /// Puts these recovery codes in the place of the ones before. Answers
     /// whether the evidence was good for that; but for a password, it is good
@@ -180,36 +185,36 @@ pub trait FactorStore: Send + Sync {
 /// A sign-in that waits for its second factor.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewChallenge {
-    /// What is kept of its token.
+    /// Hash of its token.
     pub hash: TokenHash,
-    /// Who has shown their password.
+    /// Account whose password was proved.
     pub user: UserId,
     /// As of when that was looked at.
     pub epoch: CredentialsEpoch,
-    /// When it ends.
+    /// Time at which it ends.
     pub expires_at: Timestamp,
 }
 
-/// What is written with the answer to a challenge; it is told how many
-/// recovery codes are left, if one of them was the answer.
+/// Side effects of the answer to a challenge, given the number of recovery
+/// codes left if one of them was the answer.
 pub type RedeemEffects = fn(UserId, Timestamp, Option<u64>) -> SideEffects;
 
 /// The answer to a challenge.
 #[derive(Debug, Clone)]
 pub struct Redemption {
-    /// What is kept of the challenge's token.
+    /// Hash of the challenge's token.
     pub hash: TokenHash,
-    /// Whose it is.
+    /// Account that is signing in.
     pub user: UserId,
-    /// What they have shown.
+    /// Verified proof.
     pub evidence: VerifiedProof,
-    /// When they did.
+    /// Time at which they did.
     pub at: Timestamp,
-    /// What is written with it.
+    /// Side effects of the redemption.
     pub effects: RedeemEffects,
 }
 
-/// What came of answering a challenge.
+/// Outcome of answering a challenge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Redeemed {
     /// It is answered, and gone.
@@ -220,7 +225,7 @@ pub enum Redeemed {
     Gone,
 }
 
-/// Where sign-ins are kept that wait for their second factor.
+/// Store of sign-ins that wait for their second factor.
 ///
 /// A challenge is there until it ends, is answered, its account is deactivated,
 /// its password replaced or its factor taken off.
@@ -231,8 +236,8 @@ pub trait ChallengeStore: Send + Sync {
     /// credentials are not those of the challenge's epoch.
     async fn open(&self, challenge: NewChallenge) -> Result<Begun, Unavailable>;
 
-    /// Whose challenge it is, if it is there and was tried less than `most`
-    /// times.
+    /// Returns the account of the challenge, if it exists and was tried fewer
+    /// than `most` times.
     async fn owner(
         &self,
         hash: TokenHash,

@@ -1,11 +1,11 @@
-//! What making the first administrator asks of the outside world.
+//! Port of creating the first administrator.
 
 use async_trait::async_trait;
-use pia_kernel::{SideEffects, Secret, Unavailable};
+use pia_kernel::{Secret, SideEffects, Unavailable};
 
 use super::{NewAccount, SeatLimits};
 
-/// What came of making the first administrator.
+/// Outcome of making the first administrator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Appointed {
     /// The account is stored.
@@ -18,16 +18,16 @@ pub enum Appointed {
     SeatsTaken,
 }
 
-/// Where it is known whether the server has an administrator.
+/// Store that knows whether the server has an administrator.
 #[cfg_attr(any(test, feature = "mock"), mockall::automock)]
 #[async_trait]
 pub trait FirstAdminStore: Send + Sync {
-    /// Whether there is an active administrator.
+    /// Returns whether there is an active administrator.
     async fn exists(&self) -> Result<bool, Unavailable>;
 
     /// Stores an administrator's account and its effects, if there is no
     /// active administrator. However many do so at once, one is stored.
-    async fn appoint(
+    async fn create_first_admin(
         &self,
         new: NewAccount,
         limits: SeatLimits,
@@ -39,7 +39,7 @@ pub trait FirstAdminStore: Send + Sync {
 #[cfg_attr(any(test, feature = "mock"), mockall::automock)]
 #[async_trait]
 pub trait SetupToken: Send + Sync {
-    /// Whether this is the token. Takes as long whatever it is like.
+    /// Returns whether this is the token. Takes as long whatever it is like.
     async fn is_right(&self, candidate: &Secret<String>) -> Result<bool, Unavailable>;
 
     /// The server has an administrator: unless something else waits for the

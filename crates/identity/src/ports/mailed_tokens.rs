@@ -1,14 +1,14 @@
-//! What letters with links ask of the outside world.
+//! Ports of emails with links.
 
 use async_trait::async_trait;
 use pia_kernel::{SideEffects, Timestamp, Unavailable, UserId};
 
 use super::{MailedPurpose, NewMailedToken, TokenHash};
 
-/// Where the tokens are kept that go out in letters.
+/// Store of the tokens that are sent in emails.
 ///
-/// A token is there until it ends, is redeemed, or too many newer ones are.
-/// The tokens of one account are changed one after another, on any number of
+/// A token is there until it ends, is redeemed, or too many newer ones are. The
+/// tokens of one account are changed one after another, on any number of
 /// instances, and none is good for an account that is deactivated.
 #[cfg_attr(any(test, feature = "mock"), mockall::automock)]
 #[async_trait]
@@ -30,7 +30,7 @@ pub trait MailedTokenStore: Send + Sync {
     /// that the time tells nobody which addresses have accounts.
     async fn pretend(&self, at: Timestamp) -> Result<(), Unavailable>;
 
-    /// Whose token it is, if it is good for that.
+    /// Returns the account of the token, if it is valid for that purpose.
     async fn owner(
         &self,
         token: TokenHash,

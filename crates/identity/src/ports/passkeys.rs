@@ -1,12 +1,12 @@
-//! What passkeys ask of the outside world.
+//! Ports of passkeys.
 
 use async_trait::async_trait;
-use pia_kernel::{SideEffects, PasskeyId, Secret, SessionId, Timestamp, Unavailable, UserId};
+use pia_kernel::{PasskeyId, Secret, SessionId, SideEffects, Timestamp, Unavailable, UserId};
 
-use super::{VerifiedProof, FactorChange, TokenHash};
+use super::{FactorChange, TokenHash, VerifiedProof};
 use crate::account::Account;
 
-/// What an authenticator is asked, and what its answer is judged by.
+/// Challenge of an authenticator, and the state its answer is verified against.
 #[derive(Debug, Clone)]
 pub struct Ceremony {
     /// For the browser: options of `navigator.credentials`, as JSON.
@@ -20,35 +20,35 @@ pub struct Ceremony {
 pub struct PasskeyCredential {
     /// By what its authenticator calls it; no two have the same.
     pub id: Vec<u8>,
-    /// What signatures are checked with: text for [`PasskeyCeremony`] alone.
+    /// Public key in the text form of [`PasskeyCeremony`].
     pub key: String,
-    /// How often it has signed; zero for ever if it does not count.
+    /// Number of times that it has signed; zero for ever if it does not count.
     pub counter: u32,
 }
 
-/// Whose passkey an answer says that it was signed with. Nothing of that is
-/// checked yet.
+/// Passkey that an answer claims to be signed with. Nothing of that is verified
+/// yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Claimant {
-    /// What the authenticator calls the passkey.
+    /// Credential id, chosen by the authenticator.
     pub credential: Vec<u8>,
-    /// Whose the authenticator says it is.
+    /// User handle that the authenticator reports.
     pub user: UserId,
 }
 
-/// Why an authenticator's answer is not taken.
+/// Reasons why an authenticator's answer is not taken.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CeremonyError {
     /// It is not of the form that browsers send.
     #[error("`{field}` is malformed")]
     Malformed {
-        /// Where: `credential.response.attestationObject`.
+        /// Path of the field: `credential.response.attestationObject`.
         field: String,
     },
     /// It is not the answer to what was asked.
     #[error("the answer is refused: {0}")]
     Refused(String),
-    /// What the server itself kept cannot be read.
+    /// The server's own stored state cannot be parsed.
     #[error("what was kept cannot be read: {0}")]
     Unreadable(String),
 }
@@ -78,10 +78,10 @@ pub trait PasskeyCeremony: Send + Sync {
     /// Asks for a signature with whichever passkey there is.
     fn begin_sign_in(&self) -> Result<Ceremony, Unavailable>;
 
-    /// Whose passkey an answer says that it was signed with.
+    /// Returns the passkey that an answer claims to be signed with.
     fn claimant(&self, answer: &str) -> Result<Claimant, CeremonyError>;
 
-    /// How often the passkey has signed, if this is its signature.
+    /// Returns the signature counter of the passkey, if this is its signature.
     fn finish_sign_in(
         &self,
         state: &Secret<String>,
@@ -90,16 +90,16 @@ pub trait PasskeyCeremony: Send + Sync {
     ) -> Result<u32, CeremonyError>;
 }
 
-/// What lets a passkey be added.
+/// Authorisation to add a passkey.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Leave {
-    /// What its owner has shown just now; it is used up.
+    /// A proof that the owner gave just now; it is used up.
     Evidence(VerifiedProof),
     /// That the session began no earlier, for who has nothing to show.
     NewSession {
         /// The session that asks.
         session: SessionId,
-        /// When it must have begun at the earliest.
+        /// Time at which it must have begun at the earliest.
         since: Timestamp,
     },
 }
@@ -107,16 +107,16 @@ pub enum Leave {
 /// A challenge that waits for an authenticator's answer.
 #[derive(Debug, Clone)]
 pub struct NewPasskeyChallenge {
-    /// What is kept of its token.
+    /// Hash of its token.
     pub hash: TokenHash,
-    /// What its answer is judged by.
+    /// State that its answer is verified against.
     pub state: Secret<String>,
-    /// When it ends.
+    /// Time at which it ends.
     pub expires_at: Timestamp,
 }
 
-/// Where challenges are kept until they are answered. Those that add a passkey
-/// are kept apart from those that sign in.
+/// Store of challenges until they are answered. Those that add a passkey are
+/// separate from those that sign in.
 #[cfg_attr(any(test, feature = "mock"), mockall::automock)]
 #[async_trait]
 pub trait PasskeyChallenges: Send + Sync {
@@ -143,7 +143,7 @@ pub trait PasskeyChallenges: Send + Sync {
         now: Timestamp,
     ) -> Result<Option<Secret<String>>, Unavailable>;
 
-    /// The same of a challenge that signs somebody in.
+    /// Takes a challenge of a sign-in; it is gone afterwards.
     async fn take_sign_in(
         &self,
         hash: TokenHash,
@@ -159,13 +159,13 @@ pub trait PasskeyChallenges: Send + Sync {
 pub struct NewPasskey {
     /// The passkey.
     pub id: PasskeyId,
-    /// What its owner calls it.
+    /// Name chosen by the owner.
     pub name: String,
-    /// What it is known by.
+    /// Credential that identifies it.
     pub credential: PasskeyCredential,
 }
 
-/// What came of storing a passkey.
+/// Outcome of storing a passkey.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Added {
     /// It is stored.
@@ -183,15 +183,15 @@ pub enum Added {
 pub struct PasskeyEntry {
     /// The passkey.
     pub id: PasskeyId,
-    /// What its owner calls it.
+    /// Name chosen by the owner.
     pub name: String,
-    /// When it was added.
+    /// Time at which it was added.
     pub created_at: Timestamp,
-    /// When it signed somebody in last.
+    /// Time at which it signed somebody in last.
     pub used_at: Option<Timestamp>,
     /// Since when it opens nothing, because there may be a copy of it.
     pub blocked_at: Option<Timestamp>,
-    /// What its authenticator calls it.
+    /// Credential id, chosen by the authenticator.
     pub credential: Vec<u8>,
 }
 
@@ -200,33 +200,33 @@ pub struct PasskeyEntry {
 pub struct StoredPasskey {
     /// The passkey.
     pub id: PasskeyId,
-    /// Whose it is.
+    /// Owner of the passkey.
     pub user: UserId,
-    /// What its owner calls it.
+    /// Name chosen by the owner.
     pub name: String,
-    /// What signatures are checked with.
+    /// Public key that verifies signatures.
     pub key: String,
 }
 
 /// A good signature of a passkey.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PasskeyUse {
-    /// Which passkey's.
+    /// Id of the passkey.
     pub id: PasskeyId,
-    /// Whose it is.
+    /// Owner of the passkey.
     pub user: UserId,
-    /// How often it has signed, as it says.
+    /// Number of times that it has signed, as it says.
     pub counter: u32,
-    /// When.
+    /// Time of the sign-in.
     pub at: Timestamp,
-    /// What is written with it.
+    /// Side effects of the sign-in.
     pub effects: SideEffects,
-    /// What is written if the counter went back, and the passkey is blocked
-    /// for that.
+    /// Side effects if the counter went back and the passkey is blocked for
+    /// that.
     pub if_rolled_back: SideEffects,
 }
 
-/// What came of a passkey's use.
+/// Outcome of a passkey's use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Used {
     /// It is written down.
@@ -240,19 +240,19 @@ pub enum Used {
     Gone,
 }
 
-/// What is to be otherwise with a passkey.
+/// Changes to a passkey.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PasskeyChange {
-    /// What its owner calls it from now on.
+    /// Name from now on.
     pub name: Option<String>,
-    /// Whether it opens the account again, whatever its counter says next.
+    /// True if it opens the account again, whatever its counter says next.
     pub unblock: bool,
 }
 
-/// Where passkeys are kept.
+/// Store of passkeys.
 ///
-/// Changes of one account's passkeys happen one after another, on any number
-/// of instances, and none of them after its account is deactivated.
+/// Changes of one account's passkeys happen one after another, on any number of
+/// instances, and none of them after its account is deactivated.
 #[cfg_attr(any(test, feature = "mock"), mockall::automock)]
 #[async_trait]
 pub trait PasskeyStore: Send + Sync {

@@ -1,4 +1,4 @@
-//! What slows guessing at passwords down.
+//! Ports of the password throttle.
 
 use std::time::Duration;
 
@@ -7,17 +7,17 @@ use pia_kernel::{Timestamp, Unavailable};
 
 use super::RateLimitOutcome;
 
-/// How guesses at one password are slowed down.
+/// Limits of guesses at one password.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct GuessRules {
-    /// How many wrong ones cost nothing but themselves.
+    /// Number of wrong ones cost nothing but themselves.
     pub free: u32,
-    /// How long the next one waits after these; then each waits twice as long
-    /// as the one before.
+    /// Duration for which the next one waits after these; then each waits twice
+    /// as long as the one before.
     pub first_wait: Duration,
     /// But no longer than this.
     pub longest_wait: Duration,
-    /// How long after the last of them they are forgotten.
+    /// Duration for which after the last of them they are forgotten.
     pub memory: Duration,
 }
 
@@ -32,7 +32,7 @@ impl Default for GuessRules {
     }
 }
 
-/// Where guesses at passwords are counted, for all instances together.
+/// Counters of password guesses, shared by all instances.
 #[cfg_attr(any(test, feature = "mock"), mockall::automock)]
 #[async_trait]
 pub trait PasswordThrottleStore: Send + Sync {
@@ -48,7 +48,7 @@ pub trait PasswordThrottleStore: Send + Sync {
         now: Timestamp,
     ) -> Result<RateLimitOutcome, Unavailable>;
 
-    /// How many guesses of `who` count as wrong.
+    /// Returns the number of guesses of `who` count as wrong.
     async fn failures(&self, who: &str) -> Result<u32, Unavailable>;
 
     /// Takes one count back, of a guess that nobody judged.

@@ -1,7 +1,7 @@
-//! What passwords ask of the outside world.
+//! Ports of passwords.
 
 use async_trait::async_trait;
-use pia_kernel::{SideEffects, Secret, Timestamp, Unavailable, UserId};
+use pia_kernel::{Secret, SideEffects, Timestamp, Unavailable, UserId};
 
 use super::{EndEffects, TokenHash};
 use crate::access_tokens::SessionRef;
@@ -10,38 +10,38 @@ use crate::account::ApiKeyRef;
 /// A password in the place of one that was forgotten.
 #[derive(Debug, Clone)]
 pub struct PasswordReset {
-    /// Whose it is.
+    /// Account id.
     pub user: UserId,
     /// The token that it is chosen with.
     pub token: TokenHash,
-    /// What is kept of it.
+    /// Hash of the password.
     pub password_hash: Secret<String>,
-    /// When it is chosen.
+    /// Time at which it is chosen.
     pub at: Timestamp,
-    /// What is written with it.
+    /// Side effects of the change.
     pub effects: SideEffects,
-    /// What is written with the end of each session.
+    /// Side effects of the end of each session.
     pub if_ended: EndEffects,
 }
 
 /// A password in the place of one that its owner has just shown.
 #[derive(Debug, Clone)]
 pub struct PasswordChange {
-    /// Whose it is, and the session that goes on.
+    /// Account, and its session that continues.
     pub by: SessionRef,
-    /// What was kept of the one before.
+    /// Hash of the previous password.
     pub old: Secret<String>,
-    /// What is kept of it.
+    /// Hash of the new password.
     pub new: Secret<String>,
-    /// Whether app passwords and API keys are revoked with it.
+    /// True if app passwords and API keys are revoked with it.
     pub revoke_app_access: bool,
-    /// When it is chosen.
+    /// Time at which it is chosen.
     pub at: Timestamp,
-    /// What is written with it, given the access that is left.
+    /// Side effects of the change, given the app access that is left.
     pub effects: fn(UserId, Timestamp, AppAccess) -> SideEffects,
-    /// What is written with the end of each other session.
+    /// Side effects of the end of each other session.
     pub if_ended: EndEffects,
-    /// What is written with each app password and API key that is revoked.
+    /// Side effects of each app password and API key that is revoked.
     pub if_revoked: AppAccessRevoked,
 }
 
@@ -63,7 +63,7 @@ pub struct AppAccessRevoked {
     pub api_key: fn(ApiKeyRef, Timestamp) -> SideEffects,
 }
 
-/// Where passwords are replaced.
+/// Store of passwords.
 ///
 /// Of many at once for one account one is taken, and only if the account is
 /// active and has a password. With it go the sign-ins that wait for a second
@@ -84,7 +84,7 @@ pub trait PasswordStore: Send + Sync {
     async fn change(&self, change: PasswordChange) -> Result<Option<AppAccess>, Unavailable>;
 }
 
-/// Whether a password is the one that was kept.
+/// Result of comparing a password with the stored hash.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
     /// It is.
@@ -99,7 +99,7 @@ pub enum Verdict {
 #[cfg_attr(any(test, feature = "mock"), mockall::automock)]
 #[async_trait]
 pub trait PasswordHasher: Send + Sync {
-    /// What is kept of a password: a PHC string with its own salt.
+    /// Returns the hash of a password: a PHC string with its own salt.
     async fn hash(&self, password: Secret<String>) -> Result<Secret<String>, Unavailable>;
 
     /// Compares a password with what was kept of one.

@@ -1,7 +1,7 @@
 //! Speaking to identity providers, and what is kept of sign-ins at them.
 
 use async_trait::async_trait;
-use pia_kernel::{SideEffects, Secret, SessionId, Timestamp, Unavailable, UserId};
+use pia_kernel::{Secret, SessionId, SideEffects, Timestamp, Unavailable, UserId};
 
 use super::{Begun, ProviderIdentity, TokenHash};
 use crate::account::Account;
@@ -9,15 +9,15 @@ use crate::code_challenge::CodeChallenge;
 use crate::provider::Provider;
 use crate::provider_flow::ProviderFlow;
 
-/// What a browser takes along to a provider.
+/// Secrets of one redirect to a provider.
 #[derive(Debug, Clone)]
 pub struct ProviderRequest {
     /// By which the answer is known again.
     pub state: Secret<String>,
-    /// What the provider is to write into its token.
+    /// Nonce that the provider must put into its token.
     pub nonce: Secret<String>,
-    /// What the provider is challenged with, and shown when the code is
-    /// redeemed.
+    /// PKCE verifier: its challenge is sent to the provider, itself with the
+    /// code.
     pub verifier: Secret<String>,
 }
 
@@ -26,11 +26,11 @@ pub struct ProviderRequest {
 pub struct ProviderCode {
     /// The code.
     pub code: Secret<String>,
-    /// Who the answer says it is from.
+    /// Issuer named by the response.
     pub issuer: Option<String>,
-    /// What the token must hold.
+    /// Nonce that the token must contain.
     pub nonce: Secret<String>,
-    /// What the provider was challenged with.
+    /// PKCE verifier of the challenge that was sent.
     pub verifier: Secret<String>,
 }
 
@@ -42,16 +42,16 @@ pub struct ProviderClaims {
     pub identity: ProviderIdentity,
     /// Their address.
     pub email: Option<String>,
-    /// Whether it saw that the address is theirs; nothing where it does not
+    /// True if it saw that the address is theirs; nothing where it does not
     /// say.
     pub email_verified: Option<bool>,
-    /// Whether the operator takes its word on addresses all the same.
+    /// True if the operator takes its word on addresses all the same.
     pub trusts_email: bool,
-    /// What they are called.
+    /// Display name.
     pub name: Option<String>,
 }
 
-/// Why a provider does not say who somebody is.
+/// Reasons why a provider does not say who somebody is.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ProviderError {
     /// Nobody has set it up.
@@ -63,7 +63,7 @@ pub enum ProviderError {
     /// It refused, under this code of its own.
     #[error("the provider refused: {0}")]
     Refused(String),
-    /// What it says cannot be believed.
+    /// The token cannot be trusted.
     #[error("the provider's token is not good")]
     BadToken,
 }
@@ -72,7 +72,7 @@ pub enum ProviderError {
 #[cfg_attr(any(test, feature = "mock"), mockall::automock)]
 #[async_trait]
 pub trait IdentityProviders: Send + Sync {
-    /// Where a browser signs in.
+    /// Returns the URL at which a browser signs in.
     async fn authorization_url(
         &self,
         provider: Provider,
@@ -91,17 +91,17 @@ pub trait IdentityProviders: Send + Sync {
 /// A sign-in that goes to a provider.
 #[derive(Debug, Clone)]
 pub struct NewProviderFlow {
-    /// What is kept of the state that the provider hands back.
+    /// Hash of the state that the provider returns.
     pub hash: TokenHash,
-    /// What is kept of the cookie of the browser that began it.
+    /// Hash of the cookie of the browser that started it.
     pub browser: TokenHash,
-    /// What it goes on with.
+    /// State with which it continues.
     pub flow: ProviderFlow,
-    /// When it ends.
+    /// Time at which it ends.
     pub expires_at: Timestamp,
 }
 
-/// Where sign-ins that are at a provider are kept, sealed.
+/// Store of sign-ins that are at a provider, sealed.
 #[cfg_attr(any(test, feature = "mock"), mockall::automock)]
 #[async_trait]
 pub trait ProviderFlows: Send + Sync {
@@ -143,25 +143,25 @@ pub trait ProviderAccounts: Send + Sync {
         identity: &ProviderIdentity,
     ) -> Result<Option<KnownAccount>, Unavailable>;
 
-    /// Whether any account has this address, in any case, a deactivated one
-    /// too.
+    /// Returns whether any account has this address, in any case, a deactivated
+    /// one too.
     async fn has_address(&self, email: &str) -> Result<bool, Unavailable>;
 }
 
 /// A one-time code that is about to be handed out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewSignInCode {
-    /// What is kept of it.
+    /// Hash of the code.
     pub hash: TokenHash,
     /// Whom it signs in.
     pub user: UserId,
-    /// What whoever redeems it must answer.
+    /// Challenge that must be answered to redeem it.
     pub challenge: CodeChallenge,
-    /// When it ends.
+    /// Time at which it ends.
     pub expires_at: Timestamp,
 }
 
-/// What came of presenting a one-time code.
+/// Outcome of presenting a one-time code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CodeRedemption {
     /// It was good, and is no longer. It gives a session only once that is
@@ -173,10 +173,10 @@ pub enum CodeRedemption {
     Replayed(UserId),
 }
 
-/// What is written with the end of a session that a code gave.
+/// Side effects of the end of a session that was started with the code.
 pub type ReplayEffects = fn(UserId, Timestamp) -> SideEffects;
 
-/// Where one-time codes are kept.
+/// Store of one-time codes.
 #[cfg_attr(any(test, feature = "mock"), mockall::automock)]
 #[async_trait]
 pub trait SignInCodes: Send + Sync {
@@ -205,9 +205,9 @@ pub trait SignInCodes: Send + Sync {
     async fn sweep(&self, now: Timestamp) -> Result<u64, Unavailable>;
 }
 
-/// Whether the licence lets accounts be made at all, whatever seats are left.
+/// Check that the licence allows new accounts at all, whatever seats are left.
 #[cfg_attr(any(test, feature = "mock"), mockall::automock)]
 pub trait LicenceInForce: Send + Sync {
-    /// Whether it has not ended.
+    /// Returns whether it has not ended.
     fn in_force(&self) -> bool;
 }

@@ -8,20 +8,20 @@ use pia_kernel::{Timestamp, Unavailable};
 /// So many attempts at once, and that many again evenly over `window`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Quota {
-    /// How many fit in a full bucket.
+    /// Number of fit in a full bucket.
     pub burst: u32,
-    /// How long an empty bucket takes to fill.
+    /// Duration for which an empty bucket takes to fill.
     pub window: Duration,
 }
 
 impl Quota {
-    /// How long the bucket takes to hold one more.
+    /// Returns for how long the bucket takes to hold one more.
     pub fn interval(self) -> Duration {
         self.window / self.burst.max(1)
     }
 }
 
-/// Whether one more attempt is let through.
+/// Outcome of counting one more attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RateLimitOutcome {
     /// It is, and was counted.
@@ -30,7 +30,7 @@ pub enum RateLimitOutcome {
     Wait(Duration),
 }
 
-/// Where attempts at signing in are counted, for all instances together.
+/// Counters of sign-in attempts, shared by all instances.
 #[cfg_attr(any(test, feature = "mock"), mockall::automock)]
 #[async_trait]
 pub trait RateLimitStore: Send + Sync {

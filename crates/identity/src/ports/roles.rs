@@ -1,4 +1,4 @@
-//! What changing other people's accounts asks of the outside world.
+//! Ports of administering other people's accounts.
 
 use async_trait::async_trait;
 use pia_kernel::{SideEffects, Timestamp, Unavailable, UserId};
@@ -6,7 +6,7 @@ use pia_kernel::{SideEffects, Timestamp, Unavailable, UserId};
 use super::Seats;
 use crate::role::Role;
 
-/// How many accounts the licence allows; nothing where it sets no limit.
+/// Number of accounts the licence allows; nothing where it sets no limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct SeatLimits {
     /// The most that may be active.
@@ -17,7 +17,7 @@ pub struct SeatLimits {
 
 impl SeatLimits {
     /// The limits at this moment.
-    pub fn of(seats: &dyn Seats) -> Self {
+    pub fn from_seats(seats: &dyn Seats) -> Self {
         Self { accounts: seats.limit(), admins: seats.admins() }
     }
 }
@@ -25,26 +25,27 @@ impl SeatLimits {
 /// Somebody as who runs the server sees them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Member {
-    /// Who they are.
+    /// Account id.
     pub user: UserId,
     /// Their address, as they spelled it.
     pub email: String,
-    /// What they may do beyond their own things.
+    /// Permissions beyond the account's own data.
     pub role: Role,
     /// Since when their account is deactivated; nothing while it is active.
     pub deactivated_at: Option<Timestamp>,
-    /// When they showed that the address is theirs; nothing if they have not.
+    /// Time at which they showed that the address is theirs; nothing if they
+    /// have not.
     pub email_verified_at: Option<Timestamp>,
 }
 
 impl Member {
-    /// Whether they may run the server now.
+    /// Returns whether they may run the server now.
     pub fn is_active_admin(&self) -> bool {
         self.role == Role::Admin && self.deactivated_at.is_none()
     }
 }
 
-/// What came of giving somebody a role.
+/// Outcome of giving somebody a role.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RoleChange {
     /// They have it, now or from before.
@@ -57,7 +58,7 @@ pub enum RoleChange {
     AdminsTaken,
 }
 
-/// What came of deactivating an account.
+/// Outcome of deactivating an account.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Deactivation {
     /// It is inactive, now or from before.
@@ -68,7 +69,7 @@ pub enum Deactivation {
     LastAdmin,
 }
 
-/// What came of reactivating an account.
+/// Outcome of reactivating an account.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reactivation {
     /// It is active, now or from before.
@@ -82,15 +83,15 @@ pub enum Reactivation {
     AdminsTaken,
 }
 
-/// Where it is kept what accounts may do, and whether they are active.
+/// Store of roles, and of which accounts are active.
 ///
 /// However many change accounts at once, on any number of instances, the last
-/// active administrator stays one, and no limit is passed. What changes
-/// nothing leaves no effects.
+/// active administrator stays one, and no limit is passed. What changes nothing
+/// leaves no effects.
 #[cfg_attr(any(test, feature = "mock"), mockall::automock)]
 #[async_trait]
 pub trait RoleStore: Send + Sync {
-    /// Who has this address, in any case, be their account active or not.
+    /// Returns the account with this address, in any case, active or not.
     async fn member(&self, email: &str) -> Result<Option<Member>, Unavailable>;
 
     /// The administrators, those whose accounts are deactivated included.

@@ -1,4 +1,4 @@
-//! When sessions began.
+//! Start times of sessions.
 
 use async_trait::async_trait;
 use pia_kernel::{Timestamp, Unavailable};
@@ -10,6 +10,6 @@ use crate::access_tokens::SessionRef;
 #[cfg_attr(any(test, feature = "mock"), mockall::automock)]
 #[async_trait]
 pub trait SessionStarts: Send + Sync {
-    /// When a session began; nothing if it is over.
+    /// Returns the start time of a session; nothing if it has ended.
     async fn began_at(&self, claim: SessionRef) -> Result<Option<Timestamp>, Unavailable>;
 }

@@ -1,4 +1,4 @@
-//! Where attempts to sign in are remembered.
+//! Log of attempts to sign in.
 
 use async_trait::async_trait;
 use pia_kernel::{PageRequest, SessionId, SignInId, Timestamp, Unavailable, UserId};
@@ -6,7 +6,7 @@ use pia_kernel::{PageRequest, SessionId, SignInId, Timestamp, Unavailable, UserI
 use super::EndEffects;
 use crate::device::Device;
 
-/// How someone proves who they are.
+/// Method of signing in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SignInMethod {
     /// With an address and a password.
@@ -34,7 +34,7 @@ impl SignInMethod {
     }
 }
 
-/// What came of an attempt to sign in.
+/// Outcome of an attempt to sign in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SignInOutcome {
     /// A session began.
@@ -62,13 +62,13 @@ impl SignInOutcome {
 /// An attempt that began no session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FailedSignIn {
-    /// Whose account was meant; nothing if there is none.
+    /// Account that was meant; nothing if there is none.
     pub user: Option<UserId>,
-    /// When.
+    /// Time of the attempt.
     pub at: Timestamp,
-    /// Why it failed.
+    /// Reason why it failed.
     pub outcome: SignInOutcome,
-    /// How it was tried.
+    /// Method of the attempt.
     pub method: SignInMethod,
     /// By which device.
     pub device: Device,
@@ -82,11 +82,11 @@ pub struct FailedSignIn {
 pub struct SignInEntry {
     /// The attempt.
     pub id: SignInId,
-    /// When.
+    /// Time of the attempt.
     pub at: Timestamp,
-    /// What came of it: see [`SignInOutcome::name`].
+    /// Outcome of it: see [`SignInOutcome::name`].
     pub outcome: String,
-    /// How it was tried: see [`SignInMethod::name`].
+    /// Method of the attempt: see [`SignInMethod::name`].
     pub method: String,
     /// By which device.
     pub device: Device,
@@ -94,8 +94,8 @@ pub struct SignInEntry {
     pub session: Option<SessionId>,
 }
 
-/// Where attempts to sign in are remembered. Those that begin a session are
-/// written with it, by [`SessionStore::begin`](crate::SessionStore::begin).
+/// Log of attempts to sign in. Those that start a session are written with it,
+/// by [`SessionStore::begin`](crate::SessionStore::begin).
 #[cfg_attr(any(test, feature = "mock"), mockall::automock)]
 #[async_trait]
 pub trait SignInLog: Send + Sync {

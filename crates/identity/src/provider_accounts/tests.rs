@@ -1,4 +1,4 @@
-//! Whose account it is, with stores that say what they are told to.
+//! Tests of finding the account of an external identity, with scripted stores.
 
 use pia_kernel::{Timestamp, Unavailable};
 use pia_testkit::FixedClock;
@@ -29,7 +29,8 @@ fn account() -> Account {
     Account::local(UserId::generate(), "ada@example.org".to_owned(), NOW)
 }
 
-/// What knows nobody at first, and answers this when it is asked again.
+/// Returns a fake that finds nobody at first, and this account when it is asked
+/// again.
 fn knowing_later(later: Option<KnownAccount>) -> MockProviderAccounts {
     knowing_later_at(later, false)
 }

@@ -1,12 +1,12 @@
-//! Why a sign-in at a provider comes to nothing.
+//! Reason why a sign-in at a provider comes to nothing.
 
 use pia_kernel::Unavailable;
 
-use crate::redirect_target::{DestinationError, ReturnState};
 use crate::ports::ProviderError;
+use crate::redirect_target::{DestinationError, ReturnState};
 use crate::sessions::StartError;
 
-/// Why a sign-in at a provider did not begin.
+/// Reasons why a sign-in at a provider did not begin.
 #[derive(Debug, thiserror::Error)]
 pub enum BeginError {
     /// It may not lead there.
@@ -15,7 +15,7 @@ pub enum BeginError {
     /// The state is longer than can be kept.
     #[error("the state is too long")]
     StateTooLong {
-        /// How many characters it may have.
+        /// Number of characters it may have.
         limit: usize,
     },
     /// It came to nothing before the browser left.
@@ -27,14 +27,14 @@ pub enum BeginError {
 #[derive(Debug, thiserror::Error)]
 #[error("{why}")]
 pub struct ArrivalError {
-    /// Who waits to hear of it.
+    /// Program that waits for the outcome.
     pub back: Option<ReturnState>,
-    /// Why it did.
+    /// Reason why it did.
     #[source]
     pub why: ProviderSignInError,
 }
 
-/// Why somebody was not signed in by their provider's word.
+/// Reasons why somebody was not signed in by their provider's word.
 #[derive(Debug, thiserror::Error)]
 pub enum ProviderSignInError {
     /// This browser has no such sign-in under way, or its account went away or
@@ -53,7 +53,8 @@ pub enum ProviderSignInError {
     /// The provider does not answer.
     #[error("the provider does not answer")]
     ProviderUnreachable,
-    /// What the provider says is an error, or cannot be believed.
+    /// The provider responded with an error, or with something that cannot be
+    /// trusted.
     #[error("the provider's answer is not good")]
     ProviderFailed,
     /// The provider tells no address.
@@ -74,7 +75,7 @@ pub enum ProviderSignInError {
     /// There are as many accounts as the licence allows.
     #[error("all {limit} accounts of the licence are taken")]
     SeatsTaken {
-        /// How many that is.
+        /// Licensed number of accounts.
         limit: u32,
     },
     /// The licence has ended, and with it that accounts are made.

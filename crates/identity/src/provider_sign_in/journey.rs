@@ -1,54 +1,54 @@
-//! What is told at each step of a sign-in at a provider.
+//! Outcomes of each step of a sign-in at a provider.
 
 use pia_kernel::Secret;
 
 use crate::sign_in::SignedIn;
 
-/// What a client asks for that signs in at a provider.
+/// Request of a client that signs in at a provider.
 #[derive(Debug, Clone, Default)]
 pub struct ProviderWish {
     /// At which one.
     pub provider: Option<String>,
-    /// Where it is to lead.
+    /// Requested redirect target.
     pub target: Option<String>,
-    /// What only the client can answer.
+    /// Challenge that only the client can answer.
     pub challenge: Option<String>,
-    /// How the challenge was made.
+    /// Method by which the challenge was derived.
     pub challenge_method: Option<String>,
-    /// What it wants to hear again.
+    /// State to return to the client.
     pub state: Option<String>,
 }
 
 /// A sign-in that has begun.
 #[derive(Debug, Clone)]
 pub struct BegunAtProvider {
-    /// Where the browser goes.
+    /// URL for the browser.
     pub url: String,
-    /// What the browser keeps, and shows when it comes back.
+    /// Secret that the browser stores, and presents when it returns.
     pub browser: Secret<String>,
 }
 
-/// What a provider sends a browser back with.
+/// Parameters with which a provider redirects a browser back.
 #[derive(Debug, Clone, Default)]
 pub struct ProviderAnswer {
     /// By which the sign-in is known again.
     pub state: Option<Secret<String>>,
-    /// What can be redeemed at the provider.
+    /// Code to redeem at the provider.
     pub code: Option<Secret<String>>,
-    /// Why there is no code.
+    /// Reason why there is no code.
     pub error: Option<String>,
-    /// Who the provider says it is.
+    /// Issuer that the provider claims to be.
     pub issuer: Option<String>,
 }
 
-/// What came of a sign-in at a provider.
+/// Outcome of a sign-in at a provider.
 #[derive(Debug, Clone)]
 pub enum Arrived {
     /// The browser goes on to where the sign-in leads, with a one-time code.
     Onward {
-        /// Where that is.
+        /// URL of the target.
         url: String,
-        /// What redeems the code; nothing where a program has it.
+        /// Verifier that redeems the code; nothing where a program has it.
         verifier: Option<Secret<String>>,
     },
     /// The sign-in leads nowhere else.

@@ -7,12 +7,12 @@ use pia_testkit::FixedClock;
 use super::*;
 use crate::access_tokens::{AccessTokens, TokenNames};
 use crate::account::Account;
-use crate::redirect_target::DestinationError;
 use crate::ports::{
     Begun, CodeRedemption, MockAccountStore, MockIdentityProviders, MockLicenceInForce,
     MockProviderAccounts, MockProviderFlows, MockSeats, MockSessionStore, MockSignInCodes,
     ProviderError,
 };
+use crate::redirect_target::DestinationError;
 use crate::refresh_tokens::RefreshKeys;
 use crate::sessions::SessionSettings;
 use crate::signing_keys::SigningKeys;
@@ -64,7 +64,8 @@ impl Fixture {
         ProviderSignIn::new(ports, (sessions, standings), rules, here.to_owned(), clock)
     }
 
-    /// Where this account's code was redeemed, and may be settled or not.
+    /// Returns a fake in which this account's code was redeemed; the session
+    /// may be settled or not.
     fn redeemed(settled: bool) -> Self {
         let mut fixture = Self::redeeming();
         fixture.codes.expect_settle().once().returning(move |_, _| Ok(settled));
@@ -72,7 +73,7 @@ impl Fixture {
         fixture
     }
 
-    /// Where this account's code is redeemed.
+    /// Returns a fake in which this account's code is redeemed.
     fn redeeming() -> Self {
         let mut fixture = Self::default();
         fixture

@@ -1,4 +1,4 @@
-//! What shows that an account is its caller's.
+//! Tests of reauthentication.
 
 use std::time::Duration;
 
@@ -22,7 +22,7 @@ fn world(kept: Arc<Factors>) -> World {
     let settings = LiveSetting::new(FactorSettings::default());
     let reauthenticator =
         Reauthenticator::new(kept.ports(), settings, Arc::<ManualClock>::clone(&clock));
-    let caller = CallerState::of(UserId::generate(), SessionId::generate());
+    let caller = CallerState::new(UserId::generate(), SessionId::generate());
     World { kept, clock, reauthenticator, caller }
 }
 

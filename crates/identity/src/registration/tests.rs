@@ -1,4 +1,4 @@
-//! Who gets an account, and what is said to whom does not.
+//! Tests of registration, and of what it does not disclose.
 
 use pia_kernel::Timestamp;
 use pia_testkit::FixedClock;
@@ -22,7 +22,7 @@ fn invited(token: &str) -> NewPerson {
     NewPerson { invitation: Some(Secret::new(token.to_owned())), ..person() }
 }
 
-/// What is not expected to be called: neither hash nor store.
+/// Returns ports that must not be called: neither hasher nor store.
 fn idle() -> (MockAccountStore, MockPasswordHasher) {
     (MockAccountStore::new(), MockPasswordHasher::new())
 }

@@ -12,7 +12,9 @@ const NOW: Timestamp = Timestamp::UNIX_EPOCH;
 
 fn roles(store: MockRoleStore) -> Roles {
     let mut accounts = MockAccountStore::new();
-    accounts.expect_standing().returning(|user, session, _| Ok(Some(CallerState::of(user, session))));
+    accounts
+        .expect_standing()
+        .returning(|user, session, _| Ok(Some(CallerState::new(user, session))));
     let mut seats = MockSeats::new();
     seats.expect_limit().return_const(Some(25));
     seats.expect_admins().return_const(Some(2));

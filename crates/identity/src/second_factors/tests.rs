@@ -25,7 +25,9 @@ fn world() -> World {
     let start = Timestamp::UNIX_EPOCH + Duration::from_secs(START);
     let clock = Arc::new(ManualClock::new(start));
     let mut accounts = MockAccountStore::new();
-    accounts.expect_standing().returning(|user, session, _| Ok(Some(CallerState::of(user, session))));
+    accounts
+        .expect_standing()
+        .returning(|user, session, _| Ok(Some(CallerState::new(user, session))));
     let standings = CallerCache::new(Arc::new(accounts), Arc::<ManualClock>::clone(&clock));
     let factors = SecondFactors::new(
         kept.ports(),
@@ -54,7 +56,7 @@ impl World {
         self.factors.begin(self.claim, Some(secret(PASSWORD))).await
     }
 
-    /// What an app that was set up with this shows now.
+    /// Returns the code that an app with this secret displays now.
     fn code(&self, shown: &Enrolment) -> Secret<String> {
         let key = TotpSecret::try_from_base32(shown.secret.expose()).unwrap();
         let app = Builder::new().with_secret(key).build().unwrap();

@@ -4,7 +4,7 @@ use pia_testkit::FixedClock;
 
 use super::*;
 use crate::access_tokens::TokenNames;
-use crate::account::{CredentialsEpoch, CallerState};
+use crate::account::{CallerState, CredentialsEpoch};
 use crate::ports::{MockAccountStore, MockSessionStore};
 use crate::signing_keys::SigningKeys;
 
@@ -45,7 +45,9 @@ fn fixture(store: MockSessionStore, previous_key: Option<&str>) -> Fixture {
     let settings = LiveSetting::new(SessionSettings::default());
     let access = AccessTokens::new(&keys, names, settings.clone(), Arc::clone(&clock));
     let mut accounts = MockAccountStore::new();
-    accounts.expect_standing().returning(|user, session, _| Ok(Some(CallerState::of(user, session))));
+    accounts
+        .expect_standing()
+        .returning(|user, session, _| Ok(Some(CallerState::new(user, session))));
     let standings = CallerCache::new(Arc::new(accounts), Arc::clone(&clock));
     let tokens = (access.clone(), RefreshKeys::derive(&keys));
     let sessions = Sessions::new(Arc::new(store), standings.clone(), tokens, settings, clock);
@@ -87,7 +89,7 @@ async fn a_session_begins_with_what_it_is_allowed_and_its_audit_entry() {
 
     let grant = fixture.sessions.start(&account(user), PASSWORD, device()).await.unwrap();
 
-    let claim = fixture.access.read(grant.access.expose());
+    let claim = fixture.access.verify(grant.access.expose());
     assert_eq!(claim, Some(SessionRef { user, session: grant.session }));
     assert_eq!(grant.expires_in, Duration::from_mins(15));
 }
@@ -194,7 +196,7 @@ async fn an_answer_lost_while_the_keys_were_changed_is_told_again() {
         RefreshKeys::derive(&SigningKeys { current: secret(current), previous: None })
     };
     let (token, old) = (secret("a token"), keys("the key before"));
-    let shown = old.seen(&token).next().unwrap();
+    let shown = old.hashes_of(&token).next().unwrap();
     let (hash, kept) = (shown.hash, shown.successor_hash);
     let mut store = MockSessionStore::new();
     store.expect_session_of().returning(move |asked| Ok((asked == kept).then(SessionId::generate)));
@@ -254,8 +256,8 @@ async fn a_new_session_has_the_users_others_looked_at_anew() {
     assert_eq!(fixture.standings.cached(claim), None);
 }
 
-/// What comes of ending all other sessions, and whether the gates still
-/// remember the caller and another session of theirs.
+/// Returns the outcome of ending all other sessions, and whether the gates
+/// still cache the caller and another session of theirs.
 async fn revoke_others_when(ended: Option<u64>) -> (Result<u64, RevokeError>, Option<CallerState>) {
     let caller = SessionRef { user: UserId::generate(), session: SessionId::generate() };
     let other = SessionRef { session: SessionId::generate(), ..caller };

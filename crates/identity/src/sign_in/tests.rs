@@ -10,16 +10,16 @@ use ring::digest;
 
 use super::*;
 use crate::access_tokens::{AccessTokens, TokenNames};
+use crate::caller_cache::CallerCache;
 use crate::fakes::{self, Factors};
 use crate::ports::{
-    RateLimitOutcome, Begun, MockAccountStore, MockAppPasswordStore, MockPasswordThrottleStore, MockPasswordHasher,
-    MockSessionStore, MockSignInLog,
+    Begun, MockAccountStore, MockAppPasswordStore, MockPasswordHasher, MockPasswordThrottleStore,
+    MockSessionStore, MockSignInLog, RateLimitOutcome,
 };
 use crate::recovery_codes;
 use crate::refresh_tokens::RefreshKeys;
 use crate::sessions::SessionSettings;
 use crate::signing_keys::SigningKeys;
-use crate::caller_cache::CallerCache;
 
 const ADA: UserId = UserId(uuid::Uuid::from_u128(1));
 const ADDRESS: &str = "Ada@example.org";
@@ -27,7 +27,7 @@ const APP_PASSWORD: &str = "pia-k3v90-0qxz7-1bcde-fghjk-mnpqr";
 const RECOVERY: &str = "K3V90-0QXZ7-1BCDE-FGHJK-MNPQR";
 const LOOK: &str = "look for Ada@example.org from 192.0.2.1";
 
-/// What was asked of the outside world, in order.
+/// Recorded calls to the ports, in order.
 type Steps = Arc<Mutex<Vec<String>>>;
 
 /// Whom a store knows by the address.
@@ -38,21 +38,21 @@ enum Found {
     With(&'static str),
 }
 
-/// What a sign-in finds.
+/// Fakes that a sign-in uses.
 struct World {
     found: Found,
     verdict: fn() -> Result<Verdict, Unavailable>,
     attempt: RateLimitOutcome,
-    /// Whether the account was signed in to from here before.
+    /// True if the account was signed in to from here before.
     known: bool,
-    /// Whether what is typed is one of the account's app passwords.
+    /// App password that the typed text is, if any.
     app_password: Option<AppPasswordId>,
     program: Program,
     rehash: fn() -> Result<(), Unavailable>,
     note: fn() -> Result<(), Unavailable>,
     factor_on: bool,
     owes_verification: bool,
-    /// What comes of beginning a session.
+    /// Outcome of starting a session.
     begun: Begun,
 }
 
@@ -99,7 +99,10 @@ impl World {
         let mut failures = MockSignInLog::new();
         let log = step.clone();
         failures.expect_failed().returning(move |attempt, effects| {
-            assert_eq!(effects(ADA, attempt.at), SideEffects::about(attempt.at, ADA, "sign_in.failed"));
+            assert_eq!(
+                effects(ADA, attempt.at),
+                SideEffects::about(attempt.at, ADA, "sign_in.failed")
+            );
             let whose = if attempt.user.is_some() { "somebody's" } else { "nobody's" };
             assert_eq!(attempt.device, device());
             log(&format!("note {whose} {}", attempt.outcome.name()));
@@ -327,8 +330,10 @@ async fn after_too_many_wrong_passwords_none_is_looked_at_whoever_is_meant() {
     let wait = Duration::from_mins(3);
     for found in [Found::With("kept"), Found::WithoutPassword, Found::Nobody] {
         for password in ["a perfectly fine passphrase", APP_PASSWORD] {
-            let world =
-                World { attempt: RateLimitOutcome::Wait(wait), ..World::with(found, || Ok(Verdict::Right)) };
+            let world = World {
+                attempt: RateLimitOutcome::Wait(wait),
+                ..World::with(found, || Ok(Verdict::Right))
+            };
 
             let (outcome, steps) = world.sign_in_with(ADDRESS, password).await;
 

@@ -128,13 +128,13 @@ async fn who_owes_it_is_refused_and_reminded_three_times() {
     let (required, lax) = (post.verification(true), post.verification(false));
 
     for _ in 0..5 {
-        assert!(matches!(required.owed(&account).await, Err(Owed::Verification)));
+        assert!(matches!(required.outstanding(&account).await, Err(Owed::Verification)));
     }
-    assert!(lax.owed(&account).await.is_ok());
+    assert!(lax.outstanding(&account).await.is_ok());
     assert_eq!(post.letters(), [("verify-address", ada); 3]);
 
     required.redeem(ada, &post.token()).await.unwrap();
-    assert!(required.owed(&post.account(ada).unwrap()).await.is_ok());
+    assert!(required.outstanding(&post.account(ada).unwrap()).await.is_ok());
 }
 
 #[tokio::test]
@@ -143,7 +143,7 @@ async fn who_owes_it_is_refused_where_nobody_sends_mail() {
     let account = post.account(post.person(ADA, Some("kept"))).unwrap();
     post.mail.set(false);
 
-    let owed = post.verification(true).owed(&account).await;
+    let owed = post.verification(true).outstanding(&account).await;
 
     assert!(matches!(owed, Err(Owed::Verification)));
     assert_eq!(post.letters(), []);

@@ -1,7 +1,7 @@
 //! Letters in English.
 
 use super::facts::Facts;
-use super::kind::{AppAccess, EmailKind, Link};
+use super::kind::{AppAccess, Email, Link};
 use super::wording::{Action, Wording};
 
 const PASSWORD_CHANGED: &str =
@@ -9,7 +9,7 @@ const PASSWORD_CHANGED: &str =
 
 /// The letter, its facts and its last line.
 pub(super) fn write(
-    kind: &EmailKind,
+    kind: &Email,
     facts: Option<&Facts>,
     public_url: &str,
 ) -> (Wording, Vec<(&'static str, String)>, String) {
@@ -25,145 +25,148 @@ pub(super) fn write(
     (wording, facts.map(named).unwrap_or_default(), sender)
 }
 
-fn subject(kind: &EmailKind) -> &'static str {
+fn subject(kind: &Email) -> &'static str {
     match kind {
-        EmailKind::VerifyAddress(_) => "Confirm your e-mail address",
-        EmailKind::PasswordReset(_) => "Choose a new password",
-        EmailKind::Invitation(_) => "You are invited",
-        EmailKind::AddressTaken => "You already have an account",
-        EmailKind::PasswordChanged(_) => "Your password was changed",
-        EmailKind::NewDevice => "A new device signed in",
-        EmailKind::FactorEnabled => "Two-step sign-in is on",
-        EmailKind::FactorDisabled => "Two-step sign-in is off",
-        EmailKind::SecondFactorFailed => "Someone may know your password",
-        EmailKind::RecoveryCodesRegenerated => "You have new recovery codes",
-        EmailKind::RecoveryCodeUsed(_) => "A recovery code was used",
-        EmailKind::PasskeyAdded(_) => "A passkey was added",
-        EmailKind::PasskeyRemoved(_) => "A passkey was removed",
-        EmailKind::PasskeyCloned(_) => "A passkey was blocked",
-        EmailKind::AppPasswordAdded(_) => "An app password was created",
-        EmailKind::AppPasswordRemoved(_) => "An app password was removed",
-        EmailKind::ApiKeyAdded(_) => "An API key was created",
-        EmailKind::ApiKeyRemoved(_) => "An API key was removed",
-        EmailKind::DeviceRegistered(_) => "A device requests access to your encrypted data",
-        EmailKind::DeviceApproved(_) => "A device can read your encrypted data",
-        EmailKind::DeviceRevoked(_) => "A device was removed",
-        EmailKind::RecoveryKeyChanged => "The recovery of your encrypted data was changed",
-        EmailKind::SyncReset => "Your synchronised data was deleted",
-        EmailKind::AccountDeactivated => "Your account was deactivated",
-        EmailKind::AccountDeleted => "Your account was deleted",
+        Email::VerifyAddress(_) => "Confirm your e-mail address",
+        Email::PasswordReset(_) => "Choose a new password",
+        Email::Invitation(_) => "You are invited",
+        Email::AddressTaken => "You already have an account",
+        Email::PasswordChanged(_) => "Your password was changed",
+        Email::NewDevice => "A new device signed in",
+        Email::FactorEnabled => "Two-step sign-in is on",
+        Email::FactorDisabled => "Two-step sign-in is off",
+        Email::SecondFactorFailed => "Someone may know your password",
+        Email::RecoveryCodesRegenerated => "You have new recovery codes",
+        Email::RecoveryCodeUsed(_) => "A recovery code was used",
+        Email::PasskeyAdded(_) => "A passkey was added",
+        Email::PasskeyRemoved(_) => "A passkey was removed",
+        Email::PasskeyCloned(_) => "A passkey was blocked",
+        Email::AppPasswordAdded(_) => "An app password was created",
+        Email::AppPasswordRemoved(_) => "An app password was removed",
+        Email::ApiKeyAdded(_) => "An API key was created",
+        Email::ApiKeyRemoved(_) => "An API key was removed",
+        Email::DeviceRegistered(_) => "A device requests access to your encrypted data",
+        Email::DeviceApproved(_) => "A device can read your encrypted data",
+        Email::DeviceRevoked(_) => "A device was removed",
+        Email::RecoveryKeyChanged => "The recovery of your encrypted data was changed",
+        Email::SyncReset => "Your synchronised data was deleted",
+        Email::AccountDeactivated => "Your account was deactivated",
+        Email::AccountDeleted => "Your account was deleted",
     }
 }
 
-fn opening(kind: &EmailKind) -> String {
+fn opening(kind: &Email) -> String {
     if let Some(text) = with_something_filled_in(kind) {
         return text;
     }
     let text = match kind {
-        EmailKind::VerifyAddress(_) => {
+        Email::VerifyAddress(_) => {
             "Someone, most likely you, created an account with this address. Confirm that it is \
              yours."
         }
-        EmailKind::PasswordReset(_) => {
+        Email::PasswordReset(_) => {
             "Someone, most likely you, asked to reset the password of your account."
         }
-        EmailKind::Invitation(_) => "You are invited to create an account on this server.",
-        EmailKind::AddressTaken => {
+        Email::Invitation(_) => "You are invited to create an account on this server.",
+        Email::AddressTaken => {
             "Someone, most likely you, tried to create an account with this address. There is \
              one already, and it was not changed."
         }
-        EmailKind::PasswordChanged(None) => PASSWORD_CHANGED,
-        EmailKind::NewDevice => "A new device signed in to your account.",
-        EmailKind::FactorEnabled => {
+        Email::PasswordChanged(None) => PASSWORD_CHANGED,
+        Email::NewDevice => "A new device signed in to your account.",
+        Email::FactorEnabled => {
             "An authenticator app was set up for your account. From now on, signing in takes one \
              of its codes."
         }
-        EmailKind::FactorDisabled => {
+        Email::FactorDisabled => {
             "The authenticator app was removed from your account. From now on, the password alone \
              signs in."
         }
-        EmailKind::SecondFactorFailed => {
+        Email::SecondFactorFailed => {
             "Someone entered the right password for your account, and then five wrong codes. They \
              were not signed in."
         }
-        EmailKind::RecoveryCodesRegenerated => {
+        Email::RecoveryCodesRegenerated => {
             "New recovery codes were created for your account. The old ones no longer work."
         }
-        EmailKind::RecoveryCodeUsed(None) => "A recovery code of your account was used.",
-        EmailKind::PasswordChanged(Some(_))
-        | EmailKind::RecoveryCodeUsed(Some(_))
-        | EmailKind::PasskeyAdded(_)
-        | EmailKind::PasskeyRemoved(_)
-        | EmailKind::PasskeyCloned(_)
-        | EmailKind::AppPasswordAdded(_)
-        | EmailKind::AppPasswordRemoved(_)
-        | EmailKind::ApiKeyAdded(_)
-        | EmailKind::ApiKeyRemoved(_)
-        | EmailKind::DeviceRegistered(_)
-        | EmailKind::DeviceApproved(_)
-        | EmailKind::DeviceRevoked(_) => "",
-        EmailKind::RecoveryKeyChanged => {
+        Email::RecoveryCodeUsed(None) => "A recovery code of your account was used.",
+        Email::PasswordChanged(Some(_))
+        | Email::RecoveryCodeUsed(Some(_))
+        | Email::PasskeyAdded(_)
+        | Email::PasskeyRemoved(_)
+        | Email::PasskeyCloned(_)
+        | Email::AppPasswordAdded(_)
+        | Email::AppPasswordRemoved(_)
+        | Email::ApiKeyAdded(_)
+        | Email::ApiKeyRemoved(_)
+        | Email::DeviceRegistered(_)
+        | Email::DeviceApproved(_)
+        | Email::DeviceRevoked(_) => "",
+        Email::RecoveryKeyChanged => {
             "The recovery of your end-to-end encrypted data was set up or changed."
         }
-        EmailKind::SyncReset => {
+        Email::SyncReset => {
             "All synchronised data was deleted from the server, with all chats and the keys of \
              end-to-end encryption. The data on your devices is still there."
         }
-        EmailKind::AccountDeactivated => "Your account was deactivated. All devices were signed out.",
-        EmailKind::AccountDeleted => "Your account was deleted, with all its data.",
+        Email::AccountDeactivated => "Your account was deactivated. All devices were signed out.",
+        Email::AccountDeleted => "Your account was deleted, with all its data.",
     };
     text.to_owned()
 }
 
-/// What happened to something that has a name, or of which some are left.
-fn with_something_filled_in(kind: &EmailKind) -> Option<String> {
+/// Returns the text of an event about something with a name, or of which some
+/// are left.
+fn with_something_filled_in(kind: &Email) -> Option<String> {
     Some(match kind {
-        EmailKind::PasswordChanged(Some(left)) => format!("{PASSWORD_CHANGED}{}", still_open(*left)),
-        EmailKind::RecoveryCodeUsed(Some(left)) => {
+        Email::PasswordChanged(Some(left)) => {
+            format!("{PASSWORD_CHANGED}{}", still_open(*left))
+        }
+        Email::RecoveryCodeUsed(Some(left)) => {
             format!("A recovery code of your account was used. {}", codes_left(*left))
         }
-        EmailKind::PasskeyAdded(name) => {
+        Email::PasskeyAdded(name) => {
             format!("The passkey “{name}” was added to your account. It can sign in.")
         }
-        EmailKind::PasskeyRemoved(name) => {
+        Email::PasskeyRemoved(name) => {
             format!("The passkey “{name}” was removed from your account.")
         }
-        EmailKind::PasskeyCloned(name) => {
+        Email::PasskeyCloned(name) => {
             format!(
                 "A sign-in with the passkey “{name}” was refused, and the passkey was blocked: it \
                  seems that there is a copy of it. Remove it from your account and add a new \
                  one, or unblock it if you are sure that there is none."
             )
         }
-        EmailKind::AppPasswordAdded(name) => {
+        Email::AppPasswordAdded(name) => {
             format!("The app password “{name}” was created for your account. It can sign in.")
         }
-        EmailKind::AppPasswordRemoved(name) => {
+        Email::AppPasswordRemoved(name) => {
             format!("The app password “{name}” was removed from your account.")
         }
-        EmailKind::ApiKeyAdded(name) => {
+        Email::ApiKeyAdded(name) => {
             format!(
                 "The API key “{name}” was created for your account. Whoever has it can use AI \
                  models in your name."
             )
         }
-        EmailKind::ApiKeyRemoved(name) => {
+        Email::ApiKeyRemoved(name) => {
             format!("The API key “{name}” was removed from your account.")
         }
-        EmailKind::DeviceRegistered(name) => {
+        Email::DeviceRegistered(name) => {
             format!(
                 "The device “{name}” requests access to your end-to-end encrypted data. It gets \
                  it only if you approve it on another of your devices, or enter your recovery \
                  code on it."
             )
         }
-        EmailKind::DeviceApproved(name) => {
+        Email::DeviceApproved(name) => {
             format!(
                 "The device “{name}” was approved. It can read your end-to-end encrypted data \
                  from now on."
             )
         }
-        EmailKind::DeviceRevoked(name) => {
+        Email::DeviceRevoked(name) => {
             format!(
                 "The device “{name}” was removed from your end-to-end encrypted data: it gets no \
                  new data. It may still have what it has read."
@@ -173,7 +176,8 @@ fn with_something_filled_in(kind: &EmailKind) -> Option<String> {
     })
 }
 
-/// What still opens the account, as a further sentence if there is anything.
+/// Returns a further sentence on what still opens the account, if there is
+/// anything.
 fn still_open(AppAccess { app_passwords, api_keys }: AppAccess) -> String {
     let counted = |number, one: &str, many: &str| match number {
         0 => None,
@@ -198,11 +202,11 @@ fn codes_left(left: u32) -> String {
     }
 }
 
-fn action(kind: &EmailKind) -> Option<Action> {
+fn action(kind: &Email) -> Option<Action> {
     let (label, link) = match kind {
-        EmailKind::VerifyAddress(link) => ("Confirm e-mail address", link),
-        EmailKind::PasswordReset(link) => ("Choose a new password", link),
-        EmailKind::Invitation(link) => ("Create account", link),
+        Email::VerifyAddress(link) => ("Confirm e-mail address", link),
+        Email::PasswordReset(link) => ("Choose a new password", link),
+        Email::Invitation(link) => ("Create account", link),
         _ => return None,
     };
     let Link { url, hours } = link;
@@ -218,24 +222,24 @@ fn span(hours: u32) -> String {
     }
 }
 
-fn advice(kind: &EmailKind, public_url: &str) -> Vec<String> {
+fn advice(kind: &Email, public_url: &str) -> Vec<String> {
     let text = match kind {
-        EmailKind::VerifyAddress(_) => {
+        Email::VerifyAddress(_) => {
             "If this was not you, do not follow the link: you would confirm an account whose \
              password someone else knows. Without your confirmation the address is not used."
         }
-        EmailKind::PasswordReset(_) => {
+        Email::PasswordReset(_) => {
             "If this was not you, ignore this e-mail: your password stays as it is. Do not share \
              the link."
         }
-        EmailKind::Invitation(_) => "If you do not know what this is about, ignore this e-mail.",
-        EmailKind::AddressTaken => {
+        Email::Invitation(_) => "If you do not know what this is about, ignore this e-mail.",
+        Email::AddressTaken => {
             return vec![format!(
                 "If this was you, sign in with your account. Forgot your password? Reset it: \
                  {public_url}/auth/forgot-password.html"
             )];
         }
-        EmailKind::DeviceRegistered(_) => {
+        Email::DeviceRegistered(_) => {
             return vec![
                 "If this was you, compare the fingerprints that the two devices show before you \
                  approve it."
@@ -247,10 +251,10 @@ fn advice(kind: &EmailKind, public_url: &str) -> Vec<String> {
                 ),
             ];
         }
-        EmailKind::AccountDeactivated => {
+        Email::AccountDeactivated => {
             "If you think that this is a mistake, contact the administrator of the server."
         }
-        EmailKind::AccountDeleted => {
+        Email::AccountDeleted => {
             "If this was not you, contact the administrator of the server at once. Deleted data \
              cannot be restored."
         }

@@ -1,13 +1,13 @@
-//! When, from where and with what something was done.
+//! Time, place and device of an event.
 
 use std::net::IpAddr;
 
 use pia_outbox::OutgoingEmail;
 
-use super::kind::EmailKind;
+use super::kind::Email;
 use super::program::program;
 
-/// What a letter tells of what it is about.
+/// Facts of the event that an email is about.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Facts {
     /// To the minute, in UTC.
@@ -17,15 +17,15 @@ pub(super) struct Facts {
 }
 
 impl Facts {
-    pub(super) fn of(letter: &OutgoingEmail, kind: &EmailKind) -> Option<Self> {
+    pub(super) fn from_email(letter: &OutgoingEmail, kind: &Email) -> Option<Self> {
         let at = letter.at.to_string();
         let minute = at.get(..16).unwrap_or(&at).replace('T', " ");
         let program = letter.agent.as_deref().and_then(program);
         let at = format!("{minute} UTC");
         match kind {
             // Where somebody is who invites or manages others is not told them.
-            EmailKind::Invitation(_) => None,
-            EmailKind::AccountDeactivated => Some(Self { at, address: None, program: None }),
+            Email::Invitation(_) => None,
+            Email::AccountDeactivated => Some(Self { at, address: None, program: None }),
             _ => Some(Self { at, address: letter.address, program }),
         }
     }

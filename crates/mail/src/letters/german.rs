@@ -1,7 +1,7 @@
 //! Letters in German.
 
 use super::facts::Facts;
-use super::kind::{AppAccess, EmailKind, Link};
+use super::kind::{AppAccess, Email, Link};
 use super::wording::{Action, Wording};
 
 const PASSWORD_CHANGED: &str =
@@ -9,7 +9,7 @@ const PASSWORD_CHANGED: &str =
 
 /// The letter, its facts and its last line.
 pub(super) fn write(
-    kind: &EmailKind,
+    kind: &Email,
     facts: Option<&Facts>,
     public_url: &str,
 ) -> (Wording, Vec<(&'static str, String)>, String) {
@@ -25,113 +25,116 @@ pub(super) fn write(
     (wording, facts.map(named).unwrap_or_default(), sender)
 }
 
-fn subject(kind: &EmailKind) -> &'static str {
+fn subject(kind: &Email) -> &'static str {
     match kind {
-        EmailKind::VerifyAddress(_) => "Bestätigen Sie Ihre E-Mail-Adresse",
-        EmailKind::PasswordReset(_) => "Wählen Sie ein neues Passwort",
-        EmailKind::Invitation(_) => "Sie sind eingeladen",
-        EmailKind::AddressTaken => "Sie haben schon ein Konto",
-        EmailKind::PasswordChanged(_) => "Ihr Passwort wurde geändert",
-        EmailKind::NewDevice => "Ein neues Gerät hat sich angemeldet",
-        EmailKind::FactorEnabled => "Die Anmeldung in zwei Schritten ist eingeschaltet",
-        EmailKind::FactorDisabled => "Die Anmeldung in zwei Schritten ist ausgeschaltet",
-        EmailKind::SecondFactorFailed => "Möglicherweise kennt jemand Ihr Passwort",
-        EmailKind::RecoveryCodesRegenerated => "Sie haben neue Wiederherstellungscodes",
-        EmailKind::RecoveryCodeUsed(_) => "Ein Wiederherstellungscode wurde benutzt",
-        EmailKind::PasskeyAdded(_) => "Ein Passkey wurde hinzugefügt",
-        EmailKind::PasskeyRemoved(_) => "Ein Passkey wurde entfernt",
-        EmailKind::PasskeyCloned(_) => "Ein Passkey wurde gesperrt",
-        EmailKind::AppPasswordAdded(_) => "Ein App-Passwort wurde erstellt",
-        EmailKind::AppPasswordRemoved(_) => "Ein App-Passwort wurde entfernt",
-        EmailKind::ApiKeyAdded(_) => "Ein API-Schlüssel wurde erstellt",
-        EmailKind::ApiKeyRemoved(_) => "Ein API-Schlüssel wurde entfernt",
-        EmailKind::DeviceRegistered(_) => "Ein Gerät möchte an Ihre verschlüsselten Daten",
-        EmailKind::DeviceApproved(_) => "Ein Gerät hat den Schlüssel zu Ihren Daten",
-        EmailKind::DeviceRevoked(_) => "Ein Gerät wurde abgewiesen",
-        EmailKind::RecoveryKeyChanged => "Die Wiederherstellung Ihrer Daten wurde geändert",
-        EmailKind::SyncReset => "Ihre synchronisierten Daten wurden gelöscht",
-        EmailKind::AccountDeactivated => "Ihr Konto wurde deaktiviert",
-        EmailKind::AccountDeleted => "Ihr Konto wurde gelöscht",
+        Email::VerifyAddress(_) => "Bestätigen Sie Ihre E-Mail-Adresse",
+        Email::PasswordReset(_) => "Wählen Sie ein neues Passwort",
+        Email::Invitation(_) => "Sie sind eingeladen",
+        Email::AddressTaken => "Sie haben schon ein Konto",
+        Email::PasswordChanged(_) => "Ihr Passwort wurde geändert",
+        Email::NewDevice => "Ein neues Gerät hat sich angemeldet",
+        Email::FactorEnabled => "Die Anmeldung in zwei Schritten ist eingeschaltet",
+        Email::FactorDisabled => "Die Anmeldung in zwei Schritten ist ausgeschaltet",
+        Email::SecondFactorFailed => "Möglicherweise kennt jemand Ihr Passwort",
+        Email::RecoveryCodesRegenerated => "Sie haben neue Wiederherstellungscodes",
+        Email::RecoveryCodeUsed(_) => "Ein Wiederherstellungscode wurde benutzt",
+        Email::PasskeyAdded(_) => "Ein Passkey wurde hinzugefügt",
+        Email::PasskeyRemoved(_) => "Ein Passkey wurde entfernt",
+        Email::PasskeyCloned(_) => "Ein Passkey wurde gesperrt",
+        Email::AppPasswordAdded(_) => "Ein App-Passwort wurde erstellt",
+        Email::AppPasswordRemoved(_) => "Ein App-Passwort wurde entfernt",
+        Email::ApiKeyAdded(_) => "Ein API-Schlüssel wurde erstellt",
+        Email::ApiKeyRemoved(_) => "Ein API-Schlüssel wurde entfernt",
+        Email::DeviceRegistered(_) => "Ein Gerät möchte an Ihre verschlüsselten Daten",
+        Email::DeviceApproved(_) => "Ein Gerät hat den Schlüssel zu Ihren Daten",
+        Email::DeviceRevoked(_) => "Ein Gerät wurde abgewiesen",
+        Email::RecoveryKeyChanged => "Die Wiederherstellung Ihrer Daten wurde geändert",
+        Email::SyncReset => "Ihre synchronisierten Daten wurden gelöscht",
+        Email::AccountDeactivated => "Ihr Konto wurde deaktiviert",
+        Email::AccountDeleted => "Ihr Konto wurde gelöscht",
     }
 }
 
-fn opening(kind: &EmailKind) -> String {
+fn opening(kind: &Email) -> String {
     if let Some(text) = with_something_filled_in(kind) {
         return text;
     }
     let text = match kind {
-        EmailKind::VerifyAddress(_) => {
+        Email::VerifyAddress(_) => {
             "jemand, vermutlich Sie, hat diese Adresse für ein Konto angegeben. Bestätigen Sie, \
              dass es Ihre ist."
         }
-        EmailKind::PasswordReset(_) => {
+        Email::PasswordReset(_) => {
             "jemand, vermutlich Sie, möchte ein neues Passwort für Ihr Konto."
         }
-        EmailKind::Invitation(_) => "Sie sind eingeladen, auf diesem Server ein Konto zu erstellen.",
-        EmailKind::AddressTaken => {
+        Email::Invitation(_) => "Sie sind eingeladen, auf diesem Server ein Konto zu erstellen.",
+        Email::AddressTaken => {
             "jemand, vermutlich Sie, wollte mit dieser Adresse ein Konto erstellen. Es gibt schon \
              eines, und daran wurde nichts geändert."
         }
-        EmailKind::PasswordChanged(None) => PASSWORD_CHANGED,
-        EmailKind::NewDevice => "ein bisher unbekanntes Gerät hat sich an Ihrem Konto angemeldet.",
-        EmailKind::FactorEnabled => {
+        Email::PasswordChanged(None) => PASSWORD_CHANGED,
+        Email::NewDevice => "ein bisher unbekanntes Gerät hat sich an Ihrem Konto angemeldet.",
+        Email::FactorEnabled => {
             "für Ihr Konto wurde eine Authenticator-App eingerichtet. Wer sich anmeldet, braucht \
              von nun an ihre Codes."
         }
-        EmailKind::FactorDisabled => {
+        Email::FactorDisabled => {
             "die Authenticator-App wurde von Ihrem Konto entfernt. Zum Anmelden genügt von nun an \
              das Passwort."
         }
-        EmailKind::SecondFactorFailed => {
+        Email::SecondFactorFailed => {
             "jemand hat das richtige Passwort Ihres Kontos eingegeben und danach fünf falsche \
              Codes. Die Anmeldung ist nicht gelungen."
         }
-        EmailKind::RecoveryCodesRegenerated => {
+        Email::RecoveryCodesRegenerated => {
             "für Ihr Konto wurden neue Wiederherstellungscodes erstellt. Die alten gelten nicht \
              mehr."
         }
-        EmailKind::RecoveryCodeUsed(None) => "ein Wiederherstellungscode Ihres Kontos wurde benutzt.",
-        EmailKind::PasswordChanged(Some(_))
-        | EmailKind::RecoveryCodeUsed(Some(_))
-        | EmailKind::PasskeyAdded(_)
-        | EmailKind::PasskeyRemoved(_)
-        | EmailKind::PasskeyCloned(_)
-        | EmailKind::AppPasswordAdded(_)
-        | EmailKind::AppPasswordRemoved(_)
-        | EmailKind::ApiKeyAdded(_)
-        | EmailKind::ApiKeyRemoved(_)
-        | EmailKind::DeviceRegistered(_)
-        | EmailKind::DeviceApproved(_)
-        | EmailKind::DeviceRevoked(_) => "",
-        EmailKind::RecoveryKeyChanged => {
+        Email::RecoveryCodeUsed(None) => "ein Wiederherstellungscode Ihres Kontos wurde benutzt.",
+        Email::PasswordChanged(Some(_))
+        | Email::RecoveryCodeUsed(Some(_))
+        | Email::PasskeyAdded(_)
+        | Email::PasskeyRemoved(_)
+        | Email::PasskeyCloned(_)
+        | Email::AppPasswordAdded(_)
+        | Email::AppPasswordRemoved(_)
+        | Email::ApiKeyAdded(_)
+        | Email::ApiKeyRemoved(_)
+        | Email::DeviceRegistered(_)
+        | Email::DeviceApproved(_)
+        | Email::DeviceRevoked(_) => "",
+        Email::RecoveryKeyChanged => {
             "die Wiederherstellung Ihrer Ende-zu-Ende-verschlüsselten Daten wurde eingerichtet \
              oder geändert."
         }
-        EmailKind::SyncReset => {
+        Email::SyncReset => {
             "alles, was Ihre Geräte über den Server abgleichen, wurde dort gelöscht, mit allen \
              Chats und den Schlüsseln der Ende-zu-Ende-Verschlüsselung. Auf Ihren Geräten ist es \
              noch da."
         }
-        EmailKind::AccountDeactivated => "Ihr Konto wurde deaktiviert. Alle Geräte wurden abgemeldet.",
-        EmailKind::AccountDeleted => "Ihr Konto wurde gelöscht, mit allem, was dafür gespeichert war.",
+        Email::AccountDeactivated => "Ihr Konto wurde deaktiviert. Alle Geräte wurden abgemeldet.",
+        Email::AccountDeleted => "Ihr Konto wurde gelöscht, mit allem, was dafür gespeichert war.",
     };
     text.to_owned()
 }
 
-/// What happened to something that has a name, or of which some are left.
-fn with_something_filled_in(kind: &EmailKind) -> Option<String> {
+/// Returns the text of an event about something with a name, or of which some
+/// are left.
+fn with_something_filled_in(kind: &Email) -> Option<String> {
     Some(match kind {
-        EmailKind::PasswordChanged(Some(left)) => format!("{PASSWORD_CHANGED}{}", still_open(*left)),
-        EmailKind::RecoveryCodeUsed(Some(left)) => {
+        Email::PasswordChanged(Some(left)) => {
+            format!("{PASSWORD_CHANGED}{}", still_open(*left))
+        }
+        Email::RecoveryCodeUsed(Some(left)) => {
             format!("ein Wiederherstellungscode Ihres Kontos wurde benutzt. {}", codes_left(*left))
         }
-        EmailKind::PasskeyAdded(name) => {
+        Email::PasskeyAdded(name) => {
             format!("der Passkey „{name}“ wurde Ihrem Konto hinzugefügt. Er öffnet das Konto.")
         }
-        EmailKind::PasskeyRemoved(name) => {
+        Email::PasskeyRemoved(name) => {
             format!("der Passkey „{name}“ wurde von Ihrem Konto entfernt.")
         }
-        EmailKind::PasskeyCloned(name) => {
+        Email::PasskeyCloned(name) => {
             format!(
                 "eine Anmeldung mit dem Passkey „{name}“ wurde abgelehnt und der Passkey gesperrt: \
                  Es scheint eine Kopie davon zu geben. Entfernen Sie ihn aus Ihrem Konto und fügen \
@@ -139,37 +142,37 @@ fn with_something_filled_in(kind: &EmailKind) -> Option<String> {
                  keine gibt."
             )
         }
-        EmailKind::AppPasswordAdded(name) => {
+        Email::AppPasswordAdded(name) => {
             format!(
                 "das App-Passwort „{name}“ wurde für Ihr Konto erstellt. Damit kann man sich anmelden."
             )
         }
-        EmailKind::AppPasswordRemoved(name) => {
+        Email::AppPasswordRemoved(name) => {
             format!("das App-Passwort „{name}“ wurde von Ihrem Konto entfernt.")
         }
-        EmailKind::ApiKeyAdded(name) => {
+        Email::ApiKeyAdded(name) => {
             format!(
                 "der API-Schlüssel „{name}“ wurde für Ihr Konto erstellt. Wer ihn hat, fragt in \
                  Ihrem Namen Modelle."
             )
         }
-        EmailKind::ApiKeyRemoved(name) => {
+        Email::ApiKeyRemoved(name) => {
             format!("der API-Schlüssel „{name}“ wurde von Ihrem Konto entfernt.")
         }
-        EmailKind::DeviceRegistered(name) => {
+        Email::DeviceRegistered(name) => {
             format!(
                 "das Gerät „{name}“ möchte den Schlüssel zu Ihren Ende-zu-Ende-verschlüsselten \
                  Daten. Es bekommt ihn nur, wenn Sie das auf einem Ihrer anderen Geräte erlauben \
                  oder auf ihm Ihren Wiederherstellungscode eingeben."
             )
         }
-        EmailKind::DeviceApproved(name) => {
+        Email::DeviceApproved(name) => {
             format!(
                 "der Schlüssel zu Ihren Ende-zu-Ende-verschlüsselten Daten wurde für das Gerät \
                  „{name}“ gespeichert. Es kann diese Daten von nun an lesen."
             )
         }
-        EmailKind::DeviceRevoked(name) => {
+        Email::DeviceRevoked(name) => {
             format!(
                 "das Gerät „{name}“ wurde abgewiesen: Der Server gibt ihm den Schlüssel zu Ihren \
                  Ende-zu-Ende-verschlüsselten Daten nicht mehr. Was es schon gelesen hat, kann es \
@@ -180,7 +183,8 @@ fn with_something_filled_in(kind: &EmailKind) -> Option<String> {
     })
 }
 
-/// What still opens the account, as a further sentence if there is anything.
+/// Returns a further sentence on what still opens the account, if there is
+/// anything.
 fn still_open(AppAccess { app_passwords, api_keys }: AppAccess) -> String {
     let counted = |number, one: &str, many: &str| match number {
         0 => None,
@@ -205,11 +209,11 @@ fn codes_left(left: u32) -> String {
     }
 }
 
-fn action(kind: &EmailKind) -> Option<Action> {
+fn action(kind: &Email) -> Option<Action> {
     let (label, link) = match kind {
-        EmailKind::VerifyAddress(link) => ("Adresse bestätigen", link),
-        EmailKind::PasswordReset(link) => ("Neues Passwort wählen", link),
-        EmailKind::Invitation(link) => ("Konto erstellen", link),
+        Email::VerifyAddress(link) => ("Adresse bestätigen", link),
+        Email::PasswordReset(link) => ("Neues Passwort wählen", link),
+        Email::Invitation(link) => ("Konto erstellen", link),
         _ => return None,
     };
     let Link { url, hours } = link;
@@ -225,26 +229,26 @@ fn span(hours: u32) -> String {
     }
 }
 
-fn advice(kind: &EmailKind, public_url: &str) -> Vec<String> {
+fn advice(kind: &Email, public_url: &str) -> Vec<String> {
     let text = match kind {
-        EmailKind::VerifyAddress(_) => {
+        Email::VerifyAddress(_) => {
             "Wenn Sie es nicht waren, folgen Sie dem Link nicht: Sie würden ein Konto bestätigen, \
              dessen Passwort jemand anderes kennt. Ohne Ihre Bestätigung wird die Adresse nicht \
              verwendet."
         }
-        EmailKind::PasswordReset(_) => {
+        Email::PasswordReset(_) => {
             "Wenn Sie es nicht waren, müssen Sie nichts tun: Ihr Passwort bleibt, wie es ist. \
              Geben Sie den Link niemandem weiter."
         }
-        EmailKind::Invitation(_) => "Wenn Sie nicht wissen, worum es geht, müssen Sie nichts tun.",
-        EmailKind::AddressTaken => {
+        Email::Invitation(_) => "Wenn Sie nicht wissen, worum es geht, müssen Sie nichts tun.",
+        Email::AddressTaken => {
             return vec![format!(
                 "Wenn Sie es waren, melden Sie sich mit dem Konto an, das Sie haben. Wenn Sie \
                  das Passwort vergessen haben, wählen Sie ein neues: \
                  {public_url}/auth/forgot-password.html"
             )];
         }
-        EmailKind::DeviceRegistered(_) => {
+        Email::DeviceRegistered(_) => {
             return vec![
                 "Wenn Sie es waren, vergleichen Sie die Fingerabdrücke, die beide Geräte zeigen, \
                  bevor Sie es erlauben."
@@ -257,10 +261,10 @@ fn advice(kind: &EmailKind, public_url: &str) -> Vec<String> {
                 ),
             ];
         }
-        EmailKind::AccountDeactivated => {
+        Email::AccountDeactivated => {
             "Wenn Sie das für ein Versehen halten, fragen Sie die Betreiber des Servers."
         }
-        EmailKind::AccountDeleted => {
+        Email::AccountDeleted => {
             "Wenn Sie es nicht waren, sagen Sie es sofort den Betreibern des Servers. Gelöschte \
              Daten lassen sich nicht wiederherstellen."
         }
@@ -298,7 +302,7 @@ mod tests {
             (2, 3, " Weiterhin gültig: 2 App-Passwörter und 3 API-Schlüssel."),
         ] {
             let left = AppAccess { app_passwords, api_keys };
-            let text = opening(&EmailKind::PasswordChanged(Some(left)));
+            let text = opening(&Email::PasswordChanged(Some(left)));
             assert!(text.starts_with(&format!("{PASSWORD_CHANGED}{told}")), "{text}");
         }
     }
@@ -307,8 +311,8 @@ mod tests {
     fn how_many_recovery_codes_are_left_is_told_only_where_it_is_known() {
         let used = "ein Wiederherstellungscode Ihres Kontos wurde benutzt.";
 
-        assert_eq!(opening(&EmailKind::RecoveryCodeUsed(None)), used);
-        let known = opening(&EmailKind::RecoveryCodeUsed(Some(5)));
+        assert_eq!(opening(&Email::RecoveryCodeUsed(None)), used);
+        let known = opening(&Email::RecoveryCodeUsed(Some(5)));
         assert_eq!(known, format!("{used} 5 sind noch übrig."));
     }
 }

@@ -7,12 +7,13 @@ const MAX_NAME_CHARS: usize = 100;
 
 /// A letter with all that it needs.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum EmailKind {
+pub(super) enum Email {
     VerifyAddress(Link),
     PasswordReset(Link),
     Invitation(Link),
     AddressTaken,
-    /// What still opens the account, where that is known.
+    /// The password was changed; with the remaining access, where that is
+    /// known.
     PasswordChanged(Option<AppAccess>),
     NewDevice,
     FactorEnabled,
@@ -37,7 +38,7 @@ pub(super) enum EmailKind {
     AccountDeleted,
 }
 
-/// What a letter asks its reader to follow.
+/// Link that the reader is asked to follow.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Link {
     pub(super) url: String,
@@ -52,8 +53,8 @@ pub(super) struct AppAccess {
     pub(super) api_keys: u32,
 }
 
-impl EmailKind {
-    pub(super) fn read(letter: &OutgoingEmail) -> Result<Self, RenderError> {
+impl Email {
+    pub(super) fn parse(letter: &OutgoingEmail) -> Result<Self, RenderError> {
         Ok(match &*letter.name {
             "verify-address" => Self::VerifyAddress(link(letter)?),
             "password-reset" => Self::PasswordReset(link(letter)?),
@@ -115,7 +116,7 @@ fn number(letter: &OutgoingEmail, field: &'static str) -> Result<Option<u32>, Re
     letter.fields.get(field).map(number).transpose()
 }
 
-/// What somebody called something, on one line.
+/// Returns the name that somebody gave something, on one line.
 fn name(letter: &OutgoingEmail) -> Result<String, RenderError> {
     let name = field(letter, "name")?;
     let plain = name.chars().map(|it| if it.is_control() || is_invisible(it) { ' ' } else { it });
@@ -123,7 +124,7 @@ fn name(letter: &OutgoingEmail) -> Result<String, RenderError> {
     Ok(plain.trim().to_owned())
 }
 
-/// What turns the direction of a line, or hides in it.
+/// Returns whether a character turns the direction of a line, or hides in it.
 fn is_invisible(char: char) -> bool {
     matches!(char, '\u{200B}'..='\u{200F}' | '\u{2028}'..='\u{202E}' | '\u{2060}'..='\u{206F}' | '\u{FEFF}')
 }

@@ -1,7 +1,7 @@
-//! What a program is called that names itself at length.
+//! Names of programs that describe themselves at length.
 
-/// Who is told apart, by what their names for themselves hold. The first that
-/// fits counts: most of them claim to be others as well.
+/// Browsers by a part of their user agent. The first that fits counts: most of
+/// them claim to be others as well.
 const BROWSERS: [(&str, &str); 6] = [
     ("Edg", "Edge"),
     ("OPR/", "Opera"),
@@ -42,7 +42,7 @@ pub(super) fn program(agent: &str) -> Option<String> {
     })
 }
 
-/// What stands before the version of a program that is no browser.
+/// Returns the word before the version of a program that is no browser.
 fn word(agent: &str) -> Option<String> {
     let word = agent.split(['/', ' ', '(']).next().unwrap_or_default();
     let plain = |it: char| it.is_ascii_alphanumeric() || it == '-';

@@ -1,4 +1,4 @@
-//! What letters read like.
+//! Tests of the texts of emails.
 
 use pia_kernel::Timestamp;
 

@@ -6,11 +6,11 @@ pub(super) struct Wording {
     /// One line, with nothing filled in: no header can be made by it.
     pub(super) subject: &'static str,
     pub(super) greeting: &'static str,
-    /// What happened, or what the letter is for.
+    /// First paragraph: the event, or the purpose of the email.
     pub(super) opening: String,
-    /// What to follow, and what that does.
+    /// Link to follow, and its label.
     pub(super) action: Option<Action>,
-    /// What follows from it, and what to do if it was somebody else.
+    /// Consequences, and what to do if it was somebody else.
     pub(super) advice: Vec<String>,
 }
 

@@ -1,4 +1,4 @@
-//! What a relay's words mean for a mail.
+//! Meaning of a relay's replies for an email.
 
 use std::error::Error as StdError;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use pia_outbox::RelayOutcome;
 /// The most that is kept of what a relay said.
 const MAX_REPLY_CHARS: usize = 200;
 
-/// How far it came.
+/// Step of the delivery.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Step {
     /// Connecting, TLS, and who we are.
@@ -18,11 +18,11 @@ pub(super) enum Step {
     Sender,
     /// To whom it goes.
     Recipient,
-    /// What it says.
+    /// Content of the email.
     Content,
 }
 
-/// Why a mail was not taken, in words that name nobody.
+/// Reason why a mail was not taken, in words that name nobody.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Failure(RelayOutcome);
 
@@ -31,9 +31,9 @@ impl Failure {
         self.0
     }
 
-    /// What the relay answered, or that it did not.
+    /// Returns the outcome of a step: the relay's reply, or the lack of one.
     pub(super) fn of_step(step: Step, err: &Error) -> Self {
-        let why = format!("{}: {}", step.told(), plain(err));
+        let why = format!("{}: {}", step.name(), plain(err));
         Self(match step {
             Step::Entry | Step::Sender => RelayOutcome::Away(why),
             Step::Recipient | Step::Content if wants_to_know_us(err) => RelayOutcome::Away(why),
@@ -44,7 +44,10 @@ impl Failure {
 
     /// It has not said anything in time.
     pub(super) fn silent(limit: Duration) -> Self {
-        Self(RelayOutcome::Away(format!("the relay did not answer within {} ms", limit.as_millis())))
+        Self(RelayOutcome::Away(format!(
+            "the relay did not answer within {} ms",
+            limit.as_millis()
+        )))
     }
 
     /// There is none.
@@ -69,7 +72,7 @@ impl Failure {
 }
 
 impl Step {
-    fn told(self) -> &'static str {
+    fn name(self) -> &'static str {
         match self {
             Self::Entry => "the relay does not let us in",
             Self::Sender => "the relay does not take mail from us",
@@ -79,13 +82,13 @@ impl Step {
     }
 }
 
-/// Whether it only says now that it wanted a name and a password first.
+/// Returns whether it only says now that it wanted a name and a password first.
 fn wants_to_know_us(err: &Error) -> bool {
     let codes = ["530", "534", "535", "538"];
     err.status().is_some_and(|it| codes.contains(&&*it.to_string()))
 }
 
-/// What a relay said without what may be an address or a link.
+/// Returns a relay's reply without possible addresses and links.
 fn plain(err: &Error) -> String {
     let text = err.to_string();
     let names = |word: &str| word.contains(['@', '/', '=', '%', '<', '>']);

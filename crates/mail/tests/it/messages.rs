@@ -1,7 +1,7 @@
-//! What arrives.
+//! Tests of the emails that arrive.
 
 use pia_mail::MailSettings;
-use pia_outbox::{Relay as _, RenderedMail, RelayOutcome};
+use pia_outbox::{Relay as _, RelayOutcome, RenderedMail};
 use pia_testkit::relay::Relay;
 
 use crate::scene::{mail, send, settings, smtp};

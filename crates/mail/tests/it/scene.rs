@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use pia_kernel::{LiveSetting, MailId, Secret, Timestamp};
 use pia_mail::{MailSettings, Security, SmtpRelay};
-use pia_outbox::{Relay as _, RenderedMail, EmailContent, RelayOutcome};
+use pia_outbox::{EmailContent, Relay as _, RelayOutcome, RenderedMail};
 use pia_testkit::relay::Relay;
 
 pub(crate) fn settings(relay: &Relay) -> MailSettings {
@@ -43,7 +43,7 @@ pub(crate) async fn send(settings: MailSettings) -> RelayOutcome {
     smtp(settings).send(&mail("ada@example.org")).await
 }
 
-/// Why the relay is of no use.
+/// Returns the reason why the relay is of no use.
 pub(crate) fn away(sent: RelayOutcome) -> String {
     match sent {
         RelayOutcome::Away(why) => why,

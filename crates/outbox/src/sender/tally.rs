@@ -1,4 +1,4 @@
-//! What the postman did.
+//! Counters of the outbox sender.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

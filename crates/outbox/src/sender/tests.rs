@@ -1,4 +1,4 @@
-//! What becomes of mails.
+//! Tests for the delivery of emails.
 
 use std::collections::BTreeMap;
 
@@ -191,7 +191,8 @@ async fn what_nobody_can_open_is_given_up() {
 #[tokio::test]
 async fn what_was_done_is_counted() {
     let mut outbox = MockOutbox::new();
-    let mut all = vec![Some(ClaimResult::Ruined(claim(START))), Some(ClaimResult::Locked(claim(START)))];
+    let mut all =
+        vec![Some(ClaimResult::Ruined(claim(START))), Some(ClaimResult::Locked(claim(START)))];
     outbox.expect_claim().times(3).returning(move |_, _| Ok(all.pop().flatten()));
     outbox.expect_retry().returning(|_, _, _| Ok(()));
     outbox.expect_give_up().returning(|_, _, _| Ok(()));

@@ -6,7 +6,7 @@ use pia_kernel::Timestamp;
 
 use super::*;
 
-/// What authenticators call `localhost`: its SHA-256.
+/// SHA-256 of `localhost`, the form in which authenticators identify it.
 const LOCALHOST: &str = "SZYN5YgOjGh0NBcPZHZgW4_krrmihjLHmVzzuoMdl2M";
 /// A point of P-256: the one that all others are counted from.
 const X: &str = "axfR8uEsQkf4vOblY6RA8ncDfYEt6zOg9KE5RdiYwpY";

@@ -1,4 +1,4 @@
-//! How much a group and its members may spend.
+//! Spending limits of a group and its members.
 
 /// Something that bounds what is spent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -37,7 +37,7 @@ impl CreditLimit {
     }
 }
 
-/// What may be spent, in whole credits; 0 is no limit.
+/// Spending limits, in whole credits; 0 is no limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Credits {
     /// See [`CreditLimit::Hourly`].
@@ -50,14 +50,14 @@ pub struct Credits {
     pub group_daily: i64,
     /// See [`CreditLimit::GroupWeekly`].
     pub group_weekly: i64,
-    /// Whether what members left of last week's allowances is there for all
+    /// True if what members left of last week's allowances is there for all
     /// this week.
     pub pool: bool,
 }
 
 impl Credits {
-    /// How much it allows; 0 is no limit.
-    pub fn of(&self, limit: CreditLimit) -> i64 {
+    /// Returns the amount of a limit; 0 is no limit.
+    pub fn amount(&self, limit: CreditLimit) -> i64 {
         match limit {
             CreditLimit::Hourly => self.hourly,
             CreditLimit::Daily => self.daily,

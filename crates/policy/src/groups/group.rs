@@ -2,19 +2,19 @@
 
 use pia_kernel::{GroupId, Timestamp, characters};
 
-/// How many characters a name may have.
+/// Number of characters a name may have.
 const MAX_NAME_CHARS: usize = 100;
 
 /// People with something in common.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Group {
-    /// Which one it is.
+    /// Id of the group.
     pub id: GroupId,
-    /// What it is called.
+    /// Name of the group.
     pub name: GroupName,
-    /// Whether new accounts are in it.
+    /// True if new accounts are in it.
     pub is_default: bool,
-    /// When it was made.
+    /// Time at which it was made.
     pub created_at: Timestamp,
 }
 
@@ -23,15 +23,15 @@ pub struct Group {
 pub struct GroupEntry {
     /// The group.
     pub group: Group,
-    /// How many accounts are in it, those that are deactivated too.
+    /// Number of accounts that are in it, those that are deactivated too.
     pub members: u64,
 }
 
-/// What a group is called: 1 to 100 characters, none of which is invisible.
+/// Name of a group: 1 to 100 characters, none of which is invisible.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GroupName(String);
 
-/// Why a group cannot be called so.
+/// Reasons why a group cannot be called so.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum NameError {
     /// There is nothing to read.

@@ -1,12 +1,12 @@
-//! What looking after groups asks of the outside world.
+//! Ports of administering groups.
 
 use async_trait::async_trait;
-use pia_kernel::{SideEffects, GroupId, Unavailable, UserId};
+use pia_kernel::{GroupId, SideEffects, Unavailable, UserId};
 
 use super::group::{Group, GroupEntry, GroupName};
 use super::settings::{GroupSettings, SettingChange, SettingsError};
 
-/// What came of making a group.
+/// Outcome of making a group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum GroupAdded {
     /// It is there.
@@ -15,7 +15,7 @@ pub enum GroupAdded {
     NameTaken,
 }
 
-/// What came of calling a group otherwise.
+/// Outcome of calling a group otherwise.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum GroupRenamed {
     /// It is called so, now or from before.
@@ -26,7 +26,7 @@ pub enum GroupRenamed {
     NameTaken,
 }
 
-/// What came of taking a group away.
+/// Outcome of taking a group away.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum GroupRemoved {
     /// It is gone.
@@ -39,7 +39,7 @@ pub enum GroupRemoved {
     HasMembers,
 }
 
-/// What came of changing a group's settings.
+/// Outcome of changing a group's settings.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SettingsChanged {
     /// They are these, now or from before.
@@ -50,7 +50,7 @@ pub enum SettingsChanged {
     Refused(SettingsError),
 }
 
-/// What came of putting somebody into a group.
+/// Outcome of putting somebody into a group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MemberPut {
     /// They are in it, now or from before.
@@ -61,11 +61,11 @@ pub enum MemberPut {
     UnknownAccount,
 }
 
-/// Where groups are kept.
+/// Store of groups.
 ///
-/// However many make, name, fill and take away groups at once, on any number
-/// of instances, no two have names that differ in case alone, and nobody is in
-/// one that is gone. What changes nothing leaves no effects.
+/// However many make, name, fill and take away groups at once, on any number of
+/// instances, no two have names that differ in case alone, and nobody is in one
+/// that is gone. What changes nothing leaves no effects.
 #[cfg_attr(any(test, feature = "mock"), mockall::automock)]
 #[async_trait]
 pub trait GroupStore: Send + Sync {
@@ -90,9 +90,13 @@ pub trait GroupStore: Send + Sync {
     ) -> Result<GroupRenamed, Unavailable>;
 
     /// Takes away a group that nobody is in.
-    async fn remove(&self, group: GroupId, effects: SideEffects) -> Result<GroupRemoved, Unavailable>;
+    async fn remove(
+        &self,
+        group: GroupId,
+        effects: SideEffects,
+    ) -> Result<GroupRemoved, Unavailable>;
 
-    /// What a group says of its members; nothing if there is no such group.
+    /// Returns the settings of a group; nothing if there is no such group.
     async fn settings(&self, group: GroupId) -> Result<Option<GroupSettings>, Unavailable>;
 
     /// Applies all of the changes to what the settings then are, or none.

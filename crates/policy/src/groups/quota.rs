@@ -1,4 +1,4 @@
-//! How much of something a group may have.
+//! Quotas of a group.
 
 /// Something of which a group may have only so much.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -45,8 +45,8 @@ impl Quota {
         Self::ALL.into_iter().find(|it| it.name().eq_ignore_ascii_case(name))
     }
 
-    /// How much a group may have that says nothing of it; nothing where the
-    /// server's settings say that.
+    /// Returns the quota of a group without a setting of its own; nothing where
+    /// the server's settings decide.
     pub fn default_limit(self) -> Option<i64> {
         match self {
             Self::KnowledgeBases => Some(5),

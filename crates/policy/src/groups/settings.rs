@@ -1,4 +1,4 @@
-//! What a group says of its members.
+//! Settings of a group.
 
 use std::collections::BTreeMap;
 
@@ -12,24 +12,24 @@ use super::quota::Quota;
 pub const MAX_LIMIT: i64 = 1_000_000_000_000;
 /// The modes for which a group may name a catalogue entry.
 pub const MODES: [&str; 3] = ["Optimize", "Assistant", "Research"];
-/// How many characters the name of a persona's type may have.
+/// Number of characters the name of a persona's type may have.
 const MAX_TYPE_CHARS: usize = 50;
-/// How many characters the id of a catalogue entry may have.
+/// Number of characters the id of a catalogue entry may have.
 const MAX_ENTRY_CHARS: usize = 100;
 const MAX_TYPES: usize = 100;
 const MAX_MODELS: usize = 200;
 
-/// What a group says of its members.
+/// Settings of a group.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct GroupSettings {
     /// The quotas that it sets itself; each other is the default.
     pub quotas: BTreeMap<Quota, i64>,
-    /// What may be spent.
+    /// Spending limits.
     pub credits: Credits,
-    /// Which catalogue entry serves a mode (`ModeProviderIds`); the modes as
+    /// Catalogue entry that serves a mode (`ModeProviderIds`); the modes as
     /// [`MODES`] spells them.
     pub modes: BTreeMap<String, String>,
-    /// Which catalogue entry serves a persona's type while talking
+    /// Catalogue entry that serves a persona's type while talking
     /// (`PersonaTypeProviderIds`); the types in lower case.
     pub persona_types: BTreeMap<String, String>,
     /// The catalogue entries that a request may name as its model.
@@ -39,21 +39,21 @@ pub struct GroupSettings {
 /// One thing that is to be otherwise. Nothing puts the default back.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SettingChange {
-    /// How much of something there may be.
+    /// Changes a quota.
     Quota(Quota, Option<i64>),
-    /// How much may be spent.
+    /// Changes a spending limit.
     Credits(CreditLimit, Option<i64>),
-    /// Whether what is left of a week is shared in the next.
+    /// True if what is left of a week is shared in the next.
     Pool(bool),
-    /// Which catalogue entry serves a mode.
+    /// Changes the catalogue entry that serves a mode.
     Mode(String, Option<String>),
-    /// Which catalogue entry serves a persona's type.
+    /// Changes the catalogue entry that serves a persona's type.
     PersonaType(String, Option<String>),
     /// All the catalogue entries that a request may name.
     Models(Vec<String>),
 }
 
-/// Why a group cannot be set so.
+/// Reasons why a group cannot be set so.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum SettingsError {
     /// A limit is out of its range.
@@ -77,14 +77,14 @@ pub enum SettingsError {
 }
 
 impl GroupSettings {
-    /// How much of something its members may have; nothing where the server's
-    /// settings say that.
+    /// Returns a quota of its members; nothing where the server's settings
+    /// decide.
     pub fn quota(&self, quota: Quota) -> Option<i64> {
         self.quotas.get(&quota).copied().or(quota.default_limit())
     }
 
-    /// The same with what is to be otherwise, the later change above the
-    /// earlier; nothing if any of it cannot be.
+    /// Applies changes, the later above the earlier; nothing if any of them is
+    /// impossible.
     pub fn with(&self, changes: &[SettingChange]) -> Result<Self, SettingsError> {
         let mut settings = self.clone();
         for change in changes {

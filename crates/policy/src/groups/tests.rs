@@ -1,4 +1,4 @@
-//! What the use case passes on, whom it tells, and what it tells the caller.
+//! Tests of the use case's calls, notifications and results.
 
 use pia_testkit::FixedClock;
 

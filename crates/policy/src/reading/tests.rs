@@ -1,4 +1,4 @@
-//! What is told apart when a licence is read.
+//! Tests of the outcomes of reading a licence.
 
 use std::collections::BTreeSet;
 
@@ -50,7 +50,7 @@ fn with(field: &str, value: Value) -> Value {
 }
 
 fn unreadable(text: &str, key: &SigningKey) -> String {
-    match Licence::read(text, &key.verifying_key()) {
+    match Licence::parse(text, &key.verifying_key()) {
         Err(LicenceError::Unreadable(why)) => why,
         other => panic!("{other:?}"),
     }
@@ -60,7 +60,7 @@ fn unreadable(text: &str, key: &SigningKey) -> String {
 fn a_licence_says_what_was_issued() {
     let (key, terms) = (key(), terms());
 
-    let licence = Licence::read(key.issue(&terms).unwrap(), &key.verifying_key()).unwrap();
+    let licence = Licence::parse(key.issue(&terms).unwrap(), &key.verifying_key()).unwrap();
 
     assert_eq!(licence.id, terms.id);
     assert_eq!(licence.licensee, "Müller & Söhne");
@@ -83,7 +83,7 @@ fn blanks_that_copying_puts_in_do_not_matter() {
         .collect();
     let pasted = format!("\u{feff}  {}\t\r\n\n", wrapped.replace('\n', "\r\n\u{a0}"));
 
-    let reading = LicenceReading::of(pasted, &key.verifying_key()).unwrap();
+    let reading = LicenceReading::open(pasted, &key.verifying_key()).unwrap();
     assert_eq!(reading.text, text);
 }
 
@@ -93,7 +93,7 @@ fn a_licence_that_was_cut_anywhere_is_truncated() {
     let text = key.issue(&terms()).unwrap();
 
     for end in 0..text.len() {
-        let outcome = Licence::read(&text.as_bytes()[..end], &key.verifying_key());
+        let outcome = Licence::parse(&text.as_bytes()[..end], &key.verifying_key());
 
         assert!(matches!(outcome, Err(LicenceError::Truncated(_))), "{end}: {outcome:?}");
     }
@@ -103,7 +103,7 @@ fn a_licence_that_was_cut_anywhere_is_truncated() {
 fn no_changed_byte_goes_unnoticed() {
     let key = key();
     let (verifying, text) = (key.verifying_key(), key.issue(&terms()).unwrap());
-    let good = Licence::read(&text, &verifying).unwrap();
+    let good = Licence::parse(&text, &verifying).unwrap();
 
     for (at, byte) in text.bytes().enumerate() {
         let flipped = (0..8).map(|bit| byte ^ (1 << bit));
@@ -111,7 +111,7 @@ fn no_changed_byte_goes_unnoticed() {
             let mut changed = text.clone().into_bytes();
             changed[at] = other;
 
-            let outcome = Licence::read(&changed, &verifying);
+            let outcome = Licence::parse(&changed, &verifying);
 
             assert!(outcome.is_err() || (other == byte && outcome.as_ref() == Ok(&good)), "{at}");
         }
@@ -122,7 +122,7 @@ fn no_changed_byte_goes_unnoticed() {
 fn no_byte_put_in_or_taken_out_changes_what_is_read() {
     let key = key();
     let (verifying, text) = (key.verifying_key(), key.issue(&terms()).unwrap());
-    let good = Licence::read(&text, &verifying).unwrap();
+    let good = Licence::parse(&text, &verifying).unwrap();
 
     for at in 0..text.len() {
         let (mut longer, mut shorter) = (text.clone(), text.clone());
@@ -130,7 +130,7 @@ fn no_byte_put_in_or_taken_out_changes_what_is_read() {
         shorter.remove(at);
 
         for changed in [longer, shorter] {
-            assert_ne!(Licence::read(&changed, &verifying).as_ref(), Ok(&good), "{at}");
+            assert_ne!(Licence::parse(&changed, &verifying).as_ref(), Ok(&good), "{at}");
         }
     }
 }
@@ -139,7 +139,7 @@ fn no_byte_put_in_or_taken_out_changes_what_is_read() {
 fn a_licence_of_another_issuer_is_foreign() {
     let (ours, theirs) = (key(), key());
 
-    let outcome = Licence::read(theirs.issue(&terms()).unwrap(), &ours.verifying_key());
+    let outcome = Licence::parse(theirs.issue(&terms()).unwrap(), &ours.verifying_key());
 
     assert_eq!(outcome, Err(LicenceError::Foreign(theirs.verifying_key().id())));
 }
@@ -151,7 +151,7 @@ fn a_licence_that_claims_our_key_is_forged() {
 
     let claims = text.replace(&theirs.verifying_key().id(), &ours.verifying_key().id());
 
-    assert_eq!(Licence::read(claims, &ours.verifying_key()), Err(LicenceError::Forged));
+    assert_eq!(Licence::parse(claims, &ours.verifying_key()), Err(LicenceError::Forged));
 }
 
 #[test]
@@ -162,7 +162,7 @@ fn a_payload_under_another_signature_is_forged() {
 
     let (_, signature) = small.rsplit_once('.').unwrap();
     let (content, _) = large.rsplit_once('.').unwrap();
-    let outcome = Licence::read(format!("{content}.{signature}"), &key.verifying_key());
+    let outcome = Licence::parse(format!("{content}.{signature}"), &key.verifying_key());
 
     assert_eq!(outcome, Err(LicenceError::Forged));
 }
@@ -181,7 +181,7 @@ fn what_is_no_licence_is_told_so() {
         (format!("{text}A").into_bytes(), "its signature is not whole"),
         (vec![b'A'; MAX_LICENCE_BYTES + 1], "it is longer than 64 KiB"),
     ] {
-        let outcome = Licence::read(&what, &key.verifying_key());
+        let outcome = Licence::parse(&what, &key.verifying_key());
 
         assert_eq!(outcome, Err(LicenceError::Truncated(why)));
     }
@@ -201,7 +201,7 @@ fn features_in_the_file_decide() {
     let key = key();
     let text = signed(&key, &with("features", json!(["Knowledge", "E2EE"])));
 
-    let licence = Licence::read(text, &key.verifying_key()).unwrap();
+    let licence = Licence::parse(text, &key.verifying_key()).unwrap();
 
     assert_eq!(licence.features, BTreeSet::from([Feature::Knowledge, Feature::E2ee]));
 }
@@ -211,7 +211,7 @@ fn an_empty_list_of_features_includes_none() {
     let key = key();
     let text = signed(&key, &with("features", json!([])));
 
-    assert_eq!(Licence::read(text, &key.verifying_key()).unwrap().features, BTreeSet::new());
+    assert_eq!(Licence::parse(text, &key.verifying_key()).unwrap().features, BTreeSet::new());
 }
 
 #[test]
@@ -228,7 +228,7 @@ fn without_features_the_edition_decides() {
     ] {
         let text = signed(&key, &with("edition", edition.into()));
 
-        let licence = Licence::read(text, &key.verifying_key()).unwrap();
+        let licence = Licence::parse(text, &key.verifying_key()).unwrap();
 
         assert_eq!(licence.features, features, "{edition}");
     }
@@ -242,7 +242,7 @@ fn an_unknown_edition_needs_features() {
     full["edition"] = "Platinum".into();
 
     assert!(unreadable(&signed(&key, &bare), &key).contains("\"Platinum\" is unknown"));
-    let licence = Licence::read(signed(&key, &full), &key.verifying_key()).unwrap();
+    let licence = Licence::parse(signed(&key, &full), &key.verifying_key()).unwrap();
     assert_eq!(licence.features, BTreeSet::from([Feature::Sync]));
 }
 
@@ -252,7 +252,7 @@ fn features_of_a_later_version_are_passed_over_and_noted() {
     let mut payload = with("features", json!(["Sync", "Telepathy", "sync"]));
     payload["somethingNew"] = json!({ "nested": true });
 
-    let reading = LicenceReading::of(signed(&key, &payload), &key.verifying_key()).unwrap();
+    let reading = LicenceReading::open(signed(&key, &payload), &key.verifying_key()).unwrap();
 
     assert_eq!(reading.licence.features, BTreeSet::from([Feature::Sync]));
     assert_eq!(reading.unknown_features, ["Telepathy", "sync"]);
@@ -266,7 +266,7 @@ fn nulls_are_absent() {
         payload[field] = Value::Null;
     }
 
-    let licence = Licence::read(signed(&key, &payload), &key.verifying_key()).unwrap();
+    let licence = Licence::parse(signed(&key, &payload), &key.verifying_key()).unwrap();
 
     assert_eq!((licence.max_users, licence.max_admins, licence.expires_at), (None, None, None));
     assert_eq!(licence.features, Edition::Enterprise.features());

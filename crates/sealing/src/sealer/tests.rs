@@ -1,4 +1,4 @@
-//! What is sealed, and what no longer opens.
+//! Tests for sealing and opening values.
 
 use std::collections::HashMap;
 use std::sync::Mutex;

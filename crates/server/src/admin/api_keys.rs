@@ -1,6 +1,6 @@
 //! `pia-server admin api-key …`: looks after people's API keys.
 
-use pia_identity::{ApiKeyEntry, ApiKeyAdmin, RemoveApiKeyError, Roles};
+use pia_identity::{ApiKeyAdmin, ApiKeyEntry, RemoveApiKeyError, Roles};
 
 use super::{AdminError, line};
 use crate::config::ApiKeyCommand;

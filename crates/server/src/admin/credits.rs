@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use pia_assistant::{CreditStore, Micros, Mismatch, Weeks};
-use pia_kernel::{AuditEntry, Clock, SideEffects, LiveSetting};
+use pia_kernel::{AuditEntry, Clock, LiveSetting, SideEffects};
 use pia_policy::GroupError;
 use pia_storage::Database;
 use pia_storage_assistant::SqlCreditStore;
@@ -12,7 +12,7 @@ use super::groups::GroupDesk;
 use super::{AdminError, line};
 use crate::config::CreditsCommand;
 
-/// What looks after budgets, without a server round it.
+/// Services that administer budgets, without a server around them.
 pub(super) struct CreditDesk {
     bank: SqlCreditStore,
     clock: Arc<dyn Clock>,
@@ -21,7 +21,10 @@ pub(super) struct CreditDesk {
 impl CreditDesk {
     pub(super) fn open(db: &Database, clock: &Arc<dyn Clock>) -> Self {
         let weeks = LiveSetting::new(Weeks::default());
-        Self { bank: SqlCreditStore::idle(db.clone(), weeks, Arc::clone(clock)), clock: Arc::clone(clock) }
+        Self {
+            bank: SqlCreditStore::idle(db.clone(), weeks, Arc::clone(clock)),
+            clock: Arc::clone(clock),
+        }
     }
 
     /// Does it, and answers what is to be told of it.

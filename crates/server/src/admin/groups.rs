@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use pia_identity::{DEFAULT_GROUP, Roles, CallerCache};
+use pia_identity::{CallerCache, DEFAULT_GROUP, Roles};
 use pia_kernel::{Clock, GroupId, LiveSetting};
 use pia_policy::{
     CreditLimit, Feature, Group, GroupEntry, GroupError, GroupSettings, Groups, LicenceState,
@@ -14,7 +14,7 @@ use super::{AdminError, line};
 use crate::compose::GroupPolicy;
 use crate::config::{GroupCommand, ListedEntries};
 
-/// What looks after groups, without a server round it.
+/// Services that administer groups, without a server around them.
 pub(super) struct GroupDesk {
     groups: Groups,
     licence: LiveSetting<LicenceState>,
@@ -69,7 +69,7 @@ impl GroupDesk {
         let settings = self.groups.settings(group.id).await?;
         let mut told = String::new();
         line(&mut told, format_args!("{} {}, members: {members}", group.id, group.name.as_str()));
-        told.push_str(&shown(&settings));
+        told.push_str(&format_settings(&settings));
         Ok(told)
     }
 
@@ -96,7 +96,7 @@ impl GroupDesk {
 
     async fn set(&self, group: &str, changes: &[SettingChange]) -> Result<String, AdminError> {
         let Group { id, .. } = self.meant(group).await?.group;
-        let mut told = shown(&self.groups.change(None, id, changes).await?);
+        let mut told = format_settings(&self.groups.change(None, id, changes).await?);
         self.warn(&mut told, changes);
         Ok(told)
     }
@@ -144,7 +144,7 @@ fn entries(change: &SettingChange) -> &[String] {
 }
 
 /// The settings as they can be set again, each with its default's mark.
-fn shown(settings: &GroupSettings) -> String {
+fn format_settings(settings: &GroupSettings) -> String {
     let mut told = String::new();
     for quota in Quota::ALL {
         let name = quota.name();
@@ -153,7 +153,7 @@ fn shown(settings: &GroupSettings) -> String {
         line(&mut told, format_args!("quota.{name}={limit}{default}"));
     }
     for limit in CreditLimit::ALL {
-        let (name, most) = (limit.name(), settings.credits.of(limit));
+        let (name, most) = (limit.name(), settings.credits.amount(limit));
         let none = if most == 0 { " (no limit)" } else { "" };
         line(&mut told, format_args!("credits.{name}={most}{none}"));
     }

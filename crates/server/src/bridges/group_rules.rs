@@ -1,5 +1,5 @@
-//! What groups say of AI calls, as the assistant asks for it, remembered for
-//! five seconds.
+//! Rules of groups for AI calls, as the assistant needs them, cached for five
+//! seconds.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -11,7 +11,7 @@ use pia_kernel::{Clock, GroupId, LiveSetting, Timestamp, Unavailable};
 use pia_policy::{Credits, GroupSettings, GroupStore};
 use tokio::runtime::Handle;
 
-/// How old what is remembered may be.
+/// Maximum age of a cached entry.
 const FRESH: Duration = Duration::from_secs(5);
 /// Of more groups than this, old copies are looked for.
 const MANY: usize = 1_000;
@@ -23,22 +23,22 @@ pub(crate) struct RulesOfGroups {
     free: LiveSetting<GroupId>,
     clock: Arc<dyn Clock>,
     runtime: Handle,
-    /// How long the store is waited for.
+    /// Duration for which the store is waited for.
     limit: Duration,
     copies: Mutex<Copies>,
 }
 
 #[derive(Default)]
 struct Copies {
-    /// How often something was forgotten: a read that began before does not
-    /// count after.
+    /// Number of times that something was forgotten: a read that began before
+    /// does not count after.
     forgotten: u64,
     of: HashMap<GroupId, Copy>,
 }
 
 struct Copy {
     rules: Arc<GroupRules>,
-    /// When its reading began.
+    /// Time at which its reading began.
     at: Timestamp,
 }
 
@@ -75,7 +75,7 @@ impl RulesOfGroups {
 
 #[async_trait]
 impl Rules for RulesOfGroups {
-    async fn of(&self, group: GroupId) -> Result<Arc<GroupRules>, Unavailable> {
+    async fn rules_of(&self, group: GroupId) -> Result<Arc<GroupRules>, Unavailable> {
         match self.remembered(group) {
             Some(rules) => Ok(rules),
             None => self.fresh(group).await,
@@ -108,7 +108,8 @@ impl Rules for RulesOfGroups {
 }
 
 impl Copy {
-    /// What was read in the future was read on a clock that is no more.
+    /// Returns whether an entry is recent. One from the future was read on a
+    /// clock that was set back since.
     fn is_fresh(&self, now: Timestamp) -> bool {
         self.at <= now && now <= self.at + FRESH
     }
@@ -168,7 +169,7 @@ mod tests {
 
         for pause in [0, 5, 1, 4] {
             clock.advance(Duration::from_secs(pause));
-            seen.push(rules.of(group).await.unwrap().credits.hourly);
+            seen.push(rules.rules_of(group).await.unwrap().credits.hourly);
         }
 
         assert_eq!(seen, [1, 1, 2, 2]);
@@ -177,10 +178,10 @@ mod tests {
     #[tokio::test]
     async fn whoever_would_refuse_sees_them_as_they_are_and_so_do_those_after() {
         let ((rules, _), group) = (over(counting(), group()), group());
-        rules.of(group).await.unwrap();
+        rules.rules_of(group).await.unwrap();
 
         let fresh = rules.fresh(group).await.unwrap();
-        let after = rules.of(group).await.unwrap();
+        let after = rules.rules_of(group).await.unwrap();
 
         assert_eq!((fresh.credits.hourly, after.credits.hourly), (2, 2));
     }
@@ -190,13 +191,13 @@ mod tests {
         let (rules, _) = over(counting(), group());
         let (changed, other) = (group(), group());
         for group in [changed, other] {
-            rules.of(group).await.unwrap();
+            rules.rules_of(group).await.unwrap();
         }
 
         rules.forget(changed);
 
-        assert_eq!(rules.of(other).await.unwrap().credits.hourly, 2);
-        assert_eq!(rules.of(changed).await.unwrap().credits.hourly, 3);
+        assert_eq!(rules.rules_of(other).await.unwrap().credits.hourly, 2);
+        assert_eq!(rules.rules_of(changed).await.unwrap().credits.hourly, 3);
     }
 
     #[tokio::test]
@@ -215,7 +216,7 @@ mod tests {
         store.expect_settings().returning(move |_| Ok(Some(settings.clone())));
         let (rules, _) = over(store, group());
 
-        let said = rules.of(group()).await.unwrap();
+        let said = rules.rules_of(group()).await.unwrap();
 
         let modes = Mode::ALL.map(|it| (it, it.name().to_lowercase()));
         assert_eq!(said.modes, modes.into());
@@ -237,7 +238,9 @@ mod tests {
         let (free, other) = (group(), group());
         let (rules, _) = over(counting(), free);
 
-        assert!(rules.of(free).await.unwrap().free && !rules.of(other).await.unwrap().free);
+        assert!(
+            rules.rules_of(free).await.unwrap().free && !rules.rules_of(other).await.unwrap().free
+        );
     }
 
     #[tokio::test]
@@ -247,7 +250,7 @@ mod tests {
         let ((rules, _), gone) = (over(store, group()), group());
 
         for _ in 0..2 {
-            assert_eq!(*rules.of(gone).await.unwrap(), GroupRules::default());
+            assert_eq!(*rules.rules_of(gone).await.unwrap(), GroupRules::default());
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Who remembers groups and their members, and is told when they change.
+//! Caches of groups and their members, and their invalidation.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use pia_policy::GroupWatch;
 
 use super::RulesOfGroups;
 
-/// What this process remembers of groups and who is in them.
+/// Caches of groups and memberships in this process.
 pub(crate) struct Copies {
     pub(crate) standings: CallerCache,
     pub(crate) rules: Arc<RulesOfGroups>,
@@ -28,7 +28,7 @@ impl GroupWatch for Copies {
 mod tests {
     use std::time::Duration;
 
-    use pia_identity::{SessionRef, MockAccountStore, CallerState};
+    use pia_identity::{CallerState, MockAccountStore, SessionRef};
     use pia_kernel::{Clock, LiveSetting, SessionId, SystemClock};
     use pia_policy::{GroupSettings, MemberPut, MockGroupStore, SettingChange, SettingsChanged};
 
@@ -40,7 +40,7 @@ mod tests {
         let mut accounts = MockAccountStore::new();
         accounts
             .expect_standing()
-            .returning(|user, session, _| Ok(Some(CallerState::of(user, session))));
+            .returning(|user, session, _| Ok(Some(CallerState::new(user, session))));
         let standings = CallerCache::new(Arc::new(accounts), Arc::new(SystemClock));
         let mut store = MockGroupStore::new();
         store.expect_settings().times(2).returning(|_| Ok(Some(GroupSettings::default())));
@@ -53,11 +53,11 @@ mod tests {
         let (user, group) = (UserId::generate(), GroupId::generate());
         let claim = SessionRef { user, session: SessionId::generate() };
         standings.fresh(claim).await.unwrap();
-        policy.rules.of(group).await.unwrap();
+        policy.rules.rules_of(group).await.unwrap();
 
         policy.groups.put(None, user, group).await.unwrap();
         policy.groups.change(None, group, &[SettingChange::Pool(true)]).await.unwrap_err();
-        policy.rules.of(group).await.unwrap();
+        policy.rules.rules_of(group).await.unwrap();
 
         assert!(standings.cached(claim).is_none());
     }

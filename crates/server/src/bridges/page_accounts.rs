@@ -1,4 +1,4 @@
-//! What the pages ask for of accounts, over identity.
+//! Accounts for the pages, over identity.
 
 use std::sync::Arc;
 

@@ -10,7 +10,7 @@ pub(crate) struct WaitingDevices(pub(crate) Devices);
 
 #[async_trait]
 impl PendingDevices for WaitingDevices {
-    async fn of(&self, user: UserId) -> Result<Vec<PendingDevice>, Unavailable> {
+    async fn waiting_devices(&self, user: UserId) -> Result<Vec<PendingDevice>, Unavailable> {
         let waiting = self.0.waiting(user).await?.into_iter();
         let told = waiting.map(|it| PendingDevice {
             id: it.row.0,

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use pia_assistant::{CreditSettings, Gateway, NoPersonas, Rules, Tokens, UpstreamLimiter, Unguarded};
+use pia_assistant::{
+    CreditSettings, Gateway, NoPersonas, Rules, Tokens, Unguarded, UpstreamLimiter,
+};
 use pia_http::AiApi;
 use pia_kernel::{Clock, LiveSetting};
 use pia_storage_assistant::{Counts, SqlCreditStore};
@@ -106,7 +108,7 @@ impl AiFactory {
     }
 }
 
-/// What an operator says of credits.
+/// Returns the operator's settings of credits.
 pub(super) fn credit_settings(config: &LiveConfig) -> LiveSetting<CreditSettings> {
     config.follow(|it| CreditSettings {
         max_output: it.ai.max_output.map(i64::from),

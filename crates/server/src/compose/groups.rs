@@ -31,7 +31,7 @@ impl GroupPolicy {
         Self::over(store, standings, free, (clock, db.statement_timeout()))
     }
 
-    /// The same over any store.
+    /// Builds the services over any store.
     pub(crate) fn over(
         store: Arc<dyn GroupStore>,
         standings: &CallerCache,

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use pia_identity::{
-    AccessTokens, AccountStore, Accounts, ApiKeyStore, ApiKeys, AppPasswordStore, AppPasswords,
-    RateLimitStore, FactorChallenges, FactorPorts, FactorSettings, PasswordThrottleStore, ApiKeyAuthenticator,
-    PasswordHasher, Reauthenticator, RefreshKeys, Registration, RegistrationPorts, Seats,
-    SecondFactors, Sessions, SignIn, SignInHistory, SignInLog, SignInPorts, CallerCache,
+    AccessTokens, AccountStore, Accounts, ApiKeyAuthenticator, ApiKeyStore, ApiKeys,
+    AppPasswordStore, AppPasswords, CallerCache, FactorChallenges, FactorPorts, FactorSettings,
+    PasswordHasher, PasswordThrottleStore, RateLimitStore, Reauthenticator, RefreshKeys,
+    Registration, RegistrationPorts, Seats, SecondFactors, Sessions, SignIn, SignInHistory,
+    SignInLog, SignInPorts,
 };
 use pia_kernel::{Clock, LiveSetting};
 use pia_passwords::Argon2Hasher;

@@ -1,4 +1,4 @@
-//! What everything else stands on.
+//! Infrastructure that everything else is built on.
 
 use std::sync::Arc;
 
@@ -17,17 +17,17 @@ use crate::config::{Encryption, LiveConfig};
 use crate::licence::LicenceFile;
 use crate::setup::{Administrators, Setup};
 
-/// What everything else stands on.
+/// Infrastructure that everything else is built on.
 pub(super) struct Infrastructure {
     pub(super) db: Database,
     pub(super) sealer: Sealer,
-    /// Whether there is a relay that takes mail.
+    /// True if there is a relay that takes mail.
     pub(super) mail: LiveSetting<bool>,
     pub(super) licence: Arc<LicenceFile>,
     pub(super) setup: Setup,
-    /// How others are spoken to.
+    /// TLS configuration for outgoing connections.
     pub(super) tls: Tls,
-    /// When nobody was given a stamp.
+    /// Gaps in which nobody was given a stamp.
     pub(super) silences: Silences,
 }
 

@@ -1,10 +1,10 @@
-//! What letters with links are for: verified addresses, and passwords.
+//! Use cases of emails with links: verified addresses, and passwords.
 
 use std::sync::Arc;
 
 use pia_identity::{
-    FactorPorts, FactorSettings, PasswordThrottleStore, MailedPorts, PasswordChanges, PasswordPorts,
-    PasswordResets, CallerCache, Verification,
+    CallerCache, FactorPorts, FactorSettings, MailedPorts, PasswordChanges, PasswordPorts,
+    PasswordResets, PasswordThrottleStore, Verification,
 };
 use pia_kernel::{Clock, LiveSetting};
 use pia_storage::Database;
@@ -12,7 +12,7 @@ use pia_storage_identity::{SqlMailedTokens, SqlPasswords};
 
 use crate::config::LiveConfig;
 
-/// What letters with links are for.
+/// Use cases of emails with links.
 #[derive(Clone)]
 pub(super) struct EmailServices {
     pub(super) verification: Verification,

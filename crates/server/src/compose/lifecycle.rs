@@ -1,4 +1,4 @@
-//! What spans all domains, over all tables.
+//! Export and erasure across all domains and tables.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use pia_storage_lifecycle::{SqlAuditLog, SqlEraser, SqlPersonalData};
 use super::identity::Identity;
 use crate::config::LiveConfig;
 
-/// What spans all domains, over all tables.
+/// Export and erasure across all domains and tables.
 pub(super) struct Lifecycle {
     pub(super) export: AccountExport,
     pub(super) deletion: AccountDeletion,

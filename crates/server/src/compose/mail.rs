@@ -13,7 +13,7 @@ use super::infrastructure::Infrastructure;
 use crate::config::LiveConfig;
 use crate::outbox_worker::OutboxWorker;
 
-/// What sends what waits in the outbox, once it is run.
+/// Returns the worker that delivers the outbox, once it is run.
 pub(super) fn rounds(
     config: &LiveConfig,
     ground: &Infrastructure,

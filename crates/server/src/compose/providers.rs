@@ -14,7 +14,7 @@ use super::identity::Identity;
 use crate::config::LiveConfig;
 use crate::licence::{LicenceFile, LicenceSeats};
 
-/// Where providers send browsers back to, behind the server's own address.
+/// Path that providers redirect browsers to, below the server's own address.
 const CALLBACK: &str = "/auth/callback";
 
 pub(super) fn compose(

@@ -1,14 +1,14 @@
-//! What the surfaces call, and who reaches them.
+//! Services of the surfaces, and the gates before them.
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 use pia_assistant::Credits;
-use pia_console::{SetupPages, AccountPages};
+use pia_console::{AccountPages, SetupPages};
 use pia_http::{Api, Browsers};
 use pia_kernel::Clock;
 use pia_passwords::PoolSize;
-use pia_web::{Budgets, Gates, ConcurrencyLimiter, RouteTable, Runner};
+use pia_web::{Budgets, ConcurrencyLimiter, Gates, RouteTable, Runner};
 
 use super::infrastructure::Infrastructure;
 use super::use_cases::UseCases;
@@ -16,7 +16,7 @@ use crate::bridges::PageAccounts;
 use crate::config::LiveConfig;
 use crate::readiness::Looks;
 
-/// What the handlers of the JSON API call.
+/// Builds the services of the JSON API.
 pub(super) fn api(
     config: &LiveConfig,
     (use_cases, credits): (UseCases, Credits),
@@ -75,8 +75,12 @@ fn sign_ins(config: &LiveConfig, runner: &Runner) -> ConcurrencyLimiter {
     ConcurrencyLimiter::before(runner.clone(), places, threads.saturating_add(waiting.get()))
 }
 
-/// What the pages that set the server up call.
-pub(super) fn console(use_cases: &UseCases, ground: &Infrastructure, runner: &Runner) -> SetupPages {
+/// Builds the services of the set-up pages.
+pub(super) fn console(
+    use_cases: &UseCases,
+    ground: &Infrastructure,
+    runner: &Runner,
+) -> SetupPages {
     SetupPages {
         desk: Arc::new(ground.setup.clone()),
         first_admin: use_cases.people.first_admin.clone(),
@@ -84,8 +88,12 @@ pub(super) fn console(use_cases: &UseCases, ground: &Infrastructure, runner: &Ru
     }
 }
 
-/// What the pages of accounts call.
-pub(super) fn reception(config: &LiveConfig, use_cases: &UseCases, runner: &Runner) -> AccountPages {
+/// Builds the services of the account pages.
+pub(super) fn reception(
+    config: &LiveConfig,
+    use_cases: &UseCases,
+    runner: &Runner,
+) -> AccountPages {
     let accounts = PageAccounts {
         registration: use_cases.identity.registration.clone(),
         verification: use_cases.identity.letters.verification.clone(),
@@ -100,7 +108,7 @@ pub(super) fn reception(config: &LiveConfig, use_cases: &UseCases, runner: &Runn
     }
 }
 
-/// Who reaches them all.
+/// Builds the gates.
 pub(super) fn gates(
     config: &LiveConfig,
     use_cases: &UseCases,

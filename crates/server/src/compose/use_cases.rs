@@ -7,11 +7,11 @@ use pia_kernel::{Clock, Timestamp, Unavailable};
 use pia_sync::{Chats, PendingDevices};
 
 use super::ComposeError;
-use super::e2ee::E2ee;
-use super::infrastructure::Infrastructure;
-use super::identity::Identity;
-use super::lifecycle::Lifecycle;
 use super::administration::Administration;
+use super::e2ee::E2ee;
+use super::identity::Identity;
+use super::infrastructure::Infrastructure;
+use super::lifecycle::Lifecycle;
 use super::sync::Syncing;
 use super::{chats, passkeys, providers};
 use crate::bridges::WaitingDevices;
@@ -70,7 +70,7 @@ impl UseCases {
         })
     }
 
-    /// What is to be cleared away now and then.
+    /// Returns the maintenance tasks.
     pub(super) fn chores(&self, clock: &Arc<dyn Clock>) -> Vec<MaintenanceTask> {
         let identity = &self.identity;
         vec![
@@ -112,7 +112,8 @@ impl UseCases {
         })
     }
 
-    /// What was deleted stays in the database's log while somebody reads there.
+    /// Checkpoints: deleted data stays in the database's log while somebody
+    /// reads there.
     fn deleted_traces(&self) -> MaintenanceTask {
         let eraser = Arc::clone(&self.lifecycle.eraser);
         MaintenanceTask::new("traces of deleted accounts", move || {
@@ -127,8 +128,13 @@ impl UseCases {
     }
 }
 
-/// The same of something that has to be told the time.
-fn swept_at<T, F, W>(what: &'static str, store: &Arc<T>, clock: &Arc<dyn Clock>, work: F) -> MaintenanceTask
+/// Creates a maintenance task that needs the time.
+fn swept_at<T, F, W>(
+    what: &'static str,
+    store: &Arc<T>,
+    clock: &Arc<dyn Clock>,
+    work: F,
+) -> MaintenanceTask
 where
     T: ?Sized + Send + Sync + 'static,
     F: Fn(Arc<T>, Timestamp) -> W + Send + Sync + 'static,

@@ -11,18 +11,18 @@ use super::group_command::GroupCommand;
 const VERBS: &str = "unknown `admin` command: use grant, list, deactivate, reactivate, invite, \
                      invitations, revoke, group, credits or api-key; see `--help`";
 const ROLES: &str = "expected one of user, kb_manager, org_manager, admin";
-/// How long an invitation is good that nobody says more of.
+/// Default lifetime of an invitation, in days.
 const DAYS: u16 = 7;
 const MAX_DAYS: u16 = 365;
 
-/// What is done to accounts from the command line.
+/// Administration of accounts from the command line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AdminCommand {
     /// Gives somebody a role.
     Grant {
         /// Their address.
         email: String,
-        /// Which one.
+        /// Role to grant.
         role: Role,
     },
     /// Names the administrators.
@@ -41,16 +41,16 @@ pub enum AdminCommand {
     Invite {
         /// Their address; whoever has the link if there is none.
         email: Option<String>,
-        /// What they may do.
+        /// Role of the invited account.
         role: Role,
-        /// How many days the invitation is good.
+        /// Number of days the invitation is good.
         days: u16,
     },
     /// Lists the invitations that are good.
     Invitations,
     /// Takes an invitation back.
     Revoke {
-        /// Which one.
+        /// Id of the invitation.
         id: InvitationId,
     },
     /// Looks after groups.
@@ -61,7 +61,7 @@ pub enum AdminCommand {
     Credits(CreditsCommand),
 }
 
-/// What stands behind `admin`, as far as it was read.
+/// Arguments after `admin`, as far as they were parsed.
 #[derive(Default)]
 pub(super) struct AdminWords {
     words: Vec<String>,
@@ -90,7 +90,7 @@ impl AdminWords {
         Ok(())
     }
 
-    /// What all of it means.
+    /// Returns the command that they form.
     pub(super) fn command(self) -> Result<AdminCommand, Reason> {
         let Self { words, role, days } = self;
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
@@ -114,12 +114,12 @@ impl AdminWords {
                 let unclear = |_says_no_more| Reason::source("expected an invitation's id");
                 AdminCommand::Revoke { id: id.map_err(unclear)? }
             }
-            ["group", words @ ..] if no_options => AdminCommand::Group(GroupCommand::of(words)?),
+            ["group", words @ ..] if no_options => AdminCommand::Group(GroupCommand::parse(words)?),
             ["credits", words @ ..] if no_options => {
-                AdminCommand::Credits(CreditsCommand::of(words)?)
+                AdminCommand::Credits(CreditsCommand::parse(words)?)
             }
             ["api-key", words @ ..] if no_options => {
-                AdminCommand::ApiKey(ApiKeyCommand::of(words)?)
+                AdminCommand::ApiKey(ApiKeyCommand::parse(words)?)
             }
             _ => return Err(Reason::source(VERBS)),
         };

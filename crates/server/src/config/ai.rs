@@ -30,18 +30,18 @@ const MAX_TIMEOUT: Duration = Duration::from_hours(1);
 /// Upstream models.
 #[derive(Debug, Clone)]
 pub struct Ai {
-    /// Which model serves which mode, and which others there are.
+    /// Models, and the modes that they serve.
     pub catalogue: Catalogue,
-    /// What concerns our own callers.
+    /// Settings towards our own callers.
     pub settings: Settings,
-    /// How many tokens an answer may have.
+    /// Number of tokens an answer may have.
     pub max_output: Option<u32>,
-    /// What concerns upstreams.
+    /// Limits towards upstreams.
     pub limits: Limits,
 }
 
 impl Ai {
-    pub(super) fn read(from: &mut Section<'_>) -> Self {
+    pub(super) fn from_section(from: &mut Section<'_>) -> Self {
         let catalogue = catalogue(from);
         let settings = Settings {
             max_optimize_text: from.reload("MaxOptimizeTextLength").within(10_000, 1..=1_000_000),
@@ -79,7 +79,7 @@ fn size(from: &mut Section<'_>, name: &str, mib: usize) -> usize {
 }
 
 fn catalogue(from: &mut Section<'_>) -> Catalogue {
-    let providers = Providers::read(&mut from.section("Providers"));
+    let providers = Providers::from_section(&mut from.section("Providers"));
     let default = Model::of_chat(from, Effect::Reload);
     providers.check(&default, from);
     let mut modes = from.section("Modes");

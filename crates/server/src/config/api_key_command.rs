@@ -6,7 +6,7 @@ use super::fault::Reason;
 
 const VERBS: &str = "unknown `admin api-key` command: use list EMAIL or revoke ID";
 
-/// What is done to people's API keys from the command line.
+/// Administration of people's API keys from the command line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ApiKeyCommand {
     /// Lists somebody's.
@@ -16,14 +16,14 @@ pub enum ApiKeyCommand {
     },
     /// Takes one away.
     Revoke {
-        /// Which one.
+        /// Id of the key.
         id: ApiKeyId,
     },
 }
 
 impl ApiKeyCommand {
-    /// What the words behind `admin api-key` mean.
-    pub(super) fn of(words: &[&str]) -> Result<Self, Reason> {
+    /// Parses the arguments after `admin api-key`.
+    pub(super) fn parse(words: &[&str]) -> Result<Self, Reason> {
         match words {
             ["list", email] => Ok(Self::List { email: (*email).to_owned() }),
             ["revoke", id] => {

@@ -9,12 +9,12 @@ const DAY: Duration = Duration::from_hours(24);
 /// The audit log.
 #[derive(Debug, Clone)]
 pub struct Audit {
-    /// How long an entry is kept.
+    /// Duration for which an entry is kept.
     pub kept: Duration,
 }
 
 impl Audit {
-    pub(super) fn read(from: &mut Section<'_>) -> Self {
+    pub(super) fn from_section(from: &mut Section<'_>) -> Self {
         Self { kept: DAY * from.reload("RetentionDays").within(365_u32, 1..=3650) }
     }
 }

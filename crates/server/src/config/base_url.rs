@@ -27,7 +27,7 @@ impl BaseUrl {
         url.and_then(|it| it.host_str().map(str::to_owned)).unwrap_or_default()
     }
 
-    /// Whether what is sent there can be read on the way.
+    /// Returns whether what is sent there can be read on the way.
     pub(super) fn is_readable(&self) -> bool {
         let Ok(url) = Url::parse(&self.0) else { return true };
         let host = url.host_str().unwrap_or_default();

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use std::slice::Iter;
 
 use super::admin_command::{AdminCommand, AdminWords};
-use super::fault::{SettingError, Faults, Reason};
+use super::fault::{Faults, Reason, SettingError};
 
-/// What `--help` says.
+/// Text of `--help`.
 pub const USAGE: &str = "\
 Usage: pia-server [OPTION] [SETTING]...
        pia-server admin COMMAND [SETTING]...
@@ -51,7 +51,7 @@ Settings, which win over the environment and the files:
   --Section:Key=value  or --Section:Key value
 ";
 
-/// What the process is asked to do.
+/// Command of the process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Command {
     /// To serve until it is stopped.
@@ -66,7 +66,7 @@ pub enum Command {
     Version,
 }
 
-/// What stands on the command line.
+/// Parsed command line.
 pub(super) struct CommandLine {
     pub(super) command: Command,
     pub(super) environment: Option<String>,
@@ -179,7 +179,7 @@ fn switch(argument: &str) -> Option<Command> {
     }
 }
 
-/// What follows the `=`, or else the next argument.
+/// Returns the value after the `=`, or else the next argument.
 fn value_of(value: Option<String>, rest: &mut Rest<'_>) -> Result<String, Reason> {
     if let Some(value) = value {
         return Ok(value);

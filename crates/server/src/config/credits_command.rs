@@ -5,23 +5,23 @@ use super::fault::Reason;
 const VERBS: &str = "unknown `admin credits` command: use check or top-up; see `--help`";
 const MAX_CREDITS: i64 = 1_000_000_000;
 
-/// What is done to budgets from the command line.
+/// Administration of budgets from the command line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CreditsCommand {
     /// Compares what is reserved with what open calls may spend.
     Check,
     /// Gives a group more credits.
     TopUp {
-        /// Which one, by its id or its name.
+        /// Group, by its id or its name.
         group: String,
-        /// How many.
+        /// Number of credits.
         credits: i64,
     },
 }
 
 impl CreditsCommand {
-    /// What the words behind `admin credits` mean.
-    pub(super) fn of(words: &[&str]) -> Result<Self, Reason> {
+    /// Parses the arguments after `admin credits`.
+    pub(super) fn parse(words: &[&str]) -> Result<Self, Reason> {
         match words {
             ["check"] => Ok(Self::Check),
             ["top-up", group, credits] => {

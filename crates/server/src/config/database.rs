@@ -12,21 +12,22 @@ use super::setting::{Setting, choice};
 
 const FILE: &str = "pia.db";
 
-/// Where things are kept.
+/// Settings of the database.
 #[derive(Debug, Clone)]
 pub struct DatabaseConfig {
-    /// Which database, as whom requests and migrations use it, and how.
+    /// Database, and the roles for requests and migrations.
     pub startup: Startup,
-    /// The same database as a role that sees every user's rows.
+    /// Database with a role that sees every user's rows.
     pub maintenance_target: Option<Target>,
 }
 
-/// Which database is brought up to date, and as whom.
+/// Database to migrate, and the roles for that.
 #[derive(Debug, Clone)]
 pub struct MigrationTargets {
-    /// What every request uses; the same as the other where that alone is set.
+    /// Database as every request uses it; equal to the other where that alone
+    /// is set.
     pub target: Target,
-    /// The same database as a role that may create tables.
+    /// Database with a role that may create tables.
     pub migration_target: Option<Target>,
 }
 
@@ -44,8 +45,8 @@ enum Purpose {
 }
 
 impl DatabaseConfig {
-    pub(super) fn read(from: &mut Section<'_>) -> Option<Self> {
-        let targets = Targets::read(from, Purpose::Serving);
+    pub(super) fn from_section(from: &mut Section<'_>) -> Option<Self> {
+        let targets = Targets::from_section(from, Purpose::Serving);
         let startup = Startup {
             target: targets.normal?,
             migration_target: targets.migration,
@@ -56,15 +57,15 @@ impl DatabaseConfig {
 }
 
 impl MigrationTargets {
-    pub(super) fn read(from: &mut Section<'_>) -> Option<Self> {
-        let targets = Targets::read(from, Purpose::Migrating);
+    pub(super) fn from_section(from: &mut Section<'_>) -> Option<Self> {
+        let targets = Targets::from_section(from, Purpose::Migrating);
         let target = targets.normal.or_else(|| targets.migration.clone())?;
         Some(Self { target, migration_target: targets.migration })
     }
 }
 
 impl Targets {
-    fn read(from: &mut Section<'_>, purpose: Purpose) -> Self {
+    fn from_section(from: &mut Section<'_>, purpose: Purpose) -> Self {
         let development = from.environment().is_development();
         let default = if development { Provider::Sqlite } else { Provider::Postgres };
         let provider = from.restart("Provider").or(default);

@@ -9,20 +9,20 @@ use super::setting::Setting;
 
 const BYTES: usize = 32;
 
-/// What data keys are derived from.
+/// Source of the data keys.
 #[derive(Debug, Clone)]
 pub struct Encryption {
     /// The key in use.
     pub master_key: Secret<[u8; BYTES]>,
     /// The one before, while what it encrypted is still about.
     pub previous_master_key: Option<Secret<[u8; BYTES]>>,
-    /// Whether a key that does not fit the stored data is taken all the same,
+    /// True if a key that does not fit the stored data is taken all the same,
     /// and what the old one encrypted is lost.
     pub accept_new_master_key: bool,
 }
 
 impl Encryption {
-    pub(super) fn read(from: &mut Section<'_>) -> Option<Self> {
+    pub(super) fn from_section(from: &mut Section<'_>) -> Option<Self> {
         let key = from.restart("MasterKey").required::<MasterKey>(
             "set ENCRYPTION_MASTER_KEY to 64 random hexadecimal characters, and keep a copy",
         );
@@ -38,7 +38,7 @@ impl Encryption {
         })
     }
 
-    /// Whether this text is the master key.
+    /// Returns whether this text is the master key.
     pub(super) fn has_key(&self, text: &str) -> bool {
         let hex = Secret::new(MasterKey(*self.master_key.expose()).tell());
         hex.is(&text.trim().to_ascii_lowercase())

@@ -1,4 +1,4 @@
-//! What kind of place the server runs in.
+//! Environment that the server runs in.
 
 use super::fault::Reason;
 
@@ -18,12 +18,13 @@ impl Environment {
         Ok(Self(name.to_owned()))
     }
 
-    /// Where developers try things, and safe defaults would be in their way.
+    /// Returns the environment of developers, in which safe defaults would be
+    /// in the way.
     pub fn development() -> Self {
         Self("Development".to_owned())
     }
 
-    /// Where things are in earnest.
+    /// Returns the environment of real use.
     pub fn production() -> Self {
         Self("Production".to_owned())
     }
@@ -33,7 +34,7 @@ impl Environment {
         &self.0
     }
 
-    /// Whether this is a developer's machine.
+    /// Returns whether this is a developer's machine.
     pub fn is_development(&self) -> bool {
         self.0.eq_ignore_ascii_case("Development")
     }

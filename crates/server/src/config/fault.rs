@@ -1,4 +1,4 @@
-//! What is wrong with the settings: which, from where, and why; never a value.
+//! Errors in settings: key, source and reason; never a value.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -8,7 +8,7 @@ use std::fmt;
 pub enum Code {
     /// A source cannot be read or taken apart.
     Source,
-    /// What has no default is not set.
+    /// A setting without a default is missing.
     Missing,
     /// A value has the wrong form or is out of its range.
     Form,
@@ -30,7 +30,8 @@ impl fmt::Display for Code {
     }
 }
 
-/// Why a value is refused. Whoever makes one quotes nothing of the value.
+/// Reason why a value is refused. Whoever makes one quotes nothing of the
+/// value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Reason {
     pub(super) code: Code,
@@ -85,7 +86,7 @@ impl SettingError {
         self.reason.code
     }
 
-    /// Which setting is meant; nothing where a whole source is.
+    /// Returns the key of the setting; nothing where a whole source is meant.
     pub fn key(&self) -> Option<&str> {
         self.key.as_deref()
     }

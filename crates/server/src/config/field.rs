@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 
 use figment::value::Value;
 
-use super::fault::{Code, SettingError, Reason};
+use super::fault::{Code, Reason, SettingError};
 use super::section::{Layered, Outcome, join};
 use super::setting::Setting;
 use super::snapshot::Effect;
@@ -36,7 +36,7 @@ impl<'a> Field<'a> {
         value
     }
 
-    /// The same where a blank text is none.
+    /// Treats a blank text as absent.
     pub(super) fn or_where_blank<T: Setting>(mut self, default: T) -> T {
         let text = self.text().filter(|it| !it.trim().is_empty());
         let value = text.and_then(|it| self.understand(it)).unwrap_or(default);

@@ -8,7 +8,7 @@ use super::fault::Reason;
 use super::section::Section;
 use super::setting::Setting;
 
-pub(super) fn read(from: &mut Section<'_>) -> FreeTier {
+pub(super) fn from_section(from: &mut Section<'_>) -> FreeTier {
     let suspended = from.reload("Suspended").or(false);
     let group = from.reload("GroupId").optional();
     if suspended {

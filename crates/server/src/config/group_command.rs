@@ -8,7 +8,7 @@ use super::group_setting;
 const VERBS: &str = "unknown `admin group` command: use list, show, create, rename, delete, set or \
                      add; see `--help`";
 
-/// What is done to groups from the command line. A group is named by its id
+/// Administration of groups from the command line. A group is named by its id
 /// or its name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum GroupCommand {
@@ -16,45 +16,45 @@ pub enum GroupCommand {
     List,
     /// Shows what the members of one may.
     Show {
-        /// Which one.
+        /// Group to show.
         group: String,
     },
     /// Makes one.
     Create {
-        /// What it is called.
+        /// Name of the group.
         name: String,
     },
     /// Calls one otherwise.
     Rename {
-        /// Which one.
+        /// Group to rename.
         group: String,
-        /// What it is called then.
+        /// New name.
         name: String,
     },
     /// Takes one away.
     Delete {
-        /// Which one.
+        /// Group to delete.
         group: String,
     },
     /// Changes what the members of one may.
     Set {
-        /// Which one.
+        /// Group to change.
         group: String,
-        /// What is to be otherwise.
+        /// Changes to its settings.
         changes: Vec<SettingChange>,
     },
     /// Puts somebody into one.
     Add {
         /// Their address.
         email: String,
-        /// Which one.
+        /// Group to move to.
         group: String,
     },
 }
 
 impl GroupCommand {
-    /// What the words behind `admin group` mean.
-    pub(super) fn of(words: &[&str]) -> Result<Self, Reason> {
+    /// Parses the arguments after `admin group`.
+    pub(super) fn parse(words: &[&str]) -> Result<Self, Reason> {
         let owned = |text: &&str| (*text).to_owned();
         Ok(match words {
             ["list"] => Self::List,
@@ -64,7 +64,7 @@ impl GroupCommand {
             ["delete", group] => Self::Delete { group: owned(group) },
             ["set", group, first, rest @ ..] => {
                 let pairs = std::iter::once(first).chain(rest);
-                let changes = pairs.map(|it| group_setting::read(it)).collect::<Result<_, _>>()?;
+                let changes = pairs.map(|it| group_setting::parse(it)).collect::<Result<_, _>>()?;
                 Self::Set { group: owned(group), changes }
             }
             ["add", email, group] => Self::Add { email: owned(email), group: owned(group) },

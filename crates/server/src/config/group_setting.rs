@@ -12,8 +12,8 @@ const QUOTAS: &str = "expected behind `quota.` one of KnowledgeBases, KnowledgeD
 const LIMITS: &str =
     "expected behind `credits.` one of hourly, daily, weekly, group-daily, group-weekly, pool";
 
-/// What one `key=value` changes. Nothing behind the `=` puts the default back.
-pub(super) fn read(pair: &str) -> Result<SettingChange, Reason> {
+/// Parses one `key=value`. An empty value restores the default.
+pub(super) fn parse(pair: &str) -> Result<SettingChange, Reason> {
     let (key, value) = pair.split_once('=').ok_or(Reason::source(PAIR))?;
     let (kind, name) = key.split_once('.').unwrap_or((key, ""));
     let value = value.trim();

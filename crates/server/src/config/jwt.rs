@@ -17,16 +17,16 @@ const DAY: Duration = Duration::from_hours(24);
 /// Tokens and sessions.
 #[derive(Debug, Clone)]
 pub struct Jwt {
-    /// What access tokens are signed with, and what refresh tokens come from.
+    /// Keys that sign access tokens, and under which refresh tokens are hashed.
     pub keys: SigningKeys,
     /// In whose name tokens are issued, and for whom.
     pub names: TokenNames,
-    /// How long tokens are good, and how many sessions a user may have.
+    /// Lifetimes of tokens, and the maximum number of sessions per user.
     pub sessions: SessionSettings,
 }
 
 impl Jwt {
-    pub(super) fn read(from: &mut Section<'_>) -> Option<Self> {
+    pub(super) fn from_section(from: &mut Section<'_>) -> Option<Self> {
         let current = from
             .restart("SecretKey")
             .required::<SigningKey>("set JWT_SECRET_KEY to at least 32 random characters");

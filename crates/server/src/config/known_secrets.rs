@@ -52,7 +52,8 @@ const PLACEHOLDERS: &[&str] = &[
 /// Fewer different characters than any random secret of 32 has.
 const MIN_DISTINCT_CHARS: usize = 8;
 
-/// Whether a text is one that others know, or has next to nothing to guess.
+/// Returns whether a text is one that others know, or has next to nothing to
+/// guess.
 pub(super) fn is_known(text: &str) -> bool {
     let plain: String =
         text.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_ascii_lowercase();
@@ -64,7 +65,8 @@ pub(super) fn is_known(text: &str) -> bool {
         || PLACEHOLDERS.iter().any(|it| plain.contains(it))
 }
 
-/// Whether the bytes are one short run again and again, or count up or down.
+/// Returns whether the bytes are one short run again and again, or count up or
+/// down.
 pub(super) fn repeats(bytes: &[u8]) -> bool {
     let period = |length: usize| bytes.iter().zip(bytes.iter().skip(length)).all(|(a, b)| a == b);
     let step =

@@ -8,7 +8,7 @@ use std::path::Path;
 use figment::value::{Dict, Map, Value};
 use figment::{Error, Metadata, Profile, Provider};
 
-use super::fault::{SettingError, Reason};
+use super::fault::{Reason, SettingError};
 
 /// Names that are spoken of without their section.
 const NAMED: &[(&str, &str)] = &[
@@ -38,7 +38,7 @@ impl Layer {
     /// A file, which need not be there.
     pub(super) fn json(name: &str, path: &Path) -> Result<Self, SettingError> {
         let wrong = |reason: String| SettingError::of_source(name, Reason::source(reason));
-        let Some(text) = read(path).map_err(wrong)? else { return Ok(Self::empty(name)) };
+        let Some(text) = read_file(path).map_err(wrong)? else { return Ok(Self::empty(name)) };
         // Editors of Windows begin a file with a mark that JSON does not know.
         let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
         let json: serde_json::Value =
@@ -115,7 +115,7 @@ impl Layer {
 }
 
 /// The text of a file, if it is there.
-fn read(path: &Path) -> Result<Option<String>, String> {
+fn read_file(path: &Path) -> Result<Option<String>, String> {
     // Looked at before it is opened: a pipe would keep us waiting there.
     match std::fs::metadata(path) {
         Ok(it) if it.is_file() => {}

@@ -7,12 +7,12 @@ use super::section::Section;
 /// The licence's file.
 #[derive(Debug, Clone)]
 pub struct License {
-    /// Where it is. The file itself may be replaced at any time.
+    /// Path of the file. The file itself may be replaced at any time.
     pub path: PathBuf,
 }
 
 impl License {
-    pub(super) fn read(from: &mut Section<'_>) -> Self {
+    pub(super) fn from_section(from: &mut Section<'_>) -> Self {
         let path = from.restart("Path").or(PathBuf::from("./license.lic"));
         Self { path: from.dir().join(path) }
     }

@@ -26,14 +26,14 @@ struct State {
     followers: Vec<Follower>,
 }
 
-/// What is different since settings were last read; keys and no values.
+/// Differences since settings were last read; keys and no values.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Changes {
-    /// What is in effect by now.
+    /// Changes that are in effect by now.
     pub reloaded: Vec<String>,
-    /// What waits for the next start.
+    /// Changes that wait for the next start.
     pub restart_only: Vec<String>,
-    /// What there was not to say before.
+    /// New notices.
     pub notices: Vec<Notice>,
 }
 
@@ -89,7 +89,7 @@ impl LiveConfig {
     /// Reads the sources again and applies what they say, with a line in the
     /// log for each change. With a fault in them everything stays as it was.
     pub fn reload(&self, sources: &Sources) -> Result<Changes, Faults> {
-        let changes = match sources.read() {
+        let changes = match sources.load_config() {
             Ok(config) => self.apply(config),
             Err(faults) => {
                 for fault in faults.iter() {

@@ -15,17 +15,17 @@ const UNVERIFIED_DAYS: u32 = 365;
 /// Accounts with a password.
 #[derive(Debug, Clone)]
 pub struct LocalAuth {
-    /// What is asked of those who register.
+    /// Rules of registration.
     pub registration: RegistrationRules,
-    /// What accounts owe before they may use the service.
+    /// Requirements that accounts must meet before they may use the service.
     pub accounts: AccountRules,
-    /// How long an account stays whose address nobody verifies, where that is
-    /// asked for.
+    /// Duration for which an account stays whose address nobody verifies, where
+    /// that is asked for.
     pub unverified_kept: Duration,
 }
 
 impl LocalAuth {
-    pub(super) fn read(from: &mut Section<'_>) -> Self {
+    pub(super) fn from_section(from: &mut Section<'_>) -> Self {
         let policy = from.reload("Registration").or(RegistrationPolicy::Open);
         let domains = from.reload("AllowedDomains").list::<Domain>();
         let require_declaration = from.reload("RequireBusinessDeclaration").or(false);
@@ -74,7 +74,7 @@ fn name(policy: RegistrationPolicy) -> &'static str {
     }
 }
 
-/// What stands behind the `@` of an address.
+/// Domain after the `@` of an address.
 struct Domain(String);
 
 impl Setting for Domain {

@@ -6,7 +6,7 @@ use super::fault::Reason;
 use super::section::Section;
 use super::setting::{Setting, choice};
 
-/// What is logged, and how.
+/// Log output.
 #[derive(Debug, Clone)]
 pub struct Logging {
     /// From which level on, as `tracing` filters are written.
@@ -25,7 +25,7 @@ pub enum LogFormat {
 }
 
 impl Logging {
-    pub(super) fn read(from: &mut Section<'_>) -> Self {
+    pub(super) fn from_section(from: &mut Section<'_>) -> Self {
         let development = from.environment().is_development();
         let format = if development { LogFormat::Text } else { LogFormat::Json };
         Self {

@@ -9,16 +9,16 @@ use super::setting::Setting;
 
 const MIN_TOKEN_CHARS: usize = 16;
 
-/// What is measured.
+/// Settings of metrics.
 #[derive(Debug, Clone)]
 pub struct MetricsConfig {
-    /// What a caller from elsewhere must show; without one, only this machine
-    /// sees `/metrics`.
+    /// Token for callers from elsewhere; without one, only this machine sees
+    /// `/metrics`.
     pub token: Option<Secret<String>>,
 }
 
 impl MetricsConfig {
-    pub(super) fn read(from: &mut Section<'_>) -> Self {
+    pub(super) fn from_section(from: &mut Section<'_>) -> Self {
         Self { token: from.reload("Token").optional::<Token>().map(|it| it.0) }
     }
 }

@@ -1,4 +1,4 @@
-//! What an operator should know of their settings, though they are served.
+//! Notices for operators about settings that are accepted.
 
 use std::fmt;
 
@@ -15,7 +15,7 @@ impl Notice {
         Self { key, origin, text: text.into() }
     }
 
-    /// Which setting is meant.
+    /// Returns the key of the setting.
     pub fn key(&self) -> &str {
         &self.key
     }

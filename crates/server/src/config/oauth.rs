@@ -13,7 +13,7 @@ use super::fault::Reason;
 use super::section::Section;
 use super::setting::Setting;
 
-/// Where Microsoft's accounts are, in front of a tenant.
+/// Base URL of Microsoft's accounts, before a tenant.
 const MICROSOFT: &str = "https://login.microsoftonline.com";
 
 const MIN_TIMEOUT: Duration = Duration::from_millis(100);
@@ -27,19 +27,20 @@ pub struct OAuth {
 }
 
 impl OAuth {
-    pub(super) fn read(from: &mut Section<'_>) -> Self {
+    pub(super) fn from_section(from: &mut Section<'_>) -> Self {
         let read = |provider: Provider| {
-            let settings = read(&mut from.section(provider.name()), provider)?;
+            let settings = read_provider(&mut from.section(provider.name()), provider)?;
             Some((provider, settings))
         };
         let providers: BTreeMap<_, _> = Provider::ALL.into_iter().filter_map(read).collect();
-        let patience = from.reload("Timeout").within(Duration::from_secs(10), MIN_TIMEOUT..=MAX_TIMEOUT);
+        let patience =
+            from.reload("Timeout").within(Duration::from_secs(10), MIN_TIMEOUT..=MAX_TIMEOUT);
         Self { providers: ProvidersSettings { providers, patience } }
     }
 }
 
 /// One provider; nothing where it has no client id, and so is off.
-fn read(from: &mut Section<'_>, provider: Provider) -> Option<ProviderSettings> {
+fn read_provider(from: &mut Section<'_>, provider: Provider) -> Option<ProviderSettings> {
     let client_id = from.reload("ClientId").optional::<String>();
     let client_secret = from.reload("ClientSecret").optional::<Secret<String>>();
     let tenant = match provider {
@@ -148,7 +149,7 @@ impl Setting for TenantId {
     }
 }
 
-/// What a provider is asked to tell, with blanks or commas between.
+/// Scopes requested from a provider, separated by blanks or commas.
 struct Scopes(Vec<String>);
 
 impl Scopes {

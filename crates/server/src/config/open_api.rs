@@ -5,12 +5,12 @@ use super::section::Section;
 /// The API's description.
 #[derive(Debug, Clone)]
 pub struct OpenApi {
-    /// Whether it is served at `/openapi/v1.json`.
+    /// True if it is served at `/openapi/v1.json`.
     pub enabled: bool,
 }
 
 impl OpenApi {
-    pub(super) fn read(from: &mut Section<'_>) -> Self {
+    pub(super) fn from_section(from: &mut Section<'_>) -> Self {
         Self { enabled: from.reload("Enabled").or(false) }
     }
 }

@@ -11,7 +11,7 @@ use super::section::Section;
 /// The least memory times passes that OWASP calls sufficient.
 const MIN_COST: u64 = 7168 * 5;
 
-/// What a password's hash costs.
+/// Cost of password hashes.
 #[derive(Debug, Clone)]
 pub struct PasswordHashing {
     /// Of one hash. A password is hashed anew at sign-in where it changed.
@@ -21,7 +21,7 @@ pub struct PasswordHashing {
 }
 
 impl PasswordHashing {
-    pub(super) fn read(from: &mut Section<'_>) -> Option<Self> {
+    pub(super) fn from_section(from: &mut Section<'_>) -> Option<Self> {
         let memory = from.reload("MemoryKib").within(19_456, 8..=HashCost::MAX_MEMORY_KIB);
         let iterations = from.reload("Iterations").within(2, 1..=HashCost::MAX_ITERATIONS);
         let parallelism = from.reload("Parallelism").within(1, 1..=HashCost::MAX_PARALLELISM);

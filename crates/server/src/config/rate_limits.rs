@@ -10,7 +10,7 @@ use super::section::Section;
 const MINUTE: Duration = Duration::from_mins(1);
 const HOUR: Duration = Duration::from_hours(1);
 
-/// How often callers may call.
+/// Number of times that callers may call.
 #[derive(Debug, Clone)]
 pub struct RateLimits {
     /// The buckets: each full at first, and refilled evenly.
@@ -18,7 +18,7 @@ pub struct RateLimits {
 }
 
 impl RateLimits {
-    pub(super) fn read(from: &mut Section<'_>) -> Self {
+    pub(super) fn from_section(from: &mut Section<'_>) -> Self {
         let mut quota = |name: &str, burst: u32, window: Duration| Quota {
             burst: from.reload(name).within(burst, 1..=1_000_000),
             window,

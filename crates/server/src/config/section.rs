@@ -6,12 +6,12 @@ use figment::Figment;
 use figment::value::Value;
 
 use super::environment::Environment;
-use super::fault::{SettingError, Reason};
+use super::fault::{Reason, SettingError};
 use super::field::Field;
 use super::notice::Notice;
 use super::snapshot::{Effect, Snapshot};
 
-/// What the layers say together, and where they were found.
+/// Merged settings of all layers, with their sources.
 pub(super) struct Layered {
     layers: Figment,
     merged: Value,
@@ -19,7 +19,7 @@ pub(super) struct Layered {
     dir: PathBuf,
 }
 
-/// What came of reading.
+/// Outcome of reading.
 #[derive(Default)]
 pub(super) struct Outcome {
     pub(super) faults: Vec<SettingError>,
@@ -27,7 +27,7 @@ pub(super) struct Outcome {
     pub(super) snapshot: Snapshot,
     /// Sections that are known though nothing may be in them.
     pub(super) sections: Vec<String>,
-    /// What was left aside, with a notice of its own.
+    /// Ignored keys, with a notice of their own.
     pub(super) ignored: Vec<String>,
 }
 
@@ -56,7 +56,7 @@ impl Layered {
         names.try_fold(&self.merged, |section, name| section.as_dict()?.get(&name))
     }
 
-    /// Which layer a value is from.
+    /// Returns the layer of a value.
     pub(super) fn origin(&self, value: &Value) -> Option<String> {
         // A section may be from many; the first of its values stands for it.
         let value = match value.as_dict().and_then(|it| it.values().next()) {
@@ -98,7 +98,7 @@ impl<'a> Section<'a> {
         Field::new(self.layered, self.outcome, join(&self.path, name), effect)
     }
 
-    /// What is in this section by name, in lower case.
+    /// Returns the names in this section, in lower case.
     pub(super) fn names(&self) -> Vec<&'a str> {
         let section = self.layered.find(&self.path).and_then(Value::as_dict);
         section.into_iter().flat_map(|it| it.keys().map(String::as_str)).collect()
@@ -136,7 +136,7 @@ impl<'a> Section<'a> {
         self.outcome.faults.push(SettingError::of_key(key, origin, reason));
     }
 
-    /// Whether a setting was refused already.
+    /// Returns whether a setting was refused already.
     pub(super) fn refused(&self, name: &str) -> bool {
         let key = join(&self.path, name);
         self.outcome.faults.iter().any(|it| it.key() == Some(&key))

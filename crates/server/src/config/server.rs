@@ -19,37 +19,38 @@ const PORT: u16 = 8080;
 const MAX_NAME_CHARS: usize = 64;
 const MAX_BODY_SIZE: ByteSize = ByteSize::mib(32);
 
-/// Where the server is reached.
+/// Addresses of the server.
 #[derive(Debug, Clone)]
 pub struct ServerConfig {
-    /// Where it listens.
+    /// Address that it listens on.
     pub address: SocketAddr,
     /// Under which address clients and browsers know it, its path included.
     pub public_url: BaseUrl,
-    /// What people know the server by: authenticators show it.
+    /// Name of the server for people: authenticators show it.
     pub name: String,
-    /// Where a browser sets the server up; without a host where the operator
-    /// has not said how the server is reached.
+    /// URL of the set-up page; without a host where the public address is not
+    /// configured.
     pub setup_url: String,
     /// The path before every route: empty, or `/pia`.
     pub base_path: String,
     /// Proxies whose word on the client's address is taken.
     pub trusted_proxies: Vec<IpNet>,
-    /// Whether browsers come back by TLS alone: never where they come without.
+    /// HSTS: never where browsers come without TLS.
     pub strict_transport: StrictTransport,
-    /// How many workers answer requests.
+    /// Number of workers answer requests.
     pub workers: usize,
-    /// How long running requests may take once the server is told to end.
+    /// Duration for which running requests may take once the server is told to
+    /// end.
     pub shutdown_timeout: Duration,
-    /// How many connections one worker holds.
+    /// Number of connections one worker holds.
     pub max_connections_per_worker: usize,
-    /// How many bytes of bodies are held at once, over all requests.
+    /// Number of bytes of bodies are held at once, over all requests.
     pub max_body_memory: usize,
     /// The certificate that it shows, if it speaks TLS itself.
     pub tls: Option<TlsFiles>,
 }
 
-/// Where a certificate and its key are.
+/// Paths of a certificate and its key.
 #[derive(Debug, Clone)]
 pub struct TlsFiles {
     /// The chain, the server's own certificate first, as PEM.
@@ -102,7 +103,7 @@ impl Setting for Hsts {
 }
 
 impl ServerConfig {
-    pub(super) fn read(from: &mut Section<'_>) -> Option<Self> {
+    pub(super) fn from_section(from: &mut Section<'_>) -> Option<Self> {
         let cores = available_parallelism().map_or(1, usize::from);
         let host = if from.environment().is_development() {
             Ipv4Addr::LOCALHOST
@@ -112,7 +113,7 @@ impl ServerConfig {
         let address = from.restart("Address").or(SocketAddr::from((host, PORT)));
         let base_path = from.restart("BasePath").optional::<BasePath>();
         let base_path = base_path.map(|it| it.0).unwrap_or_default();
-        let tls = TlsFiles::read(&mut from.section("Tls"));
+        let tls = TlsFiles::from_section(&mut from.section("Tls"));
         let named = named_url(from);
         let known_as = named.as_ref().map_or(base_path.as_str(), BaseUrl::as_str);
         let setup_url = format!("{known_as}/admin/setup");
@@ -162,7 +163,7 @@ impl ServerConfig {
 }
 
 impl TlsFiles {
-    fn read(from: &mut Section<'_>) -> Option<Self> {
+    fn from_section(from: &mut Section<'_>) -> Option<Self> {
         let certificate = from.restart("CertificatePath").optional::<PathBuf>();
         let key = from.restart("KeyPath").optional::<PathBuf>();
         match (certificate, key) {

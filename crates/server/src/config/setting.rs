@@ -1,4 +1,4 @@
-//! How the text of a setting becomes a value.
+//! Conversion of a setting's text into a value.
 
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
@@ -20,9 +20,9 @@ pub(super) trait Setting: Sized {
     /// nothing of the text.
     fn parse(text: &str) -> Result<Self, Reason>;
 
-    /// The same text for the same value, however an operator spelled it. For
-    /// comparing and for saying where a range ends; of a secret it is the
-    /// secret.
+    /// Formats a value: equal text for equal values, however an operator
+    /// spelled them. For comparisons and the ends of ranges; of a secret it is
+    /// the secret.
     fn tell(&self) -> String;
 }
 

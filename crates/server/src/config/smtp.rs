@@ -24,7 +24,7 @@ pub struct Smtp {
 }
 
 impl Smtp {
-    pub(super) fn read(from: &mut Section<'_>) -> Self {
+    pub(super) fn from_section(from: &mut Section<'_>) -> Self {
         let host = from.reload("Host").optional::<Host>();
         let security = from.reload("Security").or(Security::StartTls);
         let port = from.reload("Port").within(u32::from(security.usual_port()), 1..=65_535);

@@ -1,16 +1,16 @@
-//! What every setting is at one moment, to be compared with another.
+//! Snapshot of every setting, to be compared with another.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
 use pia_kernel::Secret;
 
-/// When a changed setting takes effect.
+/// Time at which a changed setting takes effect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Effect {
     /// As soon as it is read again.
     Reload,
-    /// When the server starts the next time.
+    /// At the next start of the server.
     Restart,
 }
 
@@ -37,7 +37,7 @@ impl Snapshot {
         self.0.get(key).map(|it| it.effect)
     }
 
-    /// Whether a setting is the same in both.
+    /// Returns whether a setting is the same in both.
     pub(super) fn agrees(&self, other: &Self, key: &str) -> bool {
         let value = |of: &Self| of.0.get(key).and_then(|it| it.value.clone());
         match (value(self), value(other)) {
@@ -48,7 +48,7 @@ impl Snapshot {
     }
 
     #[cfg(test)]
-    pub(super) fn told(&self, key: &str) -> Option<&str> {
+    pub(super) fn value_of(&self, key: &str) -> Option<&str> {
         Some(self.0.get(key)?.value.as_ref()?.expose())
     }
 }

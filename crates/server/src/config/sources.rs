@@ -1,4 +1,4 @@
-//! Where settings come from.
+//! Sources of settings.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -7,7 +7,7 @@ use figment::Figment;
 
 use super::command::{Command, CommandLine};
 use super::environment::Environment;
-use super::fault::{SettingError, Faults, Reason};
+use super::fault::{Faults, Reason, SettingError};
 use super::layers::Layer;
 use super::section::{Layered, Outcome, Section};
 use super::{AdminConfig, Config, MigrationConfig, SECTIONS, unknown};
@@ -16,11 +16,11 @@ use super::{AdminConfig, Config, MigrationConfig, SECTIONS, unknown};
 const ENVIRONMENT: [&str; 3] = ["PIA_ENVIRONMENT", "ASPNETCORE_ENVIRONMENT", "DOTNET_ENVIRONMENT"];
 const CONTENT_ROOT: &str = "PIA_CONTENT_ROOT";
 
-/// Where settings come from, the later over the earlier: `appsettings.json`,
+/// Sources of settings, the later over the earlier: `appsettings.json`,
 /// `appsettings.{environment}.json`, the environment, the command line.
 #[derive(Clone)]
 pub struct Sources {
-    /// Where the files are, and where relative paths start from.
+    /// Folder of the files, and base of relative paths.
     pub dir: PathBuf,
     /// `Development`, `Production`, …
     pub environment: Environment,
@@ -37,11 +37,11 @@ impl Sources {
         let text = |it: std::ffi::OsString| it.to_string_lossy().into_owned();
         let variables = std::env::vars_os().map(|(name, value)| (text(name), text(value)));
         let arguments: Vec<String> = std::env::args_os().skip(1).map(text).collect();
-        Self::of(variables.collect(), &arguments)
+        Self::from_command_line(variables.collect(), &arguments)
     }
 
     /// Those of a process with these variables and arguments.
-    pub fn of(
+    pub fn from_command_line(
         variables: Vec<(String, String)>,
         arguments: &[String],
     ) -> Result<(Command, Self), Faults> {
@@ -72,23 +72,23 @@ impl Sources {
         Ok((line.command, Self { dir, environment, variables, arguments: line.settings }))
     }
 
-    /// What a serving process needs, as the sources are now.
-    pub fn read(&self) -> Result<Config, Faults> {
-        let (config, outcome) = self.read_with(Config::read)?;
+    /// Loads the configuration of a serving process.
+    pub fn load_config(&self) -> Result<Config, Faults> {
+        let (config, outcome) = self.read_with(Config::from_section)?;
         Ok(config.with(outcome))
     }
 
-    /// What it takes to bring the database up to date, and no more: no secret
-    /// but those of the connection strings is asked for.
+    /// Loads the configuration of a migration, and no more: no secret but those
+    /// of the connection strings is needed.
     pub fn read_for_migration(&self) -> Result<MigrationConfig, Faults> {
-        let (config, outcome) = self.read_with(MigrationConfig::read)?;
+        let (config, outcome) = self.read_with(MigrationConfig::from_section)?;
         Ok(MigrationConfig { notices: outcome.notices, ..config })
     }
 
-    /// What it takes to change accounts, and no more: what tokens are signed
-    /// with is not asked for.
+    /// Loads the configuration of administration, and no more: signing keys are
+    /// not needed.
     pub fn read_for_admin(&self) -> Result<AdminConfig, Faults> {
-        let (config, _outcome) = self.read_with(AdminConfig::read)?;
+        let (config, _outcome) = self.read_with(AdminConfig::from_section)?;
         Ok(config)
     }
 

@@ -27,21 +27,21 @@ const LIMITS: [(&str, Channel); 9] = [
     ("MaxResearchSessions", Channel::ResearchSessions),
 ];
 
-/// What devices keep in step.
+/// Settings of synchronisation.
 #[derive(Debug, Clone)]
 pub struct SyncConfig {
-    /// What decides of each push.
+    /// Rules of each push.
     pub pushing: PushSettings,
-    /// Whether a device that has everything is told just that.
+    /// True if a device that has everything is told just that.
     pub fast_path: bool,
-    /// How long it is remembered what was done.
+    /// Retention of events.
     pub events_kept: Duration,
-    /// How many chats a person may have, and how many bytes with all else.
+    /// Number of chats a person may have, and how many bytes with all else.
     pub chats: ChatLimits,
 }
 
 impl SyncConfig {
-    pub(super) fn read(from: &mut Section<'_>) -> Self {
+    pub(super) fn from_section(from: &mut Section<'_>) -> Self {
         let strategy = from.reload("ConflictStrategy").or(Strategy::LastWriteWins);
         let mut limits = Limits::default();
         for (name, channel) in LIMITS {

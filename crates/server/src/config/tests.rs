@@ -82,12 +82,12 @@ impl Operator {
     }
 
     fn read(&self) -> Config {
-        self.sources.read().unwrap()
+        self.sources.load_config().unwrap()
     }
 
     /// Each fault as the log tells it.
     fn faults(&self) -> Vec<String> {
-        self.sources.read().unwrap_err().iter().map(ToString::to_string).collect()
+        self.sources.load_config().unwrap_err().iter().map(ToString::to_string).collect()
     }
 
     fn notices(&self) -> Vec<String> {

@@ -4,10 +4,10 @@ use pia_assistant::Weeks;
 
 use super::section::Section;
 
-/// Whose Mondays count where nobody says otherwise.
+/// Zone whose Mondays count by default.
 const BERLIN: &str = "Europe/Berlin";
 
-/// How usage is counted.
+/// Settings of usage.
 #[derive(Debug, Clone, Copy)]
 pub struct TokenUsage {
     /// The weeks of budgets.
@@ -16,7 +16,7 @@ pub struct TokenUsage {
 
 impl TokenUsage {
     /// A zone that nobody knows is UTC, so that budgets end at some time.
-    pub(super) fn read(from: &mut Section<'_>) -> Self {
+    pub(super) fn from_section(from: &mut Section<'_>) -> Self {
         let zone = from.reload("WeekStartTimeZone").or_where_blank(BERLIN.to_owned());
         let weeks = Weeks::of_zone(&zone).unwrap_or_else(|| {
             let text = "is no time zone that is known here, such as Europe/Berlin: weeks begin by \

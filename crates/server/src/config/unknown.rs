@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use figment::value::{Dict, Value};
 
-use super::fault::{SettingError, Reason};
+use super::fault::{Reason, SettingError};
 use super::notice::Notice;
 use super::section::{Layered, Outcome, join};
 
@@ -56,7 +56,7 @@ impl Known {
         }
     }
 
-    /// What is in a section that is spelled almost so.
+    /// Returns the key in a section that is spelled almost so.
     fn like(&self, section: &str, name: &str) -> Option<&str> {
         if name.len() > MAX_KEY_CHARS {
             return None;
@@ -106,7 +106,7 @@ impl Search<'_> {
     }
 }
 
-/// How many letters must be put in, taken out or replaced.
+/// Returns the number of letters must be put in, taken out or replaced.
 fn distance(a: &str, b: &str) -> usize {
     let mut row: Vec<usize> = (0..=b.chars().count()).collect();
     for (before, x) in a.chars().enumerate() {

@@ -12,7 +12,7 @@ pub struct Watch {
     _until_dropped: Sender<()>,
 }
 
-/// What is different when a file is, though nobody reads it.
+/// Metadata that differs when a file does, though nobody reads it.
 #[derive(Debug, PartialEq, Eq)]
 struct Stamp {
     changed: Option<SystemTime>,
@@ -35,7 +35,7 @@ pub fn watch(
     let look = move || {
         let mut before = None;
         while waits(&dropped, if before.is_some() { interval } else { Duration::ZERO }) {
-            let now: Vec<_> = files.iter().map(|it| Stamp::of(it)).collect();
+            let now: Vec<_> = files.iter().map(|it| Stamp::from_path(it)).collect();
             if before.as_ref() != Some(&now) {
                 before = Some(now);
                 tell();
@@ -51,7 +51,7 @@ fn waits(dropped: &Receiver<()>, interval: Duration) -> bool {
 }
 
 impl Stamp {
-    fn of(path: &Path) -> Option<Self> {
+    fn from_path(path: &Path) -> Option<Self> {
         let metadata = std::fs::metadata(path).ok()?;
         let (length, number) = (metadata.len(), number(&metadata));
         Some(Self { changed: metadata.modified().ok(), length, number })

@@ -9,11 +9,11 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use pia_policy::MAX_LICENCE_BYTES;
 use ring::rand::{SecureRandom as _, SystemRandom};
 
-/// What one look at a path found.
+/// Result of reading a path.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) enum FileChange {
     Missing,
-    /// What is in it; of a file that is too long, one byte more than may be.
+    /// Content; of a file that is too long, one byte more than the maximum.
     Content(Vec<u8>),
     Failed(String),
 }

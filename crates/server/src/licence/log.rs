@@ -1,4 +1,4 @@
-//! What the log is told of the licence. Each kind has a code that stays.
+//! Log messages about the licence. Each kind has a stable code.
 
 use std::path::Path;
 

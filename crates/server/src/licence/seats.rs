@@ -1,4 +1,4 @@
-//! How many accounts the licence allows.
+//! Number of accounts the licence allows.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! What becomes of the licence file, whatever lies there.
+//! Tests of the licence file, whatever its content.
 
 use std::fs;
 use std::io::Write;
@@ -75,7 +75,7 @@ fn foreign() -> String {
 
 pub(crate) const DAY: Duration = Duration::from_hours(24);
 
-/// What the log was told meanwhile.
+/// Returns the log output meanwhile.
 pub(crate) fn logged(what: impl FnOnce()) -> String {
     let log = Log::default();
     let subscriber = tracing_subscriber::fmt().with_ansi(false).with_writer(log.clone()).finish();
@@ -323,7 +323,7 @@ fn a_licence_ends_while_the_server_runs_and_that_is_told_once() {
 fn unknown_features_are_told() {
     let bench = Bench::new();
     let file = bench.open();
-    let reading = LicenceReading::of(bench.licence("A"), &bench.key.verifying_key()).unwrap();
+    let reading = LicenceReading::open(bench.licence("A"), &bench.key.verifying_key()).unwrap();
 
     let unknown_features = vec!["Telepathy\n".to_owned()];
     let log = logged(|| log::loaded(&LicenceReading { unknown_features, ..reading }));

@@ -1,12 +1,12 @@
-//! Whether the server has an administrator.
+//! Existence of an administrator.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use pia_identity::FirstAdminStore;
 
-/// Whether the server has an administrator: asked until it has. None of them
-/// can go without another being there, so it is not asked again.
+/// Existence of an administrator: checked until there is one. None of them can
+/// go without another being there, so it is not checked again.
 pub(crate) struct Administrators {
     pub(super) store: Arc<dyn FirstAdminStore>,
     pub(super) there: AtomicBool,
@@ -33,7 +33,7 @@ impl Administrators {
         self.there.store(true, Ordering::Relaxed);
     }
 
-    /// Whether one was seen.
+    /// Returns whether one was seen.
     pub(super) fn are_there(&self) -> bool {
         self.there.load(Ordering::Relaxed)
     }

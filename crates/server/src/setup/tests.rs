@@ -1,4 +1,4 @@
-//! Who may set the server up, and what becomes of the token.
+//! Tests of the set-up, and of its token.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
@@ -34,7 +34,7 @@ impl Bench {
     }
 }
 
-/// What the database says of administrators.
+/// Scripted state of administrators.
 #[derive(Clone, Copy)]
 enum Admins {
     There,
@@ -60,7 +60,7 @@ impl FirstAdminStore for Admins {
         }
     }
 
-    async fn appoint(
+    async fn create_first_admin(
         &self,
         _new: NewAccount,
         _limits: SeatLimits,

@@ -28,14 +28,14 @@ pub(super) struct TokenFile {
     told: Mutex<Option<SetupTokenFile>>,
 }
 
-/// What a server that is not set up lacks first.
+/// First thing that a server lacks in its set-up.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum WaitsFor {
     Licence,
     Administrator,
 }
 
-/// What the log was last told; it is told again when that changes.
+/// Last message in the log; it is repeated when that changes.
 #[derive(PartialEq, Eq)]
 enum SetupTokenFile {
     Waiting(WaitsFor),
@@ -76,8 +76,8 @@ impl TokenFile {
         }
     }
 
-    /// Whether the candidate is the token. It takes as long for a good one as
-    /// for one that is wrong only at its end.
+    /// Returns whether the candidate is the token. It takes as long for a good
+    /// one as for one that is wrong only at its end.
     pub(super) fn verify(&self, candidate: &Secret<String>) -> Result<bool, Unavailable> {
         let failed = |err| Unavailable::new("the setup token", err);
         let Existing::Token(token) = self.existing().map_err(failed)? else {

@@ -208,7 +208,8 @@ fn alive() -> usize {
 /// A server with little room at its upstream, and somebody whose group has
 /// every limit that there is.
 async fn start(setting: Setting) -> (TestApp, Client) {
-    let setting = setting.with("Ai__Protection__MaxConcurrent", MAX_WAITING_CALLS).with("Ai__MaxWait", "20s");
+    let setting =
+        setting.with("Ai__Protection__MaxConcurrent", MAX_WAITING_CALLS).with("Ai__MaxWait", "20s");
     let app = setting.start().await;
     let limits = "credits.hourly=1000000 credits.daily=2000000 credits.weekly=3000000 \
                   credits.group-daily=4000000 credits.group-weekly=5000000 credits.pool=true";

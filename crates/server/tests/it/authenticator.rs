@@ -22,7 +22,7 @@ pub(crate) struct Authenticator {
     key: EcdsaKeyPair,
     /// What it calls the passkey.
     pub(crate) id: Vec<u8>,
-    /// How often it has signed.
+    /// Number of times that it has signed.
     pub(crate) counter: u32,
     /// Whose it was told the passkey is.
     pub(crate) user: Vec<u8>,

@@ -16,7 +16,7 @@ use tokio::process::{Child, Command};
 
 use crate::client::Client;
 
-/// How long elements and answers are waited for.
+/// Duration for which elements and answers are waited for.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// The key by which `WebDriver` tells an element.

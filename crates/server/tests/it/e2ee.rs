@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::client::Client;
 
-/// Whether the account is encrypted, and with what.
+/// Returns whether the account is encrypted, and with what.
 async fn status(client: &Client) -> Value {
     let answer = client.get("/api/e2ee/status").await;
     assert_eq!(answer.status, 200, "{}", answer.text());

@@ -139,7 +139,7 @@ pub(crate) fn terms() -> Terms {
 /// A licence file's text, signed with the development key.
 pub(crate) fn licence(terms: &Terms) -> String {
     let key = include_str!("../../../../xtask/dev-license-key");
-    SigningKey::read(key).expect("the development key").issue(terms).expect("a licence")
+    SigningKey::parse(key).expect("the development key").issue(terms).expect("a licence")
 }
 
 impl TestApp {
@@ -155,7 +155,7 @@ impl TestApp {
             std::fs::write(dir.join("license.lic"), content).expect("a licence file");
         }
         let sources = sources(&dir, setting.variables, &setting.database);
-        let config = sources.read().expect("settings");
+        let config = sources.load_config().expect("settings");
         let listen = listen(&config);
         let config = Arc::new(LiveConfig::new(config));
         let app = compose(&config, setting.clock).await.expect("a server");
@@ -192,7 +192,8 @@ impl TestApp {
         execute(&db, sql).await;
     }
 
-    /// How many rows it has `of` a table, or of those where something is so.
+    /// Returns the number of rows it has `of` a table, or of those where
+    /// something is so.
     pub(crate) async fn count(&self, of: &str) -> i64 {
         let startup = self.config.latest().database.startup.clone();
         let db = Database::open(&startup.target, startup.options).expect("a database");
@@ -216,7 +217,7 @@ impl TestApp {
     ) -> Result<String, AdminError> {
         let words = std::iter::once("admin").chain(line.split(' '));
         let words: Vec<String> = words.map(str::to_owned).collect();
-        let (command, _) = Sources::of(Vec::new(), &words).expect("a command");
+        let (command, _) = Sources::from_command_line(Vec::new(), &words).expect("a command");
         let command = match command {
             Command::Admin(command) => Some(command),
             _ => None,
@@ -288,7 +289,7 @@ fn sources(dir: &Path, mut variables: Vec<(String, String)>, database: &Fresh) -
     set("PIA_CONTENT_ROOT", dir.display().to_string());
     set("Database__Provider", database.provider().name().to_owned());
     set("Database__ConnectionString", database.url.clone());
-    Sources::of(variables, &[]).expect("sources").1
+    Sources::from_command_line(variables, &[]).expect("sources").1
 }
 
 fn listen(config: &Config) -> Listen {

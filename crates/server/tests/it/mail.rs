@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use pia_kernel::{Clock, QueuedEmail, Mail, SystemClock, Timestamp};
+use pia_kernel::{Clock, Mail, QueuedEmail, SystemClock, Timestamp};
 use pia_testkit::ManualClock;
 use pia_testkit::databases::Fresh;
 use serde_json::json;
@@ -148,7 +148,7 @@ async fn of_two_servers_one_delivers_each_letter(database: Fresh) {
     assert_eq!(different(&relay.stop().await), (40, 40));
 }
 
-/// How many mails, and how many different ones.
+/// Returns the number of mails, and how many different ones.
 fn different(mails: &[DeliveredMail]) -> (usize, usize) {
     let links: BTreeSet<_> = mails.iter().map(DeliveredMail::link).collect();
     (mails.len(), links.len())

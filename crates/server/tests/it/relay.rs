@@ -2,7 +2,7 @@
 
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
-use pia_kernel::{SideEffects, LiveSetting, Mail, UserId};
+use pia_kernel::{LiveSetting, Mail, SideEffects, UserId};
 use pia_sealing::{MasterKeys, ServerSeal};
 use pia_storage::schema::{accounts, mails};
 use pia_storage::{Database, DbError, DbUid, WriteEffects, in_tx, on_conn};

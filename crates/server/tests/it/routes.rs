@@ -1,7 +1,9 @@
 //! The route table, against a second list of what it must say.
 
 use pia_testkit::databases::Fresh;
-use pia_web::{Access, Accounts, Budget, RateLimit, Credentials, Document, Licensing, PaidBy, Route};
+use pia_web::{
+    Access, Accounts, Budget, Credentials, Document, Licensing, PaidBy, RateLimit, Route,
+};
 
 use crate::client::Client;
 use crate::harness::{Setting, TestApp};

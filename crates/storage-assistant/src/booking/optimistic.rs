@@ -8,9 +8,9 @@ use diesel::sql_types::BigInt;
 use diesel_async::RunQueryDsl;
 use pia_storage::{AsyncPostgres, DbError};
 
-use super::window_cache::WindowCache;
 use super::postgres::{OPEN, PUT, Reserved, Windows};
-use super::{Batch, BatchResult, Entries, LockedWindows, AdmissionVerdict};
+use super::window_cache::WindowCache;
+use super::{AdmissionVerdict, Batch, BatchResult, Entries, LockedWindows};
 use crate::window_row::WindowRow;
 
 impl Batch {
@@ -25,7 +25,7 @@ impl Batch {
         last_seen: &mut WindowCache,
     ) -> Result<Option<BatchResult>, DbError> {
         let Some((before, booked, entries)) = self.granted(last_seen)? else { return Ok(None) };
-        let guess = Guess {
+        let guess = OptimisticWrite {
             before: Windows::of(&before),
             after: Windows::of(&entries.windows),
             opened: Reserved::of(&entries.opened),
@@ -39,8 +39,8 @@ impl Batch {
         Ok(right.then_some(BatchResult { guessed: true, ..booked }))
     }
 
-    /// What it would be by windows as they were last seen, with those windows,
-    /// if all its calls would be granted all that they ask for.
+    /// Computes the result from the windows as last seen, and returns it with
+    /// them, if all calls would be granted all that they request.
     fn granted(
         &self,
         last_seen: &WindowCache,
@@ -69,7 +69,7 @@ impl Batch {
 /// Holds windows that are still what they were, in the order of their keys, as
 /// all do who hold several. If all of them are, writes what they become and
 /// what is reserved. Its result has a row for each that is held.
-struct Guess<'a> {
+struct OptimisticWrite<'a> {
     before: Windows<'a>,
     after: Windows<'a>,
     opened: Reserved<'a>,
@@ -80,7 +80,8 @@ const HELD: &str = "
     WITH held AS MATERIALIZED (
         SELECT w.key FROM credit_windows w, ";
 
-/// Who waits for a row compares what it has become.
+/// Condition on unchanged windows; after waiting for a row lock it is checked
+/// again.
 const STILL: &str = "
         WHERE w.key = b.key AND w.used = b.used AND w.reserved = b.reserved
             AND w.total = b.total AND w.last_used = b.last_used AND w.buckets = b.buckets
@@ -88,14 +89,14 @@ const STILL: &str = "
         ORDER BY w.key FOR UPDATE OF w
     ), put AS (";
 
-impl Guess<'_> {
+impl OptimisticWrite<'_> {
     fn if_all_are<'b>(&'b self, out: &mut AstPass<'_, 'b, Pg>) -> QueryResult<()> {
         out.push_sql("(SELECT count(*) FROM held) = ");
         out.push_bind_param::<BigInt, _>(&self.count)
     }
 }
 
-impl QueryFragment<Pg> for Guess<'_> {
+impl QueryFragment<Pg> for OptimisticWrite<'_> {
     fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, Pg>) -> QueryResult<()> {
         out.push_sql(HELD);
         self.before.unnest("b", &mut out)?;
@@ -114,4 +115,4 @@ impl QueryFragment<Pg> for Guess<'_> {
     }
 }
 
-pia_storage::prepared_by_text!(Guess<'_>);
+pia_storage::prepared_by_text!(OptimisticWrite<'_>);

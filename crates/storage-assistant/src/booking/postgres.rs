@@ -15,12 +15,12 @@ use pia_storage::schema::{ai_usage, credit_reservations, credit_windows};
 use pia_storage::{AsyncPostgres, DbError, DbInstant, DbUid, Instant, Pipelined, Uid, columns};
 
 use super::window_cache::WindowCache;
-use super::{Batch, BatchResult, Entries, LockedWindows, AttemptOutcome, fill, last_week};
+use super::{AttemptOutcome, Batch, BatchResult, Entries, LockedWindows, fill, last_week};
 use crate::statements::Statements;
 use crate::usage_row::UsageRow;
 use crate::window_row::{ReservationRow, WindowRow};
 
-/// What is to be done, after what was read.
+/// Decision on a batch, made from the rows that were read.
 enum Prepared {
     Decided(BatchResult, Entries),
     /// Nothing is written.
@@ -115,7 +115,7 @@ async fn reservations(mut conn: &AsyncPostgres, ids: &[DbUid]) -> QueryResult<Ve
     rows.select(ReservationRow::as_select()).load(&mut conn).await
 }
 
-/// Which of these calls were written down already.
+/// Returns those of these calls that were recorded already.
 async fn written(mut conn: &AsyncPostgres, ids: &[DbUid]) -> QueryResult<Vec<DbUid>> {
     if ids.is_empty() {
         return Ok(Vec::new());
@@ -125,7 +125,7 @@ async fn written(mut conn: &AsyncPostgres, ids: &[DbUid]) -> QueryResult<Vec<DbU
 }
 
 columns! {
-    /// What windows have become.
+    /// New values of windows.
     Windows of WindowRow {
         key: Text = String,
         week: Nullable<Instant> = Option<DbInstant>,
@@ -138,7 +138,7 @@ columns! {
 }
 
 columns! {
-    /// What calls may spend.
+    /// Reservations of calls.
     Reserved of ReservationRow {
         id: Uid = DbUid,
         window_key: Text = String,
@@ -149,7 +149,7 @@ columns! {
 }
 
 columns! {
-    /// What calls used.
+    /// Usage of calls.
     Usage of UsageRow {
         id: Uid = DbUid,
         at: Instant = DbInstant,
@@ -184,7 +184,8 @@ pub(super) const OPEN: &str = "
     INSERT INTO credit_reservations (id, window_key, instance_id, amount, opened_at)
     SELECT id, window_key, instance_id, amount, opened_at FROM ";
 
-/// What somebody used whose account was deleted meanwhile is nobody's.
+/// Statement that inserts usage. Usage of an account deleted meanwhile gets the
+/// nil user id.
 const NOTE: &str = "
     INSERT INTO ai_usage (
         id, at, user_id, mode, provider, model,
@@ -202,7 +203,10 @@ const NOTE: &str = "
     FROM ";
 
 /// Writes what windows have become, by itself.
-pub(crate) async fn update_windows(conn: &mut AsyncPostgres, rows: &[WindowRow]) -> QueryResult<()> {
+pub(crate) async fn update_windows(
+    conn: &mut AsyncPostgres,
+    rows: &[WindowRow],
+) -> QueryResult<()> {
     if rows.is_empty() {
         return Ok(());
     }
@@ -287,7 +291,7 @@ pia_storage::prepared_by_text!(UpdateWindows<'_>, Write<'_>);
 
 #[cfg(test)]
 mod tests {
-    use pia_assistant::{WindowKind, WindowKey};
+    use pia_assistant::{WindowKey, WindowKind};
     use uuid::Uuid;
 
     use super::*;

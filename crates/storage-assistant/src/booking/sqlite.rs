@@ -11,7 +11,7 @@ use diesel_async::pooled_connection::deadpool::Object;
 use pia_storage::schema::{accounts, ai_usage, credit_reservations, credit_windows};
 use pia_storage::{AsyncSqlite, DbError, DbUid, Instant};
 
-use super::{Batch, Entries, LockedWindows, DELETED_USER, AttemptOutcome, fill, last_week};
+use super::{AttemptOutcome, Batch, DELETED_USER, Entries, LockedWindows, fill, last_week};
 use crate::statements::unused;
 use crate::usage_row::UsageRow;
 use crate::window_row::{ReservationRow, WindowRow};
@@ -30,7 +30,11 @@ pub(super) async fn attempt(
 }
 
 impl Batch {
-    fn on_sqlite(&self, conn: &mut SqliteConnection, made: bool) -> Result<AttemptOutcome, DbError> {
+    fn on_sqlite(
+        &self,
+        conn: &mut SqliteConnection,
+        made: bool,
+    ) -> Result<AttemptOutcome, DbError> {
         let mut held = LockedWindows::new(windows(conn, &self.keys())?, self.weeks, self.now)?;
         let missing = self.missing(&held);
         if !made && !missing.is_empty() {
@@ -83,7 +87,7 @@ fn reservations(conn: &mut SqliteConnection, ids: &[DbUid]) -> QueryResult<Vec<R
     Ok(rows)
 }
 
-/// Which of these calls were written down already.
+/// Returns those of these calls that were recorded already.
 fn written(conn: &mut SqliteConnection, ids: &[DbUid]) -> QueryResult<Vec<DbUid>> {
     let mut there = Vec::new();
     for id in ids {

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use crate::window_row::WindowRow;
 
-/// How many windows are kept in mind, some hundred bytes each.
+/// Maximum number of cached windows, some hundred bytes each.
 const MAX_CACHED_WINDOWS: usize = 20_000;
 
 /// Windows as this instance has read or written them last.
@@ -17,8 +17,8 @@ pub(crate) struct WindowCache {
 #[derive(Debug)]
 struct CachedWindow {
     row: WindowRow,
-    /// Whether, when it was last read, nobody else had changed it since it was
-    /// seen before.
+    /// Set when, at its last read, no other instance had changed it since it
+    /// was seen before.
     ours: bool,
 }
 
@@ -34,7 +34,7 @@ impl WindowCache {
         }
     }
 
-    /// What windows that were read have become.
+    /// Stores the new values of windows that were read before.
     pub(crate) fn record_written(&mut self, rows: Vec<WindowRow>) {
         for row in rows {
             if let Some(seen) = self.windows.get_mut(&row.key) {
@@ -53,7 +53,7 @@ impl WindowCache {
 
 #[cfg(test)]
 mod tests {
-    use pia_assistant::{WindowKind, WindowKey};
+    use pia_assistant::{WindowKey, WindowKind};
     use uuid::Uuid;
 
     use super::*;

@@ -6,7 +6,8 @@ use std::time::Duration;
 use diesel::prelude::*;
 use diesel_async::{RunQueryDsl, SimpleAsyncConnection};
 use pia_assistant::{
-    Admission, AdmissionRequest, CreditStore, BudgetRefusal, CreditLimits, ReservationGuard, Holder, Micros, Rates, Weeks,
+    Admission, AdmissionRequest, BudgetRefusal, CreditLimits, CreditStore, Holder, Micros, Rates,
+    ReservationGuard, Weeks,
 };
 use pia_kernel::{Clock, GroupId, LiveSetting, SystemClock, Timestamp, UserId};
 use pia_storage::{Database, DbError, DbInstant, DbUid, on_conn};
@@ -25,7 +26,11 @@ pub(crate) fn start(db: &Database, tasks: &TaskTracker) -> SqlCreditStore {
     start_at(db, Arc::new(SystemClock), tasks)
 }
 
-pub(crate) fn start_at(db: &Database, clock: Arc<dyn Clock>, tasks: &TaskTracker) -> SqlCreditStore {
+pub(crate) fn start_at(
+    db: &Database,
+    clock: Arc<dyn Clock>,
+    tasks: &TaskTracker,
+) -> SqlCreditStore {
     start_by(db, LiveSetting::new(Weeks::UTC), clock, tasks)
 }
 
@@ -69,7 +74,13 @@ pub(crate) async fn member(db: &Database, limits: CreditLimits) -> Holder {
 
 /// A call whose answer may have so many thousand tokens, a credit each.
 pub(crate) fn ask(holder: Holder, credits: i64) -> AdmissionRequest {
-    AdmissionRequest { holder, rates: Rates::default(), fee: Micros(0), prompt: 0, output: credits * 1000 }
+    AdmissionRequest {
+        holder,
+        rates: Rates::default(),
+        fee: Micros(0),
+        prompt: 0,
+        output: credits * 1000,
+    }
 }
 
 pub(crate) async fn admitted(bank: &SqlCreditStore, ask: AdmissionRequest) -> ReservationGuard {
@@ -93,7 +104,7 @@ pub(crate) async fn settled(bank: &SqlCreditStore) {
     }
 }
 
-/// What each window of somebody holds: used and reserved, in credits.
+/// Returns the used and the reserved credits of each window of a holder.
 pub(crate) async fn counted(bank: &SqlCreditStore, holder: Holder) -> Vec<(String, i64, i64)> {
     let books = bank.books(holder).await.unwrap();
     let told = |it: &pia_assistant::Window| {

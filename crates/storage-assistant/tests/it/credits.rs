@@ -7,9 +7,9 @@ use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use futures_util::future::join_all;
 use pia_assistant::{
-    Admission, CreditStore, CreditLimits, Holder, Period, Rates, UsageLog, UsageRecord, Weeks,
+    Admission, CreditLimits, CreditStore, Holder, Period, Rates, UsageLog, UsageRecord, Weeks,
 };
-use pia_kernel::{ApiKeyId, SideEffects, GroupId, LiveSetting, Timestamp, UserId};
+use pia_kernel::{ApiKeyId, GroupId, LiveSetting, SideEffects, Timestamp, UserId};
 use pia_storage::schema::ai_usage;
 use pia_storage::{Database, DbError, DbUid, on_conn};
 use pia_testkit::ManualClock;
@@ -327,7 +327,8 @@ async fn a_batch_that_is_booked_twice_is_charged_once(db: Database) {
     let hold = admitted(&bank, ask(ada, 2)).await;
     let (id, usage) = (hold.reservation(), usage(ada.member));
     let parts = bank.books(ada).await.unwrap().windows.into_keys();
-    let parts = parts.map(|window| pia_assistant::ReservationLine { window, amount: credits(2) }).collect();
+    let parts =
+        parts.map(|window| pia_assistant::ReservationLine { window, amount: credits(2) }).collect();
     std::mem::forget(hold);
 
     let settlement =
@@ -455,7 +456,8 @@ async fn top_ups_are_drawn_last_and_stay(db: Database) {
     let ada = member(&db, CreditLimits { weekly: 2, ..CreditLimits::default() }).await;
 
     let none = bank.top_up(GroupId::generate(), credits(5), SideEffects::default()).await.unwrap();
-    let given = join_all((0..5).map(|_| bank.top_up(ada.group, credits(1), SideEffects::default())));
+    let given =
+        join_all((0..5).map(|_| bank.top_up(ada.group, credits(1), SideEffects::default())));
     let given: Vec<_> = given.await.into_iter().map(|it| it.unwrap().unwrap()).collect();
     admitted(&bank, ask(ada, 4)).await.settle(credits(4), None);
     settled(&bank).await;

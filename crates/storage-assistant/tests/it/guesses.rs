@@ -1,6 +1,6 @@
 //! Admitting calls by what windows were when they were last seen.
 
-use pia_assistant::{Admission, CreditStore, CreditLimits, Holder};
+use pia_assistant::{Admission, CreditLimits, CreditStore, Holder};
 use pia_kernel::SideEffects;
 use pia_storage::{Database, Provider};
 use pia_storage_assistant::SqlCreditStore;

@@ -1,4 +1,4 @@
-//! What the assistant's storage must do on every backend.
+//! Contract tests for the assistant's storage on every backend.
 
 #![expect(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 

@@ -1,4 +1,4 @@
-//! What becomes of calls whose instance died.
+//! Tests for the release of calls whose instance died.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -6,7 +6,7 @@ use std::time::Duration;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use futures_util::future::join_all;
-use pia_assistant::{CreditStore, CreditLimits};
+use pia_assistant::{CreditLimits, CreditStore};
 use pia_kernel::{Clock, LiveSetting, SystemClock};
 use pia_storage::schema::credit_instances;
 use pia_storage::{Database, DbError, DbInstant, DbUid, on_conn};
@@ -51,7 +51,8 @@ fn limits() -> CreditLimits {
 async fn what_a_killed_instance_reserved_is_released_once(db: Database) {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
     let (weeks, tasks) = (LiveSetting::new(pia_assistant::Weeks::UTC), TaskTracker::new());
-    let dead = SqlCreditStore::start(db.clone(), weeks, Arc::new(SystemClock), &tasks, runtime.handle());
+    let dead =
+        SqlCreditStore::start(db.clone(), weeks, Arc::new(SystemClock), &tasks, runtime.handle());
     let ada = member(&db, limits()).await;
     for _ in 0..20 {
         std::mem::forget(admitted(&dead, ask(ada, 2)).await);

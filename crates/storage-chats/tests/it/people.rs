@@ -88,7 +88,7 @@ pub(crate) fn chat(number: u128, updated_at: i64) -> NewChat {
     }
 }
 
-/// The same, for its owner's devices alone.
+/// Creates an end-to-end encrypted chat, readable by its owner's devices alone.
 pub(crate) fn sealed_chat(number: u128, updated_at: i64) -> NewChat {
     NewChat { encrypted: true, ..chat(number, updated_at) }
 }

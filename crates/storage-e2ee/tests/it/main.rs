@@ -1,4 +1,4 @@
-//! What this storage must do on every backend.
+//! Contract tests for this storage on every backend.
 
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "tests")]
 

@@ -70,7 +70,7 @@ impl Person {
         Self::at(db, user, [7; 32])
     }
 
-    /// The same person on a server with another master key.
+    /// Returns the same person on a server with another master key.
     pub(crate) fn with_master_key(&self, key: [u8; 32]) -> Self {
         Self::at(&self.db, self.user, key)
     }
@@ -102,8 +102,8 @@ impl Person {
         self.devices.register(self.user, machine.form()).await.unwrap().onboarding
     }
 
-    /// How often anything of theirs was changed, and whether all of it is
-    /// encrypted.
+    /// Returns the number of changes to the person's data, and whether all of
+    /// it is encrypted.
     pub(crate) async fn ledger(&self) -> (i64, bool) {
         let row = ledgers::table
             .find(DbUid(self.user.0))
@@ -113,7 +113,7 @@ impl Person {
         found.unwrap()
     }
 
-    /// How many audit entries say this of them.
+    /// Returns the number of the person's audit entries with this action.
     pub(crate) async fn audited(&self, action: &str) -> i64 {
         let theirs = audit_identities::user_id.eq(DbUid(self.user.0));
         let theirs = theirs.and(audit_entries::action.eq(action));
@@ -137,7 +137,7 @@ impl Machine {
         let (algorithm, random) = (&ECDSA_P256_SHA256_FIXED_SIGNING, SystemRandom::new());
         let pkcs8 = EcdsaKeyPair::generate_pkcs8(algorithm, &random).unwrap();
         let signer = EcdsaKeyPair::from_pkcs8(algorithm, pkcs8.as_ref(), &random).unwrap();
-        Self { id: DeviceId::read(id).unwrap(), signer }
+        Self { id: DeviceId::parse(id).unwrap(), signer }
     }
 
     pub(crate) fn form(&self) -> DeviceForm {
@@ -152,7 +152,7 @@ impl Machine {
         }
     }
 
-    /// What lets another device in.
+    /// Creates the approval of another device.
     pub(crate) fn approves(&self, target: &Self, session: &str, byte: u8) -> ApprovalForm {
         let key = target.form().agreement_public_key.unwrap();
         let payload = format!("{session}:{}:{key}", target.id.as_str());

@@ -13,7 +13,7 @@ use pia_identity::{Begun, NewSession, SignInOutcome};
 use pia_kernel::SessionId;
 use pia_storage::schema::{accounts, app_passwords, refresh_tokens, sessions, sign_ins};
 use pia_storage::{
-    AsyncPostgres, Database, DbError, DbInstant, DbUid, Instant, Pipelined, CteBatch, Uid,
+    AsyncPostgres, CteBatch, Database, DbError, DbInstant, DbUid, Instant, Pipelined, Uid,
     WriteEffects,
 };
 
@@ -21,7 +21,7 @@ use super::SessionStart;
 use crate::session_rows::{NewRow, TokenRow};
 use crate::sign_ins::SignInRow;
 
-/// What there is before the session begins.
+/// State before the session starts.
 struct Found {
     on_new_device: bool,
     /// The sessions that make room, which may be the one that begins.
@@ -64,7 +64,7 @@ impl SessionStart {
             conn.begin(),
             lock_unchanged(shared, &self.new),
             use_app_password(shared, &self.new),
-            SessionStartQuery::of(self).run(shared),
+            SessionStartQuery::from_start(self).run(shared),
         );
         begun?;
         let good = unchanged? && used?;
@@ -152,7 +152,7 @@ struct SessionStartQuery {
 }
 
 impl SessionStartQuery {
-    fn of(beginning: &SessionStart) -> Self {
+    fn from_start(beginning: &SessionStart) -> Self {
         let NewSession { user, at, session, app_password, device, .. } = &beginning.new;
         let stays = app_password.map_or_else(SessionId::generate, |_| *session);
         Self {

@@ -73,7 +73,8 @@ async fn surplus(conn: &mut AsyncSqlite, new: &NewSession, most: i64) -> QueryRe
         .await
 }
 
-/// Whether the account was signed in to before, and never on this device.
+/// Returns whether the account was signed in to before, and never on this
+/// device.
 ///
 /// Devices are told apart by the ids that they give themselves; where one of
 /// two has none, they are the same if the same program called from the same

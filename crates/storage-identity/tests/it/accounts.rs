@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use futures_util::future::join_all;
-use pia_identity::{AccountStore, CustomerType, SessionStore, CallerState, TokenHash};
-use pia_kernel::{SideEffects, Secret, SessionId, UserId};
+use pia_identity::{AccountStore, CallerState, CustomerType, SessionStore, TokenHash};
+use pia_kernel::{Secret, SessionId, SideEffects, UserId};
 use pia_storage::Database;
 use pia_storage_identity::{SqlAccounts, SqlSessions};
 
@@ -105,7 +105,11 @@ async fn a_caller_stands_while_session_and_account_do(db: Database) {
         let customer = CustomerType::NotDeclared;
         assert_eq!(
             during,
-            Some(CallerState { customer, email_verified: false, ..CallerState::of(user, session) })
+            Some(CallerState {
+                customer,
+                email_verified: false,
+                ..CallerState::new(user, session)
+            })
         );
         assert_eq!(after, None);
     }

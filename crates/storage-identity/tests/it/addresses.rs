@@ -7,7 +7,7 @@ use pia_identity::{
     AccountStore, InvitationStore, NewAccount, NewInvitation, ProviderAccounts, Registered, Role,
     RoleStore, ShownInvitation, TokenHash, readable_email,
 };
-use pia_kernel::{SideEffects, InvitationId, UserId};
+use pia_kernel::{InvitationId, SideEffects, UserId};
 use pia_storage::schema::{accounts, invitations};
 use pia_storage::{Database, DbError, DbUid, on_conn};
 use pia_storage_identity::{

@@ -6,10 +6,11 @@ use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use futures_util::future::join_all;
 use pia_identity::{
-    AccountStore, ApiKeyEntry, ApiKeyHash, ApiKeyStore, SessionRef, VerifiedProof, StoreAppPassword, ApiKeyRef, KeyScope,
-    KeyUse, NewApiKey, RecoveryHash, SessionScope, SessionStore, Step, TokenHash,
+    AccountStore, ApiKeyEntry, ApiKeyHash, ApiKeyRef, ApiKeyStore, KeyScope, KeyUse, NewApiKey,
+    RecoveryHash, SessionRef, SessionScope, SessionStore, Step, StoreAppPassword, TokenHash,
+    VerifiedProof,
 };
-use pia_kernel::{ApiKeyId, SideEffects, SessionId, Timestamp, UserId};
+use pia_kernel::{ApiKeyId, SessionId, SideEffects, Timestamp, UserId};
 use pia_storage::schema::api_keys;
 use pia_storage::{Database, DbError, DbUid, on_conn};
 use pia_storage_identity::{SqlAccounts, SqlApiKeys, SqlSessions};

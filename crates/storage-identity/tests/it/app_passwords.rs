@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use pia_identity::{
-    AccountStore, AppPasswordHash, AppPasswordStore, SessionRef, VerifiedProof, FactorChange, FactorStore,
-    StoreAppPassword, NewAppPassword, NewSession, RecoveryHash, SessionScope, SessionStarts, SessionStore,
-    Step, TokenHash,
+    AccountStore, AppPasswordHash, AppPasswordStore, FactorChange, FactorStore, NewAppPassword,
+    NewSession, RecoveryHash, SessionRef, SessionScope, SessionStarts, SessionStore, Step,
+    StoreAppPassword, TokenHash, VerifiedProof,
 };
-use pia_kernel::{AppPasswordId, SideEffects, SessionId, Timestamp, UserId};
+use pia_kernel::{AppPasswordId, SessionId, SideEffects, Timestamp, UserId};
 use pia_storage::Database;
 use pia_storage_identity::{
     SqlAccounts, SqlAppPasswords, SqlFactors, SqlSessionStarts, SqlSessions,
@@ -79,8 +79,10 @@ async fn an_app_password_is_found_for_its_owner_alone(db: Database) {
     let id = first.id;
     let passwords = SqlAppPasswords::new(db.clone());
 
-    let kept =
-        (add(&db, second, VerifiedProof::Password).await, add(&db, first, VerifiedProof::SignIn).await);
+    let kept = (
+        add(&db, second, VerifiedProof::Password).await,
+        add(&db, first, VerifiedProof::SignIn).await,
+    );
 
     assert_eq!(kept, (StoreAppPassword::Done, StoreAppPassword::Done));
     let find = async |user, byte| passwords.find(user, AppPasswordHash([byte; 32])).await.unwrap();
@@ -97,9 +99,10 @@ async fn of_many_made_at_once_no_more_stay_than_may(db: Database) {
     let ada = person(&db, "ada@example.org").await;
     let session = begin(&db, ada, 100, None).await;
 
-    let all =
-        join_all((0..16).map(|number| add(&db, new_in(session, ada, number), VerifiedProof::Password)))
-            .await;
+    let all = join_all(
+        (0..16).map(|number| add(&db, new_in(session, ada, number), VerifiedProof::Password)),
+    )
+    .await;
 
     let kept = all.iter().filter(|it| **it == StoreAppPassword::Done).count();
     assert_eq!((kept, names(&db, ada).await.len()), (3, 3));
@@ -121,8 +124,8 @@ async fn a_recovery_code_makes_one_of_many(db: Database) {
     factor_on(&db, ada, code).await;
     let session = begin(&db, ada, 100, None).await;
 
-    let by_paper =
-        (0..16).map(|number| add(&db, new_in(session, ada, number), VerifiedProof::RecoveryCode(code)));
+    let by_paper = (0..16)
+        .map(|number| add(&db, new_in(session, ada, number), VerifiedProof::RecoveryCode(code)));
     let by_paper = join_all(by_paper).await;
     let by_used_code = add(&db, new(&db, ada, 17).await, VerifiedProof::Code(Step(1))).await;
     let by_code = add(&db, new(&db, ada, 18).await, VerifiedProof::Code(Step(2))).await;

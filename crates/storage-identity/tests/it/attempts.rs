@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use futures_util::future::join_all;
-use pia_identity::{RateLimitOutcome, RateLimitStore, Quota};
+use pia_identity::{Quota, RateLimitOutcome, RateLimitStore};
 use pia_storage::Database;
 use pia_storage_identity::SqlAttempts;
 
@@ -20,7 +20,7 @@ pia_testkit::contract! {
 
 const TEN_A_MINUTE: Quota = Quota { burst: 10, window: Duration::from_mins(1) };
 
-/// How many attempts at once are allowed.
+/// Returns the number of attempts at once are allowed.
 async fn allowed(attempts: &SqlAttempts) -> usize {
     let all = join_all((0..64).map(|_| attempts.attempt("ip:1", TEN_A_MINUTE, START))).await;
     all.into_iter().filter(|it| matches!(it, Ok(RateLimitOutcome::Allowed))).count()

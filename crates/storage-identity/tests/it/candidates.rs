@@ -26,7 +26,7 @@ fn before() -> Timestamp {
 }
 
 fn network(address: &str) -> Option<Network> {
-    address.parse().ok().map(Network::of)
+    address.parse().ok().map(Network::from_address)
 }
 
 async fn candidate(db: &Database, email: &str, from: &str, since: Timestamp) -> Option<Candidate> {

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use pia_identity::{
-    ChallengeStore, VerifiedProof, FactorChange, FactorStore, NewChallenge, RecoveryHash, Redeemed,
-    Redemption, SessionStore, Step, TokenHash,
+    ChallengeStore, FactorChange, FactorStore, NewChallenge, RecoveryHash, Redeemed, Redemption,
+    SessionStore, Step, TokenHash, VerifiedProof,
 };
 use pia_kernel::{SideEffects, Timestamp, UserId};
 use pia_storage::Database;
@@ -90,7 +90,8 @@ async fn of_many_answers_at_once_one_is_taken(db: Database) {
     let (user, challenges) = challenged(&db).await;
     let challenges = &challenges;
 
-    let answers = (0..64).map(|it| redeem(challenges, user, TOKEN, VerifiedProof::Code(Step(20 + it))));
+    let answers =
+        (0..64).map(|it| redeem(challenges, user, TOKEN, VerifiedProof::Code(Step(20 + it))));
     let all = join_all(answers).await;
 
     assert_eq!((count(&all, Redeemed::Done), count(&all, Redeemed::Gone)), (1, 63));
@@ -105,7 +106,8 @@ async fn of_many_challenges_at_once_one_takes_the_same_code(db: Database) {
     }
     let challenges = &challenges;
 
-    let answers = tokens.iter().map(|it| redeem(challenges, user, *it, VerifiedProof::Code(Step(20))));
+    let answers =
+        tokens.iter().map(|it| redeem(challenges, user, *it, VerifiedProof::Code(Step(20))));
     let all = join_all(answers).await;
 
     assert_eq!((count(&all, Redeemed::Done), count(&all, Redeemed::Stale)), (1, 63));
@@ -170,7 +172,10 @@ async fn challenges_go_when_the_factor_is_taken_off(db: Database) {
     assert!(SqlFactors::new(db).disable(change, VerifiedProof::Password).await.unwrap());
 
     assert_eq!(challenges.owner(TOKEN, 5, START).await.unwrap(), None);
-    assert_eq!(redeem(&challenges, user, TOKEN, VerifiedProof::Code(Step(20))).await, Redeemed::Gone);
+    assert_eq!(
+        redeem(&challenges, user, TOKEN, VerifiedProof::Code(Step(20))).await,
+        Redeemed::Gone
+    );
 }
 
 async fn a_deactivated_account_has_no_challenges(db: Database) {
@@ -179,7 +184,10 @@ async fn a_deactivated_account_has_no_challenges(db: Database) {
     deactivate(&db, user).await;
 
     assert_eq!(challenges.owner(TOKEN, 5, START).await.unwrap(), None);
-    assert_eq!(redeem(&challenges, user, TOKEN, VerifiedProof::Code(Step(20))).await, Redeemed::Gone);
+    assert_eq!(
+        redeem(&challenges, user, TOKEN, VerifiedProof::Code(Step(20))).await,
+        Redeemed::Gone
+    );
 }
 
 async fn challenges_that_ended_are_swept(db: Database) {

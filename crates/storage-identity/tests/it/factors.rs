@@ -6,10 +6,10 @@ use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use futures_util::future::join_all;
 use pia_identity::{
-    Begun, SessionRef, Enrolled, VerifiedProof, Factor, FactorChange, FactorState, FactorStore, NewSession,
-    RecoveryHash, SessionStore, SignInMethod, Step, TokenHash,
+    Begun, Enrolled, Factor, FactorChange, FactorState, FactorStore, NewSession, RecoveryHash,
+    SessionRef, SessionStore, SignInMethod, Step, TokenHash, VerifiedProof,
 };
-use pia_kernel::{SideEffects, SessionId, Timestamp, UserId};
+use pia_kernel::{SessionId, SideEffects, Timestamp, UserId};
 use pia_storage::schema::sessions;
 use pia_storage::{Database, DbError, DbUid, on_conn};
 use pia_storage_identity::{SqlFactors, SqlSessions};
@@ -96,7 +96,7 @@ async fn alive(db: &Database, token: u8) -> bool {
     sessions.session_of(TokenHash([token; 32])).await.unwrap().is_some()
 }
 
-/// Whether this evidence is good for new recovery codes.
+/// Returns whether this evidence is good for new recovery codes.
 async fn good(db: &Database, user: UserId, evidence: VerifiedProof) -> bool {
     let session = begin_session(db, user, SHOWING).await;
     let change = change(user, session);
@@ -211,7 +211,8 @@ async fn new_recovery_codes_take_the_place_of_the_ones_before(db: Database) {
     enable(&db, user).await;
     let change = change(user, begin_session(&db, user, 1).await);
 
-    let done = factors.replace_codes(change, VerifiedProof::Password, &codes(50..60)).await.unwrap();
+    let done =
+        factors.replace_codes(change, VerifiedProof::Password, &codes(50..60)).await.unwrap();
 
     let code = |number| VerifiedProof::RecoveryCode(RecoveryHash([number; 32]));
     assert!(done);
@@ -225,7 +226,8 @@ async fn of_many_who_take_it_off_at_once_one_does(db: Database) {
     let session = begin_session(&db, user, 1).await;
 
     let all =
-        join_all((0..64).map(|_| factors.disable(change(user, session), VerifiedProof::Password))).await;
+        join_all((0..64).map(|_| factors.disable(change(user, session), VerifiedProof::Password)))
+            .await;
 
     assert_eq!(all.into_iter().map(Result::unwrap).filter(|it| *it).count(), 1);
     assert_eq!(factors.factor(user).await.unwrap(), None);

@@ -31,7 +31,7 @@ async fn of_many_first_administrators_at_once_one_is_made(db: Database) {
     let all = (0..16).map(|n| {
         let new = admin(&format!("{n}@example.org"));
         let effects = SideEffects::audit(START, new.account.user, "made");
-        store.appoint(new, SeatLimits::default(), effects)
+        store.create_first_admin(new, SeatLimits::default(), effects)
     });
     let outcomes: Vec<_> = join_all(all).await.into_iter().map(Result::unwrap).collect();
 
@@ -51,7 +51,11 @@ async fn there_is_a_first_administrator_once_one_was_made_or_granted(db: Databas
     let before = store.exists().await.unwrap();
     roles.set_role(user, Role::Admin, None, SideEffects::default()).await.unwrap();
     let after = store.exists().await.unwrap();
-    let late = store.appoint(admin("b@example.org"), SeatLimits::default(), SideEffects::default());
+    let late = store.create_first_admin(
+        admin("b@example.org"),
+        SeatLimits::default(),
+        SideEffects::default(),
+    );
 
     assert_eq!((before, after), (false, true));
     assert_eq!(late.await.unwrap(), Appointed::AlreadySetUp);
@@ -62,7 +66,7 @@ async fn the_first_administrator_takes_nobodys_address_and_no_seat_that_is_not_t
     let user = person(&db, "ada@example.org").await;
     let limits = |accounts, admins| SeatLimits { accounts: Some(accounts), admins: Some(admins) };
     let appoint = async |email, limits| {
-        store.appoint(admin(email), limits, SideEffects::default()).await.unwrap()
+        store.create_first_admin(admin(email), limits, SideEffects::default()).await.unwrap()
     };
 
     let taken = appoint("ADA@example.org", limits(9, 9)).await;
@@ -81,7 +85,7 @@ async fn beside_a_concurrent_grant_no_more_administrators_are_made_than_allowed(
     let user = person(&db, "ada@example.org").await;
 
     let limits = SeatLimits { accounts: None, admins: Some(1) };
-    let appoint = store.appoint(admin("b@example.org"), limits, SideEffects::default());
+    let appoint = store.create_first_admin(admin("b@example.org"), limits, SideEffects::default());
     let grant = roles.set_role(user, Role::Admin, Some(1), SideEffects::default());
     let (appointed, granted) = futures_util::join!(appoint, grant);
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use futures_util::future::join_all;
-use pia_identity::{RateLimitOutcome, PasswordThrottleStore, GuessRules};
+use pia_identity::{GuessRules, PasswordThrottleStore, RateLimitOutcome};
 use pia_kernel::Timestamp;
 use pia_storage::Database;
 use pia_storage_identity::SqlGuesses;
@@ -30,7 +30,7 @@ const RULES: GuessRules = GuessRules {
     memory: Duration::from_hours(24),
 };
 
-/// How many of 64 guesses at once are let through.
+/// Returns the number of guesses that are let through, of 64 at once.
 async fn let_through(guesses: &SqlGuesses, now: Timestamp) -> usize {
     let all = join_all((0..64).map(|_| guesses.count("ada", RULES, now))).await;
     all.into_iter().filter(|it| matches!(it, Ok(RateLimitOutcome::Allowed))).count()

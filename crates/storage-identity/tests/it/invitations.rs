@@ -7,7 +7,7 @@ use pia_identity::{
     AccountStore, DEFAULT_GROUP, InvitationStore, NewAccount, NewInvitation, Registered, Role,
     RoleStore, ShownInvitation, TokenHash,
 };
-use pia_kernel::{SideEffects, GroupId, InvitationId, PageRequest, Timestamp};
+use pia_kernel::{GroupId, InvitationId, PageRequest, SideEffects, Timestamp};
 use pia_storage::Database;
 use pia_storage_identity::{SqlAccounts, SqlInvitations, SqlRoles};
 

@@ -21,7 +21,7 @@ pia_testkit::contract! {
     sessions_begun_beside_the_end_of_their_app_password_end_with_it_and_nothing_fails,
 }
 
-/// How often each race is run.
+/// Number of times that each race is run.
 const ROUNDS: u8 = 6;
 
 async fn begin(db: &Database, user: UserId, token: u8, with: Option<AppPasswordId>) -> Begun {

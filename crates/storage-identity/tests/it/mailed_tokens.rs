@@ -8,7 +8,7 @@ use futures_util::future::join_all;
 use pia_identity::{
     AccountStore, MailedPurpose, MailedTokenStore, NewMailedToken, Registered, TokenHash,
 };
-use pia_kernel::{SideEffects, QueuedEmail, Timestamp, UserId};
+use pia_kernel::{QueuedEmail, SideEffects, Timestamp, UserId};
 use pia_storage::schema::{mailed_tokens, mails};
 use pia_storage::{Database, DbError, on_conn};
 use pia_storage_identity::{SqlAccounts, SqlMailedTokens};
@@ -67,7 +67,7 @@ async fn verified_at(db: &Database, user: UserId) -> Option<Timestamp> {
     account.unwrap().email_verified_at
 }
 
-/// How many tokens and letters there are.
+/// Returns the number of tokens and letters there are.
 async fn rows(db: &Database) -> (i64, i64) {
     let found: Result<_, DbError> = async {
         on_conn!(db.reader(), |conn| {

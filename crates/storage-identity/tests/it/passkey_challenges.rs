@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use pia_identity::{
-    VerifiedProof, Leave, NewPasskeyChallenge, PasskeyChallenges, RecoveryHash, SessionStore, Step,
-    TokenHash,
+    Leave, NewPasskeyChallenge, PasskeyChallenges, RecoveryHash, SessionStore, Step, TokenHash,
+    VerifiedProof,
 };
-use pia_kernel::{SideEffects, Secret, SessionId, Timestamp, UserId};
+use pia_kernel::{Secret, SessionId, SideEffects, Timestamp, UserId};
 use pia_storage::Database;
 use pia_storage_identity::{SqlPasskeyChallenges, SqlSessions};
 

@@ -7,7 +7,7 @@ use pia_identity::{
     Added, Begun, FactorChange, NewPasskey, PasskeyChange, PasskeyCredential, PasskeyEntry,
     PasskeyStore, PasskeyUse, SessionStore, TokenHash, Used,
 };
-use pia_kernel::{SideEffects, QueuedEmail, PasskeyId, SessionId, Timestamp, UserId};
+use pia_kernel::{PasskeyId, QueuedEmail, SessionId, SideEffects, Timestamp, UserId};
 use pia_storage::schema::{mails, sessions};
 use pia_storage::{Database, DbError, DbUid, on_conn};
 use pia_storage_identity::{SqlPasskeys, SqlSessions};

@@ -6,11 +6,11 @@ use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use futures_util::future::join_all;
 use pia_identity::{
-    AccountStore, AppAccess, AppAccessRevoked, Begun, ChallengeStore, SessionRef, CredentialsEpoch,
+    AccountStore, AppAccess, AppAccessRevoked, Begun, ChallengeStore, CredentialsEpoch,
     MailedPurpose, MailedTokenStore, NewChallenge, PasskeyStore, PasswordChange, PasswordReset,
-    PasswordStore, SessionStore, TokenHash,
+    PasswordStore, SessionRef, SessionStore, TokenHash,
 };
-use pia_kernel::{AppPasswordId, SideEffects, QueuedEmail, Secret, SessionId, Timestamp, UserId};
+use pia_kernel::{AppPasswordId, QueuedEmail, Secret, SessionId, SideEffects, Timestamp, UserId};
 use pia_storage::schema::{accounts, app_passwords, mailed_tokens, mails};
 use pia_storage::{Database, DbError, DbInstant, DbUid, on_conn};
 use pia_storage_identity::{
@@ -76,7 +76,8 @@ fn change(by: SessionRef, old: &str, new: &str) -> PasswordChange {
         revoke_app_access: false,
         at: START,
         effects: |user, at, left| {
-            let letter = QueuedEmail::new("password-changed").with("apiKeys", left.api_keys.to_string());
+            let letter =
+                QueuedEmail::new("password-changed").with("apiKeys", left.api_keys.to_string());
             SideEffects::audit(at, user, "changed").and_mail(letter.to_user(at, user))
         },
         if_ended: ended,
@@ -126,7 +127,7 @@ async fn add_app_password(db: &Database, user: UserId) {
     assert_eq!(done.unwrap(), 1);
 }
 
-/// How many tokens, letters and app passwords there are.
+/// Returns the number of tokens, letters and app passwords there are.
 async fn rows(db: &Database) -> [i64; 3] {
     let found: Result<_, DbError> = async {
         on_conn!(db.reader(), |conn| {

@@ -8,14 +8,14 @@ use pia_identity::{
     Account, AccountStore, BeginEffects, Begun, CredentialsEpoch, Device, EndEffects, NewAccount,
     NewSession, Registered, SessionStore, SignInMethod, TokenHash,
 };
-use pia_kernel::{SideEffects, Secret, SessionId, Timestamp, UserId};
+use pia_kernel::{Secret, SessionId, SideEffects, Timestamp, UserId};
 use pia_storage::schema::{accounts, audit_entries, audit_identities};
 use pia_storage::{Database, DbError, DbInstant, DbUid, on_conn};
 use pia_storage_identity::{SqlAccounts, SqlSessions};
 
 pub(crate) const START: Timestamp = Timestamp::UNIX_EPOCH;
 
-/// How long sessions of tests last.
+/// Duration for which sessions of tests last.
 pub(crate) const HOUR: Duration = Duration::from_hours(1);
 
 /// A device that says all of itself that one can.
@@ -107,7 +107,7 @@ pub(crate) async fn remove(db: &Database, user: UserId) {
     assert_eq!(done.unwrap(), 1);
 }
 
-/// How many audit entries say this of this user.
+/// Returns the number of audit entries say this of this user.
 pub(crate) async fn audited(db: &Database, user: UserId, action: &str) -> i64 {
     let about = audit_identities::user_id.eq(DbUid(user.0)).and(audit_entries::action.eq(action));
     let entries = audit_entries::table.inner_join(audit_identities::table).filter(about).count();

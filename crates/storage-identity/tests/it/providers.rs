@@ -6,11 +6,11 @@ use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use futures_util::future::join_all;
 use pia_identity::{
-    Account, AccountStore, CodeChallenge, RedirectTarget, KnownAccount, NewAccount, NewProviderFlow,
-    Provider, ProviderAccounts, ProviderFlow, ProviderFlows, ProviderIdentity, Registered,
+    Account, AccountStore, CodeChallenge, KnownAccount, NewAccount, NewProviderFlow, Provider,
+    ProviderAccounts, ProviderFlow, ProviderFlows, ProviderIdentity, RedirectTarget, Registered,
     TokenHash,
 };
-use pia_kernel::{SideEffects, Secret, UserId};
+use pia_kernel::{Secret, SideEffects, UserId};
 use pia_storage::schema::provider_flows;
 use pia_storage::{Database, DbError, on_conn};
 use pia_storage_identity::{SqlAccounts, SqlProviderAccounts, SqlProviderFlows};
@@ -65,7 +65,8 @@ async fn a_sign_in_goes_on_as_it_was_put_down(db: Database) {
         (meant.provider, meant.destination, meant.state)
     );
     assert!(taken.nonce.is("canary-nonce") && taken.verifier.is("canary-verifier"));
-    for destination in [RedirectTarget::Browser, RedirectTarget::Page { path: "/admin".to_owned() }] {
+    for destination in [RedirectTarget::Browser, RedirectTarget::Page { path: "/admin".to_owned() }]
+    {
         let flow = ProviderFlow { destination: destination.clone(), state: None, ..flow() };
         let new =
             NewProviderFlow { hash: STATE, browser: BROWSER, flow, expires_at: START + LIFETIME };

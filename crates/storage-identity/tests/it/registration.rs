@@ -47,8 +47,10 @@ async fn a_deactivated_account_takes_no_seat_but_keeps_its_address(db: Database)
     let gone = person(&db, "gone@example.org").await;
     deactivate(&db, gone).await;
 
-    let same = accounts.register(newcomer("gone@example.org"), Some(1), SideEffects::default()).await;
-    let other = accounts.register(newcomer("new@example.org"), Some(1), SideEffects::default()).await;
+    let same =
+        accounts.register(newcomer("gone@example.org"), Some(1), SideEffects::default()).await;
+    let other =
+        accounts.register(newcomer("new@example.org"), Some(1), SideEffects::default()).await;
 
     assert_eq!((same.unwrap(), other.unwrap()), (Registered::EmailTaken, Registered::Stored));
 }

@@ -3,8 +3,10 @@
 use std::time::Duration;
 
 use futures_util::future::{join, join_all};
-use pia_identity::{SessionRef, Device, PresentedToken, Revoked, Rotation, SessionStore, TokenHash};
-use pia_kernel::{SideEffects, PageRequest, Cursor, SessionId, Timestamp, UserId};
+use pia_identity::{
+    Device, PresentedToken, Revoked, Rotation, SessionRef, SessionStore, TokenHash,
+};
+use pia_kernel::{Cursor, PageRequest, SessionId, SideEffects, Timestamp, UserId};
 use pia_storage::Database;
 use pia_storage_identity::SqlSessions;
 
@@ -67,7 +69,8 @@ impl Person {
     }
 
     async fn page(&self, after: Option<Cursor>, limit: u16) -> Vec<SessionId> {
-        let part = self.sessions.page(self.user, START, PageRequest { after, limit }).await.unwrap();
+        let part =
+            self.sessions.page(self.user, START, PageRequest { after, limit }).await.unwrap();
         part.into_iter().map(|it| it.session).collect()
     }
 

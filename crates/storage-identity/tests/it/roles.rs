@@ -4,10 +4,11 @@ use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use futures_util::future::join_all;
 use pia_identity::{
-    AccountStore, Begun, ChallengeStore, CredentialsEpoch, Deactivation, NewChallenge, PresentedToken,
-    Reactivation, Role, RoleChange, RoleStore, Rotation, SeatLimits, SessionStore, TokenHash,
+    AccountStore, Begun, ChallengeStore, CredentialsEpoch, Deactivation, NewChallenge,
+    PresentedToken, Reactivation, Role, RoleChange, RoleStore, Rotation, SeatLimits, SessionStore,
+    TokenHash,
 };
-use pia_kernel::{SideEffects, QueuedEmail, UserId};
+use pia_kernel::{QueuedEmail, SideEffects, UserId};
 use pia_storage::schema::{mailed_tokens, passkey_challenges, sign_in_codes};
 use pia_storage::{Database, DbError, DbInstant, DbUid, on_conn};
 use pia_storage_identity::{SqlAccounts, SqlChallenges, SqlRoles, SqlSessions};
@@ -204,7 +205,7 @@ async fn begin_everything(db: &Database, user: UserId, hash: u8) {
     done.unwrap();
 }
 
-/// How many links, challenges and codes there are.
+/// Returns the number of links, challenges and codes there are.
 async fn begun(db: &Database) -> [i64; 3] {
     let found: Result<[i64; 3], DbError> = async {
         on_conn!(db.reader(), |conn| {

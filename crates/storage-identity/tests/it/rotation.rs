@@ -4,9 +4,10 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use pia_identity::{
-    AccountStore, Device, NewSession, PresentedToken, Rotation, SessionEntry, SessionStore, TokenHash,
+    AccountStore, Device, NewSession, PresentedToken, Rotation, SessionEntry, SessionStore,
+    TokenHash,
 };
-use pia_kernel::{SideEffects, PageRequest, SessionId, Timestamp, UserId};
+use pia_kernel::{PageRequest, SessionId, SideEffects, Timestamp, UserId};
 use pia_storage::Database;
 use pia_storage_identity::{SqlAccounts, SqlSessions};
 

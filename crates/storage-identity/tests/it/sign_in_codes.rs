@@ -6,7 +6,7 @@ use futures_util::future::join_all;
 use pia_identity::{
     CodeChallenge, CodeRedemption, NewSignInCode, SessionStore, SignInCodes, TokenHash,
 };
-use pia_kernel::{SideEffects, SessionId, Timestamp, UserId};
+use pia_kernel::{SessionId, SideEffects, Timestamp, UserId};
 use pia_storage::Database;
 use pia_storage_identity::{SqlSessions, SqlSignInCodes};
 

@@ -8,7 +8,7 @@ use pia_identity::{
     Begun, FailedSignIn, SessionStore, SignInEntry, SignInLog, SignInMethod, SignInOutcome,
     TokenHash,
 };
-use pia_kernel::{SideEffects, PageRequest, Cursor, SessionId, Timestamp, UserId};
+use pia_kernel::{Cursor, PageRequest, SessionId, SideEffects, Timestamp, UserId};
 use pia_storage::schema::{audit_entries, audit_identities, sign_ins};
 use pia_storage::{Database, DbError, DbUid, on_conn};
 use pia_storage_identity::{SqlSessions, SqlSignIns};
@@ -53,7 +53,7 @@ fn only(mut entries: Vec<SignInEntry>) -> SignInEntry {
     entries.remove(0)
 }
 
-/// How many attempts are remembered, whoever's they are.
+/// Returns the number of attempts are remembered, whoever's they are.
 async fn remembered(db: &Database) -> i64 {
     let all = sign_ins::table.count();
     let found: Result<i64, DbError> =

@@ -1,4 +1,4 @@
-//! How many statements a sign-in takes, and how many ways to the database and
+//! Number of statements a sign-in takes, and how many ways to the database and
 //! back: each costs the cores time in which no password is hashed.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -8,10 +8,10 @@ use std::time::Duration;
 use diesel::connection::InstrumentationEvent;
 use diesel_async::AsyncConnection;
 use pia_identity::{
-    AccountStore, RateLimitStore, BeginEffects, PasswordThrottleStore, GuessRules, Quota, SessionStore,
-    TokenHash,
+    AccountStore, BeginEffects, GuessRules, PasswordThrottleStore, Quota, RateLimitStore,
+    SessionStore, TokenHash,
 };
-use pia_kernel::{SideEffects, QueuedEmail, Timestamp, UserId};
+use pia_kernel::{QueuedEmail, SideEffects, Timestamp, UserId};
 use pia_storage::{Conn, Database, Provider};
 use pia_storage_identity::{SqlAccounts, SqlAttempts, SqlGuesses, SqlSessions};
 
@@ -22,11 +22,11 @@ pia_testkit::contract! {
     to_make_room_for_a_session_takes_no_more_ways,
 }
 
-/// How often it is tried: where a core is busy, an answer may be there before
-/// the next statement is sent, which looks like one more way.
+/// Number of times that it is tried: where a core is busy, an answer may be
+/// there before the next statement is sent, which looks like one more way.
 const TRIES: u8 = 5;
 
-/// How many connections are watched; a test uses fewer at once.
+/// Number of connections that are watched; a test uses fewer at once.
 const CONNECTIONS: usize = 3;
 const QUOTA: Quota = Quota { burst: 100, window: Duration::from_mins(1) };
 

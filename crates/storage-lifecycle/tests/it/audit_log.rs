@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use pia_identity::Role;
 use pia_kernel::{
-    AuditEntry, AuditLog, AuditPerson, AuditSide, SideEffects, Eraser, RequestContext, PageRequest, PersonalData,
-    Cursor, UserId,
+    AuditEntry, AuditLog, AuditPerson, AuditSide, Cursor, Eraser, PageRequest, PersonalData,
+    RequestContext, SideEffects, UserId,
 };
 use pia_storage::{Database, DbError, WriteEffects, in_tx};
 use pia_storage_lifecycle::{SqlAuditLog, SqlEraser, SqlPersonalData};

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use futures_util::future::{join, join_all};
 use pia_identity::{Account, AccountStore, NewAccount, Registered, Role};
-use pia_kernel::{SideEffects, Eraser, Erasure, Secret, Timestamp, UserId};
+use pia_kernel::{Eraser, Erasure, Secret, SideEffects, Timestamp, UserId};
 use pia_storage::Database;
 use pia_storage_chats::SqlChats;
 use pia_storage_identity::SqlAccounts;

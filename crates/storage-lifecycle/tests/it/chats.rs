@@ -95,8 +95,12 @@ async fn what_cannot_be_read_any_more_is_told_without_its_document(db: Database)
     chat(&db, ada, 1, Some("{}")).await;
     // The first byte names the form, those behind it the master key.
     let other = "UPDATE chats SET body = ";
-    let sealed =
-        sealer(&db).seal_for(ada).await.unwrap().unwrap().seal(SealContext { purpose: "x", row: b"" }, b"{}");
+    let sealed = sealer(&db)
+        .seal_for(ada)
+        .await
+        .unwrap()
+        .unwrap()
+        .seal(SealContext { purpose: "x", row: b"" }, b"{}");
     let mut sealed = sealed.unwrap();
     sealed[1] ^= 1;
     let hex = sealed.iter().fold(String::new(), |hex, it| format!("{hex}{it:02x}"));

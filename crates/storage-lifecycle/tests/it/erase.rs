@@ -7,7 +7,8 @@ use diesel_async::RunQueryDsl;
 use futures_util::future::join_all;
 use pia_identity::Role;
 use pia_kernel::{
-    AuditEntry, SideEffects, Eraser, Erasure, MailId, RequestContext, SessionId, Timestamp, UnverifiedAccounts, UserId,
+    AuditEntry, Eraser, Erasure, MailId, RequestContext, SessionId, SideEffects, Timestamp,
+    UnverifiedAccounts, UserId,
 };
 use pia_storage::schema::{accounts, ai_usage, audit_entries, audit_identities, mails, sign_ins};
 use pia_storage::{

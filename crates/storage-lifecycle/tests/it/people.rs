@@ -5,7 +5,9 @@ use std::sync::Arc;
 use diesel::prelude::*;
 use diesel_async::{RunQueryDsl, SimpleAsyncConnection};
 use pia_identity::Role;
-use pia_kernel::{AuditEntry, AccountErasure, SideEffects, QueuedEmail, Secret, SessionId, Timestamp, UserId};
+use pia_kernel::{
+    AccountErasure, AuditEntry, QueuedEmail, Secret, SessionId, SideEffects, Timestamp, UserId,
+};
 use pia_sealing::{MasterKeys, Sealer};
 use pia_storage::schema::{accounts, sessions};
 use pia_storage::{Database, DbError, DbInstant, DbUid, on_conn};

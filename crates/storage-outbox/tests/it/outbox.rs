@@ -6,8 +6,8 @@ use std::time::Duration;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use futures_util::future::join_all;
-use pia_kernel::{SideEffects, QueuedEmail, LiveSetting, RequestContext, Secret, Timestamp};
-use pia_outbox::{ClaimToken, ClaimResult, Outbox, ClaimedEmail};
+use pia_kernel::{LiveSetting, QueuedEmail, RequestContext, Secret, SideEffects, Timestamp};
+use pia_outbox::{ClaimResult, ClaimToken, ClaimedEmail, Outbox};
 use pia_sealing::{MasterKeys, ServerSeal};
 use pia_storage::schema::mails;
 use pia_storage::{Database, DbError, DbInstant, WriteEffects, in_tx, on_conn};
@@ -31,7 +31,8 @@ const START: Timestamp = Timestamp::UNIX_EPOCH;
 const CLAIM: Duration = Duration::from_mins(5);
 
 async fn queue(db: &Database, link: &str, at: Timestamp) {
-    let letter = QueuedEmail::new("invitation").with("link", link).to_address(at, "ada@example.org");
+    let letter =
+        QueuedEmail::new("invitation").with("link", link).to_address(at, "ada@example.org");
     let effects = SideEffects { audit: vec![], mail: vec![letter] };
     let writing = async {
         in_tx!(db, async |conn| -> Result<(), DbError> { conn.write_effects(db, &effects).await })
@@ -84,8 +85,7 @@ async fn of_many_who_ask_at_once_each_mail_goes_to_one(db: Database) {
 
     let all = join_all((0..32).map(|_| claim(&outbox, START))).await;
 
-    let got: Vec<_> =
-        all.into_iter().flatten().map(|it| it.email.fields["link"].clone()).collect();
+    let got: Vec<_> = all.into_iter().flatten().map(|it| it.email.fields["link"].clone()).collect();
     let different: BTreeSet<_> = got.iter().collect();
     assert_eq!((got.len(), different.len()), (20, 20));
     assert_eq!(outbox.waiting().await.unwrap(), 20);

@@ -2,7 +2,7 @@
 
 use futures_util::future::join_all;
 use futures_util::join;
-use pia_kernel::{SideEffects, GroupId, UserId};
+use pia_kernel::{GroupId, SideEffects, UserId};
 use pia_policy::{GroupAdded, GroupRemoved, GroupRenamed, GroupStore, MemberPut};
 use pia_storage::Database;
 use pia_storage_policy::SqlGroups;

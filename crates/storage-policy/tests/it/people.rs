@@ -2,7 +2,7 @@
 
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
-use pia_kernel::{AuditEntry, SideEffects, GroupId, Timestamp, UserId};
+use pia_kernel::{AuditEntry, GroupId, SideEffects, Timestamp, UserId};
 use pia_policy::{Group, GroupAdded, GroupName, GroupStore};
 use pia_storage::schema::{accounts, audit_entries};
 use pia_storage::{Database, DbError, DbInstant, DbUid, on_conn};
@@ -66,7 +66,7 @@ pub(crate) fn noting(action: &'static str) -> SideEffects {
     SideEffects { audit: vec![entry], mail: Vec::new() }
 }
 
-/// How many audit entries say this.
+/// Returns the number of audit entries say this.
 pub(crate) async fn noted(db: &Database, action: &str) -> i64 {
     let entries = audit_entries::table.filter(audit_entries::action.eq(action)).count();
     let found: Result<i64, DbError> =

@@ -3,7 +3,7 @@
 use futures_util::join;
 use pia_kernel::{Timestamp, UserId};
 use pia_storage::Database;
-use pia_sync::{Channel, Item, Key, ItemPage, PageLimit, SyncReader};
+use pia_sync::{Channel, Item, ItemPage, Key, PageLimit, SyncReader};
 
 use crate::person::{Person, START, at, item, todo};
 

@@ -12,12 +12,13 @@ use pia_storage::{Database, DbError, DbInstant, DbUid, on_conn};
 use pia_storage_sealing::SqlSalts;
 use pia_storage_sync::{SqlSyncReader, SqlSyncStore};
 use pia_sync::{
-    Applied, Changes, Channel, Conflict, Item, Key, ItemPage, PushSettings, PageLimit, SyncReader, SyncStore,
+    Applied, Changes, Channel, Conflict, Item, ItemPage, Key, PageLimit, PushSettings, SyncReader,
+    SyncStore,
 };
 use std::sync::Arc;
 use uuid::Uuid;
 
-/// When everybody's account was made.
+/// Time at which everybody's account was made.
 pub(crate) const START: Timestamp = Timestamp::UNIX_EPOCH;
 
 pub(crate) struct Person {

@@ -2,7 +2,7 @@
 
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
-use pia_kernel::{SideEffects, PageRequest, Timestamp};
+use pia_kernel::{PageRequest, SideEffects, Timestamp};
 use pia_storage::schema::chats;
 use pia_storage::{Database, DbInstant, DbUid, on_conn};
 use pia_storage_sync::SqlSyncHoldings;

@@ -1,4 +1,4 @@
-//! How many statements there are: each is a way to the database and back.
+//! Number of statements there are: each is a way to the database and back.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -9,8 +9,8 @@ use diesel_async::AsyncConnection;
 use pia_kernel::{Timestamp, Unavailable, UserId};
 use pia_storage::{Conn, Database, Provider};
 use pia_sync::{
-    PullRequest, Channel, Item, Limits, PendingDevice, PendingDevices, Pulled, Pulling, PushSettings,
-    Silences,
+    Channel, Item, Limits, PendingDevice, PendingDevices, PullRequest, Pulled, Pulling,
+    PushSettings, Silences,
 };
 
 use crate::person::{Person, START, item, todo};
@@ -26,7 +26,7 @@ struct Nobody;
 
 #[async_trait]
 impl PendingDevices for Nobody {
-    async fn of(&self, _user: UserId) -> Result<Vec<PendingDevice>, Unavailable> {
+    async fn waiting_devices(&self, _user: UserId) -> Result<Vec<PendingDevice>, Unavailable> {
         Ok(Vec::new())
     }
 }
@@ -43,7 +43,7 @@ impl Counter {
         Self(count)
     }
 
-    /// How many there were since this was asked last.
+    /// Returns the count since the last call.
     fn taken(&self) -> usize {
         self.0.swap(0, Ordering::SeqCst)
     }

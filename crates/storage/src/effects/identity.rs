@@ -1,5 +1,5 @@
-//! What identifies a person in the audit log: sealed beside the entry, which
-//! keeps only a commitment to it.
+//! Identities in the audit log: sealed beside the entry, which keeps only a
+//! commitment to them.
 
 use std::net::IpAddr;
 
@@ -16,7 +16,7 @@ use crate::db::DbError;
 /// it might have been.
 const SALT_LEN: usize = 32;
 
-/// Which side of an entry somebody is on.
+/// Side of an audit entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AuditPart {
     /// They did it.
@@ -35,7 +35,7 @@ impl AuditPart {
     }
 }
 
-/// What the audit log knows of one side of an entry.
+/// Identity on one side of an audit entry.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AuditIdentity {
     /// Their account, if it is known.
@@ -56,8 +56,12 @@ pub(super) struct SealedIdentity {
 }
 
 impl AuditIdentity {
-    /// Who is on which side of an entry, as far as anything is known of them.
-    pub(super) fn from_entry(entry: &AuditEntry, origin: &RequestContext) -> Vec<(AuditPart, Self)> {
+    /// Returns the identities on each side of an entry, as far as any are
+    /// known.
+    pub(super) fn from_entry(
+        entry: &AuditEntry,
+        origin: &RequestContext,
+    ) -> Vec<(AuditPart, Self)> {
         let actor = Self {
             user: entry.actor,
             address: origin.address,

@@ -6,18 +6,19 @@ use diesel::pg::Pg;
 use diesel::prelude::*;
 use diesel::query_builder::{AstPass, QueryFragment};
 use diesel::sql_types::{Binary, Integer, Nullable, Text};
-use pia_kernel::{AuditEntry, SideEffects, Mail, MailId, RequestContext, Recipient, UserId};
+use pia_kernel::{AuditEntry, Mail, MailId, Recipient, RequestContext, SideEffects, UserId};
 use uuid::Uuid;
 
 use super::identity::{AuditIdentity, AuditPart};
 use super::stored_email::StoredEmail;
 use crate::columns;
+use crate::cte_batch::CteBatch;
 use crate::db::{Database, DbError};
 use crate::schema::{audit_entries, audit_identities, mails};
 use crate::sql_types::{DbInstant, DbUid, Instant, Uid};
-use crate::cte_batch::CteBatch;
 
-/// What goes with a change, sealed and ready to be written in its transaction.
+/// Rows of a change's side effects, sealed and ready to be written in its
+/// transaction.
 #[derive(Debug, Default)]
 pub struct EffectRows {
     entries: Vec<EntryRow>,
@@ -72,7 +73,7 @@ columns! {
 }
 
 columns! {
-    /// Who is in them.
+    /// People in the entries.
     Identities of IdentityRow {
         entry_id: Uid = DbUid,
         part: Text = &'static str,
@@ -173,7 +174,12 @@ impl EffectRows {
         Ok(())
     }
 
-    fn enter(&mut self, db: &Database, entry: &AuditEntry, origin: &RequestContext) -> Result<(), DbError> {
+    fn enter(
+        &mut self,
+        db: &Database,
+        entry: &AuditEntry,
+        origin: &RequestContext,
+    ) -> Result<(), DbError> {
         let id = Uuid::now_v7();
         let mut row = EntryRow {
             id: DbUid(id),

@@ -15,14 +15,14 @@ use crate::db::DbError;
 pub struct StoredEmail {
     /// The address it goes to.
     pub to: String,
-    /// Which letter it is.
+    /// Name of the template.
     pub letter: String,
-    /// What is filled in.
+    /// Values to fill in.
     pub fields: BTreeMap<String, String>,
     /// In which language it is written; the operator's choice if it is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub language: Option<Language>,
-    /// When it was written.
+    /// Time at which it was written.
     pub at: Timestamp,
     /// From where what it is about was done.
     #[serde(default, skip_serializing_if = "Option::is_none")]

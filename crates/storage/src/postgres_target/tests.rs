@@ -1,4 +1,4 @@
-//! What the forms of a connection string to PostgreSQL mean.
+//! Tests of the forms of a connection string to PostgreSQL.
 
 use super::*;
 

@@ -9,10 +9,10 @@ use std::process::Command;
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 use tempfile::TempDir;
 
-/// Where Debian's packages put the programs, a folder a version.
+/// Folder of PostgreSQL's programs in Debian, with a folder per version.
 const DEBIAN: &str = "/usr/lib/postgresql";
 
-/// Who may connect how.
+/// Authentication rules of the cluster.
 const ACCESS: &str = "
 local     all all                trust
 hostssl   all safe  127.0.0.1/32 trust
@@ -126,7 +126,7 @@ fn program(name: &str) -> Command {
     command
 }
 
-/// Whether this runs as root, whom `initdb` refuses.
+/// Returns whether this runs as root, whom `initdb` refuses.
 fn root() -> bool {
     tempfile::tempfile().unwrap().metadata().unwrap().uid() == 0
 }

@@ -2,7 +2,7 @@
 
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
-use pia_kernel::{AuditEntry, SideEffects, QueuedEmail, MailId, RequestContext, Timestamp, UserId};
+use pia_kernel::{AuditEntry, MailId, QueuedEmail, RequestContext, SideEffects, Timestamp, UserId};
 use pia_storage::schema::{audit_entries, audit_identities, mails};
 use pia_storage::{
     AuditIdentity, AuditPart, Database, DbError, DbUid, StoredEmail, WriteEffects, in_tx, on_conn,

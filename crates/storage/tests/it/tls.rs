@@ -8,7 +8,7 @@ use pia_storage::{Conn, Database, Options, Provider, Target};
 
 use crate::cluster::Cluster;
 
-/// Whether a connection made so is encrypted, or why there is none.
+/// Returns whether a connection made so is encrypted, or why there is none.
 async fn encrypted(text: &str) -> Result<bool, String> {
     let target = Target::parse(Provider::Postgres, text).map_err(|err| err.to_string())?;
     let db = Database::open(&target, Options::default()).map_err(|err| err.to_string())?;

@@ -1,4 +1,5 @@
-//! What only devices can read: checked for its form, and kept as it is.
+//! Encrypted parts, which only devices can read: checked for their form, and
+//! stored as they are.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -6,8 +7,8 @@ use base64::engine::general_purpose::STANDARD;
 /// So much is decoded at once, to be thrown away.
 const STEP: usize = 64 * 1024;
 
-/// How many bytes a text in base64 stands for; nothing if it is none. Clients
-/// give up a whole list over one that they cannot decode.
+/// Returns the number of bytes a text in base64 stands for; nothing if it is
+/// none. Clients give up a whole list over one that they cannot decode.
 pub(super) fn length(text: &str) -> Option<usize> {
     let text = text.as_bytes();
     let padding = text.iter().rev().take_while(|it| **it == b'=').count();

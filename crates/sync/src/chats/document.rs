@@ -16,7 +16,7 @@ use super::{ChatId, blob};
 const WRAPPED_DEK: usize = 60;
 /// A nonce and a tag.
 const MIN_PAYLOAD_BYTES: usize = 28;
-/// What may be said in plain of a chat that is encrypted.
+/// Plaintext fields of an encrypted chat.
 const PLAIN_OF_ENCRYPTED: [&str; 7] = [
     "id",
     "schemaVersion",
@@ -26,39 +26,40 @@ const PLAIN_OF_ENCRYPTED: [&str; 7] = [
     "encryptedPayload",
     "wrappedDek",
 ];
-/// What is put behind a document: when it was made, and little else.
+/// Bytes that are appended to a document: its times, and little else.
 const ENVELOPE_BYTES: usize = 256;
 
 /// A chat that a device wrote, as it is to be stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewChat {
-    /// What it is known by.
+    /// Id of the chat.
     pub id: ChatId,
-    /// When it says that it was made.
+    /// Time at which it says that it was made.
     pub created_at: Timestamp,
-    /// When it says that it was changed.
+    /// Time at which it says that it was changed.
     pub updated_at: Timestamp,
-    /// When it says that somebody looked at it last.
+    /// Time at which it says that somebody looked at it last.
     pub accessed_at: Option<Timestamp>,
-    /// Whether only its owner's devices can read it.
+    /// True if only its owner's devices can read it.
     pub encrypted: bool,
     /// Its document, value by value as it came, but for when it was made: the
     /// first version of it says that.
     pub text: Vec<u8>,
 }
 
-/// What is wrong with a document.
+/// Violation in a document.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChatViolation {
-    /// Where: `messages[3].role`; empty for the document as a whole.
+    /// Path of the value: `messages[3].role`; empty for the document as a
+    /// whole.
     pub field: Cow<'static, str>,
-    /// What is wrong, for programs: `required`.
+    /// Code, for programs: `required`.
     pub code: &'static str,
-    /// The same for people.
+    /// Description, for people.
     pub message: String,
 }
 
-/// Why a document is no chat.
+/// Reasons why a document is no chat.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum UnreadableChat {
     /// It is no JSON from here on.
@@ -77,7 +78,7 @@ pub enum UnreadableChat {
 impl NewChat {
     /// Reads a document in place. What is under keys that nobody knows is not
     /// looked at, but that it is well-formed.
-    pub fn read(document: &[u8]) -> Result<Self, UnreadableChat> {
+    pub fn parse(document: &[u8]) -> Result<Self, UnreadableChat> {
         let fields = top_level(document)?;
         let read = Read::from(&fields).map_err(UnreadableChat::Invalid)?;
         let mut text = Vec::with_capacity(document.len() + ENVELOPE_BYTES);
@@ -97,7 +98,7 @@ impl NewChat {
         guid(&top_level(document).ok()?, "id").ok()?.map(ChatId)
     }
 
-    /// The same if it has this id.
+    /// Returns the chat if it has this id.
     pub fn known_as(self, id: Option<ChatId>) -> Result<Self, UnreadableChat> {
         if Some(self.id) == id {
             return Ok(self);
@@ -141,7 +142,7 @@ fn malformed(fault: &serde_json::Error) -> UnreadableChat {
     UnreadableChat::Malformed { line: fault.line(), column: fault.column() }
 }
 
-/// What of a document is looked at.
+/// Parts of a document that are checked.
 struct Read<'a> {
     id: ChatId,
     created_at: Timestamp,
@@ -207,7 +208,7 @@ impl<'a> Read<'a> {
     }
 }
 
-/// Whether there is what only devices can read; both parts of it, then.
+/// Returns whether there is what only devices can read; both parts of it, then.
 fn is_encrypted(fields: &Fields<'_>) -> Result<bool, ChatViolation> {
     let blobs = [
         ("encryptedPayload", MIN_PAYLOAD_BYTES..=usize::MAX, "of at least 28 bytes"),
@@ -258,7 +259,7 @@ fn guid(fields: &Fields<'_>, key: &'static str) -> Result<Option<Uuid>, ChatViol
 
 fn time<'a>(fields: &Fields<'a>, key: &'static str) -> Result<Option<TimeText<'a>>, ChatViolation> {
     let Some(text) = text(fields, key)? else { return Ok(None) };
-    let read = TimeText::read(text);
+    let read = TimeText::parse(text);
     read.map(Some).ok_or_else(|| wrong(key, &format!("`{key}` must be an ISO 8601 time.")))
 }
 

@@ -7,11 +7,11 @@ use serde::de::{self, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
-/// How many keys there may be: far more than there are, and too few to cost
+/// Number of keys there may be: far more than there are, and too few to cost
 /// more memory than the document.
 const MAX_KEYS: usize = 256;
-/// How deep a document may be nested. Clients read 64 levels, of which lists
-/// take some.
+/// Maximum nesting of a document. Clients read 64 levels, of which lists take
+/// some.
 const DEEPEST: usize = 60;
 
 /// The keys that are known, as they are told.
@@ -95,7 +95,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for Fields<'a> {
 #[derive(Deserialize)]
 struct Key<'a>(#[serde(borrow)] Cow<'a, str>);
 
-/// Whether a document is nested deeper than clients read it.
+/// Returns whether a document is nested deeper than clients read it.
 pub(super) fn too_deep(text: &[u8]) -> bool {
     let (mut depth, mut quoted, mut escaped) = (0_usize, false, false);
     for byte in text {

@@ -7,7 +7,7 @@ use uuid::Uuid;
 
 use super::{ChatId, StoredChat};
 
-/// Which chats are asked for.
+/// Requested page of the chats.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ChatsPart {
     /// Those that say that they were changed then or later, or that came in
@@ -15,9 +15,9 @@ pub struct ChatsPart {
     pub since: Option<Timestamp>,
     /// Those behind this place.
     pub after: Option<Cursor>,
-    /// How many at most.
+    /// Maximum number.
     pub limit: u16,
-    /// Whether what was deleted is told of too.
+    /// True if what was deleted is told of too.
     pub deleted: bool,
 }
 
@@ -28,46 +28,46 @@ pub struct ChatPage {
     pub version: ChatsVersion,
     /// With their messages, in their order.
     pub chats: Vec<StoredChat>,
-    /// What was deleted, in the same order; nothing unless asked for.
+    /// Deleted chats, in the same order; empty unless requested.
     pub deleted: Vec<ChatId>,
     /// Behind which place the next part begins; nothing if this is the last.
     pub next: Option<Cursor>,
 }
 
-/// What came of asking for a list.
+/// Outcome of asking for a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ListedChats {
     /// Nothing has changed.
     Unchanged(ChatsVersion),
-    /// What is there.
+    /// Page of the chats.
     Page(ChatPage),
 }
 
 /// A state of a person's data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ChatsVersion {
-    /// Which life of the data it is; none before anything was written.
+    /// Epoch of the data; none before anything was written.
     pub epoch: Option<[u8; 16]>,
-    /// How often anything was changed in it.
+    /// Number of times that anything was changed in it.
     pub version: i64,
     /// Their highest stamp. A server that was restored from a backup counts to
     /// the same version again, but not within the same microsecond.
     pub last_stamp: Timestamp,
 }
 
-/// What the asker has already.
+/// State that the client has already.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Unless {
     /// Nothing.
     Never,
     /// Whatever there is.
     Any,
-    /// What was told of one of these states.
+    /// One of these states, by their tags.
     OneOf(Vec<ChatsVersion>),
 }
 
 impl Unless {
-    /// Whether the asker has what this state would be told as.
+    /// Returns whether the asker has what this state would be told as.
     pub fn holds(&self, version: &ChatsVersion) -> bool {
         match self {
             Self::Never => false,
@@ -84,8 +84,8 @@ impl ChatsPart {
         format!("c-{version}-s{since}-d{}", u8::from(self.deleted))
     }
 
-    /// What the asker has who names these tags, without marks of weakness and
-    /// quotes. Only the first part of a list has one.
+    /// Parses the state of a client that names these tags, without marks of
+    /// weakness and quotes. Only the first page of a list has one.
     pub fn unless(&self, tags: &[&str]) -> Unless {
         if self.after.is_some() {
             return Unless::Never;
@@ -94,7 +94,7 @@ impl ChatsPart {
             return Unless::Any;
         }
         let known = tags.iter().filter_map(|tag| {
-            let version = ChatsVersion::read(tag.strip_prefix("c-")?.rsplit_once("-s")?.0)?;
+            let version = ChatsVersion::parse(tag.strip_prefix("c-")?.rsplit_once("-s")?.0)?;
             (self.tag(&version) == *tag).then_some(version)
         });
         Unless::OneOf(known.collect())
@@ -102,7 +102,7 @@ impl ChatsPart {
 }
 
 impl ChatsVersion {
-    fn read(text: &str) -> Option<Self> {
+    fn parse(text: &str) -> Option<Self> {
         let (epoch, version) = text.split_once("-v")?;
         let epoch = match epoch {
             "none" => None,

@@ -1,4 +1,4 @@
-//! What stands in messages: known keys are what every client reads there. One
+//! Messages of a chat: known keys have the types that every client reads. One
 //! that cannot read a message gives up the whole list that its chat is in.
 
 use std::borrow::Cow;
@@ -11,9 +11,9 @@ use uuid::Uuid;
 
 use super::time_text;
 
-/// How long a hyphenated GUID is, the only form that clients read.
+/// Length of a hyphenated GUID, the only form that clients read.
 pub(super) const GUID_LENGTH: usize = 36;
-/// What the known keys of a message are.
+/// Types of a message's known keys.
 const KNOWN: [(&str, Form); 10] = [
     ("id", Form::Guid),
     ("role", Form::Text),
@@ -28,7 +28,7 @@ const KNOWN: [(&str, Form); 10] = [
 ];
 const FILES: (&str, Form) = ("attachedFiles", Form::Texts(&["fileName", "relativePath"]));
 
-/// What a value is.
+/// Type of a value.
 #[derive(Debug, Clone, Copy)]
 enum Form {
     Text,
@@ -41,7 +41,7 @@ enum Form {
     Texts(&'static [&'static str]),
 }
 
-/// What is wrong with messages.
+/// Violation in messages.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Fault {
     /// They are no list of objects.
@@ -112,8 +112,8 @@ pub(super) fn guid(text: &str) -> Option<Uuid> {
     Uuid::try_parse(text).ok().filter(|_| text.len() == GUID_LENGTH)
 }
 
-/// Whether a text that is JSON escapes half of a character that takes two: no
-/// client reads such a text.
+/// Returns whether a text that is JSON escapes half of a character that takes
+/// two: no client reads such a text.
 pub(super) fn has_half_character(json: &str) -> bool {
     let mut rest = json.as_bytes();
     let unit = |it: &[u8]| {
@@ -140,19 +140,19 @@ pub(super) fn has_half_character(json: &str) -> bool {
 fn each_item(list: &str, mut good: impl FnMut(&str) -> bool) -> bool {
     let mut all = true;
     let seen = Each(|_: Option<&str>, value: &str| all &= good(value));
-    seen.of(list, false) && all
+    seen.matches(list, false) && all
 }
 
 /// Shows each member of an object. Answers whether it is one.
 fn each_member(object: &str, mut see: impl FnMut(&str, &str)) -> bool {
-    Each(|key: Option<&str>, value: &str| see(key.unwrap_or_default(), value)).of(object, true)
+    Each(|key: Option<&str>, value: &str| see(key.unwrap_or_default(), value)).matches(object, true)
 }
 
 /// Shows what is in a list or in an object, as it is written.
 struct Each<F>(F);
 
 impl<F: FnMut(Option<&str>, &str)> Each<F> {
-    fn of(self, text: &str, is_object: bool) -> bool {
+    fn matches(self, text: &str, is_object: bool) -> bool {
         let first = if is_object { "{" } else { "[" };
         text.starts_with(first)
             && self.deserialize(&mut serde_json::Deserializer::from_str(text)).is_ok()

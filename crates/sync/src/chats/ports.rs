@@ -1,4 +1,4 @@
-//! Where chats are kept.
+//! Store of chats.
 
 use async_trait::async_trait;
 use pia_kernel::{StorageUse, Timestamp, Unavailable, UserId};
@@ -9,15 +9,15 @@ use super::{ChatId, ChatLimits, ChatsPart, ListedChats, NewChat, Unless};
 /// A chat that is kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredChat {
-    /// What it is known by.
+    /// Id of the chat.
     pub id: ChatId,
-    /// When the first version of it says that it was made.
+    /// Time at which the first version of it says that it was made.
     pub created_at: Timestamp,
-    /// When it says that it was changed.
+    /// Time at which it says that it was changed.
     pub updated_at: Timestamp,
-    /// When it says that somebody looked at it last.
+    /// Time at which it says that somebody looked at it last.
     pub accessed_at: Option<Timestamp>,
-    /// Whether only its owner's devices can read it.
+    /// True if only its owner's devices can read it.
     pub encrypted: bool,
     /// Its document, but for when it was made.
     pub text: Vec<u8>,
@@ -30,20 +30,20 @@ impl StoredChat {
     }
 }
 
-/// What came of keeping a chat.
+/// Outcome of keeping a chat.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ChatWritten {
     /// There was none with this id, or it was deleted before this version.
     Created {
-        /// When it was made, by its first version.
+        /// Time at which it was made, by its first version.
         created_at: Timestamp,
     },
     /// It took the place of an older one.
     Replaced {
-        /// When it was made, by its first version.
+        /// Time at which it was made, by its first version.
         created_at: Timestamp,
     },
-    /// What is there is newer, and stays.
+    /// The stored chat is newer, and stays.
     Newer(StoredChat),
     /// It was deleted after this version.
     Deleted,
@@ -51,7 +51,7 @@ pub enum ChatWritten {
     Plain,
     /// There are as many as may be.
     Full {
-        /// How many there are.
+        /// Current number of chats.
         current: u64,
     },
     /// There would be more bytes than may be stored.
@@ -60,7 +60,7 @@ pub enum ChatWritten {
     Gone,
 }
 
-/// Where chats are kept. No id of one person's is ever another's.
+/// Store of chats. Ids are unique within an account only.
 #[cfg_attr(test, mockall::automock)]
 #[async_trait]
 pub trait ChatStore: Send + Sync {

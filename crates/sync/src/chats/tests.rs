@@ -15,12 +15,12 @@ fn document(updated_at: &str) -> String {
     format!(r#"{{"id":"{ID}","updatedAt":"{updated_at}"}}"#)
 }
 
-/// The same, changed on the first of August.
+/// Sample document, changed on the first of August.
 const DOCUMENT: &str =
     r#"{"id":"00000000-0000-0000-0000-00000000000a","updatedAt":"2026-08-01T09:14:02Z"}"#;
 
 fn chat() -> NewChat {
-    NewChat::read(DOCUMENT.as_bytes()).unwrap()
+    NewChat::parse(DOCUMENT.as_bytes()).unwrap()
 }
 
 fn stored() -> StoredChat {

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde::de::IntoDeserializer;
 use serde::de::value::{Error, StrDeserializer};
 
-/// How many digits of a second clients keep, and how many they read.
+/// Number of digits of a second clients keep, and how many they read.
 const MAX_DIGITS: usize = 7;
 const MAX_PARSED_DIGITS: usize = 16;
 /// With what the year before the first begins.
@@ -22,7 +22,7 @@ pub(super) struct TimeText<'a> {
 }
 
 impl<'a> TimeText<'a> {
-    pub(super) fn read(text: Cow<'a, str>) -> Option<Self> {
+    pub(super) fn parse(text: Cow<'a, str>) -> Option<Self> {
         let at = time(&text)?;
         let as_told = zone(&text, MAX_DIGITS) == Some("Z") && !text.starts_with(NO_YEAR);
         let text = if as_told { text } else { in_utc(&text, at).into() };
@@ -30,7 +30,7 @@ impl<'a> TimeText<'a> {
     }
 }
 
-/// Whether every client reads a time as it is written.
+/// Returns whether every client reads a time as it is written.
 pub(super) fn is_readable(text: &str) -> bool {
     // In UTC it could be of a year that clients have none of.
     let at_an_end = ["0001-01-01", "9999-12-31"].iter().any(|it| text.starts_with(it));
@@ -43,8 +43,8 @@ fn time(text: &str) -> Option<Timestamp> {
     Timestamp::deserialize(from).ok()
 }
 
-/// The same time with `Z`, and with the digits of a second that it was written
-/// with: zones differ by whole minutes.
+/// Returns the time with `Z`, and with the fraction of a second that it was
+/// written with: zones differ by whole minutes.
 fn in_utc(text: &str, at: Timestamp) -> String {
     let (head, tail) = text.split_once('.').unwrap_or((text, ""));
     let digits = tail.bytes().take_while(u8::is_ascii_digit).count();
@@ -89,8 +89,8 @@ fn zone(text: &str, most_digits: usize) -> Option<&str> {
 mod tests {
     use super::*;
 
-    fn written(text: &str) -> Option<String> {
-        TimeText::read(text.into()).map(|it| it.text.into_owned())
+    fn format(text: &str) -> Option<String> {
+        TimeText::parse(text.into()).map(|it| it.text.into_owned())
     }
 
     #[test]
@@ -101,7 +101,7 @@ mod tests {
             "0001-01-01T00:00:00Z",
             "9999-12-31T23:59:59.9999999Z",
         ] {
-            assert_eq!(written(text).as_deref(), Some(text));
+            assert_eq!(format(text).as_deref(), Some(text));
         }
     }
 
@@ -122,14 +122,14 @@ mod tests {
             ("0001-01-01T01:00:00.5+01:00", "0001-01-01T00:00:00.5Z"),
             ("9999-12-31T23:59:59.5-01:00", "9999-12-31T23:59:59.999999Z"),
         ] {
-            assert_eq!(written(text).as_deref(), Some(told), "{text}");
+            assert_eq!(format(text).as_deref(), Some(told), "{text}");
         }
     }
 
     #[test]
     fn what_is_no_time_is_none() {
         for text in ["", "now", "2026-08-01", "2026-13-01T00:00:00Z", "10000-01-01T00:00:00Z"] {
-            assert_eq!(written(text), None, "{text}");
+            assert_eq!(format(text), None, "{text}");
         }
     }
 

@@ -3,33 +3,33 @@
 use pia_kernel::{StorageUse, Timestamp, Unavailable, UserId};
 
 use super::{
-    ChatViolation, ChatId, Chats, DeleteChatError, NewChat, PutChat, PutChatError, UnreadableChat,
+    ChatId, ChatViolation, Chats, DeleteChatError, NewChat, PutChat, PutChatError, UnreadableChat,
 };
 
-/// What came of them all.
+/// Outcome of them all.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Upload {
-    /// When they were done.
+    /// Time at which they were done.
     pub at: Timestamp,
     /// In the order in which they came: the chats, and then what was deleted.
     pub results: Vec<Uploaded>,
 }
 
-/// What came of one of them.
+/// Outcome of one of them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Uploaded {
-    /// Which one; nothing where it says no id that could be read.
+    /// Id of the chat; nothing where none could be read.
     pub id: Option<ChatId>,
-    /// What came of it.
+    /// Outcome of it.
     pub status: UploadStatus,
 }
 
-/// What came of a chat among many.
+/// Outcome of a chat among many.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum UploadStatus {
     /// It is stored.
     Stored,
-    /// What is there is newer, and stays; it says that it was changed then.
+    /// The stored chat is newer, and stays; carries its time of change.
     Conflict(Timestamp),
     /// It is deleted: by this call, or after this version was written.
     Deleted,
@@ -37,7 +37,7 @@ pub enum UploadStatus {
     E2eeRequired,
     /// There are as many as may be.
     Full {
-        /// How many that is.
+        /// Maximum number of chats.
         limit: u32,
     },
     /// There would be more bytes than may be stored.
@@ -46,7 +46,7 @@ pub enum UploadStatus {
     Unreadable(ChatViolation),
 }
 
-/// Why none of the rest was stored.
+/// Reasons why none of the rest was stored.
 #[derive(Debug, thiserror::Error)]
 pub enum UploadError {
     /// The account was deleted since the gates let its owner pass.
@@ -68,7 +68,7 @@ impl Chats {
     ) -> Result<Upload, UploadError> {
         let mut results = Vec::with_capacity(documents.len() + deleted.len());
         for document in documents {
-            results.push(match NewChat::read(document.as_ref().as_bytes()) {
+            results.push(match NewChat::parse(document.as_ref().as_bytes()) {
                 Ok(chat) => {
                     let id = Some(chat.id);
                     Uploaded { id, status: self.upload_one(user, chat).await? }

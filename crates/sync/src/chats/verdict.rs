@@ -1,21 +1,21 @@
-//! Which of two versions of a chat stays.
+//! Choice between two versions of a chat.
 
 use pia_kernel::Timestamp;
 
 use super::NewChat;
 
-/// What is known of a chat that is kept, or of what is left of one.
+/// Stored state of a chat, or of a deleted one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KeptChat {
-    /// When it says that it was changed.
+    /// Time at which it says that it was changed.
     pub updated_at: Timestamp,
-    /// When it was deleted, if it was.
+    /// Time at which it was deleted, if it was.
     pub deleted_at: Option<Timestamp>,
-    /// Whether only its owner's devices can read it.
+    /// True if only its owner's devices can read it.
     pub encrypted: bool,
 }
 
-/// What becomes of a chat where there is one already.
+/// Decision on a chat where one is stored already.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
     /// It takes the other's place.
@@ -29,7 +29,7 @@ pub enum Verdict {
 }
 
 impl NewChat {
-    /// What becomes of this chat where there is that one.
+    /// Decides on this chat where that one is stored.
     pub fn against(&self, kept: &KeptChat) -> Verdict {
         if let Some(deleted_at) = kept.deleted_at {
             let later = self.updated_at > deleted_at;

@@ -1,4 +1,4 @@
-//! What is kept of what devices send.
+//! Tests of items as they are stored.
 
 use serde_json::json;
 

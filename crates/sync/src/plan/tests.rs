@@ -1,4 +1,4 @@
-//! What becomes of a push.
+//! Tests of the plan of a push.
 
 use uuid::Uuid;
 
@@ -22,7 +22,7 @@ fn item(key: Key, second: i64, encrypted: bool) -> Item {
 }
 
 /// Kept since second 100, changed at second 10.
-fn kept() -> StoredItem {
+fn stored_item() -> StoredItem {
     StoredItem {
         stamp: at(100),
         changed_at: at(10),
@@ -44,7 +44,7 @@ struct Case {
 }
 
 impl Case {
-    fn of(kept: Option<StoredItem>) -> Self {
+    fn with_stored(kept: Option<StoredItem>) -> Self {
         Self {
             kept,
             seen: Some(at(200)),
@@ -60,7 +60,7 @@ impl Case {
         Planner { kept: &kept, seen, device, deleted_at: at(50), strategy }.plan(items, deletes)
     }
 
-    /// What becomes of one item that was changed at this second.
+    /// Plans the push of one item that was changed at this second.
     fn push(self, second: i64, encrypted: bool, digest: &[u8]) -> (&'static str, Vec<Resolution>) {
         let item = item(self.key, second, encrypted);
         let plan = self.plan(vec![(item, digest.to_vec())], vec![]);
@@ -77,51 +77,67 @@ impl Case {
 
 #[test]
 fn what_is_not_there_is_put() {
-    assert_eq!(Case::of(None).push(1, false, OTHER), ("put", vec![]));
+    assert_eq!(Case::with_stored(None).push(1, false, OTHER), ("put", vec![]));
 }
 
 #[test]
 fn the_later_change_wins_and_the_earlier_is_told_and_brought_what_is_kept() {
-    assert_eq!(Case::of(Some(kept())).push(11, false, OTHER), ("put", vec![]));
-    assert_eq!(Case::of(Some(kept())).push(9, false, OTHER), ("restamp", vec![ServerWins]));
-    assert_eq!(Case::of(Some(kept())).push(10, false, OTHER), ("restamp", vec![ServerWins]));
+    assert_eq!(Case::with_stored(Some(stored_item())).push(11, false, OTHER), ("put", vec![]));
+    assert_eq!(
+        Case::with_stored(Some(stored_item())).push(9, false, OTHER),
+        ("restamp", vec![ServerWins])
+    );
+    assert_eq!(
+        Case::with_stored(Some(stored_item())).push(10, false, OTHER),
+        ("restamp", vec![ServerWins])
+    );
 }
 
 #[test]
 fn what_loses_again_as_it_was_is_told_and_moves_nothing() {
-    let beaten = |by: &[u8]| Some(StoredItem { beaten: Some(by.to_vec()), ..kept() });
+    let beaten = |by: &[u8]| Some(StoredItem { beaten: Some(by.to_vec()), ..stored_item() });
 
-    assert_eq!(Case::of(beaten(OTHER)).push(10, false, OTHER), ("nothing", vec![ServerWins]));
-    assert_eq!(Case::of(beaten(b"else")).push(10, false, OTHER), ("restamp", vec![ServerWins]));
+    assert_eq!(
+        Case::with_stored(beaten(OTHER)).push(10, false, OTHER),
+        ("nothing", vec![ServerWins])
+    );
+    assert_eq!(
+        Case::with_stored(beaten(b"else")).push(10, false, OTHER),
+        ("restamp", vec![ServerWins])
+    );
     let gone = StoredItem { deleted_at: Some(at(50)), ..beaten(OTHER).unwrap() };
-    assert_eq!(Case::of(Some(gone)).push(50, false, OTHER), ("nothing", vec![ServerWins]));
-    let plan = Case::of(Some(StoredItem { encrypted: true, ..kept() }))
+    assert_eq!(Case::with_stored(Some(gone)).push(50, false, OTHER), ("nothing", vec![ServerWins]));
+    let plan = Case::with_stored(Some(StoredItem { encrypted: true, ..stored_item() }))
         .plan(vec![(item(KEY, 9, true), OTHER.to_vec())], vec![]);
     let [Write::Restamp { loser, .. }] = plan.writes.as_slice() else { panic!("{plan:?}") };
-    let again = StoredItem { encrypted: true, beaten: Some(loser.clone()), ..kept() };
+    let again = StoredItem { encrypted: true, beaten: Some(loser.clone()), ..stored_item() };
     // Its ciphertext differs each time.
-    assert_eq!(Case::of(Some(again)).push(9, true, b"third"), ("nothing", vec![ServerWins]));
+    assert_eq!(
+        Case::with_stored(Some(again)).push(9, true, b"third"),
+        ("nothing", vec![ServerWins])
+    );
 }
 
 #[test]
 fn of_what_is_deleted_its_id_and_since_when_are_told() {
-    let gone = StoredItem { deleted_at: Some(at(50)), ..kept() };
+    let gone = StoredItem { deleted_at: Some(at(50)), ..stored_item() };
 
     let told = gone.tombstone(KEY).unwrap();
 
     assert_eq!(told, format!(r#"{{"id":"{}","deletedAt":"1970-01-01T00:00:50Z"}}"#, KEY.id));
-    assert_eq!(kept().tombstone(KEY), None);
+    assert_eq!(stored_item().tombstone(KEY), None);
 }
 
 #[test]
 fn who_overwrites_what_they_had_not_seen_is_told() {
-    let unseen = Case { seen: Some(at(99)), ..Case::of(Some(kept())) };
-    let nothing_said = Case { seen: None, ..Case::of(Some(kept())) };
+    let unseen = Case { seen: Some(at(99)), ..Case::with_stored(Some(stored_item())) };
+    let nothing_said = Case { seen: None, ..Case::with_stored(Some(stored_item())) };
 
     assert_eq!(unseen.push(11, false, OTHER), ("put", vec![ClientWins]));
-    let encrypts = Case { seen: Some(at(99)), ..Case::of(Some(kept())) };
+    let encrypts = Case { seen: Some(at(99)), ..Case::with_stored(Some(stored_item())) };
     assert_eq!(encrypts.push(10, true, OTHER), ("put", vec![]));
-    let own = Case { seen: Some(at(99)), device: Some("lap"), ..Case::of(Some(kept())) };
+    let own =
+        Case { seen: Some(at(99)), device: Some("lap"), ..Case::with_stored(Some(stored_item())) };
     assert_eq!(own.push(11, false, OTHER), ("put", vec![]));
     assert_eq!(nothing_said.push(11, false, OTHER), ("put", vec![]));
 }
@@ -129,48 +145,60 @@ fn who_overwrites_what_they_had_not_seen_is_told() {
 #[test]
 fn a_replay_does_nothing() {
     for second in [9, 10, 11] {
-        assert_eq!(Case::of(Some(kept())).push(second, false, ONE), ("nothing", vec![]));
+        assert_eq!(
+            Case::with_stored(Some(stored_item())).push(second, false, ONE),
+            ("nothing", vec![])
+        );
     }
-    let encrypted = || StoredItem { encrypted: true, ..kept() };
+    let encrypted = || StoredItem { encrypted: true, ..stored_item() };
     // Its ciphertext differs each time.
-    assert_eq!(Case::of(Some(encrypted())).push(10, true, OTHER), ("nothing", vec![]));
-    assert_eq!(Case::of(Some(encrypted())).push(11, true, OTHER), ("put", vec![]));
-    assert_eq!(Case::of(Some(encrypted())).push(9, true, OTHER), ("restamp", vec![ServerWins]));
+    assert_eq!(Case::with_stored(Some(encrypted())).push(10, true, OTHER), ("nothing", vec![]));
+    assert_eq!(Case::with_stored(Some(encrypted())).push(11, true, OTHER), ("put", vec![]));
+    assert_eq!(
+        Case::with_stored(Some(encrypted())).push(9, true, OTHER),
+        ("restamp", vec![ServerWins])
+    );
 }
 
 #[test]
 fn an_encrypted_copy_replaces_the_plain_one_of_the_same_time_and_not_the_other_way() {
-    assert_eq!(Case::of(Some(kept())).push(10, true, OTHER), ("put", vec![]));
-    let encrypted = StoredItem { encrypted: true, ..kept() };
-    assert_eq!(Case::of(Some(encrypted)).push(10, false, OTHER), ("restamp", vec![ServerWins]));
+    assert_eq!(Case::with_stored(Some(stored_item())).push(10, true, OTHER), ("put", vec![]));
+    let encrypted = StoredItem { encrypted: true, ..stored_item() };
+    assert_eq!(
+        Case::with_stored(Some(encrypted)).push(10, false, OTHER),
+        ("restamp", vec![ServerWins])
+    );
 }
 
 #[test]
 fn sessions_are_only_added_but_for_the_encrypted_copy() {
-    let session = |kept| Case { key: key(Channel::Sessions), ..Case::of(kept) };
+    let session = |kept| Case { key: key(Channel::Sessions), ..Case::with_stored(kept) };
 
     assert_eq!(session(None).push(10, false, OTHER), ("put", vec![]));
-    assert_eq!(session(Some(kept())).push(99, false, OTHER), ("nothing", vec![]));
-    assert_eq!(session(Some(kept())).push(10, true, OTHER), ("put", vec![]));
-    let encrypted = StoredItem { encrypted: true, ..kept() };
+    assert_eq!(session(Some(stored_item())).push(99, false, OTHER), ("nothing", vec![]));
+    assert_eq!(session(Some(stored_item())).push(10, true, OTHER), ("put", vec![]));
+    let encrypted = StoredItem { encrypted: true, ..stored_item() };
     assert_eq!(session(Some(encrypted)).push(99, true, OTHER), ("nothing", vec![]));
 }
 
 #[test]
 fn what_was_deleted_comes_back_only_by_a_later_change() {
-    let gone = || Some(StoredItem { deleted_at: Some(at(50)), ..kept() });
+    let gone = || Some(StoredItem { deleted_at: Some(at(50)), ..stored_item() });
 
-    assert_eq!(Case::of(gone()).push(50, false, OTHER), ("restamp", vec![ServerWins]));
-    assert_eq!(Case::of(gone()).push(51, false, OTHER), ("put", vec![]));
-    let session = Case { key: key(Channel::Sessions), ..Case::of(gone()) };
+    assert_eq!(Case::with_stored(gone()).push(50, false, OTHER), ("restamp", vec![ServerWins]));
+    assert_eq!(Case::with_stored(gone()).push(51, false, OTHER), ("put", vec![]));
+    let session = Case { key: key(Channel::Sessions), ..Case::with_stored(gone()) };
     assert_eq!(session.push(50, true, OTHER), ("restamp", vec![ServerWins]));
 }
 
 #[test]
 fn where_the_server_wins_only_what_was_seen_may_be_changed() {
-    let unseen =
-        Case { seen: Some(at(99)), strategy: Strategy::ServerWins, ..Case::of(Some(kept())) };
-    let seen = Case { strategy: Strategy::ServerWins, ..Case::of(Some(kept())) };
+    let unseen = Case {
+        seen: Some(at(99)),
+        strategy: Strategy::ServerWins,
+        ..Case::with_stored(Some(stored_item()))
+    };
+    let seen = Case { strategy: Strategy::ServerWins, ..Case::with_stored(Some(stored_item())) };
 
     assert_eq!(unseen.push(11, false, OTHER), ("restamp", vec![ServerWins]));
     assert_eq!(seen.push(11, false, OTHER), ("put", vec![]));
@@ -182,24 +210,27 @@ fn a_deletion_beats_every_version_accepted_before_it() {
         vec![Write::Bury { key: KEY, changed_at: at(changed), at: at(at_second) }]
     };
 
-    assert_eq!(Case::of(Some(kept())).plan(vec![], vec![KEY]).writes, bury(10, 50));
-    let of_the_future = StoredItem { changed_at: at(1000), ..kept() };
-    assert_eq!(Case::of(Some(of_the_future)).plan(vec![], vec![KEY]).writes, bury(1000, 1000));
+    assert_eq!(Case::with_stored(Some(stored_item())).plan(vec![], vec![KEY]).writes, bury(10, 50));
+    let of_the_future = StoredItem { changed_at: at(1000), ..stored_item() };
+    assert_eq!(
+        Case::with_stored(Some(of_the_future)).plan(vec![], vec![KEY]).writes,
+        bury(1000, 1000)
+    );
 }
 
 #[test]
 fn what_is_unknown_or_deleted_is_not_deleted_again() {
-    let gone = StoredItem { deleted_at: Some(at(50)), ..kept() };
+    let gone = StoredItem { deleted_at: Some(at(50)), ..stored_item() };
 
-    assert_eq!(Case::of(None).plan(vec![], vec![KEY, KEY]), Plan::default());
-    assert_eq!(Case::of(Some(gone)).plan(vec![], vec![KEY, KEY]), Plan::default());
+    assert_eq!(Case::with_stored(None).plan(vec![], vec![KEY, KEY]), Plan::default());
+    assert_eq!(Case::with_stored(Some(gone)).plan(vec![], vec![KEY, KEY]), Plan::default());
 }
 
 #[test]
 fn a_push_that_changes_and_deletes_one_thing_means_the_deletion() {
     let put = (item(KEY, 60, false), OTHER.to_vec());
 
-    let plan = Case::of(Some(kept())).plan(vec![put], vec![KEY, KEY]);
+    let plan = Case::with_stored(Some(stored_item())).plan(vec![put], vec![KEY, KEY]);
 
     assert_eq!(plan.writes, [Write::Bury { key: KEY, changed_at: at(60), at: at(60) }]);
 }
@@ -208,8 +239,8 @@ fn a_push_that_changes_and_deletes_one_thing_means_the_deletion() {
 fn of_one_thing_sent_twice_the_later_change_counts() {
     let [early, late] = [11, 12].map(|it| (item(KEY, it, false), OTHER.to_vec()));
 
-    let one = Case::of(None).plan(vec![early.clone(), late.clone()], vec![]);
-    let other = Case::of(None).plan(vec![late.clone(), early], vec![]);
+    let one = Case::with_stored(None).plan(vec![early.clone(), late.clone()], vec![]);
+    let other = Case::with_stored(None).plan(vec![late.clone(), early], vec![]);
 
     assert_eq!(one.writes, [Write::Put { item: late.0, digest: late.1 }]);
     assert_eq!(other, one);
@@ -220,16 +251,17 @@ fn growth_counts_what_lives() {
     let fresh = Key { id: Uuid::from_u128(8), ..KEY };
     let plan = |kept, items: Vec<Item>, deletes| {
         let items = items.into_iter().map(|it| (it, OTHER.to_vec())).collect();
-        Case::of(kept).plan(items, deletes)
+        Case::with_stored(kept).plan(items, deletes)
     };
     let growth = |plan: Plan, kept: Option<StoredItem>| {
         plan.growth(Channel::Todos, &kept.into_iter().map(|it| (KEY, it)).collect())
     };
-    let gone = || Some(StoredItem { deleted_at: Some(at(50)), ..kept() });
+    let gone = || Some(StoredItem { deleted_at: Some(at(50)), ..stored_item() });
 
-    let added = plan(Some(kept()), vec![item(KEY, 99, false), item(fresh, 99, false)], vec![]);
-    assert_eq!(growth(added, Some(kept())), 1);
-    assert_eq!(growth(plan(Some(kept()), vec![], vec![KEY]), Some(kept())), -1);
+    let added =
+        plan(Some(stored_item()), vec![item(KEY, 99, false), item(fresh, 99, false)], vec![]);
+    assert_eq!(growth(added, Some(stored_item())), 1);
+    assert_eq!(growth(plan(Some(stored_item()), vec![], vec![KEY]), Some(stored_item())), -1);
     assert_eq!(growth(plan(gone(), vec![item(KEY, 99, false)], vec![]), gone()), 1);
     assert_eq!(growth(plan(None, vec![item(fresh, 9, false)], vec![fresh]), None), 0);
 }

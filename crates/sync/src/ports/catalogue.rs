@@ -1,4 +1,4 @@
-//! What operators give their people.
+//! Catalogue that operators publish to their users.
 
 use pia_kernel::Timestamp;
 use uuid::Uuid;
@@ -12,7 +12,7 @@ pub struct Catalogue {
     pub personas: Vec<ManagedPersona>,
     /// Those that were taken away not long ago.
     pub recently_removed: Vec<Uuid>,
-    /// How their apps are to be set.
+    /// Client policy.
     pub policy: Policy,
 }
 
@@ -56,12 +56,12 @@ pub struct ManagedPersona {
     pub updated_at: Timestamp,
 }
 
-/// How apps are to be set.
+/// Client policy: settings that operators impose on apps.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Policy {
     /// A JSON object; `{}` where there is no policy.
     pub document: String,
-    /// When it was written, if there is one.
+    /// Time at which it was written, if there is one.
     pub updated_at: Option<Timestamp>,
 }
 

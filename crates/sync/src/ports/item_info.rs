@@ -1,7 +1,7 @@
-//! What a person has, for whoever wants to know why their devices differ.
+//! Listing of an account's items, to find out why its devices differ.
 
 use async_trait::async_trait;
-use pia_kernel::{SideEffects, PageRequest, StorageUse, Timestamp, Unavailable, UserId};
+use pia_kernel::{PageRequest, SideEffects, StorageUse, Timestamp, Unavailable, UserId};
 use uuid::Uuid;
 
 use crate::channel::Channel;
@@ -14,13 +14,13 @@ pub struct ItemInfo {
     pub key: Key,
     /// Its place among all changes.
     pub stamp: Timestamp,
-    /// When it was changed, by its device's clock.
+    /// Time at which it was changed, by its device's clock.
     pub changed_at: Timestamp,
     /// Since when it is deleted.
     pub deleted_at: Option<Timestamp>,
-    /// Whether it is end-to-end encrypted.
+    /// True if it is end-to-end encrypted.
     pub encrypted: bool,
-    /// How long its text is, in bytes.
+    /// Size of its text, in bytes.
     pub size: u32,
 }
 
@@ -31,13 +31,14 @@ pub struct ChatHolding {
     pub id: Uuid,
     /// Its place among all changes.
     pub stamp: Timestamp,
-    /// When it says that it was changed; once deleted, since when it is.
+    /// Time at which it says that it was changed; once deleted, since when it
+    /// is.
     pub updated_at: Timestamp,
     /// Since when it is deleted.
     pub deleted_at: Option<Timestamp>,
-    /// Whether it is end-to-end encrypted.
+    /// True if it is end-to-end encrypted.
     pub encrypted: bool,
-    /// How long its document is, in bytes.
+    /// Size of its document, in bytes.
     pub size: u32,
 }
 
@@ -46,31 +47,31 @@ pub struct ChatHolding {
 pub struct SyncEvent {
     /// Its id.
     pub id: Uuid,
-    /// When.
+    /// Time of the event.
     pub at: Timestamp,
-    /// What: `push` or `reset`.
+    /// Kind of event: `push` or `reset`.
     pub kind: String,
     /// By which device, if it said so.
     pub device: Option<String>,
-    /// How many things were stored.
+    /// Number of things that were stored.
     pub stored: u32,
-    /// How many were deleted.
+    /// Number of deleted items.
     pub deleted: u32,
     /// In how many cases two devices had changed one thing.
     pub conflicts: u32,
-    /// How many things were refused.
+    /// Number of things that were refused.
     pub refused: u32,
 }
 
-/// Where all of that is read, and where it ends.
+/// Reader of all that, which can also erase it.
 #[async_trait]
 pub trait SyncHoldings: Send + Sync {
-    /// How many living things of each kind a person has, and how many were
-    /// deleted. Kinds without any are left out.
+    /// Returns the number of living things of each kind a person has, and how
+    /// many were deleted. Kinds without any are left out.
     async fn counts(&self, user: UserId) -> Result<Vec<(Channel, u32, u32)>, Unavailable>;
 
-    /// How many bytes a person stores, and may store: what their group says,
-    /// or else `usual_limit`.
+    /// Returns the number of bytes a person stores, and may store: what their
+    /// group says, or else `usual_limit`.
     async fn storage(&self, user: UserId, usual_limit: u64) -> Result<StorageUse, Unavailable>;
 
     /// So many things at most that a person has, in the order of their keys,
@@ -91,7 +92,7 @@ pub trait SyncHoldings: Send + Sync {
         most: u32,
     ) -> Result<Vec<ChatHolding>, Unavailable>;
 
-    /// What was done to a person's data, the latest first.
+    /// Returns the events of an account, the latest first.
     async fn events(&self, user: UserId, page: PageRequest) -> Result<Vec<SyncEvent>, Unavailable>;
 
     /// Forgets what was done before this time. Answers how much that was.

@@ -1,4 +1,4 @@
-//! Where items are kept.
+//! Store of items.
 
 use async_trait::async_trait;
 use bytes::Bytes;
@@ -11,35 +11,35 @@ use crate::item::{Item, Key};
 use crate::ports::Catalogue;
 use crate::push::PushSettings;
 
-/// What a device wants changed.
+/// Changes of a device.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Changes {
-    /// Whether the device says that all of it is end-to-end encrypted.
+    /// True if the device says that all of it is end-to-end encrypted.
     pub encrypted: bool,
-    /// What it changed.
+    /// Changed items.
     pub items: Vec<Item>,
-    /// What it deleted.
+    /// Deleted items.
     pub deletes: Vec<Key>,
     /// Up to which stamp the device had seen everything.
     pub seen: Option<Timestamp>,
-    /// When it deleted that, and not later than now.
+    /// Time at which it deleted that, and not later than now.
     pub deleted_at: Timestamp,
-    /// Which device it was.
+    /// Device that sent them.
     pub device: Option<String>,
-    /// What was refused before.
+    /// Refusals from before the transaction.
     pub refused: Vec<Conflict>,
     /// The server's time.
     pub now: Timestamp,
 }
 
-/// What came of it.
+/// Outcome of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Applied {
     /// It is kept.
     Done {
         /// The person's highest stamp by now.
         at: Timestamp,
-        /// What the device is told, refusals included.
+        /// Conflicts for the device, refusals included.
         conflicts: Vec<Conflict>,
     },
     /// The account takes only what is end-to-end encrypted.
@@ -48,9 +48,9 @@ pub enum Applied {
     OverQuota {
         /// Of which kind.
         channel: Channel,
-        /// How many there may be.
+        /// Maximum number.
         limit: u32,
-        /// How many there are.
+        /// Current number.
         current: u32,
     },
     /// There would be more bytes than may be stored.
@@ -59,7 +59,7 @@ pub enum Applied {
     Gone,
 }
 
-/// Where devices' changes are kept.
+/// Store of devices' changes.
 #[cfg_attr(test, mockall::automock)]
 #[async_trait]
 pub trait SyncStore: Send + Sync {
@@ -80,22 +80,22 @@ pub trait SyncStore: Send + Sync {
     ) -> Result<Applied, Unavailable>;
 }
 
-/// What there is of a person, without any of it.
+/// Summary of an account's data, without any of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Head {
-    /// Which life of the person's data this is; empty before the first.
+    /// Epoch of the account's data; empty before the first.
     pub epoch: Vec<u8>,
-    /// How often anything was changed.
+    /// Number of times that anything was changed.
     pub version: i64,
     /// The person's highest stamp; before the first, when the account was made.
     pub last_stamp: Timestamp,
-    /// Which group the person is in.
+    /// Group of the account.
     pub group: Uuid,
-    /// How often the operator changed anything.
+    /// Number of times that the operator changed anything.
     pub catalogue: i64,
-    /// When the person last chose which plugins are on.
+    /// Time at which the person last chose which plugins are on.
     pub preferences: Option<Timestamp>,
-    /// Whether a device waits to be let in.
+    /// True if a device waits to be let in.
     pub awaited: bool,
 }
 
@@ -110,19 +110,19 @@ pub struct Row {
     pub body: Option<Bytes>,
 }
 
-/// What changed after some stamp, in the order of the stamps.
+/// Changes after some stamp, in the order of the stamps.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ItemPage {
-    /// What changed, without plugin preferences.
+    /// Changed items, without plugin preferences.
     pub rows: Vec<Row>,
     /// Up to which stamp this is all that changed; nothing if there was none.
     pub up_to: Option<Timestamp>,
-    /// Whether it ends there for being long enough, and not for there being
-    /// no more.
+    /// True if it ends there for being long enough, and not for there being no
+    /// more.
     pub cut: bool,
 }
 
-/// How much a page holds.
+/// Limit of a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PageLimit {
     /// So many rows at most.
@@ -131,17 +131,21 @@ pub struct PageLimit {
     pub bytes: u64,
 }
 
-/// Where what is kept is read.
+/// Reader of stored items.
 #[cfg_attr(test, mockall::automock)]
 #[async_trait]
 pub trait SyncReader: Send + Sync {
-    /// What there is of a person, by one statement; nothing if there is no
-    /// such account.
+    /// Loads the summary of an account, in one statement; nothing if there is
+    /// no such account.
     async fn head(&self, user: UserId) -> Result<Option<Head>, Unavailable>;
 
-    /// What changed after a stamp, as much as there is room for. One
-    /// statement.
-    async fn page(&self, user: UserId, since: Timestamp, room: PageLimit) -> Result<ItemPage, Unavailable>;
+    /// Loads the changes after a stamp, up to the limit. One statement.
+    async fn page(
+        &self,
+        user: UserId,
+        since: Timestamp,
+        room: PageLimit,
+    ) -> Result<ItemPage, Unavailable>;
 
     /// Both: what there is of a person, and then what changed after a stamp.
     ///
@@ -163,11 +167,11 @@ pub trait SyncReader: Send + Sync {
         stamp: Timestamp,
     ) -> Result<Option<Timestamp>, Unavailable>;
 
-    /// What the operator gives the people of a group, as of a version at
-    /// least as new as `version`.
+    /// Loads the catalogue of a group, as of a version at least as new as
+    /// `version`.
     async fn catalogue(&self, group: Uuid, version: i64) -> Result<Catalogue, Unavailable>;
 
-    /// Which plugins a person turned on or off. One statement.
+    /// Loads the plugins that a user turned on or off. One statement.
     async fn preferences(&self, user: UserId) -> Result<Vec<(Uuid, bool)>, Unavailable>;
 }
 
@@ -176,16 +180,16 @@ pub trait SyncReader: Send + Sync {
 pub struct PendingDevice {
     /// The id of its row.
     pub id: Uuid,
-    /// What it calls itself.
+    /// Name of the device.
     pub name: String,
     /// Since when it waits.
     pub created_at: Timestamp,
 }
 
-/// Where the devices that wait are known.
+/// Source of the devices that wait for approval.
 #[cfg_attr(test, mockall::automock)]
 #[async_trait]
 pub trait PendingDevices: Send + Sync {
     /// Those of a person.
-    async fn of(&self, user: UserId) -> Result<Vec<PendingDevice>, Unavailable>;
+    async fn waiting_devices(&self, user: UserId) -> Result<Vec<PendingDevice>, Unavailable>;
 }

@@ -1,4 +1,4 @@
-//! What devices are given.
+//! Tests of pulls.
 
 use super::*;
 use crate::channel::Channel;
@@ -55,8 +55,8 @@ async fn a_cursor_from_the_future_is_answered_with_the_watermark() {
     assert_eq!((pulled.watermark, pulled.has_more), (at(100), false));
 }
 
-/// What is told where nobody is known to have been given a stamp from 50 to 70,
-/// and the first row after 50 has this one.
+/// Pulls where nobody is known to have been given a stamp from 50 to 70, and
+/// the first row after 50 has this one.
 async fn pull_after_a_silence(
     since: i64,
     limit: Option<u32>,
@@ -85,7 +85,8 @@ async fn pull_after_a_silence(
     let silences = Silences::new(vec![StampGap { began_at: at(50), ended_at: at(70) }]);
     let pulling = Pulling::new(Arc::new(reader), Arc::new(MockPendingDevices::new()), silences);
     let (user, standing) = (UserId::generate(), standing(head(), at(since)));
-    let ask = PullRequest { since: at(since), limit, catalogue: Some(standing.catalogue_version()) };
+    let ask =
+        PullRequest { since: at(since), limit, catalogue: Some(standing.catalogue_version()) };
 
     let told = pulling.pull(user, &ask, &standing).await.unwrap();
     assert_eq!(pulling.pull_at_once(user, &ask).await.unwrap().1, told);
@@ -233,7 +234,7 @@ async fn the_operators_part_comes_unless_the_device_has_it() {
 async fn devices_that_wait_are_asked_for_only_if_there_are_any() {
     let mut pending = MockPendingDevices::new();
     let device = PendingDevice { id: Uuid::nil(), name: "laptop".to_owned(), created_at: at(1) };
-    pending.expect_of().once().return_once(move |_| Ok(vec![device]));
+    pending.expect_waiting_devices().once().return_once(move |_| Ok(vec![device]));
     let pulling =
         Pulling::new(Arc::new(MockSyncReader::new()), Arc::new(pending), Silences::default());
     let standing = standing(Head { awaited: true, ..head() }, at(100));

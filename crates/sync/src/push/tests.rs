@@ -1,4 +1,4 @@
-//! What is taken of a push.
+//! Tests of pushes.
 
 use pia_testkit::FixedClock;
 use serde_json::json;

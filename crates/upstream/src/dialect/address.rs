@@ -1,4 +1,4 @@
-//! Where a target is, and as whom it is called.
+//! Address and credentials of a target.
 
 use http::{HeaderMap, HeaderName, HeaderValue, header};
 use pia_assistant::{ChatCall, UpstreamError};
@@ -10,8 +10,8 @@ pub(super) fn below(call: &ChatCall, path: &str) -> String {
     format!("{}{path}", call.target.endpoint.trim_end_matches('/'))
 }
 
-/// The same, with the usual version where an endpoint names none: people write
-/// down servers by name and port alone.
+/// Appends the usual version where an endpoint names none: people write down
+/// servers by name and port alone.
 pub(super) fn below_version(call: &ChatCall, path: &str) -> String {
     let endpoint = &call.target.endpoint;
     let bare = Url::parse(endpoint).is_ok_and(|it| it.path() == "/");

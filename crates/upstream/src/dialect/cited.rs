@@ -17,14 +17,14 @@ const MAX_TEXT_BYTES: usize = 1024 * 1024;
 pub(super) struct Cited {
     text: String,
     links: Links,
-    /// What chunks begin with, for one of ours.
+    /// Members of chunks, for our own.
     head: Option<Value>,
     finished: bool,
 }
 
 impl Cited {
     /// Adds what an event says to what is known, and tells of it.
-    pub(super) fn read(&mut self, event: &mut Value) -> Worth {
+    pub(super) fn apply(&mut self, event: &mut Value) -> Worth {
         let telling = ["usage", "error"].iter().any(|it| event.get(it).is_some_and(says));
         let mut worth = Worth { telling, ..Worth::default() };
         self.head.get_or_insert_with(|| head(event));
@@ -62,7 +62,7 @@ impl Cited {
     }
 }
 
-/// What an event is to us.
+/// Relevance of an event.
 #[derive(Debug, Default)]
 pub(super) struct Worth {
     /// It gives a reason for the end.
@@ -78,7 +78,7 @@ impl Translate for Cited {
         let Ok(mut event) = serde_json::from_slice::<Value>(json) else {
             return said.as_it_is(json);
         };
-        let worth = self.read(&mut event);
+        let worth = self.apply(&mut event);
         if worth.ends || self.finished {
             self.finished = true;
             self.listed(said);
@@ -97,7 +97,7 @@ impl Translate for Cited {
     }
 }
 
-/// The same answer with links to all that it cites.
+/// Returns the answer with links to all that it cites.
 pub(super) fn whole(answer: Bytes) -> Bytes {
     let Ok(mut read) = serde_json::from_slice::<Value>(&answer) else { return answer };
     let choices = read.get_mut("choices").and_then(Value::as_array_mut);
@@ -126,7 +126,7 @@ fn add(links: &mut Links, annotations: &Value) {
     }
 }
 
-/// Whether a value is more than an empty one.
+/// Returns whether a value is more than an empty one.
 fn says(value: &Value) -> bool {
     match value {
         Value::Null => false,

@@ -24,7 +24,7 @@ impl Ending {
         self
     }
 
-    /// How long the answer may be, under the name that its caller used, or
+    /// Maximum length of the answer, under the name that its caller used, or
     /// else under this one.
     pub(super) fn cap(self, cap: Option<OutputCap>, otherwise: CapName) -> Self {
         match cap {
@@ -35,12 +35,12 @@ impl Ending {
         }
     }
 
-    /// The same, under the one name that there is.
+    /// Sets the maximum length, under the one name that there is.
     pub(super) fn cap_as(self, cap: Option<OutputCap>, name: CapName) -> Self {
         self.cap(cap.map(|it| OutputCap { name: Some(name), ..it }), name)
     }
 
-    /// How long to think, in OpenAI's word and names.
+    /// Sets the reasoning effort, under OpenAI's name and values.
     pub(super) fn effort(self, effort: Option<ReasoningEffort>) -> Self {
         match effort {
             Some(effort) => self.member("reasoning_effort", &lower(effort)),
@@ -48,7 +48,7 @@ impl Ending {
         }
     }
 
-    /// The same for those who know but three steps, and none.
+    /// Sets the reasoning effort for those who know only three steps, and none.
     pub(super) fn effort_of_three(self, effort: Option<ReasoningEffort>) -> Self {
         self.effort(effort.map(three))
     }

@@ -1,4 +1,4 @@
-//! What an upstream cites, as Markdown: callers read nothing but the text.
+//! Citations of an upstream, as Markdown: callers read nothing but the text.
 
 /// As much of a title as is shown.
 const MAX_TITLE_CHARS: usize = 120;

@@ -16,7 +16,7 @@ pub(super) fn prepare(call: ChatCall, streamed: bool) -> Result<Prepared, Upstre
     if let Some(effort) = call.effort {
         ending = ending.member("reasoning", &format!(r#"{{"effort":{}}}"#, lower(effort)));
     }
-    let search = Search::of(&call.target);
+    let search = Search::for_target(&call.target);
     if search == Search::On {
         ending = ending.member("plugins", r#"[{"id":"web"}]"#);
     }
@@ -28,8 +28,8 @@ pub(super) fn prepare(call: ChatCall, streamed: bool) -> Result<Prepared, Upstre
     })
 }
 
-/// Where no provider of a model takes tools, it is called not found, though
-/// without tools it would be.
+/// Returns the error for tools that were refused: where no provider of a model
+/// takes tools, `OpenRouter` reports the model as not found.
 pub(super) fn refused(err: UpstreamError) -> UpstreamError {
     match err {
         UpstreamError::Refused { status: 404, retry_after, body }

@@ -1,4 +1,4 @@
-//! What an upstream says, put into the form that all callers read.
+//! Translation of an upstream's answer into the form that all callers read.
 
 use std::collections::VecDeque;
 use std::sync::LazyLock;
@@ -20,17 +20,18 @@ pub(crate) trait Translate: Send {
         said.frames.push_back(Frame::Done);
     }
 
-    /// Whether the answer is complete; nothing where the splitter knows.
+    /// Returns whether the answer is complete; nothing where the splitter
+    /// knows.
     fn is_finished(&self) -> Option<bool> {
         None
     }
 }
 
-/// What is said to the caller.
+/// Frames for the caller.
 #[derive(Debug, Default)]
 pub(crate) struct Said {
     pub(crate) frames: VecDeque<Frame>,
-    /// What ends the answer, after these frames.
+    /// Failure that ends the answer, after these frames.
     pub(crate) failure: Option<UpstreamError>,
 }
 

@@ -70,7 +70,7 @@ async fn serving(provider: ProviderType, body: &str, media_type: &str) -> (MockS
     (server, target)
 }
 
-/// What a caller makes of an answer.
+/// Answer as a caller parses it.
 #[derive(Debug, Default, PartialEq)]
 struct Heard {
     text: String,

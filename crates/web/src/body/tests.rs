@@ -76,7 +76,7 @@ async fn the_room_of_a_body_is_given_back_with_its_last_slice() {
     let piece = Bytes::from(vec![7; 512 * 1024]);
     let body = stream::iter([Ok(piece)]).boxed_local();
     let size = Size { announced: 0, limit: usize::MAX };
-    let body = read(body, size, Some(memory.hold(None))).await.unwrap().into_bytes();
+    let body = collect_body(body, size, Some(memory.hold(None))).await.unwrap().into_bytes();
 
     let slice = body.slice(5..9);
     drop(body);
@@ -102,12 +102,12 @@ async fn a_body_that_arrives_too_slowly_is_refused() {
     let begun = Instant::now();
 
     for (first, then) in [(0, 1), (8 * 1024 * 1024, 40 * 1024 - 1), (8 * 1024 * 1024, 0)] {
-        let refused = read(trickle(first, then), size(), None).await.unwrap_err();
+        let refused = collect_body(trickle(first, then), size(), None).await.unwrap_err();
 
         assert!(refused.to_string().starts_with("body_timeout"), "{refused}");
     }
     assert_eq!(begun.elapsed(), 3 * RATE_WINDOW);
-    assert!(read(trickle(1, 40 * 1024), size(), None).await.is_ok());
+    assert!(collect_body(trickle(1, 40 * 1024), size(), None).await.is_ok());
 }
 
 #[test]

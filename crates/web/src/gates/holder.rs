@@ -1,7 +1,7 @@
-//! Who shows what: the token of a session, or an API key.
+//! Credential of a request: the token of a session, or an API key.
 
 use actix_web::dev::ServiceRequest;
-use pia_identity::{SessionRef, ApiKeyAuthenticator, ApiKeyRef, Program, CallerState};
+use pia_identity::{ApiKeyAuthenticator, ApiKeyRef, CallerState, Program, SessionRef};
 use pia_kernel::UserId;
 
 use super::{Gates, bearer, payer};
@@ -10,7 +10,7 @@ use crate::browser::program_with_key;
 use crate::budgets::Budget;
 use crate::routes::Route;
 
-/// Who calls, by what they show.
+/// Caller, by their credential.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Holder {
     /// An access token, which its signature makes good.
@@ -36,23 +36,23 @@ impl Holder {
 }
 
 impl Gates {
-    /// Who calls. A key is nobody's where keys open nothing, and in a browser:
-    /// whatever page is open there would call with it. One that this instance
-    /// has not seen is counted against its address before it is looked up, so
-    /// that keys which are made up do not reach the database without end.
+    /// Identifies the caller. A key counts as none where keys open nothing, and
+    /// in a browser: whatever page is open there would call with it. One that
+    /// this instance has not cached is counted against its address before it is
+    /// looked up, so that invented keys do not reach the database without end.
     pub(super) async fn holder(
         &self,
         request: &ServiceRequest,
         route: &Route,
     ) -> Result<Option<Holder>, ApiError> {
         let Some(shown) = bearer(request) else { return Ok(None) };
-        let Some(hash) = ApiKeyAuthenticator::read(shown) else {
-            return Ok(self.tokens.read(shown).map(Holder::Session));
+        let Some(hash) = ApiKeyAuthenticator::parse(shown) else {
+            return Ok(self.tokens.verify(shown).map(Holder::Session));
         };
         if !route.takes_keys() || program_with_key(request.headers()) == Program::Browser {
             return Ok(None);
         }
-        if let Some(known) = self.keys.known(hash) {
+        if let Some(known) = self.keys.cached_owner(hash) {
             return Ok(Some(Holder::Key(known)));
         }
         if let Some(address) = payer(request, None) {

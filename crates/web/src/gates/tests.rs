@@ -8,8 +8,8 @@ use actix_web::middleware::from_fn;
 use actix_web::web::Data;
 use actix_web::{App, HttpResponse, test};
 use pia_identity::{
-    ApiKeyAuthenticator, MockAccountStore, MockApiKeyStore, MockRateLimitStore, Quota, SessionSettings,
-    SigningKeys, TokenNames,
+    ApiKeyAuthenticator, MockAccountStore, MockApiKeyStore, MockRateLimitStore, Quota,
+    SessionSettings, SigningKeys, TokenNames,
 };
 use pia_kernel::Timestamp;
 use pia_policy::{Feature, Licence};
@@ -17,7 +17,7 @@ use pia_testkit::FixedClock;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::{Accounts, ResponseDoc, Credentials, Docs, Document, PaidBy, Quotas, surface, wire};
+use crate::{Accounts, Credentials, Docs, Document, PaidBy, Quotas, ResponseDoc, surface, wire};
 
 const NOW: Timestamp = Timestamp::UNIX_EPOCH;
 

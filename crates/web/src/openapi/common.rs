@@ -1,4 +1,4 @@
-//! What operations have in common: their names, groups and refusals.
+//! Parts that operations have in common: their names, groups and refusals.
 
 use actix_web::http::Method;
 use serde_json::{Map, Value, json};

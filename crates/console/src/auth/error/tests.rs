@@ -29,7 +29,7 @@ const KNOWN: [&str; 20] = [
 ];
 
 async fn page(query: &str) -> Shown {
-    Shown::of(show(opened(&format!("/auth/error{query}"))).await).await
+    Shown::from_response(show(opened(&format!("/auth/error{query}"))).await).await
 }
 
 /// The first sentence below the heading.

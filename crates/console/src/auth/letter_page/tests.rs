@@ -12,13 +12,13 @@ fn uri(page: &EmailPage) -> String {
 async fn filled_in(page: &EmailPage, accounts: &Arc<Accounts>, form: &'static str) -> Shown {
     let (reception, body) = (reception(Arc::clone(accounts)), Bytes::from_static(form.as_bytes()));
     let request = crate::testing::sent(&uri(page));
-    Shown::of(page.answer(&reception, &request, Ok(body)).await).await
+    Shown::from_response(page.answer(&reception, &request, Ok(body)).await).await
 }
 
 #[actix_web::test]
 async fn the_form_asks_for_an_address() {
     for page in PAGES {
-        let shown = Shown::of(page.show(&opened(&uri(page)))).await;
+        let shown = Shown::from_response(page.show(&opened(&uri(page)))).await;
 
         assert!(shown.has(&format!("action=\"{}\"", page.page)) && shown.has("name=\"email\""));
     }
@@ -30,9 +30,10 @@ async fn a_link_is_asked_for() {
         let accounts = Arc::new(Accounts::default());
 
         let sent = filled_in(page, &accounts, "email=ada%40example.org").await;
-        let shown = Shown::of(page.show(&opened(&format!("/auth/{}", sent.location())))).await;
+        let shown =
+            Shown::from_response(page.show(&opened(&format!("/auth/{}", sent.location())))).await;
 
-        assert_eq!(accounts.asked(), [format!("mail {letter} to ada@example.org")]);
+        assert_eq!(accounts.requests(), [format!("mail {letter} to ada@example.org")]);
         assert_eq!((sent.status, shown.status), (303, 200));
         assert_eq!(sent.location(), format!("{}?done=mailed", page.page));
         assert!(shown.has("If there is an account with this address"));
@@ -47,7 +48,7 @@ async fn an_address_that_was_typed_survives_another_language() {
     let form = "email=ada%40example.org&switch=language";
     let shown = filled_in(&FORGOT_PASSWORD, &accounts, form).await;
 
-    assert_eq!((shown.status, accounts.asked().len()), (200, 0));
+    assert_eq!((shown.status, accounts.requests().len()), (200, 0));
     assert!(shown.has("value=\"ada@example.org\"") && !shown.has("role=\"alert\""));
 }
 
@@ -67,7 +68,7 @@ async fn what_cannot_be_an_address_is_not_asked_for() {
 
         let shown = filled_in(&FORGOT_PASSWORD, &accounts, form).await;
 
-        assert_eq!((shown.status, accounts.asked().len()), (400, 0), "{form}");
+        assert_eq!((shown.status, accounts.requests().len()), (400, 0), "{form}");
         assert!(shown.has("id=\"email-fault\""), "{form}");
     }
 }

@@ -25,15 +25,15 @@ fn under(policy: RegistrationPolicy) -> RegistrationRules {
 
 async fn page(rules: RegistrationRules, uri: &str) -> Shown {
     let reception = Data::new(reception(with(rules)));
-    Shown::of(show(reception, opened(uri)).await).await
+    Shown::from_response(show(reception, opened(uri)).await).await
 }
 
 async fn filled_in(accounts: &Arc<Accounts>, uri: &str, form: &str) -> Shown {
     let (reception, body) = (reception(Arc::clone(accounts)), Bytes::from(form.to_owned()));
-    Shown::of(answer(&reception, &crate::testing::sent(uri), Ok(body)).await).await
+    Shown::from_response(answer(&reception, &crate::testing::sent(uri), Ok(body)).await).await
 }
 
-async fn told(joined: Joined, rules: RegistrationRules, uri: &str) -> Shown {
+async fn render(joined: Joined, rules: RegistrationRules, uri: &str) -> Shown {
     let accounts = Arc::new(Accounts { rules, joined, ..Accounts::default() });
     let form = "email=ada%40example.org&password=the-password&displayName=%3Cb%3EAda&customerType=1\
                 &companyName=Analytical+Engines&invitation=the-code";
@@ -124,8 +124,8 @@ async fn each_outcome_is_told_in_both_languages() {
         (Joined::SeatsTaken, Open, 403, "are taken", "sind vergeben"),
         (Joined::EmailTaken, Open, 409, "There is an account", "gibt es schon"),
     ] {
-        let in_english = told(joined.clone(), under(policy), URI).await;
-        let in_german = told(joined, under(policy), "/auth/register.html?lang=de").await;
+        let in_english = render(joined.clone(), under(policy), URI).await;
+        let in_german = render(joined, under(policy), "/auth/register.html?lang=de").await;
 
         assert_eq!((in_english.status, in_german.status), (status, status));
         assert!(in_english.has(english), "{}", in_english.text);
@@ -137,7 +137,7 @@ async fn each_outcome_is_told_in_both_languages() {
 async fn a_fault_stands_beside_its_field_and_in_the_summary() {
     let faults = vec![violation("password", "too_short"), violation("companyName", "required")];
 
-    let shown = told(Joined::Invalid(faults), declaring(), URI).await;
+    let shown = render(Joined::Invalid(faults), declaring(), URI).await;
 
     assert_eq!(shown.status, 400);
     assert!(shown.has("<title>Error: Create account</title>"));
@@ -152,7 +152,7 @@ async fn a_fault_stands_beside_its_field_and_in_the_summary() {
 async fn a_fault_of_the_choice_leads_to_its_first_option() {
     let faults = vec![violation("customerType", "required")];
 
-    let shown = told(Joined::Invalid(faults), declaring(), URI).await;
+    let shown = render(Joined::Invalid(faults), declaring(), URI).await;
 
     assert!(shown.has("<a href=\"#customerType-1\">"), "{}", shown.text);
     assert!(shown.has("id=\"customerType-1\""));
@@ -160,7 +160,7 @@ async fn a_fault_of_the_choice_leads_to_its_first_option() {
 
 #[actix_web::test]
 async fn a_fault_of_what_is_not_asked_for_is_told_all_the_same() {
-    let shown = told(Joined::Invalid(vec![violation("other", "odd")]), declaring(), URI).await;
+    let shown = render(Joined::Invalid(vec![violation("other", "odd")]), declaring(), URI).await;
 
     assert!(shown.has("Check your entries."), "{}", shown.text);
 }
@@ -168,7 +168,7 @@ async fn a_fault_of_what_is_not_asked_for_is_told_all_the_same() {
 #[actix_web::test]
 async fn what_was_typed_comes_back_but_for_the_password() {
     for joined in [Joined::Closed, Joined::EmailTaken, Joined::Invalid(vec![])] {
-        let shown = told(joined, declaring(), URI).await;
+        let shown = render(joined, declaring(), URI).await;
 
         for typed in ["ada@example.org", "&#60;b&#62;Ada", "Analytical Engines", "the-code"] {
             assert!(shown.has(&format!("value=\"{typed}\"")), "{typed}: {}", shown.text);
@@ -186,7 +186,7 @@ async fn a_success_leads_to_a_page_that_can_be_reloaded() {
         (Joined::Made, "?lang=de", "register.html?lang=de&done=created", "Konto erstellt"),
         (Joined::Mailed, "?lang=de", "register.html?lang=de&done=mailed", "Posteingang"),
     ] {
-        let sent = told(joined, RegistrationRules::default(), &format!("{URI}{lang}")).await;
+        let sent = render(joined, RegistrationRules::default(), &format!("{URI}{lang}")).await;
         let shown = page(RegistrationRules::default(), &format!("/auth/{}", sent.location())).await;
 
         assert_eq!((sent.status, sent.location()), (303, place));
@@ -202,7 +202,7 @@ async fn what_was_typed_survives_another_language_but_for_the_password() {
 
     let shown = filled_in(&accounts, &format!("{URI}?lang=de"), form).await;
 
-    assert_eq!((shown.status, accounts.asked().len()), (200, 0));
+    assert_eq!((shown.status, accounts.requests().len()), (200, 0));
     for typed in ["ada@example.org", "Ada", "Engines", "the-code"] {
         assert!(shown.has(&format!("value=\"{typed}\"")), "{typed}: {}", shown.text);
     }

@@ -13,17 +13,19 @@ fn reception() -> AccountPages {
 }
 
 async fn page(uri: &str) -> Shown {
-    Shown::of(show(Data::new(reception()), opened(uri)).await).await
+    Shown::from_response(show(Data::new(reception()), opened(uri)).await).await
 }
 
 async fn filled_in(accounts: &Arc<Accounts>, form: &'static str) -> Shown {
     let reception = crate::testing::reception(Arc::clone(accounts));
     let (request, body) = (crate::testing::sent("/auth/reset-password.html"), form.as_bytes());
-    Shown::of(answer(&reception, (&request, Device::default()), Ok(Bytes::from_static(body))).await)
-        .await
+    Shown::from_response(
+        answer(&reception, (&request, Device::default()), Ok(Bytes::from_static(body))).await,
+    )
+    .await
 }
 
-async fn told(reset: PasswordReset) -> Shown {
+async fn render(reset: PasswordReset) -> Shown {
     filled_in(&Arc::new(Accounts { reset, ..Accounts::default() }), FORM).await
 }
 
@@ -56,7 +58,7 @@ async fn the_new_password_reaches_the_desk() {
 
     let shown = filled_in(&accounts, FORM).await;
 
-    assert_eq!(accounts.asked(), ["reset ada+1@example.org the&token the new words"]);
+    assert_eq!(accounts.requests(), ["reset ada+1@example.org the&token the new words"]);
     assert_eq!((shown.status, shown.location()), (303, "reset-password.html?done=changed"));
     let done = page(&format!("/auth/{}", shown.location())).await;
     assert!(done.status == 200 && done.has("Password changed"));
@@ -64,7 +66,7 @@ async fn the_new_password_reaches_the_desk() {
 
 #[actix_web::test]
 async fn a_link_that_is_spent_leads_to_a_new_one() {
-    let shown = told(PasswordReset::Invalid).await;
+    let shown = render(PasswordReset::Invalid).await;
 
     assert_eq!(shown.status, 400);
     assert!(shown.has("has expired") && shown.targets().contains(&"forgot-password.html"));
@@ -76,7 +78,7 @@ async fn a_weak_password_can_be_mended() {
     for field in ["password", "newPassword"] {
         let weak = Violation { field, code: "common", message: String::new() };
 
-        let shown = told(PasswordReset::Refused(vec![weak])).await;
+        let shown = render(PasswordReset::Refused(vec![weak])).await;
 
         assert_eq!(shown.status, 400);
         assert!(shown.has("<a href=\"#password\">This password is among the first"), "{field}");
@@ -91,6 +93,6 @@ async fn a_form_that_lacks_a_part_is_not_asked_for() {
 
         let shown = filled_in(&accounts, form).await;
 
-        assert_eq!((shown.status, accounts.asked().len()), (400, 0), "{form}");
+        assert_eq!((shown.status, accounts.requests().len()), (400, 0), "{form}");
     }
 }

@@ -7,13 +7,13 @@ const USER: &str = "01935a3c-0000-7000-8000-000000000001";
 const URI: &str = "/auth/verify-email.html";
 
 async fn page(query: &str) -> Shown {
-    Shown::of(show(opened(&format!("{URI}{query}"))).await).await
+    Shown::from_response(show(opened(&format!("{URI}{query}"))).await).await
 }
 
 async fn pressed(accounts: &Arc<Accounts>, form: String) -> Shown {
     let reception = reception(Arc::clone(accounts));
     let request = crate::testing::sent(URI);
-    Shown::of(answer(&reception, &request, Ok(Bytes::from(form))).await).await
+    Shown::from_response(answer(&reception, &request, Ok(Bytes::from(form))).await).await
 }
 
 #[actix_web::test]
@@ -43,7 +43,7 @@ async fn the_button_confirms_the_address() {
 
     let shown = pressed(&accounts, format!("userId={USER}&token=the-token")).await;
 
-    assert_eq!(accounts.asked(), [format!("verify {USER} the-token")]);
+    assert_eq!(accounts.requests(), [format!("verify {USER} the-token")]);
     assert_eq!((shown.status, shown.location()), (303, "verify-email.html?done=confirmed"));
     let done = page("?done=confirmed").await;
     assert!(done.status == 200 && done.has("E-mail address confirmed"));
@@ -71,6 +71,6 @@ async fn a_form_that_lacks_a_part_confirms_nothing() {
 
         let shown = pressed(&accounts, form.clone()).await;
 
-        assert_eq!((shown.status, accounts.asked().len()), (400, 0), "{form}");
+        assert_eq!((shown.status, accounts.requests().len()), (400, 0), "{form}");
     }
 }

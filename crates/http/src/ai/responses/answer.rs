@@ -1,4 +1,4 @@
-//! What is answered, in the shape of OpenAI's responses.
+//! Response bodies in the shape of OpenAI's responses.
 
 use pia_kernel::{Clock as _, SystemClock};
 use serde_json::{Map, Value, json};
@@ -6,7 +6,7 @@ use uuid::Uuid;
 
 use super::members::{at, text, with};
 
-/// What an answer repeats of its request.
+/// Members of the request that a response repeats.
 const REPEATED: [&str; 10] = [
     "instructions",
     "max_output_tokens",
@@ -20,12 +20,12 @@ const REPEATED: [&str; 10] = [
     "top_p",
 ];
 
-/// What an answer repeats of its request.
+/// Members of the request that a response repeats.
 #[derive(Debug, Clone)]
 pub(super) struct Echo(Map<String, Value>);
 
 impl Echo {
-    pub(super) fn of(mut request: Map<String, Value>) -> Self {
+    pub(super) fn from_request(mut request: Map<String, Value>) -> Self {
         let mut echo: Map<String, Value> = REPEATED
             .iter()
             .map(|&name| (name.to_owned(), request.remove(name).unwrap_or(Value::Null)))
@@ -53,12 +53,12 @@ pub(super) struct Response {
     echo: Echo,
 }
 
-/// Why an answer has no end.
+/// Reason why an answer has no end.
 const LENGTH: &str = "length";
 const FILTER: &str = "content_filter";
 
 impl Response {
-    pub(super) fn begun(echo: Echo) -> Self {
+    pub(super) fn new(echo: Echo) -> Self {
         let created_at = SystemClock.now().micros() / 1_000_000;
         Self { id: new_id("resp"), created_at, echo }
     }
@@ -162,8 +162,8 @@ mod tests {
 
     fn whole(completion: &Value) -> Value {
         let request = json!({ "model": "m", "metadata": { "a": "b" } });
-        let echo = Echo::of(request.as_object().unwrap().clone());
-        Response::begun(echo).whole(completion.to_string().as_bytes()).unwrap()
+        let echo = Echo::from_request(request.as_object().unwrap().clone());
+        Response::new(echo).whole(completion.to_string().as_bytes()).unwrap()
     }
 
     #[test]

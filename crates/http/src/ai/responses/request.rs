@@ -1,4 +1,4 @@
-//! What is asked, as a chat completion is asked for.
+//! Translation of a request into a chat completion.
 
 use bytes::Bytes;
 use pia_web::{ApiError, FieldError};
@@ -7,23 +7,23 @@ use serde_json::{Map, Value, json};
 use super::answer::Echo;
 use super::members::{at, with};
 
-/// What there is nothing for here: nothing is stored, and nothing goes on when
-/// nobody listens.
+/// Members that are not supported here: nothing is stored, and nothing
+/// continues when nobody listens.
 const UNSUPPORTED: [&str; 4] = ["previous_response_id", "conversation", "prompt", "background"];
 
-/// What means the same in both shapes.
+/// Members with the same meaning in both shapes.
 const SAME: [&str; 5] = ["model", "temperature", "top_p", "parallel_tool_calls", "top_logprobs"];
 
 /// A request that was read.
 pub(super) struct TranslatedRequest {
     /// The body of a chat completion's request.
     pub(super) chat: Bytes,
-    /// What the answer repeats of the request.
+    /// Members that the response repeats.
     pub(super) echo: Echo,
 }
 
 /// Reads a request.
-pub(super) fn read(body: &[u8]) -> Result<TranslatedRequest, ApiError> {
+pub(super) fn parse(body: &[u8]) -> Result<TranslatedRequest, ApiError> {
     let request: Value = serde_json::from_slice(body)
         .map_err(|err| wrong("", "malformed_json", &format!("The body is no JSON: {err}.")))?;
     let Value::Object(request) = request else {
@@ -37,7 +37,7 @@ pub(super) fn read(body: &[u8]) -> Result<TranslatedRequest, ApiError> {
     }
     let mut chat: Map<String, Value> = SAME
         .iter()
-        .filter_map(|&name| Some((name.to_owned(), given(&request, name)?.clone())))
+        .filter_map(|&name| Some((name.to_owned(), non_null(&request, name)?.clone())))
         .collect();
     chat.insert("messages".to_owned(), Value::Array(messages(&request)?));
     let mut put = |name: &str, value: Option<Value>| {
@@ -45,29 +45,29 @@ pub(super) fn read(body: &[u8]) -> Result<TranslatedRequest, ApiError> {
             chat.insert(name.to_owned(), value);
         }
     };
-    put("max_completion_tokens", given(&request, "max_output_tokens").cloned());
+    put("max_completion_tokens", non_null(&request, "max_output_tokens").cloned());
     put("reasoning_effort", effort(&request));
     put("response_format", format(&request));
-    put("tools", given(&request, "tools").map(tools));
-    put("tool_choice", given(&request, "tool_choice").map(choice));
+    put("tools", non_null(&request, "tools").map(tools));
+    put("tool_choice", non_null(&request, "tool_choice").map(choice));
     if request.get("stream") == Some(&Value::Bool(true)) {
         put("stream", Some(Value::Bool(true)));
         put("stream_options", Some(json!({ "include_usage": true })));
     }
     let chat = Bytes::from(Value::Object(chat).to_string());
-    Ok(TranslatedRequest { chat, echo: Echo::of(request) })
+    Ok(TranslatedRequest { chat, echo: Echo::from_request(request) })
 }
 
-fn given<'a>(request: &'a Map<String, Value>, name: &str) -> Option<&'a Value> {
+fn non_null<'a>(request: &'a Map<String, Value>, name: &str) -> Option<&'a Value> {
     request.get(name).filter(|it| !it.is_null())
 }
 
 fn messages(request: &Map<String, Value>) -> Result<Vec<Value>, ApiError> {
     let mut messages = Vec::new();
-    if let Some(instructions) = given(request, "instructions") {
+    if let Some(instructions) = non_null(request, "instructions") {
         messages.push(json!({ "role": "system", "content": instructions }));
     }
-    match given(request, "input") {
+    match non_null(request, "input") {
         Some(Value::String(text)) => messages.push(json!({ "role": "user", "content": text })),
         Some(Value::Array(items)) => {
             for (at, item) in items.iter().enumerate() {
@@ -208,7 +208,7 @@ mod tests {
     use super::*;
 
     fn chat(request: &Value) -> Value {
-        serde_json::from_slice(&read(request.to_string().as_bytes()).unwrap().chat).unwrap()
+        serde_json::from_slice(&parse(request.to_string().as_bytes()).unwrap().chat).unwrap()
     }
 
     #[test]
@@ -298,8 +298,8 @@ mod tests {
             json!({ "input": [{ "role": "user", "content": [{ "type": "input_audio" }] }] }),
             json!({ "input": [{ "role": "user", "content": [{ "type": "input_image", "file_id": "f" }] }] }),
         ] {
-            assert!(read(request.to_string().as_bytes()).is_err(), "{request}");
+            assert!(parse(request.to_string().as_bytes()).is_err(), "{request}");
         }
-        assert!(read(b"no JSON").is_err());
+        assert!(parse(b"no JSON").is_err());
     }
 }

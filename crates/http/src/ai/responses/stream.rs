@@ -9,7 +9,7 @@ use super::members::{at, text, with};
 /// Puts the chunks of a chat completion into the events of a response.
 pub(super) struct Events {
     response: Response,
-    /// What came of an event that is not whole yet.
+    /// Outcome of an event that is not whole yet.
     rest: BytesMut,
     written: BytesMut,
     /// The number of the next event.
@@ -31,7 +31,7 @@ enum Phase {
 struct Item {
     id: String,
     kind: OutputItemKind,
-    /// What was written so far: the text, or the arguments.
+    /// Content so far: the text, or the arguments.
     text: String,
 }
 
@@ -41,7 +41,7 @@ enum OutputItemKind {
 }
 
 impl Events {
-    pub(super) fn of(response: Response) -> Self {
+    pub(super) fn new(response: Response) -> Self {
         Self {
             response,
             rest: BytesMut::new(),
@@ -124,7 +124,8 @@ impl Events {
 
     fn call(&mut self, delta: &Value) {
         let index = at(delta, "/index").as_u64().unwrap_or(0);
-        let same = |it: &Item| matches!(it.kind, OutputItemKind::Call { index: own, .. } if own == index);
+        let same =
+            |it: &Item| matches!(it.kind, OutputItemKind::Call { index: own, .. } if own == index);
         let at = self.items.iter().position(same).unwrap_or_else(|| {
             let call_id = text(delta, "/id").to_owned();
             let name = text(delta, "/function/name").to_owned();
@@ -218,7 +219,9 @@ impl Item {
     fn whole(&self) -> Value {
         match &self.kind {
             OutputItemKind::Message => spoken(&self.id, &self.text),
-            OutputItemKind::Call { call_id, name, .. } => called(&self.id, call_id, name, &self.text),
+            OutputItemKind::Call { call_id, name, .. } => {
+                called(&self.id, call_id, name, &self.text)
+            }
         }
     }
 }
@@ -233,7 +236,7 @@ mod tests {
     /// The types of the events that come of these chunks, and the data of the
     /// last.
     fn events(chunks: &[Value]) -> (Vec<String>, Value) {
-        let mut events = Events::of(Response::begun(Echo::of(Map::new())));
+        let mut events = Events::new(Response::new(Echo::from_request(Map::new())));
         let frames: Vec<_> = chunks.iter().map(|it| format!("data: {it}\n\n")).collect();
         let mut written = Vec::new();
         // However the frames are cut.

@@ -1,4 +1,4 @@
-//! What an export is written as.
+//! Output formats of an export.
 
 use std::io::{self, Write};
 use std::mem;
@@ -8,7 +8,7 @@ use actix_web::web::Bytes;
 
 use super::manifest::Manifest;
 
-/// What an export is written as, piece by piece.
+/// Output format of an export, encoded piece by piece.
 pub(super) trait Encoder: Send {
     /// Begins a kind of data.
     fn begin(&mut self, section: &str) -> io::Result<()>;
@@ -18,16 +18,16 @@ pub(super) trait Encoder: Send {
     fn end(&mut self) -> io::Result<()>;
     /// Ends the whole.
     fn finish(&mut self, manifest: &Manifest) -> io::Result<()>;
-    /// What has been written since this was asked last.
+    /// Returns the bytes encoded since the last call.
     fn pieces(&self) -> &Pieces;
 }
 
-/// What was written and not sent yet.
+/// Bytes that are encoded and not sent yet.
 #[derive(Clone, Default)]
 pub(super) struct Pieces(Arc<Mutex<Vec<u8>>>);
 
 impl Pieces {
-    /// How much there is.
+    /// Returns the number of bytes.
     pub(super) fn len(&self) -> usize {
         self.lock().len()
     }

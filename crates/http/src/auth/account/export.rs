@@ -38,7 +38,8 @@ pub(crate) async fn export(
     Ok(answer.streaming(body))
 }
 
-/// Whether JSON is named, and no archive: who takes anything gets the archive.
+/// Returns whether JSON is named, and no archive: who takes anything gets the
+/// archive.
 fn asks_for_json(request: &HttpRequest) -> bool {
     let accepted = request.headers().get_all(ACCEPT).filter_map(|it| it.to_str().ok());
     let kinds: Vec<String> = accepted
@@ -50,7 +51,7 @@ fn asks_for_json(request: &HttpRequest) -> bool {
     named("application/json") && !named("application/zip")
 }
 
-/// Whether a range is named only to say that it is not wanted: `;q=0`.
+/// Returns whether a range is named only to say that it is not wanted: `;q=0`.
 fn refused(range: &str) -> bool {
     range.split(';').skip(1).any(|it| {
         let weight = it.trim().to_ascii_lowercase();

@@ -1,4 +1,4 @@
-//! What an export says of itself.
+//! Manifest of an export.
 
 use pia_identity::BegunExport;
 use pia_kernel::Timestamp;
@@ -7,7 +7,7 @@ use serde::Serialize;
 /// Goes up when what is there already changes its form.
 const FORMAT: u32 = 1;
 
-/// What an export says of itself.
+/// Manifest of an export.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Manifest {
@@ -47,7 +47,7 @@ impl Manifest {
         }
     }
 
-    /// What the file with this kind of data is called.
+    /// Returns the name of the file with this kind of data.
     pub(super) fn file(section: &str) -> String {
         format!("{section}.json")
     }

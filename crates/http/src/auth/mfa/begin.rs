@@ -21,9 +21,9 @@ pub(crate) struct TotpBeginRequest {
 pub(crate) struct TotpEnrolment {
     /// The secret in base 32, for apps without a camera.
     secret: String,
-    /// The same for apps: `otpauth://totp/…`.
+    /// URI for apps: `otpauth://totp/…`.
     otpauth_uri: String,
-    /// The same as a picture: a `data:` URI of an SVG.
+    /// QR code of the URI: a `data:` URI of an SVG.
     qr_code: String,
 }
 

@@ -1,4 +1,4 @@
-//! What proves that it is still the owner who asks.
+//! Proof that the owner is still the one who asks.
 
 use pia_identity::{FactorAnswer, ReauthProof};
 use pia_kernel::Secret;

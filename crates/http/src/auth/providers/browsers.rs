@@ -1,4 +1,4 @@
-//! What browsers keep of a sign-in, and where they are sent.
+//! Cookies of browsers during a sign-in, and their redirects.
 
 use actix_web::http::StatusCode;
 use actix_web::http::header::{COOKIE, HOST, LOCATION, REFERRER_POLICY, SET_COOKIE};
@@ -21,20 +21,20 @@ const VERIFIER_SECONDS: u32 = 120;
 /// alone: no neighbour below the same domain can plant one.
 const HOST_ONLY: &str = "__Host-";
 
-/// What is put into the query of whoever was sent to the server's address.
+/// Query of a browser that was redirected to the server's address.
 const SENT: &str = "sent=home";
 
-/// How browsers come to this server, which is known by the settings and never
-/// by a request.
+/// Public addresses under which browsers reach this server, known from the
+/// settings and never from a request.
 #[derive(Debug, Clone)]
 pub struct Browsers {
-    /// Where they do.
+    /// Base URL of this server.
     home: String,
     /// The host of that, with its port unless that is the usual one.
     host: String,
     /// The path before every route, as browsers see it.
     base: String,
-    /// Whether they come over TLS.
+    /// True if they come over TLS.
     secure: bool,
 }
 
@@ -72,7 +72,7 @@ impl Browsers {
     }
 
     /// Returns what the browser was given when its sign-in began.
-    pub(super) fn known(&self, request: &HttpRequest) -> Option<Secret<String>> {
+    pub(super) fn browser_secret(&self, request: &HttpRequest) -> Option<Secret<String>> {
         let expected = self.cookie_name(BROWSER);
         let cookies = request.headers().get_all(COOKIE).filter_map(|it| it.to_str().ok());
         let mut pairs = cookies.flat_map(|it| it.split(';')).filter_map(|it| it.split_once('='));
@@ -100,13 +100,13 @@ impl Browsers {
         refusal: ApiError,
     ) -> Result<HttpResponse, ApiError> {
         if let Some(back) = back {
-            let (code, message) = refusal.told();
+            let (code, message) = refusal.code_and_message();
             return Ok(redirect(&back.with(&[("error", code), ("message", message)]), None));
         }
         if !reads_pages(request.headers()) {
             return Err(refusal);
         }
-        let (code, _) = refusal.told();
+        let (code, _) = refusal.code_and_message();
         Ok(redirect(&format!("{}/auth/error?reason={code}", self.base), None))
     }
 
@@ -209,7 +209,9 @@ mod tests {
     fn a_browser_is_known_by_its_cookie_among_others() {
         let known_at = |url: &str, cookies: &str| {
             let request = TestRequest::default().insert_header((COOKIE, cookies));
-            Browsers::at(url).known(&request.to_http_request()).map(|it| it.expose().clone())
+            Browsers::at(url)
+                .browser_secret(&request.to_http_request())
+                .map(|it| it.expose().clone())
         };
         let known = |cookies: &str| known_at("http://127.0.0.1:8080", cookies);
 

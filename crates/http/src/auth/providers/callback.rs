@@ -18,11 +18,11 @@ pub(crate) async fn callback(
     FromDevice(device): FromDevice,
     request: HttpRequest,
 ) -> Result<Either<HttpResponse, Json<TokenEnvelope>>, ApiError> {
-    let answer = match CallbackQuery::of(&request) {
+    let answer = match CallbackQuery::from_request(&request) {
         Ok(query) => query.into(),
         Err(refusal) => return api.browsers.fail(&request, None, refusal).map(Either::Left),
     };
-    let browser = api.browsers.known(&request);
+    let browser = api.browsers.browser_secret(&request);
     let sign_in = api.provider_sign_in.clone();
     let finish = async move { Ok::<_, Unavailable>(sign_in.finish(answer, browser, device).await) };
     match api.runner.run(finish).await? {
@@ -37,27 +37,27 @@ pub(crate) async fn callback(
     }
 }
 
-/// What an identity provider sends a browser back with.
+/// Parameters with which an identity provider redirects a browser back.
 #[derive(Default, ToSchema)]
 pub(crate) struct CallbackQuery {
-    /// Which sign-in it is that comes back.
+    /// State of the sign-in that returns.
     #[schema(required = true)]
     state: Option<String>,
-    /// What the provider gives its tokens for.
+    /// Authorisation code.
     code: Option<String>,
-    /// Why nobody is signed in.
+    /// Reason why nobody is signed in.
     error: Option<String>,
-    /// Which provider it is (RFC 9207).
+    /// Issuer of the provider (RFC 9207).
     iss: Option<String>,
 }
 
 impl CallbackQuery {
-    fn of(request: &HttpRequest) -> Result<Self, ApiError> {
+    fn from_request(request: &HttpRequest) -> Result<Self, ApiError> {
         if request.method() == Method::HEAD {
             // Whatever only looks spends nothing: it is told what nobody's answer is.
             return Ok(Self::default());
         }
-        let parameters = Parameters::of(request)?;
+        let parameters = Parameters::from_request(request)?;
         Ok(Self {
             state: parameters.one("state")?,
             code: parameters.one("code")?,

@@ -14,11 +14,11 @@ pub(crate) async fn login(api: Data<Api>, request: HttpRequest) -> Result<HttpRe
     if let Some(sent_home) = api.browsers.send_home(&request) {
         return Ok(sent_home);
     }
-    let wish = match LoginQuery::of(&request) {
+    let wish = match LoginQuery::from_request(&request) {
         Ok(query) => query.into(),
         Err(refusal) => return api.browsers.fail(&request, None, refusal),
     };
-    let browser = api.browsers.known(&request);
+    let browser = api.browsers.browser_secret(&request);
     let sign_in = api.provider_sign_in.clone();
     // That it failed is told in more than one way, so it is no failure here.
     let begin = async move { Ok::<_, Unavailable>(sign_in.begin(wish, browser).await) };
@@ -29,7 +29,7 @@ pub(crate) async fn login(api: Data<Api>, request: HttpRequest) -> Result<HttpRe
     }
 }
 
-/// Where a sign-in is to lead.
+/// Target of a sign-in.
 #[derive(ToSchema)]
 pub(crate) struct LoginQuery {
     /// `google`, `microsoft`, `entraid` or `oidc`.
@@ -47,8 +47,8 @@ pub(crate) struct LoginQuery {
 }
 
 impl LoginQuery {
-    fn of(request: &HttpRequest) -> Result<Self, ApiError> {
-        let parameters = Parameters::of(request)?;
+    fn from_request(request: &HttpRequest) -> Result<Self, ApiError> {
+        let parameters = Parameters::from_request(request)?;
         Ok(Self {
             provider: parameters.one("provider")?,
             redirect_uri: parameters.one("redirect_uri")?,

@@ -1,4 +1,4 @@
-//! What stands in a request's query, each once.
+//! Query parameters, each at most once.
 
 use actix_web::HttpRequest;
 use actix_web::web::Query;
@@ -9,7 +9,7 @@ use pia_web::{ApiError, FieldError};
 pub(super) struct Parameters(Vec<(String, String)>);
 
 impl Parameters {
-    pub(super) fn of(request: &HttpRequest) -> Result<Self, ApiError> {
+    pub(super) fn from_request(request: &HttpRequest) -> Result<Self, ApiError> {
         match Query::<Vec<(String, String)>>::from_query(request.query_string()) {
             Ok(Query(parameters)) => Ok(Self(parameters)),
             Err(_) => Err(fault("", "The query is malformed.")),

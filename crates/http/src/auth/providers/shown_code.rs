@@ -7,22 +7,22 @@ use pia_web::{ApiError, malformed};
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::Value;
 
-/// Who shows more codes at once guesses.
+/// Maximum number of codes in a request: more at once are guesses.
 const MAX_CODES: usize = 4;
 
-/// What of a body tells which code is to be redeemed.
+/// Parts of a body that identify the code to redeem.
 #[derive(Default)]
 pub(super) struct ShownCode {
     /// One, where all is well.
     pub(super) codes: Vec<Secret<String>>,
-    /// What the challenge was made of; nothing where anything is wrong.
+    /// Verifier of the challenge; nothing where anything is wrong.
     pub(super) verifier: Option<Secret<String>>,
 }
 
 impl ShownCode {
     /// Reads as far as can be read. Only a body of which no code can, and that
     /// is no JSON, is refused as that.
-    pub(super) fn read(body: &[u8]) -> Result<Self, ApiError> {
+    pub(super) fn parse(body: &[u8]) -> Result<Self, ApiError> {
         let mut reading = Reading::default();
         let mut json = serde_json::Deserializer::from_slice(body);
         let read = (&mut reading).deserialize(&mut json).and_then(|()| json.end());
@@ -41,7 +41,7 @@ impl ShownCode {
 #[derive(Default)]
 struct Reading {
     shown: ShownCode,
-    /// Whether anything is not as it must be.
+    /// True if anything is not as it must be.
     is_odd: bool,
 }
 
@@ -100,8 +100,8 @@ impl<'de> Visitor<'de> for &mut Reading {
 mod tests {
     use super::*;
 
-    fn read(body: &str) -> (Vec<String>, Option<String>) {
-        let ShownCode { codes, verifier } = ShownCode::read(body.as_bytes()).unwrap();
+    fn parse(body: &str) -> (Vec<String>, Option<String>) {
+        let ShownCode { codes, verifier } = ShownCode::parse(body.as_bytes()).unwrap();
         let codes = codes.iter().map(|it| it.expose().clone()).collect();
         (codes, verifier.map(|it| it.expose().clone()))
     }
@@ -115,7 +115,7 @@ mod tests {
             r#" {"other":[{}],"codeVerifier":"v","code":"c","device":null} "#,
             r#"{"code":null,"code":"c","codeVerifier":"v"}"#,
         ] {
-            assert_eq!(read(body), shown, "{body}");
+            assert_eq!(parse(body), shown, "{body}");
         }
     }
 
@@ -134,7 +134,7 @@ mod tests {
             r#"{"code":"c","codeVerifier":"\ud800"}"#,
             r#"{"code":"c","CodeVerifier":"v"}"#,
         ] {
-            assert_eq!(read(body), (vec!["c".to_owned()], None), "{body}");
+            assert_eq!(parse(body), (vec!["c".to_owned()], None), "{body}");
         }
     }
 
@@ -142,17 +142,17 @@ mod tests {
     fn of_many_codes_a_few_are_read() {
         let codes = |count: usize| format!("{{{}}}", vec![r#""code":"c""#; count].join(","));
 
-        assert_eq!(read(&codes(3)).0.len(), 3);
-        assert_eq!(read(&codes(10_000)).0.len(), MAX_CODES);
+        assert_eq!(parse(&codes(3)).0.len(), 3);
+        assert_eq!(parse(&codes(10_000)).0.len(), MAX_CODES);
     }
 
     #[test]
     fn where_no_code_is_nothing_is_good_and_no_json_is_told_as_that() {
         for body in ["{}", r#"{"code":5}"#, "[]", "7", "null", r#""code""#] {
-            assert_eq!(read(body), (Vec::new(), None), "{body}");
+            assert_eq!(parse(body), (Vec::new(), None), "{body}");
         }
         for body in ["", "{", "code=c&codeVerifier=v", r#"{"codeVerifier":"v","code":"#] {
-            let refused = ShownCode::read(body.as_bytes()).err().unwrap().to_string();
+            let refused = ShownCode::parse(body.as_bytes()).err().unwrap().to_string();
 
             assert!(refused.starts_with("malformed_json"), "{body}: {refused}");
         }

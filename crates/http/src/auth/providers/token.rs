@@ -19,7 +19,7 @@ pub(crate) struct TokenRequest {
     /// The one-time code from the redirect.
     #[schema(value_type = String)]
     code: Option<String>,
-    /// What the challenge was made of.
+    /// Verifier of the challenge.
     #[schema(value_type = String)]
     code_verifier: Option<String>,
 }
@@ -34,7 +34,7 @@ pub(crate) async fn token(
     body: RawBody,
 ) -> Result<Json<TokenEnvelope>, ApiError> {
     RawBody::expect_json(&request)?;
-    let ShownCode { codes, verifier } = ShownCode::read(&body)?;
+    let ShownCode { codes, verifier } = ShownCode::parse(&body)?;
     let sign_in = api.provider_sign_in.clone();
     let redeem = async move {
         let Some((code, others)) = codes.split_first() else {
@@ -55,7 +55,7 @@ pub(crate) async fn token(
     Ok(Json(TokenEnvelope::new(signed_in, owes)))
 }
 
-/// What answers no challenge.
+/// Returns a verifier that answers no challenge.
 fn nothing() -> Secret<String> {
     Secret::new(String::new())
 }

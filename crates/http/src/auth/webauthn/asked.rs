@@ -1,4 +1,4 @@
-//! What a browser is to ask an authenticator, and what it answers with.
+//! Options for an authenticator, and its answers.
 
 use pia_identity::AskedPasskey;
 use pia_kernel::Secret;

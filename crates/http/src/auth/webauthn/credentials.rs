@@ -24,7 +24,7 @@ pub(crate) struct PasskeyItem {
     name: String,
     #[schema(value_type = String, format = DateTime)]
     created_at: Timestamp,
-    /// When it signed its owner in last; absent before it has.
+    /// Time at which it signed its owner in last; absent before it has.
     #[schema(value_type = Option<String>, format = DateTime)]
     #[serde(skip_serializing_if = "Option::is_none")]
     last_used_at: Option<Timestamp>,
@@ -38,7 +38,7 @@ pub(crate) struct PasskeyItem {
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct PasskeyChangeRequest {
-    /// What it is called from now on.
+    /// Name from now on.
     name: Option<String>,
     /// `false` lets it in again. For that one of the following is needed, or a
     /// sign-in of the last ten minutes.

@@ -17,7 +17,7 @@ use crate::auth::TokenEnvelope;
 pub(crate) struct PasskeyLoginRequest {
     #[schema(value_type = String)]
     challenge_token: Option<Secret<String>>,
-    /// What `navigator.credentials.get` gave, as WebAuthn's JSON.
+    /// Result of `navigator.credentials.get`, as WebAuthn's JSON.
     #[schema(value_type = HashMap<String, Value>)]
     credential: Option<Value>,
 }

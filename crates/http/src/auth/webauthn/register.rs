@@ -17,9 +17,9 @@ use crate::auth::mfa::FreshProofRequest;
 pub(crate) struct PasskeyRegistrationRequest {
     #[schema(value_type = String)]
     challenge_token: Option<Secret<String>>,
-    /// What its owner calls it: up to 64 characters.
+    /// Name chosen by the owner: up to 64 characters.
     name: Option<String>,
-    /// What `navigator.credentials.create` gave, as WebAuthn's JSON.
+    /// Result of `navigator.credentials.create`, as WebAuthn's JSON.
     #[schema(value_type = HashMap<String, Value>)]
     credential: Option<Value>,
 }

@@ -1,4 +1,4 @@
-//! What changes do, and which are refused.
+//! Tests of changes to settings.
 
 use super::*;
 
@@ -46,7 +46,7 @@ fn each_limit_has_a_place_of_its_own() {
         credits,
         Credits { hourly: 1, daily: 2, weekly: 3, group_daily: 4, group_weekly: 5, pool: false }
     );
-    assert_eq!(CreditLimit::ALL.map(|it| credits.of(it)), [1, 2, 3, 4, 5]);
+    assert_eq!(CreditLimit::ALL.map(|it| credits.amount(it)), [1, 2, 3, 4, 5]);
     assert_eq!(cleared.credits.daily, 0);
 }
 

@@ -11,7 +11,7 @@ use crate::config::section::Section;
 use crate::config::setting::{Setting, choice};
 use crate::config::snapshot::Effect;
 
-/// Where Linkup is.
+/// Base URL of Linkup.
 const LINKUP: &str = "https://api.linkup.so/v1";
 
 /// An entry, as it is written down. What is wrong with it was told.
@@ -19,14 +19,14 @@ pub(super) struct Entry {
     /// None where it is missing.
     pub(super) id: Option<String>,
     pub(super) kind: Kind,
-    /// Whether it turns texts into vectors, and talks to nobody.
+    /// True if it turns texts into vectors, and talks to nobody.
     pub(super) embeds: bool,
     name: Option<String>,
     pub(super) model: Model,
 }
 
 impl Entry {
-    pub(super) fn read(from: &mut Section<'_>) -> Self {
+    pub(super) fn from_section(from: &mut Section<'_>) -> Self {
         let id = from.restart("Id").required::<EntryId>("an entry needs an id of its own");
         let name = from.restart("Name").optional();
         let given = from.restart("ProviderType").optional::<Kind>();
@@ -36,7 +36,7 @@ impl Entry {
             let none = Reason::combination("this type of provider has no embeddings");
             from.refuse("Embeddings", none);
         }
-        let mut model = Model::read(from, Effect::Restart);
+        let mut model = Model::from_section(from, Effect::Restart);
         match kind {
             Kind::Chat(provider) => {
                 model.provider = Some(provider);
@@ -47,7 +47,7 @@ impl Entry {
         Self { id: id.map(|it| it.0), kind, embeds, name, model }
     }
 
-    /// What answers; nothing where something is missing or wrong.
+    /// Builds a model; nothing where something is missing or invalid.
     pub(super) fn target(self, from: &mut Section<'_>) -> Option<Target> {
         let Self { id, name, model, .. } = self;
         let rates = model.rates(from);
@@ -67,7 +67,7 @@ impl Entry {
         Some(Target { id: Some(id), name: Some(name), ..target })
     }
 
-    /// What searches the web; nothing where something is missing or wrong.
+    /// Builds a search provider; nothing where something is missing or invalid.
     pub(super) fn search(self, from: &mut Section<'_>) -> Option<SearchProvider> {
         let Self { id, model, .. } = self;
         let depth = from.restart("Model").required("say fast, standard or deep");

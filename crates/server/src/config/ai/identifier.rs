@@ -35,7 +35,7 @@ impl Setting for EntryId {
     }
 }
 
-/// What can stand in a header, or nothing.
+/// Key that can stand in a header, or an empty one.
 pub(super) struct ApiKey(pub(super) Secret<String>);
 
 impl Setting for ApiKey {

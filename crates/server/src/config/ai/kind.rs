@@ -1,4 +1,4 @@
-//! What an upstream speaks, and what follows from that.
+//! Types of upstreams, and their consequences.
 
 use pia_assistant::{ProviderType, ReasoningEffort};
 
@@ -60,7 +60,8 @@ fn expected(others: &[&str]) -> Reason {
     Reason::form(format!("expected one of {}", names.join(", ")))
 }
 
-/// Where a type is reached if nobody says; nothing where somebody must.
+/// Returns the default endpoint of a type; nothing where it has to be
+/// configured.
 pub(super) fn endpoint(provider: ProviderType) -> Option<&'static str> {
     match provider {
         ProviderType::OpenAi => Some("https://api.openai.com/v1"),
@@ -72,8 +73,8 @@ pub(super) fn endpoint(provider: ProviderType) -> Option<&'static str> {
     }
 }
 
-/// Whether a type is in the public network where nobody says where it is: what
-/// it fetches, it fetches from there.
+/// Returns whether a type is in the public network where nobody says where it
+/// is: what it fetches, it fetches from there.
 pub(super) fn is_public(provider: ProviderType) -> bool {
     endpoint(provider).is_some_and(|it| it.starts_with("https://"))
 }

@@ -1,4 +1,4 @@
-//! Which entries the catalogue lists, for whoever only names them.
+//! Entries that the catalogue lists, for configurations that only name them.
 
 use super::identifier::EntryId;
 use super::kind::Kind;
@@ -15,7 +15,7 @@ pub struct ListedEntries {
 impl ListedEntries {
     /// Those of `Ai:Providers`, from 0 on without a gap, as a server reads
     /// them. Nothing is asked for, and so nothing is missed.
-    pub(in crate::config) fn read(from: &Section<'_>) -> Self {
+    pub(in crate::config) fn from_section(from: &Section<'_>) -> Self {
         let (mut listed, names) = (Self::default(), from.names());
         for number in (0..names.len()).map(|it| it.to_string()) {
             if !names.contains(&number.as_str()) {
@@ -33,7 +33,8 @@ impl ListedEntries {
         listed
     }
 
-    /// Why no model answers by this id, in any case; nothing where one may.
+    /// Returns the reason why no model answers by this id, in any case; nothing
+    /// where one may.
     pub(crate) fn fault(&self, id: &str) -> Option<&'static str> {
         let is_in = |listed: &[String]| listed.iter().any(|it| it.eq_ignore_ascii_case(id));
         if is_in(&self.models) {

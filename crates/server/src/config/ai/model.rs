@@ -1,4 +1,4 @@
-//! What one section says of a model.
+//! Settings of a model in one section.
 
 use pia_assistant::{
     Addresses, Protection, ProviderType, Rates, ReasoningEffort, Target, UpstreamTool,
@@ -48,13 +48,13 @@ impl Model {
     /// All that `Ai` or a mode says, of which a chat model is made.
     pub(super) fn of_chat(from: &mut Section<'_>, effect: Effect) -> Self {
         let provider = from.field("ProviderType", effect).optional();
-        let model = Self { provider, ..Self::read(from, effect) };
+        let model = Self { provider, ..Self::from_section(from, effect) };
         model.mention_idle(from);
         model
     }
 
     /// All but the type, which is read before.
-    pub(super) fn read(from: &mut Section<'_>, effect: Effect) -> Self {
+    pub(super) fn from_section(from: &mut Section<'_>, effect: Effect) -> Self {
         let id = |from: &mut Section<'_>, name| {
             from.field(name, effect).optional::<EntryId>().map(|it| it.0)
         };
@@ -79,7 +79,7 @@ impl Model {
             web_search_tool: id(from, "WebSearchToolProviderId"),
             vision_tool: id(from, "VisionToolProviderId"),
             fallbacks: fallbacks(from, effect),
-            prices: Prices::read(from, effect),
+            prices: Prices::from_section(from, effect),
             protection: protection(&mut from.section("Protection"), effect),
         }
     }
@@ -101,7 +101,7 @@ impl Model {
             || self.protection != Protection::default()
     }
 
-    /// The same, with what `default` says where this says nothing.
+    /// Fills in from `default` what this section leaves out.
     pub(super) fn over(self, default: &Self, from: &mut Section<'_>) -> Self {
         let default = default.clone();
         let other = self.provider.is_some_and(|it| it != default.provider());
@@ -148,18 +148,18 @@ impl Model {
         self.provider.unwrap_or(ProviderType::OpenAi)
     }
 
-    /// Whether it is off that the model looks at pictures.
+    /// Returns whether it is off that the model looks at pictures.
     pub(super) fn is_blind(&self) -> bool {
         self.vision == Some(false)
     }
 
-    /// Whether it says which model is meant: Azure's deployments and Mistral's
-    /// agents have one of their own.
+    /// Returns whether it says which model is meant: Azure's deployments and
+    /// Mistral's agents have one of their own.
     pub(super) fn is_named(&self) -> bool {
         self.name.is_some() || self.own_name().is_some()
     }
 
-    /// Whether it has a key, or an endpoint that may want none.
+    /// Returns whether it has a key, or an endpoint that may want none.
     pub(super) fn is_reachable(&self) -> bool {
         let keyless = self.provider() == ProviderType::Ollama && self.name.is_some();
         keyless || self.has_key() || self.endpoint.is_some()
@@ -177,7 +177,7 @@ impl Model {
         self.prices.rates(from)
     }
 
-    /// Whether it says what its type cannot do without.
+    /// Returns whether it says what its type cannot do without.
     pub(super) fn is_sound(&self, from: &mut Section<'_>) -> bool {
         let provider = self.provider();
         let mut sound = true;

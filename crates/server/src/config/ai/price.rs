@@ -13,7 +13,7 @@ const OUTPUT: &str = "OutputPerMillion";
 const CACHED: &str = "CachedInputPerMillion";
 const CONNECTOR: &str = "ConnectorPerMillion";
 
-/// What one section says of rates.
+/// Settings of rates in one section.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Prices {
     input: Option<Price>,
@@ -23,7 +23,7 @@ pub(super) struct Prices {
 }
 
 impl Prices {
-    pub(super) fn read(from: &mut Section<'_>, effect: Effect) -> Self {
+    pub(super) fn from_section(from: &mut Section<'_>, effect: Effect) -> Self {
         let mut from = from.section(SECTION);
         // A blank text is refused: an operator who means 0 says so.
         let mut price = |name| from.field(name, effect).optional_or_blank::<Price>();
@@ -88,7 +88,7 @@ pub(super) struct Price(u64);
 impl Price {
     const MAX_PRICE: u64 = 10_000_000_000;
 
-    /// The same as credits, of what is not paid for by the million.
+    /// Parses an amount of credits that is not per million.
     pub(super) fn credits(self) -> Micros {
         Micros(i64::try_from(self.0.saturating_mul(1000)).unwrap_or(i64::MAX))
     }

@@ -18,8 +18,8 @@ pub(super) struct Providers {
     pub(super) entries: Vec<Arc<Target>>,
     pub(super) searches: Vec<Arc<SearchProvider>>,
     pub(super) embedders: Vec<Arc<Target>>,
-    /// What others may name, those included with which something is wrong: a
-    /// fault is told once, not wherever its entry is named.
+    /// Entries that others may name, invalid ones included: an error is
+    /// reported once, not wherever its entry is named.
     named: Vec<Named>,
 }
 
@@ -31,7 +31,7 @@ struct Named {
 }
 
 impl Providers {
-    pub(super) fn read(from: &mut Section<'_>) -> Self {
+    pub(super) fn from_section(from: &mut Section<'_>) -> Self {
         let count = in_order(from);
         let mut providers = Self {
             entries: Vec::new(),
@@ -42,7 +42,7 @@ impl Providers {
         let mut entries = Vec::new();
         for number in 0..count {
             let mut section = from.section(&number.to_string());
-            let entry = Entry::read(&mut section);
+            let entry = Entry::from_section(&mut section);
             providers.name(&entry, &mut section);
             entries.push((number, entry));
         }
@@ -61,7 +61,7 @@ impl Providers {
         providers
     }
 
-    /// Whether what a model names is there, and what it is to be.
+    /// Returns whether what a model names is there, and what it is to be.
     pub(super) fn check(&self, model: &Model, from: &mut Section<'_>) {
         if let Some(id) = &model.web_search_tool {
             let wrong = match self.find(id) {
@@ -119,8 +119,8 @@ fn refuse(from: &mut Section<'_>, name: &str, wrong: Option<&'static str>) {
     }
 }
 
-/// How many entries there are from 0 on without a gap. Those behind one are
-/// left aside, which is told of each.
+/// Returns the number of entries there are from 0 on without a gap. Those
+/// behind one are left aside, which is told of each.
 fn in_order(from: &mut Section<'_>) -> usize {
     from.may_be_empty();
     let names = from.names();

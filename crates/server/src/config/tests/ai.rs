@@ -102,7 +102,7 @@ fn a_type_has_its_own_endpoint_or_asks_for_one() {
             "Ai:Model=m",
             "Ai:ApiKey=k",
         ]);
-        operator.sources.read().map(|it| it.ai.catalogue.default.unwrap().endpoint.clone())
+        operator.sources.load_config().map(|it| it.ai.catalogue.default.unwrap().endpoint.clone())
     };
 
     for (provider, usual) in [

@@ -31,7 +31,7 @@ fn ids(catalogue: &Catalogue) -> Vec<&str> {
 
 /// The key of each fault.
 fn refused(operator: &Operator) -> Vec<String> {
-    let faults = operator.sources.read().unwrap_err();
+    let faults = operator.sources.load_config().unwrap_err();
     faults.iter().filter_map(|it| it.key().map(str::to_owned)).collect()
 }
 

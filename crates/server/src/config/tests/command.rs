@@ -8,19 +8,19 @@ use pia_policy::{CreditLimit, Quota, SettingChange};
 
 use super::*;
 
-fn of(arguments: &[&str]) -> Result<(Command, Sources), Faults> {
+fn parse(arguments: &[&str]) -> Result<(Command, Sources), Faults> {
     with(&[], arguments)
 }
 
 fn with(variables: &[(&str, &str)], arguments: &[&str]) -> Result<(Command, Sources), Faults> {
     let owned = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
     let arguments: Vec<_> = arguments.iter().map(|it| (*it).to_owned()).collect();
-    Sources::of(variables.iter().map(owned).collect(), &arguments)
+    Sources::from_command_line(variables.iter().map(owned).collect(), &arguments)
 }
 
 #[test]
 fn without_a_switch_the_server_serves_in_production() {
-    let (command, sources) = of(&[]).unwrap();
+    let (command, sources) = parse(&[]).unwrap();
 
     assert_eq!(command, Command::Serve);
     assert_eq!(sources.environment, Environment::production());
@@ -37,7 +37,7 @@ fn a_switch_says_what_to_do_and_is_no_setting() {
         (&["-V"], Command::Version),
         (&["--migrate-only", "--help", "--version"], Command::Help),
     ] {
-        let (command, sources) = of(arguments).unwrap();
+        let (command, sources) = parse(arguments).unwrap();
 
         assert_eq!(command, expected);
         assert!(sources.arguments.is_empty());
@@ -47,7 +47,7 @@ fn a_switch_says_what_to_do_and_is_no_setting() {
 #[test]
 fn a_setting_is_one_argument_or_two() {
     let (_, sources) =
-        of(&["--Ai:Model=a=b", "--Ai:ApiKey", "c", "--migrate-only", "--Ai:Endpoint="]).unwrap();
+        parse(&["--Ai:Model=a=b", "--Ai:ApiKey", "c", "--migrate-only", "--Ai:Endpoint="]).unwrap();
 
     let owned = |key: &str, value: &str| (key.to_owned(), value.to_owned());
     let expected = [owned("Ai:Model", "a=b"), owned("Ai:ApiKey", "c"), owned("Ai:Endpoint", "")];
@@ -57,7 +57,7 @@ fn a_setting_is_one_argument_or_two() {
 #[test]
 fn what_is_not_understood_is_named_by_its_place_and_not_repeated() {
     for argument in ["s3cret", "--s3cret", "--s3cret=x", "-s3cret", "--Jwt:s3cret", ""] {
-        let faults = of(&["--migrate-only", argument]).unwrap_err();
+        let faults = parse(&["--migrate-only", argument]).unwrap_err();
 
         let told = faults.to_string();
         assert!(
@@ -70,7 +70,7 @@ fn what_is_not_understood_is_named_by_its_place_and_not_repeated() {
 
 #[test]
 fn every_argument_that_is_not_understood_is_told() {
-    let faults = of(&["a", "--Ai:Model", "--Ai:ApiKey=b", "c"]).unwrap_err();
+    let faults = parse(&["a", "--Ai:Model", "--Ai:ApiKey=b", "c"]).unwrap_err();
 
     assert_eq!(faults.iter().count(), 3);
     assert!(faults.iter().all(|it| it.code() == Code::Source && it.key().is_none()));
@@ -98,7 +98,7 @@ fn the_environment_has_its_name_from_the_first_who_says() {
 #[test]
 fn an_environment_cannot_name_a_file_elsewhere() {
     for name in ["../etc", "a/b", "", "a b"] {
-        let told = of(&[&format!("--environment={name}")]).unwrap_err().to_string();
+        let told = parse(&[&format!("--environment={name}")]).unwrap_err().to_string();
 
         assert!(told.starts_with("SVC-CFG-001 the command line: expected an env"), "{told}");
     }
@@ -110,9 +110,9 @@ fn the_content_root_is_a_folder_that_is_there() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().to_str().unwrap();
 
-    let by_argument = of(&["--content-root", path]).unwrap().1.dir;
+    let by_argument = parse(&["--content-root", path]).unwrap().1.dir;
     let by_variable = with(&[("PIA_CONTENT_ROOT", path)], &[]).unwrap().1.dir;
-    let nowhere = of(&["--content-root=/no/such/folder"]).unwrap_err().to_string();
+    let nowhere = parse(&["--content-root=/no/such/folder"]).unwrap_err().to_string();
 
     assert_eq!((by_argument.as_path(), by_variable.as_path()), (dir.path(), dir.path()));
     assert!(by_argument.join(Path::new("x")).is_absolute());
@@ -139,7 +139,7 @@ fn what_is_done_to_accounts_stands_behind_a_word() {
     ] {
         let arguments: Vec<&str> =
             ["--Ai:Model=m", "admin"].into_iter().chain(line.split(' ')).collect();
-        let (command, sources) = of(&[&arguments[..], &["--Ai:ApiKey", "k"]].concat()).unwrap();
+        let (command, sources) = parse(&[&arguments[..], &["--Ai:ApiKey", "k"]].concat()).unwrap();
 
         assert_eq!(command, Command::Admin(expected), "{line}");
         assert_eq!(sources.arguments.len(), 2, "{line}");
@@ -192,7 +192,7 @@ fn what_is_done_to_groups_stands_behind_another_word() {
     ] {
         let arguments: Vec<&str> = ["admin", "group"].into_iter().chain(line.split(' ')).collect();
 
-        let (command, _) = of(&arguments).unwrap();
+        let (command, _) = parse(&arguments).unwrap();
 
         assert_eq!(command, Command::Admin(AdminCommand::Group(expected)), "{line}");
     }
@@ -206,7 +206,7 @@ fn what_is_done_to_api_keys_stands_behind_another_word() {
         (["list", "a@b.org"], ApiKeyCommand::List { email: "a@b.org".to_owned() }),
         (["revoke", &*revoke], ApiKeyCommand::Revoke { id: ApiKeyId(id) }),
     ] {
-        let (command, _) = of(&["admin", "api-key", words[0], words[1]]).unwrap();
+        let (command, _) = parse(&["admin", "api-key", words[0], words[1]]).unwrap();
 
         assert_eq!(command, Command::Admin(AdminCommand::ApiKey(expected)));
     }
@@ -253,16 +253,16 @@ fn what_stands_behind_that_word_and_means_nothing_is_refused_and_not_repeated() 
         let words = line.split(' ').filter(|it| !it.is_empty());
         let arguments: Vec<&str> = std::iter::once("admin").chain(words).collect();
 
-        let told = of(&arguments).unwrap_err().to_string();
+        let told = parse(&arguments).unwrap_err().to_string();
 
         let says = told.contains("expected ") || told.contains("command: use ");
         assert!(told.starts_with("SVC-CFG-001 ") && says, "{told}");
         assert!(!told.contains("s3cret"), "{told}");
     }
     for arguments in [&["--role", "admin"][..], &["--days=5"], &["grant", "ada@example.org"]] {
-        assert!(of(arguments).is_err(), "{arguments:?}");
+        assert!(parse(arguments).is_err(), "{arguments:?}");
     }
-    assert_eq!(of(&["admin", "list", "--help"]).unwrap().0, Command::Help);
+    assert_eq!(parse(&["admin", "list", "--help"]).unwrap().0, Command::Help);
 }
 
 #[test]

@@ -64,7 +64,7 @@ fn a_provider_without_an_address_stops_the_start() {
 fn an_address_that_can_be_listened_to_is_refused() {
     let refused = |value: &str| {
         let operator = Operator::development().variable("OAuth__oidc__Authority", value);
-        operator.sources.read().is_err()
+        operator.sources.load_config().is_err()
     };
 
     for good in ["https://id.example", "https://id.example/realms/a/", "http://127.0.0.1:8080"] {

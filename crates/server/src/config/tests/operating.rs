@@ -73,7 +73,7 @@ fn the_handbook_says_what_the_defaults_are() {
     ];
 
     for (key, cells) in rows().into_iter().filter(|(key, _)| !given.contains(&&**key)) {
-        let told = config.snapshot.told(&key);
+        let told = config.snapshot.value_of(&key);
         match cells[2].strip_prefix('`').and_then(|it| it.split_once('`')) {
             Some((default, _)) => assert_eq!(told, Some(default), "{key}"),
             None if cells[2] == "none" => assert!(told.is_none_or(str::is_empty), "{key}"),

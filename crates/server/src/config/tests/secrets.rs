@@ -122,7 +122,9 @@ fn a_secret_of_the_wrong_form_is_not_told() {
         for value in ["s3cret\u{7}\n", "s3cret\u{e9} s3cret"] {
             let operator = Operator::production().argument(&format!("{key}={value}"));
 
-            let Err(faults) = operator.sources.read() else { panic!("{key} took {value:?}") };
+            let Err(faults) = operator.sources.load_config() else {
+                panic!("{key} took {value:?}")
+            };
 
             let told = format!("{faults} {faults:?} {faults:#?}");
             assert!(told.contains(&format!("`{key}`")), "{told}");
@@ -138,7 +140,7 @@ fn a_secret_that_looks_like_something_else_is_not_told() {
         {
             let operator = Operator::production().argument(&format!("{key}={value}"));
 
-            let told = format!("{:?}", operator.sources.read());
+            let told = format!("{:?}", operator.sources.load_config());
 
             assert!(!told.contains("s3cret"), "{told}");
         }

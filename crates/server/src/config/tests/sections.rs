@@ -62,7 +62,7 @@ fn production_is_reached_from_elsewhere() {
 
 #[test]
 fn what_has_no_default_is_asked_for_all_at_once() {
-    let faults = Operator::new("Production").sources.read().unwrap_err();
+    let faults = Operator::new("Production").sources.load_config().unwrap_err();
 
     let keys: Vec<_> = faults.iter().map(|it| (it.code(), it.key().unwrap())).collect();
     let missing = |key| (Code::Missing, key);
@@ -85,7 +85,7 @@ fn a_blank_text_is_no_secret() {
         .variable("ENCRYPTION_MASTER_KEY", " ")
         .variable("JWT_PREVIOUS_SECRET_KEY", "");
 
-    let faults = operator.sources.read().unwrap_err();
+    let faults = operator.sources.load_config().unwrap_err();
 
     assert!(faults.iter().all(|it| it.code() == Code::Missing));
     assert_eq!(faults.iter().count(), 2);
@@ -272,7 +272,7 @@ fn all_faults_of_a_start_are_told_at_once() {
         .argument("RateLimits:Ai=x")
         .argument("Ai:Modes:Assistant:ProviderType=x");
 
-    assert_eq!(operator.sources.read().unwrap_err().iter().count(), 5);
+    assert_eq!(operator.sources.load_config().unwrap_err().iter().count(), 5);
 }
 
 #[test]

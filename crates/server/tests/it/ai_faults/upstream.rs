@@ -81,12 +81,12 @@ impl Upstream {
         *self.deed.lock().unwrap_or_else(PoisonError::into_inner) = deed.clone();
     }
 
-    /// How many calls there were.
+    /// Returns the number of calls there were.
     pub(crate) fn calls(&self) -> usize {
         self.seen.calls.load(Ordering::SeqCst)
     }
 
-    /// How many connections the callers have not closed.
+    /// Returns the number of connections the callers have not closed.
     pub(crate) fn open(&self) -> usize {
         self.seen.open.load(Ordering::SeqCst)
     }

@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
-use pia_kernel::{AuditLog as _, AuditPerson, AuditRecord, AuditSide, LiveSetting, PageRequest, UserId};
+use pia_kernel::{
+    AuditLog as _, AuditPerson, AuditRecord, AuditSide, LiveSetting, PageRequest, UserId,
+};
 use pia_kernel::{Clock as _, SystemClock};
 use pia_sealing::{MasterKeys, ServerSeal};
 use pia_storage::schema::{audit_entries, audit_identities};

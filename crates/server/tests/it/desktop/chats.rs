@@ -8,7 +8,7 @@ use super::moment::Moment;
 use super::read::{blobs, etag, guid, moment, no_nulls, object, text};
 use crate::client::Answer;
 
-/// What came of storing a chat.
+/// Outcome of storing a chat.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Stored {
     Created,
@@ -31,7 +31,7 @@ fn day(at: Moment) -> String {
 }
 
 impl Device {
-    /// Whether the server keeps chats; asked once.
+    /// Returns whether the server keeps chats; asked once.
     pub(crate) async fn probe(&mut self) -> bool {
         if let Some(known) = self.chats_known {
             return known;

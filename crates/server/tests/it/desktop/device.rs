@@ -1,4 +1,4 @@
-//! What a device keeps between its cycles.
+//! State that a device keeps between its cycles.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -53,14 +53,14 @@ pub(crate) struct Device {
     pub(crate) deleted: BTreeSet<(Channel, String)>,
     /// The settings that it pushed last, without their time.
     pub(crate) pushed_settings: Option<BTreeMap<String, Value>>,
-    /// Whether it never says its settings.
+    /// True if it never says its settings.
     pub(crate) settings_muted: bool,
     /// What was changed here and has not been stored by the server: the client
     /// does not know this, and hides from itself what is older than its cursor.
     pub(crate) unpushed: BTreeSet<(Channel, String)>,
     pub(crate) keys: DeviceKeys,
     pub(crate) umk: Option<Umk>,
-    /// Whether it was told that it needs a key that it has not got.
+    /// True if it was told that it needs a key that it has not got.
     pub(crate) onboarding: bool,
     /// What a human wrote down when encryption was turned on here.
     pub(crate) recovery_code: Option<String>,
@@ -69,16 +69,16 @@ pub(crate) struct Device {
     pub(crate) chats_known: Option<bool>,
     /// What its last pull was about, to be told where a test fails.
     pub(crate) heard: Vec<(Channel, String)>,
-    /// How often it was told to wait.
+    /// Number of times that it was told to wait.
     pub(crate) waits: usize,
 }
 
-/// What came of one cycle.
+/// Outcome of one cycle.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Cycle {
     pub(crate) pushed: Pushed,
     pub(crate) pulled: Pulled,
-    /// Whether the device found itself revoked.
+    /// True if the device found itself revoked.
     pub(crate) revoked: bool,
 }
 
@@ -121,7 +121,7 @@ impl Device {
         device
     }
 
-    /// Whether its client is new enough for a channel.
+    /// Returns whether its client is new enough for a channel.
     pub(crate) fn knows(&self, channel: Channel) -> bool {
         let late = matches!(channel, Channel::Personas | Channel::ScheduledJobs);
         self.generation != Generation::March || !late

@@ -1,5 +1,4 @@
-//! How devices come to share a key that the server does not have (e2ee
-//! sections 6 to 9).
+//! Sharing of a key that the server does not have (e2ee sections 6 to 9).
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;

@@ -34,7 +34,7 @@ pub(crate) enum Kind {
 pub(crate) struct Field {
     pub(crate) name: &'static str,
     pub(crate) kind: Kind,
-    /// Whether it is inside the ciphertext of an encrypted row.
+    /// True if it is inside the ciphertext of an encrypted row.
     pub(crate) sealed: bool,
     /// What stands in its place then, as JSON; nothing if it is left out.
     pub(crate) blank: Option<&'static str>,

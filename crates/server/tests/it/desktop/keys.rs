@@ -1,5 +1,5 @@
-//! What the client computes with: keys, wraps, signatures and proofs (sync
-//! section 5, e2ee section 7).
+//! Cryptography of the client: keys, wraps, signatures and proofs (sync section
+//! 5, e2ee section 7).
 
 use std::io::{Read as _, Write as _};
 
@@ -30,7 +30,7 @@ pub(crate) struct Blobs {
     pub(crate) dek: String,
 }
 
-/// What a device has of its own.
+/// Private keys of a device.
 pub(crate) struct DeviceKeys {
     agreement: p256::SecretKey,
     signing: EcdsaKeyPair,
@@ -183,7 +183,7 @@ impl DeviceKeys {
     }
 }
 
-/// Whether the holder of this key signed this.
+/// Returns whether the holder of this key signed this.
 pub(crate) fn signed_by(public: &str, text: &str, signature: &str) -> bool {
     let key = STANDARD.decode(public).expect("a key in base64");
     let key = UnparsedPublicKey::new(&ECDSA_P256_SHA256_FIXED, key);

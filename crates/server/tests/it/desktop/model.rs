@@ -1,4 +1,4 @@
-//! What can have become of a row, by all that was ever said of it.
+//! Model of a row: all states that it may be in, by all that was ever pushed.
 //!
 //! Requests run at once, and who was first at the server is not known; so each
 //! has a beginning and an end on one scale, and a row is judged by what holds

@@ -1,4 +1,4 @@
-//! What a device hears (sync section 2).
+//! Pulls of a device (sync section 2).
 
 use serde_json::{Map, Value};
 
@@ -9,7 +9,7 @@ use super::read::{self, Page, Received, page};
 use super::row::Row;
 use crate::client::Answer;
 
-/// What came of a pull.
+/// Outcome of a pull.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Pulled {
     NotModified,

@@ -1,4 +1,4 @@
-//! What a device says (sync section 3).
+//! Pushes of a device (sync section 3).
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ use crate::client::Answer;
 /// Sessions in one request of a first push.
 const SLICE: usize = 200;
 
-/// What came of a push.
+/// Outcome of a push.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Pushed {
     /// There was nothing to say.

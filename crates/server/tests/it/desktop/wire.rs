@@ -1,4 +1,4 @@
-//! How the client calls: its JSON, its compression, its patience.
+//! HTTP client: its JSON, its compression, its timeouts.
 
 use std::fmt::Write as _;
 use std::io::Write as _;

@@ -1,4 +1,4 @@
-//! How an account becomes encrypted.
+//! Turning on encryption for an account.
 
 use pia_testkit::databases::Fresh;
 use serde_json::json;

@@ -1,4 +1,4 @@
-//! What takes more than a session: it may be a thief's.
+//! Tests of what takes more than a session, which may be a thief's.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! What is refused of devices and keys, field by field.
+//! Tests of refusals of devices and keys, field by field.
 
 use serde_json::{Value, json};
 

@@ -22,7 +22,7 @@ impl Browser {
         self.text(&element).await
     }
 
-    /// Whether there is more to the right than the window shows.
+    /// Returns whether there is more to the right than the window shows.
     async fn is_too_wide(&self) -> bool {
         let wide = "return document.documentElement.scrollWidth > window.innerWidth";
         self.run(wide, json!([])).await == true

@@ -1,4 +1,4 @@
-//! What no device sends.
+//! Tests of input that no device sends.
 
 use pia_testkit::databases::Fresh;
 use serde_json::{Value, json};

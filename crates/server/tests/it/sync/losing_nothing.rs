@@ -1,4 +1,4 @@
-//! What was answered is there, whatever happens next.
+//! Tests that everything acknowledged is stored, whatever happens next.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -15,8 +15,8 @@ use crate::program::Call;
 
 on_both_databases!(a_push_that_was_answered_outlives_a_kill_and_another_is_whole_or_absent);
 
-/// How many pushes are made at once, of how many things each, and how many are
-/// answered when the server is killed.
+/// Number of pushes that are made at once, of how many things each, and how
+/// many are answered when the server is killed.
 const PUSHES: u128 = 60;
 const THINGS: u128 = 40;
 const ANSWERED: usize = 5;

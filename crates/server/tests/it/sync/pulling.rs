@@ -1,4 +1,4 @@
-//! What a device is given, and that it is given all of it once.
+//! Tests of pulls: complete, and without repetition.
 
 use std::collections::BTreeSet;
 use std::io::Read as _;

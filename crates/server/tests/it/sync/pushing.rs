@@ -1,4 +1,4 @@
-//! What becomes of what a device sends.
+//! Tests of pushes.
 
 use std::io::Write as _;
 

@@ -1,4 +1,4 @@
-//! What a support person asks for, and taking everything away.
+//! Tests of support requests, and of a reset.
 
 use pia_testkit::databases::Fresh;
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! What of documents is stored, and what is refused.
+//! Tests of which documents are stored and which are rejected.
 
 use serde_json::{Value, json};
 
@@ -7,8 +7,8 @@ use super::*;
 const ID: &str = "0199f0e0-0000-7000-8000-00000000000a";
 const AT: &str = "2026-08-01T09:14:02.1837744Z";
 
-fn read(document: &Value) -> Result<NewChat, UnreadableChat> {
-    NewChat::read(document.to_string().as_bytes())
+fn parse(document: &Value) -> Result<NewChat, UnreadableChat> {
+    NewChat::parse(document.to_string().as_bytes())
 }
 
 fn chat() -> Value {
@@ -34,7 +34,7 @@ fn text(chat: &NewChat) -> &str {
     std::str::from_utf8(&chat.text).unwrap()
 }
 
-fn told(chat: NewChat) -> Value {
+fn to_json(chat: NewChat) -> Value {
     let created_at = chat.created_at;
     serde_json::from_slice(&chat.dated(created_at)).unwrap()
 }
@@ -45,7 +45,7 @@ fn refused(document: &Value) -> (String, &'static str) {
 }
 
 fn refused_text(document: &str) -> (String, &'static str) {
-    match NewChat::read(document.as_bytes()) {
+    match NewChat::parse(document.as_bytes()) {
         Err(UnreadableChat::Invalid(fault)) => (fault.field.into_owned(), fault.code),
         other => panic!("{document}: {other:?}"),
     }
@@ -59,7 +59,7 @@ fn values_are_stored_as_they_were_written() {
             "messages":[ {{"id":"{ID}","tokens":7,"unknown":[null,1.50],"persona":null}} ]}}"#
     );
 
-    let chat = NewChat::read(document.as_bytes()).unwrap();
+    let chat = NewChat::parse(document.as_bytes()).unwrap();
 
     for part in [
         r#""n":1.0,"big":123456789012345678901234567890"#,
@@ -73,7 +73,7 @@ fn values_are_stored_as_they_were_written() {
 
 #[test]
 fn when_it_was_made_is_told_apart() {
-    let chat = read(&chat()).unwrap();
+    let chat = parse(&chat()).unwrap();
 
     assert!(!text(&chat).contains("createdAt"));
     let told: Value = serde_json::from_slice(&chat.dated(Timestamp::UNIX_EPOCH)).unwrap();
@@ -82,14 +82,14 @@ fn when_it_was_made_is_told_apart() {
 
 #[test]
 fn known_keys_come_in_any_case_and_nulls_are_not_there() {
-    let chat = read(&json!({
+    let chat = parse(&json!({
         "Id": ID.to_uppercase(), "CreatedAt": AT, "UpdatedAt": AT, "LastAccessedAt": AT,
         "Title": "A title", "WindowMode": "Assistant", "ProviderId": null, "Messages": null,
         "EncryptedPayload": null, "wrappedDek": null, "Future": null, "OtherFuture": 1,
     }));
 
     assert_eq!(
-        told(chat.unwrap()),
+        to_json(chat.unwrap()),
         json!({
             "id": ID, "schemaVersion": 1, "createdAt": "2026-08-01T09:14:02.183774Z",
             "updatedAt": AT, "lastAccessedAt": AT, "title": "A title",
@@ -102,38 +102,38 @@ fn known_keys_come_in_any_case_and_nulls_are_not_there() {
 fn the_last_of_equal_keys_counts() {
     let document = format!(r#"{{"id":"{ID}","updatedAt":"{AT}","Title":"a","title":"b"}}"#);
 
-    let chat = NewChat::read(document.as_bytes()).unwrap();
+    let chat = NewChat::parse(document.as_bytes()).unwrap();
 
-    assert_eq!(told(chat)["title"], "b");
+    assert_eq!(to_json(chat)["title"], "b");
 }
 
 #[test]
 fn keys_of_the_servers_own_are_not_taken() {
-    let chat = read(&json!({
+    let chat = parse(&json!({
         "id": ID, "updatedAt": AT, "server_stamp": 1, "Server_x": 2, "servers": 3, "messages": [],
     }));
 
-    let told = told(chat.unwrap());
+    let told = to_json(chat.unwrap());
     assert!(told.get("server_stamp").is_none() && told.get("Server_x").is_none());
     assert_eq!(told["servers"], 3);
 }
 
 #[test]
 fn what_is_not_said_is_when_it_was_changed() {
-    let chat = read(&json!({ "id": ID, "updatedAt": "0001-01-01T00:00:00" })).unwrap();
+    let chat = parse(&json!({ "id": ID, "updatedAt": "0001-01-01T00:00:00" })).unwrap();
 
     assert_eq!(chat.created_at, chat.updated_at);
-    assert_eq!(told(chat)["lastAccessedAt"], "0001-01-01T00:00:00Z");
+    assert_eq!(to_json(chat)["lastAccessedAt"], "0001-01-01T00:00:00Z");
 }
 
 #[test]
 fn times_are_told_in_utc_as_exactly_as_they_were_written() {
-    let chat = read(&json!({
+    let chat = parse(&json!({
         "id": ID, "updatedAt": "2026-08-01T09:14:02.1837744+02:00",
         "lastAccessedAt": "0000-05-05T00:00:00Z",
     }));
 
-    let told = told(chat.unwrap());
+    let told = to_json(chat.unwrap());
 
     assert_eq!(told["updatedAt"], "2026-08-01T07:14:02.1837744Z");
     assert_eq!(told["lastAccessedAt"], "0001-01-01T00:00:00Z");
@@ -150,11 +150,11 @@ fn of_an_encrypted_chat_only_what_must_be_is_plain() {
     document["windowMode"] = json!("Research");
     document["schemaVersion"] = json!(2);
 
-    let chat = read(&document).unwrap();
+    let chat = parse(&document).unwrap();
 
     assert!(chat.encrypted);
     assert!(!text(&chat).contains("secret"), "{}", text(&chat));
-    let told = told(chat);
+    let told = to_json(chat);
     assert_eq!(told["messages"], json!([]));
     assert_eq!(told["encryptedPayload"], document["encryptedPayload"]);
     assert_eq!(told["wrappedDek"], document["wrappedDek"]);
@@ -167,7 +167,7 @@ fn base64_may_be_written_with_escapes() {
     let document = encrypted().to_string();
     let plus = document.replace("BwcH", "\\u002bwcH");
 
-    let chat = NewChat::read(plus.as_bytes()).unwrap();
+    let chat = NewChat::parse(plus.as_bytes()).unwrap();
 
     assert!(text(&chat).contains("\\u002bwcH"));
 }
@@ -214,10 +214,10 @@ fn half_a_character_is_refused_where_it_would_be_told() {
     ] {
         assert_eq!(refused_text(&with(rest)), (field.to_owned(), "invalid"));
     }
-    assert!(NewChat::read(with(r#""title":"\ud83d\ude00""#).as_bytes()).is_ok());
+    assert!(NewChat::parse(with(r#""title":"\ud83d\ude00""#).as_bytes()).is_ok());
     let mut sealed = encrypted().to_string();
     sealed.insert_str(1, r#""future":"\ud83d","#);
-    assert!(!text(&NewChat::read(sealed.as_bytes()).unwrap()).contains("ud83d"));
+    assert!(!text(&NewChat::parse(sealed.as_bytes()).unwrap()).contains("ud83d"));
 }
 
 #[test]
@@ -247,7 +247,7 @@ fn what_is_no_object_or_too_deep_or_too_wide_is_refused() {
     let wide: serde_json::Map<String, Value> =
         (0..257).map(|number| (format!("key{number}"), number.into())).collect();
 
-    let code = |text: &str| match NewChat::read(text.as_bytes()) {
+    let code = |text: &str| match NewChat::parse(text.as_bytes()) {
         Err(UnreadableChat::Invalid(fault)) => fault.code,
         Err(UnreadableChat::Malformed { .. }) => "malformed",
         Ok(_) => "good",
@@ -260,12 +260,12 @@ fn what_is_no_object_or_too_deep_or_too_wide_is_refused() {
     );
     assert_eq!(code(&Value::from(wide).to_string()), "too_many");
     assert_eq!(code(&format!(r#"{{"id":"{ID}","updatedAt":"{AT}","x":"[[\"[{{{{"}}"#)), "good");
-    assert!(NewChat::read(b"{\"x\":\"\xff\"}").is_err());
+    assert!(NewChat::parse(b"{\"x\":\"\xff\"}").is_err());
 }
 
 #[test]
 fn the_id_is_the_one_that_was_asked_for() {
-    let chat = read(&chat()).unwrap();
+    let chat = parse(&chat()).unwrap();
     let id = chat.id;
 
     assert!(chat.clone().known_as(Some(id)).is_ok());

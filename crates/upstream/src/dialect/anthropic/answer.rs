@@ -17,7 +17,7 @@ pub(in crate::dialect) fn whole(answer: &Bytes) -> Result<Bytes, UpstreamError> 
     }
     let blocks = answer.get("content").and_then(Value::as_array).ok_or_else(broken)?;
     let mut tokens = Tokens::default();
-    tokens.read(answer.get("usage"));
+    tokens.add_usage(answer.get("usage"));
     let reason = answer.get("stop_reason").and_then(Value::as_str).map_or("stop", finish_reason);
     let text = |key: &str| answer.get(key).and_then(Value::as_str).unwrap_or_default();
     let whole = json!({
@@ -119,7 +119,7 @@ pub(super) struct Tokens {
 
 impl Tokens {
     /// Takes what is told; all of it is cumulative.
-    pub(super) fn read(&mut self, usage: Option<&Value>) {
+    pub(super) fn add_usage(&mut self, usage: Option<&Value>) {
         let told = |key: &str| usage.and_then(|it| it.get(key)).and_then(Value::as_u64);
         self.input = told("input_tokens").unwrap_or(self.input);
         self.cache_read = told("cache_read_input_tokens").unwrap_or(self.cache_read);
@@ -127,7 +127,7 @@ impl Tokens {
         self.output = told("output_tokens").unwrap_or(self.output);
     }
 
-    /// The same in the common form, in which all that was sent is counted
+    /// Returns the usage in the common form, in which all input is counted
     /// together.
     pub(super) fn json(self) -> Value {
         let input = self.input.saturating_add(self.cache_read).saturating_add(self.cache_written);

@@ -9,12 +9,12 @@ use super::turns::Conversation;
 use crate::dialect::reply::unreadable;
 use crate::json_rope::{Members, Rope, Writer};
 
-/// What searches the web, and how often it may for one answer.
+/// Declaration of the web search, with its limit per answer.
 const WEB_SEARCH: &str = r#"{"type":"web_search_20250305","name":"web_search","max_uses":5}"#;
 
 pub(super) fn body(call: ChatCall, streamed: bool) -> Result<Vec<Bytes>, UpstreamError> {
     let members = Rope::from(call.body).members().ok_or_else(unreadable)?;
-    let conversation = Conversation::read(members.get("messages").ok_or_else(unreadable)?)?;
+    let conversation = Conversation::parse(members.get("messages").ok_or_else(unreadable)?)?;
     let target = &call.target;
     // A bound that nobody asked for is not to exceed what the model takes.
     let longest = longest(&target.model);
@@ -22,9 +22,9 @@ pub(super) fn body(call: ChatCall, streamed: bool) -> Result<Vec<Bytes>, Upstrea
         Some(_) => it.tokens,
         None => it.tokens.min(longest),
     });
-    let choice = Choice::of(&members);
+    let choice = Choice::from_members(&members);
     let mut thinking =
-        Thinking::of(&target.model, call.effort, max_tokens, conversation.in_mid_turn);
+        Thinking::for_request(&target.model, call.effort, max_tokens, conversation.in_mid_turn);
     if choice.is_forced() {
         // Who must call a tool cannot think about it.
         thinking = Thinking::Unsaid;
@@ -43,7 +43,7 @@ pub(super) fn body(call: ChatCall, streamed: bool) -> Result<Vec<Bytes>, Upstrea
     Ok(request.into_pieces())
 }
 
-/// Which tool is to be called.
+/// Tool that must be called.
 enum Choice {
     Unsaid,
     Auto,
@@ -53,7 +53,7 @@ enum Choice {
 }
 
 impl Choice {
-    fn of(members: &Members) -> Self {
+    fn from_members(members: &Members) -> Self {
         let Some(choice) = members.get("tool_choice") else { return Self::Unsaid };
         match choice.string().as_deref() {
             Some("required" | "any") => Self::Any,
@@ -134,7 +134,7 @@ fn past(name: &str) -> Rope {
     tool.text(r#","input_schema":{"type":"object"}}"#).finish()
 }
 
-/// What else the caller says of how to answer.
+/// Adds the caller's other parameters of the answer.
 fn say_how(members: &Members, thinking: Thinking, request: &mut Writer) {
     if thinking == Thinking::Unsaid {
         // Newer models take but one of the two.

@@ -17,7 +17,7 @@ pub(in crate::dialect) struct Stream {
     model: String,
     created: u64,
     tokens: Tokens,
-    /// What is being said, by its number.
+    /// Open blocks, by number.
     blocks: BTreeMap<u64, Block>,
     calls: usize,
     links: Links,
@@ -28,7 +28,7 @@ pub(in crate::dialect) struct Stream {
 #[derive(Debug)]
 enum Block {
     Text {
-        /// What stands behind it: the places that it cites.
+        /// Text after it: its citations.
         cited: String,
     },
     Call {
@@ -53,7 +53,7 @@ impl Translate for Stream {
             "content_block_delta" => self.go_on(number, event.get("delta"), said),
             "content_block_stop" => self.end_block(number, said),
             "message_delta" => {
-                self.tokens.read(event.get("usage"));
+                self.tokens.add_usage(event.get("usage"));
                 let reason = event.pointer("/delta/stop_reason").and_then(Value::as_str);
                 self.finish_reason = reason.map(finish_reason).or(self.finish_reason);
                 said.frames.push_back(Frame::Alive);
@@ -79,7 +79,7 @@ impl Stream {
         text("id").unwrap_or_default().clone_into(&mut self.id);
         text("model").unwrap_or_default().clone_into(&mut self.model);
         self.created = now();
-        self.tokens.read(message.and_then(|it| it.get("usage")));
+        self.tokens.add_usage(message.and_then(|it| it.get("usage")));
         self.say(&json!({ "role": "assistant", "content": "" }), said);
     }
 

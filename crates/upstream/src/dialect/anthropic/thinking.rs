@@ -1,4 +1,4 @@
-//! How long a model is to think, and how long it may answer.
+//! Reasoning budget of a model, and the maximum length of its answer.
 
 use pia_assistant::ReasoningEffort;
 
@@ -11,8 +11,8 @@ const BY_BUDGET: [&str; 7] = ["-3-7-", "-4-0", "-4-1", "-4-5", "-4-2", "claude-3
 const THOUGHTLESS: [&str; 5] =
     ["claude-2", "claude-3-5-", "claude-3-opus", "claude-3-sonnet", "claude-3-haiku"];
 
-/// How many tokens an answer may have if nobody says: no more than a model of
-/// its age can give.
+/// Returns the number of tokens an answer may have if nobody says: no more than
+/// a model of its age can give.
 pub(super) fn longest(model: &str) -> i64 {
     if model.contains("claude-3-5-") {
         return 8192;
@@ -35,7 +35,7 @@ impl Thinking {
     /// `in_mid_turn` tells that tools have just answered: a model with a
     /// budget wants to see its thoughts from before their call then, which
     /// callers do not keep.
-    pub(super) fn of(
+    pub(super) fn for_request(
         model: &str,
         effort: Option<ReasoningEffort>,
         max_tokens: i64,
@@ -52,7 +52,11 @@ impl Thinking {
         }
         // What is thought counts as output, and something must be left to say.
         let budget = budget(effort).min(max_tokens / 2);
-        if budget < MIN_THINKING_TOKENS || in_mid_turn { Self::Unsaid } else { Self::Budget(budget) }
+        if budget < MIN_THINKING_TOKENS || in_mid_turn {
+            Self::Unsaid
+        } else {
+            Self::Budget(budget)
+        }
     }
 }
 
@@ -82,17 +86,23 @@ fn named(effort: ReasoningEffort, model: &str) -> &'static str {
 mod tests {
     use super::*;
 
-    fn of(model: &str, effort: ReasoningEffort, max_tokens: i64) -> Thinking {
-        Thinking::of(model, Some(effort), max_tokens, false)
+    fn thinking_for(model: &str, effort: ReasoningEffort, max_tokens: i64) -> Thinking {
+        Thinking::for_request(model, Some(effort), max_tokens, false)
     }
 
     #[test]
     fn models_up_to_4_5_have_a_budget_that_leaves_room() {
         for model in ["claude-3-7-sonnet-latest", "claude-opus-4-20250514", "claude-haiku-4-5"] {
-            assert_eq!(of(model, ReasoningEffort::Medium, 32_000), Thinking::Budget(8192));
-            assert_eq!(of(model, ReasoningEffort::XHigh, 32_000), Thinking::Budget(16_000));
-            assert_eq!(of(model, ReasoningEffort::High, 2000), Thinking::Unsaid);
-            let tools = Thinking::of(model, Some(ReasoningEffort::High), 32_000, true);
+            assert_eq!(
+                thinking_for(model, ReasoningEffort::Medium, 32_000),
+                Thinking::Budget(8192)
+            );
+            assert_eq!(
+                thinking_for(model, ReasoningEffort::XHigh, 32_000),
+                Thinking::Budget(16_000)
+            );
+            assert_eq!(thinking_for(model, ReasoningEffort::High, 2000), Thinking::Unsaid);
+            let tools = Thinking::for_request(model, Some(ReasoningEffort::High), 32_000, true);
             assert_eq!(tools, Thinking::Unsaid);
         }
     }
@@ -106,15 +116,18 @@ mod tests {
             ("claude-sonnet-5", ReasoningEffort::Minimal, "low"),
             ("someones-model", ReasoningEffort::High, "high"),
         ] {
-            assert_eq!(of(model, effort, 1000), Thinking::Adaptive(name), "{model}");
+            assert_eq!(thinking_for(model, effort, 1000), Thinking::Adaptive(name), "{model}");
         }
     }
 
     #[test]
     fn no_effort_and_models_that_cannot_ask_for_nothing() {
-        assert_eq!(of("claude-opus-5", ReasoningEffort::None, 32_000), Thinking::Unsaid);
-        assert_eq!(Thinking::of("claude-opus-5", None, 32_000, false), Thinking::Unsaid);
-        assert_eq!(of("claude-3-5-sonnet-latest", ReasoningEffort::High, 32_000), Thinking::Unsaid);
+        assert_eq!(thinking_for("claude-opus-5", ReasoningEffort::None, 32_000), Thinking::Unsaid);
+        assert_eq!(Thinking::for_request("claude-opus-5", None, 32_000, false), Thinking::Unsaid);
+        assert_eq!(
+            thinking_for("claude-3-5-sonnet-latest", ReasoningEffort::High, 32_000),
+            Thinking::Unsaid
+        );
         assert_eq!(longest("claude-3-haiku-20240307"), 4096);
         assert_eq!(longest("claude-3-5-haiku-latest"), 8192);
         assert_eq!(longest("claude-sonnet-5"), 32_000);

@@ -21,7 +21,7 @@ pub(super) struct Conversation {
     turns: Vec<Turn>,
     /// The tools that were called in it.
     pub(super) called: BTreeSet<String>,
-    /// Whether the last thing in it is what tools answered.
+    /// True if the last thing in it is what tools answered.
     pub(super) in_mid_turn: bool,
 }
 
@@ -38,7 +38,7 @@ enum Role {
 }
 
 impl Conversation {
-    pub(super) fn read(messages: &Rope) -> Result<Self, UpstreamError> {
+    pub(super) fn parse(messages: &Rope) -> Result<Self, UpstreamError> {
         let mut conversation = Self::default();
         for message in messages.elements().ok_or_else(unreadable)? {
             conversation.add(&message.members().ok_or_else(unreadable)?);

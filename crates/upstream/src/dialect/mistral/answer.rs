@@ -1,4 +1,4 @@
-//! What Mistral answers, in the common form.
+//! Answers of Mistral, in the common form.
 
 use std::collections::BTreeSet;
 
@@ -66,7 +66,7 @@ pub(in crate::dialect) fn whole(answer: Bytes, search: Search) -> Bytes {
             Some(Value::Array(messages)) => messages,
             _ => one.into_iter().collect(),
         };
-        if let Some(message) = joined(messages, search) {
+        if let Some(message) = merge_messages(messages, search) {
             choice.insert("message".to_owned(), message);
         }
     }
@@ -78,7 +78,7 @@ pub(in crate::dialect) fn whole(answer: Bytes, search: Search) -> Bytes {
 
 /// One message of all that Mistral says in an answer: its own tools speak in
 /// between, and are not for the caller.
-fn joined(messages: Vec<Value>, search: Search) -> Option<Value> {
+fn merge_messages(messages: Vec<Value>, search: Search) -> Option<Value> {
     let mut reader = Reader::new(search);
     let mut whole: Option<Map<String, Value>> = None;
     for (number, message) in messages.into_iter().enumerate() {
@@ -126,7 +126,7 @@ fn failure() -> Value {
     json!({ "type": "upstream_error" })
 }
 
-/// What was said by whom so far.
+/// State of the conversation so far.
 #[derive(Debug)]
 struct Reader {
     search: Search,

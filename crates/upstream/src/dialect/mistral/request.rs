@@ -11,7 +11,8 @@ use crate::dialect::ending::Ending;
 use crate::dialect::reply::unreadable;
 use crate::json_rope::{Members, Rope, Writer, quoted};
 
-/// What it knows under the same name, but for what is looked at more closely.
+/// Parameters with the same name, apart from those that are checked more
+/// closely.
 const KNOWN: [&str; 6] = [
     "parallel_tool_calls",
     "stop",
@@ -20,10 +21,10 @@ const KNOWN: [&str; 6] = [
     "frequency_penalty",
     "reasoning_effort",
 ];
-/// What a model takes, and an agent has of its own.
+/// Parameters that a model takes, and an agent has of its own.
 const OF_MODELS: [&str; 2] = ["temperature", "top_p"];
 
-/// How long the id of a tool's call is.
+/// Length of the id of a tool call.
 const ID: usize = 9;
 
 /// The body, and whether Mistral is to search the web.
@@ -42,7 +43,7 @@ pub(super) fn body(call: ChatCall, streamed: bool) -> Result<(Vec<Bytes>, Search
     if let Some(seed) = members.get("seed") {
         request.text(r#","random_seed":"#).rope(seed);
     }
-    let search = tools(&members, Search::of(target), &mut request);
+    let search = tools(&members, Search::for_target(target), &mut request);
     let ending = match &target.agent {
         Some(agent) => Ending::default().member("agent_id", &quoted(agent)),
         None => Ending::model(&target.model),

@@ -6,7 +6,7 @@ fn claude(model: &str) -> Target {
     Target::new(ProviderType::Anthropic, NOWHERE, model)
 }
 
-fn asked(model: &str, effort: ReasoningEffort, members: &Value) -> Value {
+fn request_body(model: &str, effort: ReasoningEffort, members: &Value) -> Value {
     sent(ChatCall { effort: Some(effort), ..call(claude(model), members) }, false)
 }
 
@@ -171,9 +171,9 @@ fn thinking_takes_the_form_of_the_models_age() {
     let mut body = hello();
     body["temperature"] = json!(0.5);
 
-    let older = asked("claude-sonnet-4-5", ReasoningEffort::Medium, &body);
-    let newer = asked("claude-opus-4-8", ReasoningEffort::XHigh, &body);
-    let none = asked("claude-opus-4-8", ReasoningEffort::None, &body);
+    let older = request_body("claude-sonnet-4-5", ReasoningEffort::Medium, &body);
+    let newer = request_body("claude-opus-4-8", ReasoningEffort::XHigh, &body);
+    let none = request_body("claude-opus-4-8", ReasoningEffort::None, &body);
 
     assert_eq!(older["thinking"], json!({ "type": "enabled", "budget_tokens": 8192 }));
     assert_eq!(newer["thinking"], json!({ "type": "adaptive" }));
@@ -189,7 +189,9 @@ fn who_must_call_a_tool_does_not_think() {
     body["tools"] = json!([{ "type": "function", "function": { "name": "f" } }]);
     body["tool_choice"] = json!("required");
 
-    assert!(asked("claude-opus-4-5", ReasoningEffort::High, &body).get("thinking").is_none());
+    assert!(
+        request_body("claude-opus-4-5", ReasoningEffort::High, &body).get("thinking").is_none()
+    );
 }
 
 #[test]

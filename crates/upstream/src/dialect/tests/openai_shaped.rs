@@ -2,7 +2,7 @@
 
 use super::*;
 
-fn asked(provider: ProviderType, effort: ReasoningEffort) -> Value {
+fn request_body(provider: ProviderType, effort: ReasoningEffort) -> Value {
     let call = ChatCall { effort: Some(effort), ..call(target(provider), &hello()) };
     sent(call, false)
 }
@@ -109,15 +109,18 @@ fn an_effort_has_the_name_that_a_type_knows() {
         (ReasoningEffort::XHigh, "xhigh", "high"),
     ] {
         for provider in [ProviderType::OpenAi, ProviderType::AzureOpenAi, ProviderType::Mistral] {
-            assert_eq!(asked(provider, effort)["reasoning_effort"], openai);
+            assert_eq!(request_body(provider, effort)["reasoning_effort"], openai);
         }
         for provider in [ProviderType::Ollama, ProviderType::VLlm] {
-            assert_eq!(asked(provider, effort)["reasoning_effort"], three);
+            assert_eq!(request_body(provider, effort)["reasoning_effort"], three);
         }
-        assert_eq!(asked(ProviderType::OpenRouter, effort)["reasoning"]["effort"], openai);
+        assert_eq!(request_body(ProviderType::OpenRouter, effort)["reasoning"]["effort"], openai);
     }
-    assert_eq!(asked(ProviderType::Ollama, ReasoningEffort::None)["reasoning_effort"], "none");
-    let vllm = asked(ProviderType::VLlm, ReasoningEffort::None);
+    assert_eq!(
+        request_body(ProviderType::Ollama, ReasoningEffort::None)["reasoning_effort"],
+        "none"
+    );
+    let vllm = request_body(ProviderType::VLlm, ReasoningEffort::None);
     assert_eq!(
         vllm["chat_template_kwargs"],
         json!({ "enable_thinking": false, "thinking": false })

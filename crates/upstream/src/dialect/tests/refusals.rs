@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::*;
 
-/// Who answers with which status and `Retry-After`, and what.
+/// Refusals: type, status, `Retry-After`, and the expected error.
 const REFUSALS: &[(ProviderType, u16, Option<u64>, &str)] = &[
     (
         ProviderType::OpenAi,

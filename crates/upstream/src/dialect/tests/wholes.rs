@@ -4,8 +4,7 @@
 
 use super::*;
 
-/// What is answered by whom, and whether it is what it should be: all say
-/// `Hello`.
+/// Answers by type, valid and invalid: all say `Hello`.
 const ANSWERS: &[(ProviderType, &str)] = &[
     (
         ProviderType::OpenAi,

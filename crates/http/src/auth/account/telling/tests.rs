@@ -8,7 +8,8 @@ use async_trait::async_trait;
 use futures_util::StreamExt;
 use pia_identity::AccountExport;
 use pia_kernel::{
-    SideEffects, ExportPage, Inventory, LeftOut, PersonalData, Cursor, SystemClock, Unavailable, UserId,
+    Cursor, ExportPage, Inventory, LeftOut, PersonalData, SideEffects, SystemClock, Unavailable,
+    UserId,
 };
 use pia_web::Runner;
 use serde_json::Value;
@@ -72,14 +73,14 @@ fn pages(most: usize, fails_at: usize) -> Arc<Pages> {
     Arc::new(Pages { most, fails_at, read: AtomicUsize::new(0) })
 }
 
-async fn begun(pages: &Arc<Pages>) -> BegunExport {
+async fn start_export(pages: &Arc<Pages>) -> BegunExport {
     let export = AccountExport::new(Arc::clone(pages) as _, Arc::new(SystemClock));
     export.begin(UserId::generate()).await.unwrap()
 }
 
 /// All that comes out, and whether that is the whole.
-async fn told(pages: &Arc<Pages>, encoder: Box<dyn Encoder>) -> (Vec<u8>, bool) {
-    let export = begun(pages).await;
+async fn encode(pages: &Arc<Pages>, encoder: Box<dyn Encoder>) -> (Vec<u8>, bool) {
+    let export = start_export(pages).await;
     let mut body = Runner::here().feed(|feed| tell(export, encoder, feed));
     let mut told = Vec::new();
     while let Some(piece) = body.next().await {
@@ -97,7 +98,7 @@ fn file(archive: &mut ZipArchive<io::Cursor<Vec<u8>>>, name: &str) -> Value {
 
 #[tokio::test]
 async fn an_archive_has_a_file_for_each_kind_of_data_and_says_what_is_in_it() {
-    let (told, whole) = told(&pages(3, 0), Box::new(Archive::new())).await;
+    let (told, whole) = encode(&pages(3, 0), Box::new(Archive::new())).await;
 
     assert!(whole && told.starts_with(b"PK"));
     let mut archive = ZipArchive::new(io::Cursor::new(told)).unwrap();
@@ -114,7 +115,7 @@ async fn an_archive_has_a_file_for_each_kind_of_data_and_says_what_is_in_it() {
 
 #[tokio::test]
 async fn a_document_holds_the_same() {
-    let (told, whole) = told(&pages(3, 0), Box::new(Document::new())).await;
+    let (told, whole) = encode(&pages(3, 0), Box::new(Document::new())).await;
 
     assert!(whole);
     let document: Value = serde_json::from_slice(&told).unwrap();
@@ -125,8 +126,8 @@ async fn a_document_holds_the_same() {
 
 #[tokio::test]
 async fn what_fails_half_way_is_no_archive() {
-    let (archive, whole) = told(&pages(5, 4), Box::new(Archive::new())).await;
-    let (document, also_whole) = told(&pages(5, 4), Box::new(Document::new())).await;
+    let (archive, whole) = encode(&pages(5, 4), Box::new(Archive::new())).await;
+    let (document, also_whole) = encode(&pages(5, 4), Box::new(Document::new())).await;
 
     assert!(!whole && !also_whole && !archive.is_empty());
     assert!(ZipArchive::new(io::Cursor::new(archive)).is_err());
@@ -137,7 +138,7 @@ async fn what_fails_half_way_is_no_archive() {
 async fn who_reads_slowly_is_read_for_slowly() {
     for encoder in [Box::new(Archive::new()) as Box<dyn Encoder>, Box::new(Document::new())] {
         let pages = pages(1000, 0);
-        let export = begun(&pages).await;
+        let export = start_export(&pages).await;
         let mut body = Runner::here().feed(|feed| tell(export, encoder, feed));
 
         let mut ahead = Vec::new();
